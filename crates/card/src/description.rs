@@ -1,5 +1,6 @@
 //! What a card can do, by its description.
 
+use crate::kernel::{KernelError, Manifest};
 use crate::stream::{StreamDirection, StreamId, StreamSource};
 use crate::{CardDescription, CardError, SlotId};
 use units::Stripe;
@@ -11,6 +12,12 @@ pub trait CheckedDescription {
     /// # Errors
     /// [`CardError::NoSuchSlot`], [`CardError::NoSuchStream`].
     fn check_stream(&self, slot: SlotId, stream: StreamId) -> Result<(), CardError>;
+
+    /// Whether a slot has the ports of a kernel.
+    ///
+    /// # Errors
+    /// [`CardError::Kernel`]: it has not.
+    fn check_fit(&self, kernel: &Manifest) -> Result<(), CardError>;
 
     /// Whether both ports of a connection are there. Returns the number of the incoming one's pair,
     /// counted over all slots.
@@ -50,6 +57,26 @@ impl CheckedDescription for CardDescription {
                 stream,
                 pairs,
             });
+        }
+        Ok(())
+    }
+
+    fn check_fit(&self, kernel: &Manifest) -> Result<(), CardError> {
+        let (slot_ports, slot_pairs) = (self.memory_ports_per_slot(), self.streams_per_slot);
+        let name = kernel.name.clone();
+        if kernel.ports.len() > slot_ports.into() {
+            return Err(CardError::Kernel(KernelError::DoesNotFit {
+                name,
+                ports: kernel.ports.len(),
+                slot_ports: slot_ports.into(),
+            }));
+        }
+        if kernel.stream_pairs() > slot_pairs {
+            return Err(CardError::Kernel(KernelError::StreamsDoNotFit {
+                name,
+                pairs: kernel.stream_pairs(),
+                slot_pairs,
+            }));
         }
         Ok(())
     }

@@ -121,6 +121,14 @@ pub enum CardError {
         /// The most.
         most: u64,
     },
+    /// The card lacks something that not every card has.
+    #[error("{card} has no {what}")]
+    Without {
+        /// The card's name.
+        card: String,
+        /// What it lacks.
+        what: &'static str,
+    },
     /// Waiting would never end.
     #[error("nothing is under way that could bring an event, and no deadline was given")]
     NothingToWaitFor,

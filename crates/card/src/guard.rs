@@ -5,6 +5,7 @@
 //! whoever knows names can put kernel and port before them.
 
 use crate::registers::{self as reg, port};
+use crate::{Card, CardError, SlotId};
 use std::fmt;
 
 /// An AXI4 channel on which the kernel speaks.
@@ -341,7 +342,29 @@ impl SlotNotes {
         }
     }
 
-    /// `SLOT.STATUS`.
+    /// What is still owed of that which the ports had taken at the last [`read_kernel`](Card::read_kernel): one register
+    /// read.
+    ///
+    /// # Errors
+    /// No such slot, or [`CardError::Bus`].
+    pub fn read(card: &mut dyn Card, slot: SlotId) -> Result<Self, CardError> {
+        card.read_register(Self::register(slot))
+            .map(Self::from_status)
+    }
+
+    /// The register that holds them: `SLOT.STATUS`.
+    pub(crate) fn register(slot: SlotId) -> u32 {
+        reg::SLOT.at(slot.0.into()) + reg::slot::STATUS
+    }
+
+    /// As `SLOT.STATUS` holds them.
+    pub fn status(self) -> u32 {
+        reg::slot::status::READS_OWED.put(self.reads_owed.into())
+            | reg::slot::status::WRITES_OWED.put(self.writes_owed.into())
+            | reg::slot::status::CLOSED.put(self.closed.into())
+    }
+
+    /// Of `SLOT.STATUS`.
     pub fn from_status(word: u32) -> Self {
         Self {
             reads_owed: reg::slot::status::READS_OWED.get(word) == 1,

@@ -63,6 +63,14 @@ pub(super) fn mode_of_space(offset: u32) -> Option<usize> {
     found.then_some(space as usize)
 }
 
+/// The slot whose status register is at an offset.
+pub(super) fn status_of_slot(offset: u32) -> Option<usize> {
+    let slots = registers::SLOT;
+    let slot = offset.checked_sub(slots.base + registers::slot::STATUS)? / slots.stride;
+    let found = slot < slots.count && slots.at(slot) + registers::slot::STATUS == offset;
+    found.then_some(slot as usize)
+}
+
 /// The shell's description of itself.
 pub(super) fn read_shell(card: &CardDescription, offset: u32) -> Result<u32, CardError> {
     match offset {

@@ -30,6 +30,7 @@ mod access;
 mod bar;
 mod commands;
 mod config;
+mod contract;
 mod control;
 mod host;
 mod kernel;
@@ -47,18 +48,11 @@ pub use config::FunctionalConfig;
 pub use kernel::{Access, Arguments, FunctionalKernel, KernelModel, Registry, Step, VirtualMemory};
 
 use access::PortMemory;
-use card::command::{Command, QueueId};
 use card::event::Event;
-use card::guard::{KernelWord, PortStatus, SlotNotes, SlotStatus};
-use card::kernel::{KernelError, KernelPackage};
-use card::memory::HostMemory;
 use card::registers;
 use card::schedule::{CheckedSchedule, SlotSchedule};
-use card::stream::{
-    StreamDirection, StreamId, StreamSource, StreamState, StreamWaiting, SwitchState, Transfer,
-};
 use card::{
-    Card, CardDescription, CardError, ChannelStatistics, CheckedDescription, HostWork, SlotId,
+    CardDescription, CardError, ChannelStatistics, CheckedDescription, SlotId, SpaceTable,
     Statistics, WorkId,
 };
 use commands::{CommandQueue, Head};
@@ -67,16 +61,13 @@ use l1::HostFilledL1;
 use memory::CardMemory;
 use posted::Posted;
 use schedule::Schedule;
-use slot::{Loaded, Slot};
+use slot::Slot;
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 use switch::Switch;
 use table::{Answer, Space};
-use units::{
-    Asid, CommandStatus, FaultToken, HostAddr, Operation, PageSizes, Picoseconds, Stripe,
-    TableGeometry,
-};
+use units::{Asid, CommandStatus, FaultToken, Operation, PageSizes, Picoseconds, TableGeometry};
 
 /// A card without RTL and without time.
 pub struct FunctionalCard {
@@ -88,7 +79,6 @@ pub struct FunctionalCard {
     host: HostMap,
     host_channel: bool,
     spaces: Vec<Option<Space>>,
-    stripes: Vec<Stripe>,
     /// The mode register of each space.
     modes: Vec<u32>,
     l1s: Vec<HostFilledL1>,
@@ -172,7 +162,6 @@ impl FunctionalCard {
             host: HostMap::new(),
             host_channel: config.host_channel,
             spaces: vec![None; usize::from(config.spaces)],
-            stripes: vec![Stripe::NONE; usize::from(config.spaces)],
             modes: vec![0; usize::from(config.spaces)],
             l1s: vec![HostFilledL1::default(); usize::from(config.spaces)],
             slots: (0..config.slots).map(|_| Slot::new(ports, pairs)).collect(),
@@ -216,6 +205,34 @@ impl FunctionalCard {
                 spaces: self.description.spaces,
             })
         }
+    }
+
+    fn read_shell(&self, offset: u32) -> Result<u32, CardError> {
+        if let Some(slot) = bar::status_of_slot(offset) {
+            let slot = self.slots.get(slot);
+            return Ok(slot.map_or(0, |slot| slot.notes().status()));
+        }
+        if let Some(space) = bar::mode_of_space(offset) {
+            return Ok(self.modes.get(space).copied().unwrap_or(0));
+        }
+        match self.schedules.get(&offset) {
+            Some(&value) => Ok(value),
+            None => bar::read_shell(&self.description, offset),
+        }
+    }
+
+    /// Whether the page table of a space can be where it shall be.
+    fn check_table(&self, asid: Asid, table: SpaceTable) -> Result<SpaceTable, CardError> {
+        self.description.check_stripe(table.stripe)?;
+        if self
+            .memory
+            .contains(table.geometry.base(), table.geometry.bytes())
+        {
+            return Ok(table);
+        }
+        let address = registers::SPACE.at(u32::from(asid.get()));
+        let what = "the page table lies outside card memory";
+        Err(bar::error(address, what))
     }
 
     /// Everything that may happen next. Without a seed the first one does: commands before host
@@ -520,326 +537,5 @@ impl FunctionalCard {
                 self.events.drain(..count).collect()
             }
         }
-    }
-}
-
-impl Card for FunctionalCard {
-    fn description(&self) -> &CardDescription {
-        &self.description
-    }
-
-    fn now(&self) -> Picoseconds {
-        self.now
-    }
-
-    fn load(&mut self, slot: SlotId, kernel: &KernelPackage) -> Result<(), CardError> {
-        let slot_ports = usize::from(self.description.memory_ports_per_slot());
-        let slot_pairs = self.description.streams_per_slot;
-        if self.slot(slot)?.run {
-            return Err(CardError::SlotBusy { slot });
-        }
-        let manifest = &kernel.manifest;
-        let model = self.kernels.find(manifest)?;
-        if manifest.ports.len() > slot_ports {
-            return Err(CardError::Kernel(KernelError::DoesNotFit {
-                name: manifest.name.clone(),
-                ports: manifest.ports.len(),
-                slot_ports,
-            }));
-        }
-        if manifest.stream_pairs() > slot_pairs {
-            return Err(CardError::Kernel(KernelError::StreamsDoNotFit {
-                name: manifest.name.clone(),
-                pairs: manifest.stream_pairs(),
-                slot_pairs,
-            }));
-        }
-        let slot = self.slot(slot)?;
-        slot.kernel = Some(Loaded::new(manifest, model));
-        slot.reset();
-        Ok(())
-    }
-
-    fn read_register(&mut self, address: u32) -> Result<u32, CardError> {
-        self.statistics.link.register_reads += 1;
-        match bar::place(address)? {
-            bar::Place::Shell(offset) => match bar::mode_of_space(offset) {
-                Some(space) => Ok(self.modes.get(space).copied().unwrap_or(0)),
-                None => match self.schedules.get(&offset) {
-                    Some(&value) => Ok(value),
-                    None => bar::read_shell(&self.description, offset),
-                },
-            },
-            bar::Place::Slot(slot, offset) => {
-                let loaded = bar::kernel(&mut self.slots, slot, address)?;
-                let value = loaded.registers.read(offset);
-                self.slots[slot].mark();
-                Ok(value)
-            }
-        }
-    }
-
-    fn write_register(&mut self, address: u32, value: u32) -> Result<(), CardError> {
-        self.statistics.link.register_writes += 1;
-        let (slot, offset) = match bar::place(address)? {
-            bar::Place::Slot(slot, offset) => (slot, offset),
-            bar::Place::Shell(offset) => {
-                let none = "the functional card has no such register to write";
-                let space = bar::mode_of_space(offset).ok_or(bar::error(address, none))?;
-                if let Some(mode) = self.modes.get_mut(space) {
-                    *mode = value;
-                }
-                return Ok(());
-            }
-        };
-        // Posted: an error in the slot reaches nobody.
-        if let Ok(loaded) = bar::kernel(&mut self.slots, slot, address) {
-            let before = loaded.registers.interrupt();
-            loaded.registers.write(offset, value);
-            let rises = loaded.registers.interrupt() && !before;
-            self.interrupt(SlotId(slot as u8), rises);
-        }
-        Ok(())
-    }
-
-    fn map_host(&mut self, memory: Arc<HostMemory>) -> Result<HostAddr, CardError> {
-        self.host.map(memory)
-    }
-
-    fn unmap_host(&mut self, address: HostAddr) -> Result<(), CardError> {
-        self.host.unmap(address)
-    }
-
-    fn submit(&mut self, command: Command) -> Result<(), CardError> {
-        let queue = command.queue;
-        if queue.0 >= self.description.queues {
-            return Err(CardError::NoSuchQueue {
-                queue,
-                queues: self.description.queues,
-            });
-        }
-        if self.queue_room(queue) == 0 {
-            return Err(CardError::QueueFull {
-                limit: self.queue_limit,
-            });
-        }
-        self.commands[usize::from(queue.0)].push(command);
-        Ok(())
-    }
-
-    fn queue_room(&self, queue: QueueId) -> usize {
-        let commands = self.commands.get(usize::from(queue.0));
-        commands.map_or(0, |commands| {
-            self.queue_limit.saturating_sub(commands.len())
-        })
-    }
-
-    fn host_work(&mut self, _work: HostWork) -> WorkId {
-        let id = WorkId(self.next_work);
-        self.next_work += 1;
-        self.work.push_back(id);
-        id
-    }
-
-    fn control_slot(&mut self, slot: SlotId, asid: Asid, run: bool) -> Result<(), CardError> {
-        self.slot(slot)?;
-        self.check_space(asid)?;
-        let number = usize::from(slot.0);
-        let slot = self.slot(slot)?;
-        slot.asid = asid;
-        if run && !slot.run {
-            slot.violation = None;
-        }
-        slot.run = run;
-        if !run {
-            slot.reset();
-            self.switch.reset(&mut self.slots, number);
-        }
-        Ok(())
-    }
-
-    fn read_kernel(&mut self, slot: SlotId, offset: u32) -> Result<KernelWord, CardError> {
-        self.slot(slot)?;
-        let value = self.read_register(registers::SLOT_CONTROL.at(slot.0.into()) + offset)?;
-        let notes = self.slot(slot)?.notes();
-        Ok(KernelWord { value, notes })
-    }
-
-    fn slot_notes(&mut self, slot: SlotId) -> Result<SlotNotes, CardError> {
-        Ok(self.slot(slot)?.notes())
-    }
-
-    fn slot_status(&mut self, slot: SlotId) -> Result<SlotStatus, CardError> {
-        let slot = self.slot(slot)?;
-        let mut status = SlotStatus {
-            closed: slot.violation.is_some() && slot.run,
-            unanswered: None,
-            ports: vec![PortStatus::default(); slot.requesters.len() / 2],
-        };
-        if let Some((port, violation)) = slot.violation {
-            status.ports[port].violation = Some(violation);
-        }
-        for (port, posted) in status.ports.iter_mut().zip(&slot.posted) {
-            port.writes.outstanding = posted.outstanding();
-        }
-        Ok(status)
-    }
-
-    fn control_space(
-        &mut self,
-        asid: Asid,
-        table: Option<(TableGeometry, u32)>,
-    ) -> Result<(), CardError> {
-        let index = self.check_space(asid)?;
-        if let Some((table, _)) = table {
-            if !self.memory.contains(table.base(), table.bytes()) {
-                let address = registers::SPACE.at(u32::from(asid.get()));
-                return Err(bar::error(
-                    address,
-                    "the page table lies outside card memory",
-                ));
-            }
-        }
-        self.spaces[index] = table.map(|(table, size_classes)| Space {
-            table,
-            size_classes,
-            stripe: self.stripes[index],
-            host_channel: self.host_channel,
-            walker_off: registers::space::mode::WALKER_OFF.get(self.modes[index]) != 0,
-        });
-        self.l1s[index] = HostFilledL1::default();
-        Ok(())
-    }
-
-    fn use_page_sizes(&mut self, asid: Asid, size_classes: u32) -> Result<(), CardError> {
-        let index = self.check_space(asid)?;
-        if let Some(space) = &mut self.spaces[index] {
-            space.size_classes = size_classes;
-        }
-        Ok(())
-    }
-
-    fn stripe_space(&mut self, asid: Asid, stripe: Stripe) -> Result<(), CardError> {
-        let index = self.check_space(asid)?;
-        self.description.check_stripe(stripe)?;
-        self.stripes[index] = stripe;
-        Ok(())
-    }
-
-    fn start_transfer(
-        &mut self,
-        slot: SlotId,
-        stream: StreamId,
-        transfer: Transfer,
-    ) -> Result<(), CardError> {
-        self.description.check_stream(slot, stream)?;
-        let index = usize::from(stream.mover(SlotId(0), 1));
-        let state = self.slot(slot)?;
-        if !state.run {
-            return Ok(());
-        }
-        if !state.movers[index].start(transfer) {
-            return Err(CardError::StreamBusy { slot, stream });
-        }
-        Ok(())
-    }
-
-    fn stop_transfer(&mut self, slot: SlotId, stream: StreamId) -> Result<(), CardError> {
-        self.description.check_stream(slot, stream)?;
-        let index = usize::from(stream.mover(SlotId(0), 1));
-        self.slot(slot)?.movers[index].stop();
-        Ok(())
-    }
-
-    fn stream_state(&mut self, slot: SlotId, stream: StreamId) -> Result<StreamState, CardError> {
-        self.description.check_stream(slot, stream)?;
-        let index = usize::from(stream.mover(SlotId(0), 1));
-        Ok(self.slot(slot)?.movers[index].state())
-    }
-
-    fn stream_waiting(
-        &mut self,
-        slot: SlotId,
-        stream: StreamId,
-    ) -> Result<StreamWaiting, CardError> {
-        if stream.direction == StreamDirection::In {
-            self.description.check_stream(slot, stream)?;
-            return Ok(StreamWaiting::default());
-        }
-        // A kernel here is as far as it was stepped, which is by chance: what it sends without the host's help counts as sent.
-        let mut steps = 0..SETTLING_STEPS;
-        while !self.stream_state(slot, stream)?.valid && steps.next().is_some() && self.advance() {}
-        Ok(StreamWaiting {
-            beat: self.stream_state(slot, stream)?.valid,
-            ..StreamWaiting::default()
-        })
-    }
-
-    fn connect_stream(
-        &mut self,
-        slot: SlotId,
-        pair: u8,
-        source: StreamSource,
-    ) -> Result<(), CardError> {
-        let pair = self.description.check_connection(slot, pair, source)?;
-        self.switch.connect(&mut self.slots, pair.into(), source);
-        Ok(())
-    }
-
-    fn schedule_slot(&mut self, slot: SlotId, schedule: SlotSchedule) -> Result<(), CardError> {
-        self.slot(slot)?;
-        schedule.check(slot)?;
-        // Without time there is nothing to share; the registers say what was said.
-        for (address, value) in schedule.registers(slot, self.description.clock_period) {
-            self.schedules.insert(address, value);
-        }
-        Ok(())
-    }
-
-    fn switch_state(&mut self, slot: SlotId, pair: u8) -> Result<SwitchState, CardError> {
-        let mover = StreamSource::Mover;
-        let pair = self.description.check_connection(slot, pair, mover)?;
-        Ok(self.switch.state(&self.slots, pair.into()))
-    }
-
-    fn wait(&mut self, deadline: Option<Picoseconds>) -> Result<Vec<Event>, CardError> {
-        loop {
-            // Before anybody learns of what was done with bytes that are lost.
-            if let Some(error) = self.memory.failure() {
-                return Err(CardError::HostMemory(format!(
-                    "this machine has none left for what is written to the memory of a functional card: {error}; allow more \
-                     (ulimit -v), or give the card less memory"
-                )));
-            }
-            if !self.events.is_empty() && !self.schedule.whim() {
-                return Ok(self.deliver());
-            }
-            if deadline.is_some_and(|deadline| self.now >= deadline) {
-                return Ok(self.deliver());
-            }
-            let bell = self.bell.as_ref();
-            if self.events.is_empty() && bell.is_some_and(|bell| bell.load(Ordering::Relaxed)) {
-                return Ok(Vec::new());
-            }
-            if !self.advance() && self.events.is_empty() {
-                self.now = deadline.ok_or(CardError::NothingToWaitFor)?;
-            }
-        }
-    }
-
-    fn set_bell(&mut self, bell: Arc<AtomicBool>) {
-        self.bell = Some(bell);
-    }
-
-    fn is_quiescent(&mut self) -> bool {
-        self.events.is_empty() && self.moves().is_empty()
-    }
-
-    fn statistics(&mut self) -> Result<Statistics, CardError> {
-        let requesters = self.slots.iter().flat_map(|slot| &slot.requesters);
-        self.statistics.requesters = requesters
-            .map(|requester| requester.statistics.clone())
-            .collect();
-        Ok(self.statistics.clone())
     }
 }

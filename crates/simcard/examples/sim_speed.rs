@@ -8,7 +8,7 @@ use card::event::Event;
 use card::kernel::KernelPackage;
 use card::memory::HostMemory;
 use card::registers::SLOT_CONTROL;
-use card::{Card, SlotId};
+use card::{Card, Loader, SlotId, SpaceControl};
 use simcard::{home, SimCard, SimOptions};
 use std::error::Error;
 use std::sync::Arc;
@@ -87,7 +87,7 @@ fn main() -> Result<()> {
         },
     )?;
     let size = PageSize::from_bytes(PAGE).ok_or("page")?;
-    card.control_space(space, Some((table, 1 << size.class())))?;
+    card.control_space(space, SpaceControl::table(table, 1 << size.class()))?;
     // Input and output on a channel each.
     let place = |page: u64| {
         let half = bytes.div_ceil(PAGE);

@@ -6,7 +6,6 @@
 //! register, so one pass is enough, and a design split at the slot boundary behaves edge for edge
 //! as one model does.
 
-use super::address_map::AddressMap;
 use super::bar_port::{BarPort, ReadAnswer};
 use super::clocked::Clocked;
 use super::host_port::HostPort;
@@ -20,6 +19,7 @@ use super::surrounding::{Surroundings, Way};
 use super::top::STREAM_WAITS;
 use super::trace::Probe;
 use crate::error::not_built;
+use card::driver::AddressMap;
 use card::history::History;
 use card::kernel::Manifest;
 use card::stream::{StreamDirection, StreamId, StreamWaiting};

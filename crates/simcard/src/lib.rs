@@ -1,11 +1,11 @@
 //! The simulated card: Verilated shell and kernels in deterministic virtual time.
 //!
 //! The crate `verilated` turns RTL into loadable models, `model` loads them, `engine` is the event loop, the
-//! `*_port` modules are what surrounds the shell, and [`SimCard`] is the `Card` on top.
+//! `*_port` modules are what surrounds the shell, [`Machine`] is all of them with a host, and [`SimCard`] is the driver of
+//! the crate `card` on top.
 //! `docs/blocks/simulator.md` argues why a split design behaves as one, and why idle time may be
 //! skipped.
 
-mod address_map;
 mod bar_port;
 mod bus;
 mod card;
@@ -18,13 +18,13 @@ mod host_port;
 mod interface;
 mod kernel_model;
 mod link_port;
+mod machine;
 mod memory_port;
 mod model;
 mod names;
 mod network_port;
 mod observer;
 mod options;
-mod rings;
 mod signals;
 mod slot;
 mod store;
@@ -34,9 +34,10 @@ mod trace;
 mod wires;
 mod wrapper;
 
-pub use self::card::{ProgressCallback, SimCard};
+pub use self::card::SimCard;
 pub use config::{ChannelPolicy, DirectoryConfig, L1Config, ShellConfig, Translator};
 pub use export::{exported_files, ExportedFile};
 pub use kernel_model::{build_kernel, check_kernel, kernel_ports};
+pub use machine::{Machine, ProgressCallback};
 pub use model::{Instance, Model, ModelFailure};
 pub use options::{home, platform_directories, SimOptions, WaveStart, Waves};

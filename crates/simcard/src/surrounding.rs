@@ -3,12 +3,12 @@
 //! The event loop knows no more of them than this: at an edge they look at the shell's outputs, after it
 //! they drive its inputs, and in between they can say when they next will by themselves.
 
-use super::address_map::AddressMap;
 use super::bar_port::BarPort;
 use super::host_port::HostPort;
 use super::link_port::LinkPort;
 use super::memory_port::MemoryPort;
 use super::network_port::NetworkPort;
+use card::driver::AddressMap;
 use card::CardError;
 use timing::pcie::Link;
 use units::Picoseconds;

@@ -5,7 +5,7 @@ mod sim;
 use card::command::Command;
 use card::event::Event;
 use card::registers::SLOT_CONTROL;
-use card::Card;
+use card::{Card, Loader};
 use sim::{entry, kernel, open, options, pattern, Driver, SLOT, SPACE};
 use simcard::SimOptions;
 use units::{

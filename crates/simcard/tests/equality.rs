@@ -4,7 +4,7 @@
 mod sim;
 
 use card::kernel::KernelPackage;
-use card::{Card, Statistics};
+use card::{Card, Loader, Statistics};
 use sim::{kernel, open, options, pattern, rtl, run_copy, Driver, SLOT, SPACE};
 use simcard::SimOptions;
 use units::Picoseconds;

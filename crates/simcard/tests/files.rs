@@ -5,7 +5,7 @@ mod sim;
 use card::event::Event;
 use card::kernel::KernelPackage;
 use card::registers::SLOT_CONTROL;
-use card::{Card, CardError};
+use card::{Card, CardError, Loader};
 use sim::{open, options, rtl, Driver, SLOT, SPACE};
 use std::path::Path;
 use verilated::BuildError;

@@ -9,7 +9,7 @@ use card::coherent::{
 use card::event::Event;
 use card::host_lines_registers as reg;
 use card::registers::SLOT_CONTROL;
-use card::Card;
+use card::{Card, CoherentLines, Loader};
 use sim::{kernel, open, Driver, SLOT, SPACE};
 use simcard::{ShellConfig, SimOptions};
 use units::Picoseconds;

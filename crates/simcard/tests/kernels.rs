@@ -5,7 +5,7 @@ mod sim;
 use card::event::Event;
 use card::kernel::KernelPackage;
 use card::registers::SLOT_CONTROL;
-use card::{Card, CardError, SlotId};
+use card::{Card, CardError, Loader, Simulation, SlotId};
 use sim::{open, options, rtl, Driver, SLOT, SPACE};
 use units::{CommandStatus, Operation, Picoseconds};
 use verilated::BuildError;

@@ -3,7 +3,7 @@
 mod sim;
 
 use card::kernel::KernelPackage;
-use card::Card;
+use card::{Card, Loader};
 use sim::{open, options, pattern, Driver, SLOT, SPACE};
 use simcard::{check_kernel, home};
 use std::path::Path;

@@ -5,7 +5,7 @@ mod sim;
 use card::command::{Command, QueueId};
 use card::event::Event;
 use card::registers::{READ_OWNER_CHANGES, WRITE_OWNER_CHANGES};
-use card::{Card, CardError, SlotId};
+use card::{Card, CardError, Loader, Simulation, SlotId};
 use sim::{
     card_address, kernel, open, options, pattern, run_copy, run_copy_striped, Driver, SPACE,
 };
@@ -182,7 +182,7 @@ fn a_stripe_that_the_card_cannot_have_is_refused() {
         stripe: Stripe::NONE,
     };
     driver.stripe = Stripe::new(4096, 4).unwrap();
-    let error = driver.card.stripe_space(sim::SPACE, driver.stripe);
+    let error = driver.card.control_space(sim::SPACE, driver.empty_table());
     assert!(matches!(error, Err(CardError::NoSuchStripe { .. })));
     assert_eq!(driver.command(copy), CommandStatus::Refused);
     driver.stripe = Stripe::new(4096, 2).unwrap();

@@ -8,7 +8,7 @@ use card::event::Event;
 use card::kernel::KernelPackage;
 use card::memory::HostMemory;
 use card::stream::{Transfer, TransferEnd, TransferStatus};
-use card::Card;
+use card::{Card, Loader, SpaceControl, Streams};
 use simcard::SimCard;
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -94,7 +94,8 @@ impl Driver {
             stripe: Stripe::NONE,
         })?;
         let classes = 1 << PAGE.class();
-        self.card.control_space(SPACE, Some((table, classes)))?;
+        self.card
+            .control_space(SPACE, SpaceControl::table(table, classes))?;
         Ok(())
     }
 

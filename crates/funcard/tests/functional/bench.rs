@@ -5,7 +5,7 @@ use card::event::Event;
 use card::kernel::KernelPackage;
 use card::memory::HostMemory;
 use card::registers::SLOT_CONTROL;
-use card::{Card, SlotId};
+use card::{Card, CardError, Loader, SlotId, SpaceControl, SpaceTable};
 use funcard::{FunctionalCard, FunctionalConfig};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -83,7 +83,8 @@ impl Bench {
         let host = Arc::new(HostMemory::allocate(HOST_BYTES).unwrap());
         let host_at = card.map_host(host.clone()).unwrap();
         let table = TableGeometry::new(card_at(0), 10).unwrap();
-        card.control_space(asid(), Some((table, 0b101))).unwrap();
+        card.control_space(asid(), SpaceControl::table(table, 0b101))
+            .unwrap();
         Self {
             card,
             host,
@@ -96,12 +97,18 @@ impl Bench {
 
     /// Stripes the space and the copies from now on.
     pub fn set_stripe(&mut self, stripe: Stripe) {
-        let table = TableGeometry::new(card_at(0), 10).unwrap();
-        self.card.stripe_space(asid(), stripe).unwrap();
-        self.card
-            .control_space(asid(), Some((table, 0b101)))
-            .unwrap();
+        self.stripe_space(stripe).unwrap();
         self.stripe = stripe;
+    }
+
+    /// Stripes the space.
+    pub fn stripe_space(&mut self, stripe: Stripe) -> Result<(), CardError> {
+        let table = SpaceTable {
+            geometry: TableGeometry::new(card_at(0), 10).unwrap(),
+            size_classes: 0b101,
+            stripe,
+        };
+        self.card.control_space(asid(), SpaceControl::On(table))
     }
 
     /// The same with a kernel that runs in slot 0.

@@ -3,7 +3,7 @@
 use crate::bench::{asid, at, card_at, config, entry, Bench, CHANNEL_BYTES, HOST_BYTES};
 use card::command::{Command, QueueId};
 use card::event::Event;
-use card::{Card, CardError, HostWork};
+use card::{Card, CardError, HostWork, Simulation};
 use proptest::prelude::*;
 use units::{
     Asid, CommandId, CommandStatus, FaultToken, HostAddr, Operation, PageSize, Picoseconds, Stripe,
@@ -376,7 +376,7 @@ fn stripes_over_channels_that_are_not_there_are_refused() {
     let mut bench = Bench::new(config(None));
     bench.stripe = Stripe::new(4096, 4).unwrap();
     let stripe = bench.stripe;
-    assert!(bench.card.stripe_space(asid(), stripe).is_err());
+    assert!(bench.stripe_space(stripe).is_err());
     let zero = Operation::Zero {
         to: card_at(0),
         bytes: 4096,

@@ -3,7 +3,7 @@
 use crate::bench::{asid, at, config, entry, frame_at, Bench, SLOT};
 use card::event::Event;
 use card::registers::{space::mode, space::MODE, SPACE};
-use card::Card;
+use card::{Card, Simulation, SpaceControl};
 use units::{
     CommandStatus, Fault, FaultCause, Operation, PageEntry, PageSize, TableGeometry, Target,
 };
@@ -52,12 +52,15 @@ fn a_fault_names_the_access_and_its_followers() {
 fn without_a_walker_the_replies_are_the_translations() {
     let mut bench = Bench::with_kernel(config(None), "copy");
     let register = SPACE.at(asid().get().into()) + MODE;
-    bench.card.control_space(asid(), None).unwrap();
+    bench.card.control_space(asid(), SpaceControl::Off).unwrap();
     let off = mode::WALKER_OFF.put(1);
     bench.card.write_register(register, off).unwrap();
     assert_eq!(bench.card.read_register(register).unwrap(), off);
     let table = TableGeometry::new(frame_at(0), 10).unwrap();
-    bench.card.control_space(asid(), Some((table, 1))).unwrap();
+    bench
+        .card
+        .control_space(asid(), SpaceControl::table(table, 1))
+        .unwrap();
     // In the table, and yet each page faults once.
     bench.install(INPUT, entry(100, SIZE));
     bench.install(OUTPUT, entry(101, SIZE));

@@ -5,7 +5,7 @@ use card::event::Event;
 use card::guard::Rule;
 use card::kernel::{KernelError, KernelPackage};
 use card::registers::{self, SLOT_CONTROL};
-use card::{Card, CardError, SlotId};
+use card::{Card, CardError, Loader, Simulation, SlotId, SpaceControl};
 use funcard::{
     Arguments, FunctionalConfig, FunctionalKernel, KernelModel, Registry, Step, VirtualMemory,
 };
@@ -77,11 +77,14 @@ fn spaces_and_slots_have_ends() {
     let mut bench = Bench::new(config(None));
     let four = Asid::new(4).unwrap();
     let no_space = |result| matches!(result, Err(CardError::NoSuchSpace { asid: 4, spaces: 4 }));
-    assert!(no_space(bench.card.control_space(four, None)));
+    assert!(no_space(bench.card.control_space(four, SpaceControl::Off)));
     assert!(no_space(bench.card.control_slot(SLOT, four, true)));
     assert!(bench.card.control_slot(SlotId(9), asid(), true).is_err());
     let beyond = TableGeometry::new(crate::bench::card_at(1 << 30), 10).unwrap();
-    assert!(bench.card.control_space(asid(), Some((beyond, 1))).is_err());
+    assert!(bench
+        .card
+        .control_space(asid(), SpaceControl::table(beyond, 1))
+        .is_err());
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn kernel() -> Result<KernelPackage, Failure> {
 }
 
 /// Plays `bursts` random bursts.
-fn play(card: impl Card, bursts: u64, seed: u64) -> Result<Outcome, Failure> {
+fn play(card: impl Card + card::Loader, bursts: u64, seed: u64) -> Result<Outcome, Failure> {
     let mut model = Model::new(seed);
     let mut host = Host::new(card, &kernel()?, model.memory(), FRAMES, seed)?;
     let mut outcome = Outcome::default();

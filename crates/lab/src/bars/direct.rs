@@ -4,7 +4,7 @@
 use super::Failure;
 use crate::driver::{Driver, START};
 use card::kernel::KernelPackage;
-use card::Card;
+use card::{Card, Loader, SpaceControl};
 use simcard::{SimCard, SimOptions};
 use units::{
     Asid, CardAddr, FrameNumber, Operation, PageEntry, PageSize, Picoseconds, SlotId, Stripe,
@@ -127,7 +127,7 @@ impl Bench {
         })?;
         let size = PageSize::MIB_2;
         self.card()
-            .control_space(asid, Some((table, 1 << size.class())))?;
+            .control_space(asid, SpaceControl::table(table, 1 << size.class()))?;
         for base in [lane.input, lane.output] {
             for page in 0..self.bytes.div_ceil(size.bytes()) {
                 let number = base + page * size.bytes();

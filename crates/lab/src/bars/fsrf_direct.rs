@@ -6,7 +6,7 @@ use crate::row::{Row, Target};
 use card::event::Event;
 use card::kernel::KernelPackage;
 use card::memory::HostMemory;
-use card::Card;
+use card::{Card, Loader, SpaceControl};
 use simcard::{SimCard, SimOptions};
 use std::path::Path;
 use std::process::Command;
@@ -68,7 +68,7 @@ fn measured(copies: u64) -> Result<(f64, f64), Failure> {
     })?;
     driver
         .card
-        .control_space(asid, Some((table, 1 << SIZE.class())))?;
+        .control_space(asid, SpaceControl::table(table, 1 << SIZE.class()))?;
     let map = |driver: &mut Driver<SimCard>, bytes: u64| -> Result<HostAddr, Failure> {
         let memory = Arc::new(HostMemory::allocate(bytes as usize)?);
         Ok(driver.card.map_host(memory)?)

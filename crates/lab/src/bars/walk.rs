@@ -7,7 +7,7 @@ use crate::row::{Row, Target};
 use card::kernel::KernelPackage;
 use card::memory::HostMemory;
 use card::registers;
-use card::Card;
+use card::{Card, Loader, SpaceControl};
 use simcard::{L1Config, SimCard, SimOptions};
 use std::sync::Arc;
 use timing::dram::{Access, Controller, MemoryChannel};
@@ -128,7 +128,7 @@ impl Bench {
         let asid = Asid::default();
         self.driver
             .card
-            .control_space(asid, Some((table, classes)))?;
+            .control_space(asid, SpaceControl::table(table, classes))?;
         self.driver.card.control_slot(SLOT, asid, true)?;
         Ok(table)
     }

@@ -10,12 +10,12 @@ use crate::random::Random;
 use card::command::{Command, QueueId};
 use card::event::Event;
 use card::kernel::KernelPackage;
-use card::{Card, HostWork, WorkId};
+use card::{Card, HostWork, Loader, Simulation, SpaceControl, SpaceTable, WorkId};
 use simcard::{SimCard, SimOptions};
 use tombolo::Preset;
 use units::{
     Asid, CardAddr, CommandId, Fault, FrameNumber, L1Reach, Operation, PageEntry, PageNumber,
-    PageSize, Picoseconds, SlotId, TableGeometry, Target, VirtAddr,
+    PageSize, Picoseconds, SlotId, Stripe, TableGeometry, Target, VirtAddr,
 };
 
 /// Input and output of an application lie this far above its part of card memory, and twice as far. Below are
@@ -208,10 +208,10 @@ impl Hot {
             let output = base + 2 * DATA + chance.output;
             if hot.driver.card.description().translated {
                 let stripe = preset.placement(number).stripe();
-                hot.driver.card.stripe_space(asid, stripe)?;
                 let mapped: &[u64] = if walks { &[input, output] } else { &[] };
                 hot.open_space(
                     asid,
+                    stripe,
                     base,
                     mapped,
                     data.set_bytes.max(bytes) + 64 * setting.shift_rows,
@@ -235,6 +235,7 @@ impl Hot {
     fn open_space(
         &mut self,
         asid: Asid,
+        stripe: Stripe,
         base: u64,
         mapped: &[u64],
         bytes: u64,
@@ -257,11 +258,15 @@ impl Hot {
             }
         }
         self.driver.card.preload(table.base(), &image)?;
-        let classes = 1 << of_space.class();
+        let table = SpaceTable {
+            geometry: table,
+            size_classes: 1 << of_space.class(),
+            stripe,
+        };
         Ok(self
             .driver
             .card
-            .control_space(asid, Some((table, classes)))?)
+            .control_space(asid, SpaceControl::On(table))?)
     }
 
     fn outcome(&mut self, applications: Vec<Measured>) -> Result<Run, Failure> {

@@ -8,7 +8,7 @@ use card::event::Event;
 use card::kernel::KernelPackage;
 use card::memory::HostMemory;
 use card::registers::SLOT_CONTROL;
-use card::{Card, SlotId};
+use card::{Card, Loader, SlotId, SpaceControl, SpaceTable};
 use simcard::{home, SimCard, SimOptions};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -98,18 +98,28 @@ impl Driver {
 
     /// An empty table for the test's space, at card address 0.
     pub fn table(&mut self) {
-        let geometry = TableGeometry::new(CardAddr::new(0).unwrap(), 10).unwrap();
-        let to = geometry.base();
+        let geometry = Self::geometry();
         let status = self.command(Operation::Zero {
-            to,
+            to: geometry.base(),
             bytes: geometry.bytes(),
             stripe: Stripe::NONE,
         });
         assert_eq!(status, CommandStatus::Ok);
-        let classes = 1 << PAGE.class();
-        self.card
-            .control_space(SPACE, Some((geometry, classes)))
-            .unwrap();
+        let table = self.empty_table();
+        self.card.control_space(SPACE, table).unwrap();
+    }
+
+    fn geometry() -> TableGeometry {
+        TableGeometry::new(CardAddr::new(0).unwrap(), 10).unwrap()
+    }
+
+    /// That table, with the stripe of now.
+    pub fn empty_table(&self) -> SpaceControl {
+        SpaceControl::On(SpaceTable {
+            geometry: Self::geometry(),
+            size_classes: 1 << PAGE.class(),
+            stripe: self.stripe,
+        })
     }
 
     /// Installs `pages` pages from virtual address 0 on, one after another in card memory.
@@ -249,9 +259,8 @@ pub fn run_copy_striped(
     let mut driver = Driver::new(open(options));
     let package = kernel("copy");
     driver.card.load(SLOT, &package).unwrap();
-    driver.card.stripe_space(SPACE, stripe).unwrap();
-    driver.table();
     driver.stripe = stripe;
+    driver.table();
     let half = (bytes as u64).next_multiple_of(PAGE.bytes());
     driver.install(2 * half / PAGE.bytes(), true);
     let rounded = bytes.next_multiple_of(64);

@@ -8,6 +8,7 @@ use crate::message::EndAccess;
 use card::coherent::{
     directory_error, home_register, take_home_violation, AccessEnd, DirectoryError,
 };
+use card::history::History;
 use card::home_registers as reg;
 use card::kernel::Manifest;
 use card::CardError;
@@ -232,13 +233,19 @@ impl Owner {
         Ok(())
     }
 
+    /// What was recorded of lines; nothing on a card that is not coherent.
+    pub(super) fn line_history(&mut self) -> History {
+        let card = self.card.lines();
+        card.map_or_else(History::default, |card| card.line_history())
+    }
+
     /// Card memory goes behind the directory, unless it is there.
     pub(super) fn use_home_memory(&mut self) -> Result<u64, Error> {
         let range = match self.coherent.memory {
             Some(range) => range,
             None => {
                 // A card that is not coherent says so first.
-                self.card.record_lines(self.card.line_history())?;
+                self.card.need_lines()?;
                 return Err(Error::NoHomeMemory);
             }
         };
@@ -304,7 +311,7 @@ impl Owner {
         }
         let (address, began) = (access.address, self.card.now());
         let hint = access.kind == AccessKind::Prefetch;
-        let id = self.card.access(access)?;
+        let id = self.card.need_lines()?.access(access)?;
         if !hint {
             let access = Access {
                 home,
@@ -339,7 +346,7 @@ impl Owner {
             Some(_) => Ok(()),
             // A card that is not coherent says so first.
             None => {
-                self.card.record_lines(self.card.line_history())?;
+                self.card.need_lines()?;
                 Err(Error::NoHome)
             }
         }

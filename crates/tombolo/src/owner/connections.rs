@@ -92,7 +92,8 @@ impl OwnerRef {
     pub(super) async fn is_settled(&self, to: Place, patience: Picoseconds) -> Result<bool, Error> {
         let until = self.with(|owner| owner.card.now() + patience);
         loop {
-            let state = self.with(|owner| owner.card.switch_state(to.0, to.1.pair))?;
+            let state =
+                self.with(|owner| owner.card.need_streams()?.switch_state(to.0, to.1.pair))?;
             if !state.pending {
                 return Ok(true);
             }
@@ -151,7 +152,13 @@ impl Owner {
     fn forget_joints_apart(&mut self) -> Result<(), Error> {
         for joint in self.streams.joints.clone() {
             let (slot, stream) = joint.to;
-            if joint.left && !self.card.switch_state(slot, stream.pair)?.pending {
+            if joint.left
+                && !self
+                    .card
+                    .need_streams()?
+                    .switch_state(slot, stream.pair)?
+                    .pending
+            {
                 self.forget_joint(joint.id)?;
             }
         }
@@ -178,7 +185,9 @@ impl Owner {
             slot: from.0,
             pair: from.1.pair,
         };
-        self.card.connect_stream(to.0, to.1.pair, source)?;
+        self.card
+            .need_streams()?
+            .connect_stream(to.0, to.1.pair, source)?;
         let id = ConnectionId(self.streams.take_serial());
         self.streams.joints.push(Joint {
             client,
@@ -196,7 +205,10 @@ impl Owner {
     /// Gives an incoming port back to its mover.
     fn part(&mut self, to: Place) -> Result<(), Error> {
         let mover = StreamSource::Mover;
-        Ok(self.card.connect_stream(to.0, to.1.pair, mover)?)
+        Ok(self
+            .card
+            .need_streams()?
+            .connect_stream(to.0, to.1.pair, mover)?)
     }
 
     fn mid_packet(&self, from: Place, to: Place) -> StreamError {
@@ -212,7 +224,7 @@ impl Owner {
         id: ConnectionId,
     ) -> Result<ConnectionState, Error> {
         let (slot, stream) = self.streams.joint(client, id)?.to;
-        let state = self.card.switch_state(slot, stream.pair)?;
+        let state = self.card.need_streams()?.switch_state(slot, stream.pair)?;
         Ok(ConnectionState {
             pending: state.pending,
             cut: state.broken,
@@ -270,7 +282,10 @@ impl Owner {
             if joint.from.0 != slot && joint.to.0 != slot {
                 continue;
             }
-            let state = self.card.switch_state(joint.to.0, joint.to.1.pair)?;
+            let state = self
+                .card
+                .need_streams()?
+                .switch_state(joint.to.0, joint.to.1.pair)?;
             let waits = match (state.valid, state.ready) {
                 (true, false) => "the receiver does not take the next beat",
                 (false, _) => "the sender sends nothing",

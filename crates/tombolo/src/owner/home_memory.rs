@@ -28,7 +28,7 @@ impl HomeRange {
             return Ok(None);
         }
         // A card that is not coherent says so.
-        card.record_lines(card.line_history())?;
+        card.need_lines()?;
         let status = card.read_register(home_register(reg::STATUS))?;
         let slices = u64::from(reg::status::SLICES.get(status));
         let description: &CardDescription = card.description();

@@ -60,7 +60,7 @@ impl Owner {
     /// What a kernel may use of the CPU's memory, in bytes.
     pub(super) fn host_line_bytes(&mut self) -> Result<u64, Error> {
         // A card that is not coherent says so first.
-        self.card.record_lines(self.card.line_history())?;
+        self.card.need_lines()?;
         let status = self.card.read_register(host_lines_register(reg::STATUS))?;
         match reg::status::SLICES.get(status) {
             0 => Err(Error::NoHostLines),

@@ -105,7 +105,13 @@ impl Owner {
 
     /// Carries out a copy at no time, if now is the time for it.
     pub(super) fn place(&mut self, command: &Command) -> Result<bool, Error> {
-        if command.fence || !self.makes_hot() || !self.card.place(command)? {
+        if command.fence || !self.makes_hot() {
+            return Ok(false);
+        }
+        let Some(card) = self.card.simulation() else {
+            return Ok(false);
+        };
+        if !card.place(command)? {
             return Ok(false);
         }
         if let Operation::CopyIn { bytes, .. } | Operation::Zero { bytes, .. } = command.operation {

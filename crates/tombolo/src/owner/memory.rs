@@ -389,7 +389,7 @@ impl Owner {
     /// The service thread is busy for so long; then comes what follows.
     pub(super) fn serve_memory(&mut self, cost: Picoseconds, then: Work) -> WorkId {
         self.memories.protect_time += cost;
-        let work = self.card.host_work(HostWork::Serve(cost));
+        let work = self.host_work(HostWork::Serve(cost));
         self.work.insert(work, then);
         work
     }

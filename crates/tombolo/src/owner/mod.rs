@@ -12,6 +12,7 @@ mod guard;
 mod handles;
 mod home_memory;
 mod host_lines;
+mod host_time;
 mod hot;
 mod inbox;
 mod io_thread;
@@ -49,6 +50,7 @@ use handles::Handles;
 pub use handles::Planted;
 use home_memory::HomeRange;
 use host_lines::HostLines;
+use host_time::HostTime;
 use hot::Hot;
 use inbox::Inbox;
 use io_thread::{IoThread, Post};
@@ -216,6 +218,7 @@ pub(crate) enum Aside {
 pub(crate) struct Owner {
     inbox: Inbox,
     card: Box<dyn Card>,
+    host_time: HostTime,
     pager: Pager,
     io: IoThread,
     post: Post,
@@ -365,7 +368,10 @@ impl Owner {
             channel_bytes: description.channel_bytes,
             source,
         })?;
-        let moved = card.has_virtual_time().then(MovedBytes::new);
+        let timed = card
+            .simulation()
+            .is_some_and(|card| card.has_virtual_time());
+        let moved = timed.then(MovedBytes::new);
         Ok(Self {
             inbox,
             slots: (0..description.slots)
@@ -376,6 +382,7 @@ impl Owner {
             spaces: vec![false; usize::from(description.spaces)],
             translations: vec![TranslationMode::Both; usize::from(description.spaces)],
             card,
+            host_time: HostTime::default(),
             pager,
             io: IoThread::new(io, post.clone()).map_err(|source| Error::File {
                 path: "/proc/self/task".into(),

@@ -72,6 +72,7 @@ impl Owner {
         let network = self.card.description().network_slot();
         let direction = across(stream.direction);
         self.card
+            .need_network(interface)?
             .connect_peer(interface, direction, Box::new(peer))?;
         let of_interface = StreamId {
             pair: interface,
@@ -85,7 +86,9 @@ impl Owner {
             slot: from.0,
             pair: from.1.pair,
         };
-        self.card.connect_stream(to.0, to.1.pair, source)?;
+        self.card
+            .need_streams()?
+            .connect_stream(to.0, to.1.pair, source)?;
         self.streams.find(client, handle)?.interface = Some(interface);
         Ok(to)
     }
@@ -100,7 +103,10 @@ impl Owner {
             StreamDirection::In => (slot, stream.pair),
             StreamDirection::Out => (self.card.description().network_slot(), interface),
         };
-        Ok(self.card.connect_stream(to, pair, StreamSource::Mover)?)
+        Ok(self
+            .card
+            .need_streams()?
+            .connect_stream(to, pair, StreamSource::Mover)?)
     }
 
     /// What moves the bytes of a port: its mover, or an interface.
@@ -158,7 +164,10 @@ impl Owner {
     ) -> Result<String, Error> {
         let (_, stream, interface) = self.mover_of(slot, stream);
         let failure = match interface {
-            Some(interface) => self.card.network_failure(interface, stream.direction)?,
+            Some(interface) => self
+                .card
+                .need_network(interface)?
+                .network_failure(interface, stream.direction)?,
             None => None,
         };
         Ok(failure.unwrap_or_else(|| "it does not say why".to_owned()))
@@ -171,7 +180,7 @@ impl Owner {
         stream: StreamId,
     ) -> Result<StreamState, Error> {
         let (slot, stream, _) = self.mover_of(slot, stream);
-        Ok(self.card.stream_state(slot, stream)?)
+        Ok(self.card.need_streams()?.stream_state(slot, stream)?)
     }
 
     /// The slot of a port was reset: the transfer that its interface still has is to end.
@@ -183,7 +192,9 @@ impl Owner {
                 .contains_key(&(interface, stream.direction))
         });
         if busy {
-            if let Err(error) = self.card.stop_transfer(slot, stream) {
+            let stopped = self.card.need_streams();
+            let stopped = stopped.and_then(|card| card.stop_transfer(slot, stream));
+            if let Err(error) = stopped {
                 tracing::error!(%error, "a transfer of a network interface does not end");
             }
         }

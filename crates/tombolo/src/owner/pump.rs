@@ -10,7 +10,7 @@ use crate::message::FileState;
 use card::command::{Command, QueueId};
 use card::event::Event as CardEvent;
 use card::memory::HostMemory;
-use card::{HostWork, WorkId};
+use card::{HostWork, SpaceControl, SpaceTable, WorkId};
 use pager::{Action, Event, IoError, IoId};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -109,7 +109,12 @@ impl Owner {
     /// Lets the card work until it tells something, at most until `deadline`.
     pub(super) fn turn(&mut self, deadline: Option<Picoseconds>) -> Result<(), Error> {
         self.turns += 1;
-        let events = self.card.wait(deadline)?;
+        let over = self.host_time.take_over();
+        let events = match over.as_slice().is_empty() {
+            true => self.card.wait(deadline)?,
+            false => self.card.wait(Some(self.card.now()))?,
+        };
+        self.events.extend(over.map(CardEvent::HostWorkDone));
         // Also without events: it may be as late as somebody waits for.
         self.stirred = true;
         self.events.extend(events);
@@ -250,7 +255,7 @@ impl Owner {
                     (serving(thread, batch.len() as u32), batch)
                 }
             };
-            let id = self.card.host_work(work);
+            let id = self.host_work(work);
             self.work.insert(id, Work::Service(thread, batch));
             self.serving.insert(thread);
         }
@@ -470,13 +475,18 @@ impl Owner {
                 size_classes,
                 stripe,
             } => {
-                self.card.stripe_space(asid, stripe)?;
-                self.card.control_space(asid, Some((table, size_classes)))?;
+                let table = SpaceTable {
+                    geometry: table,
+                    size_classes,
+                    stripe,
+                };
+                self.card.control_space(asid, SpaceControl::On(table))?;
             }
             Action::UsePageSizes { asid, size_classes } => {
-                self.card.use_page_sizes(asid, size_classes)?;
+                let sizes = SpaceControl::PageSizes(size_classes);
+                self.card.control_space(asid, sizes)?;
             }
-            Action::DisableSpace { asid } => self.card.control_space(asid, None)?,
+            Action::DisableSpace { asid } => self.card.control_space(asid, SpaceControl::Off)?,
             Action::Complete { request, result } => {
                 self.memories.answered(request, result.is_ok());
                 self.completed.insert(request, result);
@@ -593,7 +603,7 @@ impl Owner {
             None => self.page_cache.hold(object, (offset, bytes), pending),
         }
         if let (Direction::Read, Some(bytes)) = (direction, self.page_cache.ahead(object)) {
-            let work = self.card.host_work(HostWork::StorageRead { bytes });
+            let work = self.host_work(HostWork::StorageRead { bytes });
             self.work.insert(work, Work::ReadAhead(object));
         }
         Ok(())
@@ -601,7 +611,7 @@ impl Owner {
 
     /// The time of a transfer begins.
     fn book_time(&mut self, pending: Pending, work: HostWork) {
-        let work = self.card.host_work(work);
+        let work = self.host_work(work);
         self.work.insert(work, Work::Transfer(pending));
     }
 

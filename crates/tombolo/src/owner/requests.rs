@@ -99,26 +99,32 @@ impl OwnerRef {
             Any::PlugPeer(it, to) => to.give(self.plug_peer(client, it).await),
             Any::BeginPeerTransfer(it, to) => to.give(self.begin_peer_transfer(client, it).await),
             Any::SetNetworkLink(it, to) => to.give(self.with(|owner| {
-                owner.card.set_network_link(it.interface, it.up)?;
+                owner
+                    .card
+                    .need_network(it.interface)?
+                    .set_network_link(it.interface, it.up)?;
                 Ok(())
             })),
 
             Any::BeginAccess(it, to) => to.give(self.with(|owner| owner.begin_access(it.access))),
             Any::EndAccess(it, to) => to.give(self.end_access(it).await),
             Any::ShowPage(it, to) => to.give(self.with(|owner| {
-                let shown = owner.card.show_page(it.address, it.write, it.pages)?;
+                let shown = owner
+                    .card
+                    .need_lines()?
+                    .show_page(it.address, it.write, it.pages)?;
                 Ok(shown)
             })),
             Any::HidePages(it, to) => to.give(self.with(|owner| {
-                owner.card.hide_pages(it.base, it.bytes)?;
+                owner.card.need_lines()?.hide_pages(it.base, it.bytes)?;
                 Ok(())
             })),
             Any::RecordLines(it, to) => to.give(self.with(|owner| {
-                owner.card.record_lines(*it.history)?;
+                owner.card.need_lines()?.record_lines(*it.history)?;
                 Ok(())
             })),
             Any::LineHistory(_, to) => {
-                to.give(Ok(self.with(|owner| Box::new(owner.card.line_history()))))
+                to.give(Ok(self.with(|owner| Box::new(owner.line_history()))))
             }
             Any::HomeMemory(_, to) => to.give(self.with(Owner::use_home_memory)),
             Any::HostLines(_, to) => to.give(self.with(|owner| owner.host_line_bytes())),

@@ -67,7 +67,7 @@ impl Owner {
 
     /// Looks at the ports of a slot that has said that it is done.
     pub(super) fn settle(&mut self, slot: SlotId) -> Result<bool, Error> {
-        let notes = self.card.slot_notes(slot)?;
+        let notes = SlotNotes::read(self.card.as_mut(), slot)?;
         let next = self.card.now() + PAUSE;
         let state = self.slot(slot)?;
         match &mut state.ending {
@@ -92,7 +92,7 @@ impl Owner {
             if !state.at_work || !state.loaded_in(asid) {
                 continue;
             }
-            let notes = self.card.slot_notes(slot)?;
+            let notes = SlotNotes::read(self.card.as_mut(), slot)?;
             if notes.reads_owed || notes.writes_owed {
                 return Ok(Some(slot));
             }

@@ -12,7 +12,7 @@ use crate::message::{Load, LoadId, Poll, PollAny, Progress, RunState};
 use crate::report::RunReport;
 use card::guard::KernelWord;
 use card::kernel::{ControlProtocol, KernelPackage, Manifest};
-use card::{CardError, HostWork};
+use card::{CardError, CheckedDescription, HostWork};
 use pager::{Event, MappingInfo};
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
@@ -146,7 +146,7 @@ impl OwnerRef {
             owner.may_load(client, slot)
         })?;
         // This may take minutes. What was built is in the cache when the card looks for it.
-        if let Some(build) = self.with(|owner| owner.card.preparation(&kernel)) {
+        if let Some(build) = self.with(|owner| owner.card.loader()?.preparation(&kernel)) {
             harmless.set(true);
             self.beside("build", build).await?;
             harmless.set(false);
@@ -162,7 +162,7 @@ impl OwnerRef {
             }
             self.empty(slot).await?;
         }
-        self.with(|owner| owner.card.load(slot, &kernel))?;
+        self.with(|owner| owner.put(slot, &kernel))?;
         self.reconfigure(slot, &kernel).await?;
         self.with(|owner| {
             // It may have ended while the slot was made ready.
@@ -199,7 +199,7 @@ impl OwnerRef {
             if before.is_none_or(|before| before == *name) {
                 return Ok::<bool, Error>(true);
             }
-            let work = owner.card.host_work(HostWork::Reconfigure);
+            let work = owner.host_work(HostWork::Reconfigure);
             owner.work.insert(work, Work::Reconfiguration(slot));
             owner.reconfiguring.insert(slot);
             Ok(false)
@@ -593,7 +593,7 @@ impl Owner {
             && self.late.is_empty()
             && self.pressure.is_idle()
             && self.events.is_empty()
-            && self.card.is_quiescent()
+            && self.card_is_quiescent()
     }
 
     /// Of slots that have not announced their end: one whose kernel cannot announce it and is done, or the
@@ -805,6 +805,14 @@ impl Owner {
         Ok(self.slot(slot)?.failure.is_some())
     }
 
+    /// Puts a kernel into a slot, or, on a card whose slots hold what they hold, looks whether it can be there.
+    fn put(&mut self, slot: SlotId, kernel: &KernelPackage) -> Result<(), CardError> {
+        match self.card.loader() {
+            Some(card) => card.load(slot, kernel),
+            None => self.card.description().check_fit(&kernel.manifest),
+        }
+    }
+
     /// Takes a slot out of reset, with the arguments that were set so far.
     fn release(&mut self, slot: SlotId) -> Result<(), Error> {
         let loaded = self.loaded(slot)?;
@@ -812,7 +820,7 @@ impl Owner {
         let arguments = loaded.arguments.clone();
         if loaded.gone {
             let kernel = loaded.kernel.clone();
-            self.card.load(slot, &kernel)?;
+            self.put(slot, &kernel)?;
             self.loaded(slot)?.gone = false;
         }
         self.forgive_home(slot);

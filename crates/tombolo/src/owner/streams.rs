@@ -486,7 +486,10 @@ impl Owner {
             }
             self.streams.on_network.insert(of_interface, range.number);
         }
-        Ok(self.card.start_transfer(slot, stream, transfer)?)
+        Ok(self
+            .card
+            .need_streams()?
+            .start_transfer(slot, stream, transfer)?)
     }
 
     /// The card says that a transfer has ended.
@@ -612,7 +615,7 @@ impl Owner {
             // The card may have ended it just now; then nothing is under way there, as only we begin the next.
             connection.stopped = true;
             let (slot, stream, _) = self.mover_of(slot, stream);
-            self.card.stop_transfer(slot, stream)?;
+            self.card.need_streams()?.stop_transfer(slot, stream)?;
         }
         Ok(())
     }
@@ -674,9 +677,13 @@ impl Owner {
         slot: SlotId,
         stream: StreamId,
     ) -> Result<StreamWaiting, Error> {
-        let mut waiting = self.card.stream_waiting(slot, stream)?;
+        let mut waiting = self.card.need_streams()?.stream_waiting(slot, stream)?;
         if let (network, stream, Some(_)) = self.mover_of(slot, stream) {
-            waiting.beat |= self.card.stream_waiting(network, stream)?.beat;
+            waiting.beat |= self
+                .card
+                .need_streams()?
+                .stream_waiting(network, stream)?
+                .beat;
         }
         Ok(waiting)
     }

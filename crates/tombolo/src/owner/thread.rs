@@ -39,7 +39,9 @@ pub(crate) fn start(
 ) -> Result<Arc<OwnerThread>, Error> {
     let (sender, inbox) = channel();
     let bell = Bell::default();
-    card.set_bell(bell.clone());
+    if let Some(card) = card.simulation() {
+        card.set_bell(bell.clone());
+    }
     let post = Post {
         sender: sender.clone(),
         bell: (options.clock == ClockMode::Free).then(|| bell.clone()),
@@ -520,7 +522,7 @@ impl Owner {
             return Some(self.alarms.values().min().copied());
         }
         let busy =
-            self.options.clock == ClockMode::Free && !self.broken && !self.card.is_quiescent();
+            self.options.clock == ClockMode::Free && !self.broken && !self.card_is_quiescent();
         busy.then(|| Some(self.card.now() + FREE_SLICE))
     }
 

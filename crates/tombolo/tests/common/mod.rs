@@ -2,13 +2,15 @@
 
 use card::command::{Command, QueueId};
 use card::event::Event;
-use card::guard::{KernelWord, SlotNotes, SlotStatus};
+use card::guard::{KernelWord, SlotStatus};
 use card::kernel::KernelPackage;
 use card::memory::HostMemory;
-use card::{CardError, HostWork, Preparation, Statistics, WorkId};
+use card::{
+    CardError, CoherentLines, Loader, Preparation, Simulation, SpaceControl, Statistics, Streams,
+};
 use std::sync::Arc;
 use tombolo::Picoseconds;
-use units::{Asid, CardDescription, HostAddr, SlotId, Stripe, TableGeometry};
+use units::{Asid, CardDescription, HostAddr, SlotId};
 
 /// Sees what goes to a card and what comes from it, and may change it.
 pub trait Between: Send {
@@ -28,7 +30,7 @@ pub trait Between: Send {
         None
     }
 
-    fn control_space(&mut self, _asid: Asid, _table: Option<(TableGeometry, u32)>) {}
+    fn control_space(&mut self, _asid: Asid, _control: SpaceControl) {}
 }
 
 pub struct Watched<B> {
@@ -49,12 +51,6 @@ impl<B: Between> card::Card for Watched<B> {
     fn now(&self) -> Picoseconds {
         self.card.now()
     }
-    fn load(&mut self, slot: SlotId, kernel: &KernelPackage) -> Result<(), CardError> {
-        self.card.load(slot, kernel)
-    }
-    fn preparation(&self, _kernel: &KernelPackage) -> Option<Preparation> {
-        self.between.preparation()
-    }
     fn read_register(&mut self, address: u32) -> Result<u32, CardError> {
         self.card.read_register(address)
     }
@@ -73,9 +69,6 @@ impl<B: Between> card::Card for Watched<B> {
     fn queue_room(&self, queue: QueueId) -> usize {
         self.card.queue_room(queue)
     }
-    fn host_work(&mut self, work: HostWork) -> WorkId {
-        self.card.host_work(work)
-    }
     fn control_slot(&mut self, slot: SlotId, asid: Asid, run: bool) -> Result<(), CardError> {
         self.card.control_slot(slot, asid, run)
     }
@@ -89,30 +82,35 @@ impl<B: Between> card::Card for Watched<B> {
     fn read_kernel(&mut self, slot: SlotId, offset: u32) -> Result<KernelWord, CardError> {
         self.card.read_kernel(slot, offset)
     }
-    fn slot_notes(&mut self, slot: SlotId) -> Result<SlotNotes, CardError> {
-        self.card.slot_notes(slot)
-    }
     fn slot_status(&mut self, slot: SlotId) -> Result<SlotStatus, CardError> {
         self.card.slot_status(slot)
     }
-    fn control_space(
-        &mut self,
-        asid: Asid,
-        table: Option<(TableGeometry, u32)>,
-    ) -> Result<(), CardError> {
-        self.between.control_space(asid, table);
-        self.card.control_space(asid, table)
-    }
-    fn use_page_sizes(&mut self, asid: Asid, size_classes: u32) -> Result<(), CardError> {
-        self.card.use_page_sizes(asid, size_classes)
-    }
-    fn stripe_space(&mut self, asid: Asid, stripe: Stripe) -> Result<(), CardError> {
-        self.card.stripe_space(asid, stripe)
-    }
-    fn is_quiescent(&mut self) -> bool {
-        self.card.is_quiescent()
+    fn control_space(&mut self, asid: Asid, control: SpaceControl) -> Result<(), CardError> {
+        self.between.control_space(asid, control);
+        self.card.control_space(asid, control)
     }
     fn statistics(&mut self) -> Result<Statistics, CardError> {
         self.card.statistics()
+    }
+    fn loader(&mut self) -> Option<&mut dyn Loader> {
+        Some(self)
+    }
+    fn streams(&mut self) -> Option<&mut dyn Streams> {
+        self.card.streams()
+    }
+    fn lines(&mut self) -> Option<&mut dyn CoherentLines> {
+        self.card.lines()
+    }
+    fn simulation(&mut self) -> Option<&mut dyn Simulation> {
+        self.card.simulation()
+    }
+}
+
+impl<B: Between> Loader for Watched<B> {
+    fn load(&mut self, slot: SlotId, kernel: &KernelPackage) -> Result<(), CardError> {
+        self.card.loader().unwrap().load(slot, kernel)
+    }
+    fn preparation(&self, _kernel: &KernelPackage) -> Option<Preparation> {
+        self.between.preparation()
     }
 }

@@ -12,7 +12,7 @@ mod player;
 
 use card::command::Command;
 use card::event::Event;
-use card::CardError;
+use card::{CardError, SpaceControl};
 use common::{Between, Watched};
 use funcard::Registry;
 use player::{Burst, ROW};
@@ -141,13 +141,13 @@ impl Between for Watch {
         Ok(events)
     }
 
-    fn control_space(&mut self, asid: Asid, table: Option<(TableGeometry, u32)>) {
-        if let Some((table, _)) = table {
+    fn control_space(&mut self, asid: Asid, control: SpaceControl) {
+        if let SpaceControl::On(table) = control {
             self.0
                 .lock()
                 .unwrap()
                 .first_tables
-                .insert(asid, table.base());
+                .insert(asid, table.geometry.base());
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::random::Random;
 use card::event::Event;
 use card::kernel::KernelPackage;
 use card::memory::HostMemory;
-use card::Card;
+use card::{Card, Loader, SpaceControl};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use units::{
@@ -56,7 +56,7 @@ pub struct Host<C> {
     pub lost: Vec<(usize, u8)>,
 }
 
-impl<C: Card> Host<C> {
+impl<C: Card + Loader> Host<C> {
     /// Edges that the card evaluated.
     pub fn edges(&mut self) -> Result<u64, Failure> {
         Ok(self.driver.card.statistics()?.evaluated_cycles)
@@ -106,7 +106,7 @@ impl<C: Card> Host<C> {
         let classes = 1 << PageSize::KIB_4.class() | 1 << PageSize::MIB_2.class();
         host.driver
             .card
-            .control_space(host.asid, Some((table, classes)))?;
+            .control_space(host.asid, SpaceControl::table(table, classes))?;
         let frame = CardAddr::new(LIST_FRAME).ok_or("frame")?;
         let entry = entry(frame, PageSize::MIB_2, true, true)?;
         host.install(LIST, entry)?;

@@ -4,7 +4,7 @@ use super::super::Failure;
 use super::{FlexiMem, Page, System};
 use crate::driver::{Driver, START};
 use card::kernel::KernelPackage;
-use card::Card as _;
+use card::{Card as _, Loader as _};
 use simcard::{SimCard, SimOptions, Translator};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};

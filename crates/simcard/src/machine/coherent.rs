@@ -1,14 +1,15 @@
 //! The coherent CPU beside the card.
 
 use super::super::link_port::LinkPort;
-use super::SimCard;
+use super::Machine;
 use card::coherent::{AccessId, LineAccess};
 use card::event::Event;
+use card::history::History;
 use card::CardError;
 use units::Picoseconds;
 
-impl SimCard {
-    pub(super) fn link(&mut self) -> Result<&mut LinkPort, CardError> {
+impl Machine {
+    pub(crate) fn link(&mut self) -> Result<&mut LinkPort, CardError> {
         let card = &self.description.name;
         match self.engine.coherent() {
             Some(link) => Ok(link),
@@ -16,7 +17,7 @@ impl SimCard {
         }
     }
 
-    pub(super) fn start_access(&mut self, access: &LineAccess) -> Result<AccessId, CardError> {
+    pub(crate) fn start_access(&mut self, access: &LineAccess) -> Result<AccessId, CardError> {
         let now = self.engine.now();
         let id = self.link()?.access(now, access)?;
         self.collect_accesses();
@@ -35,14 +36,23 @@ impl SimCard {
         self.accesses.first_key_value().map(|((at, _), _)| *at)
     }
 
-    pub(super) fn end_accesses(&mut self, now: Picoseconds) {
+    pub(super) fn end_accesses(&mut self, now: Picoseconds, events: &mut Vec<Event>) {
         while let Some(entry) = self.accesses.first_entry() {
             let (at, id) = *entry.key();
             if at > now {
                 break;
             }
             let line = entry.remove();
-            self.events.push(Event::AccessDone { id, line });
+            events.push(Event::AccessDone { id, line });
         }
+    }
+
+    /// What was recorded of lines.
+    pub(crate) fn line_history(&self) -> History {
+        self.engine.line_history()
+    }
+
+    pub(crate) fn has_link(&mut self) -> bool {
+        self.engine.coherent().is_some()
     }
 }

@@ -1,9 +1,9 @@
 //! The host's side of the command ring and the event ring (docs/architecture.md).
 
-use card::command::Command;
-use card::event::{self, Event};
-use card::memory::HostMemory;
-use card::CardError;
+use crate::command::Command;
+use crate::event::{self, Event};
+use crate::memory::{HostMemory, OutOfBounds};
+use crate::CardError;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use units::CommandId;
@@ -12,9 +12,9 @@ use units::CommandId;
 const ENTRY: usize = 64;
 
 /// log2 of the commands in the ring.
-pub(crate) const COMMANDS_LOG2: u32 = 12;
+pub(super) const COMMANDS_LOG2: u32 = 12;
 /// log2 of the records in the ring.
-pub(crate) const EVENTS_LOG2: u32 = 12;
+pub(super) const EVENTS_LOG2: u32 = 12;
 
 fn allocate(entries_log2: u32) -> Result<Arc<HostMemory>, CardError> {
     HostMemory::allocate(ENTRY << entries_log2)
@@ -22,12 +22,12 @@ fn allocate(entries_log2: u32) -> Result<Arc<HostMemory>, CardError> {
         .map_err(|error| CardError::HostMemory(format!("no memory for a ring: {error}")))
 }
 
-fn outside(error: card::memory::OutOfBounds) -> CardError {
+fn outside(error: OutOfBounds) -> CardError {
     CardError::Broken(format!("a ring is smaller than it should be: {error}"))
 }
 
 /// Commands on their way to the shell.
-pub(crate) struct CommandRing {
+pub(super) struct CommandRing {
     memory: Arc<HostMemory>,
     /// Commands written, free-running.
     tail: u32,
@@ -40,7 +40,7 @@ pub(crate) struct CommandRing {
 }
 
 impl CommandRing {
-    pub(crate) fn new() -> Result<Self, CardError> {
+    pub(super) fn new() -> Result<Self, CardError> {
         Ok(Self {
             memory: allocate(COMMANDS_LOG2)?,
             tail: 0,
@@ -50,21 +50,21 @@ impl CommandRing {
         })
     }
 
-    pub(crate) fn memory(&self) -> &Arc<HostMemory> {
+    pub(super) fn memory(&self) -> &Arc<HostMemory> {
         &self.memory
     }
 
-    pub(crate) const fn size() -> usize {
+    pub(super) const fn size() -> usize {
         1 << COMMANDS_LOG2
     }
 
     /// Places that are known to be free.
-    pub(crate) fn room(&self) -> usize {
+    pub(super) fn room(&self) -> usize {
         Self::size() - self.tail.wrapping_sub(self.head) as usize
     }
 
     /// Writes a command; there must be room.
-    pub(crate) fn push(&mut self, command: &Command) -> Result<(), CardError> {
+    pub(super) fn push(&mut self, command: &Command) -> Result<(), CardError> {
         let index = self.tail as usize & (Self::size() - 1);
         for (word, value) in command.encode().into_iter().enumerate() {
             self.memory
@@ -79,7 +79,7 @@ impl CommandRing {
     }
 
     /// The count for the doorbell, if the shell does not know it yet.
-    pub(crate) fn ring(&mut self) -> Option<u32> {
+    pub(super) fn ring(&mut self) -> Option<u32> {
         (self.rung != self.tail).then(|| {
             self.rung = self.tail;
             self.tail
@@ -87,14 +87,14 @@ impl CommandRing {
     }
 
     /// The shell says how many commands it has fetched.
-    pub(crate) fn fetched(&mut self, head: u32) {
+    pub(super) fn fetched(&mut self, head: u32) {
         if self.tail.wrapping_sub(head) <= self.tail.wrapping_sub(self.head) {
             self.head = head;
         }
     }
 
     /// A command is complete; commands are fetched in order, so all before it are fetched.
-    pub(crate) fn completed(&mut self, id: CommandId) {
+    pub(super) fn completed(&mut self, id: CommandId) {
         if let Some(position) = self.awaited.iter().position(|(awaited, _)| *awaited == id) {
             if let Some((_, place)) = self.awaited.remove(position) {
                 self.fetched(place.wrapping_add(1));
@@ -103,13 +103,13 @@ impl CommandRing {
     }
 
     /// Whether the shell does not know of a command yet, or a command will still answer.
-    pub(crate) fn is_busy(&self) -> bool {
+    pub(super) fn is_busy(&self) -> bool {
         self.rung != self.tail || !self.awaited.is_empty()
     }
 }
 
 /// Records from the shell.
-pub(crate) struct EventRing {
+pub(super) struct EventRing {
     memory: Arc<HostMemory>,
     /// Records consumed, free-running.
     head: u32,
@@ -118,7 +118,7 @@ pub(crate) struct EventRing {
 }
 
 impl EventRing {
-    pub(crate) fn new() -> Result<Self, CardError> {
+    pub(super) fn new() -> Result<Self, CardError> {
         Ok(Self {
             memory: allocate(EVENTS_LOG2)?,
             head: 0,
@@ -126,12 +126,12 @@ impl EventRing {
         })
     }
 
-    pub(crate) fn memory(&self) -> &Arc<HostMemory> {
+    pub(super) fn memory(&self) -> &Arc<HostMemory> {
         &self.memory
     }
 
     /// Appends every record that is there.
-    pub(crate) fn drain(&mut self, into: &mut Vec<Event>) -> Result<(), CardError> {
+    pub(super) fn drain(&mut self, into: &mut Vec<Event>) -> Result<(), CardError> {
         let size = 1 << EVENTS_LOG2;
         loop {
             let start = (self.head as usize & (size - 1)) * ENTRY;
@@ -153,7 +153,7 @@ impl EventRing {
     }
 
     /// The count that gives room back, when enough has gathered to be worth a register write.
-    pub(crate) fn give_back(&mut self) -> Option<u32> {
+    pub(super) fn give_back(&mut self) -> Option<u32> {
         let gathered = self.head.wrapping_sub(self.told);
         (gathered >= 1 << (EVENTS_LOG2 - 2)).then(|| {
             self.told = self.head;

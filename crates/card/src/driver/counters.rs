@@ -1,0 +1,58 @@
+//! What the shell has counted.
+
+use super::{Driver, Transport};
+use crate::registers as reg;
+use crate::{CardError, RequesterStatistics};
+use std::collections::BTreeMap;
+
+/// The shell's counters of requesters are 32 bits and wrap; these are the sums so far.
+#[derive(Default)]
+pub(super) struct Counters {
+    last: BTreeMap<u32, u32>,
+    sums: BTreeMap<u32, u64>,
+}
+
+impl Counters {
+    fn update(&mut self, address: u32, value: u32) -> u64 {
+        let last = self.last.insert(address, value).unwrap_or(0);
+        let sum = self.sums.entry(address).or_insert(0);
+        *sum += u64::from(value.wrapping_sub(last));
+        *sum
+    }
+}
+
+impl<T: Transport> Driver<T> {
+    /// Adds what the translator has counted for each requester.
+    ///
+    /// # Errors
+    /// [`CardError::Bus`], [`CardError::Broken`].
+    pub fn count_requesters(
+        &mut self,
+        requesters: &mut [RequesterStatistics],
+    ) -> Result<(), CardError> {
+        for (index, requester) in requesters.iter_mut().enumerate() {
+            let base = reg::REQUESTER.at(index as u32);
+            requester.l1_hits = self.counter(base + reg::requester::LOOKUP_HIT)?;
+            requester.l1_misses = self.counter(base + reg::requester::LOOKUP_MISS)?;
+            requester.walk_hits = self.counter(base + reg::requester::WALK_HIT)?;
+            requester.walk_misses = self.counter(base + reg::requester::WALK_MISS)?;
+            requester.faults = self.counter(base + reg::requester::FAULT)?;
+            requester.retries = self.counter(base + reg::requester::RETRY)?;
+        }
+        Ok(())
+    }
+
+    /// Rows that commands have zeroed.
+    ///
+    /// # Errors
+    /// [`CardError::Bus`], [`CardError::Broken`].
+    pub fn rows_zeroed(&mut self) -> Result<u64, CardError> {
+        let low = u64::from(self.read_register(reg::ROWS_ZEROED_LO)?);
+        Ok(u64::from(self.read_register(reg::ROWS_ZEROED_HI)?) << 32 | low)
+    }
+
+    fn counter(&mut self, address: u32) -> Result<u64, CardError> {
+        let value = self.read_register(address)?;
+        Ok(self.counters.update(address, value))
+    }
+}
