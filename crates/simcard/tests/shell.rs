@@ -182,7 +182,7 @@ fn a_stripe_that_the_card_cannot_have_is_refused() {
         stripe: Stripe::NONE,
     };
     driver.stripe = Stripe::new(4096, 4).unwrap();
-    let error = driver.card.control_space(sim::SPACE, driver.empty_table());
+    let error = driver.enable(driver.stripe);
     assert!(matches!(error, Err(CardError::NoSuchStripe { .. })));
     assert_eq!(driver.command(copy), CommandStatus::Refused);
     driver.stripe = Stripe::new(4096, 2).unwrap();

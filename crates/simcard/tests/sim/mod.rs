@@ -8,7 +8,7 @@ use card::event::Event;
 use card::kernel::KernelPackage;
 use card::memory::HostMemory;
 use card::registers::SLOT_CONTROL;
-use card::{Card, Loader, SlotId, SpaceControl, SpaceTable};
+use card::{Card, CardError, Loader, SlotId, SpaceControl, SpaceTable};
 use simcard::{home, SimCard, SimOptions};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -105,21 +105,21 @@ impl Driver {
             stripe: Stripe::NONE,
         });
         assert_eq!(status, CommandStatus::Ok);
-        let table = self.empty_table();
-        self.card.control_space(SPACE, table).unwrap();
+        self.enable(Stripe::NONE).unwrap();
     }
 
     fn geometry() -> TableGeometry {
         TableGeometry::new(CardAddr::new(0).unwrap(), 10).unwrap()
     }
 
-    /// That table, with the stripe of now.
-    pub fn empty_table(&self) -> SpaceControl {
-        SpaceControl::On(SpaceTable {
+    /// Tells the shell of that table, and how its frames are spread.
+    pub fn enable(&mut self, stripe: Stripe) -> Result<(), CardError> {
+        let table = SpaceTable {
             geometry: Self::geometry(),
             size_classes: 1 << PAGE.class(),
-            stripe: self.stripe,
-        })
+            stripe,
+        };
+        self.card.control_space(SPACE, SpaceControl::On(table))
     }
 
     /// Installs `pages` pages from virtual address 0 on, one after another in card memory.
@@ -259,8 +259,9 @@ pub fn run_copy_striped(
     let mut driver = Driver::new(open(options));
     let package = kernel("copy");
     driver.card.load(SLOT, &package).unwrap();
-    driver.stripe = stripe;
     driver.table();
+    driver.stripe = stripe;
+    driver.enable(stripe).unwrap();
     let half = (bytes as u64).next_multiple_of(PAGE.bytes());
     driver.install(2 * half / PAGE.bytes(), true);
     let rounded = bytes.next_multiple_of(64);
