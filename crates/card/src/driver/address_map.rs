@@ -23,7 +23,7 @@ pub struct AddressMap {
 
 impl Default for AddressMap {
     fn default() -> Self {
-        Self::within(&[FIRST..END])
+        Self::within(std::slice::from_ref(&(FIRST..END)))
     }
 }
 
