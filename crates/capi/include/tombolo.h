@@ -84,9 +84,12 @@ enum {
     TMB_ERROR_NOT_SHARED = 52,         /* the address is not in shared memory */
     TMB_ERROR_MEMORY_IN_USE = 53,      /* shared memory cannot be freed while a kernel of its space runs */
     TMB_ERROR_UNREGISTRABLE = 54,      /* memory of the program that cannot be shared in place; the text says why */
+    TMB_ERROR_NO_FREE_SLOT = 55,       /* every slot has a kernel */
     TMB_ERROR_GONE = 60,               /* the handle was closed, or what it stands for has ended */
     TMB_ERROR_OTHER_CARD = 61,         /* a space of one card, a slot of another */
     TMB_ERROR_OTHER_SPACE = 62,        /* a mapping of one space, a kernel of another */
+    TMB_ERROR_DAEMON = 63,             /* the daemon of a card cannot be reached, refuses, or has ended */
+    TMB_ERROR_NOT_CARRIED = 64,        /* a call that the socket of a daemon does not carry */
     TMB_ERROR_INTERRUPTED = 70,        /* the progress callback said stop */
     TMB_ERROR_STALLED = 71,            /* virtual time waits for a registered thread that sleeps elsewhere */
     TMB_ERROR_STREAM = 80,             /* a stream was used against its rules */

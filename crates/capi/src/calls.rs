@@ -106,7 +106,7 @@ pub unsafe extern "C" fn tmb_access_wait(access: Handle, line: *mut c_void) -> c
             // Another thread waits for it.
             return Err(Error::Gone {
                 what: format!("the access {access}"),
-                why: "it was waited for",
+                why: "it was waited for".into(),
             }
             .into());
         };

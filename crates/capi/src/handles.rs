@@ -190,7 +190,7 @@ fn missing(handle: Handle, kind: &'static str, next: usize) -> Failure {
 fn gone(handle: Handle, kind: &str, why: &'static str) -> Failure {
     tombolo::Error::Gone {
         what: format!("the {kind} {handle}"),
-        why,
+        why: why.into(),
     }
     .into()
 }

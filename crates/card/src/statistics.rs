@@ -117,3 +117,62 @@ pub struct HostStatistics {
     /// Interrupts delivered.
     pub interrupts: u64,
 }
+
+macro_rules! since {
+    ($($name:ident { $($field:ident),* $(,)? })*) => {
+        $(
+            impl $name {
+                /// What has been counted since an earlier count.
+                #[must_use]
+                pub fn since(&self, before: &Self) -> Self {
+                    Self {
+                        $($field: self.$field.since(&before.$field),)*
+                    }
+                }
+            }
+
+            impl Since for $name {
+                fn since(&self, before: &Self) -> Self {
+                    Self::since(self, before)
+                }
+            }
+        )*
+    };
+}
+
+/// A count, or several.
+trait Since: Sized {
+    fn since(&self, before: &Self) -> Self;
+}
+
+impl Since for u64 {
+    fn since(&self, before: &Self) -> Self {
+        self.saturating_sub(*before)
+    }
+}
+
+impl Since for Picoseconds {
+    fn since(&self, before: &Self) -> Self {
+        *self - *before
+    }
+}
+
+impl<T: Since + Default + Clone> Since for Vec<T> {
+    fn since(&self, before: &Self) -> Self {
+        let none = T::default();
+        let before = before.iter().chain(std::iter::repeat(&none));
+        self.iter()
+            .zip(before)
+            .map(|(now, before)| now.since(before))
+            .collect()
+    }
+}
+
+since! {
+    Statistics { cycles, evaluated_cycles, requesters, channels, link, host, owner_changes }
+    OwnerChanges { reads, writes }
+    RequesterStatistics { rows, bytes, bursts, address_stall_cycles, shell_stall_cycles, kernel_stall_cycles, l1_hits, l1_misses, walk_hits, walk_misses, faults, retries }
+    ChannelStatistics { rows_read, rows_written, busy_cycles, activations, refreshes }
+    LinkStatistics { bytes_to_card, bytes_to_host, busy_to_card, busy_to_host, rows_zeroed, register_reads, register_writes }
+    HostStatistics { service_busy, copy_busy, storage_busy, interrupts }
+}

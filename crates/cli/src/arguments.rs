@@ -517,6 +517,22 @@ mod tests {
     }
 
     #[test]
+    fn the_words_of_the_table_of_options_are_understood() {
+        let plain = map("a=b");
+        for field in wire::MAP_FIELDS {
+            let Some(word) = field.command else {
+                continue;
+            };
+            let found = map(&format!("a=b{word}"));
+            assert_eq!(
+                found.file, plain.file,
+                "{word} is taken for a part of the name"
+            );
+            assert_ne!(found, plain, "{word} says nothing");
+        }
+    }
+
+    #[test]
     fn maps() {
         let plain = map("input=a.bin");
         assert_eq!(

@@ -108,6 +108,7 @@ impl Pager {
         match IoError::check(result, wanted) {
             Ok(()) => {
                 self.statistics.pages_read += 1;
+                self.count_of(key, |space| space.pages_read += 1);
                 self.count_moved(key, Direction::Read, wanted);
                 self.direct_there(key, out);
             }
@@ -172,6 +173,7 @@ impl Pager {
         let result = IoError::check(result, wanted);
         if result.is_ok() {
             self.statistics.pages_written += 1;
+            self.count_of(key, |space| space.pages_written += 1);
             self.count_moved(key, Direction::Write, wanted);
             self.statistics.pages_direct_written += 1;
             let size = self.size_of(key);

@@ -320,6 +320,7 @@ impl Pager {
         }
         if let Some((victim, page)) = conflict(self) {
             self.statistics.set_conflicts += 1;
+            self.count_in(asid, |space| space.set_conflicts += 1);
             let before = steps.len();
             self.remove_entry(page, asid, victim, steps);
             if self.sabotaged(Sabotage::OverfillSet) {

@@ -50,6 +50,7 @@ impl Pager {
             self.claim(key, out);
         } else if zero {
             self.statistics.pages_zeroed += 1;
+            self.count_of(key, |space| space.pages_zeroed += 1);
             self.statistics.bytes_zeroed += size.bytes();
             self.load(key, None, out);
         } else {
@@ -103,6 +104,7 @@ impl Pager {
                 self.count_moved(key, Direction::Read, wanted);
                 if piece.last {
                     self.statistics.pages_read += 1;
+                    self.count_of(key, |space| space.pages_read += 1);
                     self.load(key, Some(part), out);
                 } else {
                     self.load_piece(key, part, out);

@@ -150,6 +150,7 @@ impl Pager {
         match (state, result) {
             (State::Claiming, Ok(_)) => {
                 self.statistics.pages_read += 1;
+                self.count_of(key, |space| space.pages_read += 1);
                 self.count_moved(key, Direction::Read, self.own_bytes(key));
                 self.load(key, None, out);
             }
@@ -218,6 +219,7 @@ impl Pager {
         }
         if purpose == Purpose::Release {
             self.statistics.pages_dropped_clean += 1;
+            self.count_of(key, |space| space.pages_dropped_clean += 1);
         } else if !page.exclusive {
             // Programs may read it already.
             return self.written_back(key, purpose, Ok(()), out);
@@ -261,6 +263,7 @@ impl Pager {
         };
         if status == CommandStatus::Ok {
             self.statistics.pages_written += 1;
+            self.count_of(key, |space| space.pages_written += 1);
             self.count_moved(key, Direction::Write, self.own_bytes(key));
             self.yield_page(key, purpose, out);
         } else {

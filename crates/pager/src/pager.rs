@@ -369,22 +369,26 @@ impl Pager {
         }
     }
 
-    /// Counts bytes of a page that came from its object, or went there, also of the space that had it brought.
-    pub(crate) fn count_moved(&mut self, key: ObjectPage, direction: Direction, bytes: u64) {
+    /// Counts something of the space that had a page brought.
+    pub(crate) fn count_of(&mut self, key: ObjectPage, count: impl FnOnce(&mut SpaceStatistics)) {
         let page = self.pages.get(&key);
         let of = page.and_then(|page| {
             let waits = page.waiters.first().map(|waiter| waiter.asid);
             let shows = page.entries.first().map(|entry| entry.asid);
             page.charged.or(waits).or(shows)
         });
+        if let Some(asid) = of {
+            self.count_in(asid, count);
+        }
+    }
+
+    /// Counts bytes of a page that came from its object, or went there, also of the space that had it brought.
+    pub(crate) fn count_moved(&mut self, key: ObjectPage, direction: Direction, bytes: u64) {
         match direction {
             Direction::Read => self.statistics.bytes_read += bytes,
             Direction::Write => self.statistics.bytes_written += bytes,
         }
-        let Some(asid) = of else {
-            return;
-        };
-        self.count_in(asid, |space| match direction {
+        self.count_of(key, |space| match direction {
             Direction::Read => space.bytes_read += bytes,
             Direction::Write => space.bytes_written += bytes,
         });

@@ -201,6 +201,12 @@ impl Pager {
             None => self.statistics.pages_read += 1,
             Some(_) => self.statistics.pages_in_pieces_failed += 1,
         }
+        if failed.is_none() {
+            self.count_of(key, |space| space.pages_read += 1);
+        }
+        let Some(page) = self.pages.get_mut(&key) else {
+            return;
+        };
         match failed {
             Some(reason) if loading == 0 => {
                 page.filling.failed = None;

@@ -324,6 +324,7 @@ impl Pager {
                 self.frame_queue.push(first, Urgency::Head);
             }
             self.statistics.evictions += 1;
+            self.count_of(key, |space| space.evictions += 1);
             self.begin_write_back(key, Purpose::Release, out);
         }
     }

@@ -84,4 +84,16 @@ pub struct SpaceStatistics {
     pub bytes_read: u64,
     /// Bytes of such pages that were written to objects.
     pub bytes_written: u64,
+    /// Such pages that were read from an object.
+    pub pages_read: u64,
+    /// Such pages that were zeroed on the card instead.
+    pub pages_zeroed: u64,
+    /// Such pages that were written to an object.
+    pub pages_written: u64,
+    /// Such pages that made room for others.
+    pub evictions: u64,
+    /// Such pages that left the card without being written, because they were clean.
+    pub pages_dropped_clean: u64,
+    /// Entries of its table that were removed because their set was full.
+    pub set_conflicts: u64,
 }

@@ -189,6 +189,7 @@ impl Pager {
         page.dirty = false;
         if purpose == Purpose::Release {
             self.statistics.pages_dropped_clean += 1;
+            self.count_of(key, |space| space.pages_dropped_clean += 1);
         }
         self.written_back(key, purpose, Ok(()), out);
     }
@@ -336,6 +337,7 @@ impl Pager {
         };
         if result.is_ok() {
             self.statistics.pages_written += u64::from(piece.last);
+            self.count_of(key, |space| space.pages_written += u64::from(piece.last));
             self.count_moved(key, Direction::Write, wanted);
             let forget = self.sabotaged(Sabotage::ForgetSaved);
             let size = self.size_of(key);

@@ -22,8 +22,15 @@ struct Place<T> {
 }
 
 /// The end of who answers. Dropped without an answer, it says that there will be none.
-#[derive(Debug)]
-pub(crate) struct Answer<T>(Arc<Place<T>>);
+pub(crate) struct Answer<T>(Option<To<T>>);
+
+enum To<T> {
+    Sleeper(Arc<Place<T>>),
+    Call(Call<T>),
+}
+
+/// Called on the thread of who answers, which must not wait there. `None`: nobody will answer.
+type Call<T> = Box<dyn FnOnce(Option<Result<T, Error>>) + Send>;
 
 /// The end of who waits.
 #[derive(Debug)]
@@ -42,27 +49,37 @@ pub(crate) fn answer<T>() -> (Answer<T>, Awaited<T>) {
         state: AtomicU32::new(NOT_YET),
         reply: Mutex::new(None),
     });
-    (Answer(place.clone()), Awaited(place))
+    (Answer(Some(To::Sleeper(place.clone()))), Awaited(place))
 }
 
 impl<T> Answer<T> {
-    /// Answers. Who has given up does not learn of it.
-    pub(crate) fn send(self, reply: Result<T, Error>) {
-        *self.0.reply.lock().unwrap_or_else(PoisonError::into_inner) = Some(reply);
-        self.say(THERE);
+    /// To who does not wait.
+    pub(crate) fn call(call: impl FnOnce(Option<Result<T, Error>>) + Send + 'static) -> Self {
+        Self(Some(To::Call(Box::new(call))))
     }
 
-    fn say(&self, state: u32) {
-        self.0.state.store(state, Ordering::Release);
-        threads::wake(&self.0.state);
+    /// Answers. Who has given up does not learn of it.
+    pub(crate) fn send(mut self, reply: Result<T, Error>) {
+        self.end(Some(reply));
+    }
+
+    fn end(&mut self, reply: Option<Result<T, Error>>) {
+        match self.0.take() {
+            None => {}
+            Some(To::Call(call)) => call(reply),
+            Some(To::Sleeper(place)) => {
+                let state = if reply.is_some() { THERE } else { NEVER };
+                *place.reply.lock().unwrap_or_else(PoisonError::into_inner) = reply;
+                place.state.store(state, Ordering::Release);
+                threads::wake(&place.state);
+            }
+        }
     }
 }
 
 impl<T> Drop for Answer<T> {
     fn drop(&mut self) {
-        if self.0.state.load(Ordering::Relaxed) == NOT_YET {
-            self.say(NEVER);
-        }
+        self.end(None);
     }
 }
 

@@ -3,10 +3,13 @@
 use crate::error::Error;
 use crate::io::FileIo;
 use crate::link::Link;
-use crate::message::{Close, CreateSpace, Describe, Load, MakeReport, PollAny, SpaceOptions};
+use crate::message::{
+    Close, CreateSpace, Describe, Load, MakeReport, PollAny, ReportOf, SpaceOptions, TakeStatus,
+};
 use crate::owner::OwnerOptions;
 use crate::participants::{self, Participant};
 use crate::report::Report;
+use crate::served::Served;
 use crate::slot::{Slot, SLICE};
 use crate::space::AddressSpace;
 use card::kernel::KernelPackage;
@@ -16,6 +19,7 @@ use std::path::Path;
 use std::sync::Arc;
 use units::{CardDescription, Picoseconds, SlotId, SpacePlacement};
 use verilated::Progress as BuildProgress;
+use wire::Status;
 
 /// A client's view of a card. Clones share it.
 #[derive(Clone, Debug)]
@@ -24,6 +28,25 @@ pub struct Card {
 }
 
 impl Card {
+    /// Opens a card by its name: `unix:PATH`, the card of a daemon (`tombolo daemon`), shared with other programs;
+    /// `functional`; else a platform (`f1`, or its file), which is simulated.
+    ///
+    /// # Errors
+    /// [`Error::Daemon`]: nobody listens at that path, or who does refuses; as [`simulated`](Self::simulated) and
+    /// [`functional`](Self::functional).
+    pub fn open(name: impl AsRef<str>) -> Result<Self, Error> {
+        let name = name.as_ref();
+        match name.strip_prefix("unix:") {
+            Some(path) => Ok(Self {
+                link: Link::to_daemon(Served::connect(Path::new(path))?),
+            }),
+            None if name == "functional" => {
+                Self::functional(FunctionalCard::new(Default::default()))
+            }
+            None => Self::simulated(SimOptions::named(name)?, Default::default(), |_| {}),
+        }
+    }
+
     /// Takes any implementation of the card contract; this process owns it.
     ///
     /// # Errors
@@ -150,18 +173,34 @@ impl Card {
     /// # Errors
     /// A manifest that is wrong or does not match its RTL, RTL that does not compile, no such slot.
     pub fn load(&self, slot: SlotId, folder: &Path, space: &AddressSpace) -> Result<Slot, Error> {
+        self.load_into(Some(slot), folder, space)
+    }
+
+    /// Puts the kernel of a folder into the first slot that has none.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load); [`Error::NoFreeSlot`].
+    pub fn load_anywhere(&self, folder: &Path, space: &AddressSpace) -> Result<Slot, Error> {
+        self.load_into(None, folder, space)
+    }
+
+    fn load_into(
+        &self,
+        slot: Option<SlotId>,
+        folder: &Path,
+        space: &AddressSpace,
+    ) -> Result<Slot, Error> {
         if !self.link.is(space.link()) {
             return Err(Error::OtherCard);
         }
         let kernel = KernelPackage::open(folder)?;
         let manifest = kernel.manifest.clone();
-        let load = self.link.call(Load {
+        let loaded = self.link.call(Load {
             slot,
             kernel: Box::new(kernel),
             space: space.id(),
         })?;
-        let link = self.link.clone();
-        Ok(Slot::new(link, (slot, load, space.id()), manifest))
+        Ok(Slot::new(self.link.clone(), loaded, space.id(), manifest))
     }
 
     /// Waits until one of several kernels is done, at most until `deadline` of virtual time from now. Gives
@@ -207,11 +246,20 @@ impl Card {
         closed
     }
 
-    /// Where the time went since the card was opened.
+    /// Where the time went since the card was opened; of a daemon's card, what this client did with it.
     ///
     /// # Errors
     /// The card is broken.
     pub fn report(&self) -> Result<Report, Error> {
-        self.link.call(MakeReport).map(|report| *report)
+        let of = ReportOf::Card;
+        self.link.call(MakeReport { of }).map(|report| *report)
+    }
+
+    /// Who uses what of the card. Of a daemon, with what its process has.
+    ///
+    /// # Errors
+    /// The owner has ended.
+    pub fn status(&self) -> Result<Status, Error> {
+        self.link.call(TakeStatus)
     }
 }

@@ -7,9 +7,11 @@ use card::guard::{Unanswered, Violation};
 use card::kernel::{KernelError, Numbers};
 use card::CardError;
 use pager::{ConfigError, PagerError};
+use std::borrow::Cow;
 use std::io;
 use std::path::PathBuf;
 use units::{PageSize, PageSizes, Picoseconds, SlotId, VirtAddr};
+use wire::Failure;
 
 /// An access of a kernel that could not be served.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -374,7 +376,7 @@ pub enum Error {
         /// The slot.
         slot: SlotId,
         /// The rule.
-        rule: &'static str,
+        rule: Cow<'static, str>,
     },
     /// A handle whose object has ended, or another's.
     #[error("{what} is gone: {why}")]
@@ -382,7 +384,7 @@ pub enum Error {
         /// What the handle named.
         what: String,
         /// How such things end.
-        why: &'static str,
+        why: Cow<'static, str>,
     },
     /// An address space of one card, a slot of another.
     #[error("the address space belongs to another card; make one with this card's create_space")]
@@ -449,6 +451,31 @@ pub enum Error {
         /// How many there are.
         spaces: u8,
     },
+    /// Every slot has a kernel.
+    #[error("all {slots} slots of the card have a kernel; close one, or wait until one is closed")]
+    NoFreeSlot {
+        /// How many there are.
+        slots: u8,
+    },
+    /// The daemon of a card cannot be reached, refuses, or has ended.
+    #[error("{socket}: {what}", socket = .socket.display())]
+    Daemon {
+        /// Where it listens.
+        socket: PathBuf,
+        /// What happened, and what to do.
+        what: String,
+    },
+    /// A call that the socket of a daemon does not carry.
+    #[error(
+        "{what} cannot be used through a daemon's socket; open the card in this process for that"
+    )]
+    NotCarried {
+        /// What the call is about.
+        what: &'static str,
+    },
+    /// What went wrong at a daemon, where no other variant has its values.
+    #[error(transparent)]
+    Served(#[from] Failure),
     /// Virtual time waits for a thread that waits for something else.
     #[error(
         "virtual time stands still: {thread} {call}, while this call waits for it. A registered thread that \

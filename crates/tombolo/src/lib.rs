@@ -30,6 +30,7 @@ mod connection;
 pub mod device;
 mod error;
 mod error_code;
+mod failure;
 pub mod io;
 mod jobs;
 mod link;
@@ -40,6 +41,8 @@ mod participants;
 mod preset;
 pub mod remote;
 pub mod report;
+mod served;
+mod serving;
 mod shared;
 mod sizes;
 mod slot;
@@ -59,7 +62,6 @@ pub use coherent::{
 pub use connection::Connection;
 pub use device::{Device, DeviceError, Flow, Flowed, Packets, UnknownPackets};
 pub use error::{AccessError, Error, HomeError, ViolationError};
-pub use error_code::ErrorCode;
 pub use funcard::{FunctionalCard, FunctionalConfig};
 pub use message::{
     ConnectionState, FileState, MapOptions, Moved, Progress, RunState, SpaceOptions,
@@ -73,6 +75,7 @@ pub use participants::{Participant, Present};
 pub use preset::{Preset, PresetError};
 pub use remote::{Export, FabricError, FileNode, RemoteError, RemoteMemory, RemoteServer};
 pub use report::{DirectReport, Report, SlotShare, SpaceReport};
+pub use serving::{Complete, Replies, Reply, Session};
 pub use shared::{Shareable, SharedMemory};
 pub use simcard::{DirectoryConfig, ShellConfig, SimOptions, WaveStart, Waves};
 pub use sizes::parse_bytes;
@@ -89,3 +92,4 @@ pub use units::{
     UnknownMemory, VirtAddr,
 };
 pub use verilated::Progress as BuildProgress;
+pub use wire::{ClientStatus, DaemonStatus, ErrorCode, Failure, OwnerStatus, SlotStatus, Status};

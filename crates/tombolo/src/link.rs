@@ -1,4 +1,4 @@
-//! The way from a client to the owner's thread: a channel within the process today, a socket later.
+//! The way from a client to the owner: a channel to its thread, or a socket to its daemon ([`Served`]).
 //!
 //! A request is begun and answered later; the ticket waits for the answer. While it waits it asks every
 //! now and then whether somebody wants the call to end.
@@ -7,6 +7,7 @@ use crate::answer::{answer, Awaited, Found};
 use crate::error::Error;
 use crate::message::{AnyRequest, Ask, ClientId, ReplyTo};
 use crate::participants::{self, Caller, Guest};
+use crate::served::Served;
 use crate::trap::{Desk, Trapped};
 use std::fmt;
 use std::io;
@@ -21,7 +22,11 @@ const PATIENCE: Duration = Duration::from_millis(40);
 
 /// Names a request that was begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct TicketId(pub(crate) u64);
+pub(crate) struct TicketId {
+    pub(crate) client: ClientId,
+    /// By the client's count.
+    pub(crate) ticket: u64,
+}
 
 /// What reaches the owner's thread.
 #[derive(Debug)]
@@ -34,6 +39,8 @@ pub(crate) enum Message {
     Cancel(TicketId),
     /// The last handle of a client is gone.
     ClientEnded(ClientId),
+    /// A client has ended, and nothing of it will come.
+    Forget(ClientId),
     /// A host thread that counts.
     Participant(participants::Change),
     /// Work that was done beside the owner's thread is over.
@@ -82,7 +89,14 @@ struct Client {
     watch: Mutex<Option<Watch>>,
     /// It was closed, and is none of the owner's clients any more.
     closed: AtomicBool,
-    owner: Arc<OwnerThread>,
+    owner: Owner,
+    tickets: AtomicU64,
+}
+
+/// Where the owner is.
+enum Owner {
+    Here(Arc<OwnerThread>),
+    Served(Arc<Served>),
 }
 
 /// The owner's thread, which ends with the last client: when it is closed, or when its last handle is gone.
@@ -96,7 +110,6 @@ pub(crate) struct OwnerThread {
     closed: AtomicBool,
     /// Where the thread is. A forked child has the handles, and nobody who would answer.
     process: u32,
-    tickets: AtomicU64,
     clients: AtomicU64,
     participants: AtomicU64,
     /// Who answers the traps of the memory that is shared with this card.
@@ -106,7 +119,7 @@ pub(crate) struct OwnerThread {
 /// A request that was begun, whose reply is a `T`.
 pub(crate) struct Ticket<'a, T> {
     link: &'a Link,
-    id: TicketId,
+    ticket: u64,
     answer: Awaited<T>,
 }
 
@@ -120,7 +133,6 @@ impl OwnerThread {
             open: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
             process: std::process::id(),
-            tickets: AtomicU64::new(0),
             clients: AtomicU64::new(0),
             participants: AtomicU64::new(0),
             traps: Mutex::new(Weak::new()),
@@ -135,7 +147,7 @@ impl OwnerThread {
         if !self.is_here() {
             return Err(Error::Gone {
                 what: "the card".to_owned(),
-                why: "it belongs to the parent of this process; a card cannot be used across fork",
+                why: ACROSS_FORK.into(),
             });
         }
         self.sender.send(message).map_err(|_| self.ended())?;
@@ -185,11 +197,42 @@ impl Drop for OwnerThread {
     }
 }
 
+impl Client {
+    fn new(id: ClientId, owner: Owner) -> Arc<Self> {
+        Arc::new(Self {
+            id,
+            watch: Mutex::new(None),
+            closed: AtomicBool::new(false),
+            owner,
+            tickets: AtomicU64::new(0),
+        })
+    }
+}
+
 impl Drop for Client {
     fn drop(&mut self) {
-        if !self.closed.load(Ordering::Acquire) {
-            let _ = self.owner.send(Message::ClientEnded(self.id));
-            self.owner.client_ends();
+        // A daemon sees that the socket is closed.
+        if let (Owner::Here(owner), false) = (&self.owner, self.closed.load(Ordering::Acquire)) {
+            let _ = owner.send(Message::ClientEnded(self.id));
+            owner.client_ends();
+        }
+    }
+}
+
+impl Owner {
+    /// Nobody waits for the answer of a request any more.
+    fn cancel(&self, client: ClientId, ticket: u64) -> Result<(), Error> {
+        match self {
+            Self::Here(owner) => owner.send(Message::Cancel(TicketId { client, ticket })),
+            Self::Served(served) => served.cancel(ticket),
+        }
+    }
+
+    /// Why nobody answers.
+    fn ended(&self) -> Error {
+        match self {
+            Self::Here(owner) => owner.ended(),
+            Self::Served(served) => served.ended(),
         }
     }
 }
@@ -199,29 +242,40 @@ impl Link {
     pub(crate) fn new(owner: Arc<OwnerThread>) -> Self {
         let id = ClientId(owner.clients.fetch_add(1, Ordering::Relaxed));
         owner.open.fetch_add(1, Ordering::AcqRel);
-        let watch = Mutex::new(None);
-        let closed = AtomicBool::new(false);
-        Self {
-            client: Arc::new(Client {
-                id,
-                watch,
-                closed,
-                owner,
-            }),
-        }
+        let client = Client::new(id, Owner::Here(owner));
+        Self { client }
+    }
+
+    /// The client of a daemon.
+    pub(crate) fn to_daemon(served: Arc<Served>) -> Self {
+        let client = Client::new(served.client(), Owner::Served(served));
+        Self { client }
+    }
+
+    /// Who the client is.
+    pub(crate) fn id(&self) -> ClientId {
+        self.client.id
     }
 
     /// Everything of this client has ended. With the last one the owner's thread ends too, whatever handles there are.
     pub(crate) fn end(&self) {
         let client = &self.client;
-        if client.owner.is_here() && !client.closed.swap(true, Ordering::AcqRel) {
-            client.owner.client_ends();
+        match &client.owner {
+            Owner::Here(owner) => {
+                if owner.is_here() && !client.closed.swap(true, Ordering::AcqRel) {
+                    owner.client_ends();
+                }
+            }
+            Owner::Served(served) => served.hang_up(),
         }
     }
 
     /// Another client of the same owner.
     pub(crate) fn another(&self) -> Self {
-        Self::new(self.client.owner.clone())
+        match &self.client.owner {
+            Owner::Here(owner) => Self::new(owner.clone()),
+            Owner::Served(served) => Self::to_daemon(served.another()),
+        }
     }
 
     /// Calls of this client ask this from now on while they wait.
@@ -235,7 +289,15 @@ impl Link {
     /// # Errors
     /// See [`Desk::open`].
     pub(crate) fn desk(&self) -> io::Result<Arc<Desk>> {
-        let owner = &self.client.owner;
+        let Owner::Here(owner) = &self.client.owner else {
+            let refused = Error::NotCarried {
+                what: "memory of the program",
+            };
+            return Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                refused.to_string(),
+            ));
+        };
         let mut desk = owner.traps.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(open) = desk.upgrade() {
             return Ok(open);
@@ -254,20 +316,54 @@ impl Link {
 
     /// Begins a request.
     pub(crate) fn begin<R: Ask>(&self, request: R) -> Result<Ticket<'_, R::Reply>, Error> {
-        let owner = &self.client.owner;
-        let id = TicketId(owner.tickets.fetch_add(1, Ordering::Relaxed));
         let (answer, awaited) = answer();
-        owner.send(Message::Begin(Call {
-            ticket: id,
-            client: self.client.id,
-            caller: participants::caller(self),
-            request: request.with(ReplyTo::new(answer)),
-        }))?;
+        let ticket = self.client.tickets.fetch_add(1, Ordering::Relaxed);
+        match &self.client.owner {
+            Owner::Here(owner) => {
+                let caller = participants::caller(self);
+                let request = request.with(ReplyTo::new(answer));
+                owner.send(Message::Begin(self.call_of(ticket, caller, request)))?;
+            }
+            Owner::Served(served) => served.begin(ticket, request.carried()?, answer)?,
+        }
         Ok(Ticket {
             link: self,
-            id,
+            ticket,
             answer: awaited,
         })
+    }
+
+    /// Begins a request that knows where its reply goes, by a ticket of the caller's. Only of an owner in this process.
+    pub(crate) fn begin_any(&self, ticket: u64, request: AnyRequest) -> Result<(), Error> {
+        match &self.client.owner {
+            Owner::Here(owner) => owner.send(Message::Begin(self.call_of(ticket, None, request))),
+            Owner::Served(_) => Err(Error::NotCarried {
+                what: "cards of other daemons",
+            }),
+        }
+    }
+
+    /// The client has ended, and nothing of it will come: what is kept of it for its reports goes.
+    pub(crate) fn forget(&self) {
+        if let Owner::Here(owner) = &self.client.owner {
+            // An owner that has ended has forgotten everybody.
+            let _ = owner.send(Message::Forget(self.client.id));
+        }
+    }
+
+    fn call_of(&self, ticket: u64, caller: Option<Caller>, request: AnyRequest) -> Call {
+        let client = self.client.id;
+        Call {
+            ticket: TicketId { client, ticket },
+            client,
+            caller,
+            request,
+        }
+    }
+
+    /// Nobody waits for the answer of a request any more.
+    pub(crate) fn cancel(&self, ticket: u64) -> Result<(), Error> {
+        self.client.owner.cancel(self.client.id, ticket)
     }
 
     /// Begins a request and waits for its answer.
@@ -276,18 +372,31 @@ impl Link {
         threads::as_guest(|| self.begin(request)?.wait())
     }
 
-    pub(crate) fn next_participant(&self) -> u64 {
-        let owner = &self.client.owner;
-        owner.participants.fetch_add(1, Ordering::Relaxed)
+    /// The owner's thread, for what only a process has.
+    fn here(&self, what: &'static str) -> Result<&OwnerThread, Error> {
+        match &self.client.owner {
+            Owner::Here(owner) => Ok(owner),
+            Owner::Served(_) => Err(Error::NotCarried { what }),
+        }
+    }
+
+    pub(crate) fn next_participant(&self) -> Result<u64, Error> {
+        let owner = self.here("host threads that count (participants)")?;
+        Ok(owner.participants.fetch_add(1, Ordering::Relaxed))
     }
 
     pub(crate) fn change(&self, change: participants::Change) -> Result<(), Error> {
-        threads::as_guest(|| self.client.owner.send(Message::Participant(change)))
+        let owner = self.here("host threads that count (participants)")?;
+        threads::as_guest(|| owner.send(Message::Participant(change)))
     }
 
-    /// Whether both lead to the same owner.
+    /// Whether both lead to the same owner. Of a daemon, that each connection is another client's is all that is known.
     pub(crate) fn is(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.client.owner, &other.client.owner)
+        match (&self.client.owner, &other.client.owner) {
+            (Owner::Here(one), Owner::Here(other)) => Arc::ptr_eq(one, other),
+            (Owner::Served(one), Owner::Served(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        }
     }
 
     /// Whether somebody asks for this client's calls to end.
@@ -310,7 +419,7 @@ impl<T> Ticket<'_, T> {
                 // A signal may have ended the sleep before its time.
                 Found::NotYet if began.elapsed() < PATIENCE => {}
                 Found::NotYet if threads::as_program(|| self.link.is_to_end()) => {
-                    self.link.client.owner.send(Message::Cancel(self.id))?;
+                    self.link.cancel(self.ticket)?;
                     return Err(Error::Interrupted);
                 }
                 Found::NotYet => {}
@@ -319,11 +428,15 @@ impl<T> Ticket<'_, T> {
     }
 }
 
+/// Why a card is gone in a child of the process that opened it.
+pub(crate) const ACROSS_FORK: &str =
+    "it belongs to the parent of this process; a card cannot be used across fork";
+
 /// What a client that was closed is told.
 pub(crate) fn closed() -> Error {
     Error::Gone {
         what: "the card".to_owned(),
-        why: "it was closed; open another",
+        why: "it was closed; open another".into(),
     }
 }
 

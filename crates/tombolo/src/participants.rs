@@ -126,7 +126,7 @@ pub(crate) fn outside<T>(link: &Link, work: impl FnOnce() -> T) -> Result<T, Err
 
 impl Participant {
     pub(crate) fn new(link: Link) -> Result<Self, Error> {
-        let number = link.next_participant();
+        let number = link.next_participant()?;
         link.change(Change::Joined(number))?;
         Ok(Self { link, number })
     }

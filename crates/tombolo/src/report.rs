@@ -143,6 +143,22 @@ impl PagingReport {
     }
 }
 
+impl PagingReport {
+    /// Adds what one space has counted.
+    pub(crate) fn add(&mut self, space: &SpaceStatistics) {
+        self.faults += space.faults;
+        self.faults_ahead += space.faults_ahead;
+        self.pages_read += space.pages_read;
+        self.pages_zeroed += space.pages_zeroed;
+        self.pages_written += space.pages_written;
+        self.bytes_read += space.bytes_read;
+        self.bytes_written += space.bytes_written;
+        self.evictions += space.evictions;
+        self.pages_dropped_clean += space.pages_dropped_clean;
+        self.set_conflicts += space.set_conflicts;
+    }
+}
+
 /// Pages that kernels read and wrote in host memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DirectReport {

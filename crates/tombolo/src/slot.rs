@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::link::Link;
 use crate::message::{
-    Await, CheckTaken, Expire, LoadId, Poll, Progress, ReadRegister, RunState, Schedule,
+    Await, CheckTaken, Expire, LoadId, Loaded, Poll, Progress, ReadRegister, RunState, Schedule,
     SetArgument, Signal, SignalState, SpaceId, Start, Stop, Unload, WriteRegisters,
 };
 use crate::space::Mapping;
@@ -36,15 +36,11 @@ pub enum Continue {
 pub(crate) const SLICE: Picoseconds = Picoseconds::from_micros(100);
 
 impl Slot {
-    pub(crate) fn new(
-        link: Link,
-        (slot, load, space): (SlotId, LoadId, SpaceId),
-        manifest: Manifest,
-    ) -> Self {
+    pub(crate) fn new(link: Link, loaded: Loaded, space: SpaceId, manifest: Manifest) -> Self {
         Self {
             link,
-            slot,
-            load,
+            slot: loaded.slot,
+            load: loaded.load,
             space,
             manifest,
         }
@@ -213,7 +209,10 @@ impl Slot {
                 let slot = self.slot;
                 let rule =
                     "has a kernel with registers of its own and no interrupt: wait for a register";
-                return Err(Error::SlotState { slot, rule });
+                return Err(Error::SlotState {
+                    slot,
+                    rule: rule.into(),
+                });
             }
             let waited = self.await_signal(Signal::Interrupt, deadline, progress);
             return waited.map(drop);

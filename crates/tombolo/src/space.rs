@@ -145,22 +145,12 @@ impl AddressSpace {
         name: &Path,
         options: MapOptions,
     ) -> Result<Mapping, Error> {
-        let refuse = |rule: String| Error::Unmappable {
-            path: name.to_owned(),
-            rule,
-        };
-        let failed = |source| Error::File {
+        let file = crate::io::off_standard_streams(file).map_err(|source| Error::File {
             path: name.to_owned(),
             what: "looking at it",
             source,
-        };
-        let file = crate::io::off_standard_streams(file).map_err(failed)?;
-        let metadata = file.metadata().map_err(failed)?;
-        if !metadata.is_file() {
-            return Err(refuse(NOT_REGULAR.to_owned()));
-        }
-        let length = options.create.unwrap_or(metadata.len());
-        self.map_opened((file, None), name, options, length)
+        })?;
+        self.map_opened((file, None), name, options)
     }
 
     /// Maps memory of a peer, or a range of it: pages are fetched from it when kernels touch them, and what kernels
@@ -195,7 +185,7 @@ impl AddressSpace {
             source,
         })?;
         let memory = StandsFor::Remote(Box::new(memory));
-        self.map_opened((file, Some(memory)), &name, options, length)
+        self.map_opened((file, Some(memory)), &name, options)
     }
 
     /// Maps `bytes` of a stream, a pipe, a socket or another device: byte `n` of what comes is byte `n` of the mapping. A
@@ -238,12 +228,7 @@ impl AddressSpace {
             advice: options.advice.then(Advice::fetching(Fetch::OnDemand)),
             ..options
         };
-        self.map_opened(
-            (file, Some(StandsFor::Stream(source))),
-            &name,
-            options,
-            bytes,
-        )
+        self.map_opened((file, Some(StandsFor::Stream(source))), &name, options)
     }
 
     fn map_opened(
@@ -251,39 +236,27 @@ impl AddressSpace {
         (file, behind): (File, Option<StandsFor>),
         name: &Path,
         options: MapOptions,
-        length: u64,
     ) -> Result<Mapping, Error> {
-        let bytes = range_within(length, &options).map_err(|rule| Error::Unmappable {
-            path: name.to_owned(),
-            rule,
-        })?;
-        if options.hot && options.direct {
-            return Err(Error::Unmappable {
-                path: name.to_owned(),
-                rule: "pages that stay in host memory cannot be hot; leave out one of the two"
-                    .to_owned(),
-            });
-        }
         let mapped = self.link.call(MapFile {
             space: self.id,
             file,
             behind,
             label: name.display().to_string(),
-            options: options.bytes(bytes),
+            options,
         })?;
         Ok(Mapping {
             link: self.link.clone(),
             id: mapped.mapping,
             space: self.id,
             address: mapped.address,
-            bytes,
+            bytes: mapped.bytes,
             page: mapped.page,
             open: AtomicBool::new(true),
         })
     }
 }
 
-const NOT_REGULAR: &str = "only regular files can be mapped";
+pub(crate) const NOT_REGULAR: &str = "only regular files can be mapped";
 
 /// Opens a file without changing it. Also its path, if it was not there before.
 fn open(path: &Path, options: &MapOptions) -> Result<(File, Option<PathBuf>), Error> {
@@ -317,26 +290,6 @@ fn open(path: &Path, options: &MapOptions) -> Result<(File, Option<PathBuf>), Er
             Ok((file, Some(path.canonicalize().map_err(failed(what))?)))
         }
         other => Ok((other.map_err(failed(what))?, None)),
-    }
-}
-
-/// Bytes that are mapped of a file of that length, or the rule that is broken.
-fn range_within(length: u64, options: &MapOptions) -> Result<u64, String> {
-    let offset = options.offset;
-    if length == 0 {
-        return Err("the file is empty; only files of at least 1 byte can be mapped".to_owned());
-    }
-    if offset >= length {
-        return Err(format!(
-            "offset {offset} is past the end of the file, which has {length} bytes"
-        ));
-    }
-    let rest = length - offset;
-    match options.bytes.unwrap_or(rest) {
-        bytes if bytes == 0 || bytes > rest => Err(format!(
-            "{bytes} bytes from offset {offset} cannot be mapped; the file has {rest} there"
-        )),
-        bytes => Ok(bytes),
     }
 }
 

@@ -53,7 +53,7 @@ pub struct CardDescription {
 }
 
 /// How much an L1 TLB of an address lane translates at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct L1Reach {
     /// Its pages.
     pub page: PageSize,

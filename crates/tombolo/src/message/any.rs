@@ -3,8 +3,11 @@
 use super::*;
 use crate::answer::Answer;
 use crate::error::Error;
+use serde::Serialize;
 use std::fmt;
+use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
+use wire::{Carry, Message};
 
 /// Where the reply of a request goes. Clones lead to the same place, which takes one reply.
 #[derive(Clone)]
@@ -61,15 +64,45 @@ impl<T> Waiting for ReplyTo<T> {
 pub(crate) trait Ask: Request {
     /// The request with the way back.
     fn with(self, answer: ReplyTo<Self::Reply>) -> AnyRequest;
+
+    /// The same as a message of a socket.
+    ///
+    /// # Errors
+    /// [`Error::NotCarried`]: it holds what only a process can hold.
+    fn carried(self) -> Result<Carried<Self::Reply>, Error>;
+}
+
+/// A request on its way over a socket.
+pub(crate) struct Carried<T> {
+    /// What it says.
+    pub message: Message,
+    /// What comes along.
+    pub descriptors: Vec<OwnedFd>,
+    /// Reads the reply.
+    pub reply: fn(&[u8]) -> Result<T, Error>,
+}
+
+/// Reads the reply of a request.
+pub(crate) fn reply<R: Carry>(bytes: &[u8]) -> Result<R::Reply, Error> {
+    wire::decode(bytes).map_err(unreadable)
+}
+
+/// A reply that is none of its request.
+pub(crate) fn unreadable(error: serde_json::Error) -> Error {
+    Error::Internal(format!("a reply of the daemon cannot be read: {error}"))
 }
 
 macro_rules! requests {
-    ($($name:ident),* $(,)?) => {
+    (carried { $($name:ident),* $(,)? } of_process { $($local:ident),* $(,)? }) => {
         /// A request with the way back for its reply.
         pub(crate) enum AnyRequest {
             $(
                 #[doc = concat!("See [`", stringify!($name), "`].")]
                 $name($name, ReplyTo<<$name as Request>::Reply>),
+            )*
+            $(
+                #[doc = concat!("See [`", stringify!($local), "`].")]
+                $local($local, ReplyTo<<$local as Request>::Reply>),
             )*
         }
 
@@ -78,14 +111,43 @@ macro_rules! requests {
                 fn with(self, answer: ReplyTo<Self::Reply>) -> AnyRequest {
                     AnyRequest::$name(self, answer)
                 }
+
+                fn carried(self) -> Result<Carried<Self::Reply>, Error> {
+                    Ok(Carried {
+                        message: self.into(),
+                        descriptors: Vec::new(),
+                        reply: reply::<Self>,
+                    })
+                }
+            }
+        )*
+
+        $(
+            impl Ask for $local {
+                fn with(self, answer: ReplyTo<Self::Reply>) -> AnyRequest {
+                    AnyRequest::$local(self, answer)
+                }
+
+                fn carried(self) -> Result<Carried<Self::Reply>, Error> {
+                    OfProcess::carried(self)
+                }
             }
         )*
 
         impl AnyRequest {
+            /// What has come over a socket, if it is a request as it is; else the message.
+            pub(crate) fn of(message: Message, way: impl WayBack) -> Result<Self, Box<Message>> {
+                match message {
+                    $(Message::$name(it) => Ok(Self::$name(it, way.reply_to())),)*
+                    other => Err(Box::new(other)),
+                }
+            }
+
             /// Who waits for the reply.
             pub(crate) fn waiting(&self) -> Box<dyn Waiting> {
                 match self {
                     $(Self::$name(_, answer) => Box::new(answer.clone()),)*
+                    $(Self::$local(_, answer) => Box::new(answer.clone()),)*
                 }
             }
         }
@@ -94,66 +156,30 @@ macro_rules! requests {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self {
                     $(Self::$name(request, _) => request.fmt(f),)*
+                    $(Self::$local(request, _) => request.fmt(f),)*
                 }
             }
         }
     };
 }
 
+/// Where the reply of a message goes, whatever its type.
+pub(crate) trait WayBack {
+    /// For one of this type.
+    fn reply_to<T: Serialize + Send + 'static>(self) -> ReplyTo<T>;
+}
+
 requests! {
-    Advise,
-    Await,
-    BeginAccess,
-    BeginPeerTransfer,
-    BeginTransfer,
-    CheckTaken,
-    Close,
-    CloseStream,
-    ConnectPorts,
-    CreateSpace,
-    Describe,
-    DestroySpace,
-    Disconnect,
-    EndAccess,
-    Expire,
-    ExpireStream,
-    Free,
-    HidePages,
-    HomeMemory,
-    HostLines,
-    Inspect,
-    InspectStream,
-    LineHistory,
-    Load,
-    MakeHot,
-    MakeReport,
-    MapFile,
-    OpenStream,
-    PacketsMissing,
-    PlugPeer,
-    Poll,
-    PollAny,
-    PollStream,
-    PollStreams,
-    Prefetch,
-    ReadRegister,
-    RecordLines,
-    Refresh,
-    Schedule,
-    SetArgument,
-    SetHoldTimeout,
-    SetHomeTimeout,
-    SetNetworkLink,
-    SettleStream,
-    Share,
-    ShowPage,
-    Start,
-    Stop,
-    StopStream,
-    Sync,
-    Take,
-    Unload,
-    Unmap,
-    UnmapPart,
-    WriteRegisters,
+    carried {
+        Advise, Await, BeginTransfer, CheckTaken, Close, CloseStream, ConnectPorts, CreateSpace, Describe,
+        DestroySpace, Disconnect, Expire, ExpireStream, Inspect, InspectStream, MakeHot, OpenStream,
+        PacketsMissing, Poll, PollAny, PollStream, PollStreams, Prefetch, ReadRegister, Refresh, Schedule,
+        SetArgument, SettleStream, Start, Stop, StopStream, Sync, Unload, Unmap, UnmapPart,
+        WriteRegisters,
+    }
+    of_process {
+        BeginAccess, BeginPeerTransfer, EndAccess, Free, HidePages, HomeMemory, HostLines, KeepApart, LineHistory, Load,
+        MakeReport, MapFile, PlugPeer, RecordLines, SetHoldTimeout, SetHomeTimeout, SetNetworkLink, Share,
+        ShowPage, Take, TakeStatus,
+    }
 }

@@ -1,21 +1,151 @@
-//! Requests that hold what only a process can hold. A socket refuses them, or has others in their place.
+//! Requests that hold what only a process can hold. A socket refuses them by name, or has others in their place.
 
-use super::{LoadId, MapOptions, NewMapping, Request, SpaceId, StreamHandle};
+use super::any::Carried;
+use super::{
+    ByteRange, Loaded, MapOptions, MappingId, NewMapping, Request, SpaceId, StreamHandle,
+    TakeStatus,
+};
+use crate::error::Error;
 use crate::network::PeerHandle;
 use crate::owner::behind::StandsFor;
+use crate::report::Report;
 use crate::trap::View;
 use card::coherent::LinePages;
 use card::history::History;
 use card::kernel::KernelPackage;
 use std::fs::File;
 use std::sync::Arc;
-use units::SlotId;
+use units::access::{AccessId, LineAccess, LineBytes};
+use units::{Picoseconds, SlotId, StreamDirection};
+use wire::{FetchReport, LoadFolder, MapDescriptor, WrittenReport};
+
+/// A request of a process.
+pub(crate) trait OfProcess: Request {
+    /// What a socket carries in its place.
+    ///
+    /// # Errors
+    /// [`Error::NotCarried`]: nothing.
+    fn carried(self) -> Result<Carried<Self::Reply>, Error>;
+}
+
+macro_rules! stay {
+    ($($name:ident: $what:literal,)*) => {
+        $(
+            impl OfProcess for $name {
+                fn carried(self) -> Result<Carried<Self::Reply>, Error> {
+                    Err(Error::NotCarried { what: $what })
+                }
+            }
+        )*
+    };
+}
+
+stay! {
+    KeepApart: "clients of another daemon",
+    Share: "memory of the program",
+    Take: "memory of the program",
+    Free: "memory of the program",
+    PlugPeer: "network interfaces",
+    BeginPeerTransfer: "network interfaces",
+    SetNetworkLink: "network interfaces",
+    ShowPage: "coherent lines",
+    RecordLines: "coherent lines",
+    BeginAccess: "coherent lines",
+    EndAccess: "coherent lines",
+    HidePages: "coherent lines",
+    LineHistory: "coherent lines",
+    HomeMemory: "coherent lines",
+    HostLines: "coherent lines",
+    SetHoldTimeout: "coherent lines",
+    SetHomeTimeout: "coherent lines",
+}
+
+impl OfProcess for Load {
+    /// A kernel travels as the descriptor of its folder.
+    fn carried(self) -> Result<Carried<Self::Reply>, Error> {
+        let Self {
+            slot,
+            kernel,
+            space,
+        } = self;
+        let folder = File::open(&kernel.directory).map_err(|source| Error::File {
+            path: kernel.directory.clone(),
+            what: "opening the kernel's folder",
+            source,
+        })?;
+        Ok(Carried {
+            message: LoadFolder { slot, space }.into(),
+            descriptors: vec![folder.into()],
+            reply: super::any::reply::<LoadFolder>,
+        })
+    }
+}
+
+impl OfProcess for MapFile {
+    fn carried(self) -> Result<Carried<Self::Reply>, Error> {
+        let Self {
+            space,
+            file,
+            behind,
+            label,
+            options,
+        } = self;
+        if behind.is_some() {
+            return Err(Error::NotCarried {
+                what: "mappings of streams and of memory of peers",
+            });
+        }
+        let request = MapDescriptor {
+            space,
+            label,
+            options,
+        };
+        Ok(Carried {
+            message: request.into(),
+            descriptors: vec![file.into()],
+            reply: super::any::reply::<MapDescriptor>,
+        })
+    }
+}
+
+/// This client is served over a socket: its reports tell of itself alone.
+#[derive(Clone, Debug)]
+pub(crate) struct KeepApart;
+
+impl Request for KeepApart {
+    type Reply = ();
+}
+
+impl OfProcess for TakeStatus {
+    /// As it is; a daemon adds to the reply.
+    fn carried(self) -> Result<Carried<Self::Reply>, Error> {
+        Ok(Carried {
+            message: self.into(),
+            descriptors: Vec::new(),
+            reply: super::any::reply::<Self>,
+        })
+    }
+}
+
+impl OfProcess for MakeReport {
+    /// A client of a daemon gets its own part.
+    fn carried(self) -> Result<Carried<Self::Reply>, Error> {
+        Ok(Carried {
+            message: FetchReport.into(),
+            descriptors: Vec::new(),
+            reply: |bytes| {
+                let WrittenReport(json) = super::any::reply::<FetchReport>(bytes)?;
+                serde_json::from_value(json).map_err(super::any::unreadable)
+            },
+        })
+    }
+}
 
 /// Puts a kernel into a slot, in a space.
 #[derive(Debug)]
 pub(crate) struct Load {
-    /// The slot.
-    pub slot: SlotId,
+    /// The slot; `None`: the first that has no kernel.
+    pub slot: Option<SlotId>,
     /// The kernel, as its folder has it.
     pub kernel: Box<KernelPackage>,
     /// Its address space.
@@ -23,7 +153,7 @@ pub(crate) struct Load {
 }
 
 impl Request for Load {
-    type Reply = LoadId;
+    type Reply = Loaded;
 }
 
 /// Maps a range of a file, or of what a file stands in for.
@@ -96,5 +226,162 @@ pub(crate) struct RecordLines {
 }
 
 impl Request for RecordLines {
+    type Reply = ();
+}
+
+/// Starts an access of a core to a coherent line.
+#[derive(Clone, Debug)]
+pub(crate) struct BeginAccess {
+    /// The access.
+    pub access: LineAccess,
+}
+
+impl Request for BeginAccess {
+    type Reply = AccessId;
+}
+
+/// Waits for the end of an access; gives the line as the access saw or left it.
+#[derive(Clone, Debug)]
+pub(crate) struct EndAccess {
+    /// The access.
+    pub id: AccessId,
+    /// How long, at most.
+    pub deadline: Option<Picoseconds>,
+}
+
+impl Request for EndAccess {
+    type Reply = Box<LineBytes>;
+}
+
+/// Hides the pages of programs that show lines of a range.
+#[derive(Clone, Debug)]
+pub(crate) struct HidePages {
+    /// On the coherent link.
+    pub base: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+impl Request for HidePages {
+    type Reply = ();
+}
+
+/// What happened to the lines that are recorded?
+#[derive(Clone, Debug)]
+pub(crate) struct LineHistory;
+
+impl Request for LineHistory {
+    type Reply = Box<History>;
+}
+
+/// Lets card memory serve the directory's lines; gives its bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct HomeMemory;
+
+impl Request for HomeMemory {
+    type Reply = u64;
+}
+
+/// How many bytes may a kernel use of the CPU's memory?
+#[derive(Clone, Debug)]
+pub(crate) struct HostLines;
+
+impl Request for HostLines {
+    type Reply = u64;
+}
+
+/// How long may a kernel hold a line of the CPU?
+#[derive(Clone, Debug)]
+pub(crate) struct SetHoldTimeout {
+    /// Cycles of the card; 0: for ever.
+    pub cycles: u32,
+}
+
+impl Request for SetHoldTimeout {
+    type Reply = ();
+}
+
+/// How long may the kernel behind the directory take for an answer?
+#[derive(Clone, Debug)]
+pub(crate) struct SetHomeTimeout {
+    /// Cycles of the card; 0: for ever.
+    pub cycles: u32,
+}
+
+impl Request for SetHomeTimeout {
+    type Reply = ();
+}
+
+/// Pulls the cable of a network interface, or puts it back.
+#[derive(Clone, Debug)]
+pub(crate) struct SetNetworkLink {
+    /// The interface.
+    pub interface: u8,
+    /// It works.
+    pub up: bool,
+}
+
+impl Request for SetNetworkLink {
+    type Reply = ();
+}
+
+/// Begins a transfer between a kernel and its peer's memory.
+#[derive(Clone, Debug)]
+pub(crate) struct BeginPeerTransfer {
+    /// The stream.
+    pub stream: StreamHandle,
+    /// The way that the client means.
+    pub direction: StreamDirection,
+    /// The bytes of the peer's memory.
+    pub range: ByteRange,
+}
+
+impl Request for BeginPeerTransfer {
+    type Reply = ();
+}
+
+/// Of whom a report tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReportOf {
+    /// Of all that the card did since it was opened.
+    Card,
+    /// Of what the client did with it.
+    Client,
+}
+
+/// Where did the time go?
+#[derive(Clone, Debug)]
+pub(crate) struct MakeReport {
+    /// Of whom.
+    pub of: ReportOf,
+}
+
+impl Request for MakeReport {
+    type Reply = Box<Report>;
+}
+
+/// Lets the program read, or also write, some bytes of shared memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Take {
+    /// The mapping.
+    pub mapping: MappingId,
+    /// The bytes.
+    pub range: ByteRange,
+    /// Also write.
+    pub write: bool,
+}
+
+impl Request for Take {
+    type Reply = ();
+}
+
+/// Ends the sharing of memory, unless a kernel of the space runs.
+#[derive(Clone, Debug)]
+pub(crate) struct Free {
+    /// The mapping.
+    pub mapping: MappingId,
+}
+
+impl Request for Free {
     type Reply = ();
 }

@@ -53,6 +53,37 @@ impl Handles {
         self.closed.insert(client);
     }
 
+    /// No request of a closed client will come.
+    pub(super) fn forget(&mut self, client: ClientId) {
+        self.closed.remove(&client);
+    }
+
+    /// Clients that have something.
+    pub(super) fn clients(&self) -> BTreeSet<ClientId> {
+        let spaces = self.spaces.values().map(|(client, _)| *client);
+        let mappings = self.mappings.values().map(|(client, _)| *client);
+        let loads = self.loads.values().map(|(client, _)| *client);
+        spaces.chain(mappings).chain(loads).collect()
+    }
+
+    /// Numbers of a client's spaces.
+    pub(super) fn asids(&self, client: ClientId) -> impl Iterator<Item = Asid> + '_ {
+        let all = self.spaces.values();
+        all.filter_map(move |(of, asid)| (*of == client).then_some(*asid))
+    }
+
+    /// Bytes of each of a client's mappings.
+    pub(super) fn ranges(&self, client: ClientId) -> impl Iterator<Item = u64> + '_ {
+        let all = self.mappings.values();
+        all.filter_map(move |(of, range)| (*of == client).then_some(range.bytes))
+    }
+
+    /// Slots with kernels of a client.
+    pub(super) fn slots(&self, client: ClientId) -> impl Iterator<Item = SlotId> + '_ {
+        let all = self.loads.values();
+        all.filter_map(move |(of, slot)| (*of == client).then_some(*slot))
+    }
+
     pub(super) fn check_open(&self, client: ClientId) -> Result<(), Error> {
         match self.closed.contains(&client) {
             false => Ok(()),
@@ -111,7 +142,7 @@ impl Handles {
     pub(super) fn space(&self, client: ClientId, space: SpaceId) -> Result<Asid, Error> {
         own(self.spaces.get(&space), client).ok_or_else(|| Error::Gone {
             what: format!("address space #{}", space.0),
-            why: "it was closed or dropped, or its card was closed",
+            why: "it was closed or dropped, or its card was closed".into(),
         })
     }
 
@@ -124,7 +155,7 @@ impl Handles {
         let ended = self.ended_mappings.get(&mapping).filter(|_| planted);
         own(self.mappings.get(&mapping).or(ended), client).ok_or_else(|| Error::Gone {
             what: format!("mapping #{}", mapping.0),
-            why: "it was unmapped, or its address space ended",
+            why: "it was unmapped, or its address space ended".into(),
         })
     }
 
@@ -133,7 +164,7 @@ impl Handles {
         let ended = self.ended_loads.get(&load).filter(|_| planted);
         own(self.loads.get(&load).or(ended), client).ok_or_else(|| Error::Gone {
             what: format!("kernel #{}", load.0),
-            why: "its slot was closed or got another kernel, or its address space ended",
+            why: "its slot was closed or got another kernel, or its address space ended".into(),
         })
     }
 

@@ -52,7 +52,10 @@ impl OwnerRef {
         let before = self.with(|owner| {
             if let Some(slot) = owner.busy_slot() {
                 let rule = "is running; make data hot before a kernel starts";
-                return Err(Error::SlotState { slot, rule });
+                return Err(Error::SlotState {
+                    slot,
+                    rule: rule.into(),
+                });
             }
             owner.hot.requests += 1;
             Ok(owner.hot.bytes)

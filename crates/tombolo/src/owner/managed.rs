@@ -97,7 +97,10 @@ impl Owner {
         let rule = "has failed; wait for its kernel to learn why";
         let failed = self.has_failed(slot)?;
         match failed {
-            true => Err(Error::SlotState { slot, rule }),
+            true => Err(Error::SlotState {
+                slot,
+                rule: rule.into(),
+            }),
             false => Ok(None),
         }
     }

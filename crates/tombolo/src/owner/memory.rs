@@ -518,6 +518,7 @@ impl OwnerRef {
         Ok(NewMapping {
             mapping,
             address,
+            bytes,
             page: page.unwrap_or(PageSize::KIB_4),
         })
     }

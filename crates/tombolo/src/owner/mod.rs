@@ -4,6 +4,7 @@
 //! once ([`requests`], [`owner_ref`]). Nothing that a client or a kernel does ends it.
 
 pub(crate) mod behind;
+mod clients;
 mod coherent;
 mod connections;
 mod direct;
@@ -31,6 +32,7 @@ mod service;
 mod settle;
 mod slots;
 mod spaces;
+mod status;
 mod stray;
 mod streams;
 mod thread;
@@ -39,11 +41,12 @@ mod trace;
 use crate::error::Error;
 use crate::io::{FileIo, TransferId};
 use crate::message::{FileState, Progress, TranslationMode};
-use crate::report::{PagingReport, Report, RunReport, SpaceReport};
+use crate::report::{PagingReport, Report, SpaceReport};
 use card::command::Command;
 use card::event::Event as CardEvent;
 use card::memory::HostMemory;
 use card::{Card, WorkId};
+use clients::Clients;
 use coherent::Coherent;
 use files::Files;
 use handles::Handles;
@@ -288,7 +291,8 @@ pub(crate) struct Owner {
     /// The card said that it is broken.
     broken: bool,
     fault_time: Picoseconds,
-    runs: Vec<RunReport>,
+    /// What each client has done.
+    clients: Clients,
     /// Of the kernels of each space, until its number is used again.
     run_times: BTreeMap<Asid, Picoseconds>,
     /// What ports of the card are called, by their number, since kernels have used them.
@@ -428,7 +432,7 @@ impl Owner {
             trouble: None,
             broken: false,
             fault_time: Picoseconds::ZERO,
-            runs: Vec::new(),
+            clients: Clients::default(),
             run_times: BTreeMap::new(),
             port_names: BTreeMap::new(),
             moved,
@@ -467,7 +471,7 @@ impl Owner {
             host_hash: self.host(HostFile::hash),
             file_io: self.io.name().to_owned(),
             time,
-            runs: self.runs.clone(),
+            runs: self.clients.runs(),
             paging: PagingReport {
                 ping_pong: self.memories.ping_pong(),
                 made_hot: self.hot.bytes,
@@ -482,8 +486,8 @@ impl Owner {
                 .moved
                 .as_ref()
                 .map_or_else(String::new, MovedBytes::hex),
-            notes: self.notes(),
-            policies: self.policies(),
+            notes: self.notes(|_| true),
+            policies: self.policies(|_| true),
             spaces: self.spaces_report(),
             ports: (0..ports).map(|port| self.name_of_port(port)).collect(),
             statistics,
@@ -521,12 +525,13 @@ impl Owner {
             .to_owned()
     }
 
-    /// What the user might want to change.
-    fn notes(&self) -> Vec<String> {
+    /// What the user might want to change, of these files.
+    fn notes(&self, of: impl Fn(&str) -> bool) -> Vec<String> {
         let l1 = self.card.description().l1_sizes;
         let slow = self.files.page_sizes.iter();
         let slow = slow.filter(|&&size| l1 != PageSizes::default() && !l1.contains(size));
-        let unlocked = self.files.unlocked.iter().map(|label| {
+        let unlocked = self.files.unlocked.iter().filter(|label| of(label));
+        let unlocked = unlocked.map(|label| {
             format!(
                 "{label} lies on a file system without locks: nothing keeps another process from mapping it for writing at \
                  the same time, and one would undo what the other wrote"

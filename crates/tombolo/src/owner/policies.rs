@@ -104,11 +104,14 @@ impl Owner {
         all.iter().find(|l1| l1.page == page).map(|l1| l1.bytes)
     }
 
-    /// How each file is paged, and why so: a line a file, or a line for all that are alike.
-    pub(super) fn policies(&self) -> Vec<String> {
+    /// How each of these files is paged, and why so: a line a file, or a line for all that are alike.
+    pub(super) fn policies(&self, of: impl Fn(&str) -> bool) -> Vec<String> {
         let told = |paged: Paged| self.told(paged);
         let mut lines: Vec<(String, Vec<String>)> = Vec::new();
         for (label, how) in self.files.paged(told) {
+            if !of(&label) {
+                continue;
+            }
             match lines.iter_mut().find(|(known, _)| *known == how) {
                 Some((_, labels)) => labels.push(label),
                 None => lines.push((how, vec![label])),

@@ -3,7 +3,7 @@
 use super::owner_ref::OwnerRef;
 use super::Owner;
 use crate::error::Error;
-use crate::message::{AnyRequest, ClientId, Description, LoadId};
+use crate::message::{AnyRequest, ClientId, Description, LoadId, ReportOf};
 use std::cell::Cell;
 use std::rc::Rc;
 use units::SlotId;
@@ -26,7 +26,12 @@ impl OwnerRef {
                 card: Box::new(owner.card.description().clone()),
                 now: owner.progress().now,
             }))),
-            Any::MakeReport(_, to) => to.give(self.with(|owner| owner.report().map(Box::new))),
+            Any::MakeReport(it, to) => to.give(self.with(|owner| match it.of {
+                ReportOf::Card => owner.report().map(Box::new),
+                ReportOf::Client => owner.report_of(client).map(Box::new),
+            })),
+            Any::TakeStatus(_, to) => to.give(Ok(self.with(|owner| owner.status()))),
+            Any::KeepApart(_, to) => to.give(self.keep_apart(client)),
             Any::Close(_, to) => to.give(self.close(client).await),
 
             Any::CreateSpace(it, to) => to.give(self.create_space(client, it.options).await),

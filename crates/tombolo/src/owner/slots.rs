@@ -8,7 +8,7 @@ use super::settle::Ending;
 use super::Owner;
 use crate::error::{AccessError, Error};
 use crate::message::ClientId;
-use crate::message::{Load, LoadId, Poll, PollAny, Progress, RunState};
+use crate::message::{self, Load, LoadId, Poll, PollAny, Progress, RunState};
 use crate::report::RunReport;
 use card::guard::KernelWord;
 use card::kernel::{ControlProtocol, KernelPackage, Manifest};
@@ -134,16 +134,16 @@ impl OwnerRef {
         client: ClientId,
         request: Load,
         harmless: &Cell<bool>,
-    ) -> Result<LoadId, Error> {
+    ) -> Result<message::Loaded, Error> {
         let Load {
-            slot,
+            slot: wanted,
             kernel,
             space,
         } = request;
         let kernel = *kernel;
         self.with(|owner| {
             owner.handles.space(client, space)?;
-            owner.may_load(client, slot)
+            wanted.map_or(Ok(()), |slot| owner.may_load(client, slot))
         })?;
         // This may take minutes. What was built is in the cache when the card looks for it.
         if let Some(build) = self.with(|owner| owner.card.loader()?.preparation(&kernel)) {
@@ -151,6 +151,11 @@ impl OwnerRef {
             self.beside("build", build).await?;
             harmless.set(false);
         }
+        let slot = match wanted {
+            Some(slot) => slot,
+            // Nobody has claimed it, so it is claimed at once.
+            None => self.with(Owner::first_empty_slot)?,
+        };
         let _claim = self.claim(slot).await;
         if self.with(|owner| {
             owner.handles.space(client, space)?;
@@ -185,7 +190,11 @@ impl OwnerRef {
                 configured: state.configured.take(),
                 ..SlotState::default()
             };
-            Ok(owner.handles.add_load(client, slot))
+            let load = owner.handles.add_load(client, slot);
+            owner
+                .clients
+                .loaded(client, slot, || owner.card.statistics())?;
+            Ok(message::Loaded { load, slot })
         })
     }
 
@@ -409,18 +418,39 @@ impl OwnerRef {
 }
 
 impl Owner {
+    /// The kernel of a slot, if it has one: its name, and whether it runs.
+    pub(super) fn kernel_in(&self, slot: SlotId) -> Option<(String, bool)> {
+        let state = self.slots.get(usize::from(slot.0))?;
+        let loaded = state.loaded.as_ref()?;
+        Some((loaded.kernel.manifest.name.clone(), state.is_busy()))
+    }
+
+    fn first_empty_slot(&mut self) -> Result<SlotId, Error> {
+        let empty = |(slot, state): &(SlotId, &SlotState)| {
+            state.loaded.is_none() && !self.claimed.contains(slot)
+        };
+        let mut slots = (0..).map(SlotId).zip(&self.slots);
+        let found = slots.find(empty).map(|(slot, _)| slot);
+        found.ok_or(Error::NoFreeSlot {
+            slots: self.slots.len() as u8,
+        })
+    }
+
     /// A slot is its client's until the client closes it.
     fn may_load(&mut self, client: ClientId, slot: SlotId) -> Result<(), Error> {
         let state = self.slot(slot)?;
         // A run that has failed is over, whether its client knows yet or not.
         if state.is_busy() {
             let rule = "is running; wait for it or stop it before another kernel is loaded";
-            return Err(Error::SlotState { slot, rule });
+            return Err(Error::SlotState {
+                slot,
+                rule: rule.into(),
+            });
         }
         match self.handles.client_in(slot) {
             Some(other) if other != client => Err(Error::SlotState {
                 slot,
-                rule: "has a kernel of another client; choose another slot, or wait until it is closed",
+                rule: "has a kernel of another client; choose another slot, or wait until it is closed".into(),
             }),
             _ => Ok(()),
         }
@@ -517,7 +547,7 @@ impl Owner {
         if !self.handles.is_alive(load) {
             return Err(Error::Gone {
                 what: format!("kernel #{}", load.0),
-                why: "its slot was closed or got another kernel while this call waited",
+                why: "its slot was closed or got another kernel while this call waited".into(),
             });
         }
         let state = self.slot(slot)?;
@@ -525,7 +555,7 @@ impl Owner {
             Some(_) => Ok(state),
             None => Err(Error::SlotState {
                 slot,
-                rule: "is not running; start it first",
+                rule: "is not running; start it first".into(),
             }),
         }
     }
@@ -637,10 +667,10 @@ impl Owner {
 
     pub(super) fn loaded(&mut self, slot: SlotId) -> Result<&mut Loaded, Error> {
         let rule = "has no kernel; load one first";
-        self.slot(slot)?
-            .loaded
-            .as_mut()
-            .ok_or(Error::SlotState { slot, rule })
+        self.slot(slot)?.loaded.as_mut().ok_or(Error::SlotState {
+            slot,
+            rule: rule.into(),
+        })
     }
 
     pub(super) fn manifest(&self, slot: SlotId) -> Option<&Manifest> {
@@ -689,7 +719,10 @@ impl Owner {
             let rule =
                 "is in reset since its last run failed, and what is written to its registers \
                         would be lost; start it first";
-            return Err(Error::SlotState { slot, rule });
+            return Err(Error::SlotState {
+                slot,
+                rule: rule.into(),
+            });
         }
         self.write_registers(slot, offset, words)
     }
@@ -733,7 +766,7 @@ impl Owner {
         if self.slot(slot)?.running.is_some() {
             return Err(Error::SlotState {
                 slot,
-                rule: "is running; wait for it first",
+                rule: "is running; wait for it first".into(),
             });
         }
         if self.is_user_managed(slot) {
@@ -748,7 +781,10 @@ impl Owner {
         );
         if !has_control {
             let rule = "has a kernel without ap_start; drive it through its registers";
-            return Err(Error::SlotState { slot, rule });
+            return Err(Error::SlotState {
+                slot,
+                rule: rule.into(),
+            });
         }
         if !loaded.released {
             self.release(slot)?;
@@ -787,7 +823,10 @@ impl Owner {
     pub(super) fn take_interrupts(&mut self, slot: SlotId) -> Result<u32, Error> {
         if !self.is_user_managed(slot) {
             let rule = "has a kernel that says when it is done; wait for that";
-            return Err(Error::SlotState { slot, rule });
+            return Err(Error::SlotState {
+                slot,
+                rule: rule.into(),
+            });
         }
         Ok(std::mem::take(&mut self.slot(slot)?.interrupts))
     }
@@ -895,12 +934,13 @@ impl Owner {
             let sum = self.run_times.entry(space).or_default();
             *sum += time;
         }
-        self.runs.push(RunReport {
+        let run = RunReport {
             kernel,
             slot: slot.0,
             time,
             cycles: time.get() / period,
-        });
+        };
+        self.clients.ran(self.handles.client_in(slot), run);
     }
 
     /// The kernel ended itself.
@@ -1000,7 +1040,10 @@ fn register_offset(slot: SlotId, offset: u32, words: u32) -> Result<u32, Error> 
     let rule = "has a register window of 64 KiB; the offset lies outside";
     found
         .filter(|&offset| offset < SLOT_WINDOW_BYTES)
-        .ok_or(Error::SlotState { slot, rule })
+        .ok_or(Error::SlotState {
+            slot,
+            rule: rule.into(),
+        })
 }
 
 /// Slot and offset of a register of a kernel.

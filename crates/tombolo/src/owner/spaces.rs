@@ -43,6 +43,11 @@ impl OwnerRef {
             owner.run_times.remove(&asid);
             owner.handles.add_space(client, asid)
         });
+        // Whoever was closed meanwhile ended the spaces that it had then.
+        if let Err(error) = self.with(|owner| owner.handles.check_open(client)) {
+            self.destroy_space(client, space).await?;
+            return Err(error);
+        }
         Ok(NewSpace { space, asid })
     }
 

@@ -244,6 +244,7 @@ impl Rounds {
             Message::ClientEnded(client) => {
                 self.own(client, AnyRequest::Close(Close, ReplyTo::nobody()))
             }
+            Message::Forget(client) => self.owner.with(|owner| owner.forget_client(client)),
             Message::Participant(change) => {
                 let participant = change.participant();
                 self.owner.with(|owner| owner.memories.heard(participant));
@@ -351,7 +352,7 @@ impl Rounds {
             target: "tombolo::arrivals",
             time = now.get(),
             client = call.client.0,
-            ticket = call.ticket.0,
+            ticket = call.ticket.ticket,
             request = ?call.request,
         );
         let waits_for = match &call.request {

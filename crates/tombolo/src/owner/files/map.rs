@@ -10,8 +10,9 @@ use crate::owner::behind::{Behind, StandsFor};
 use crate::owner::handles::MappedRange;
 use crate::owner::owner_ref::OwnerRef;
 use crate::owner::Owner;
+use crate::space::NOT_REGULAR;
 use pager::{Event, Success};
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
@@ -150,16 +151,22 @@ impl OwnerRef {
             source,
         })?;
         check_rights(&file, &label, options)?;
+        let length = options.create.unwrap_or(metadata.len());
+        let bytes =
+            check_options(&metadata, length, options).map_err(|rule| Error::Unmappable {
+                path: label.clone().into(),
+                rule,
+            })?;
+        let options = options.bytes(bytes);
         let identity = (metadata.dev(), metadata.ino());
         let view = View {
             identity,
             offset: options.offset,
-            bytes: options.bytes.unwrap_or_default(),
+            bytes,
         };
         // What its last mapping wrote is still on its way to it.
         self.until(|owner| !owner.files.is_closing(identity)).await;
         let asid = self.with(|owner| owner.handles.space(client, space))?;
-        let length = options.create.unwrap_or(metadata.len());
         let mapped = self.with(|owner| {
             // Whoever closed it meanwhile has forgotten it.
             owner
@@ -175,7 +182,6 @@ impl OwnerRef {
                 return Err(error);
             }
         };
-        let bytes = view.bytes;
         let emptied = self.with(|owner| owner.empty_if_fresh(view, &label, options));
         if let Err(error) = emptied {
             self.unmap(asid, address, bytes).await?;
@@ -187,10 +193,14 @@ impl OwnerRef {
             address,
             bytes,
         };
-        let mapping = self.with(|owner| owner.handles.add_mapping(client, range));
+        let mapping = self.with(|owner| {
+            owner.clients.mapped(client, &label);
+            owner.handles.add_mapping(client, range)
+        });
         Ok(NewMapping {
             mapping,
             address,
+            bytes,
             page,
         })
     }
@@ -344,6 +354,44 @@ fn check_rights(file: &File, label: &str, options: MapOptions) -> Result<(), Err
         path: label.into(),
         rule: rule.to_owned(),
     })
+}
+
+/// Bytes that are mapped of a file, or the rule that is broken. Whoever asks may be another process, so nothing of it has
+/// been checked before.
+fn check_options(metadata: &Metadata, length: u64, options: MapOptions) -> Result<u64, String> {
+    if !metadata.is_file() {
+        return Err(NOT_REGULAR.to_owned());
+    }
+    if options.create.is_some() && !options.write {
+        return Err("a file that is made anew is mapped for writing too".to_owned());
+    }
+    let bytes = range_within(length, &options)?;
+    if options.hot && options.direct {
+        return Err(
+            "pages that stay in host memory cannot be hot; leave out one of the two".to_owned(),
+        );
+    }
+    Ok(bytes)
+}
+
+/// Bytes that are mapped of a file of that length, or the rule that is broken.
+fn range_within(length: u64, options: &MapOptions) -> Result<u64, String> {
+    let offset = options.offset;
+    if length == 0 {
+        return Err("the file is empty; only files of at least 1 byte can be mapped".to_owned());
+    }
+    if offset >= length {
+        return Err(format!(
+            "offset {offset} is past the end of the file, which has {length} bytes"
+        ));
+    }
+    let rest = length - offset;
+    match options.bytes.unwrap_or(rest) {
+        bytes if bytes == 0 || bytes > rest => Err(format!(
+            "{bytes} bytes from offset {offset} cannot be mapped; the file has {rest} there"
+        )),
+        bytes => Ok(bytes),
+    }
 }
 
 /// Makes a file one of zeroes; one that cannot get the size is as it was.

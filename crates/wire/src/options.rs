@@ -1,10 +1,12 @@
 //! How to make address spaces and mappings, carried whole from the program to the owner.
 
+use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 use units::{Advice, MemoryKind, PageSize, SpacePlacement, VirtAddr};
 
 /// Whether files count as being in the host's page cache, for the cost of reading them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum FileState {
     /// In the page cache: a copy.
     #[default]
@@ -15,7 +17,8 @@ pub enum FileState {
 
 /// What answers when a port of a space asks for an address (FSRF, §5.2): switched for each space by itself, when it is
 /// made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum TranslationMode {
     /// The L1 TLBs, and for what misses there the page table in card memory.
     #[default]
@@ -59,18 +62,23 @@ impl FromStr for TranslationMode {
 /// How to make an address space.
 ///
 /// ```
-/// use tombolo::{SpaceOptions, SpacePlacement, TranslationMode};
+/// use tombolo_wire::{SpaceOptions, TranslationMode};
+/// use units::SpacePlacement;
 ///
 /// let on_one_channel = SpaceOptions::new().placement(SpacePlacement::Channel(1));
 /// let small = SpaceOptions::new().limit(16 << 20).translation(TranslationMode::Tlb);
 /// # let _ = (on_one_channel, small);
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[must_use]
+#[serde(default)]
 pub struct SpaceOptions {
-    pub(crate) placement: SpacePlacement,
-    pub(crate) limit: Option<u64>,
-    pub(crate) translation: TranslationMode,
+    /// Where its frames lie.
+    pub placement: SpacePlacement,
+    /// At most so many bytes of card memory; `None`: no limit.
+    pub limit: Option<u64>,
+    /// What translates its addresses.
+    pub translation: TranslationMode,
 }
 
 impl SpaceOptions {
@@ -102,21 +110,34 @@ impl SpaceOptions {
 }
 
 /// How to map a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MapOptions {
-    pub(crate) read: bool,
-    pub(crate) write: bool,
-    pub(crate) create: Option<u64>,
-    pub(crate) offset: u64,
-    pub(crate) bytes: Option<u64>,
-    pub(crate) address: Option<VirtAddr>,
-    pub(crate) page_size: Option<PageSize>,
-    pub(crate) auto_pages: Option<bool>,
-    pub(crate) direct: bool,
-    pub(crate) memory: Option<MemoryKind>,
-    pub(crate) advice: Advice,
-    pub(crate) hot: bool,
-    pub(crate) file_state: Option<FileState>,
+    /// Kernels may read.
+    pub read: bool,
+    /// Kernels may write.
+    pub write: bool,
+    /// The file is created or emptied, with so many bytes of zeroes.
+    pub create: Option<u64>,
+    /// First byte of the file.
+    pub offset: u64,
+    /// Bytes mapped; `None`: up to the end of the file.
+    pub bytes: Option<u64>,
+    /// Where the first byte is for kernels; `None`: where the pager chooses.
+    pub address: Option<VirtAddr>,
+    /// Size of its pages; `None`: the owner's.
+    pub page_size: Option<PageSize>,
+    /// Whether the pager chooses the size of each page; `None`: as the owner does.
+    pub auto_pages: Option<bool>,
+    /// Its pages stay in host memory.
+    pub direct: bool,
+    /// The kind of card memory that its pages lie in; `None`: any.
+    pub memory: Option<MemoryKind>,
+    /// How kernels are going to use it.
+    pub advice: Advice,
+    /// Its pages are on the card before kernels run, at no virtual time.
+    pub hot: bool,
+    /// Whether the file is in the page cache, for the cost of reading it; `None`: as the owner says.
+    pub file_state: Option<FileState>,
 }
 
 impl MapOptions {
@@ -192,9 +213,7 @@ impl MapOptions {
 
     /// With pages that stay in host memory: kernels read and write them there over PCIe, and they take no card
     /// memory. It suits what is touched hardly more than once, beside data that is used again. The card must have a
-    /// way to host memory (`host_channel` in [`ShellConfig`](crate::ShellConfig) or
-    /// [`FunctionalConfig`](crate::FunctionalConfig)). What kernels write is written to the file by
-    /// [`Mapping::sync`] and [`Mapping::unmap`], as ever; a file is direct or not, however often it is mapped.
+    /// way to host memory (`host_channel` of its shell). What kernels write is written to the file by `sync` and `unmap`, as ever; a file is direct or not, however often it is mapped.
     pub const fn direct(self) -> Self {
         Self {
             direct: true,
@@ -204,7 +223,7 @@ impl MapOptions {
 
     /// With pages in card memory of this kind, on a card that has several, such as HBM beside DRAM; without it they lie
     /// on any. A range of a file lies in one memory, however often it is mapped; a mapping without a word of it
-    /// changes nothing. Not in a space that has a place of its own ([`SpacePlacement`](crate::SpacePlacement)).
+    /// changes nothing. Not in a space that has a place of its own ([`SpacePlacement`]).
     pub const fn memory(self, memory: MemoryKind) -> Self {
         Self {
             memory: Some(memory),
@@ -212,12 +231,12 @@ impl MapOptions {
         }
     }
 
-    /// With [advice](Mapping::advise) from the first access on.
+    /// With advice from the first access on.
     pub const fn advice(self, advice: Advice) -> Self {
         Self { advice, ..self }
     }
 
-    /// [Hot](Mapping::make_hot) from the start.
+    /// Hot from the start: on the card before kernels run, at no virtual time.
     pub const fn hot(self) -> Self {
         Self { hot: true, ..self }
     }

@@ -1,18 +1,16 @@
-//! Requests whose fields are plain data.
+//! Requests whose fields are plain data, and what they answer.
 
-use super::options::SpaceOptions;
-use super::{ConnectionId, LoadId, MappingId, Request, SpaceId, StreamHandle};
-use crate::report::Report;
-use card::history::History;
-use units::access::{AccessId, LineAccess, LineBytes};
+use crate::options::SpaceOptions;
+use crate::{ConnectionId, LoadId, MappingId, Request, SpaceId, StreamHandle};
+use serde::{Deserialize, Serialize};
 use units::{
-    Advice, Asid, CardDescription, PageSize, Picoseconds, SlotSchedule, StreamDirection,
+    Advice, Asid, CardDescription, L1Reach, PageSize, Picoseconds, SlotSchedule, StreamDirection,
     StreamWaiting, VirtAddr,
 };
 
 /// Some bytes of something: of a mapping, or of a peer's memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ByteRange {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ByteRange {
     /// The first, from the beginning of the whole.
     pub offset: u64,
     /// How many.
@@ -28,17 +26,51 @@ impl ByteRange {
 }
 
 /// What a card is, and its time.
-#[derive(Clone, Debug)]
-pub(crate) struct Description {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(from = "WrittenDescription", into = "WrittenDescription")]
+pub struct Description {
     /// What the card is made of.
     pub card: Box<CardDescription>,
     /// Virtual time.
     pub now: Picoseconds,
 }
 
+/// A description with what its JSON leaves out, because reports do.
+#[derive(Serialize, Deserialize)]
+struct WrittenDescription {
+    card: Box<CardDescription>,
+    l1_reach: Vec<L1Reach>,
+    table_walks: bool,
+    now: Picoseconds,
+}
+
+impl From<Description> for WrittenDescription {
+    fn from(description: Description) -> Self {
+        let Description { mut card, now } = description;
+        Self {
+            l1_reach: std::mem::take(&mut card.l1_reach),
+            table_walks: card.table_walks,
+            card,
+            now,
+        }
+    }
+}
+
+impl From<WrittenDescription> for Description {
+    fn from(written: WrittenDescription) -> Self {
+        let mut card = written.card;
+        card.l1_reach = written.l1_reach;
+        card.table_walks = written.table_walks;
+        Self {
+            card,
+            now: written.now,
+        }
+    }
+}
+
 /// An address space that was made.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct NewSpace {
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct NewSpace {
     /// Its name.
     pub space: SpaceId,
     /// Its number in the shell.
@@ -46,19 +78,21 @@ pub(crate) struct NewSpace {
 }
 
 /// A mapping that was made.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct NewMapping {
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct NewMapping {
     /// Its name.
     pub mapping: MappingId,
     /// Address of the first byte of the range.
     pub address: VirtAddr,
+    /// Bytes of the range.
+    pub bytes: u64,
     /// Size of its largest pages.
     pub page: PageSize,
 }
 
 /// What a mapping has become of which a part ended.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RestOfMapping {
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct RestOfMapping {
     /// Its name.
     pub mapping: MappingId,
     /// Address of its first byte.
@@ -68,8 +102,8 @@ pub(crate) struct RestOfMapping {
 }
 
 /// A stream port of a kernel, by name.
-#[derive(Clone, Debug)]
-pub(crate) struct PortOf {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PortOf {
     /// The kernel.
     pub load: LoadId,
     /// The port.
@@ -77,8 +111,8 @@ pub(crate) struct PortOf {
 }
 
 /// The place of a transfer in a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PacketPart {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PacketPart {
     /// Into a kernel: the packet ends with it. Out of a kernel: it is begun whatever the one before was.
     Whole,
     /// Into a kernel: more of the packet follows. Out of a kernel: it is begun only if the packet of the one
@@ -87,7 +121,7 @@ pub(crate) enum PacketPart {
 }
 
 /// A transfer that is over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moved {
     /// Bytes that were moved.
     pub bytes: u64,
@@ -97,7 +131,7 @@ pub struct Moved {
 }
 
 /// What a connection does now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectionState {
     /// It comes apart, or is made, when the packets that are under way have ended.
     pub pending: bool,
@@ -109,8 +143,8 @@ pub struct ConnectionState {
 }
 
 /// What was taken from a port out of a kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Taken {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Taken {
     /// Packets that ended.
     pub packets: u64,
     /// Bytes.
@@ -120,7 +154,7 @@ pub(crate) struct Taken {
 }
 
 /// What a program waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Signal {
     /// A register holds a value in the bits of a mask.
     Register {
@@ -136,7 +170,7 @@ pub enum Signal {
 }
 
 /// How far a run is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
     /// Virtual time.
     pub now: Picoseconds,
@@ -149,7 +183,7 @@ pub struct Progress {
 }
 
 /// Whether a kernel is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RunState {
     /// It is done.
     Done(Progress),
@@ -158,8 +192,8 @@ pub enum RunState {
 }
 
 /// Whether a signal has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SignalState {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SignalState {
     /// It has: what the register holds, or how many interrupts there were.
     Come(u32),
     /// It has not.
@@ -167,8 +201,8 @@ pub(crate) enum SignalState {
 }
 
 /// What the oldest transfer of a stream does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TransferState {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TransferState {
     /// It is over.
     Moved(Moved),
     /// It is not.
@@ -176,8 +210,8 @@ pub(crate) enum TransferState {
 }
 
 /// What the oldest transfers of several streams do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TransfersState {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TransfersState {
     /// That of one of them is over.
     Moved {
         /// The stream's place in the request.
@@ -194,32 +228,24 @@ pub(crate) enum TransfersState {
 }
 
 /// What is the card made of, and what time is it?
-#[derive(Clone, Debug)]
-pub(crate) struct Describe;
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Describe;
 
 impl Request for Describe {
     type Reply = Description;
 }
 
-/// Where did the time go since the card was opened?
-#[derive(Clone, Debug)]
-pub(crate) struct MakeReport;
-
-impl Request for MakeReport {
-    type Reply = Box<Report>;
-}
-
 /// Ends everything of this client.
-#[derive(Clone, Debug)]
-pub(crate) struct Close;
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Close;
 
 impl Request for Close {
     type Reply = ();
 }
 
 /// Makes an address space.
-#[derive(Clone, Debug)]
-pub(crate) struct CreateSpace {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CreateSpace {
     /// How.
     pub options: SpaceOptions,
 }
@@ -229,8 +255,8 @@ impl Request for CreateSpace {
 }
 
 /// Ends an address space, with its mappings.
-#[derive(Clone, Debug)]
-pub(crate) struct DestroySpace {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct DestroySpace {
     /// The space.
     pub space: SpaceId,
 }
@@ -239,35 +265,9 @@ impl Request for DestroySpace {
     type Reply = ();
 }
 
-/// Lets the program read, or also write, some bytes of shared memory.
-#[derive(Clone, Debug)]
-pub(crate) struct Take {
-    /// The mapping.
-    pub mapping: MappingId,
-    /// The bytes.
-    pub range: ByteRange,
-    /// Also write.
-    pub write: bool,
-}
-
-impl Request for Take {
-    type Reply = ();
-}
-
-/// Ends the sharing of memory, unless a kernel of the space runs.
-#[derive(Clone, Debug)]
-pub(crate) struct Free {
-    /// The mapping.
-    pub mapping: MappingId,
-}
-
-impl Request for Free {
-    type Reply = ();
-}
-
 /// Writes back and ends a mapping.
-#[derive(Clone, Debug)]
-pub(crate) struct Unmap {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Unmap {
     /// The mapping.
     pub mapping: MappingId,
 }
@@ -277,8 +277,8 @@ impl Request for Unmap {
 }
 
 /// Writes back what kernels have written so far; the mapping stays.
-#[derive(Clone, Debug)]
-pub(crate) struct Sync {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Sync {
     /// The mapping.
     pub mapping: MappingId,
 }
@@ -288,8 +288,8 @@ impl Request for Sync {
 }
 
 /// Reads again what somebody else wrote to the file.
-#[derive(Clone, Debug)]
-pub(crate) struct Refresh {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Refresh {
     /// The mapping.
     pub mapping: MappingId,
     /// Drop what kernels wrote, rather than write it first.
@@ -301,8 +301,8 @@ impl Request for Refresh {
 }
 
 /// Says how a part of a mapping is going to be used.
-#[derive(Clone, Debug)]
-pub(crate) struct Advise {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Advise {
     /// The mapping.
     pub mapping: MappingId,
     /// The bytes.
@@ -316,8 +316,8 @@ impl Request for Advise {
 }
 
 /// Brings pages in before they are touched.
-#[derive(Clone, Debug)]
-pub(crate) struct Prefetch {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Prefetch {
     /// The mapping.
     pub mapping: MappingId,
 }
@@ -327,8 +327,8 @@ impl Request for Prefetch {
 }
 
 /// Brings pages in at no cost in virtual time; gives the number of bytes.
-#[derive(Clone, Debug)]
-pub(crate) struct MakeHot {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct MakeHot {
     /// The mapping.
     pub mapping: MappingId,
 }
@@ -338,8 +338,8 @@ impl Request for MakeHot {
 }
 
 /// Ends a part of a mapping; gives what is left.
-#[derive(Clone, Debug)]
-pub(crate) struct UnmapPart {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct UnmapPart {
     /// The mapping.
     pub mapping: MappingId,
     /// The bytes.
@@ -351,8 +351,8 @@ impl Request for UnmapPart {
 }
 
 /// Stops the kernel and empties its slot.
-#[derive(Clone, Debug)]
-pub(crate) struct Unload {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Unload {
     /// The kernel.
     pub load: LoadId,
 }
@@ -363,8 +363,8 @@ impl Request for Unload {
 
 /// Sets registers that hold an argument of a kernel. The owner keeps the words, and writes them again whenever
 /// the slot leaves reset.
-#[derive(Clone, Debug)]
-pub(crate) struct SetArgument {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SetArgument {
     /// The kernel.
     pub load: LoadId,
     /// Byte offset of the first.
@@ -378,8 +378,8 @@ impl Request for SetArgument {
 }
 
 /// Writes registers of a kernel (`s_axi_control`). Refused while the slot is in reset, where they would be lost.
-#[derive(Clone, Debug)]
-pub(crate) struct WriteRegisters {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct WriteRegisters {
     /// The kernel.
     pub load: LoadId,
     /// Byte offset of the first.
@@ -393,8 +393,8 @@ impl Request for WriteRegisters {
 }
 
 /// Reads a register of a kernel.
-#[derive(Clone, Debug)]
-pub(crate) struct ReadRegister {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ReadRegister {
     /// The kernel.
     pub load: LoadId,
     /// Byte offset.
@@ -406,8 +406,8 @@ impl Request for ReadRegister {
 }
 
 /// What a slot gets of card memory, as long as this kernel is in it.
-#[derive(Clone, Debug)]
-pub(crate) struct Schedule {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Schedule {
     /// The kernel.
     pub load: LoadId,
     /// What.
@@ -419,8 +419,8 @@ impl Request for Schedule {
 }
 
 /// Starts a kernel.
-#[derive(Clone, Debug)]
-pub(crate) struct Start {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Start {
     /// The kernel.
     pub load: LoadId,
 }
@@ -430,8 +430,8 @@ impl Request for Start {
 }
 
 /// Lets virtual time pass until a kernel is done.
-#[derive(Clone, Debug)]
-pub(crate) struct Poll {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Poll {
     /// The kernel.
     pub load: LoadId,
     /// How long, at most.
@@ -443,8 +443,8 @@ impl Request for Poll {
 }
 
 /// Lets virtual time pass until a kernel signals.
-#[derive(Clone, Debug)]
-pub(crate) struct Await {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Await {
     /// The kernel.
     pub load: LoadId,
     /// What is waited for.
@@ -458,8 +458,8 @@ impl Request for Await {
 }
 
 /// Lets virtual time pass until one of several kernels is done; gives the place of the first that is.
-#[derive(Clone, Debug)]
-pub(crate) struct PollAny {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PollAny {
     /// The kernels.
     pub loads: Vec<LoadId>,
     /// How long, at most.
@@ -471,8 +471,8 @@ impl Request for PollAny {
 }
 
 /// A kernel was not done in time: stops it, and says what it waits for. The answer is an error.
-#[derive(Clone, Debug)]
-pub(crate) struct Expire {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Expire {
     /// The kernel.
     pub load: LoadId,
 }
@@ -482,8 +482,8 @@ impl Request for Expire {
 }
 
 /// Stops a kernel: holds it in reset, lets go of its parked accesses.
-#[derive(Clone, Debug)]
-pub(crate) struct Stop {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Stop {
     /// The kernel.
     pub load: LoadId,
 }
@@ -493,8 +493,8 @@ impl Request for Stop {
 }
 
 /// Opens a stream port of a kernel.
-#[derive(Clone, Debug)]
-pub(crate) struct OpenStream {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct OpenStream {
     /// The kernel.
     pub load: LoadId,
     /// The port's name.
@@ -506,8 +506,8 @@ impl Request for OpenStream {
 }
 
 /// Begins a transfer, after those that were begun before.
-#[derive(Clone, Debug)]
-pub(crate) struct BeginTransfer {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct BeginTransfer {
     /// The stream.
     pub stream: StreamHandle,
     /// The way that the client means.
@@ -524,37 +524,9 @@ impl Request for BeginTransfer {
     type Reply = ();
 }
 
-/// Begins a transfer between a kernel and its peer's memory.
-#[derive(Clone, Debug)]
-pub(crate) struct BeginPeerTransfer {
-    /// The stream.
-    pub stream: StreamHandle,
-    /// The way that the client means.
-    pub direction: StreamDirection,
-    /// The bytes of the peer's memory.
-    pub range: ByteRange,
-}
-
-impl Request for BeginPeerTransfer {
-    type Reply = ();
-}
-
-/// Pulls the cable of a network interface, or puts it back.
-#[derive(Clone, Debug)]
-pub(crate) struct SetNetworkLink {
-    /// The interface.
-    pub interface: u8,
-    /// It works.
-    pub up: bool,
-}
-
-impl Request for SetNetworkLink {
-    type Reply = ();
-}
-
 /// Lets virtual time pass until the oldest transfer of one of several streams is over.
-#[derive(Clone, Debug)]
-pub(crate) struct PollStreams {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PollStreams {
     /// The streams; each has a transfer that nobody has asked for yet.
     pub streams: Vec<StreamHandle>,
     /// How long, at most.
@@ -566,8 +538,8 @@ impl Request for PollStreams {
 }
 
 /// Lets virtual time pass until the oldest transfer of a stream is over.
-#[derive(Clone, Debug)]
-pub(crate) struct PollStream {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PollStream {
     /// The stream.
     pub stream: StreamHandle,
     /// How long, at most.
@@ -579,8 +551,8 @@ impl Request for PollStream {
 }
 
 /// The oldest transfer was not over in time: says what it waits for. The answer is an error, or that it is over now.
-#[derive(Clone, Debug)]
-pub(crate) struct ExpireStream {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ExpireStream {
     /// The stream.
     pub stream: StreamHandle,
     /// How long the client has waited.
@@ -592,8 +564,8 @@ impl Request for ExpireStream {
 }
 
 /// Connects an outgoing port of one kernel with an incoming one of another.
-#[derive(Clone, Debug)]
-pub(crate) struct ConnectPorts {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ConnectPorts {
     /// The outgoing port.
     pub from: PortOf,
     /// The incoming port.
@@ -605,8 +577,8 @@ impl Request for ConnectPorts {
 }
 
 /// What does a connection do?
-#[derive(Clone, Debug)]
-pub(crate) struct Inspect {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Inspect {
     /// The connection.
     pub connection: ConnectionId,
 }
@@ -616,8 +588,8 @@ impl Request for Inspect {
 }
 
 /// Takes the ports of a connection apart.
-#[derive(Clone, Debug)]
-pub(crate) struct Disconnect {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Disconnect {
     /// The connection.
     pub connection: ConnectionId,
     /// Without waiting for the packet under way.
@@ -629,8 +601,8 @@ impl Request for Disconnect {
 }
 
 /// Ends the transfers out of a kernel that are not over, with what has come.
-#[derive(Clone, Debug)]
-pub(crate) struct StopStream {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct StopStream {
     /// The stream.
     pub stream: StreamHandle,
 }
@@ -640,8 +612,8 @@ impl Request for StopStream {
 }
 
 /// Closes a stream port.
-#[derive(Clone, Debug)]
-pub(crate) struct CloseStream {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CloseStream {
     /// The stream.
     pub stream: StreamHandle,
     /// Also with transfers under way: the port is free when they are over.
@@ -652,92 +624,9 @@ impl Request for CloseStream {
     type Reply = ();
 }
 
-/// Starts an access of a core to a coherent line.
-#[derive(Clone, Debug)]
-pub(crate) struct BeginAccess {
-    /// The access.
-    pub access: LineAccess,
-}
-
-impl Request for BeginAccess {
-    type Reply = AccessId;
-}
-
-/// Waits for the end of an access; gives the line as the access saw or left it.
-#[derive(Clone, Debug)]
-pub(crate) struct EndAccess {
-    /// The access.
-    pub id: AccessId,
-    /// How long, at most.
-    pub deadline: Option<Picoseconds>,
-}
-
-impl Request for EndAccess {
-    type Reply = Box<LineBytes>;
-}
-
-/// Hides the pages of programs that show lines of a range.
-#[derive(Clone, Debug)]
-pub(crate) struct HidePages {
-    /// On the coherent link.
-    pub base: u64,
-    /// Bytes.
-    pub bytes: u64,
-}
-
-impl Request for HidePages {
-    type Reply = ();
-}
-
-/// What happened to the lines that are recorded?
-#[derive(Clone, Debug)]
-pub(crate) struct LineHistory;
-
-impl Request for LineHistory {
-    type Reply = Box<History>;
-}
-
-/// Lets card memory serve the directory's lines; gives its bytes.
-#[derive(Clone, Debug)]
-pub(crate) struct HomeMemory;
-
-impl Request for HomeMemory {
-    type Reply = u64;
-}
-
-/// How many bytes may a kernel use of the CPU's memory?
-#[derive(Clone, Debug)]
-pub(crate) struct HostLines;
-
-impl Request for HostLines {
-    type Reply = u64;
-}
-
-/// How long may a kernel hold a line of the CPU?
-#[derive(Clone, Debug)]
-pub(crate) struct SetHoldTimeout {
-    /// Cycles of the card; 0: for ever.
-    pub cycles: u32,
-}
-
-impl Request for SetHoldTimeout {
-    type Reply = ();
-}
-
-/// How long may the kernel behind the directory take for an answer?
-#[derive(Clone, Debug)]
-pub(crate) struct SetHomeTimeout {
-    /// Cycles of the card; 0: for ever.
-    pub cycles: u32,
-}
-
-impl Request for SetHomeTimeout {
-    type Reply = ();
-}
-
 /// What has a kernel sent out of a port that nobody has taken?
-#[derive(Clone, Debug)]
-pub(crate) struct InspectStream {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct InspectStream {
     /// The stream.
     pub stream: StreamHandle,
 }
@@ -748,8 +637,8 @@ impl Request for InspectStream {
 
 /// The client takes no more from a port out of a kernel. What waits there is an error, and so is what waits when the slot
 /// is emptied.
-#[derive(Clone, Debug)]
-pub(crate) struct SettleStream {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SettleStream {
     /// The stream.
     pub stream: StreamHandle,
     /// What the client has taken.
@@ -761,8 +650,8 @@ impl Request for SettleStream {
 }
 
 /// More waits at ports of a kernel than was taken from them: an error, of the first.
-#[derive(Clone, Debug)]
-pub(crate) struct CheckTaken {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CheckTaken {
     /// The kernel.
     pub load: LoadId,
 }
@@ -772,8 +661,8 @@ impl Request for CheckTaken {
 }
 
 /// The packets that the client wants did not come: says so. The answer is an error.
-#[derive(Clone, Debug)]
-pub(crate) struct PacketsMissing {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PacketsMissing {
     /// The stream.
     pub stream: StreamHandle,
     /// Packets that were wanted.

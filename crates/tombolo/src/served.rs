@@ -1,0 +1,271 @@
+//! A card that a daemon has: requests go over its socket, and come back as answers by their tickets.
+
+use crate::answer::Answer;
+use crate::error::Error;
+use crate::link::ACROSS_FORK;
+use crate::message::{Carried, ClientId};
+use std::collections::BTreeMap;
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use wire::{Failure, Frame, Hello, Kind, ReceiveError, Side, Version, Welcome};
+
+/// What becomes of the answer to a ticket: its bytes, or why there are none.
+type Waiting = Box<dyn FnOnce(Result<Vec<u8>, Error>) + Send>;
+
+/// One connection to a daemon, which is one client of its owner.
+pub(crate) struct Served {
+    path: PathBuf,
+    client: ClientId,
+    /// Whoever sends has it, so that frames do not mix.
+    sender: Mutex<()>,
+    shared: Arc<Shared>,
+    reader: Option<JoinHandle<()>>,
+    /// Where the connection was made. A forked child has it too, and nothing to do with it.
+    process: u32,
+}
+
+struct Shared {
+    /// `None`: it could not be made.
+    socket: Option<UnixStream>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: BTreeMap<u64, Waiting>,
+    /// Why no answer comes any more.
+    ended: Option<String>,
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Served {
+    /// Connects, and agrees on a version.
+    ///
+    /// # Errors
+    /// [`Error::Daemon`]: nobody listens there, or who does refuses.
+    pub(crate) fn connect(path: &Path) -> Result<Arc<Self>, Error> {
+        let failed = |what: String| Error::Daemon {
+            socket: path.to_owned(),
+            what,
+        };
+        let socket = UnixStream::connect(path).map_err(|error| {
+            failed(format!(
+                "no daemon can be reached there: {error}; start one with `tombolo daemon --socket`"
+            ))
+        })?;
+        let welcome = greet(&socket).map_err(failed)?;
+        let shared = Arc::new(Shared {
+            socket: Some(socket),
+            state: Mutex::default(),
+        });
+        let (reads, name) = (shared.clone(), path.to_owned());
+        let reader = threads::spawn("tombolo-daemon-link", move || read(&reads, &name));
+        let reader = reader.map_err(|error| failed(format!("starting a thread: {error}")))?;
+        Ok(Arc::new(Self {
+            path: path.to_owned(),
+            client: welcome.client,
+            sender: Mutex::new(()),
+            shared,
+            reader: Some(reader),
+            process: std::process::id(),
+        }))
+    }
+
+    /// Another connection to the same daemon. If it cannot be made, its calls say why.
+    pub(crate) fn another(&self) -> Arc<Self> {
+        Self::connect(&self.path).unwrap_or_else(|error| {
+            let state = State {
+                ended: Some(error.to_string()),
+                ..State::default()
+            };
+            Arc::new(Self {
+                path: self.path.clone(),
+                client: self.client,
+                sender: Mutex::new(()),
+                shared: Arc::new(Shared {
+                    socket: None,
+                    state: Mutex::new(state),
+                }),
+                reader: None,
+                process: std::process::id(),
+            })
+        })
+    }
+
+    /// Who this is to the daemon.
+    pub(crate) fn client(&self) -> ClientId {
+        self.client
+    }
+
+    /// Sends a request.
+    pub(crate) fn begin<T: Send + 'static>(
+        &self,
+        ticket: u64,
+        request: Carried<T>,
+        answer: Answer<T>,
+    ) -> Result<(), Error> {
+        let Carried {
+            message,
+            descriptors,
+            reply,
+        } = request;
+        let body = wire::encode(&message).map_err(|error| Error::Internal(error.to_string()))?;
+        let waiting: Waiting = Box::new(move |bytes| {
+            answer.send(bytes.and_then(|bytes| reply(&bytes)));
+        });
+        self.check()?;
+        let mut state = self.shared.state();
+        // Whoever ends the connection answers all who wait then, and nobody later.
+        if state.ended.is_some() {
+            drop(state);
+            return Err(self.ended());
+        }
+        state.waiting.insert(ticket, waiting);
+        drop(state);
+        let mut frame = Frame::new(Kind::Request, ticket, body);
+        frame.descriptors = descriptors;
+        self.send(&frame).inspect_err(|_| {
+            self.shared.state().waiting.remove(&ticket);
+        })
+    }
+
+    /// Nobody waits for the answer of a request any more.
+    pub(crate) fn cancel(&self, ticket: u64) -> Result<(), Error> {
+        self.check()?;
+        self.shared.state().waiting.remove(&ticket);
+        self.send(&Frame::new(Kind::Cancel, ticket, Vec::new()))
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        if std::process::id() != self.process {
+            return Err(Error::Gone {
+                what: "the card".to_owned(),
+                why: ACROSS_FORK.into(),
+            });
+        }
+        match self.shared.state().ended.is_some() {
+            true => Err(self.ended()),
+            false => Ok(()),
+        }
+    }
+
+    fn send(&self, frame: &Frame) -> Result<(), Error> {
+        let _sends = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(socket) = &self.shared.socket else {
+            return Err(self.ended());
+        };
+        wire::send(socket, frame).map_err(|error| match error.kind() {
+            std::io::ErrorKind::InvalidInput => Error::Daemon {
+                socket: self.path.clone(),
+                what: format!("the request was not sent: {error}"),
+            },
+            _ => self.ended(),
+        })
+    }
+
+    /// Why nobody answers.
+    pub(crate) fn ended(&self) -> Error {
+        let ended = self.shared.state().ended.clone();
+        gone(
+            &self.path,
+            ended.as_deref().unwrap_or("the connection failed"),
+        )
+    }
+
+    /// The client needs nothing any more.
+    pub(crate) fn hang_up(&self) {
+        if let (Some(socket), true) = (&self.shared.socket, std::process::id() == self.process) {
+            // It may be closed already.
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.hang_up();
+        let Some(reader) = self.reader.take() else {
+            return;
+        };
+        match std::process::id() == self.process {
+            // It has nothing that could panic; what it has answered is answered.
+            true => drop(reader.join()),
+            // There is no such thread to wait for, nor to let go.
+            false => std::mem::forget(reader),
+        }
+    }
+}
+
+fn gone(path: &Path, what: &str) -> Error {
+    Error::Daemon {
+        socket: path.to_owned(),
+        what: what.to_owned(),
+    }
+}
+
+/// The first words.
+fn greet(socket: &UnixStream) -> Result<Welcome, String> {
+    let program = std::env::current_exe().ok();
+    let program = program.as_deref().and_then(Path::file_name);
+    let hello = Hello {
+        version: Version::THIS,
+        program: program.unwrap_or_default().to_string_lossy().into_owned(),
+    };
+    let unreadable = |error: serde_json::Error| format!("its first words cannot be read: {error}");
+    let body = wire::encode(&hello).map_err(unreadable)?;
+    let sent = wire::send(socket, &Frame::new(Kind::Hello, 0, body));
+    sent.map_err(|error| format!("it does not listen: {error}"))?;
+    let answer = wire::receive(socket, Side::Daemon);
+    let answer = answer.map_err(|error| format!("it does not answer: {error}"))?;
+    match answer.kind {
+        Kind::Welcome => wire::decode(&answer.body).map_err(unreadable),
+        Kind::Failure => {
+            let failure: Failure = wire::decode(&answer.body).map_err(unreadable)?;
+            Err(failure.message)
+        }
+        other => Err(format!("its first words are {other:?}")),
+    }
+}
+
+/// Hands answers to those who wait, until the socket ends.
+fn read(shared: &Shared, path: &Path) {
+    let Some(socket) = &shared.socket else {
+        return;
+    };
+    let why = loop {
+        match wire::receive(socket, Side::Daemon) {
+            Ok(frame) => {
+                let waiting = shared.state().waiting.remove(&frame.ticket);
+                // Nobody waits for what was cancelled.
+                let Some(waiting) = waiting else { continue };
+                waiting(match frame.kind {
+                    Kind::Failure => Err(match wire::decode::<Failure>(&frame.body) {
+                        Ok(failure) => Error::told(failure),
+                        Err(error) => Error::Internal(error.to_string()),
+                    }),
+                    _ => Ok(frame.body),
+                });
+            }
+            Err(ReceiveError::Closed) => {
+                break "the daemon is gone, and the kernels of this program with it; what was synced is in the files"
+                    .to_owned()
+            }
+            Err(error) => break format!("the daemon's socket failed: {error}"),
+        }
+    };
+    let mut state = shared.state();
+    state.ended = Some(why.clone());
+    let waiting = std::mem::take(&mut state.waiting);
+    drop(state);
+    for waiting in waiting.into_values() {
+        waiting(Err(gone(path, &why)));
+    }
+}

@@ -1,0 +1,254 @@
+//! What a daemon needs of the owner: a client whose requests come as messages, and whose replies go as bytes.
+
+use crate::answer::Answer;
+use crate::card_handle::Card;
+use crate::error::Error;
+use crate::link::Link;
+use crate::message::{
+    AnyRequest, Close, KeepApart, Load, MakeReport, MapFile, ReplyTo, ReportOf, WayBack,
+};
+use card::kernel::KernelPackage;
+use serde::Serialize;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use units::Picoseconds;
+use wire::{
+    ClientId, ErrorCode, Failure, LoadFolder, MapDescriptor, Message, Status, WrittenReport,
+};
+
+/// The bytes of a reply, made by whoever sends them.
+pub type Reply = Box<dyn FnOnce() -> Result<Vec<u8>, Failure> + Send>;
+
+/// Where replies go: called on the owner's thread, which must not wait there.
+pub type Replies = Arc<dyn Fn(u64, Reply) + Send + Sync>;
+
+/// Adds to a status what the owner does not know of its clients.
+pub type Complete = Arc<dyn Fn(Status) -> Status + Send + Sync>;
+
+/// Virtual time that one request lets pass at most: nobody holds the owner's answer back for longer.
+const MOST_SLICE: Picoseconds = Picoseconds::from_millis(1);
+
+/// A client of a card in another process, served by this one.
+pub struct Session {
+    link: Link,
+    replies: Replies,
+    complete: Complete,
+}
+
+impl Card {
+    /// A new client, for a process at the other end of a socket.
+    ///
+    /// # Errors
+    /// The card is broken; it is a daemon's itself.
+    pub fn session(&self, replies: Replies, complete: Complete) -> Result<Session, Error> {
+        let link = self.link().another();
+        link.call(KeepApart)?;
+        Ok(Session {
+            link,
+            replies,
+            complete,
+        })
+    }
+}
+
+impl Session {
+    /// Who it is.
+    pub fn client(&self) -> ClientId {
+        self.link.id()
+    }
+
+    /// Begins what a message asks for; its reply comes by the ticket, at once if it is refused.
+    pub fn begin(&self, ticket: u64, message: Message, descriptors: Vec<OwnedFd>) {
+        let way = || Way {
+            replies: self.replies.clone(),
+            ticket,
+        };
+        let begun = match self.request(message, descriptors, way()) {
+            Ok(request) => self.link.begin_any(ticket, request),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = begun {
+            // A request that was not begun has answered by being dropped, or has not been made.
+            way().give::<()>(Err(error));
+        }
+    }
+
+    /// Nobody waits for a reply any more. A kernel that was waited for is stopped.
+    pub fn cancel(&self, ticket: u64) {
+        // An owner that has ended needs no word.
+        let _ = self.link.cancel(ticket);
+    }
+
+    /// Ends everything of the client, and waits until it has.
+    ///
+    /// # Errors
+    /// The first page that could not be written back.
+    pub fn close(self) -> Result<(), Error> {
+        let closed = self.link.call(Close);
+        self.link.forget();
+        self.link.end();
+        match closed {
+            Err(Error::Gone { .. }) => Ok(()),
+            other => other,
+        }
+    }
+
+    fn request(
+        &self,
+        message: Message,
+        descriptors: Vec<OwnedFd>,
+        way: Way,
+    ) -> Result<AnyRequest, Error> {
+        let wanted = message.descriptors();
+        if descriptors.len() != wanted {
+            return Err(refused(format!(
+                "{}: {} descriptors came along, where {wanted} belong",
+                message.name(),
+                descriptors.len()
+            )));
+        }
+        let file = descriptors.into_iter().next().map(File::from);
+        let message = match AnyRequest::of(bounded(message), way.clone()) {
+            Ok(request) => return Ok(request),
+            Err(other) => *other,
+        };
+        match (message, file) {
+            (Message::TakeStatus(it), _) => {
+                let complete = self.complete.clone();
+                let answer = move |status| complete(status);
+                Ok(AnyRequest::TakeStatus(it, way.reply_through(answer)))
+            }
+            (Message::FetchReport(_), _) => {
+                let of = ReportOf::Client;
+                let written = |report: Box<_>| {
+                    // A report has only strings, numbers and lists, so it always serializes.
+                    WrittenReport(serde_json::to_value(report).unwrap_or_default())
+                };
+                Ok(AnyRequest::MakeReport(
+                    MakeReport { of },
+                    way.reply_through(written),
+                ))
+            }
+            (Message::LoadFolder(LoadFolder { slot, space }), Some(folder)) => {
+                let kernel = Box::new(KernelPackage::open(&path_of(&folder)?)?);
+                let load = Load {
+                    slot,
+                    kernel,
+                    space,
+                };
+                Ok(AnyRequest::Load(load, way.reply_to()))
+            }
+            (Message::MapDescriptor(it), Some(file)) => {
+                let MapDescriptor {
+                    space,
+                    label,
+                    options,
+                } = it;
+                let map = MapFile {
+                    space,
+                    file,
+                    behind: None,
+                    label,
+                    options,
+                };
+                Ok(AnyRequest::MapFile(map, way.reply_to()))
+            }
+            (other, _) => Err(Error::Internal(format!("{} is not served", other.name()))),
+        }
+    }
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Session").field(&self.link.id()).finish()
+    }
+}
+
+/// A request that breaks a rule of messages.
+fn refused(rule: String) -> Error {
+    Error::Served(Failure::new(ErrorCode::Daemon, rule))
+}
+
+/// The same message, letting no more virtual time pass than a request may.
+fn bounded(mut message: Message) -> Message {
+    let slice = match &mut message {
+        Message::Await(it) => &mut it.slice,
+        Message::Poll(it) => &mut it.slice,
+        Message::PollAny(it) => &mut it.slice,
+        Message::PollStream(it) => &mut it.slice,
+        Message::PollStreams(it) => &mut it.slice,
+        _ => return message,
+    };
+    *slice = (*slice).min(MOST_SLICE);
+    message
+}
+
+/// The path of a folder that a client has opened. The client named nothing: where its descriptor leads, it could go.
+fn path_of(folder: &File) -> Result<PathBuf, Error> {
+    let link = format!("/proc/self/fd/{}", folder.as_raw_fd());
+    let failed = |what| {
+        let path = PathBuf::from(&link);
+        move |source: io::Error| Error::File { path, what, source }
+    };
+    let path = std::fs::read_link(&link).map_err(failed("finding the kernel's folder"))?;
+    let (there, came) = (
+        path.metadata()
+            .map_err(failed("looking at the kernel's folder"))?,
+        folder
+            .metadata()
+            .map_err(failed("looking at the kernel's folder"))?,
+    );
+    if !came.is_dir() || (there.dev(), there.ino()) != (came.dev(), came.ino()) {
+        return Err(refused(format!(
+            "{}: not the folder that the client has opened: the daemon must see the same files",
+            path.display()
+        )));
+    }
+    Ok(path)
+}
+
+/// The way back of one request.
+#[derive(Clone)]
+struct Way {
+    replies: Replies,
+    ticket: u64,
+}
+
+impl Way {
+    fn give<T: Serialize + Send + 'static>(self, result: Result<T, Error>) {
+        let reply = move || {
+            let reply = result.map_err(Failure::from)?;
+            wire::encode(&reply)
+                .map_err(|error| Failure::new(ErrorCode::Internal, error.to_string()))
+        };
+        (self.replies)(self.ticket, Box::new(reply));
+    }
+
+    /// For a reply that is sent as something else.
+    fn reply_through<T, U>(self, change: impl FnOnce(T) -> U + Send + 'static) -> ReplyTo<T>
+    where
+        T: Send + 'static,
+        U: Serialize + Send + 'static,
+    {
+        ReplyTo::new(Answer::call(move |result: Option<Result<T, Error>>| {
+            let gone = || Err(Error::Internal("the owner's thread has ended".to_owned()));
+            let result = result.unwrap_or_else(gone);
+            let reply = move || {
+                let reply = change(result.map_err(Failure::from)?);
+                wire::encode(&reply)
+                    .map_err(|error| Failure::new(ErrorCode::Internal, error.to_string()))
+            };
+            (self.replies)(self.ticket, Box::new(reply));
+        }))
+    }
+}
+
+impl WayBack for Way {
+    fn reply_to<T: Serialize + Send + 'static>(self) -> ReplyTo<T> {
+        self.reply_through(|reply: T| reply)
+    }
+}

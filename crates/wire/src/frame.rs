@@ -1,0 +1,241 @@
+//! Frames: 16 bytes that say what follows, then a body.
+//!
+//! | bytes | field |
+//! |---|---|
+//! | 0 to 3 | bytes of the body |
+//! | 4 | [kind](Kind) |
+//! | 5 | descriptors that come with the frame's first byte |
+//! | 6 to 7 | zero |
+//! | 8 to 15 | ticket: the request that the frame is about, by the client's count |
+//!
+//! Words are little-endian; bodies are JSON.
+
+use std::os::fd::OwnedFd;
+
+/// A request's body is no longer.
+pub const MOST_REQUEST: usize = 64 << 10;
+/// Nor is a reply's.
+pub const MOST_REPLY: usize = 16 << 20;
+/// Nor are more descriptors in a frame.
+pub const MOST_DESCRIPTORS: usize = 4;
+
+/// What a frame is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// A client's first: [`Hello`](crate::Hello).
+    Hello = 1,
+    /// The answer: [`Welcome`](crate::Welcome).
+    Welcome = 2,
+    /// [`Message`](crate::Message).
+    Request = 3,
+    /// The reply of the request's type.
+    Reply = 4,
+    /// [`Failure`](crate::Failure).
+    Failure = 5,
+    /// Nobody waits for the reply of a request any more. No body, no answer of its own.
+    Cancel = 6,
+}
+
+impl Kind {
+    const fn of(byte: u8) -> Option<Self> {
+        Some(match byte {
+            1 => Self::Hello,
+            2 => Self::Welcome,
+            3 => Self::Request,
+            4 => Self::Reply,
+            5 => Self::Failure,
+            6 => Self::Cancel,
+            _ => return None,
+        })
+    }
+
+    /// Who sends it.
+    const fn side(self) -> Side {
+        match self {
+            Self::Hello | Self::Request | Self::Cancel => Side::Client,
+            Self::Welcome | Self::Reply | Self::Failure => Side::Daemon,
+        }
+    }
+
+    /// Bytes that its body has at most.
+    const fn most(self) -> usize {
+        match self {
+            Self::Hello | Self::Welcome => 4 << 10,
+            Self::Request => MOST_REQUEST,
+            Self::Reply | Self::Failure => MOST_REPLY,
+            Self::Cancel => 0,
+        }
+    }
+}
+
+/// An end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Who asks.
+    Client,
+    /// Who answers.
+    Daemon,
+}
+
+/// What is no frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FrameError {
+    /// A kind that nobody sends in this direction.
+    #[error("a frame of kind {0}, which this side does not send")]
+    Kind(u8),
+    /// Bytes that are zero in a frame.
+    #[error("a frame whose bytes 6 and 7 are not zero")]
+    Reserved,
+    /// A body that is too long.
+    #[error("a body of {bytes} bytes, where {most} are possible")]
+    Length {
+        /// Its bytes.
+        bytes: u64,
+        /// The most.
+        most: u64,
+    },
+    /// Too many descriptors.
+    #[error("{0} descriptors in a frame, where {MOST_DESCRIPTORS} are possible")]
+    Descriptors(u8),
+}
+
+/// The first 16 bytes of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// What it is.
+    pub kind: Kind,
+    /// Bytes of the body.
+    pub body: u32,
+    /// Descriptors that come along.
+    pub descriptors: u8,
+    /// The request that it is about.
+    pub ticket: u64,
+}
+
+impl Header {
+    /// Bytes of a header.
+    pub const BYTES: usize = 16;
+
+    /// As it is sent.
+    pub fn encode(self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[..4].copy_from_slice(&self.body.to_le_bytes());
+        bytes[4] = self.kind as u8;
+        bytes[5] = self.descriptors;
+        bytes[8..].copy_from_slice(&self.ticket.to_le_bytes());
+        bytes
+    }
+
+    /// The other way, from that side. What it accepts is within all bounds.
+    ///
+    /// # Errors
+    /// A kind, a length or a number of descriptors that is not possible.
+    pub fn decode(bytes: [u8; Self::BYTES], from: Side) -> Result<Self, FrameError> {
+        let [b0, b1, b2, b3, kind, descriptors, r0, r1, t0, t1, t2, t3, t4, t5, t6, t7] = bytes;
+        let known = Kind::of(kind).filter(|kind| kind.side() == from);
+        let kind = known.ok_or(FrameError::Kind(kind))?;
+        let body = u32::from_le_bytes([b0, b1, b2, b3]);
+        if (r0, r1) != (0, 0) {
+            return Err(FrameError::Reserved);
+        }
+        if body as usize > kind.most() {
+            return Err(FrameError::Length {
+                bytes: body.into(),
+                most: kind.most() as u64,
+            });
+        }
+        if usize::from(descriptors) > MOST_DESCRIPTORS {
+            return Err(FrameError::Descriptors(descriptors));
+        }
+        Ok(Self {
+            kind,
+            body,
+            descriptors,
+            ticket: u64::from_le_bytes([t0, t1, t2, t3, t4, t5, t6, t7]),
+        })
+    }
+}
+
+/// A frame with what came along.
+#[derive(Debug)]
+pub struct Frame {
+    /// What it is.
+    pub kind: Kind,
+    /// The request that it is about.
+    pub ticket: u64,
+    /// JSON.
+    pub body: Vec<u8>,
+    /// Open files.
+    pub descriptors: Vec<OwnedFd>,
+}
+
+impl Frame {
+    /// Without descriptors.
+    pub fn new(kind: Kind, ticket: u64, body: Vec<u8>) -> Self {
+        Self {
+            kind,
+            ticket,
+            body,
+            descriptors: Vec::new(),
+        }
+    }
+
+    /// What its first bytes say.
+    ///
+    /// # Errors
+    /// A body or descriptors beyond the bounds: the other side would not take it.
+    pub fn header(&self) -> Result<Header, FrameError> {
+        let (bytes, most) = (self.body.len() as u64, self.kind.most() as u64);
+        let body = u32::try_from(bytes).ok().filter(|_| bytes <= most);
+        let descriptors = u8::try_from(self.descriptors.len()).unwrap_or(u8::MAX);
+        if usize::from(descriptors) > MOST_DESCRIPTORS {
+            return Err(FrameError::Descriptors(descriptors));
+        }
+        Ok(Header {
+            kind: self.kind,
+            body: body.ok_or(FrameError::Length { bytes, most })?,
+            descriptors,
+            ticket: self.ticket,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn any_16_bytes_are_a_header_or_an_error(bytes: [u8; 16]) {
+            for (side, most) in [(Side::Client, MOST_REQUEST), (Side::Daemon, MOST_REPLY)] {
+                if let Ok(header) = Header::decode(bytes, side) {
+                    prop_assert_eq!(header.encode(), bytes);
+                    prop_assert!(header.body as usize <= most);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_too_long_is_not_sent_and_not_taken() {
+        let long = Frame::new(Kind::Request, 1, vec![b' '; MOST_REQUEST + 1]);
+        assert!(matches!(long.header(), Err(FrameError::Length { .. })));
+        let mut bytes = Frame::new(Kind::Request, 1, vec![b' '; MOST_REQUEST])
+            .header()
+            .unwrap()
+            .encode();
+        assert!(Header::decode(bytes, Side::Client).is_ok());
+        bytes[2] += 1;
+        assert!(matches!(
+            Header::decode(bytes, Side::Client),
+            Err(FrameError::Length { .. })
+        ));
+        bytes[4] = 9;
+        assert_eq!(
+            Header::decode(bytes, Side::Client),
+            Err(FrameError::Kind(9))
+        );
+    }
+}

@@ -1,0 +1,47 @@
+//! What clients ask of the owner of a card, what it answers, and how both cross a socket.
+//!
+//! A request is a struct that names the type of its reply. Within a process it is moved, never serialised; over a socket
+//! it is a [`Message`] in a [frame](Frame), and the descriptors that it speaks of ride along.
+//!
+//! ```
+//! use tombolo_wire::{decode, encode, Message, Poll, LoadId};
+//! use units::Picoseconds;
+//!
+//! let poll = Poll { load: LoadId(7), slice: Picoseconds::from_micros(100) };
+//! let bytes = encode(&Message::from(poll)).unwrap();
+//! assert!(matches!(decode(&bytes), Ok(Message::Poll(poll)) if poll.load == LoadId(7)));
+//! ```
+
+mod carried;
+mod error_code;
+mod failure;
+mod fields;
+mod frame;
+mod hello;
+mod ids;
+mod message;
+mod options;
+mod requests;
+mod socket;
+mod status;
+
+pub use carried::{FetchReport, LoadFolder, Loaded, MapDescriptor, TakeStatus, WrittenReport};
+pub use error_code::ErrorCode;
+pub use failure::{Failure, Values};
+pub use fields::{MapField, MAP_FIELDS};
+pub use frame::{
+    Frame, FrameError, Header, Kind, Side, MOST_DESCRIPTORS, MOST_REPLY, MOST_REQUEST,
+};
+pub use hello::{Hello, Version, VersionError, Welcome};
+pub use ids::{ClientId, ConnectionId, LoadId, MappingId, SpaceId, StreamHandle};
+pub use message::{decode, encode, Carry, Message};
+pub use options::{FileState, MapOptions, SpaceOptions, TranslationMode, UnknownTranslation};
+pub use requests::*;
+pub use socket::{peer_of, receive, send, Peer, ReceiveError};
+pub use status::{ClientStatus, DaemonStatus, OwnerStatus, SlotStatus, Status};
+
+/// Something that a client asks of an owner.
+pub trait Request: std::fmt::Debug + Send + 'static {
+    /// What it answers, if nothing goes wrong.
+    type Reply: Send + 'static;
+}

@@ -1,0 +1,112 @@
+//! Requests that can cross a socket, as one type.
+
+use crate::*;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// A request that can cross a socket, with its reply.
+pub trait Carry: Request<Reply: Serialize + DeserializeOwned> + Into<Message> {}
+
+macro_rules! messages {
+    ($($name:ident),* $(,)?) => {
+        /// A request that can cross a socket. Its name and fields are its JSON.
+        #[derive(Clone, Debug, Serialize, Deserialize)]
+        pub enum Message {
+            $(
+                #[doc = concat!("See [`", stringify!($name), "`].")]
+                $name($name),
+            )*
+        }
+
+        $(
+            impl From<$name> for Message {
+                fn from(request: $name) -> Self {
+                    Self::$name(request)
+                }
+            }
+
+            impl Carry for $name {}
+        )*
+
+        impl Message {
+            /// Names of all, in order.
+            pub const NAMES: &'static [&'static str] = &[$(stringify!($name)),*];
+
+            /// Its name.
+            pub const fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$name(_) => stringify!($name),)*
+                }
+            }
+        }
+    };
+}
+
+messages! {
+    Advise,
+    Await,
+    BeginTransfer,
+    CheckTaken,
+    Close,
+    CloseStream,
+    ConnectPorts,
+    CreateSpace,
+    Describe,
+    DestroySpace,
+    Disconnect,
+    Expire,
+    ExpireStream,
+    FetchReport,
+    Inspect,
+    InspectStream,
+    LoadFolder,
+    MakeHot,
+    MapDescriptor,
+    OpenStream,
+    PacketsMissing,
+    Poll,
+    PollAny,
+    PollStream,
+    PollStreams,
+    Prefetch,
+    ReadRegister,
+    Refresh,
+    Schedule,
+    SetArgument,
+    SettleStream,
+    Start,
+    Stop,
+    StopStream,
+    Sync,
+    TakeStatus,
+    Unload,
+    Unmap,
+    UnmapPart,
+    WriteRegisters,
+}
+
+impl Message {
+    /// How many descriptors come along with it.
+    pub const fn descriptors(&self) -> usize {
+        match self {
+            Self::LoadFolder(_) | Self::MapDescriptor(_) => 1,
+            _ => 0,
+        }
+    }
+}
+
+/// The bytes of a request, a reply or a failure.
+///
+/// # Errors
+/// A map whose keys are no text; nothing here has one.
+pub fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>, serde_json::Error> {
+    serde_json::to_vec(value)
+}
+
+/// The other way.
+///
+/// # Errors
+/// They are none of such a value.
+pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, serde_json::Error> {
+    serde_json::from_slice(bytes)
+}
