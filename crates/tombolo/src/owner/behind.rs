@@ -82,7 +82,7 @@ impl OwnerRef {
         let Behind::Stream(window) = behind else {
             return Ok(());
         };
-        let id = self.with(|owner| owner.open_aside());
+        let id = self.with(|owner| owner.tasks.open_aside());
         window.send(id)?;
         match self.aside(id).await {
             Err(Error::File { source, .. }) => Err(source),

@@ -1,40 +1,84 @@
-//! Work of the host, as far as it costs time.
+//! Work of the host, as far as it costs time, and what follows it.
 //!
 //! Where the card is a model, a model of the host says when the work is over. On any other card it takes the time
 //! that it takes, before or after: it is over as soon as it is begun.
 
+use super::service::Batch;
+use super::transfers::Pending;
 use super::Owner;
+use card::event::Event;
 use card::{HostWork, WorkId};
+use pager::{IoError, IoId};
+use std::collections::BTreeMap;
+use units::SlotId;
 
-/// Work that no model prices.
+/// What follows when work of the host is over.
+#[derive(Debug)]
+pub(super) enum Work {
+    /// The service thread looks at events.
+    Service(Batch),
+    /// The model's time of a file transfer; its bytes are waited for when the time is over.
+    Transfer(Pending),
+    /// The operating system reads a file ahead.
+    ReadAhead(pager::ObjectId),
+    /// A slot gets another kernel.
+    Reconfiguration(SlotId),
+    /// Programs have lost or got a right on some pages, which the pager is told of when the time is over.
+    Protection(Vec<IoId>, Result<u64, IoError>),
+    /// A trapped access reaches the thread that serves it.
+    Trap,
+}
+
+/// Work under way.
 #[derive(Debug, Default)]
 pub(super) struct HostTime {
-    begun: u64,
+    under_way: BTreeMap<WorkId, Work>,
+    /// How much was begun that no model prices.
+    unpriced: u64,
     /// Of that, what nobody has been told of.
     over: Vec<WorkId>,
 }
 
 impl HostTime {
-    /// The work that is over, in the order in which it was begun.
-    pub(super) fn take_over(&mut self) -> std::vec::IntoIter<WorkId> {
-        std::mem::take(&mut self.over).into_iter()
+    /// What is over that no model prices, in the order in which it was begun.
+    pub(super) fn take_over(&mut self) -> Vec<Event> {
+        let over = std::mem::take(&mut self.over);
+        over.into_iter().map(Event::HostWorkDone).collect()
     }
 
-    fn begin(&mut self) -> WorkId {
-        let id = WorkId(self.begun);
-        self.begun += 1;
-        self.over.push(id);
-        id
+    /// What follows some work that is over.
+    pub(super) fn end(&mut self, id: WorkId) -> Option<Work> {
+        self.under_way.remove(&id)
+    }
+
+    pub(super) fn get(&self, id: WorkId) -> Option<&Work> {
+        self.under_way.get(&id)
+    }
+
+    /// Whether that work is over, and what follows it is done.
+    pub(super) fn is_over(&self, id: WorkId) -> bool {
+        !self.under_way.contains_key(&id)
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.under_way.is_empty()
     }
 }
 
 impl Owner {
-    /// Starts work of the host.
-    pub(super) fn host_work(&mut self, work: HostWork) -> WorkId {
-        match self.card.simulation() {
+    /// Starts work of the host, and says what follows.
+    pub(super) fn begin_work(&mut self, work: HostWork, then: Work) -> WorkId {
+        let id = match self.card.simulation() {
             Some(card) => card.host_work(work),
-            None => self.host_time.begin(),
-        }
+            None => {
+                let id = WorkId(self.host_time.unpriced);
+                self.host_time.unpriced += 1;
+                self.host_time.over.push(id);
+                id
+            }
+        };
+        self.host_time.under_way.insert(id, then);
+        id
     }
 
     /// Whether the card knows that nothing can happen any more unless the host does something.

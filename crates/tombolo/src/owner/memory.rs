@@ -1,9 +1,9 @@
 //! Memory that programs share with kernels: objects of the pager like files, but where they are.
 
 use super::handles::MappedRange;
+use super::host_time::Work;
 use super::inbox::Inbox;
 use super::owner_ref::OwnerRef;
-use super::pump::Work;
 use super::Owner;
 use crate::error::Error;
 use crate::message::ClientId;
@@ -389,9 +389,7 @@ impl Owner {
     /// The service thread is busy for so long; then comes what follows.
     pub(super) fn serve_memory(&mut self, cost: Picoseconds, then: Work) -> WorkId {
         self.memories.protect_time += cost;
-        let work = self.host_work(HostWork::Serve(cost));
-        self.work.insert(work, then);
-        work
+        self.begin_work(HostWork::Serve(cost), then)
     }
 
     /// A name for an object, for messages.
@@ -602,7 +600,7 @@ impl OwnerRef {
         let begun = self.with(|owner| {
             let pages = owner.memories.pages_in(range.asid, &wanted);
             let pages = pages.into_iter().map(|(object, offset)| {
-                let request = owner.take_request();
+                let request = owner.answers.ask();
                 let told = owner.tell(Event::HostTrap {
                     request,
                     object,
@@ -627,7 +625,7 @@ impl OwnerRef {
             costs.then(|| owner.serve_memory(cost, Work::Trap))
         });
         if let Some(work) = work {
-            let over = |owner: &mut Owner| Ok((!owner.work.contains_key(&work)).then_some(()));
+            let over = |owner: &mut Owner| Ok(owner.host_time.is_over(work).then_some(()));
             // What is wrong with the card is told when the access is served.
             let _ = self.card(over).await;
         }
@@ -651,7 +649,7 @@ impl OwnerRef {
             };
             owner.memories.count_trap(object, offset, &ticket);
             owner.trace_trap(address as u64, write);
-            let request = owner.take_request();
+            let request = owner.answers.ask();
             let trap = Waiting {
                 object,
                 offset,

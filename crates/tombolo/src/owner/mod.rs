@@ -3,11 +3,14 @@
 //! A thread of its own ([`thread`]) and event-driven: requests are begun and answered later, any number at
 //! once ([`requests`], [`owner_ref`]). Nothing that a client or a kernel does ends it.
 
+mod answers;
 pub(crate) mod behind;
 mod clients;
 mod coherent;
+mod commands;
 mod connections;
 mod direct;
+mod faults;
 mod files;
 mod guard;
 mod handles;
@@ -35,19 +38,23 @@ mod spaces;
 mod status;
 mod stray;
 mod streams;
+mod tasks;
 mod thread;
 mod trace;
+mod transfers;
 
 use crate::error::Error;
 use crate::io::{FileIo, TransferId};
 use crate::message::{FileState, Progress, TranslationMode};
 use crate::report::{PagingReport, Report, SpaceReport};
-use card::command::Command;
+use answers::Answers;
 use card::event::Event as CardEvent;
 use card::memory::HostMemory;
-use card::{Card, WorkId};
+use card::Card;
 use clients::Clients;
 use coherent::Coherent;
+use commands::Commands;
+use faults::Faults;
 use files::Files;
 use handles::Handles;
 pub use handles::Planted;
@@ -59,28 +66,24 @@ use inbox::Inbox;
 use io_thread::{IoThread, Post};
 use memory::Memories;
 use moved::MovedBytes;
-use page_cache::PageCache;
 use pager::eviction::Eviction;
 use pager::fetch::Chosen;
-use pager::{
-    ChannelMemory, Config, InstallOrder, ObjectId, Pager, PagerError, Policies, RequestId, Success,
-};
+use pager::{ChannelMemory, Config, InstallOrder, Pager, Policies};
 use pressure::Pressure;
-use pump::{Copying, Pending, Work};
 use schedules::Schedules;
+use service::Service;
 pub use service::ServiceThreads;
-use service::{ServiceQueue, Thread};
 use slots::SlotState;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use streams::Streams;
+use tasks::Tasks;
 pub(crate) use thread::start;
 use timeline::Timeline;
 use timing::host::HostFile;
-use units::{
-    Asid, CardAddr, CommandId, FaultToken, Fetch, PageSize, PageSizes, Picoseconds, SlotId,
-};
+use transfers::Transfers;
+use units::{Asid, CardAddr, Fetch, PageSize, PageSizes, Picoseconds, SlotId};
 
 /// When virtual time passes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -226,8 +229,7 @@ pub(crate) struct Owner {
     io: IoThread,
     post: Post,
     options: OwnerOptions,
-    buffers: Arc<HostMemory>,
-    buffer_bytes: u64,
+    transfers: Transfers,
     files: Files,
     memories: Memories,
     handles: Handles,
@@ -237,21 +239,10 @@ pub(crate) struct Owner {
     spaces: Vec<bool>,
     /// What translates each of them, as its register says.
     translations: Vec<TranslationMode>,
-    work: BTreeMap<WorkId, Work>,
-    /// Events that wait for service threads, and which of these are busy.
-    service: ServiceQueue,
-    page_cache: PageCache,
-    serving: BTreeSet<Thread>,
-    /// When each of them was last done with a batch.
-    served: BTreeMap<Thread, Picoseconds>,
-    /// Commands under way, of which space they are; only if spaces have threads of their own.
-    command_spaces: BTreeMap<CommandId, Asid>,
+    service: Service,
+    faults: Faults,
     /// What the card has told and nobody has looked at yet.
     events: VecDeque<CardEvent>,
-    /// Bytes that were moved before the model's time for it was over.
-    arrived: BTreeMap<TransferId, std::io::Result<usize>>,
-    /// Transfers whose time is over before their bytes are there; only if the clock does not wait.
-    late: BTreeMap<TransferId, Pending>,
     /// Slots that are being reconfigured.
     reconfiguring: BTreeSet<SlotId>,
     /// Host memory that is set aside for pages that stay there.
@@ -260,45 +251,17 @@ pub(crate) struct Owner {
     hot: Hot,
     /// Writes to streams that wait for their devices.
     pressure: Pressure,
-    /// Commands for which the card had no room yet, by queue.
-    outgoing: Vec<VecDeque<Command>>,
-    /// Of each queue, the long copies that the card has.
-    copying: Vec<Copying>,
-    completed: BTreeMap<RequestId, Result<Success, PagerError>>,
-    /// The last failed write of each place, until it is told.
-    write_back_errors: BTreeMap<(ObjectId, u64), Error>,
-    next_request: u64,
-    faults_waiting: BTreeSet<FaultToken>,
-    fault_since: Picoseconds,
+    commands: Commands,
+    answers: Answers,
     /// Streams of slots that are being stopped.
     draining: BTreeMap<SlotId, RangeInclusive<u8>>,
-    /// Slots whose state a task is changing.
-    claimed: BTreeSet<SlotId>,
-    /// Tasks that wait for the card.
-    need_card: u32,
-    /// Moments at which tasks look again.
-    alarms: BTreeMap<u64, Picoseconds>,
-    next_alarm: u64,
-    /// Work beside this thread, and its result.
-    asides: BTreeMap<u64, Option<Result<(), Error>>>,
-    next_aside: u64,
-    /// How often the card has been waited for.
-    turns: u64,
-    /// Tasks may find something new.
-    stirred: bool,
-    /// What went wrong with the card just now, for all who wait for it.
-    trouble: Option<Error>,
-    /// The card said that it is broken.
-    broken: bool,
-    fault_time: Picoseconds,
+    tasks: Tasks,
     /// What each client has done.
     clients: Clients,
     /// Of the kernels of each space, until its number is used again.
     run_times: BTreeMap<Asid, Picoseconds>,
     /// What ports of the card are called, by their number, since kernels have used them.
     port_names: BTreeMap<usize, String>,
-    /// On a card in virtual time.
-    moved: Option<MovedBytes>,
     coherent: Coherent,
     /// The CPU's lines that a kernel uses.
     host_lines: HostLines,
@@ -395,47 +358,24 @@ impl Owner {
             })?,
             post,
             handles: Handles::new(options.planted),
-            service: ServiceQueue::new(options.service_threads),
-            page_cache: PageCache::new(options.host_read_ahead_bytes, options.read_around_bytes),
+            service: Service::new(options.service_threads),
+            faults: Faults::default(),
+            transfers: Transfers::new(buffers, buffer_bytes, moved, &options),
             options,
-            buffers,
-            buffer_bytes,
             files: Files::default(),
             memories: Memories::default(),
-            work: BTreeMap::new(),
-            serving: BTreeSet::new(),
-            served: BTreeMap::new(),
-            command_spaces: BTreeMap::new(),
             events: VecDeque::new(),
-            arrived: BTreeMap::new(),
-            late: BTreeMap::new(),
             direct_taken: 0,
             hot: Hot::default(),
             pressure: Pressure::default(),
             reconfiguring: BTreeSet::new(),
-            outgoing: vec![VecDeque::new(); usize::from(description.queues)],
-            copying: vec![Copying::default(); usize::from(description.queues)],
-            completed: BTreeMap::new(),
-            write_back_errors: BTreeMap::new(),
-            next_request: 0,
-            faults_waiting: BTreeSet::new(),
-            fault_since: Picoseconds::ZERO,
+            commands: Commands::new(description.queues),
+            answers: Answers::default(),
             draining: BTreeMap::new(),
-            claimed: BTreeSet::new(),
-            need_card: 0,
-            alarms: BTreeMap::new(),
-            next_alarm: 0,
-            asides: BTreeMap::new(),
-            next_aside: 0,
-            turns: 0,
-            stirred: false,
-            trouble: None,
-            broken: false,
-            fault_time: Picoseconds::ZERO,
+            tasks: Tasks::default(),
             clients: Clients::default(),
             run_times: BTreeMap::new(),
             port_names: BTreeMap::new(),
-            moved,
             coherent: Coherent::new(home),
             host_lines,
         })
@@ -477,15 +417,12 @@ impl Owner {
                 made_hot: self.hot.bytes,
                 ..PagingReport::new(
                     self.pager.statistics(),
-                    self.fault_time,
+                    self.faults.time(),
                     self.memories.protect_time,
                     self.memories.free_threads.len() as u64,
                 )
             },
-            bytes_hash: self
-                .moved
-                .as_ref()
-                .map_or_else(String::new, MovedBytes::hex),
+            bytes_hash: self.transfers.bytes_hash(),
             notes: self.notes(|_| true),
             policies: self.policies(|_| true),
             spaces: self.spaces_report(),
@@ -545,10 +482,5 @@ impl Owner {
             )
         });
         slow.chain(unlocked).collect()
-    }
-
-    fn take_request(&mut self) -> RequestId {
-        self.next_request += 1;
-        RequestId(self.next_request)
     }
 }

@@ -10,7 +10,7 @@ use super::io_thread::told;
 use super::{Aside, Owner};
 use crate::error::Error;
 use card::CardError;
-use pager::{Event, PagerError, RequestId, Success};
+use pager::{Event, RequestId, Success};
 use std::cell::RefCell;
 use std::fs::File;
 use std::future::poll_fn;
@@ -38,28 +38,25 @@ struct OpenAside<'a>(&'a OwnerRef, u64);
 
 impl Drop for OpenAside<'_> {
     fn drop(&mut self) {
-        self.0.with(|owner| owner.asides.remove(&self.1));
+        self.0.with(|owner| owner.tasks.forget_aside(self.1));
     }
 }
 
 impl Drop for NeedsCard<'_> {
     fn drop(&mut self) {
-        self.0.with(|owner| owner.need_card -= 1);
+        self.0.with(|owner| owner.tasks.leave_card());
     }
 }
 
 impl Drop for Alarm<'_> {
     fn drop(&mut self) {
-        self.0.with(|owner| owner.alarms.remove(&self.1));
+        self.0.with(|owner| owner.tasks.forget_alarm(self.1));
     }
 }
 
 impl Drop for Claim<'_> {
     fn drop(&mut self) {
-        self.0.with(|owner| {
-            owner.claimed.remove(&self.1);
-            owner.stirred = true;
-        });
+        self.0.with(|owner| owner.tasks.release(self.1));
     }
 }
 
@@ -78,14 +75,14 @@ impl OwnerRef {
         &self,
         mut look: impl FnMut(&mut Owner) -> Result<Option<T>, Error>,
     ) -> Result<T, Error> {
-        self.with(|owner| owner.need_card += 1);
+        self.with(|owner| owner.tasks.need_card());
         let _needs = NeedsCard(self);
         poll_fn(|_| {
             self.with(|owner| match look(owner) {
                 Ok(Some(found)) => Poll::Ready(Ok(found)),
                 Err(error) => Poll::Ready(Err(error)),
-                Ok(None) => match &owner.trouble {
-                    Some(trouble) => Poll::Ready(Err(copy_of(trouble))),
+                Ok(None) => match owner.tasks.trouble() {
+                    Some(trouble) => Poll::Ready(Err(trouble)),
                     None => Poll::Pending,
                 },
             })
@@ -104,17 +101,13 @@ impl OwnerRef {
 
     /// Time stops at this moment, whatever else happens.
     pub(super) fn alarm(&self, at: Picoseconds) -> Alarm<'_> {
-        let id = self.with(|owner| {
-            owner.next_alarm += 1;
-            owner.alarms.insert(owner.next_alarm, at);
-            owner.next_alarm
-        });
+        let id = self.with(|owner| owner.tasks.set_alarm(at));
         Alarm(self, id)
     }
 
     /// Waits until no other task changes the state of the slot, and keeps others from it.
     pub(super) async fn claim(&self, slot: SlotId) -> Claim<'_> {
-        self.until(|owner| owner.claimed.insert(slot)).await;
+        self.until(|owner| owner.tasks.claim(slot)).await;
         Claim(self, slot)
     }
 
@@ -124,7 +117,7 @@ impl OwnerRef {
         event: impl FnOnce(RequestId) -> Event,
     ) -> Result<Success, Error> {
         let request = self.with(|owner| {
-            let request = owner.take_request();
+            let request = owner.answers.ask();
             owner.tell(event(request)).map(|()| request)
         })?;
         self.answer(request).await
@@ -132,9 +125,7 @@ impl OwnerRef {
 
     /// Waits for the pager's answer to something that it was told.
     pub(super) async fn answer(&self, request: RequestId) -> Result<Success, Error> {
-        let answer = self.card(|owner| Ok(owner.completed.remove(&request)));
-        let answer = answer.await?;
-        self.with(|owner| owner.with_cause(answer))
+        self.card(|owner| Ok(owner.answers.take(request))).await?
     }
 
     /// Does something on a thread of its own. It costs no virtual time.
@@ -144,7 +135,7 @@ impl OwnerRef {
         work: impl FnOnce() -> Result<(), CardError> + Send + 'static,
     ) -> Result<(), Error> {
         let id = self.with(|owner| {
-            let id = owner.open_aside();
+            let id = owner.tasks.open_aside();
             owner.post.beside(
                 what,
                 move || Aside::Worked(id, work().map_err(Error::from)),
@@ -161,7 +152,7 @@ impl OwnerRef {
     /// Puts a file on storage.
     pub(super) async fn storage(&self, file: &Arc<File>) -> io::Result<()> {
         let id = self.with(|owner| {
-            let id = owner.open_aside();
+            let id = owner.tasks.open_aside();
             owner.io.make_durable(id, file.clone());
             id
         });
@@ -175,69 +166,23 @@ impl OwnerRef {
     pub(super) async fn aside(&self, id: u64) -> Result<(), Error> {
         let _open = OpenAside(self, id);
         poll_fn(|_| {
-            self.with(|owner| match owner.asides.get_mut(&id) {
-                Some(place) => place.take().map_or(Poll::Pending, Poll::Ready),
-                None => Poll::Ready(Err(Error::Internal("work beside was forgotten".into()))),
-            })
+            let result = self.with(|owner| owner.tasks.take_aside(id));
+            result.map_or(Poll::Pending, Poll::Ready)
         })
         .await
     }
 }
 
 impl Owner {
-    pub(super) fn open_aside(&mut self) -> u64 {
-        self.next_aside += 1;
-        self.asides.insert(self.next_aside, None);
-        self.next_aside
-    }
-
-    /// Keeps a result for who waits for it, if somebody does.
-    pub(super) fn aside_over(&mut self, id: u64, result: Result<(), Error>) {
-        if let Some(place) = self.asides.get_mut(&id) {
-            *place = Some(result);
-        }
-    }
-
     /// Asks the pager what it answers at once.
     pub(super) fn ask_now(
         &mut self,
         event: impl FnOnce(RequestId) -> Event,
     ) -> Result<Success, Error> {
-        let request = self.take_request();
+        let request = self.answers.ask();
         self.tell(event(request))?;
-        let answer = self.completed.remove(&request);
-        let answer =
-            answer.ok_or_else(|| Error::Internal("the pager did not answer at once".into()))?;
-        self.with_cause(answer)
-    }
-
-    /// A failed request of the pager, with the I/O error behind it if there was one.
-    fn with_cause(&mut self, result: Result<Success, PagerError>) -> Result<Success, Error> {
-        result.map_err(|error| {
-            let cause = match error {
-                PagerError::Io { object, offset, .. } => {
-                    self.write_back_errors.remove(&(object, offset))
-                }
-                _ => None,
-            };
-            cause.unwrap_or(Error::Pager(error))
-        })
-    }
-}
-
-/// What went wrong with the card, for each of those who wait for it.
-fn copy_of(error: &Error) -> Error {
-    match error {
-        Error::Card(CardError::NothingToWaitFor) => CardError::NothingToWaitFor.into(),
-        Error::Card(CardError::Broken(what)) => CardError::Broken(what.clone()).into(),
-        Error::Card(CardError::Bus { address, what }) => CardError::Bus {
-            address: *address,
-            what,
-        }
-        .into(),
-        Error::Card(other) => CardError::Broken(other.to_string()).into(),
-        Error::Internal(what) => Error::Internal(what.clone()),
-        other => Error::Internal(other.to_string()),
+        let answer = self.answers.take(request);
+        answer.ok_or_else(|| Error::Internal("the pager did not answer at once".into()))?
     }
 }
 

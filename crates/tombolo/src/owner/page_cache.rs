@@ -6,7 +6,7 @@
 //! if the owner asks the system for that ([`Around`]). The cache is larger than the files: a page that leaves the
 //! card and comes back comes from there.
 
-use super::pump::Pending;
+use super::transfers::Pending;
 use pager::ObjectId;
 use std::collections::BTreeMap;
 use std::ops::Range;

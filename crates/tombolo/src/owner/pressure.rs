@@ -109,7 +109,7 @@ impl Owner {
 
     /// What was asked to go out has gone, or never will. Then the stream has failed, and a kernel that writes on hears so.
     fn flushed(&mut self, place: Place) {
-        self.stirred = true;
+        self.tasks.stir();
         if let Some(stream) = self.pressure.streams.get_mut(&place) {
             stream.busy = false;
             let faults = std::mem::take(&mut stream.faults);

@@ -8,7 +8,7 @@
 use card::event::Event;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::RangeInclusive;
-use units::{Asid, Fault, FaultToken};
+use units::{Asid, CommandId, Fault, FaultToken, Picoseconds};
 
 /// Faults of one space in a batch: all that the requesters of a port report at once, and more.
 const FAULTS_OF_A_SPACE: usize = 24;
@@ -36,9 +36,103 @@ impl ServiceThreads {
 /// A service thread: the common one, or a space's.
 pub(super) type Thread = Option<Asid>;
 
-/// Events that wait for the service thread.
+/// Work of a service thread.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Batch {
+    /// Whose.
+    pub(super) thread: Thread,
+    /// What it looks at.
+    pub(super) events: Vec<Event>,
+    /// It has just looked, and takes these along.
+    pub(super) along: bool,
+}
+
+/// The service threads: which of them are busy, and the events that wait for them.
 #[derive(Debug, Default)]
-pub(super) struct ServiceQueue {
+pub(super) struct Service {
+    queue: ServiceQueue,
+    busy: BTreeSet<Thread>,
+    /// When each of them was last done with a batch.
+    served: BTreeMap<Thread, Picoseconds>,
+    /// Commands under way, of which space they are; only if spaces have threads of their own.
+    spaces: BTreeMap<CommandId, Asid>,
+}
+
+impl Service {
+    pub(super) fn new(threads: ServiceThreads) -> Self {
+        Self {
+            queue: ServiceQueue::new(threads),
+            ..Self::default()
+        }
+    }
+
+    /// The completion of this command is for the thread of its space.
+    pub(super) fn remember(&mut self, command: CommandId, space: Option<Asid>) {
+        if self.queue.threads.are_of_spaces() {
+            self.spaces.extend(space.map(|space| (command, space)));
+        }
+    }
+
+    /// An event for whoever looks at it.
+    pub(super) fn push(&mut self, event: Event) {
+        let space = match &event {
+            Event::Completed { id, .. } => self.spaces.remove(id),
+            _ => None,
+        };
+        self.queue.push(event, space);
+    }
+
+    /// These faults have their answer.
+    pub(super) fn answered(&mut self, answered: impl Fn(FaultToken) -> bool) {
+        self.queue.answered(answered);
+    }
+
+    /// Drops the faults of requesters whose slot is in reset.
+    pub(super) fn forget(&mut self, requesters: &RangeInclusive<u8>) {
+        self.queue.forget(requesters);
+    }
+
+    /// The next batch of each thread that is free; these threads are busy then.
+    pub(super) fn begin(&mut self, now: Picoseconds) -> Vec<Batch> {
+        let mut batches = Vec::new();
+        for thread in self.queue.waiting() {
+            if !self.busy.insert(thread) {
+                continue;
+            }
+            // A thread that is still at it takes ends of transfers along.
+            let ends = match self.served.get(&thread) == Some(&now) {
+                true => self.queue.ends(thread),
+                false => Vec::new(),
+            };
+            let along = !ends.is_empty();
+            let events = if along {
+                ends
+            } else {
+                self.queue.batch(thread)
+            };
+            batches.push(Batch {
+                thread,
+                events,
+                along,
+            });
+        }
+        batches
+    }
+
+    /// A thread has looked at its batch, and is free.
+    pub(super) fn looked(&mut self, thread: Thread) {
+        self.busy.remove(&thread);
+    }
+
+    /// It is done with everything that came of it.
+    pub(super) fn served(&mut self, thread: Thread, now: Picoseconds) {
+        self.served.insert(thread, now);
+    }
+}
+
+/// Events that wait for the service threads.
+#[derive(Debug, Default)]
+struct ServiceQueue {
     threads: ServiceThreads,
     others: BTreeMap<Thread, Vec<Event>>,
     faults: BTreeMap<Asid, VecDeque<Fault>>,
@@ -47,7 +141,7 @@ pub(super) struct ServiceQueue {
 }
 
 impl ServiceQueue {
-    pub(super) fn new(threads: ServiceThreads) -> Self {
+    fn new(threads: ServiceThreads) -> Self {
         Self {
             threads,
             ..Self::default()
@@ -60,7 +154,7 @@ impl ServiceQueue {
     }
 
     /// An event, of a space if it is known.
-    pub(super) fn push(&mut self, event: Event, space: Option<Asid>) {
+    fn push(&mut self, event: Event, space: Option<Asid>) {
         match event {
             Event::Fault(fault) => self.faults.entry(fault.asid).or_default().push_back(fault),
             other => {
@@ -71,7 +165,7 @@ impl ServiceQueue {
     }
 
     /// Threads for which something waits.
-    pub(super) fn waiting(&self) -> Vec<Thread> {
+    fn waiting(&self) -> Vec<Thread> {
         let others = self.others.keys().copied();
         let may_go = self
             .faults
@@ -95,12 +189,12 @@ impl ServiceQueue {
     }
 
     /// These faults have their answer.
-    pub(super) fn answered(&mut self, answered: impl Fn(FaultToken) -> bool) {
+    fn answered(&mut self, answered: impl Fn(FaultToken) -> bool) {
         self.open.retain(|_, token| !answered(*token));
     }
 
     /// The next batch of a thread; empty if nothing waits.
-    pub(super) fn batch(&mut self, thread: Thread) -> Vec<Event> {
+    fn batch(&mut self, thread: Thread) -> Vec<Event> {
         let mut batch = self.others.remove(&thread).unwrap_or_default();
         let each = self.threads.are_of_spaces();
         let served = |asid: &Asid| !each || thread == Some(*asid);
@@ -119,7 +213,7 @@ impl ServiceQueue {
 
     /// Ends of transfers that are next for a thread, before anything that somebody must decide about. Their records say
     /// all that there is to know, and the order of events stays as it is.
-    pub(super) fn ends(&mut self, thread: Thread) -> Vec<Event> {
+    fn ends(&mut self, thread: Thread) -> Vec<Event> {
         let Some(others) = self.others.get_mut(&thread) else {
             return Vec::new();
         };
@@ -131,7 +225,7 @@ impl ServiceQueue {
     }
 
     /// Drops the faults of requesters whose slot is in reset.
-    pub(super) fn forget(&mut self, requesters: &RangeInclusive<u8>) {
+    fn forget(&mut self, requesters: &RangeInclusive<u8>) {
         for faults in self.faults.values_mut() {
             faults.retain(|fault| !requesters.contains(&fault.token.requester));
         }

@@ -45,8 +45,8 @@ impl OwnerRef {
     /// Lets the card work until something happens, at most until a moment.
     pub(super) async fn pause(&self, until: Picoseconds) -> Result<(), Error> {
         let _alarm = self.alarm(until);
-        let turns = self.with(|owner| owner.turns);
-        self.card(|owner| Ok((owner.turns != turns).then_some(())))
+        let turns = self.with(|owner| owner.tasks.turns());
+        self.card(|owner| Ok((owner.tasks.turns() != turns).then_some(())))
             .await
     }
 }

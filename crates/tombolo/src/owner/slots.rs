@@ -2,8 +2,8 @@
 
 use super::behind::Behind;
 use super::guard::IDLE_INTERRUPTS;
+use super::host_time::Work;
 use super::owner_ref::OwnerRef;
-use super::pump::Work;
 use super::settle::Ending;
 use super::Owner;
 use crate::error::{AccessError, Error};
@@ -15,7 +15,7 @@ use card::kernel::{ControlProtocol, KernelPackage, Manifest};
 use card::{CardError, CheckedDescription, HostWork};
 use pager::{Event, MappingInfo};
 use std::cell::Cell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use units::{Asid, Picoseconds, SlotId, VirtAddr};
 
 /// BAR address of a slot's `s_axi_control`.
@@ -208,8 +208,7 @@ impl OwnerRef {
             if before.is_none_or(|before| before == *name) {
                 return Ok::<bool, Error>(true);
             }
-            let work = owner.host_work(HostWork::Reconfigure);
-            owner.work.insert(work, Work::Reconfiguration(slot));
+            owner.begin_work(HostWork::Reconfigure, Work::Reconfiguration(slot));
             owner.reconfiguring.insert(slot);
             Ok(false)
         })?;
@@ -427,7 +426,7 @@ impl Owner {
 
     fn first_empty_slot(&mut self) -> Result<SlotId, Error> {
         let empty = |(slot, state): &(SlotId, &SlotState)| {
-            state.loaded.is_none() && !self.claimed.contains(slot)
+            state.loaded.is_none() && !self.tasks.is_claimed(*slot)
         };
         let mut slots = (0..).map(SlotId).zip(&self.slots);
         let found = slots.find(empty).map(|(slot, _)| slot);
@@ -618,9 +617,9 @@ impl Owner {
 
     /// Nothing will ever happen any more, unless a client does something.
     pub(super) fn is_quiet(&mut self) -> bool {
-        self.work.is_empty()
-            && self.outgoing.iter().all(VecDeque::is_empty)
-            && self.late.is_empty()
+        self.host_time.is_idle()
+            && self.commands.is_empty()
+            && !self.transfers.any_late()
             && self.pressure.is_idle()
             && self.events.is_empty()
             && self.card_is_quiescent()

@@ -4,10 +4,10 @@
 //! when it is written back; what is not zero then was written by a kernel. It goes nowhere, and whoever
 //! syncs or ends the mapping is told.
 
+use super::transfers::{Part, Place};
 use super::Owner;
 use crate::error::Error;
 use card::memory::HostMemory;
-use pager::ObjectId;
 use std::ops::Range;
 use units::VirtAddr;
 
@@ -43,19 +43,13 @@ impl Stray {
 impl Owner {
     /// Looks at what came along with bytes that are written back from a place in host memory: so many
     /// bytes before and behind them, which no kernel may have written. `file_offset` is that of the first.
-    pub(super) fn look_around(
-        &mut self,
-        object: ObjectId,
-        (file_offset, bytes): (u64, u64),
-        (memory, place): (&HostMemory, u64),
-        (before, behind): (u64, u64),
-    ) {
-        let ahead = first_written(memory, place - before, before);
-        let ahead = ahead.map(|at| file_offset - before + at);
-        let rest = first_written(memory, place + bytes, behind);
-        let rest = rest.map(|at| file_offset + bytes + at);
+    pub(super) fn look_around(&mut self, part: Part, place: &Place, (before, behind): (u64, u64)) {
+        let ahead = first_written(&place.memory, place.offset - before, before);
+        let ahead = ahead.map(|at| part.offset - before + at);
+        let rest = first_written(&place.memory, place.offset + part.bytes, behind);
+        let rest = rest.map(|at| part.offset + part.bytes + at);
         if let Some(offset) = ahead.or(rest) {
-            self.files.strayed(object, Stray { offset });
+            self.files.strayed(part.object, Stray { offset });
         }
     }
 }

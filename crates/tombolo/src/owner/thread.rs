@@ -173,7 +173,7 @@ impl Rounds {
                 match self.owner.with(|owner| owner.turn(deadline)) {
                     // The bytes of a file are awaited, and the card has nothing else to do.
                     Err(Error::Card(CardError::NothingToWaitFor))
-                        if self.owner.with(|owner| !owner.late.is_empty()) => {}
+                        if self.owner.with(|owner| owner.transfers.any_late()) => {}
                     Err(error) => {
                         self.fail(error);
                         return true;
@@ -215,7 +215,8 @@ impl Rounds {
     fn clock_may_run(&self) -> bool {
         !self.is_lockstep()
             || self.stop
-            || self.participants.all_wait() && self.owner.with(|owner| owner.open_asides()) == 0
+            || self.participants.all_wait()
+                && self.owner.with(|owner| owner.tasks.open_asides()) == 0
     }
 
     /// Whether the calls of participants may begin: all of them have called, and nothing that was begun
@@ -265,7 +266,7 @@ impl Rounds {
     /// Hands out results of work beside this thread. With participants, those that tasks wait for are kept
     /// until all are there: which is done first is up to the machine.
     fn hand_out(&mut self) {
-        let open = self.owner.with(|owner| owner.open_asides());
+        let open = self.owner.with(|owner| owner.tasks.open_asides());
         let in_order = self.is_lockstep() && !self.participants.is_empty();
         let tasks = |aside: &&Aside| !matches!(aside, Aside::Moved(..));
         let there = self.finished.iter().filter(tasks).count();
@@ -416,7 +417,7 @@ impl Rounds {
 
     /// Goes on with every task, as long as one of them makes a difference to others.
     fn go_on(&mut self) {
-        while self.owner.with(|owner| std::mem::take(&mut owner.stirred)) {
+        while self.owner.with(|owner| owner.tasks.take_stirred()) {
             let numbers: Vec<u64> = self.tasks.keys().copied().collect();
             for number in numbers {
                 if let Some(task) = self.tasks.remove(&number) {
@@ -424,19 +425,17 @@ impl Rounds {
                 }
             }
         }
-        self.owner.with(|owner| owner.trouble = None);
+        self.owner.with(|owner| owner.tasks.forget_trouble());
     }
 
     /// Something went wrong with the card: everybody who waits for it is told.
     fn fail(&mut self, error: Error) {
         let nobody = self.owner.with(|owner| {
-            let nobody = owner.need_card == 0;
-            owner.broken |= matches!(error, Error::Card(CardError::Broken(_)));
-            owner.stirred = true;
+            let nobody = !owner.tasks.any_needs_card();
             if nobody {
                 tracing::error!(%error, "the card failed while nobody waited for it");
             }
-            owner.trouble = Some(error);
+            owner.tasks.fail(error);
             nobody
         });
         if !nobody {
@@ -519,17 +518,12 @@ impl Rounds {
 impl Owner {
     /// Until when the card may work; `None` if nobody needs it to.
     fn next_stop(&mut self) -> Option<Option<Picoseconds>> {
-        if self.need_card > 0 {
-            return Some(self.alarms.values().min().copied());
+        if self.tasks.any_needs_card() {
+            return Some(self.tasks.next_alarm());
         }
-        let busy =
-            self.options.clock == ClockMode::Free && !self.broken && !self.card_is_quiescent();
+        let busy = self.options.clock == ClockMode::Free
+            && !self.tasks.is_broken()
+            && !self.card_is_quiescent();
         busy.then(|| Some(self.card.now() + FREE_SLICE))
-    }
-
-    /// What is done beside this thread and is not over.
-    fn open_asides(&self) -> usize {
-        let asides = self.asides.values();
-        asides.filter(|result| result.is_none()).count()
     }
 }

@@ -15,11 +15,11 @@ use super::behind::Behind;
 use super::direct::Direct;
 use super::policies::Paged;
 use super::stray::Stray;
+use super::transfers::Place;
 use super::Owner;
 use crate::error::Error;
 use crate::io::Direction;
 use crate::message::FileState;
-use card::memory::HostMemory;
 use claim::Claim;
 use pager::ObjectId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -213,11 +213,15 @@ impl Files {
         Some((file.clone(), found.label.clone(), found.file_state))
     }
 
-    /// The memory of an object whose pages stay in host memory, and where its first page begins there.
-    pub(super) fn direct_memory(&self, object: ObjectId) -> Result<(Arc<HostMemory>, u64), Error> {
+    /// A place in the memory of an object whose pages stay in host memory, from its first page on.
+    pub(super) fn direct_place(&self, object: ObjectId, at: u64) -> Result<Place, Error> {
         let found = self.find(object).and_then(|found| found.direct.as_ref());
         match found {
-            Some(direct) => Ok((direct.memory.clone(), direct.first)),
+            Some(direct) => Ok(Place {
+                memory: direct.memory.clone(),
+                offset: direct.first + at,
+                around: None,
+            }),
             None => Err(Error::Internal(format!("{object} has no host memory"))),
         }
     }

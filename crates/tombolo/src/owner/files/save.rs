@@ -168,7 +168,7 @@ impl OwnerRef {
                 owner.files.doubtful.remove(&view.identity);
             }
             owner.files.forget_stand_in(view.identity);
-            owner.stirred = true;
+            owner.tasks.stir();
         });
         result.map(drop)
     }
