@@ -14,6 +14,10 @@ OUTSIDE = re.compile(r"DESIGN\.md|FACTS(\.md| ?§| section)|STYLE\.md|\.\./share
 SKIPPED = ("bench/", "tools/test_docs.py")
 
 
+# `tombolo` on PyPI is somebody else's package; ours is `tombolo-fpga`.
+NOT_OURS = re.compile(r"pip3? install\b[^\n`]*?[ '\"]tombolo(?![\w/.-])|(?<![\w/.-])tombolo\[[a-z]+\](?=['\"` ])")
+
+
 def tracked(*endings):
     listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, text=True,
                             capture_output=True, check=True)
@@ -50,6 +54,19 @@ def test_nothing_outside_is_cited():
         for number, line in enumerate(text.splitlines(), 1):
             if OUTSIDE.search(line):
                 wrong.append(f"{file}:{number}: {line.strip()}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_only_our_distribution_is_installed():
+    """Whoever follows a page, a message or a docstring gets this package."""
+    refused = ("pip install tombolo", "pip install 'tombolo[simulated]'", "pip install -U tombolo", "`tombolo[plots]`")
+    taken = ("pip install tombolo-fpga", "pip install 'tombolo-fpga[simulated]'", "pip install ./tombolo", "tombolo run")
+    assert all(map(NOT_OURS.search, refused)) and not any(map(NOT_OURS.search, taken))
+    wrong = []
+    for file, text in tracked(".md", ".rs", ".py", ".ipynb", ".toml", ".h", ".hpp", "tools/setup", "tools/demo"):
+        # A message may go on in the next string.
+        joined = re.sub(r"['\"]\n\s*['\"]", "", text)
+        wrong += [f"{file}: {found[0]}" for found in NOT_OURS.finditer(joined)]
     assert not wrong, "\n".join(wrong)
 
 

