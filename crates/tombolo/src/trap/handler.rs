@@ -251,8 +251,7 @@ fn unblock(context: *mut libc::c_void) {
 /// thread comes again with it, and no other watch has ended meanwhile, it was none of ours.
 fn is_late(address: usize) -> bool {
     let ended = ENDED.load(Ordering::SeqCst);
-    // SAFETY: has no arguments, and may be called in a handler.
-    let thread = unsafe { libc::gettid() }.unsigned_abs();
+    let thread = records::this_thread().unsigned_abs();
     // Pages have 35 bits, threads 22. Multiplied by an odd number no two of them become one.
     let access =
         ((address as u64 >> 12) << 22 | u64::from(thread)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
