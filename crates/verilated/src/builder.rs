@@ -5,13 +5,20 @@ use crate::entry::{self, lock, Scratch};
 use crate::error::BuildError;
 use crate::model::compile;
 use crate::model::verilate::{self, ModelInfo};
+use crate::prebuilt::{self, Prebuilt};
 use crate::program::{self, Program};
 use crate::toolchain::{cache_root, Toolchain};
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// What a build is doing, for a progress display.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Progress {
+    /// The model came with the package.
+    Prebuilt {
+        /// Name of the design.
+        design: String,
+    },
     /// The model was in the cache.
     Cached {
         /// Name of the design.
@@ -68,6 +75,7 @@ impl Progress {
 impl std::fmt::Display for Progress {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
+            Self::Prebuilt { design } => write!(f, "{design}: prebuilt"),
             Self::Cached { design } => write!(f, "{design}: in the cache"),
             Self::Damaged {
                 design,
@@ -120,8 +128,13 @@ impl BuiltModel {
 /// Builds models, or finds them in the cache.
 #[derive(Clone, Debug)]
 pub struct Builder {
-    tools: Toolchain,
+    /// `None`: some are missing, which is an error once something has to be built.
+    tools: Option<Toolchain>,
     models: PathBuf,
+    /// Models that are there already.
+    prebuilt: Option<Prebuilt>,
+    /// Where models go that are built for other machines.
+    filled: Option<Prebuilt>,
     waves: bool,
     quick: bool,
 }
@@ -131,24 +144,74 @@ const QUICK: &str = "TOMBOLO_QUICK_MODELS";
 
 impl Builder {
     /// A builder with the machine's tools and the user's cache. With `TOMBOLO_QUICK_MODELS=1` its models
-    /// are compiled sooner and run slower, with the same results.
+    /// are compiled sooner and run slower, with the same results. With prebuilt models (`TOMBOLO_PREBUILT`) a
+    /// tool that is missing is an error only once it is needed.
     ///
     /// # Errors
     /// [`BuildError::MissingTool`].
     pub fn locate() -> Result<Self, BuildError> {
-        Ok(Self {
+        let store = prebuilt::of_environment();
+        let is_there = store.as_deref().and_then(Prebuilt::of).is_some();
+        let tools = match Toolchain::locate() {
+            Err(BuildError::MissingTool { .. }) if is_there => None,
+            tools => Some(tools?),
+        };
+        let mut builder = Self {
             quick: std::env::var_os(QUICK).is_some_and(|value| value == "1"),
-            ..Self::new(Toolchain::locate()?, &cache_root())
+            ..Self::of(tools, &cache_root())
+        };
+        if let Some(store) = store {
+            builder = builder.with_prebuilt(&store);
+        }
+        match prebuilt::to_fill() {
+            Some(store) => builder.filling(&store),
+            None => Ok(builder),
+        }
+    }
+
+    /// A builder that takes models of a store where these are what it would build.
+    pub fn with_prebuilt(self, store: &Path) -> Self {
+        let tools = self.tools.as_ref();
+        let fits = |prebuilt: &Prebuilt| tools.is_none_or(|tools| prebuilt.is_of(tools));
+        Self {
+            prebuilt: Prebuilt::of(store).filter(fits),
+            ..self
+        }
+    }
+
+    /// A builder whose models go into a store, for every machine with the processor of its tools.
+    ///
+    /// # Errors
+    /// [`BuildError::Io`]: the store cannot be written. [`BuildError::MissingTool`].
+    pub fn filling(self, store: &Path) -> Result<Self, BuildError> {
+        let filled = Prebuilt::fill(store, &*self.tools()?)?;
+        Ok(Self {
+            filled: Some(filled),
+            ..self
         })
     }
 
     /// A builder with these tools and this cache folder.
     pub fn new(tools: Toolchain, cache: &Path) -> Self {
+        Self::of(Some(tools), cache)
+    }
+
+    fn of(tools: Option<Toolchain>, cache: &Path) -> Self {
         Self {
             tools,
             models: cache.join("models"),
+            prebuilt: None,
+            filled: None,
             waves: false,
             quick: false,
+        }
+    }
+
+    /// The tools, looked for again where they were missing: the user may have installed them meanwhile.
+    fn tools(&self) -> Result<Cow<'_, Toolchain>, BuildError> {
+        match &self.tools {
+            Some(tools) => Ok(Cow::Borrowed(tools)),
+            None => Toolchain::locate().map(Cow::Owned),
         }
     }
 
@@ -168,8 +231,8 @@ impl Builder {
         }
     }
 
-    /// Everything but the design that decides what a model is.
-    fn environment(&self) -> String {
+    /// Everything but the design that decides what a model is; `made_by` names the tools and the processor.
+    fn environment(&self, made_by: &str) -> String {
         let waves = match self.waves {
             true => format!(
                 "{:?} {:?} {}",
@@ -181,7 +244,7 @@ impl Builder {
         };
         format!(
             "{}{waves}\n{:?} {:?} {:?} {:?} {} {}\n{}\n{}",
-            self.tools.identity,
+            made_by,
             verilate::FLAGS,
             compile::COMMON_FLAGS,
             self.fast_flags(),
@@ -193,7 +256,40 @@ impl Builder {
         )
     }
 
-    /// The model of a design: from the cache, else built. `check` sees the ports before anything
+    /// Where the model of a design is, or will be.
+    fn place(
+        &self,
+        prefix: &str,
+        design: &Design,
+        tools: &Toolchain,
+    ) -> Result<PathBuf, BuildError> {
+        let (folder, made_by) = match &self.filled {
+            Some(filled) if !self.waves => (filled.folder(), filled.level()),
+            _ => (&*self.models, &*tools.identity),
+        };
+        let hash = design.hash(&self.environment(made_by))?;
+        Ok(folder.join(format!("{prefix}{hash}")))
+    }
+
+    /// The prebuilt model of a design, if there is one as it was built.
+    pub(crate) fn prebuilt(
+        &self,
+        prefix: &str,
+        design: &Design,
+    ) -> Result<Option<BuiltModel>, BuildError> {
+        let Some(prebuilt) = self.prebuilt.as_ref().filter(|_| !self.waves) else {
+            return Ok(None);
+        };
+        let hash = design.hash(&self.environment(prebuilt.level()))?;
+        let folder = prebuilt.folder().join(format!("{prefix}{hash}"));
+        Ok(entry::read(&folder)?.map(|info| BuiltModel {
+            folder,
+            info,
+            rtl_folders: design.rtl_folders(),
+        }))
+    }
+
+    /// The model of a design: prebuilt or from the cache, else built. `check` sees the ports before anything
     /// expensive happens.
     ///
     /// # Errors
@@ -204,20 +300,28 @@ impl Builder {
         check: &dyn Fn(&ModelInfo) -> Result<(), BuildError>,
         progress: &mut ProgressSink<'_>,
     ) -> Result<BuiltModel, BuildError> {
-        let folder = self.models.join(design.hash(&self.environment())?);
+        if let Some(built) = self.prebuilt("", design)? {
+            progress(Progress::Prebuilt {
+                design: design.name.clone(),
+            });
+            check(&built.info)?;
+            return Ok(built);
+        }
+        let tools = &*self.tools()?;
+        let folder = self.place("", design, tools)?;
         let find = || entry::read(&folder);
         let build = |building: &Scratch, progress: &mut ProgressSink<'_>| {
-            let generated = verilate::verilate(&self.tools, design, self.waves, building.path())?;
+            let generated = verilate::verilate(tools, design, self.waves, building.path())?;
             check(&generated.info)?;
-            let runtime = self.runtime()?;
+            let runtime = self.runtime(tools)?;
             compile::compile(
-                &self.tools,
+                tools,
                 &generated,
                 self.fast_flags(),
                 self.waves,
                 &runtime,
                 building.path(),
-                &mut |done, of| progress(Progress::compiling(design, &self.tools, done, of)),
+                &mut |done, of| progress(Progress::compiling(design, tools, done, of)),
             )?;
             building.finish_model(&generated.info, &folder)?;
             Ok(generated.info)
@@ -243,14 +347,15 @@ impl Builder {
         progress: &mut ProgressSink<'_>,
     ) -> Result<PathBuf, BuildError> {
         let design = &program.design;
-        let folder = self.models.join(program.hash(&self.tools)?);
+        let tools = &*self.tools()?;
+        let folder = self.models.join(program.hash(tools)?);
         let find = || Ok(entry::is_whole(&folder).then_some(()));
         let build = |building: &Scratch, progress: &mut ProgressSink<'_>| {
-            let runtime = self.runtime_of(&program.runtime_key(&self.tools), &|path| {
-                program::compile_runtime(&self.tools, path)
+            let runtime = self.runtime_of(&program.runtime_key(tools), &|path| {
+                program::compile_runtime(tools, path)
             })?;
-            program.build(&self.tools, &runtime, building.path(), &mut |done, of| {
-                progress(Progress::compiling(design, &self.tools, done, of));
+            program.build(tools, &runtime, building.path(), &mut |done, of| {
+                progress(Progress::compiling(design, tools, done, of));
             })?;
             building.keep_only(&program.file())?;
             building.finish(&folder)
@@ -274,7 +379,8 @@ impl Builder {
             progress(Progress::Cached { design: name() });
             return Ok((found, true));
         }
-        std::fs::create_dir_all(&self.models).map_err(BuildError::cache(&self.models))?;
+        let models = folder.parent().unwrap_or(&self.models);
+        std::fs::create_dir_all(models).map_err(BuildError::cache(models))?;
         let _lock = lock(&folder.with_extension("lock"), &mut || {
             progress(Progress::Waiting { design: name() });
         })?;
@@ -289,7 +395,7 @@ impl Builder {
                 reason,
             });
         }
-        entry::remove_abandoned(&self.models, folder);
+        entry::remove_abandoned(models, folder);
         let building = Scratch::create(folder)?;
         progress(Progress::Verilating { design: name() });
         let built = build(&building, progress)?;
@@ -298,9 +404,9 @@ impl Builder {
     }
 
     /// The folder with Verilator's own files, compiled once for all models.
-    fn runtime(&self) -> Result<PathBuf, BuildError> {
-        self.runtime_of(&self.environment(), &|path| {
-            compile::compile_runtime(&self.tools, self.waves, path)
+    fn runtime(&self, tools: &Toolchain) -> Result<PathBuf, BuildError> {
+        self.runtime_of(&self.environment(&tools.identity), &|path| {
+            compile::compile_runtime(tools, self.waves, path)
         })
     }
 
@@ -316,6 +422,7 @@ impl Builder {
         if entry::is_whole(&folder) {
             return Ok(folder);
         }
+        std::fs::create_dir_all(&self.models).map_err(BuildError::cache(&self.models))?;
         let _lock = lock(&folder.with_extension("lock"), &mut || {})?;
         if !entry::is_whole(&folder) {
             entry::clear(&folder)?;
@@ -331,11 +438,14 @@ impl Builder {
     /// # Errors
     /// [`BuildError`].
     pub fn inspect(&self, design: &Design) -> Result<ModelInfo, BuildError> {
-        let hash = design.hash(&self.environment())?;
-        let folder = self.models.join(format!("ports-{hash}"));
+        if let Some(built) = self.prebuilt("ports-", design)? {
+            return Ok(built.info);
+        }
+        let tools = &*self.tools()?;
+        let folder = self.place("ports-", design, tools)?;
         let find = || entry::read(&folder);
         let build = |scratch: &Scratch, _: &mut ProgressSink<'_>| {
-            let info = verilate::verilate(&self.tools, design, self.waves, scratch.path())?.info;
+            let info = verilate::verilate(tools, design, self.waves, scratch.path())?.info;
             scratch.finish_model(&info, &folder)?;
             Ok(info)
         };

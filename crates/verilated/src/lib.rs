@@ -8,6 +8,8 @@
 //!   own (the directory, the cache controller), a bench that runs by itself, or a simulation that cocotb
 //!   drives. The command `verilate` builds one for the tests in Python.
 //!
+//! A model may also come ready with a package ([`Progress::Prebuilt`]).
+//!
 //! Both live in the cache, in a folder that the hash of every byte that can matter names: RTL, generated
 //! text, C++, flags, versions of both tools, the CPU. A folder appears whole or not at all (it is built
 //! beside and renamed), concurrent builders of the same thing take turns at a lock, so the second finds the
@@ -20,6 +22,7 @@ mod design;
 mod entry;
 mod error;
 mod model;
+mod prebuilt;
 mod program;
 mod toolchain;
 mod verilator;

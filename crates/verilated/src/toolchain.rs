@@ -22,6 +22,8 @@ pub struct Toolchain {
     pub verilator_root: PathBuf,
     /// The C++ compiler.
     pub compiler: Compiler,
+    /// Verilator's version, as it prints it.
+    pub verilator_version: String,
     /// The processor that models are compiled for, as the compiler names it.
     pub processor: String,
     /// Names both tools, their versions and the CPU: part of every cache key.
@@ -31,7 +33,12 @@ pub struct Toolchain {
 /// Names the variable by which measurements ask for models that are the same on every machine.
 const PROCESSOR: &str = "TOMBOLO_PROCESSOR";
 
-const INSTALL: &str = "run `make setup` in the Tombolo checkout, which installs it";
+const INSTALL: &str = "install it with `pip install 'tombolo-fpga[simulated]'`, or run `make setup` in a checkout of Tombolo";
+
+/// Whether a variable has a value.
+pub(crate) fn is_set(name: &str) -> bool {
+    std::env::var_os(name).is_some_and(|value| !value.is_empty())
+}
 
 impl Toolchain {
     /// Finds the tools and asks for their versions.
@@ -56,6 +63,7 @@ impl Toolchain {
         );
         Ok(Self {
             verilator_root,
+            verilator_version,
             compiler,
             processor,
             identity,

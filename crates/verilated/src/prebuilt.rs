@@ -1,0 +1,180 @@
+//! Models that a package brings, so that its first simulated run compiles nothing but a kernel of the user's.
+//!
+//! A store has a folder for the level of x86-64 that its models were compiled for, with entries as the cache has them and
+//! a file `verilator` that says which version made them. An entry is named by the hash of all that decides what a model
+//! is, but neither by the compiler, whose library the model has inside, nor by this machine's processor, of which the level
+//! is enough. A model whose hash is another one is built as ever.
+
+use crate::error::BuildError;
+use crate::toolchain::{is_set, Toolchain};
+use std::path::{Path, PathBuf};
+
+/// Names the variable in which the Python package says where its models are.
+const STORE: &str = "TOMBOLO_PREBUILT";
+
+/// Names the variable by which `tools/release` asks for models for other machines, and says where they go.
+const MAKE: &str = "TOMBOLO_MAKE_PREBUILT";
+
+/// Variables by which a user asks for models of their own.
+const OWN: [&str; 3] = ["TOMBOLO_CXX", "TOMBOLO_PROCESSOR", "TOMBOLO_QUICK_MODELS"];
+
+/// The file with Verilator's version.
+const VERSION: &str = "verilator";
+
+/// The part of a store for one level of the processor.
+#[derive(Clone, Debug)]
+pub(crate) struct Prebuilt {
+    folder: PathBuf,
+    level: String,
+}
+
+/// The store that the environment names, if the user asks for no models of their own.
+pub(crate) fn of_environment() -> Option<PathBuf> {
+    let store = std::env::var_os(STORE).filter(|path| !path.is_empty())?;
+    let is_taken = !OWN.iter().any(|name| is_set(name));
+    is_taken.then(|| store.into())
+}
+
+/// The store that the environment asks to be filled.
+pub(crate) fn to_fill() -> Option<PathBuf> {
+    let store = std::env::var_os(MAKE).filter(|path| !path.is_empty())?;
+    Some(store.into())
+}
+
+impl Prebuilt {
+    /// The part of a store that this processor runs.
+    pub(crate) fn of(store: &Path) -> Option<Self> {
+        let folder = store.join(LEVEL);
+        let is_there = runs_v3() && folder.join(VERSION).is_file();
+        is_there.then(|| Self {
+            folder,
+            level: LEVEL.to_owned(),
+        })
+    }
+
+    /// A store that is filled with models for the processor of these tools.
+    ///
+    /// # Errors
+    /// [`BuildError::Io`]: it cannot be written.
+    pub(crate) fn fill(store: &Path, tools: &Toolchain) -> Result<Self, BuildError> {
+        let folder = store.join(&tools.processor);
+        std::fs::create_dir_all(&folder).map_err(BuildError::io(&folder))?;
+        let version = folder.join(VERSION);
+        std::fs::write(&version, &tools.verilator_version).map_err(BuildError::io(&version))?;
+        Ok(Self {
+            folder,
+            level: tools.processor.clone(),
+        })
+    }
+
+    /// Its folder: entries have the names that [`Design::hash`](crate::Design::hash) gives them.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// What stands for tools and processor in the hash of an entry.
+    pub(crate) fn level(&self) -> &str {
+        &self.level
+    }
+
+    /// Whether these tools would have made its models from the same RTL: shell and kernel come from one Verilator.
+    pub(crate) fn is_of(&self, tools: &Toolchain) -> bool {
+        let made_by = std::fs::read_to_string(self.folder.join(VERSION));
+        made_by.is_ok_and(|version| version == tools.verilator_version)
+    }
+}
+
+/// The level of x86-64 that a store has.
+const LEVEL: &str = "x86-64-v3";
+
+/// Whether this processor runs models of that level.
+#[cfg(target_arch = "x86_64")]
+fn runs_v3() -> bool {
+    is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+        && is_x86_feature_detected!("f16c")
+        && is_x86_feature_detected!("fma")
+        && is_x86_feature_detected!("lzcnt")
+        && is_x86_feature_detected!("movbe")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn runs_v3() -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builder::{Builder, Progress};
+    use crate::design::{Design, FileSet};
+
+    fn counter(folder: &Path, step: u32) -> Design {
+        let text = format!(
+            "module tiny (input logic ap_clk, output logic [31:0] q);\n\
+             always_ff @(posedge ap_clk) q <= q + {step};\nendmodule\n"
+        );
+        std::fs::write(folder.join("tiny.sv"), text).unwrap();
+        Design {
+            name: "tiny".into(),
+            top: "tiny".into(),
+            clock: "ap_clk".into(),
+            file_sets: vec![FileSet::new(folder, vec!["tiny.sv".into()])],
+            defines: Vec::new(),
+            parameters: Vec::new(),
+            sleeping: Vec::new(),
+            generated: None,
+        }
+    }
+
+    /// The folder of the model, and whether it was there already.
+    fn model(builder: &Builder, design: &Design) -> (PathBuf, bool) {
+        let mut last = None;
+        let built = builder.model(design, &|_| Ok(()), &mut |step| last = Some(step));
+        (
+            built.unwrap().folder,
+            matches!(last, Some(Progress::Prebuilt { .. })),
+        )
+    }
+
+    #[test]
+    fn what_is_in_the_store_is_taken_and_all_else_is_built() {
+        if !runs_v3() {
+            eprintln!("skipped: this processor runs no prebuilt models");
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let tools = Toolchain {
+            processor: LEVEL.to_owned(),
+            ..Toolchain::locate().unwrap()
+        };
+        let filling = Builder::new(tools.clone(), &at("making")).filling(&at("store"));
+        let design = counter(folder.path(), 1);
+        let (made, was_there) = model(&filling.unwrap(), &design);
+        assert!(!was_there && made.starts_with(at("store/x86-64-v3")));
+
+        // With tools and a cache of its own, and ports too; not with waveforms.
+        let user = Builder::new(tools.clone(), &at("cache")).with_prebuilt(&at("store"));
+        assert_eq!(model(&user, &design), (made.clone(), true));
+        assert!(!at("cache").exists());
+        let waves = user.with_waves().prebuilt("", &design).unwrap();
+        assert!(waves.is_none());
+
+        // Another Verilator would have read the RTL by itself.
+        let other = Toolchain {
+            verilator_version: "Verilator 6".to_owned(),
+            ..tools
+        };
+        let other = Builder::new(other, &at("other")).with_prebuilt(&at("store"));
+        assert!(other.prebuilt("", &design).unwrap().is_none());
+
+        // Other RTL, and a library that is not as it was built.
+        let (folder_of_other, was_there) = model(&user, &counter(folder.path(), 2));
+        assert!(!was_there && folder_of_other.starts_with(at("cache")));
+        let design = counter(folder.path(), 1);
+        std::fs::write(made.join("model.so"), "cut short").unwrap();
+        assert!(!model(&user, &design).1);
+    }
+}
