@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Optional
 
 import maturin
 from maturin import (  # noqa: F401  (hooks that a front end may call)
@@ -36,8 +37,11 @@ def refuse_other_platforms() -> None:
         )
 
 
-def lay_out() -> None:
-    """Copies the parts into the package, anew."""
+def lay_out(command: Optional[Path] = None) -> Path:
+    """Copies the parts into the package, anew; the folder that has them.
+
+    :param command: the compiled `tombolo`, compiled here if not given.
+    """
     shutil.rmtree(SHARE, ignore_errors=True)
     for part in PARTS:
         source = HERE.parent / part
@@ -46,17 +50,25 @@ def lay_out() -> None:
                 f"the Tombolo package is built inside a checkout of Tombolo: {source} is missing"
             )
         shutil.copytree(source, SHARE / part, ignore=NOT_FOR_USERS)
-    lay_out_command()
+    command = command or compiled_command()
+    if command is not None:
+        lay_out_command(command)
+    return SHARE
 
 
-def lay_out_command() -> None:
-    """Compiles the `tombolo` command and copies it into the package."""
+def compiled_command() -> Optional[Path]:
+    """Compiles the `tombolo` command. None without cargo: maturin brings a Rust of its own, and the package does without
+    the command then."""
     if not shutil.which("cargo"):
-        return  # maturin brings a Rust of its own; the package does without the command then
+        return None
     build = ["cargo", "build", "--release", "--locked", "--bin", "tombolo"]
     build += ["--manifest-path", str(HERE.parent / "Cargo.toml")]
     subprocess.run(build, check=True)
-    made = Path(os.environ.get("CARGO_TARGET_DIR") or HERE.parent / "target") / "release" / "tombolo"
+    return Path(os.environ.get("CARGO_TARGET_DIR") or HERE.parent / "target") / "release" / "tombolo"
+
+
+def lay_out_command(made: Path) -> None:
+    """Copies the compiled command into the package."""
     command = SHARE / "bin" / "tombolo"
     command.parent.mkdir()
     shutil.copy(made, command)

