@@ -48,6 +48,32 @@ def test_no_script_ends_a_writer_early():
         assert not found, f"{script}: {found and found[0]}"
 
 
+def chosen(folder, oldest, **versions):
+    """Exit status, output and errors of tools/choose-python where these interpreters are; None: without venv."""
+    folder.mkdir()
+    for name, version in versions.items():
+        program = folder / name.replace("_", ".")
+        refuses = "" if version.endswith("+") else "case $2 in *ensurepip*) exit 1;; esac; "
+        program.write_text(f"#!/bin/sh\n{refuses}echo {version.strip('+')}\n")
+        program.chmod(0o755)
+    done = subprocess.run(["/bin/bash", ROOT / "tools/choose-python", str(oldest), "the tests"], capture_output=True,
+                          text=True, env={"PATH": str(folder)}, check=False)
+    return done.returncode, done.stdout.strip(), done.stderr
+
+
+def test_a_python_is_chosen_or_refused_by_name(tmp_path):
+    """3.9 to 3.13: the system's own if it will do, else another one of the PATH, else a sentence that names it."""
+    assert chosen(tmp_path / "a", 9, python3="3.9+") == (0, "python3", "")
+    assert chosen(tmp_path / "b", 11, python3="3.13+", python3_11="3.11+") == (0, "python3", "")
+    assert chosen(tmp_path / "c", 11, python3="3.10+", python3_11="3.11+", python3_12="3.12+")[1] == "python3.12"
+    status, out, err = chosen(tmp_path / "d", 11, python3="3.10+", python3_9="3.9+")
+    assert (status, out) == (1, "") and "need Python 3.11 or newer" in err
+    assert "python3 is Python 3.10" in err and "python3.9 is Python 3.9" in err and "network" not in err
+    status, out, err = chosen(tmp_path / "e", 11, python3="3.12")
+    assert (status, out) == (1, "") and "apt-get install python3.12-venv" in err
+    assert "there is no python3 on the PATH" in chosen(tmp_path / "f", 11)[2]
+
+
 @pytest.fixture(scope="module")
 def tool():
     """tools/test as a module."""
