@@ -16,6 +16,7 @@ mod direct;
 mod directory;
 mod fault;
 mod finish;
+mod first;
 mod formal;
 mod fresh_machine;
 mod fsrf;
@@ -1107,6 +1108,18 @@ pub const ALL: &[Bar] = &[
     Bar {
         names: &["python.first_run_s", "python.first_run_simulated_s"],
         measure: languages::first_run,
+    },
+    Bar {
+        names: &[
+            "first.wheel_seconds",
+            "first.wheel_megabytes",
+            "first.wheel_pythons",
+        ],
+        measure: first::measure,
+    },
+    Bar {
+        names: &["first.to_run_megabytes"],
+        measure: first::to_run,
     },
     Bar {
         names: &[
