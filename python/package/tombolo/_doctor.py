@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import platform
 import shutil
@@ -150,12 +149,17 @@ def _kernels() -> Check:
     return Check("kernels", f"{len(_resources.kernels())} in the package", bool(_resources.kernels()), "", "")
 
 
-def _call(number: int, *arguments: object) -> Optional[str]:
+def _call(number: int, first: int, second: Optional[bytearray] = None) -> Optional[str]:
     """Makes a system call that returns a descriptor, and closes it; the error if there was one."""
     if platform.machine() != "x86_64":
         return "not looked for on this processor"
+    try:
+        import ctypes  # some builds of Python lack it
+    except ImportError as error:
+        return f"not looked for: {error}"
     libc = ctypes.CDLL(None, use_errno=True)
-    made = libc.syscall(ctypes.c_long(number), *arguments)
+    buffer = None if second is None else (ctypes.c_char * len(second)).from_buffer(second)
+    made = libc.syscall(ctypes.c_long(number), ctypes.c_uint(first), buffer)
     if made < 0:
         return os.strerror(ctypes.get_errno())
     os.close(made)
@@ -163,7 +167,7 @@ def _call(number: int, *arguments: object) -> Optional[str]:
 
 
 def _io_uring() -> Check:
-    error = _call(_IO_URING_SETUP, ctypes.c_uint(4), ctypes.create_string_buffer(120))
+    error = _call(_IO_URING_SETUP, 4, bytearray(120))
     return Check(
         "io_uring",
         "available" if error is None else error,
@@ -174,7 +178,7 @@ def _io_uring() -> Check:
 
 
 def _userfaultfd() -> Check:
-    error = _call(_USERFAULTFD, ctypes.c_int(os.O_CLOEXEC | _UFFD_USER_MODE_ONLY))
+    error = _call(_USERFAULTFD, os.O_CLOEXEC | _UFFD_USER_MODE_ONLY)
     return Check(
         "userfaultfd",
         "available" if error is None else error,
