@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import platform
 import shutil
@@ -153,10 +154,6 @@ def _call(number: int, first: int, second: Optional[bytearray] = None) -> Option
     """Makes a system call that returns a descriptor, and closes it; the error if there was one."""
     if platform.machine() != "x86_64":
         return "not looked for on this processor"
-    try:
-        import ctypes  # some builds of Python lack it
-    except ImportError as error:
-        return f"not looked for: {error}"
     libc = ctypes.CDLL(None, use_errno=True)
     buffer = None if second is None else (ctypes.c_char * len(second)).from_buffer(second)
     made = libc.syscall(ctypes.c_long(number), ctypes.c_uint(first), buffer)
