@@ -343,3 +343,46 @@ fn a_lab_refuses_files_that_it_could_not_write_before_it_runs() {
         );
     }
 }
+
+#[test]
+fn kernels_are_listed_and_described_with_a_command_that_runs() {
+    let folder = folder();
+    let listed = tombolo(folder.path(), &["kernel", "list"]);
+    let text = String::from_utf8(listed.stdout).unwrap();
+    let line = text.lines().find(|line| line.starts_with("copy "));
+    assert!(line
+        .is_some_and(|line| line.ends_with("copies bytes from one buffer to another, 64 a cycle")));
+    assert_eq!(text.lines().filter(|line| line.starts_with(' ')).count(), 0);
+
+    let described = tombolo(folder.path(), &["kernel", "list", "copy"]);
+    let text = String::from_utf8(described.stdout).unwrap();
+    assert!(
+        text.contains("  argument bytes at 0x20: 8 bytes, scalar"),
+        "{text}"
+    );
+    assert!(
+        text.contains("  bytes: how many bytes; any number"),
+        "{text}"
+    );
+    let (_, example) = text.split_once("  for example: tombolo ").unwrap();
+    fs::rename(folder.path().join("in"), folder.path().join("input.bin")).unwrap();
+    let words = example.trim().replace('\'', "");
+    let words: Vec<&str> = words
+        .split(' ')
+        .chain(["--functional", "--quiet"])
+        .collect();
+    let done = tombolo(folder.path(), &words);
+    assert!(
+        done.status.success(),
+        "{}",
+        String::from_utf8_lossy(&done.stderr)
+    );
+    assert_eq!(
+        fs::read(folder.path().join("output.bin")).unwrap(),
+        vec![5; 10_000]
+    );
+
+    let wrong = tombolo(folder.path(), &["kernel", "list", "nonsense"]);
+    assert_eq!(wrong.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("no kernel `nonsense`"));
+}

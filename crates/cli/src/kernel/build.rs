@@ -65,15 +65,24 @@ impl Build {
     }
 }
 
-/// What a kernel is, for people.
+/// What was found, and what the kernel is, for people.
 pub(super) fn summary(manifest: &Manifest) -> String {
+    let name = &manifest.name;
+    format!(
+        "kernel {name}: manifest and RTL agree\n{}",
+        describe(manifest)
+    )
+}
+
+/// Control, ports and arguments, a line each.
+pub(super) fn describe(manifest: &Manifest) -> String {
     let control = match manifest.control {
         ControlProtocol::ApCtrlHs => "ap_ctrl_hs",
         ControlProtocol::ApCtrlChain => "ap_ctrl_chain",
         ControlProtocol::ApCtrlNone => "ap_ctrl_none",
         ControlProtocol::UserManaged => "user_managed",
     };
-    let mut text = format!("kernel {}: manifest and RTL agree\n", manifest.name);
+    let mut text = String::new();
     let interrupt = if manifest.interrupt { "" } else { "no " };
     // Writing to a string cannot fail.
     let _ = writeln!(text, "  control {control}, {interrupt}interrupt");

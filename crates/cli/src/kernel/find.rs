@@ -15,15 +15,18 @@ pub struct NoSuchKernel {
     known: String,
 }
 
-/// A folder with a `kernel.toml`, or the name of one in `kernels/`.
-pub fn folder_of(name: &Path) -> Result<PathBuf, NoSuchKernel> {
-    let library = simcard::home().join("kernels");
-    let is_kernel = |folder: &PathBuf| folder.join("kernel.toml").is_file();
-    let places = [name.to_owned(), library.join(name)];
-    if let Some(found) = places.into_iter().find(is_kernel) {
-        return Ok(found);
-    }
-    let mut names: Vec<String> = std::fs::read_dir(&library)
+/// The folder of the kernels that come with Tombolo.
+fn library() -> PathBuf {
+    simcard::home().join("kernels")
+}
+
+fn is_kernel(folder: &Path) -> bool {
+    folder.join("kernel.toml").is_file()
+}
+
+/// Names of the kernels in `kernels/`, in order.
+pub fn known() -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(library())
         .into_iter()
         .flatten()
         .flatten()
@@ -31,6 +34,17 @@ pub fn folder_of(name: &Path) -> Result<PathBuf, NoSuchKernel> {
         .filter_map(|entry| entry.file_name().into_string().ok())
         .collect();
     names.sort();
+    names
+}
+
+/// A folder with a `kernel.toml`, or the name of one in `kernels/`.
+pub fn folder_of(name: &Path) -> Result<PathBuf, NoSuchKernel> {
+    let library = library();
+    let places = [name.to_owned(), library.join(name)];
+    if let Some(found) = places.into_iter().find(|folder| is_kernel(folder)) {
+        return Ok(found);
+    }
+    let names = known();
     let known = match names.is_empty() {
         true => "none".to_owned(),
         false => names.join(", "),

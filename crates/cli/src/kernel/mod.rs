@@ -4,6 +4,7 @@ mod build;
 mod create;
 mod find;
 mod import;
+mod list;
 mod reserved;
 
 use crate::interrupt;
@@ -15,7 +16,7 @@ pub use import::import_archive;
 use std::path::{Path, PathBuf};
 use verilated::BuildError;
 
-/// Makes, checks, builds and imports kernels.
+/// Lists, makes, checks, builds and imports kernels.
 #[derive(Args)]
 pub struct Kernel {
     #[command(subcommand)]
@@ -24,6 +25,7 @@ pub struct Kernel {
 
 #[derive(Subcommand)]
 enum Command {
+    List(list::List),
     New(create::New),
     Check(build::Check),
     Build(build::Build),
@@ -85,6 +87,7 @@ impl Kernel {
     /// Does it.
     pub fn run(self) -> Result<(), Failure> {
         match self.command {
+            Command::List(list) => list.run(),
             Command::New(new) => new.run(),
             Command::Check(check) => check.run(),
             Command::Build(build) => build.run(),
