@@ -2,6 +2,7 @@
 
 mod arguments;
 mod connect;
+mod daemon;
 mod devices;
 mod host;
 mod interrupt;
@@ -44,6 +45,8 @@ enum Command {
     Host(host::Host),
     Devices(devices::Devices),
     Serve(serve::Serve),
+    Daemon(daemon::Serve),
+    Status(daemon::ShowStatus),
 }
 
 /// What happens goes to standard error as `TOMBOLO_LOG` asks: `debug`, or `tombolo=debug,card=trace`. Errors only
@@ -80,6 +83,8 @@ fn main() -> ExitCode {
         Command::Protocol(protocol) => failure_of(protocol.run()),
         Command::Devices(devices) => failure_of(devices.run()),
         Command::Serve(serve) => failure_of(serve.run()),
+        Command::Daemon(daemon) => failure_of(daemon.run()),
+        Command::Status(status) => failure_of(status.run()),
         Command::Host(host) => failure_of(host.run()),
         Command::Lab(lab) => lab
             .run()

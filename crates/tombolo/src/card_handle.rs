@@ -246,6 +246,12 @@ impl Card {
         closed
     }
 
+    /// Ends the connection to a daemon as the end of the process would; for tests of daemons.
+    #[doc(hidden)]
+    pub fn hang_up(&self) {
+        self.link.hang_up();
+    }
+
     /// Where the time went since the card was opened; of a daemon's card, what this client did with it.
     ///
     /// # Errors

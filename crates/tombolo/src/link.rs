@@ -10,7 +10,6 @@ use crate::participants::{self, Caller, Guest};
 use crate::served::Served;
 use crate::trap::{Desk, Trapped};
 use std::fmt;
-use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -270,6 +269,13 @@ impl Link {
         }
     }
 
+    /// The connection to a daemon ends.
+    pub(crate) fn hang_up(&self) {
+        if let Owner::Served(served) = &self.client.owner {
+            served.hang_up();
+        }
+    }
+
     /// Another client of the same owner.
     pub(crate) fn another(&self) -> Self {
         match &self.client.owner {
@@ -284,19 +290,15 @@ impl Link {
         *place.unwrap_or_else(PoisonError::into_inner) = Some(watch);
     }
 
-    /// Who answers the traps of the memory that is shared with this card.
+    /// Who answers the traps of the memory that is shared with this card, for a block of so many bytes.
     ///
     /// # Errors
-    /// See [`Desk::open`].
-    pub(crate) fn desk(&self) -> io::Result<Arc<Desk>> {
+    /// [`Error::NotCarried`]; as [`Desk::open`].
+    pub(crate) fn desk(&self, bytes: usize) -> Result<Arc<Desk>, Error> {
         let Owner::Here(owner) = &self.client.owner else {
-            let refused = Error::NotCarried {
+            return Err(Error::NotCarried {
                 what: "memory of the program",
-            };
-            return Err(io::Error::new(
-                io::ErrorKind::Unsupported,
-                refused.to_string(),
-            ));
+            });
         };
         let mut desk = owner.traps.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(open) = desk.upgrade() {
@@ -304,12 +306,13 @@ impl Link {
         }
         // The desk must not keep the card open.
         let owner = Arc::downgrade(owner);
-        let open = Arc::new(Desk::open(move |trap| {
+        let open = Desk::open(move |trap| {
             // What the owner does not get ends as the access would have without us.
             if let Some(owner) = owner.upgrade() {
                 let _ = owner.send(Message::Trap(trap));
             }
-        })?);
+        });
+        let open = Arc::new(open.map_err(|source| Error::Unshareable { bytes, source })?);
         *desk = Arc::downgrade(&open);
         Ok(open)
     }

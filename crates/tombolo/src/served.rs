@@ -151,7 +151,8 @@ impl Served {
                 why: ACROSS_FORK.into(),
             });
         }
-        match self.shared.state().ended.is_some() {
+        let has_ended = self.shared.state().ended.is_some();
+        match has_ended {
             true => Err(self.ended()),
             false => Ok(()),
         }

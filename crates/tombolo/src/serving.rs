@@ -67,13 +67,10 @@ impl Session {
             replies: self.replies.clone(),
             ticket,
         };
-        let begun = match self.request(message, descriptors, way()) {
-            Ok(request) => self.link.begin_any(ticket, request),
-            Err(error) => Err(error),
-        };
-        if let Err(error) = begun {
-            // A request that was not begun has answered by being dropped, or has not been made.
-            way().give::<()>(Err(error));
+        match self.request(message, descriptors, way()) {
+            Err(error) => way().give::<()>(Err(error)),
+            // What an owner that has ended drops has answered by that.
+            Ok(request) => drop(self.link.begin_any(ticket, request)),
         }
     }
 

@@ -122,7 +122,7 @@ impl AddressSpace {
         way: TrapWay,
     ) -> Result<SharedMemory, Error> {
         let failed = |source| Error::Unshareable { bytes, source };
-        let desk = self.link().desk().map_err(failed)?;
+        let desk = self.link().desk(bytes)?;
         let way = desk.probe(way).map_or_else(
             |error| {
                 tracing::warn!("{error}; pages are protected, and system calls get EFAULT");
@@ -143,7 +143,7 @@ impl AddressSpace {
     /// As [`alloc_with_pages`](Self::alloc_with_pages); a card without a way to host memory (`host_channel`).
     pub fn alloc_direct(&self, bytes: usize, page: PageSize) -> Result<SharedMemory, Error> {
         let failed = |source| Error::Unshareable { bytes, source };
-        let desk = self.link().desk().map_err(failed)?;
+        let desk = self.link().desk(bytes)?;
         let view = View::new(bytes, page, None, desk).map_err(failed)?;
         self.share(Arc::new(view), 0, bytes, true)
     }
@@ -155,7 +155,7 @@ impl AddressSpace {
         way: Option<TrapWay>,
     ) -> Result<SharedMemory, Error> {
         let failed = |source| Error::Unshareable { bytes, source };
-        let desk = self.link().desk().map_err(failed)?;
+        let desk = self.link().desk(bytes)?;
         let view = View::new(bytes, page, way, desk).map_err(failed)?;
         self.share(Arc::new(view), 0, bytes, false)
     }
@@ -211,8 +211,7 @@ impl AddressSpace {
     ) -> Result<SharedMemory, Error> {
         let at = start as usize;
         let there = self.link().call(Describe)?.card.page_sizes;
-        let desk = self.link().desk();
-        let desk = desk.map_err(|source| Error::Unshareable { bytes, source })?;
+        let desk = self.link().desk(bytes)?;
         // What does not fill the largest pages at both ends is left to the smallest, and to one between: each
         // size that a space uses costs walks of its page table.
         let between = PageSize::from_bytes(64 << 10);

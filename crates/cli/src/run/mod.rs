@@ -159,6 +159,12 @@ pub struct Run {
     #[arg(long)]
     functional: bool,
 
+    /// Runs the kernel on the card of a daemon, in the first slot that is empty, beside those of other programs; by default
+    /// on that of TOMBOLO_CARD, unless another option says which card. The report tells of this run alone. See docs/daemon.md.
+    #[arg(long, value_name = "unix:FILE",
+          conflicts_with_all = ["functional", "preset", "shell", "coherent", "card_memory", "cold", "trace", "wave", "asserting"])]
+    card: Option<String>,
+
     /// Evaluates every clock edge, idle or not. Results are the same, only slower.
     #[arg(long)]
     no_idle_skipping: bool,
@@ -226,6 +232,8 @@ impl Run {
     /// Everything that can be refused without the card comes first, and nothing that is there is changed
     /// before the end: outputs are made beside their places.
     pub fn run(mut self) -> Result<(), Vec<Failure>> {
+        let environment = std::env::var("TOMBOLO_CARD").ok();
+        self.look_around(environment).map_err(|error| vec![error])?;
         let connected = self.connections.iter().filter_map(ConnectArgument::file);
         self.files = self.maps.iter().chain(connected).cloned().collect();
         let mut outputs = Outputs::default();
@@ -256,7 +264,7 @@ impl Run {
                 .check(kernel.manifest.accesses.is_empty())
                 .map_err(one)?;
         }
-        if !self.functional {
+        if !self.functional && self.served().is_none() {
             // A platform or preset that is not there, or does not fit.
             self.open_options(&kernel.manifest, 0).map_err(one)?;
         }
@@ -276,7 +284,7 @@ impl Run {
         let space = space.map_err(|error| one(error.into()))?;
         let ends = end::ends_of(&planned, &kernel.manifest).map_err(one)?;
         let mappings = map_files(&space, planned).map_err(one)?;
-        let names = page::Names::of(self, &kernel.manifest, &space, &mappings);
+        let mut names = page::Names::of(self, &kernel.manifest, &space, &mappings);
         let mut failures = Vec::new();
         let mut ran = Ran::default();
         match self.run_kernel(&card, &folder, &space, &mappings, total, accesses.as_ref()) {
@@ -289,6 +297,9 @@ impl Run {
                 }
             }
             Err(failure) => failures.push(failure),
+        }
+        if let Some(slot) = &ran.slot {
+            names.place(slot.id());
         }
         for mapping in mappings.into_values() {
             if let Err(error) = mapping.unmap() {
@@ -359,7 +370,10 @@ impl Run {
             "loading kernel {}; one that is not in the cache is built first",
             self.kernel.display()
         ));
-        let loaded = card.load(SlotId(0), folder, space);
+        let loaded = match self.served() {
+            Some(_) => card.load_anywhere(folder, space),
+            None => card.load(SlotId(0), folder, space),
+        };
         drop(work);
         let mut slot = loaded?;
         for map in &self.maps {

@@ -42,6 +42,25 @@ impl Run {
         Ok(Some(preset))
     }
 
+    /// The card of a daemon to run on, by its name.
+    pub(super) fn served(&self) -> Option<&str> {
+        self.card.as_deref()
+    }
+
+    /// Takes the card that the environment names, unless an option says which.
+    pub(super) fn look_around(&mut self, environment: Option<String>) -> Result<(), Failure> {
+        let says =
+            self.functional || self.coherent || self.preset.is_some() || self.shell.is_some();
+        let by_default = environment.filter(|name| !name.is_empty() && !says);
+        self.card = self.card.take().or(by_default);
+        match self.served() {
+            Some(name) if !name.starts_with("unix:") => Err(Failure::Arguments(format!(
+                "card `{name}`: write unix:FILE, the socket of a daemon (--card, TOMBOLO_CARD)"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
     /// What a simulated card is made of. Opens and builds nothing.
     pub(super) fn open_options(
         &self,
@@ -106,6 +125,9 @@ impl Run {
         written: &Written,
         bytes: u64,
     ) -> Result<(Card, Option<Preset>), Failure> {
+        if let Some(name) = self.served() {
+            return Ok((Card::open(name)?, None));
+        }
         if self.functional {
             let pairs = manifest.stream_pairs();
             let mut config = FunctionalConfig {

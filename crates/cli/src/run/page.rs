@@ -8,7 +8,7 @@ use html::{MappingName, Page, SlotName};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
-use tombolo::{AddressSpace, Mapping, Report, Timeline};
+use tombolo::{AddressSpace, Mapping, Report, SlotId, Timeline};
 
 /// What the page calls things; taken while they are there.
 pub(super) struct Names {
@@ -41,6 +41,13 @@ impl Names {
             slots: [SlotName::of(0, asid, manifest)],
             mappings: mappings.iter().map(name).collect(),
         }
+    }
+}
+
+impl Names {
+    /// The kernel is in this slot.
+    pub(super) fn place(&mut self, slot: SlotId) {
+        self.slots[0].slot = slot.0;
     }
 }
 

@@ -82,7 +82,8 @@ impl Run {
             let name = place.named.clone();
             let file = TextFile::begin(place, outputs, true).map_err(Failure::writing(&name))?;
             written.page = Some(file);
-            written.timeline = (!self.functional).then(Timeline::recorder);
+            let here = !self.functional && self.served().is_none();
+            written.timeline = here.then(Timeline::recorder);
         }
         if let Some(place) = trace {
             let name = place.named.clone();

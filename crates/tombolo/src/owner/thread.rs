@@ -65,6 +65,7 @@ fn run(owner: Owner, bell: &Bell) {
         tasks: BTreeMap::new(),
         next_task: 0,
         finished: Vec::new(),
+        forgetting: Vec::new(),
         stop: false,
     };
     loop {
@@ -116,6 +117,10 @@ impl Held {
         }
     }
 
+    fn is_of(&self, client: ClientId) -> bool {
+        matches!(self, Self::Call(call) if call.client == client)
+    }
+
     fn is(&self, ticket: TicketId) -> bool {
         matches!(self, Self::Call(call) if call.ticket == ticket)
     }
@@ -131,6 +136,8 @@ struct Rounds {
     next_task: u64,
     /// Results of work beside this thread that wait for the others, so that tasks go on in their order.
     finished: Vec<Aside>,
+    /// Clients that have ended, and may still have tasks: these must find them closed.
+    forgetting: Vec<ClientId>,
     stop: bool,
 }
 
@@ -154,6 +161,7 @@ impl Rounds {
         self.begin_held();
         self.go_on();
         self.settle();
+        self.forget();
         if self.stop && self.tasks.is_empty() {
             return false;
         }
@@ -225,6 +233,26 @@ impl Rounds {
         self.clock_may_run() && self.owner.with(|owner| owner.events.is_empty())
     }
 
+    /// What is kept of clients goes with their last tasks.
+    fn forget(&mut self) {
+        if self.forgetting.is_empty() {
+            return;
+        }
+        let (tasks, held) = (&self.tasks, &self.held);
+        let still_there = |client: &ClientId| {
+            let of_client = |ticket: TicketId| ticket.client == *client;
+            tasks
+                .values()
+                .any(|task| task.ticket.is_some_and(of_client))
+                || held.values().any(|held| held.is_of(*client))
+        };
+        let (stay, go): (Vec<_>, Vec<_>) = self.forgetting.drain(..).partition(still_there);
+        self.forgetting = stay;
+        for client in go {
+            self.owner.with(|owner| owner.forget_client(client));
+        }
+    }
+
     /// Threads whose traps have ended compute again.
     fn settle(&mut self) {
         let released = self
@@ -245,7 +273,7 @@ impl Rounds {
             Message::ClientEnded(client) => {
                 self.own(client, AnyRequest::Close(Close, ReplyTo::nobody()))
             }
-            Message::Forget(client) => self.owner.with(|owner| owner.forget_client(client)),
+            Message::Forget(client) => self.forgetting.push(client),
             Message::Participant(change) => {
                 let participant = change.participant();
                 self.owner.with(|owner| owner.memories.heard(participant));

@@ -1,0 +1,268 @@
+//! Two `tombolo run` on one daemon: one is killed in the middle, the other does not notice.
+
+use rustix::process::{kill_process, Pid, Signal};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// Nothing that is awaited takes so long, but the build of a model.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+fn tombolo(folder: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tombolo"));
+    command
+        .current_dir(folder)
+        .args(words)
+        .env_remove("TOMBOLO_CARD")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// Text of both outputs of a command that must succeed.
+fn succeed(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    String::from_utf8_lossy(&output.stdout).into_owned() + &said
+}
+
+/// A daemon's process; it ends with this.
+struct Daemon {
+    folder: TempDir,
+    process: Child,
+}
+
+impl Daemon {
+    fn start(how: &[&str]) -> Self {
+        let folder = TempDir::new().unwrap();
+        let words = [&["daemon", "--socket", "card"], how].concat();
+        let log = fs::File::create(folder.path().join("log")).unwrap();
+        let process = tombolo(folder.path(), &words).stderr(log).spawn().unwrap();
+        let daemon = Self { folder, process };
+        let begin = Instant::now();
+        while !daemon.path("card").exists() {
+            let log = || fs::read_to_string(daemon.path("log")).unwrap();
+            assert!(begin.elapsed() < PATIENCE, "{}", log());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        daemon
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn run(&self, words: &[&str]) -> Command {
+        tombolo(
+            self.folder.path(),
+            &[&["run"], words, &["--card", "unix:card"]].concat(),
+        )
+    }
+
+    fn status(&self) -> Value {
+        let words = ["status", "--socket", "card", "--json"];
+        let text = succeed(&mut tombolo(self.folder.path(), &words));
+        serde_json::from_str(&text).unwrap()
+    }
+
+    /// Waits until the status is so.
+    fn until(&self, is_so: impl Fn(&Value) -> bool) -> Value {
+        let begin = Instant::now();
+        loop {
+            let status = self.status();
+            if is_so(&status) {
+                return status;
+            }
+            assert!(begin.elapsed() < PATIENCE, "{status:#}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// What it holds when nobody but who asks is there: the least of some looks, since threads take a moment to end.
+    fn at_rest(&self) -> Value {
+        let looks = (0..10).map(|_| {
+            let status = self.until(|status| {
+                status["daemon"]["connections"] == 1 && running(status) == 0 && loaded(status) == 0
+            });
+            status["daemon"].clone()
+        });
+        let held = |daemon: &Value| (daemon["threads"].as_u64(), daemon["descriptors"].as_u64());
+        looks.min_by_key(held).unwrap()
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        // Its death is what comes next anyway.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn slots<'a>(status: &'a Value, is_so: impl Fn(&Value) -> bool + 'a) -> usize {
+    let slots = status["owner"]["slots"].as_array().unwrap();
+    slots.iter().filter(|slot| is_so(slot)).count()
+}
+
+fn running(status: &Value) -> usize {
+    slots(status, |slot| slot["running"] == true)
+}
+
+fn loaded(status: &Value) -> usize {
+    slots(status, |slot| !slot["kernel"].is_null())
+}
+
+/// A kernel that works for longer than anybody waits, on a file of its own.
+fn endless(daemon: &Daemon) -> Child {
+    fs::write(daemon.path("table"), vec![1; 64 << 10]).unwrap();
+    let words = [
+        "gups",
+        "--map",
+        "table=table:rw",
+        "--set",
+        "words_log2=12",
+        "--set",
+        "updates=0x4000000000000",
+        "--set",
+        "seed=1",
+        "--set",
+        "under_way=0",
+    ];
+    daemon.run(&words).spawn().unwrap()
+}
+
+/// Copies a file, and gives the report.
+fn copy(daemon: &Daemon, bytes: &[u8]) -> Value {
+    fs::write(daemon.path("input"), bytes).unwrap();
+    let words = [
+        "copy",
+        "--map",
+        "input=input",
+        "--map",
+        "output=output:new",
+        "--set",
+        "bytes=size(input)",
+        "--json",
+        "report.json",
+    ];
+    succeed(&mut daemon.run(&words));
+    assert!(fs::read(daemon.path("output")).unwrap() == bytes);
+    serde_json::from_slice(&fs::read(daemon.path("report.json")).unwrap()).unwrap()
+}
+
+/// What a report says of its run, wherever it was: its slot and space are not the same in every run, and the card as a
+/// whole works for others too.
+fn of_run(report: &Value) -> Value {
+    let mut paging = report["paging"].clone();
+    // How often a kernel waits is up to the machine on a card without time.
+    for field in ["faults", "faults_ahead", "fault_time"] {
+        paging.as_object_mut().unwrap().remove(field);
+    }
+    let mut requesters = report["statistics"]["requesters"].clone();
+    let requesters = requesters.as_array_mut().unwrap();
+    requesters.retain(|one| one["bytes"] != 0);
+    let moved = requesters.iter().map(|one| {
+        (
+            one["rows"].clone(),
+            one["bytes"].clone(),
+            one["bursts"].clone(),
+        )
+    });
+    let runs = report["runs"].as_array().unwrap();
+    let kernels = runs.iter().map(|run| run["kernel"].clone());
+    serde_json::json!({
+        "kernels": kernels.collect::<Vec<_>>(),
+        "paging": paging,
+        "moved": moved.collect::<Vec<_>>(),
+        "policies": report["policies"],
+        "notes": report["notes"],
+    })
+}
+
+fn one_is_killed_and_the_other_goes_on(daemon: &Daemon, bytes: &[u8]) {
+    let alone = copy(daemon, bytes);
+    let mut victim = endless(daemon);
+    daemon.until(|status| running(status) == 1);
+    let beside = copy(daemon, bytes);
+    assert_eq!(of_run(&beside), of_run(&alone));
+    assert_eq!(beside["runs"].as_array().unwrap().len(), 1);
+    let status = daemon.until(|status| running(status) == 1);
+    let text = succeed(&mut tombolo(
+        daemon.folder.path(),
+        &["status", "--socket", "card"],
+    ));
+    assert!(text.contains("kernel gups of client"), "{text}");
+    assert!(
+        !status.to_string().contains("table"),
+        "names of files are their client's affair"
+    );
+    // In the middle of a copy of the other.
+    let copies = std::thread::scope(|scope| {
+        let other = scope.spawn(|| copy(daemon, bytes));
+        daemon.until(|status| loaded(status) == 2 || other.is_finished());
+        let id = Pid::from_raw(victim.id() as i32).unwrap();
+        kill_process(id, Signal::KILL).unwrap();
+        victim.wait().unwrap();
+        other.join().unwrap()
+    });
+    assert_eq!(of_run(&copies), of_run(&alone));
+    // What it had written was written back.
+    assert!(fs::read(daemon.path("table")).unwrap() != vec![1; 64 << 10]);
+}
+
+/// A slot keeps the model of its last kernel, with a thread, so what a daemon holds is that of the second time.
+fn nothing_is_left(daemon: &Daemon, bytes: &[u8]) {
+    one_is_killed_and_the_other_goes_on(daemon, bytes);
+    let before = daemon.at_rest();
+    one_is_killed_and_the_other_goes_on(daemon, bytes);
+    assert_eq!(daemon.at_rest(), before);
+}
+
+#[test]
+fn a_run_that_is_killed_takes_nothing_with_it() {
+    let daemon = Daemon::start(&["--functional"]);
+    let bytes: Vec<u8> = (0..9_000_000u32).map(|n| (n * 7 % 251) as u8).collect();
+    nothing_is_left(&daemon, &bytes);
+}
+
+#[test]
+fn a_run_that_is_killed_on_rtl_takes_nothing_with_it() {
+    let daemon = Daemon::start(&["--slots", "2", "--channel-memory", "64MiB"]);
+    let bytes: Vec<u8> = (0..300_000u32).map(|n| (n * 7 % 251) as u8).collect();
+    nothing_is_left(&daemon, &bytes);
+}
+
+#[test]
+fn options_that_a_daemon_cannot_have_are_refused_and_others_win_over_the_environment() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("in"), [1; 5000]).unwrap();
+    let copy = [
+        "run",
+        "copy",
+        "--map",
+        "input=in",
+        "--map",
+        "output=out:new",
+        "--set",
+        "bytes=size(input)",
+    ];
+    let refused = |more: &[&str], environment: &str| {
+        let mut command = tombolo(folder.path(), &[&copy, more].concat());
+        let output = command.env("TOMBOLO_CARD", environment).output().unwrap();
+        assert!(!output.status.success());
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let told = refused(&["--card", "unix:nobody", "--functional"], "");
+    assert!(told.contains("cannot be used with"), "{told}");
+    let told = refused(&["--card", "f1"], "");
+    assert!(told.contains("write unix:FILE"), "{told}");
+    let told = refused(&[], "unix:nobody");
+    assert!(told.contains("no daemon can be reached there"), "{told}");
+    let mut command = tombolo(folder.path(), &[&copy[..], &["--functional"]].concat());
+    succeed(command.env("TOMBOLO_CARD", "unix:nobody"));
+}

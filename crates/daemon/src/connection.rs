@@ -1,0 +1,212 @@
+//! One client: its first words, its requests, its end.
+
+use crate::outgoing::{failure, Outgoing, TicketInUse};
+use crate::table::Table;
+use crate::{log_lost, MOST_CLIENTS};
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::Duration;
+use tombolo::{Card, Session};
+use wire::{
+    decode, encode, peer_of, receive, send, ErrorCode, Failure, Frame, Hello, Kind, Message, Peer,
+    ReceiveError, Side, Version, Welcome,
+};
+
+/// How long a client may take for its first words.
+const GREETING: Duration = Duration::from_secs(10);
+
+/// A connection that was accepted.
+pub(crate) struct Connection {
+    socket: Arc<UnixStream>,
+    table: Arc<Table>,
+    card: Card,
+    number: u64,
+}
+
+/// Why a connection ends before its client wants it to.
+#[derive(Debug, thiserror::Error)]
+enum Broken {
+    #[error(transparent)]
+    Receive(#[from] ReceiveError),
+    #[error("a request that cannot be read: {0}")]
+    Request(serde_json::Error),
+    #[error("ticket {0} names two requests")]
+    Ticket(u64),
+    #[error("a second greeting")]
+    Greeting,
+}
+
+impl From<TicketInUse> for Broken {
+    fn from(ticket: TicketInUse) -> Self {
+        Self::Ticket(ticket.0)
+    }
+}
+
+impl Connection {
+    /// Serves a client on threads of its own, unless it is refused.
+    pub(crate) fn begin(socket: UnixStream, table: &Arc<Table>, card: &Card) {
+        let socket = Arc::new(socket);
+        let peer = match peer_of(&socket) {
+            Ok(peer) => peer,
+            Err(error) => return tracing::warn!(%error, "a client that the system does not name"),
+        };
+        if let Err(rule) = may_use(peer) {
+            return refuse(&socket, &rule);
+        }
+        let Some(number) = table.add(socket.clone(), peer, MOST_CLIENTS) else {
+            let rule = format!(
+                "as many clients as it serves at a time ({MOST_CLIENTS}) are connected; try again later"
+            );
+            return refuse(&socket, &rule);
+        };
+        let connection = Self {
+            socket,
+            table: table.clone(),
+            card: card.clone(),
+            number,
+        };
+        // Without a thread it is dropped, and so is the connection.
+        if let Err(error) = threads::spawn("tombolo-client", move || connection.serve()) {
+            tracing::warn!(%error, "a client could not be served");
+        }
+    }
+
+    fn serve(self) {
+        let outgoing = Arc::new(Outgoing::default());
+        match self.greet(&outgoing) {
+            Err(error) => tracing::warn!(%error, "a client that was not understood"),
+            Ok(None) => {}
+            Ok(Some(session)) => self.work(session, &outgoing),
+        }
+    }
+
+    /// The first words; no session if the client is refused.
+    fn greet(&self, outgoing: &Arc<Outgoing>) -> Result<Option<Session>, Broken> {
+        self.socket
+            .set_read_timeout(Some(GREETING))
+            .map_err(ReceiveError::from)?;
+        let frame = receive(&self.socket, Side::Client)?;
+        if frame.kind != Kind::Hello {
+            refuse(&self.socket, "a client says first which version it speaks");
+            return Ok(None);
+        }
+        let hello: Hello = decode(&frame.body).map_err(Broken::Request)?;
+        if let Err(error) = Version::THIS.serves(hello.version) {
+            refuse(&self.socket, &error.to_string());
+            return Ok(None);
+        }
+        let session = {
+            let (replies, table) = (outgoing.clone(), self.table.clone());
+            self.card.session(
+                Arc::new(move |ticket, reply| replies.give(ticket, reply)),
+                Arc::new(move |status| table.complete(status)),
+            )
+        };
+        let session = match session {
+            Ok(session) => session,
+            Err(error) => {
+                refuse(&self.socket, &error.to_string());
+                return Ok(None);
+            }
+        };
+        let client = session.client();
+        self.table
+            .know(self.number, client, shown(&hello.program), outgoing.clone());
+        let welcome = Welcome {
+            version: Version::THIS,
+            client,
+        };
+        let body = encode(&welcome).map_err(Broken::Request)?;
+        let welcomed = send(&self.socket, &Frame::new(Kind::Welcome, 0, body))
+            .and_then(|()| self.socket.set_read_timeout(None));
+        match welcomed {
+            Ok(()) => Ok(Some(session)),
+            Err(error) => {
+                log_lost(client.0, session.close());
+                Err(ReceiveError::from(error).into())
+            }
+        }
+    }
+
+    /// Requests, until the client ends or is not understood; then everything of it ends.
+    fn work(self, session: Session, outgoing: &Arc<Outgoing>) {
+        let client = session.client().0;
+        let writer = {
+            let (outgoing, socket) = (outgoing.clone(), self.socket.clone());
+            threads::spawn("tombolo-replies", move || outgoing.write(&socket))
+        };
+        let ended = match &writer {
+            Ok(_) => self.requests(&session, outgoing),
+            Err(error) => Err(ReceiveError::Failed(io::Error::other(error.to_string())).into()),
+        };
+        match ended {
+            Ok(()) => tracing::info!(client, "a client has ended"),
+            Err(error) => tracing::warn!(client, %error, "a client is not understood; it ends"),
+        }
+        outgoing.close();
+        // Kernels that it waited for stop at once.
+        for ticket in outgoing.tickets() {
+            session.cancel(ticket);
+        }
+        log_lost(client, session.close());
+        // The writer may be in the middle of a reply that nobody reads.
+        let _ = self.socket.shutdown(std::net::Shutdown::Both);
+        if let Ok(writer) = writer {
+            // A panic there is in the log.
+            let _ = writer.join();
+        }
+    }
+
+    fn requests(&self, session: &Session, outgoing: &Outgoing) -> Result<(), Broken> {
+        loop {
+            let frame = match receive(&self.socket, Side::Client) {
+                Ok(frame) => frame,
+                Err(ReceiveError::Closed) => return Ok(()),
+                Err(error) => return Err(error.into()),
+            };
+            match frame.kind {
+                Kind::Request => {
+                    let message: Message = decode(&frame.body).map_err(Broken::Request)?;
+                    if !outgoing.begin(frame.ticket)? {
+                        return Ok(());
+                    }
+                    session.begin(frame.ticket, message, frame.descriptors);
+                }
+                Kind::Cancel => session.cancel(frame.ticket),
+                _ => return Err(Broken::Greeting),
+            }
+        }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.table.remove(self.number);
+    }
+}
+
+/// Whether the user of a client may use the card: the daemon's own, and the superuser.
+fn may_use(peer: Peer) -> Result<(), String> {
+    let own = rustix::process::geteuid().as_raw();
+    match peer.user == own || peer.user == 0 {
+        true => Ok(()),
+        false => Err(format!(
+            "this daemon serves user {own}, and you are user {}: start one of your own",
+            peer.user
+        )),
+    }
+}
+
+/// A client's name for itself, without what a terminal would obey.
+fn shown(program: &str) -> String {
+    const MOST: usize = 64;
+    let shown = program.chars().filter(|c| !c.is_control());
+    shown.take(MOST).collect()
+}
+
+fn refuse(socket: &UnixStream, rule: &str) {
+    tracing::warn!(rule, "a client is refused");
+    // Whoever does not listen need not know.
+    let _ = send(socket, &failure(0, &Failure::new(ErrorCode::Daemon, rule)));
+}

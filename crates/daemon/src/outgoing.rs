@@ -1,0 +1,136 @@
+//! What goes out to a client: replies in the order in which they are given, by a thread that may wait for a slow reader.
+//!
+//! A client has a bounded number of requests under way, from the moment one is read until its reply is being written; so
+//! what waits here is bounded too, and nobody else waits for who does not read.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::fmt;
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use tombolo::Reply;
+use wire::{encode, ErrorCode, Failure, Frame, Kind};
+
+/// Requests of a client that are not answered yet.
+pub(crate) const MOST_UNDER_WAY: usize = 256;
+
+#[derive(Default)]
+struct State {
+    under_way: BTreeSet<u64>,
+    replies: VecDeque<(u64, Reply)>,
+    /// Nothing is sent any more.
+    closed: bool,
+}
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct Outgoing {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+/// A ticket that the client has in use.
+#[derive(Debug)]
+pub(crate) struct TicketInUse(pub(crate) u64);
+
+impl Outgoing {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        let woken = self.changed.wait(state);
+        woken.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A request was read. Waits while there are as many as there may be; false if the connection has ended.
+    pub(crate) fn begin(&self, ticket: u64) -> Result<bool, TicketInUse> {
+        let mut state = self.state();
+        while state.under_way.len() >= MOST_UNDER_WAY && !state.closed {
+            state = self.wait(state);
+        }
+        match state.under_way.insert(ticket) {
+            true => Ok(!state.closed),
+            false => Err(TicketInUse(ticket)),
+        }
+    }
+
+    /// A reply is there.
+    pub(crate) fn give(&self, ticket: u64, reply: Reply) {
+        self.state().replies.push_back((ticket, reply));
+        self.changed.notify_all();
+    }
+
+    /// Requests that are not answered yet.
+    pub(crate) fn under_way(&self) -> u32 {
+        self.state().under_way.len() as u32
+    }
+
+    /// The tickets of requests that are not answered yet.
+    pub(crate) fn tickets(&self) -> Vec<u64> {
+        self.state().under_way.iter().copied().collect()
+    }
+
+    /// Nothing is sent any more.
+    pub(crate) fn close(&self) {
+        self.state().closed = true;
+        self.changed.notify_all();
+    }
+
+    /// Sends replies until it is closed. A socket that takes none any more is shut down, so that its reader ends too.
+    pub(crate) fn write(&self, socket: &UnixStream) {
+        while let Some((ticket, reply)) = self.next() {
+            let frame = frame(ticket, reply);
+            // Whoever has the reply may use the ticket again.
+            self.state().under_way.remove(&ticket);
+            let sent = wire::send(socket, &frame);
+            self.changed.notify_all();
+            if let Err(error) = sent {
+                tracing::debug!(%error, "a client takes no more replies");
+                // It may be closed already.
+                let _ = socket.shutdown(Shutdown::Both);
+                return self.close();
+            }
+        }
+    }
+
+    fn next(&self) -> Option<(u64, Reply)> {
+        let mut state = self.state();
+        loop {
+            if state.closed {
+                return None;
+            }
+            if let Some(next) = state.replies.pop_front() {
+                return Some(next);
+            }
+            state = self.wait(state);
+        }
+    }
+}
+
+impl fmt::Debug for Outgoing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Outgoing").field(&self.under_way()).finish()
+    }
+}
+
+/// A reply as it is sent.
+fn frame(ticket: u64, reply: Reply) -> Frame {
+    match reply() {
+        Ok(body) => {
+            let frame = Frame::new(Kind::Reply, ticket, body);
+            match frame.header() {
+                Ok(_) => frame,
+                Err(error) => failure(ticket, &Failure::new(ErrorCode::Daemon, error.to_string())),
+            }
+        }
+        Err(told) => failure(ticket, &told),
+    }
+}
+
+/// A failure as it is sent.
+pub(crate) fn failure(ticket: u64, failure: &Failure) -> Frame {
+    // Text and numbers, which always serialize.
+    let body = encode(failure).unwrap_or_default();
+    Frame::new(Kind::Failure, ticket, body)
+}

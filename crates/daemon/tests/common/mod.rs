@@ -1,0 +1,113 @@
+//! A daemon for tests, and whether it is at rest.
+
+// Each test file uses a part of it.
+#![allow(dead_code)]
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+use tombolo::{Card, DaemonStatus, FunctionalCard, FunctionalConfig, Status};
+use tombolo_daemon::Daemon;
+
+/// Nothing that is awaited takes so long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A daemon with a functional card of four slots and eight spaces.
+pub struct Served {
+    pub folder: TempDir,
+    pub daemon: Option<Daemon>,
+}
+
+impl Served {
+    pub fn new() -> Self {
+        let folder = TempDir::new().unwrap();
+        let config = FunctionalConfig {
+            slots: 4,
+            spaces: 8,
+            channel_bytes: 64 << 20,
+            ..FunctionalConfig::default()
+        };
+        let card = Card::functional(FunctionalCard::new(config)).unwrap();
+        let daemon = Daemon::listen(card, &folder.path().join("card")).unwrap();
+        Self {
+            folder,
+            daemon: Some(daemon),
+        }
+    }
+
+    pub fn socket(&self) -> PathBuf {
+        self.folder.path().join("card")
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn file(&self, name: &str, bytes: &[u8]) -> PathBuf {
+        std::fs::write(self.path(name), bytes).unwrap();
+        self.path(name)
+    }
+
+    pub fn open(&self) -> Card {
+        Card::open(format!("unix:{}", self.socket().display())).unwrap()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        if let Some(daemon) = self.daemon.take() {
+            daemon.stop();
+        }
+    }
+}
+
+pub fn kernel(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../kernels")
+        .join(name)
+}
+
+/// What a daemon holds when nobody but this client uses it; waits until that is so.
+pub fn at_rest(card: &Card) -> (Status, DaemonStatus) {
+    let begin = Instant::now();
+    loop {
+        let status = card.status().unwrap();
+        let rests = status.daemon.connections == 1
+            && status.owner.clients.len() == 1
+            && status.owner.slots.iter().all(|slot| slot.kernel.is_none());
+        if rests {
+            let daemon = status.daemon;
+            return (status, daemon);
+        }
+        assert!(begin.elapsed() < PATIENCE, "{status:#?}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Descriptors and threads go back to a number that was there before; threads take a moment to end.
+pub fn assert_nothing_is_left(card: &Card, before: DaemonStatus) {
+    let begin = Instant::now();
+    loop {
+        let (status, now) = at_rest(card);
+        if (now.descriptors, now.threads) == (before.descriptors, before.threads) {
+            return;
+        }
+        assert!(
+            begin.elapsed() < PATIENCE,
+            "{before:?} and then {status:#?}"
+        );
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Numbers that are the same in every run.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % end
+    }
+}

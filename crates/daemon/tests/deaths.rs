@@ -1,0 +1,134 @@
+//! Clients that end in the middle of anything, in every order: others go on, and nothing of the dead is left.
+
+mod common;
+
+use common::{assert_nothing_is_left, at_rest, kernel, Random, Served};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use tombolo::{Continue, MapOptions};
+
+/// What a process has open is counted, so one test at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Does something of what programs do, and ends there.
+fn live_and_die(served: &Served, random: &mut Random, number: u64) {
+    let card = served.open();
+    let steps = random.below(8);
+    if steps == 0 {
+        return;
+    }
+    let Ok(space) = card.create_space() else {
+        return;
+    };
+    let table = served.file(&format!("table-{number}"), &vec![1; 64 << 10]);
+    let options = match random.below(3) {
+        0 => MapOptions::read_write(),
+        1 => MapOptions::read_write().bytes(5000).offset(4096),
+        _ => MapOptions::create(32 << 10),
+    };
+    let mapping = (steps > 1).then(|| space.map_file(&table, options).unwrap());
+    let slot = (steps > 2).then(|| card.load_anywhere(&kernel("gups"), &space));
+    if let (Some(Ok(slot)), Some(mapping)) = (&slot, &mapping) {
+        slot.set_mapping("table", mapping).unwrap();
+        slot.set("words_log2", 9).unwrap();
+        // Longer than anybody waits.
+        slot.set("updates", 1 << 50).unwrap();
+        slot.set("seed", 1 + number).unwrap();
+        slot.set("under_way", 0).unwrap();
+        if steps > 3 {
+            slot.start().unwrap();
+        }
+        if steps > 4 {
+            let mut looks = random.below(20);
+            // It ends while it waits, or between two waits.
+            let _ = slot.wait(None, |_| {
+                looks = looks.saturating_sub(1);
+                if looks == 0 {
+                    return Continue::Stop;
+                }
+                Continue::Yes
+            });
+        }
+    }
+    // A process that is killed says nothing any more; one that ends drops what it has.
+    if random.below(3) > 0 {
+        card.hang_up();
+    }
+}
+
+#[test]
+fn nothing_of_dead_clients_is_left_and_others_go_on() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let served = Served::new();
+    let bystander = served.open();
+    let space = bystander.create_space().unwrap();
+    let bytes: Vec<u8> = (0..200_000u32).map(|n| (n * 13) as u8).collect();
+    let input = served.file("input", &bytes);
+    let from = space.map_file(&input, MapOptions::read_only()).unwrap();
+    let (_, before) = at_rest(&bystander);
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let dying = scope.spawn(|| {
+            let mut random = Random(0x9e37_79b9_7f4a_7c15);
+            for number in 0..200 {
+                live_and_die(&served, &mut random, number);
+            }
+            done.store(true, Ordering::Release);
+        });
+        let mut copies = 0;
+        while !done.load(Ordering::Acquire) || copies < 3 {
+            let to = served.path("output");
+            let to_map = space
+                .map_file(&to, MapOptions::create(from.bytes()))
+                .unwrap();
+            // The dying may have all slots for a moment.
+            let Ok(slot) = bystander.load_anywhere(&kernel("copy"), &space) else {
+                to_map.unmap().unwrap();
+                continue;
+            };
+            slot.set_mapping("input", &from).unwrap();
+            slot.set_mapping("output", &to_map).unwrap();
+            slot.set("bytes", from.bytes()).unwrap();
+            slot.start().unwrap();
+            slot.wait(None, |_| Continue::Yes).unwrap();
+            to_map.unmap().unwrap();
+            slot.close().unwrap();
+            assert_eq!(std::fs::read(&to).unwrap(), bytes);
+            copies += 1;
+        }
+        dying.join().unwrap();
+    });
+    assert_nothing_is_left(&bystander, before);
+    // Every space is free again.
+    let spaces: Vec<_> = (0..7).map(|_| bystander.create_space().unwrap()).collect();
+    assert!(bystander.create_space().is_err());
+    drop(spaces);
+}
+
+#[test]
+fn what_a_dead_client_had_written_is_in_its_file() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let served = Served::new();
+    let watcher = served.open();
+    let _holds = watcher.create_space().unwrap();
+    let bytes: Vec<u8> = (0..100_000u32).map(|n| (n * 31) as u8).collect();
+    let input = served.file("input", &bytes);
+    let output = served.file("output", &vec![0; bytes.len()]);
+    let card = served.open();
+    let space = card.create_space().unwrap();
+    let from = space.map_file(&input, MapOptions::read_only()).unwrap();
+    let to = space.map_file(&output, MapOptions::read_write()).unwrap();
+    let slot = card.load_anywhere(&kernel("copy"), &space).unwrap();
+    slot.set_mapping("input", &from).unwrap();
+    slot.set_mapping("output", &to).unwrap();
+    slot.set("bytes", from.bytes()).unwrap();
+    slot.start().unwrap();
+    slot.wait(None, |_| Continue::Yes).unwrap();
+    assert!(std::fs::read(&output)
+        .unwrap()
+        .iter()
+        .all(|byte| *byte == 0));
+    card.hang_up();
+    at_rest(&watcher);
+    assert_eq!(std::fs::read(&output).unwrap(), bytes);
+}

@@ -1,0 +1,435 @@
+//! Messages that nobody would send: requests with names of others, numbers at their ends, parts that are missing or
+//! doubled, bytes that are flipped. The daemon answers or ends the connection; it does not panic, others are served, and
+//! nothing is left.
+//!
+//! `TOMBOLO_FUZZ` says how many messages (12,000 by default).
+
+mod common;
+
+use common::{assert_nothing_is_left, at_rest, kernel, Random, Served};
+use std::fs::File;
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tombolo::{Card, Continue, MapOptions};
+use units::{Picoseconds, SlotId};
+use wire::{
+    encode, receive, send, ByteRange, Frame, Hello, Kind, LoadFolder, LoadId, MapDescriptor,
+    MappingId, Message, PacketPart, PortOf, Side, Signal, SpaceId, StreamHandle, Taken, Version,
+};
+
+const MESSAGES: u64 = 12_000;
+/// A connection is given up after so many.
+const A_CONNECTION: u64 = 40;
+
+/// What the answers say.
+#[derive(Default)]
+struct Heard {
+    /// The newest name that was given.
+    newest: AtomicU64,
+    /// Requests that were done.
+    done: AtomicU64,
+}
+
+impl Heard {
+    fn hear(&self, frame: &Frame) {
+        if frame.kind != Kind::Reply {
+            return;
+        }
+        self.done.fetch_add(1, Ordering::Relaxed);
+        let reply: serde_json::Value = wire::decode(&frame.body).unwrap();
+        let names = ["space", "mapping", "load"];
+        for name in names.iter().filter_map(|name| reply.get(name)?.as_u64()) {
+            self.newest.fetch_max(name, Ordering::Relaxed);
+        }
+    }
+}
+
+/// One of each kind, with names that may be alive.
+fn corpus(random: &mut Random, newest: u64) -> Vec<Message> {
+    let mut name = || (newest + 1).saturating_sub(random.below(8));
+    let (space, mapping, load) = (SpaceId(name()), MappingId(name()), LoadId(name()));
+    let slice = Picoseconds::from_micros(random.below(50));
+    let range = ByteRange {
+        offset: random.below(3) * 4096,
+        bytes: 1 + random.below(8192),
+    };
+    let stream = StreamHandle {
+        slot: SlotId(random.below(5) as u8),
+        stream: units::StreamId {
+            pair: random.below(2) as u8,
+            direction: units::StreamDirection::In,
+        },
+        serial: random.below(4),
+    };
+    let taken = Taken {
+        packets: 1,
+        bytes: 64,
+        full: false,
+    };
+    let port = || PortOf {
+        load,
+        port: "m_axi_gmem0".to_owned(),
+    };
+    let options = match random.below(4) {
+        0 => MapOptions::read_only(),
+        1 => MapOptions::read_write().page_size(units::PageSize::KIB_4),
+        2 => MapOptions::create(random.below(1 << 16)),
+        _ => MapOptions::read_write().auto_pages().hot(),
+    };
+    vec![
+        wire::CreateSpace {
+            options: wire::SpaceOptions::new().limit(random.below(1 << 22)),
+        }
+        .into(),
+        MapDescriptor {
+            space,
+            label: "fuzz".to_owned(),
+            options,
+        }
+        .into(),
+        LoadFolder {
+            slot: (random.below(2) == 0).then(|| SlotId(random.below(5) as u8)),
+            space,
+        }
+        .into(),
+        wire::Start { load }.into(),
+        wire::Poll { load, slice }.into(),
+        wire::PollAny {
+            loads: vec![load; random.below(4) as usize],
+            slice,
+        }
+        .into(),
+        wire::Await {
+            load,
+            signal: Signal::Register {
+                offset: random.below(64) as u32,
+                mask: 1,
+                value: 1,
+            },
+            slice,
+        }
+        .into(),
+        wire::SetArgument {
+            load,
+            offset: 0x10,
+            words: vec![1, 2, 3],
+        }
+        .into(),
+        wire::WriteRegisters {
+            load,
+            offset: random.below(1 << 17) as u32,
+            words: vec![random.below(1 << 32) as u32],
+        }
+        .into(),
+        wire::ReadRegister {
+            load,
+            offset: random.below(1 << 17) as u32,
+        }
+        .into(),
+        wire::Schedule {
+            load,
+            schedule: units::SlotSchedule::default(),
+        }
+        .into(),
+        wire::Stop { load }.into(),
+        wire::Expire { load }.into(),
+        wire::CheckTaken { load }.into(),
+        wire::Unload { load }.into(),
+        wire::Advise {
+            mapping,
+            range,
+            advice: units::Advice::STREAM,
+        }
+        .into(),
+        wire::Prefetch { mapping }.into(),
+        wire::MakeHot { mapping }.into(),
+        wire::Sync { mapping }.into(),
+        wire::Refresh {
+            mapping,
+            discard: random.below(2) == 0,
+        }
+        .into(),
+        wire::UnmapPart { mapping, range }.into(),
+        wire::Unmap { mapping }.into(),
+        wire::DestroySpace { space }.into(),
+        wire::Describe.into(),
+        wire::FetchReport.into(),
+        wire::TakeStatus.into(),
+        wire::OpenStream {
+            load,
+            port: "input".to_owned(),
+        }
+        .into(),
+        wire::BeginTransfer {
+            stream,
+            direction: units::StreamDirection::In,
+            mapping,
+            range,
+            packet: PacketPart::Whole,
+        }
+        .into(),
+        wire::PollStream { stream, slice }.into(),
+        wire::PollStreams {
+            streams: vec![stream; random.below(4) as usize],
+            slice,
+        }
+        .into(),
+        wire::ExpireStream {
+            stream,
+            elapsed: slice,
+        }
+        .into(),
+        wire::InspectStream { stream }.into(),
+        wire::SettleStream { stream, taken }.into(),
+        wire::PacketsMissing {
+            stream,
+            wanted: 2,
+            taken,
+        }
+        .into(),
+        wire::StopStream { stream }.into(),
+        wire::CloseStream {
+            stream,
+            later: random.below(2) == 0,
+        }
+        .into(),
+        wire::ConnectPorts {
+            from: port(),
+            to: port(),
+        }
+        .into(),
+        wire::Inspect {
+            connection: wire::ConnectionId(random.below(40)),
+        }
+        .into(),
+        wire::Disconnect {
+            connection: wire::ConnectionId(random.below(40)),
+            later: random.below(2) == 0,
+        }
+        .into(),
+        wire::Close.into(),
+    ]
+}
+
+/// Numbers at which things end.
+const EDGES: [&str; 12] = [
+    "0",
+    "1",
+    "-1",
+    "255",
+    "256",
+    "65536",
+    "4294967295",
+    "4294967296",
+    "281474976710656",
+    "9223372036854775807",
+    "18446744073709551615",
+    "1e99",
+];
+
+/// Puts a number of the text at one of its ends.
+fn at_an_edge(text: &str, random: &mut Random) -> String {
+    let digits = |c: char| c.is_ascii_digit();
+    let starts: Vec<usize> = text
+        .char_indices()
+        .filter(|&(at, c)| digits(c) && !text[..at].ends_with(digits))
+        .map(|(at, _)| at)
+        .collect();
+    if starts.is_empty() {
+        return text.to_owned();
+    }
+    let start = starts[random.below(starts.len() as u64) as usize];
+    let rest = text[start..].trim_start_matches(digits);
+    let edge = EDGES[random.below(EDGES.len() as u64) as usize];
+    format!("{}{edge}{rest}", &text[..start])
+}
+
+fn mutated(body: Vec<u8>, random: &mut Random) -> Vec<u8> {
+    let mut text = String::from_utf8(body).unwrap();
+    match random.below(32) {
+        // As it is: some must get far.
+        0..=13 => text.into_bytes(),
+        14..=27 => {
+            for _ in 0..=random.below(3) {
+                text = at_an_edge(&text, random);
+            }
+            text.into_bytes()
+        }
+        28 | 29 => {
+            let mut bytes = text.into_bytes();
+            for _ in 0..=random.below(4) {
+                let at = random.below(bytes.len() as u64) as usize;
+                bytes[at] ^= 1 << random.below(8);
+            }
+            bytes
+        }
+        30 => {
+            let bytes = text.into_bytes();
+            let end = random.below(bytes.len() as u64 + 1) as usize;
+            bytes[..end].to_vec()
+        }
+        _ => {
+            // A part twice.
+            let bytes = text.into_bytes();
+            let at = random.below(bytes.len() as u64) as usize;
+            [&bytes[..at], &bytes[at / 2..]].concat()
+        }
+    }
+}
+
+/// A client that never sent anything of sense, but its greeting.
+fn connect(served: &Served) -> UnixStream {
+    let socket = UnixStream::connect(served.socket()).unwrap();
+    let hello = Hello {
+        version: Version::THIS,
+        program: "fuzz".to_owned(),
+    };
+    let hello = Frame::new(Kind::Hello, 0, encode(&hello).unwrap());
+    send(&socket, &hello).unwrap();
+    let welcome = receive(&socket, Side::Daemon).unwrap();
+    assert_eq!(welcome.kind, Kind::Welcome);
+    socket
+}
+
+/// Sends some messages, and ends; how many it sent, and whether it was ended for one of them.
+fn one_connection(
+    served: &Served,
+    random: &mut Random,
+    heard: &Arc<Heard>,
+    messages: u64,
+) -> (u64, bool) {
+    let socket = connect(served);
+    let reader = socket.try_clone().unwrap();
+    let answers = Arc::new(AtomicU64::new(0));
+    let (counts, hears) = (answers.clone(), heard.clone());
+    let reads = std::thread::spawn(move || {
+        while let Ok(frame) = receive(&reader, Side::Daemon) {
+            hears.hear(&frame);
+            counts.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    let (mut sent, mut ended) = (0, false);
+    let mut ticket = 0;
+    // Something that the others may name.
+    let space = wire::CreateSpace {
+        options: wire::SpaceOptions::new(),
+    };
+    let mut first = Some(Message::from(space));
+    for _ in 0..messages {
+        let all = corpus(random, heard.newest.load(Ordering::Relaxed));
+        let some = random.below(all.len() as u64) as usize;
+        let begins = first.is_some();
+        let message = first.take().unwrap_or_else(|| all[some].clone());
+        let wanted = message.descriptors();
+        let body = encode(&message).unwrap();
+        let body = if begins { body } else { mutated(body, random) };
+        ticket += 1 + random.below(2);
+        let mut frame = Frame::new(Kind::Request, ticket, body);
+        let descriptors = match random.below(16) {
+            0 => random.below(5) as usize,
+            _ => wanted,
+        };
+        for _ in 0..descriptors {
+            let file = match (&message, random.below(8)) {
+                (_, 0) => File::open("/dev/null"),
+                (_, 1) => File::open(served.path("bystander")),
+                (Message::LoadFolder(_), 2..=4) => File::open(kernel("gups")),
+                (Message::LoadFolder(_), _) => File::open(kernel("copy")),
+                _ => File::options()
+                    .read(true)
+                    .write(true)
+                    .open(served.path("fuzzed")),
+            };
+            frame.descriptors.push(file.unwrap().into());
+        }
+        if random.below(32) == 0 {
+            frame = Frame::new(Kind::Cancel, random.below(ticket + 2), Vec::new());
+        }
+        if send(&socket, &frame).is_err() {
+            ended = true;
+            break;
+        }
+        sent += 1;
+        // Names of what was made are for the next; and some come all at once.
+        let asked = Instant::now();
+        let patience = Duration::from_micros(200 * random.below(3));
+        let before = answers.load(Ordering::Relaxed);
+        while answers.load(Ordering::Relaxed) == before && asked.elapsed() < patience {
+            std::thread::yield_now();
+        }
+    }
+    // So that some of it has been begun when the client ends.
+    let begin = Instant::now();
+    let patience = Duration::from_micros(random.below(3000));
+    while begin.elapsed() < patience && answers.load(Ordering::Relaxed) < messages {
+        std::thread::yield_now();
+    }
+    // It may be closed already.
+    let _ = socket.shutdown(std::net::Shutdown::Both);
+    reads.join().unwrap();
+    (sent, ended)
+}
+
+fn still_served(
+    card: &Card,
+    served: &Served,
+    from: &tombolo::Mapping,
+    space: &tombolo::AddressSpace,
+) {
+    card.describe().unwrap();
+    from.sync().unwrap();
+    let bytes = std::fs::read(served.path("bystander")).unwrap();
+    let to = served.path("copied");
+    // Those who are ending may have all slots for a moment.
+    let slot = loop {
+        match card.load_anywhere(&kernel("copy"), space) {
+            Ok(slot) => break slot,
+            Err(error) => assert_eq!(error.code(), tombolo::ErrorCode::NoFreeSlot, "{error}"),
+        }
+    };
+    let to_map = space
+        .map_file(&to, MapOptions::create(from.bytes()))
+        .unwrap();
+    slot.set_mapping("input", from).unwrap();
+    slot.set_mapping("output", &to_map).unwrap();
+    slot.set("bytes", from.bytes()).unwrap();
+    slot.start().unwrap();
+    slot.wait(None, |_| Continue::Yes).unwrap();
+    to_map.unmap().unwrap();
+    slot.close().unwrap();
+    assert!(std::fs::read(&to).unwrap() == bytes);
+}
+
+#[test]
+fn no_message_reaches_another_client_or_ends_the_daemon() {
+    let served = Served::new();
+    let bytes: Vec<u8> = (0..70_000u32).map(|n| (n * 3) as u8).collect();
+    let file = served.file("bystander", &bytes);
+    served.file("fuzzed", &[7; 40_000]);
+    let card = served.open();
+    let space = card.create_space().unwrap();
+    let from = space.map_file(&file, MapOptions::read_only()).unwrap();
+    still_served(&card, &served, &from, &space);
+    let (_, before) = at_rest(&card);
+    let wanted = std::env::var("TOMBOLO_FUZZ").map_or(MESSAGES, |text| text.parse().unwrap());
+    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    let heard = Arc::new(Heard::default());
+    let (mut sent, mut ended) = (0, 0);
+    while sent < wanted {
+        let messages = 1 + random.below(A_CONNECTION);
+        let (some, cut) = one_connection(&served, &mut random, &heard, messages);
+        sent += some;
+        ended += u64::from(cut);
+        if random.below(20) == 0 {
+            still_served(&card, &served, &from, &space);
+        }
+    }
+    still_served(&card, &served, &from, &space);
+    assert_eq!(std::fs::read(&file).unwrap(), bytes);
+    let done = heard.done.load(Ordering::Relaxed);
+    assert!(ended > 0, "no message was malformed");
+    assert!(10 * done > sent, "{done} of {sent} messages did something");
+    assert_nothing_is_left(&card, before);
+}
