@@ -151,6 +151,9 @@ pub enum CardError {
         /// What it broke.
         rule: &'static str,
     },
+    /// A device cannot be driven. What it is, why, and the way out.
+    #[error("{0}")]
+    Device(String),
     /// The card is broken; nothing more can be done with it.
     #[error("the card is broken: {0}")]
     Broken(String),

@@ -36,6 +36,9 @@ pub struct OutOfBounds {
 
 const HUGE_PAGE: usize = 2 << 20;
 const SMALL_PAGE: usize = 4096;
+/// Bytes of a row, and of a word.
+const ROW: usize = 64;
+const WORD: usize = 8;
 
 impl HostMemory {
     /// Allocates at least `bytes` of zeroed memory: explicit huge pages if the system has any free,
@@ -88,13 +91,25 @@ impl HostMemory {
     /// # Errors
     /// What `mmap` says; `InvalidInput` for zero bytes, or if the file is shorter.
     pub fn of_file(file: BorrowedFd<'_>, bytes: usize) -> io::Result<Self> {
-        let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what.to_owned());
+        Self::of_file_at(file, 0, bytes)
+    }
+
+    /// As [`of_file`](Self::of_file), from an offset on, a multiple of 4096.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn of_file_at(file: BorrowedFd<'_>, offset: u64, bytes: usize) -> io::Result<Self> {
         let length = std::fs::File::from(file.try_clone_to_owned()?)
             .metadata()?
             .len();
-        if bytes == 0 || bytes as u64 > length {
-            return Err(invalid("the file does not hold that many bytes"));
-        }
+        let end = offset.checked_add(bytes as u64);
+        let place = libc::off_t::try_from(offset);
+        let (true, Ok(place)) = (bytes > 0 && end.is_some_and(|end| end <= length), place) else {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "the file does not hold that many bytes",
+            ));
+        };
         let rounded = bytes.next_multiple_of(SMALL_PAGE);
         // SAFETY: a new mapping; no existing memory is touched.
         let start = unsafe {
@@ -104,7 +119,7 @@ impl HostMemory {
                 libc::PROT_READ | libc::PROT_WRITE,
                 libc::MAP_SHARED,
                 file.as_raw_fd(),
-                0,
+                place,
             )
         };
         if start == libc::MAP_FAILED {
@@ -117,6 +132,21 @@ impl HostMemory {
             bytes: rounded,
             huge: false,
         })
+    }
+
+    /// Whether a file can never become shorter. Memory of another file ends the process at an access once its end is cut
+    /// off.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn is_sealed(file: BorrowedFd<'_>) -> io::Result<bool> {
+        // SAFETY: asks for flags of an open file.
+        let seals = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GET_SEALS) };
+        match (seals, io::Error::last_os_error().raw_os_error()) {
+            (-1, Some(libc::EINVAL)) => Ok(false), // A file that cannot be sealed.
+            (-1, _) => Err(io::Error::last_os_error()),
+            (seals, _) => Ok(seals & libc::F_SEAL_SHRINK != 0),
+        }
     }
 
     /// Bytes of the memory.
@@ -169,6 +199,21 @@ impl HostMemory {
         let to = self.pointer(offset, from.len())?;
         // SAFETY: `to` is valid for `from.len()` bytes, and does not overlap a Rust slice.
         unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to, from.len()) };
+        Ok(())
+    }
+
+    /// Copies a row in, at a multiple of 64. Its last word appears after all others: whoever loads it
+    /// ([`load`](Self::load)) and finds it new finds the rest new too.
+    ///
+    /// # Errors
+    /// [`OutOfBounds`], also for a misaligned offset.
+    pub fn write_row(&self, offset: usize, row: &[u8; ROW]) -> Result<(), OutOfBounds> {
+        let (first, last) = row.split_at(ROW - WORD);
+        let place = self.word(offset + first.len())?;
+        self.write(offset, first)?;
+        let mut word = [0; WORD];
+        word.copy_from_slice(last);
+        place.store(u64::from_ne_bytes(word), Ordering::Release);
         Ok(())
     }
 
@@ -285,11 +330,41 @@ fn map_anonymous(bytes: usize, flags: libc::c_int) -> io::Result<NonNull<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::FileExt;
 
     #[test]
     fn large_memory_can_be_touched_with_or_without_huge_pages() {
         let memory = HostMemory::allocate(5 << 20).unwrap();
         memory.write(memory.len() - 1, &[9]).unwrap();
+    }
+
+    #[test]
+    fn rows_are_written_whole_and_in_place() {
+        let memory = HostMemory::allocate(4096).unwrap();
+        let row: [u8; ROW] = std::array::from_fn(|at| at as u8 + 1);
+        memory.write_row(4032, &row).unwrap();
+        let mut back = [0; ROW];
+        memory.read(4032, &mut back).unwrap();
+        assert_eq!(back, row);
+        for bad in [4033, 4040, usize::MAX - 63] {
+            assert!(memory.write_row(bad, &row).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_piece_of_a_file_is_mapped_if_the_file_has_it() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(3 << 12).unwrap();
+        let memory = HostMemory::of_file_at(file.as_fd(), 1 << 12, 2 << 12).unwrap();
+        memory.write(0, b"here").unwrap();
+        let mut bytes = [0; 4];
+        file.read_exact_at(&mut bytes, 1 << 12).unwrap();
+        assert_eq!(&bytes, b"here");
+        for (offset, bytes) in [(1 << 12, 3 << 12), (3 << 12, 1), (u64::MAX, 1), (0, 0)] {
+            assert!(HostMemory::of_file_at(file.as_fd(), offset, bytes).is_err());
+        }
+        assert!(!HostMemory::is_sealed(file.as_fd()).unwrap());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod arguments;
 mod connect;
 mod daemon;
+mod device;
 mod devices;
 mod host;
 mod interrupt;
@@ -43,6 +44,7 @@ enum Command {
     Protocol(protocol::Protocol),
     Lab(lab::Lab),
     Host(host::Host),
+    Device(Box<device::Device>),
     Devices(devices::Devices),
     Serve(serve::Serve),
     Daemon(daemon::Serve),
@@ -81,6 +83,7 @@ fn main() -> ExitCode {
         Command::Link(link) => failure_of(link.run()),
         Command::Shell(shell) => failure_of(shell.run()),
         Command::Protocol(protocol) => failure_of(protocol.run()),
+        Command::Device(device) => failure_of(device.run()),
         Command::Devices(devices) => failure_of(devices.run()),
         Command::Serve(serve) => failure_of(serve.run()),
         Command::Daemon(daemon) => failure_of(daemon.run()),

@@ -235,6 +235,22 @@ impl HostPort {
         changed
     }
 
+    /// From now on this memory is nobody's: what is on its way there goes nowhere, and what is still to be read there is
+    /// an error.
+    pub(crate) fn forget(&mut self, memory: &Arc<HostMemory>) {
+        let sources = self.reads.iter_mut().map(|read| &mut read.source);
+        let writes = self.writes.iter_mut().map(|write| &mut write.target);
+        let posted = self.posted.iter_mut().map(|posted| &mut posted.target);
+        for place in sources.chain(writes).chain(posted) {
+            if place
+                .as_ref()
+                .is_some_and(|(other, _)| Arc::ptr_eq(other, memory))
+            {
+                *place = None;
+            }
+        }
+    }
+
     /// Whether writes are on their way to the host.
     pub(crate) fn has_posted(&self) -> bool {
         !self.posted.is_empty()
@@ -245,7 +261,7 @@ impl HostPort {
 fn write_host_row(memory: &HostMemory, offset: usize, row: &Row, strobe: u64) {
     // The range was checked when the address was taken, and the memory is kept alive since.
     let written = if strobe == u64::MAX {
-        memory.write(offset, row)
+        memory.write_row(offset, row)
     } else {
         let mut merged = [0; 64];
         memory.read(offset, &mut merged).and_then(|()| {

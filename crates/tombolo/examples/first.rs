@@ -1,16 +1,16 @@
 //! The first program of the README: copies a file through a kernel on the simulated card.
 //!
-//! `cargo run --release --example first -- in.bin out.bin`
+//! `cargo run --release --example first -- in.bin out.bin`; a third word is the name of another card.
 
 use std::path::Path;
-use tombolo::{Card, Continue, MapOptions, SimOptions, SlotId};
+use tombolo::{Card, Continue, MapOptions, SlotId};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut names = std::env::args().skip(1);
     let (Some(from), Some(to)) = (names.next(), names.next()) else {
         return Err("give the names of an input and an output file".into());
     };
-    let card = Card::simulated(SimOptions::named("f1")?, Default::default(), |_| {})?;
+    let card = Card::open(names.next().unwrap_or("f1".into()))?;
     let space = card.create_space()?;
     let input = space.map_file(Path::new(&from), MapOptions::read_only())?;
     let output = space.map_file(Path::new(&to), MapOptions::create(input.bytes()))?;

@@ -1,11 +1,10 @@
 //! A linked list that the program and a kernel share, pointers and all: docs/tutorials/shared-pointers.md.
 //!
-//! `cargo run --release --example shared_list` on the simulated card; with `-- functional`, on the functional one.
+//! `cargo run --release --example shared_list` on the simulated card; with `-- functional`, on the functional one, or
+//! with the name of another.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use tombolo::{
-    Card, Continue, FunctionalCard, FunctionalConfig, PageSize, Shareable, SimOptions, SlotId,
-};
+use tombolo::{Card, Continue, PageSize, Shareable, SlotId};
 
 /// A node as `kernels/list_sum` knows it. Its fields are atomics because two sides use them at once.
 #[repr(C, align(64))]
@@ -19,11 +18,8 @@ struct Node {
 unsafe impl Shareable for Node {}
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let card = match std::env::args().nth(1).as_deref() {
-        Some("functional") => Card::functional(FunctionalCard::new(FunctionalConfig::default()))?,
-        Some(other) => return Err(format!("`{other}`: give `functional` or nothing").into()),
-        None => Card::simulated(SimOptions::named("f1")?, Default::default(), |_| {})?,
-    };
+    let name = std::env::args().nth(1);
+    let card = Card::open(name.as_deref().unwrap_or("f1"))?;
     let space = card.create_space()?;
 
     // Sixteen pages of 4 KiB; a node in each half of a page, the result at the end.

@@ -1,5 +1,6 @@
 //! `Card`: what a program opens first.
 
+use crate::behind_vfio;
 use crate::error::Error;
 use crate::io::FileIo;
 use crate::link::Link;
@@ -29,21 +30,21 @@ pub struct Card {
 
 impl Card {
     /// Opens a card by its name: `unix:PATH`, the card of a daemon (`tombolo daemon`), shared with other programs;
-    /// `functional`; else a platform (`f1`, or its file), which is simulated.
+    /// `vfio:0000:01:00.0?card=FILE`, a card behind Linux's vfio-pci, in real time, and a file with what its registers do
+    /// not say (docs/pcie.md); `functional`; else a platform (`f1`, or its file), which is simulated.
     ///
     /// # Errors
-    /// [`Error::Daemon`]: nobody listens at that path, or who does refuses; as [`simulated`](Self::simulated) and
-    /// [`functional`](Self::functional).
+    /// [`Error::Daemon`]: nobody listens at that path, or who does refuses; the device cannot be opened, and what to do
+    /// about it; as [`simulated`](Self::simulated) and [`functional`](Self::functional).
     pub fn open(name: impl AsRef<str>) -> Result<Self, Error> {
         let name = name.as_ref();
-        match name.strip_prefix("unix:") {
-            Some(path) => Ok(Self {
+        match name.split_once(':') {
+            Some(("unix", path)) => Ok(Self {
                 link: Link::to_daemon(Served::connect(Path::new(path))?),
             }),
-            None if name == "functional" => {
-                Self::functional(FunctionalCard::new(Default::default()))
-            }
-            None => Self::simulated(SimOptions::named(name)?, Default::default(), |_| {}),
+            Some(("vfio", device)) => behind_vfio::open(device),
+            _ if name == "functional" => Self::functional(FunctionalCard::new(Default::default())),
+            _ => Self::simulated(SimOptions::named(name)?, Default::default(), |_| {}),
         }
     }
 

@@ -24,6 +24,7 @@
 #![deny(missing_debug_implementations)]
 
 mod answer;
+mod behind_vfio;
 mod card_handle;
 mod coherent;
 mod connection;

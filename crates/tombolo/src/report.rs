@@ -346,6 +346,12 @@ impl Report {
         self.card.clock_period > Picoseconds::ZERO
     }
 
+    /// Whether somebody counts what crosses ports, channels and link: on a simulated card, and a functional one. On a real one
+    /// only the shell's registers count.
+    fn is_observed(&self) -> bool {
+        !self.has_time() || self.statistics.cycles > 0
+    }
+
     /// Forgets the count of steps that a card without time keeps for deadlines: no figure of a report is made of it.
     pub(crate) fn without_invented_time(mut self) -> Self {
         if self.has_time() {
@@ -414,7 +420,9 @@ impl Report {
     }
 
     fn write_times(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "where the time went (virtual time; parts overlap)")?;
+        let observed = self.is_observed();
+        let kind = if observed { "virtual" } else { "real" };
+        writeln!(f, "where the time went ({kind} time; parts overlap)")?;
         let total = self.time;
         let link = &self.statistics.link;
         let host = &self.statistics.host;
@@ -427,7 +435,10 @@ impl Report {
             ("host: storage", host.storage_busy),
             ("host: fault service", host.service_busy),
         ];
-        for (name, time) in rows {
+        // The others are those of models.
+        let known = if observed { rows.len() } else { 2 };
+        for (name, time) in &rows[..known] {
+            let time = *time;
             writeln!(
                 f,
                 "  {name:<28}{:>12}  {:>5.1} %",
@@ -448,10 +459,12 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let timed = self.has_time();
+        let observed = self.is_observed();
         for run in &self.runs {
             write!(f, "kernel {} in slot {}: ", run.kernel, run.slot)?;
             match timed {
-                true => writeln!(f, "{} ({} cycles)", run.time, run.cycles)?,
+                true if observed => writeln!(f, "{} ({} cycles)", run.time, run.cycles)?,
+                true => writeln!(f, "{}", run.time)?,
                 false => writeln!(f, "done")?,
             }
         }
@@ -461,7 +474,9 @@ impl fmt::Display for Report {
                 writeln!(f, "  chosen: {}", self.preset_chosen)?;
             }
         }
-        self.write_kernel_bytes(f)?;
+        if observed {
+            self.write_kernel_bytes(f)?;
+        }
         let link = &self.statistics.link;
         if timed {
             self.write_times(f)?;
@@ -621,7 +636,7 @@ impl fmt::Display for Report {
                 false => writeln!(f)?,
             }
         }
-        for share in &self.shares {
+        for share in self.shares.iter().filter(|_| observed) {
             writeln!(
                 f,
                 "slot {} ({}): {} read, {} written",
@@ -638,6 +653,7 @@ impl fmt::Display for Report {
             writeln!(f, "note: {note}")?;
         }
         match timed {
+            true if !observed => {}
             true => write!(
                 f,
                 "{} cycles, {} of them skipped as idle; ",

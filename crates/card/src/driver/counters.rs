@@ -47,8 +47,29 @@ impl<T: Transport> Driver<T> {
     /// # Errors
     /// [`CardError::Bus`], [`CardError::Broken`].
     pub fn rows_zeroed(&mut self) -> Result<u64, CardError> {
-        let low = u64::from(self.read_register(reg::ROWS_ZEROED_LO)?);
-        Ok(u64::from(self.read_register(reg::ROWS_ZEROED_HI)?) << 32 | low)
+        self.pair(reg::ROWS_ZEROED_LO)
+    }
+
+    /// Rows that commands have copied into card memory.
+    ///
+    /// # Errors
+    /// [`CardError::Bus`], [`CardError::Broken`].
+    pub fn rows_in(&mut self) -> Result<u64, CardError> {
+        self.pair(reg::ROWS_IN_LO)
+    }
+
+    /// Rows that commands have copied out of card memory.
+    ///
+    /// # Errors
+    /// [`CardError::Bus`], [`CardError::Broken`].
+    pub fn rows_out(&mut self) -> Result<u64, CardError> {
+        self.pair(reg::ROWS_OUT_LO)
+    }
+
+    /// A value of 64 bits, whose halves are neighbours.
+    fn pair(&mut self, low: u32) -> Result<u64, CardError> {
+        let half = u64::from(self.read_register(low)?);
+        Ok(u64::from(self.read_register(low + 4)?) << 32 | half)
     }
 
     fn counter(&mut self, address: u32) -> Result<u64, CardError> {

@@ -26,7 +26,7 @@ enum Command {
 
 /// Which shell.
 #[derive(Args)]
-struct Which {
+pub(crate) struct Which {
     /// The platform: a name in platforms/, or a file.
     #[arg(long, default_value = "f1")]
     platform: String,
@@ -81,7 +81,7 @@ impl Shell {
 
 impl Which {
     /// The platform with the configuration.
-    fn options(&self) -> Result<SimOptions, Failure> {
+    pub(crate) fn options(&self) -> Result<SimOptions, Failure> {
         let mut options = SimOptions::named(&self.platform)?;
         let preset = match (&self.preset, &self.shell) {
             (Some(name), _) => Some(Preset::named(name, 0)?),

@@ -4,6 +4,7 @@ mod coherent;
 mod designs;
 mod load;
 mod memory;
+mod served;
 mod statistics;
 mod transport;
 

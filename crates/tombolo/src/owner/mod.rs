@@ -243,6 +243,8 @@ pub(crate) struct Owner {
     faults: Faults,
     /// What the card has told and nobody has looked at yet.
     events: VecDeque<CardEvent>,
+    /// The card is no model: nobody can ring it, and it counts what its registers count.
+    in_real_time: bool,
     /// Slots that are being reconfigured.
     reconfiguring: BTreeSet<SlotId>,
     /// Host memory that is set aside for pages that stay there.
@@ -281,6 +283,7 @@ impl Owner {
         inbox: Inbox,
     ) -> Result<Self, Error> {
         let description = card.description().clone();
+        let in_real_time = card.simulation().is_none();
         let page = options.largest_page();
         let sizes = description.page_sizes;
         if !sizes.contains(page) {
@@ -365,6 +368,7 @@ impl Owner {
             files: Files::default(),
             memories: Memories::default(),
             events: VecDeque::new(),
+            in_real_time,
             direct_taken: 0,
             hot: Hot::default(),
             pressure: Pressure::default(),
@@ -481,6 +485,11 @@ impl Owner {
                  such a size, or give the shell an L1 TLB of this one"
             )
         });
-        slow.chain(unlocked).collect()
+        let uncounted = self.in_real_time.then(|| {
+            "what crosses the ports and the memory channels of this card, and how long link and host are busy, is not \
+             counted: only a simulated card does"
+                .to_owned()
+        });
+        slow.chain(unlocked).chain(uncounted).collect()
     }
 }

@@ -546,12 +546,15 @@ impl Rounds {
 impl Owner {
     /// Until when the card may work; `None` if nobody needs it to.
     fn next_stop(&mut self) -> Option<Option<Picoseconds>> {
+        let soon = self.card.now() + FREE_SLICE;
         if self.tasks.any_needs_card() {
-            return Some(self.tasks.next_alarm());
+            // Without a bell that a message could ring, the card is left soon in any case.
+            let look = self.in_real_time.then_some(soon);
+            return Some(self.tasks.next_alarm().into_iter().chain(look).min());
         }
         let busy = self.options.clock == ClockMode::Free
             && !self.tasks.is_broken()
             && !self.card_is_quiescent();
-        busy.then(|| Some(self.card.now() + FREE_SLICE))
+        busy.then_some(Some(soon))
     }
 }

@@ -1,0 +1,180 @@
+//! [`VfioCard`]: the driver on a device.
+
+use crate::address::PciAddress;
+use crate::card_file::CardFile;
+use crate::device::Device;
+use crate::geometry::describe;
+use crate::transport::VfioTransport;
+use card::command::{Command, QueueId};
+use card::driver::Driver;
+use card::event::Event;
+use card::guard::{KernelWord, SlotStatus};
+use card::kernel::KernelPackage;
+use card::memory::HostMemory;
+use card::schedule::SlotSchedule;
+use card::stream::{StreamId, StreamSource, StreamState, StreamWaiting, SwitchState, Transfer};
+use card::{
+    Card, CardDescription, CardError, CheckedDescription, Loader, RequesterStatistics, SlotId,
+    SpaceControl, Statistics, Streams,
+};
+use std::sync::Arc;
+use units::{Asid, HostAddr, Picoseconds, ROW_BYTES};
+
+/// A card behind vfio-pci, in real time.
+///
+/// Kernels are in its slots already: [`load`](Loader::load) checks that the slot has the ports that a kernel needs, and
+/// cannot know whether it is that kernel. Of its statistics only what the shell's registers count is there: translation, and
+/// rows that commands moved, which stand for the bytes of the link.
+pub struct VfioCard {
+    driver: Driver<VfioTransport>,
+}
+
+impl VfioCard {
+    /// Opens the device, which is bound to vfio-pci, and gives its shell rings.
+    ///
+    /// # Errors
+    /// [`CardError::Device`]: it cannot be opened, or is no shell; [`CardError::HostMemory`].
+    pub fn open(address: PciAddress, file: &CardFile) -> Result<Self, CardError> {
+        let device = Device::open(address).map_err(|error| CardError::Device(error.to_string()))?;
+        let name = format!("vfio:{address}");
+        let read = |register| device.read(register).unwrap_or(u32::MAX);
+        let description = describe(name, file, read)
+            .map_err(|nonsense| CardError::Device(format!("{address}: {nonsense}")))?;
+        let driver = Driver::start(VfioTransport::new(device), description)?;
+        Ok(Self { driver })
+    }
+}
+
+impl Card for VfioCard {
+    fn description(&self) -> &CardDescription {
+        self.driver.description()
+    }
+
+    fn now(&self) -> Picoseconds {
+        self.driver.transport().now()
+    }
+
+    fn read_register(&mut self, address: u32) -> Result<u32, CardError> {
+        self.driver.read_register(address)
+    }
+
+    fn write_register(&mut self, address: u32, value: u32) -> Result<(), CardError> {
+        self.driver.write_register(address, value)
+    }
+
+    fn map_host(&mut self, memory: Arc<HostMemory>) -> Result<HostAddr, CardError> {
+        self.driver.map_host(memory)
+    }
+
+    fn unmap_host(&mut self, address: HostAddr) -> Result<(), CardError> {
+        self.driver.unmap_host(address)
+    }
+
+    fn submit(&mut self, command: Command) -> Result<(), CardError> {
+        self.driver.submit(command)
+    }
+
+    fn queue_room(&self, queue: QueueId) -> usize {
+        self.driver.queue_room(queue)
+    }
+
+    fn control_slot(&mut self, slot: SlotId, asid: Asid, run: bool) -> Result<(), CardError> {
+        self.driver.control_slot(slot, asid, run)
+    }
+
+    fn read_kernel(&mut self, slot: SlotId, offset: u32) -> Result<KernelWord, CardError> {
+        self.driver.read_kernel(slot, offset)
+    }
+
+    fn slot_status(&mut self, slot: SlotId) -> Result<SlotStatus, CardError> {
+        self.driver.slot_status(slot)
+    }
+
+    fn control_space(&mut self, asid: Asid, control: SpaceControl) -> Result<(), CardError> {
+        self.driver.control_space(asid, control)
+    }
+
+    fn schedule_slot(&mut self, slot: SlotId, schedule: SlotSchedule) -> Result<(), CardError> {
+        self.driver.schedule_slot(slot, schedule)
+    }
+
+    fn wait(&mut self, deadline: Option<Picoseconds>) -> Result<Vec<Event>, CardError> {
+        self.driver.wait(deadline)
+    }
+
+    fn statistics(&mut self) -> Result<Statistics, CardError> {
+        let description = self.driver.description();
+        let ports = usize::from(description.slots) * usize::from(description.ports_per_slot);
+        let mut statistics = Statistics {
+            requesters: vec![RequesterStatistics::default(); 2 * ports],
+            ..Statistics::default()
+        };
+        self.driver.count_requesters(&mut statistics.requesters)?;
+        statistics.link.bytes_to_card = ROW_BYTES * self.driver.rows_in()?;
+        statistics.link.bytes_to_host = ROW_BYTES * self.driver.rows_out()?;
+        statistics.link.rows_zeroed = self.driver.rows_zeroed()?;
+        Ok(statistics)
+    }
+
+    fn loader(&mut self) -> Option<&mut dyn Loader> {
+        Some(self)
+    }
+
+    fn streams(&mut self) -> Option<&mut dyn Streams> {
+        Some(self)
+    }
+}
+
+impl Loader for VfioCard {
+    /// Checks the slot's ports; what is in it stays.
+    fn load(&mut self, slot: SlotId, kernel: &KernelPackage) -> Result<(), CardError> {
+        self.driver.check_loadable(slot)?;
+        self.driver.description().check_fit(&kernel.manifest)
+    }
+}
+
+impl Streams for VfioCard {
+    fn start_transfer(
+        &mut self,
+        slot: SlotId,
+        stream: StreamId,
+        transfer: Transfer,
+    ) -> Result<(), CardError> {
+        self.driver.start_transfer(slot, stream, transfer)
+    }
+
+    fn stop_transfer(&mut self, slot: SlotId, stream: StreamId) -> Result<(), CardError> {
+        self.driver.stop_transfer(slot, stream)
+    }
+
+    fn stream_state(&mut self, slot: SlotId, stream: StreamId) -> Result<StreamState, CardError> {
+        self.driver.stream_state(slot, stream)
+    }
+
+    /// Bytes that are no whole beat yet cannot be seen from outside.
+    fn stream_waiting(
+        &mut self,
+        slot: SlotId,
+        stream: StreamId,
+    ) -> Result<StreamWaiting, CardError> {
+        let state = self.driver.stream_state(slot, stream)?;
+        Ok(StreamWaiting {
+            beat: state.valid,
+            held: 0,
+            endless: false,
+        })
+    }
+
+    fn connect_stream(
+        &mut self,
+        slot: SlotId,
+        pair: u8,
+        source: StreamSource,
+    ) -> Result<(), CardError> {
+        self.driver.connect_stream(slot, pair, source)
+    }
+
+    fn switch_state(&mut self, slot: SlotId, pair: u8) -> Result<SwitchState, CardError> {
+        self.driver.switch_state(slot, pair)
+    }
+}

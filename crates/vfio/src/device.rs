@@ -1,0 +1,232 @@
+//! A PCI device, opened: registers, memory, interrupt. It knows nothing of shells.
+
+use crate::address::PciAddress;
+use crate::error::VfioError;
+use crate::system::{Bar, Container, Event, Function, Group};
+use card::memory::HostMemory;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use vfio_bindings::bindings::vfio::VFIO_PCI_BAR0_REGION_INDEX;
+
+const COMMAND: u64 = 0x04;
+const COMMAND_MEMORY: u16 = 1 << 1;
+const COMMAND_BUS_MASTER: u16 = 1 << 2;
+
+/// A device that this process drives until it is dropped.
+///
+/// Dropping it ends interrupts and bus mastering, then every map, and only then frees the memory.
+pub struct Device {
+    address: PciAddress,
+    // In this order: Linux lets go of the maps when everything before the container's memory is closed.
+    bar: Bar,
+    function: Function,
+    event: Event,
+    _group: Group,
+    container: Container,
+    ranges: Vec<Range<u64>>,
+}
+
+fn link_name(path: &Path) -> Option<String> {
+    let target = std::fs::read_link(path).ok()?;
+    Some(target.file_name()?.to_string_lossy().into_owned())
+}
+
+impl Device {
+    /// Opens a device that is bound to vfio-pci, resets it, and lets it master the bus.
+    ///
+    /// # Errors
+    /// [`VfioError`].
+    pub fn open(address: PciAddress) -> Result<Self, VfioError> {
+        let system = |what| {
+            move |error| VfioError::System {
+                address,
+                what,
+                error,
+            }
+        };
+        let (path, folder) = find_group(address)?;
+        let group = Group::open(&path).map_err(|error| cannot_open(address, &path, error))?;
+        if !group.is_viable().map_err(system("state of its group"))? {
+            return Err(VfioError::GroupShared {
+                address,
+                others: devices_of(&folder),
+            });
+        }
+        let path = Path::new("/dev/vfio/vfio");
+        let container = Container::open().map_err(|error| cannot_open(address, path, error))?;
+        if !container.is_known().map_err(system("version of vfio"))? {
+            return Err(VfioError::System {
+                address,
+                what: "version of vfio",
+                error: io::ErrorKind::Unsupported.into(),
+            });
+        }
+        group
+            .join(&container)
+            .map_err(system("join of group and container"))?;
+        container.enable().map_err(system("its IOMMU"))?;
+        let ranges = container
+            .ranges()
+            .map_err(system("addresses of its IOMMU"))?;
+        let mut function = group
+            .device(&address.to_string())
+            .map_err(system("opening the device"))?;
+        let (is_pci, can_reset) = function.kinds().map_err(system("kind of device"))?;
+        let region = function
+            .region(VFIO_PCI_BAR0_REGION_INDEX)
+            .map_err(system("BAR 0"))?;
+        let vectors = function.vectors().map_err(system("interrupts"))?;
+        let lacks = if !is_pci {
+            Some("it is no PCI device".to_owned())
+        } else if region.bytes == 0 || !region.can_be_mapped {
+            Some(format!(
+                "BAR 0, of {} bytes, cannot be mapped",
+                region.bytes
+            ))
+        } else {
+            (vectors == 0).then(|| "it has no MSI-X".to_owned())
+        };
+        if let Some(what) = lacks {
+            return Err(VfioError::OtherDevice { address, what });
+        }
+        if can_reset {
+            function.reset().map_err(system("reset"))?;
+        }
+        let event = Event::new().map_err(system("a descriptor for interrupts"))?;
+        function.listen(&event).map_err(system("MSI-X"))?;
+        let command = function.read_configuration(COMMAND);
+        let command = command.map_err(system("its command register"))?;
+        function
+            .write_configuration(COMMAND, command | COMMAND_MEMORY | COMMAND_BUS_MASTER)
+            .map_err(system("its command register"))?;
+        let bar = function.map(region).map_err(system("mapping of BAR 0"))?;
+        tracing::debug!(
+            "{address}: BAR 0 of {} bytes, {vectors} vectors, addresses {ranges:x?}",
+            region.bytes
+        );
+        Ok(Self {
+            address,
+            bar,
+            function,
+            event,
+            _group: group,
+            container,
+            ranges,
+        })
+    }
+
+    /// Where it is.
+    pub fn address(&self) -> PciAddress {
+        self.address
+    }
+
+    /// Ranges of addresses that its IOMMU can map, in ascending order. Empty: Linux does not say.
+    pub fn ranges(&self) -> &[Range<u64>] {
+        &self.ranges
+    }
+
+    /// Reads a register of BAR 0; `None` outside it.
+    pub fn read(&self, address: u32) -> Option<u32> {
+        self.bar.read(address)
+    }
+
+    /// Writes a register of BAR 0, which sees everything that was written to memory before; false outside it.
+    pub fn write(&mut self, address: u32, value: u32) -> bool {
+        self.bar.write(address, value)
+    }
+
+    /// Reads 16 bits of the configuration space.
+    ///
+    /// # Errors
+    /// The device has gone.
+    pub fn read_configuration(&mut self, at: u64) -> io::Result<u16> {
+        self.function.read_configuration(at)
+    }
+
+    /// Writes 16 bits of the configuration space.
+    ///
+    /// # Errors
+    /// The device has gone.
+    pub fn write_configuration(&mut self, at: u64, value: u16) -> io::Result<()> {
+        self.function.write_configuration(at, value)
+    }
+
+    /// Lets the device reach memory at an address, a multiple of 4096.
+    ///
+    /// # Errors
+    /// What Linux says: `OutOfMemory` where the limit of locked memory is reached.
+    pub fn map(&mut self, address: u64, memory: Arc<HostMemory>) -> io::Result<()> {
+        self.container.map(address, memory)
+    }
+
+    /// Ends a map.
+    ///
+    /// # Errors
+    /// Nothing is mapped there.
+    pub fn unmap(&mut self, address: u64) -> io::Result<()> {
+        self.container.unmap(address)
+    }
+
+    /// Waits for an interrupt, at most so long; true if there was one since the last call.
+    ///
+    /// # Errors
+    /// What Linux says.
+    pub fn wait(&mut self, limit: Duration) -> io::Result<bool> {
+        self.event.wait(limit)
+    }
+}
+
+/// The group's file below `/dev/vfio`, and its folder in sysfs.
+fn find_group(address: PciAddress) -> Result<(PathBuf, PathBuf), VfioError> {
+    let device = PathBuf::from(format!("/sys/bus/pci/devices/{address}"));
+    if !device.exists() {
+        return Err(VfioError::NoDevice(address));
+    }
+    let group = device.join("iommu_group");
+    let number = link_name(&group).ok_or(VfioError::NoIommu(address))?;
+    let driver = link_name(&device.join("driver"));
+    if driver.as_deref() != Some("vfio-pci") {
+        return Err(VfioError::OtherDriver { address, driver });
+    }
+    let path = Path::new("/dev/vfio").join(&number);
+    // vfio's mode without an IOMMU has other names.
+    match path.exists() {
+        true => Ok((path, group)),
+        false => Err(VfioError::NoIommu(address)),
+    }
+}
+
+fn devices_of(group: &Path) -> Vec<String> {
+    let devices = std::fs::read_dir(group.join("devices"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let mut names: Vec<String> = devices
+        .map(|device| {
+            let driver = link_name(&device.path().join("driver"));
+            let driver = driver.as_deref().unwrap_or("nothing");
+            format!(
+                "{} (driven by {driver})",
+                device.file_name().to_string_lossy()
+            )
+        })
+        .collect();
+    names.sort();
+    names
+}
+
+fn cannot_open(address: PciAddress, path: &Path, error: io::Error) -> VfioError {
+    let path = path.to_owned();
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => VfioError::NoPermission { address, path },
+        io::ErrorKind::ResourceBusy => VfioError::InUse { address, path },
+        _ => VfioError::System {
+            address,
+            what: "opening its group",
+            error,
+        },
+    }
+}

@@ -1,0 +1,16 @@
+//! A card behind Linux's vfio-pci: a mapped BAR, an IOMMU, MSI-X (docs/pcie.md).
+
+mod address;
+mod card;
+mod card_file;
+mod device;
+mod error;
+mod geometry;
+mod system;
+mod transport;
+
+pub use address::{NoAddress, PciAddress};
+pub use card::VfioCard;
+pub use card_file::{CardFile, CardFileError};
+pub use device::Device;
+pub use error::VfioError;

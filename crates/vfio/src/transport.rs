@@ -1,0 +1,145 @@
+//! The way of the driver to a card behind vfio-pci.
+
+use crate::device::Device;
+use card::driver::{AddressMap, Answer, Transport, Until, Woken};
+use card::event::Event;
+use card::memory::HostMemory;
+use card::registers as reg;
+use card::CardError;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+use units::{HostAddr, Picoseconds};
+
+/// How long one wait for an interrupt is at most; then the card is looked at once more.
+const WAIT: Duration = Duration::from_secs(1);
+const PICOSECONDS: u64 = 1000;
+
+/// BAR, IOMMU and interrupt of a card, in real time.
+pub(crate) struct VfioTransport {
+    device: Device,
+    addresses: AddressMap,
+    opened: Instant,
+}
+
+impl VfioTransport {
+    pub(crate) fn new(device: Device) -> Self {
+        Self {
+            addresses: match device.ranges() {
+                [] => AddressMap::default(),
+                ranges => AddressMap::within(ranges),
+            },
+            device,
+            opened: Instant::now(),
+        }
+    }
+
+    /// Time since the card was opened.
+    pub(crate) fn now(&self) -> Picoseconds {
+        let nanoseconds = u64::try_from(self.opened.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        Picoseconds::new(nanoseconds.saturating_mul(PICOSECONDS))
+    }
+
+    /// Fails if the card does not answer any more.
+    fn check_present(&self) -> Result<(), CardError> {
+        match self.device.read(reg::ID) {
+            Some(reg::ID_MAGIC) => Ok(()),
+            id => Err(CardError::Broken(format!(
+                "{}: register ID reads 0x{:08x}: the card was reset, unplugged, or has stopped; open it anew",
+                self.device.address(),
+                id.unwrap_or(u32::MAX)
+            ))),
+        }
+    }
+
+    fn outside(&self, address: u32) -> CardError {
+        CardError::Broken(format!(
+            "{}: register 0x{address:06x} lies outside BAR 0",
+            self.device.address()
+        ))
+    }
+}
+
+impl Transport for VfioTransport {
+    fn read(&mut self, address: u32) -> Result<Poll<Answer>, CardError> {
+        let value = self
+            .device
+            .read(address)
+            .ok_or_else(|| self.outside(address))?;
+        // All ones: a register with that value, or nobody who answers.
+        if value == u32::MAX {
+            self.check_present()?;
+        }
+        Ok(Poll::Ready(Answer {
+            value,
+            error: false,
+            notes: None,
+        }))
+    }
+
+    fn write(&mut self, address: u32, value: u32) -> Result<(), CardError> {
+        match self.device.write(address, value) {
+            true => Ok(()),
+            false => Err(self.outside(address)),
+        }
+    }
+
+    fn map(&mut self, memory: Arc<HostMemory>) -> Result<HostAddr, CardError> {
+        let bytes = memory.len();
+        let address = self.addresses.map(memory.clone()).ok_or_else(|| {
+            CardError::HostMemory(format!(
+                "no range of {bytes} bytes is left that the card's IOMMU can map"
+            ))
+        })?;
+        self.device.map(address.get(), memory).map_err(|error| {
+            self.addresses.unmap(address);
+            CardError::HostMemory(match error.kind() {
+                std::io::ErrorKind::OutOfMemory => format!(
+                    "{bytes} bytes cannot be pinned for {}: the limit of locked memory is reached; raise it (`ulimit -l \
+                     unlimited`, or memlock in /etc/security/limits.conf), or use fewer DMA buffers",
+                    self.device.address()
+                ),
+                _ => format!("{bytes} bytes at 0x{:x}: the IOMMU's driver refuses: {error}", address.get()),
+            })
+        })?;
+        Ok(address)
+    }
+
+    fn unmap(&mut self, address: HostAddr) -> Result<(), CardError> {
+        if self.addresses.unmap(address).is_none() {
+            let at = address.get();
+            return Err(CardError::HostMemory(format!(
+                "nothing is mapped at 0x{at:x}"
+            )));
+        }
+        self.device
+            .unmap(address.get())
+            .map_err(|error| CardError::HostMemory(format!("0x{:x}: {error}", address.get())))
+    }
+
+    fn wait(&mut self, until: Until, _events: &mut Vec<Event>) -> Result<Woken, CardError> {
+        let Until::Events(deadline) = until else {
+            return Ok(Woken::Idle); // No read is ever pending.
+        };
+        loop {
+            let now = self.now();
+            let left = match deadline {
+                None => WAIT,
+                Some(at) if at <= now => return Ok(Woken::Reached),
+                Some(at) => Duration::from_nanos((at - now).get().div_ceil(PICOSECONDS)).min(WAIT),
+            };
+            match self.device.wait(left) {
+                Ok(true) => return Ok(Woken::Interrupt),
+                // Nothing for long: is it there still?
+                Ok(false) if left == WAIT => self.check_present()?,
+                Ok(false) => {}
+                Err(error) => {
+                    return Err(CardError::Broken(format!(
+                        "{}: interrupts: {error}",
+                        self.device.address()
+                    )))
+                }
+            }
+        }
+    }
+}
