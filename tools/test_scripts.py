@@ -74,30 +74,14 @@ def test_a_python_is_chosen_or_refused_by_name(tmp_path):
     assert "there is no python3 on the PATH" in chosen(tmp_path / "f", 11)[2]
 
 
-def as_module(name):
-    """A tool as a module."""
-    loader = importlib.machinery.SourceFileLoader(f"tools_{name}", str(ROOT / "tools" / name))
-    spec = importlib.util.spec_from_loader(loader.name, loader)
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
-
-
-def test_the_page_names_what_is_prebuilt():
-    """docs/install.md and tools/release say the same of kernels, processor and glibc."""
-    release = as_module("release")
-    page = (ROOT / "docs/install.md").read_text()
-    _, prebuilt = page.split("## What is prebuilt", 1)
-    listed = re.search(r"of these kernels: (.*?)\.", prebuilt, re.DOTALL)[1]
-    assert re.findall(r"`(\w+)`", listed) == list(release.KERNELS)
-    assert all((ROOT / "kernels" / kernel / "kernel.toml").is_file() for kernel in release.KERNELS)
-    assert release.LEVEL in prebuilt and f"glibc {release.GLIBC}" in prebuilt and release.TAG in page
-
-
 @pytest.fixture(scope="module")
 def tool():
     """tools/test as a module."""
-    return as_module("test")
+    loader = importlib.machinery.SourceFileLoader("tools_test", str(ROOT / "tools/test"))
+    spec = importlib.util.spec_from_loader("tools_test", loader)
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
 
 
 RUST = """     Running tests/judges.rs (target/release/deps/judges-0123456789abcdef)

@@ -100,21 +100,6 @@ def test_a_home_that_takes_nothing(home: str) -> None:
     assert home in said and "TOMBOLO_CACHE" in said and said.endswith("\nabc\n")
 
 
-def test_a_python_of_an_older_glibc() -> None:
-    # As conda's and those of CentOS 7 are.
-    said = script(
-        """
-import os, tombolo
-del os.memfd_create, os.MFD_CLOEXEC
-result = bytearray(3)
-with tombolo.Card.functional() as card:
-    card.run("copy", input=b"abc", output=result, bytes=3)
-print(result.decode())
-"""
-    )
-    assert said == "abc\n"
-
-
 def test_no_memory() -> None:
     said = script(
         """

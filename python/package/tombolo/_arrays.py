@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import sys
 from typing import Any, List
@@ -57,26 +56,12 @@ def flat_bytes(array: Any, *, writable: bool, takes: str = _POINTEES) -> memoryv
     return view
 
 
-def _memory_file(name: str) -> int:
-    """A descriptor of an anonymous file in memory."""
-    if hasattr(os, "memfd_create"):
-        return os.memfd_create(name, os.MFD_CLOEXEC)
-    # A Python that was built where glibc was older than 2.27 has no such call, though the glibc here does.
-    close_on_exec = 1
-    libc = ctypes.CDLL(None, use_errno=True)
-    descriptor = int(libc.memfd_create(name.encode(), close_on_exec))
-    if descriptor < 0:
-        error = ctypes.get_errno()
-        raise OSError(error, os.strerror(error))
-    return descriptor
-
-
 class Copy:
     """A copy of bytes in an anonymous file in memory, which can be mapped into a kernel."""
 
     def __init__(self, view: memoryview) -> None:
         self._view = view
-        self._descriptor = _memory_file("tombolo array")
+        self._descriptor = os.memfd_create("tombolo array", os.MFD_CLOEXEC)
         try:
             at = 0
             while at < view.nbytes:

@@ -104,18 +104,17 @@ def _prebuilt_kernels() -> List[str]:
         return []
 
 
-def _lacking() -> List[str]:
-    """Features of x86-64-v3 that this processor has not; none where the system does not tell."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return []
-    flags = next((set(line.split()) for line in lines if line.startswith("flags")), set())
-    return sorted({"avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"} - flags)
-
-
 def _prebuilt() -> Check:
-    kernels, lacks = _prebuilt_kernels(), _lacking()
+    kernels = _prebuilt_kernels()
+    flags = set()
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("flags"):
+                flags = set(line.split())
+                break
+    except OSError:
+        pass
+    lacks = sorted({"avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"} - flags)
     own = [name for name in ("TOMBOLO_CXX", "TOMBOLO_PROCESSOR", "TOMBOLO_QUICK_MODELS") if os.environ.get(name)]
     state = f"the default shell, {', '.join(kernels)}"
     if not kernels:
