@@ -1,6 +1,7 @@
 //! The coherent side of the owner: accesses of cores, and the kernel behind the directory.
 
 use super::home_memory::HomeRange;
+use super::host_lines::HostLines;
 use super::owner_ref::OwnerRef;
 use super::Owner;
 use crate::error::{Error, HomeError};
@@ -44,13 +45,16 @@ pub(super) struct Coherent {
     lost: bool,
     /// Accesses that somebody waits for; with the line when it is there.
     accesses: BTreeMap<AccessId, Access>,
+    /// The CPU's lines that a kernel uses.
+    pub(super) host_lines: HostLines,
 }
 
 impl Coherent {
-    /// With this much card memory kept for the directory.
-    pub(super) fn new(memory: Option<HomeRange>) -> Self {
+    /// With this much card memory kept for the directory, and so many bytes of the CPU's memory for kernels.
+    pub(super) fn new(memory: Option<HomeRange>, host_line_bytes: u64) -> Self {
         Self {
             memory,
+            host_lines: HostLines::new(host_line_bytes),
             ..Self::default()
         }
     }
@@ -110,7 +114,7 @@ impl OwnerRef {
                         address: access.address,
                         slot: match access.home {
                             LineHome::Card => owner.coherent.home.and_then(Home::slot),
-                            LineHome::Cpu => owner.host_lines.slot(),
+                            LineHome::Cpu => owner.coherent.host_lines.slot(),
                         },
                         now: owner.card.now(),
                     })

@@ -44,7 +44,7 @@ impl Owner {
         // One page more, to begin with a whole one.
         let all = bytes.checked_add(size).filter(|&all| all < WINDOW);
         let all = all.ok_or_else(too_large)?;
-        let taken = self.direct_taken;
+        let taken = self.files.direct_bytes;
         if let Some(limit) = self
             .options
             .direct_bytes
@@ -68,7 +68,7 @@ impl Owner {
             bytes,
             asked: true,
         };
-        self.direct_taken += bytes;
+        self.files.direct_bytes += bytes;
         if host.get() + first + bytes > WINDOW {
             self.end_direct(&direct);
             let left = "no host addresses that the card reaches are left for its pages: close what is mapped direct";
@@ -141,7 +141,7 @@ impl Owner {
 
     /// The card no longer uses it.
     pub(super) fn end_direct(&mut self, direct: &Direct) {
-        self.direct_taken -= direct.bytes;
+        self.files.direct_bytes -= direct.bytes;
         if let Err(error) = self.card.unmap_host(direct.host) {
             tracing::error!(%error, "ending the card's way to pages in host memory");
         }

@@ -119,7 +119,7 @@ impl Owner {
         }
         parts.extend(self.stream_waits(slot)?);
         let (first, last) = self.requesters_of_slot(slot);
-        let faults = self.faults.waiting();
+        let faults = self.service.faults_waiting();
         let faults = faults.filter(|token| (first..=last).contains(&token.requester));
         match faults.count() {
             0 => {}

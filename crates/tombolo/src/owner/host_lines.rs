@@ -18,7 +18,7 @@ const LOOKS: Picoseconds = Picoseconds::from_micros(2);
 const LIMIT: Picoseconds = Picoseconds::from_micros(1_000_000);
 
 /// See the module.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct HostLines {
     bytes: u64,
     /// Whose kernel uses them.
@@ -45,7 +45,7 @@ impl HostLines {
 impl OwnerRef {
     /// Waits until the lines are home that the kernel of a slot in reset had.
     pub(super) async fn host_lines_home(&self, slot: SlotId) -> Result<(), Error> {
-        if self.with(|owner| owner.host_lines.slot != Some(slot)) {
+        if self.with(|owner| owner.coherent.host_lines.slot != Some(slot)) {
             return Ok(());
         }
         self.look_until(LOOKS, LIMIT, |owner| {
@@ -64,7 +64,7 @@ impl Owner {
         let status = self.card.read_register(host_lines_register(reg::STATUS))?;
         match reg::status::SLICES.get(status) {
             0 => Err(Error::NoHostLines),
-            _ => Ok(self.host_lines.bytes),
+            _ => Ok(self.coherent.host_lines.bytes),
         }
     }
 
@@ -77,7 +77,7 @@ impl Owner {
         if manifest.accesses.is_empty() {
             return Ok(());
         }
-        if let Some(other) = self.host_lines.slot.filter(|other| *other != slot) {
+        if let Some(other) = self.coherent.host_lines.slot.filter(|other| *other != slot) {
             return Err(Error::Home(HomeError {
                 slot,
                 kernel: manifest.name.clone(),
@@ -93,17 +93,17 @@ impl Owner {
             self.card
                 .write_register(host_lines_register(register), value)?;
         }
-        self.host_lines.slot = Some(slot);
-        self.host_lines.used = true;
+        self.coherent.host_lines.slot = Some(slot);
+        self.coherent.host_lines.used = true;
         Ok(())
     }
 
     /// A slot's kernel goes.
     pub(super) fn leave_host_lines(&mut self, slot: SlotId) -> Result<(), Error> {
-        if self.host_lines.slot == Some(slot) {
+        if self.coherent.host_lines.slot == Some(slot) {
             self.card
                 .write_register(host_lines_register(reg::ROUTE), 0)?;
-            self.host_lines.slot = None;
+            self.coherent.host_lines.slot = None;
         }
         Ok(())
     }
@@ -117,7 +117,7 @@ impl Owner {
 
     /// Whether the CPU's memory that a kernel may use has the line of an access.
     pub(super) fn host_lines_have(&mut self, access: &LineAccess) -> Result<(), Error> {
-        let range = self.host_lines.bytes;
+        let range = self.coherent.host_lines.bytes;
         match access.address < range {
             true => Ok(()),
             false => Err(Error::CoherentOffset {
@@ -130,7 +130,7 @@ impl Owner {
 
     /// The cache of the CPU's lines, or the directory, holds an error.
     pub(super) fn host_lines_trouble(&mut self) -> Result<(), Error> {
-        if self.host_lines.used {
+        if self.coherent.host_lines.used {
             while let Some(error) = host_lines_error(&mut *self.card)? {
                 tracing::warn!(%error, "trouble of the cache of the CPU's lines");
             }
@@ -140,7 +140,7 @@ impl Owner {
 
     /// Reads what the guard of the CPU's lines knows; whether the kernel broke a rule.
     pub(super) fn look_for_host_lines_violation(&mut self) -> Result<bool, Error> {
-        if self.host_lines.slot.is_none() {
+        if self.coherent.host_lines.slot.is_none() {
             return Ok(false);
         }
         let Some(violation) = take_host_lines_violation(&mut *self.card)? else {

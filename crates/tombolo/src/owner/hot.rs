@@ -86,8 +86,7 @@ impl OwnerRef {
 
 impl Owner {
     fn busy_slot(&self) -> Option<SlotId> {
-        let number = self.slots.iter().position(|slot| slot.is_busy())?;
-        Some(SlotId(number as u8))
+        self.slots.find(|_, state| state.is_busy())
     }
 
     /// Has the card say when it has carried out what a space's queue has now.

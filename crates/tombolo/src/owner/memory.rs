@@ -457,9 +457,7 @@ impl Owner {
 
     /// The slot with a running kernel that may use a range.
     fn user_of(&self, range: MappedRange) -> Option<SlotId> {
-        let mut slots = self.slots.iter();
-        let number = slots.position(|slot| slot.runs_in(range.asid))?;
-        Some(SlotId(number as u8))
+        self.slots.find(|_, state| state.runs_in(range.asid))
     }
 }
 

@@ -33,6 +33,7 @@ mod requests;
 mod schedules;
 mod service;
 mod settle;
+mod slot_table;
 mod slots;
 mod spaces;
 mod status;
@@ -45,21 +46,18 @@ mod transfers;
 
 use crate::error::Error;
 use crate::io::{FileIo, TransferId};
-use crate::message::{FileState, Progress, TranslationMode};
+use crate::message::{FileState, Progress};
 use crate::report::{PagingReport, Report, SpaceReport};
 use answers::Answers;
-use card::event::Event as CardEvent;
 use card::memory::HostMemory;
 use card::Card;
 use clients::Clients;
 use coherent::Coherent;
 use commands::Commands;
-use faults::Faults;
 use files::Files;
 use handles::Handles;
 pub use handles::Planted;
 use home_memory::HomeRange;
-use host_lines::HostLines;
 use host_time::HostTime;
 use hot::Hot;
 use inbox::Inbox;
@@ -69,13 +67,11 @@ use moved::MovedBytes;
 use pager::eviction::Eviction;
 use pager::fetch::Chosen;
 use pager::{ChannelMemory, Config, InstallOrder, Pager, Policies};
-use pressure::Pressure;
 use schedules::Schedules;
 use service::Service;
 pub use service::ServiceThreads;
-use slots::SlotState;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::ops::RangeInclusive;
+use slot_table::Slots;
+use spaces::Spaces;
 use std::sync::Arc;
 use streams::Streams;
 use tasks::Tasks;
@@ -83,7 +79,7 @@ pub(crate) use thread::start;
 use timeline::Timeline;
 use timing::host::HostFile;
 use transfers::Transfers;
-use units::{Asid, CardAddr, Fetch, PageSize, PageSizes, Picoseconds, SlotId};
+use units::{CardAddr, Fetch, PageSize, PageSizes, Picoseconds};
 
 /// When virtual time passes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -233,40 +229,21 @@ pub(crate) struct Owner {
     files: Files,
     memories: Memories,
     handles: Handles,
-    slots: Vec<SlotState>,
+    slots: Slots,
     streams: Streams,
     schedules: Schedules,
-    spaces: Vec<bool>,
-    /// What translates each of them, as its register says.
-    translations: Vec<TranslationMode>,
+    spaces: Spaces,
     service: Service,
-    faults: Faults,
-    /// What the card has told and nobody has looked at yet.
-    events: VecDeque<CardEvent>,
     /// The card is no model: nobody can ring it, and it counts what its registers count.
     in_real_time: bool,
-    /// Slots that are being reconfigured.
-    reconfiguring: BTreeSet<SlotId>,
-    /// Host memory that is set aside for pages that stay there.
-    direct_taken: u64,
     /// Data that is on the card at no time.
     hot: Hot,
-    /// Writes to streams that wait for their devices.
-    pressure: Pressure,
     commands: Commands,
     answers: Answers,
-    /// Streams of slots that are being stopped.
-    draining: BTreeMap<SlotId, RangeInclusive<u8>>,
     tasks: Tasks,
     /// What each client has done.
     clients: Clients,
-    /// Of the kernels of each space, until its number is used again.
-    run_times: BTreeMap<Asid, Picoseconds>,
-    /// What ports of the card are called, by their number, since kernels have used them.
-    port_names: BTreeMap<usize, String>,
     coherent: Coherent,
-    /// The CPU's lines that a kernel uses.
-    host_lines: HostLines,
 }
 
 impl Owner {
@@ -299,7 +276,6 @@ impl Owner {
         let buffers = Arc::new(buffers);
         let base = card.map_host(buffers.clone())?;
         let home = HomeRange::reserve(&mut *card, options.home_bytes)?;
-        let host_lines = HostLines::new(options.host_line_bytes);
         let channels = (0..description.channels)
             .map(|channel| {
                 let channel_bytes = description.bytes_of_channel(channel);
@@ -344,13 +320,10 @@ impl Owner {
         let moved = timed.then(MovedBytes::new);
         Ok(Self {
             inbox,
-            slots: (0..description.slots)
-                .map(|_| SlotState::default())
-                .collect(),
+            slots: Slots::new(description.slots),
             streams: Streams::default(),
             schedules: Schedules::default(),
-            spaces: vec![false; usize::from(description.spaces)],
-            translations: vec![TranslationMode::Both; usize::from(description.spaces)],
+            spaces: Spaces::new(description.spaces),
             card,
             host_time: HostTime::default(),
             pager,
@@ -362,26 +335,17 @@ impl Owner {
             post,
             handles: Handles::new(options.planted),
             service: Service::new(options.service_threads),
-            faults: Faults::default(),
             transfers: Transfers::new(buffers, buffer_bytes, moved, &options),
+            coherent: Coherent::new(home, options.host_line_bytes),
             options,
             files: Files::default(),
             memories: Memories::default(),
-            events: VecDeque::new(),
             in_real_time,
-            direct_taken: 0,
             hot: Hot::default(),
-            pressure: Pressure::default(),
-            reconfiguring: BTreeSet::new(),
             commands: Commands::new(description.queues),
             answers: Answers::default(),
-            draining: BTreeMap::new(),
             tasks: Tasks::default(),
             clients: Clients::default(),
-            run_times: BTreeMap::new(),
-            port_names: BTreeMap::new(),
-            coherent: Coherent::new(home),
-            host_lines,
         })
     }
 
@@ -421,7 +385,7 @@ impl Owner {
                 made_hot: self.hot.bytes,
                 ..PagingReport::new(
                     self.pager.statistics(),
-                    self.faults.time(),
+                    self.service.fault_time(),
                     self.memories.protect_time,
                     self.memories.free_threads.len() as u64,
                 )
@@ -437,10 +401,9 @@ impl Owner {
     }
 
     fn spaces_report(&self) -> Vec<SpaceReport> {
-        let run_time = |asid| self.run_times.get(&asid).copied().unwrap_or_default();
         let all = self.pager.spaces();
         all.map(|space| {
-            let time = run_time(space.0);
+            let time = self.slots.run_time(space.0);
             SpaceReport::new(space, time)
         })
         .collect()
@@ -450,7 +413,7 @@ impl Owner {
     fn name_of_port(&self, port: usize) -> String {
         let ports = usize::from(self.card.description().ports_per_slot.max(1));
         let (slot, number) = (port / ports, port % ports);
-        match self.port_names.get(&port) {
+        match self.slots.port_name(port) {
             Some(name) => format!("slot {slot}, {name}"),
             None => format!("slot {slot}, port {number}"),
         }

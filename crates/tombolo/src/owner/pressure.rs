@@ -84,7 +84,7 @@ impl Owner {
         };
         let offset = fault.address.get() - start.get();
         let place = (fault.asid, start);
-        let stream = self.pressure.streams.entry(place).or_default();
+        let stream = self.streams.pressure.streams.entry(place).or_default();
         if !fault.write || offset < stream.out.saturating_add(AHEAD * page) {
             return false;
         }
@@ -93,7 +93,10 @@ impl Owner {
             stream.busy = true;
             let end = (offset / page - UNFINISHED) * page;
             let start = std::mem::replace(&mut stream.out, end);
-            self.pressure.begun.push(Flush { place, start, end });
+            self.streams
+                .pressure
+                .begun
+                .push(Flush { place, start, end });
         }
         true
     }
@@ -103,17 +106,17 @@ impl Owner {
         let gone = |&(asid, start): &Place| {
             asid == space && range.is_none_or(|(from, to)| (from..to).contains(&start.get()))
         };
-        let faults = self.pressure.end(gone);
-        self.events.extend(faults.into_iter().map(CardEvent::Fault));
+        let faults = self.streams.pressure.end(gone);
+        self.service.tell(faults.into_iter().map(CardEvent::Fault));
     }
 
     /// What was asked to go out has gone, or never will. Then the stream has failed, and a kernel that writes on hears so.
     fn flushed(&mut self, place: Place) {
         self.tasks.stir();
-        if let Some(stream) = self.pressure.streams.get_mut(&place) {
+        if let Some(stream) = self.streams.pressure.streams.get_mut(&place) {
             stream.busy = false;
             let faults = std::mem::take(&mut stream.faults);
-            self.events.extend(faults.into_iter().map(CardEvent::Fault));
+            self.service.tell(faults.into_iter().map(CardEvent::Fault));
         }
     }
 }

@@ -56,10 +56,10 @@ impl Owner {
             true => self.card.wait(deadline)?,
             false => self.card.wait(Some(self.card.now()))?,
         };
-        self.events.extend(over);
+        self.service.tell(over);
         // Also without events: it may be as late as somebody waits for.
         self.tasks.stir();
-        self.events.extend(events);
+        self.service.tell(events);
         self.handle_events()?;
         self.notice_refused_writes()
     }
@@ -67,10 +67,10 @@ impl Owner {
     /// Handles what came, in order. False if a file's bytes are not there yet that should be, and the clock
     /// waits for them.
     pub(super) fn handle_events(&mut self) -> Result<bool, Error> {
-        while let Some(event) = self.events.pop_front() {
+        while let Some(event) = self.service.next_told() {
             if let CardEvent::HostWorkDone(id) = event {
                 if self.lacks_bytes(id) && self.options.clock == ClockMode::Lockstep {
-                    self.events.push_front(event);
+                    self.service.put_back(event);
                     return Ok(false);
                 }
             }
@@ -100,7 +100,7 @@ impl Owner {
                 }
                 Some(Work::Transfer(pending)) => self.transfer_timed(pending)?,
                 Some(Work::ReadAhead(object)) => self.read_ahead(object),
-                Some(Work::Reconfiguration(slot)) => drop(self.reconfiguring.remove(&slot)),
+                Some(Work::Reconfiguration(slot)) => self.slots.reconfigured(slot),
                 Some(Work::Protection(ids, result)) => {
                     for id in ids {
                         self.tell(Event::IoDone { id, result })?;
@@ -113,7 +113,7 @@ impl Owner {
             CardEvent::KernelFailed { slot, reason } => self.kernel_ended(slot, reason),
             CardEvent::AccessDone { id, line } => self.access_done(id, line),
             CardEvent::Fault(fault) => {
-                self.faults.arrived(fault.token, self.card.now());
+                self.service.fault_arrived(fault.token, self.card.now());
                 self.service.push(CardEvent::Fault(fault));
             }
             event @ CardEvent::Completed { id, .. } => {
@@ -174,7 +174,7 @@ impl Owner {
                 CardEvent::Completed { id, .. } if barrier_of(id).is_some() => {
                     drained.extend(barrier_of(id));
                 }
-                CardEvent::Fault(fault) if self.is_gone(fault.token) => {}
+                CardEvent::Fault(fault) if self.slots.is_gone(fault.token) => {}
                 CardEvent::Completed { id, .. } if self.entries_are_there(id) => {}
                 CardEvent::Completed {
                     id,
@@ -204,17 +204,16 @@ impl Owner {
             }
         }
         for slot in drained {
-            if let Some(requesters) = self.draining.remove(&slot) {
+            if let Some(requesters) = self.slots.drained(slot) {
                 self.service.forget(&requesters);
-                self.pressure.forget(&requesters);
+                self.streams.pressure.forget(&requesters);
             }
         }
         Ok(())
     }
 
     pub(super) fn faults_answered(&mut self, answered: impl Fn(FaultToken) -> bool) {
-        self.service.answered(&answered);
-        self.faults.answered(answered, self.card.now());
+        self.service.answered(answered, self.card.now());
     }
 
     /// After a slot was put in reset: drops its faults that are still on their way, and lets every
@@ -222,14 +221,14 @@ impl Owner {
     ///
     /// A no-op behind a fence does it: events come in order, and its own is the last. It goes into the
     /// queue of the slot's space, where all replies to the slot are, and waits for no other queue. The slot
-    /// is in `draining` until it is over.
+    /// is draining until it is over.
     pub(super) fn drain(
         &mut self,
         slot: SlotId,
         space: Asid,
         requesters: RangeInclusive<u8>,
     ) -> Result<(), Error> {
-        self.draining.insert(slot, requesters);
+        self.slots.drain(slot, requesters);
         self.send_barrier(barrier(slot), space)
     }
 
@@ -245,12 +244,6 @@ impl Owner {
             notify: true,
         });
         self.send_commands()
-    }
-
-    /// Whether a fault is of a slot that was stopped meanwhile.
-    fn is_gone(&self, token: FaultToken) -> bool {
-        let mut draining = self.draining.values();
-        draining.any(|requesters| requesters.contains(&token.requester))
     }
 
     fn perform(&mut self, action: Action) -> Result<(), Error> {
@@ -404,8 +397,8 @@ impl Owner {
             }
             Action::CardFailed { id, status } => {
                 let what = format!("the card failed command {} with {status:?}", id.0);
-                for number in 0..self.slots.len() {
-                    self.kernel_failed(SlotId(number as u8), what.clone());
+                for slot in self.slots.ids() {
+                    self.kernel_failed(slot, what.clone());
                 }
             }
         }

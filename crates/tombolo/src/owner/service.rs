@@ -5,6 +5,7 @@
 //! faults. So a kernel that faults without end makes the faults of other spaces wait for one bounded
 //! batch, and no longer.
 
+use super::faults::Faults;
 use card::event::Event;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::RangeInclusive;
@@ -56,6 +57,9 @@ pub(super) struct Service {
     served: BTreeMap<Thread, Picoseconds>,
     /// Commands under way, of which space they are; only if spaces have threads of their own.
     spaces: BTreeMap<CommandId, Asid>,
+    /// What the card has told and nobody has looked at yet.
+    told: VecDeque<Event>,
+    faults: Faults,
 }
 
 impl Service {
@@ -82,9 +86,45 @@ impl Service {
         self.queue.push(event, space);
     }
 
+    /// The card has told this.
+    pub(super) fn tell(&mut self, events: impl IntoIterator<Item = Event>) {
+        self.told.extend(events);
+    }
+
+    /// Whether nobody has looked yet at something that the card has told.
+    pub(super) fn is_told(&self) -> bool {
+        !self.told.is_empty()
+    }
+
+    /// The next thing that the card has told.
+    pub(super) fn next_told(&mut self) -> Option<Event> {
+        self.told.pop_front()
+    }
+
+    /// It cannot be looked at yet.
+    pub(super) fn put_back(&mut self, event: Event) {
+        self.told.push_front(event);
+    }
+
+    /// A fault waits for its answer from now on.
+    pub(super) fn fault_arrived(&mut self, token: FaultToken, now: Picoseconds) {
+        self.faults.arrived(token, now);
+    }
+
     /// These faults have their answer.
-    pub(super) fn answered(&mut self, answered: impl Fn(FaultToken) -> bool) {
-        self.queue.answered(answered);
+    pub(super) fn answered(&mut self, answered: impl Fn(FaultToken) -> bool, now: Picoseconds) {
+        self.queue.answered(&answered);
+        self.faults.answered(answered, now);
+    }
+
+    /// Faults that have none.
+    pub(super) fn faults_waiting(&self) -> impl Iterator<Item = &FaultToken> {
+        self.faults.waiting()
+    }
+
+    /// Virtual time with a fault waiting.
+    pub(super) fn fault_time(&self) -> Picoseconds {
+        self.faults.time()
     }
 
     /// Drops the faults of requesters whose slot is in reset.

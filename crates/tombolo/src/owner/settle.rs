@@ -86,8 +86,7 @@ impl Owner {
 
     /// A slot of a space whose program has seen it at work, and whose ports have not come to rest since.
     fn unsettled_in(&mut self, asid: Asid) -> Result<Option<SlotId>, Error> {
-        for number in 0..self.slots.len() {
-            let slot = SlotId(number as u8);
+        for slot in self.slots.ids() {
             let state = self.slot(slot)?;
             if !state.at_work || !state.loaded_in(asid) {
                 continue;

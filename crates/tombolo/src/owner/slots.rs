@@ -209,13 +209,13 @@ impl OwnerRef {
                 return Ok::<bool, Error>(true);
             }
             owner.begin_work(HostWork::Reconfigure, Work::Reconfiguration(slot));
-            owner.reconfiguring.insert(slot);
+            owner.slots.reconfigure(slot);
             Ok(false)
         })?;
         if same {
             return Ok(());
         }
-        let over = |owner: &mut Owner| Ok((!owner.reconfiguring.contains(&slot)).then_some(()));
+        let over = |owner: &mut Owner| Ok((!owner.slots.is_reconfiguring(slot)).then_some(()));
         self.card(over).await
     }
 
@@ -266,10 +266,10 @@ impl OwnerRef {
         let Some((first_requester, last_requester)) = self.with(|owner| owner.hold(slot))? else {
             return Ok(());
         };
-        let over = |owner: &mut Owner| Ok((!owner.draining.contains_key(&slot)).then_some(()));
+        let over = |owner: &mut Owner| Ok((!owner.slots.is_draining(slot)).then_some(()));
         let result = self.card(over).await;
         self.with(|owner| {
-            owner.draining.remove(&slot);
+            owner.slots.drained(slot);
             let requesters = first_requester..=last_requester;
             owner.faults_answered(|token| requesters.contains(&token.requester));
             result?;
@@ -419,19 +419,17 @@ impl OwnerRef {
 impl Owner {
     /// The kernel of a slot, if it has one: its name, and whether it runs.
     pub(super) fn kernel_in(&self, slot: SlotId) -> Option<(String, bool)> {
-        let state = self.slots.get(usize::from(slot.0))?;
+        let state = self.slots.get(slot)?;
         let loaded = state.loaded.as_ref()?;
         Some((loaded.kernel.manifest.name.clone(), state.is_busy()))
     }
 
     fn first_empty_slot(&mut self) -> Result<SlotId, Error> {
-        let empty = |(slot, state): &(SlotId, &SlotState)| {
-            state.loaded.is_none() && !self.tasks.is_claimed(*slot)
-        };
-        let mut slots = (0..).map(SlotId).zip(&self.slots);
-        let found = slots.find(empty).map(|(slot, _)| slot);
+        let empty =
+            |slot, state: &SlotState| state.loaded.is_none() && !self.tasks.is_claimed(slot);
+        let found = self.slots.find(empty);
         found.ok_or(Error::NoFreeSlot {
-            slots: self.slots.len() as u8,
+            slots: self.slots.count(),
         })
     }
 
@@ -499,7 +497,7 @@ impl Owner {
         self.late(slot, "accesses that its ports had taken are not answered; ")
     }
 
-    /// Puts a slot in reset; gives its requesters, which are in `draining` until they are at rest.
+    /// Puts a slot in reset; gives its requesters, which are draining until they are at rest.
     /// `None` if the slot has no kernel.
     fn hold(&mut self, slot: SlotId) -> Result<Option<(u8, u8)>, Error> {
         let state = self.slot(slot)?;
@@ -589,14 +587,14 @@ impl Owner {
         until: Picoseconds,
     ) -> Picoseconds {
         let states = slots.into_iter();
-        let states = states.filter_map(|slot| self.slots.get(usize::from(slot.0)));
+        let states = states.filter_map(|slot| self.slots.get(slot));
         let endings = states.filter_map(|state| state.ending.map(|ending| ending.next));
         endings.fold(until, Picoseconds::min)
     }
 
     /// Whether it is time to look at the ports of a kernel that is done.
     fn is_to_settle(&self, slot: SlotId) -> bool {
-        let state = self.slots.get(usize::from(slot.0));
+        let state = self.slots.get(slot);
         let ending = state.and_then(|state| state.ending);
         ending.is_some_and(|ending| ending.next <= self.card.now())
     }
@@ -620,8 +618,8 @@ impl Owner {
         self.host_time.is_idle()
             && self.commands.is_empty()
             && !self.transfers.any_late()
-            && self.pressure.is_idle()
-            && self.events.is_empty()
+            && self.streams.pressure.is_idle()
+            && !self.service.is_told()
             && self.card_is_quiescent()
     }
 
@@ -653,14 +651,14 @@ impl Owner {
 
     /// What went wrong in a slot's run, while nobody was told.
     pub(super) fn untold_failure(&self, slot: SlotId) -> Option<&Error> {
-        let state = self.slots.get(usize::from(slot.0))?;
+        let state = self.slots.get(slot)?;
         state.failure.as_ref()
     }
 
     pub(super) fn slot(&mut self, slot: SlotId) -> Result<&mut SlotState, Error> {
-        let last = self.slots.len() as u8 - 1;
+        let last = self.slots.count() - 1;
         let card = self.card.description().name.clone();
-        let state = self.slots.get_mut(usize::from(slot.0));
+        let state = self.slots.get_mut(slot);
         state.ok_or_else(|| card::CardError::NoSuchSlot { slot, card, last }.into())
     }
 
@@ -673,7 +671,7 @@ impl Owner {
     }
 
     pub(super) fn manifest(&self, slot: SlotId) -> Option<&Manifest> {
-        let state = self.slots.get(usize::from(slot.0))?;
+        let state = self.slots.get(slot)?;
         Some(&state.loaded.as_ref()?.kernel.manifest)
     }
 
@@ -930,8 +928,7 @@ impl Owner {
     fn finished(&mut self, slot: SlotId, kernel: String, time: Picoseconds) {
         let period = self.card.description().clock_period.get().max(1);
         if let Ok(space) = self.loaded(slot).map(|loaded| loaded.space) {
-            let sum = self.run_times.entry(space).or_default();
-            *sum += time;
+            self.slots.ran(space, time);
         }
         let run = RunReport {
             kernel,

@@ -9,6 +9,53 @@ use card::registers::{self, space::mode};
 use pager::Event;
 use units::{Asid, CardDescription, PageSizes, Picoseconds, SlotId, VirtAddr};
 
+/// The numbers of address spaces in the shell.
+#[derive(Debug)]
+pub(super) struct Spaces {
+    used: Vec<bool>,
+    /// What translates each of them, as its register says.
+    translations: Vec<TranslationMode>,
+}
+
+impl Spaces {
+    /// So many, and all free.
+    pub(super) fn new(count: u8) -> Self {
+        Self {
+            used: vec![false; usize::from(count)],
+            translations: vec![TranslationMode::Both; usize::from(count)],
+        }
+    }
+
+    fn count(&self) -> u8 {
+        self.used.len() as u8
+    }
+
+    /// The first free one, which is taken then.
+    fn take(&mut self) -> Option<Asid> {
+        let number = self.used.iter().position(|used| !used)?;
+        self.used[number] = true;
+        Asid::new(number as u8)
+    }
+
+    fn give_back(&mut self, asid: Asid) {
+        if let Some(used) = self.used.get_mut(usize::from(asid.get())) {
+            *used = false;
+        }
+    }
+
+    /// What translates a space.
+    pub(super) fn translation(&self, asid: Asid) -> TranslationMode {
+        let mode = self.translations.get(usize::from(asid.get()));
+        mode.copied().unwrap_or_default()
+    }
+
+    fn translate(&mut self, asid: Asid, mode: TranslationMode) {
+        if let Some(of_space) = self.translations.get_mut(usize::from(asid.get())) {
+            *of_space = mode;
+        }
+    }
+}
+
 impl OwnerRef {
     pub(super) async fn create_space(
         &self,
@@ -40,7 +87,7 @@ impl OwnerRef {
             return Err(error);
         }
         let space = self.with(|owner| {
-            owner.run_times.remove(&asid);
+            owner.slots.forget_run_time(asid);
             owner.handles.add_space(client, asid)
         });
         // Whoever was closed meanwhile ended the spaces that it had then.
@@ -60,7 +107,7 @@ impl OwnerRef {
         let (asid, slots) = self.with(|owner| {
             let asid = owner.handles.space(client, space)?;
             owner.handles.end_space(space);
-            let slots = (0..owner.slots.len()).map(|number| SlotId(number as u8));
+            let slots = owner.slots.ids();
             let slots: Vec<SlotId> = slots.filter(|slot| owner.works_in(*slot, asid)).collect();
             for slot in &slots {
                 owner.handles.end_load(*slot);
@@ -128,8 +175,7 @@ fn can_translate(card: &CardDescription, mode: TranslationMode) -> Result<(), Er
 impl Owner {
     /// What translates a space that is not enabled.
     fn set_translation(&mut self, asid: Asid, mode: TranslationMode) -> Result<(), Error> {
-        let space = usize::from(asid.get());
-        if self.translations.get(space) != Some(&mode) {
+        if self.spaces.translation(asid) != mode {
             let bits = match mode {
                 TranslationMode::Both => 0,
                 TranslationMode::Table => mode::L1_OFF.put(1),
@@ -137,28 +183,22 @@ impl Owner {
             };
             let register = registers::SPACE.at(asid.get().into()) + registers::space::MODE;
             self.card.write_register(register, bits)?;
-            self.translations[space] = mode;
+            self.spaces.translate(asid, mode);
         }
         Ok(())
     }
 
     fn take_asid(&mut self) -> Result<Asid, Error> {
-        let spaces = self.spaces.len() as u8;
-        let free = self.spaces.iter().position(|used| !used);
-        let asid = free.and_then(|number| Asid::new(number as u8));
-        let asid = asid.ok_or(Error::NoFreeSpace { spaces })?;
-        self.spaces[usize::from(asid.get())] = true;
-        Ok(asid)
+        let spaces = self.spaces.count();
+        self.spaces.take().ok_or(Error::NoFreeSpace { spaces })
     }
 
     fn free_asid(&mut self, asid: Asid) {
-        if let Some(used) = self.spaces.get_mut(usize::from(asid.get())) {
-            *used = false;
-        }
+        self.spaces.give_back(asid);
     }
 
     fn works_in(&self, slot: SlotId, asid: Asid) -> bool {
-        let state = self.slots.get(usize::from(slot.0));
+        let state = self.slots.get(slot);
         state.is_some_and(|state| state.loaded_in(asid))
     }
 }

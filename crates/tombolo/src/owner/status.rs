@@ -17,7 +17,7 @@ impl OwnerRef {
             let counted = owner.card.statistics()?;
             let came = Moment {
                 now: owner.progress().now,
-                fault_time: owner.faults.time(),
+                fault_time: owner.service.fault_time(),
                 counted,
             };
             owner.clients.keep_apart(client, came);

@@ -4,6 +4,7 @@
 
 use super::connections::Joint;
 use super::owner_ref::OwnerRef;
+use super::pressure::Pressure;
 use super::Owner;
 use crate::error::Error;
 use crate::message::ClientId;
@@ -67,6 +68,8 @@ pub(super) struct Streams {
     /// Transfers of network interfaces that are under way, by interface and direction of the interface. The slot of
     /// one may have been reset meanwhile.
     pub(super) on_network: BTreeMap<(u8, StreamDirection), u64>,
+    /// Writes to streams that wait for their devices.
+    pub(super) pressure: Pressure,
 }
 
 impl Streams {
@@ -855,7 +858,7 @@ impl Owner {
         let first = usize::from(slot.0) * ports;
         for number in 0..ports {
             let name = format!("{} {}", manifest.name, self.port_name(manifest, number));
-            self.port_names.insert(first + number, name);
+            self.slots.name_port(first + number, name);
         }
     }
 

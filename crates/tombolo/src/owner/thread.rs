@@ -151,7 +151,7 @@ impl Rounds {
         if !self.finished.is_empty() {
             self.hand_out();
         }
-        for flush in self.owner.with(|owner| owner.pressure.take_begun()) {
+        for flush in self.owner.with(|owner| owner.streams.pressure.take_begun()) {
             let owner = self.owner.clone();
             self.begin_own(Box::pin(async move {
                 owner.flush(flush).await;
@@ -165,7 +165,7 @@ impl Rounds {
         if self.stop && self.tasks.is_empty() {
             return false;
         }
-        if self.owner.with(|owner| !owner.events.is_empty()) {
+        if self.owner.with(|owner| owner.service.is_told()) {
             let handled = self.owner.with(Owner::handle_events);
             match handled {
                 Ok(true) => return true,
@@ -230,7 +230,7 @@ impl Rounds {
     /// Whether the calls of participants may begin: all of them have called, and nothing that was begun
     /// before goes on by itself.
     fn may_begin(&self) -> bool {
-        self.clock_may_run() && self.owner.with(|owner| owner.events.is_empty())
+        self.clock_may_run() && self.owner.with(|owner| !owner.service.is_told())
     }
 
     /// What is kept of clients goes with their last tasks.

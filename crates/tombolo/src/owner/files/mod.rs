@@ -152,6 +152,8 @@ pub(super) struct Files {
     stand_ins: BTreeMap<Identity, StandIn>,
     /// Files that are or were mapped for writing on a file system without locks, by name.
     pub(super) unlocked: BTreeSet<String>,
+    /// Host memory that is set aside for pages that stay there.
+    pub(super) direct_bytes: u64,
     next: u64,
 }
 

@@ -180,7 +180,7 @@ impl Owner {
     /// The page for so many bytes of a file whose mapping asks for no size.
     fn usual_page(&self, space: Asid, bytes: u64) -> PageSize {
         let card = self.card.description();
-        let alone = self.translations.get(usize::from(space.get())) == Some(&TranslationMode::Tlb);
+        let alone = self.spaces.translation(space) == TranslationMode::Tlb;
         let walks = card.table_walks && !alone;
         // A page that has no L1 TLB of its own takes an entry of a smaller one for each part: if there are enough.
         let served = |size: &PageSize| {
