@@ -1,8 +1,8 @@
 //! The house: is each thing in one room?
 
-use super::Failure;
+use super::{speed, Failure};
 use crate::row::{Row, Target};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 /// Rooms (a crate, or a folder of RTL, kernels, tools) with a file that tells Verilator to write C++.
@@ -26,4 +26,33 @@ pub fn builders() -> Result<Vec<Row>, Failure> {
         "rooms",
         Target::Exactly(1.0),
     )])
+}
+
+/// What each figure of `tools/house` counts, and the most that it should be.
+const MOST: [(&str, &str, f64); 9] = [
+    ("house.circle_rooms", "rooms", 0.0),
+    ("house.owner_fields", "fields", 15.0),
+    ("house.owner_borrows", "places", 0.0),
+    ("house.impl_files", "files", 3.0),
+    ("house.card_methods", "methods", 20.0),
+    ("house.scalar_tuples", "functions", 0.0),
+    ("house.names_twice", "names", 0.0),
+    ("house.mapping_shapes", "shapes", 5.0),
+    ("house.longest_rtl", "lines", 900.0),
+];
+
+/// Sizes of rooms and arrows between them.
+pub fn figures() -> Result<Vec<Row>, Failure> {
+    let home = simcard::home();
+    let output = Command::new(speed::python(&home))
+        .arg(home.join("tools/house"))
+        .arg("--json")
+        .output()?;
+    let counted: BTreeMap<String, f64> = serde_json::from_slice(&output.stdout)?;
+    MOST.iter()
+        .map(|&(name, unit, most)| {
+            let value = counted.get(name).ok_or(format!("no figure {name}"))?;
+            Ok(Row::new(name, *value, unit, Target::AtMost(most)))
+        })
+        .collect()
 }

@@ -225,6 +225,20 @@ pub const ALL: &[Bar] = &[
         measure: house::builders,
     },
     Bar {
+        names: &[
+            "house.circle_rooms",
+            "house.owner_fields",
+            "house.owner_borrows",
+            "house.impl_files",
+            "house.card_methods",
+            "house.scalar_tuples",
+            "house.names_twice",
+            "house.mapping_shapes",
+            "house.longest_rtl",
+        ],
+        measure: house::figures,
+    },
+    Bar {
         names: &["lockstep.threads_golden"],
         measure: owner::lockstep,
     },

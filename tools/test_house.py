@@ -1,0 +1,45 @@
+# Copyright Tombolo contributors.
+# Licensed under the Apache License, Version 2.0, see LICENSE for details.
+# SPDX-License-Identifier: Apache-2.0
+"""tools/house: does it count what it says?"""
+
+import importlib.machinery
+import importlib.util
+import pathlib
+
+PATH = pathlib.Path(__file__).resolve().parent / "house"
+LOADER = importlib.machinery.SourceFileLoader("house", str(PATH))
+house = importlib.util.module_from_spec(importlib.util.spec_from_loader("house", LOADER))
+LOADER.exec_module(house)
+
+
+def test_rooms_in_a_circle_are_those_from_which_a_way_leads_back():
+    arrows = {"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a", "d"}}
+    assert house.circle(arrows) == ["b", "c", "d"]
+
+
+def test_fields_are_those_of_the_struct_alone():
+    text = """
+pub struct Outer<T> {
+    first: u32,
+    pub(super) second: Vec<T>,
+}
+struct Unit;
+struct Tuple(u32, u32);
+struct Next {
+    only: Option<u8>,
+}
+"""
+    assert dict(house.structs(text)) == {"Outer": ["first", "second"], "Next": ["only"]}
+
+
+def test_comments_and_tests_do_not_count(tmp_path):
+    file = tmp_path / "file.rs"
+    file.write_text("fn a() {} // fn b() {}\n#[cfg(test)]\nmod tests { fn c() {} }\n")
+    assert "fn a" in house.code_of(file)
+    assert "fn b" not in house.code_of(file) and "fn c" not in house.code_of(file)
+
+
+def test_a_card_is_what_any_pcie_card_offers():
+    _, methods = house.card_methods()
+    assert methods <= 20
