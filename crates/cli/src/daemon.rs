@@ -90,8 +90,9 @@ impl Serve {
         let (description, _) = card.describe()?;
         let daemon = Daemon::listen(card, &self.socket)?;
         interrupt::say(
-            "interrupted: the card is gone, and clients are told; what was synced is in their files",
+            "interrupted: the card is gone; what kernels wrote is in the files of its clients",
         );
+        interrupt::before_the_end(move || daemon.stop());
         let told = format!(
             "{} with {} slots at unix:{}\n",
             description.name,
@@ -102,8 +103,10 @@ impl Serve {
         if let Err(error) = print(&told) {
             say!("tombolo: warning: {error}; {told}");
         }
-        daemon.serve();
-        Ok(())
+        loop {
+            // A signal ends the process.
+            std::thread::park();
+        }
     }
 
     fn open(&self) -> Result<Card, ServeError> {

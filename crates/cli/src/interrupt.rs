@@ -34,6 +34,15 @@ pub fn say(words: &'static str) {
     *WORDS.lock().unwrap_or_else(PoisonError::into_inner) = words;
 }
 
+/// What comes before the end, once.
+type Before = Box<dyn FnOnce() + Send>;
+static BEFORE: Mutex<Option<Before>> = Mutex::new(None);
+
+/// A signal lets this be done before the process ends; a second one ends it at once.
+pub fn before_the_end(act: impl FnOnce() + Send + 'static) {
+    *BEFORE.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(act));
+}
+
 fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -51,8 +60,19 @@ pub fn listen() {
         return;
     };
     let started = Builder::new().spawn(move || {
-        if let Some(signal) = signals.forever().next() {
-            end(signal);
+        for signal in signals.forever() {
+            let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let Some(before) = before else {
+                end(signal);
+                return;
+            };
+            let last = Builder::new().spawn(move || {
+                before();
+                end(signal);
+            });
+            if last.is_err() {
+                end(signal);
+            }
         }
     });
     if let Err(error) = started {

@@ -238,6 +238,24 @@ fn a_run_that_is_killed_on_rtl_takes_nothing_with_it() {
 }
 
 #[test]
+fn a_daemon_that_is_ended_writes_back_and_says_so() {
+    let mut daemon = Daemon::start(&["--functional"]);
+    let victim = endless(&daemon);
+    daemon.until(|status| running(status) == 1);
+    let id = Pid::from_raw(daemon.process.id() as i32).unwrap();
+    kill_process(id, Signal::TERM).unwrap();
+    let output = victim.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        !output.status.success() && said.contains("the daemon is gone"),
+        "{said}"
+    );
+    assert_eq!(daemon.process.wait().unwrap().code(), Some(143));
+    assert!(!daemon.path("card").exists());
+    assert!(fs::read(daemon.path("table")).unwrap() != vec![1; 64 << 10]);
+}
+
+#[test]
 fn options_that_a_daemon_cannot_have_are_refused_and_others_win_over_the_environment() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("in"), [1; 5000]).unwrap();

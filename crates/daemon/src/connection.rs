@@ -7,7 +7,8 @@ use std::io;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
-use tombolo::{Card, Session};
+use tombolo::serving::Session;
+use tombolo::Card;
 use wire::{
     decode, encode, peer_of, receive, send, ErrorCode, Failure, Frame, Hello, Kind, Message, Peer,
     ReceiveError, Side, Version, Welcome,

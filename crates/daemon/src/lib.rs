@@ -118,12 +118,6 @@ impl Daemon {
             tracing::error!(%error, "closing the card");
         }
     }
-
-    /// Waits until it serves no more, which is until the process ends.
-    pub fn serve(self) {
-        // A panic there is in the log.
-        let _ = self.thread.join();
-    }
 }
 
 /// Removes a socket at which nobody listens.

@@ -8,7 +8,7 @@ use std::fmt;
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use tombolo::Reply;
+use tombolo::serving::Reply;
 use wire::{encode, ErrorCode, Failure, Frame, Kind};
 
 /// Requests of a client that are not answered yet.

@@ -103,6 +103,25 @@ fn a_program_runs_a_kernel_as_on_a_card_of_its_own() {
 }
 
 #[test]
+fn a_report_tells_of_its_files_however_many_clients_there_were() {
+    let served = Served::new();
+    for number in 0..40 {
+        let path = served.file(&format!("file-{number}"), &[1; 5000]);
+        let card = served.open();
+        let space = card.create_space().unwrap();
+        let options = MapOptions::read_only().page_size(PageSize::KIB_4);
+        space.map_file(&path, options).unwrap().unmap().unwrap();
+        let policies = card.report().unwrap().policies;
+        let name = path.display().to_string();
+        assert!(
+            policies.len() == 1 && policies[0].contains(&name),
+            "{policies:?}"
+        );
+        card.close().unwrap();
+    }
+}
+
+#[test]
 fn what_a_socket_does_not_carry_is_refused_by_name() {
     let served = Served::new();
     let card = served.open();
@@ -272,6 +291,12 @@ fn descriptors_that_do_not_belong_are_refused() {
             .contains("0 descriptors came along, where 1"),
         "{failure}"
     );
+    let long = MapDescriptor {
+        label: "x".repeat(5000),
+        ..map()
+    };
+    let failure = raw.ask(long, vec![file()]);
+    assert!(failure.message.contains("5000 bytes"), "{failure}");
     // A file where a folder belongs.
     let load = LoadFolder {
         slot: None,

@@ -32,6 +32,9 @@ pub type Complete = Arc<dyn Fn(Status) -> Status + Send + Sync>;
 /// Virtual time that one request lets pass at most: nobody holds the owner's answer back for longer.
 const MOST_SLICE: Picoseconds = Picoseconds::from_millis(1);
 
+/// Bytes of a file's name, which is kept for messages: of a path of the system.
+const MOST_LABEL: usize = 4096;
+
 /// A client of a card in another process, served by this one.
 pub struct Session {
     link: Link,
@@ -145,6 +148,12 @@ impl Session {
                     label,
                     options,
                 } = it;
+                if label.len() > MOST_LABEL {
+                    return Err(refused(format!(
+                        "the name of a file has {} bytes, and {MOST_LABEL} are possible",
+                        label.len()
+                    )));
+                }
                 let map = MapFile {
                     space,
                     file,

@@ -5,7 +5,7 @@ use crate::message::ClientId;
 use crate::report::RunReport;
 use card::{CardError, RequesterStatistics, Statistics};
 use std::collections::{BTreeMap, BTreeSet};
-use units::{Picoseconds, SlotId};
+use units::{PageSize, Picoseconds, SlotId};
 
 /// Names of files that are kept of a client.
 const LABELS: usize = 64;
@@ -39,6 +39,8 @@ struct Apart {
     slots: BTreeMap<SlotId, Vec<RequesterStatistics>>,
     /// Names of its files.
     labels: BTreeSet<String>,
+    /// Page sizes that its mappings asked for.
+    page_sizes: BTreeSet<PageSize>,
 }
 
 impl Clients {
@@ -51,10 +53,11 @@ impl Clients {
         self.apart.insert(client, apart);
     }
 
-    /// Nobody asks for what a client did any more.
-    pub(super) fn forget(&mut self, client: ClientId) {
-        self.apart.remove(&client);
+    /// Nobody asks any more for what a client did that wanted reports of its own; names of its files.
+    pub(super) fn forget(&mut self, client: ClientId) -> BTreeSet<String> {
         self.runs.retain(|(of, _)| *of != Some(client));
+        let apart = self.apart.remove(&client);
+        apart.map_or_else(BTreeSet::new, |apart| apart.labels)
     }
 
     /// A kernel of a client is done.
@@ -75,9 +78,10 @@ impl Clients {
         Ok(())
     }
 
-    /// A client has mapped a file.
-    pub(super) fn mapped(&mut self, client: ClientId, label: &str) {
+    /// A client has mapped a file, with pages of a size if it asked for one.
+    pub(super) fn mapped(&mut self, client: ClientId, label: &str, asked: Option<PageSize>) {
         if let Some(apart) = self.apart.get_mut(&client) {
+            apart.page_sizes.extend(asked);
             if apart.labels.len() < LABELS {
                 apart.labels.insert(label.to_owned());
             }
@@ -99,6 +103,12 @@ impl Clients {
     pub(super) fn knows(&self, client: ClientId, label: &str) -> bool {
         let apart = self.apart.get(&client);
         apart.is_some_and(|apart| apart.labels.contains(label))
+    }
+
+    /// Whether a client has asked for pages of a size.
+    pub(super) fn asked_for(&self, client: ClientId, size: PageSize) -> bool {
+        let apart = self.apart.get(&client);
+        apart.is_some_and(|apart| apart.page_sizes.contains(&size))
     }
 
     /// Of what the card has counted until a moment: what its ports did for the client, and what the rest of it did since

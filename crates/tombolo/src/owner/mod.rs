@@ -391,7 +391,7 @@ impl Owner {
                 )
             },
             bytes_hash: self.transfers.bytes_hash(),
-            notes: self.notes(|_| true),
+            notes: self.notes(|_| true, |_| true),
             policies: self.policies(|_| true),
             spaces: self.spaces_report(),
             ports: (0..ports).map(|port| self.name_of_port(port)).collect(),
@@ -429,11 +429,12 @@ impl Owner {
             .to_owned()
     }
 
-    /// What the user might want to change, of these files.
-    fn notes(&self, of: impl Fn(&str) -> bool) -> Vec<String> {
+    /// What the user might want to change, of these files and page sizes.
+    fn notes(&self, of: impl Fn(&str) -> bool, asked: impl Fn(PageSize) -> bool) -> Vec<String> {
         let l1 = self.card.description().l1_sizes;
         let slow = self.files.page_sizes.iter();
-        let slow = slow.filter(|&&size| l1 != PageSizes::default() && !l1.contains(size));
+        let slow =
+            slow.filter(|&&size| asked(size) && l1 != PageSizes::default() && !l1.contains(size));
         let unlocked = self.files.unlocked.iter().filter(|label| of(label));
         let unlocked = unlocked.map(|label| {
             format!(

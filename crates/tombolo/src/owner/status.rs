@@ -29,7 +29,9 @@ impl OwnerRef {
 impl Owner {
     /// A client has ended, and no request of it will come.
     pub(super) fn forget_client(&mut self, client: ClientId) {
-        self.clients.forget(client);
+        for label in self.clients.forget(client) {
+            self.files.forget_paging(&label);
+        }
         self.handles.forget(client);
     }
 
@@ -72,7 +74,10 @@ impl Owner {
             shares,
             // Of the bytes of all clients.
             bytes_hash: String::new(),
-            notes: self.notes(|label| self.clients.knows(client, label)),
+            notes: self.notes(
+                |label| self.clients.knows(client, label),
+                |size| self.clients.asked_for(client, size),
+            ),
             policies: self.policies(|label| self.clients.knows(client, label)),
             ..report
         })

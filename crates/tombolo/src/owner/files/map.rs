@@ -194,7 +194,7 @@ impl OwnerRef {
             bytes,
         };
         let mapping = self.with(|owner| {
-            owner.clients.mapped(client, &label);
+            owner.clients.mapped(client, &label, options.page_size);
             owner.handles.add_mapping(client, range)
         });
         Ok(NewMapping {

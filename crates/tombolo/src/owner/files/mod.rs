@@ -304,6 +304,11 @@ impl Files {
         }
     }
 
+    /// Nobody asks any more how a file was paged.
+    pub(super) fn forget_paging(&mut self, label: &str) {
+        self.told.remove(label);
+    }
+
     /// Name of each file that is or was mapped, and how it is paged in words.
     pub(super) fn paged(&self, told: impl Fn(Paged) -> String) -> Vec<(String, String)> {
         let now = self.objects.values();
