@@ -7,6 +7,7 @@ apt does the work with a configuration, lists and an empty package database of i
 neither read nor changed, and root is not needed.
 """
 
+import fcntl
 import hashlib
 import os
 import pathlib
@@ -69,7 +70,7 @@ class Apt:
             "APT::Architecture": "amd64", "APT::Architectures": "amd64",
             "APT::Install-Recommends": "false", "APT::Default-Release": CONFIGURATION["suites"][0],
             "APT::Sandbox::User": "", "Acquire::Languages": "none", "Acquire::Retries": "3",
-            "Debug::NoLocking": "true",
+            "Debug::NoLocking": "true", "APT::Update::Error-Mode": "any",
         }
         self.configuration = folder / "apt.conf"
         self.configuration.write_text("".join(f'{name} "{value}";\n' for name, value in settings.items()))
@@ -95,6 +96,15 @@ def unpack(packages, folder):
 
 def fetch():
     """The folder with the unpacked packages; fetches them if it is not there, or is of another list."""
+    cache().mkdir(parents=True, exist_ok=True)
+    # Another run waits until they are there.
+    with open(cache() / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return fetch_alone()
+
+
+def fetch_alone():
+    """The same, while nobody else does."""
     named = hashlib.sha256((HERE / "packages.toml").read_bytes()).hexdigest()[:16]
     folder = cache() / f"packages-{named}"
     if (folder / "complete").exists():
