@@ -218,6 +218,12 @@ class UnregistrableError(Error):
     code = 54
 
 
+class NoFreeSlotError(Error):
+    """Every slot of the card has a kernel; close one first."""
+
+    code = 55
+
+
 class GoneError(Error):
     """The object was closed, or what it belongs to was, or another kernel was loaded into its slot."""
 
@@ -234,6 +240,18 @@ class OtherSpaceError(Error):
     """A mapping of one address space was used with a kernel of another."""
 
     code = 62
+
+
+class DaemonError(Error):
+    """The daemon that has the card cannot be reached, refuses, or has ended."""
+
+    code = 63
+
+
+class NotCarriedError(Error):
+    """A call that the socket of a daemon does not carry; the message names what it is about."""
+
+    code = 64
 
 
 class StoppedError(Error):
