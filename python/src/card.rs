@@ -118,6 +118,13 @@ fn owner_options(
 
 #[pymethods]
 impl NativeCard {
+    /// A card by its name.
+    #[staticmethod]
+    fn named(py: Python<'_>, name: &str) -> PyResult<Self> {
+        let card = py.detach(|| Card::open(name));
+        Self::open(py, card, (None, None), None)
+    }
+
     #[staticmethod]
     #[pyo3(signature = (*, slots, ports_per_slot, streams_per_slot, channels, channel_bytes, seed, host_channel, page_size, read_ahead_bytes, clean_ahead_bytes))]
     #[allow(clippy::too_many_arguments)] // Named in Python.
@@ -259,17 +266,18 @@ impl NativeCard {
     fn load(
         &self,
         py: Python<'_>,
-        slot: u8,
+        slot: Option<u8>,
         folder: PathBuf,
         space: &NativeSpace,
     ) -> PyResult<NativeSlot> {
         let space = space.shared(py)?;
-        let loaded = self
-            .card
-            .call(py, |card| card.load(SlotId(slot), &folder, &space))?;
+        let loaded = self.card.call(py, |card| match slot {
+            Some(slot) => card.load(SlotId(slot), &folder, &space),
+            None => card.load_anywhere(&folder, &space),
+        })?;
         let asid = space.asid().get();
         self.names
-            .loaded(html::SlotName::of(slot, asid, loaded.manifest()));
+            .loaded(html::SlotName::of(loaded.id().0, asid, loaded.manifest()));
         Ok(NativeSlot::new(loaded, self.names.clone()))
     }
 

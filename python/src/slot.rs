@@ -36,6 +36,12 @@ impl NativeSlot {
 
 #[pymethods]
 impl NativeSlot {
+    /// The slot's number.
+    #[getter]
+    fn number(&self, py: Python<'_>) -> PyResult<u8> {
+        self.slot.call(py, |slot| Ok(slot.id().0))
+    }
+
     /// The kernel's name and its arguments as (name, bytes, access or None for scalars, description).
     fn manifest<'py>(&self, py: Python<'py>) -> PyResult<(String, Vec<Bound<'py, PyDict>>)> {
         let manifest = self.slot.call(py, |slot| Ok(slot.manifest().clone()))?;

@@ -151,6 +151,12 @@ typedef struct tmb_card_options {
 
 #define TMB_CARD_OPTIONS { sizeof(tmb_card_options), 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0 }
 
+/* Opens a card by its name, with the usual options: "f1" or another platform, which is simulated; "functional";
+ * "unix:FILE", the card of a daemon (docs/daemon.md), shared with other programs; "vfio:0000:01:00.0?card=FILE",
+ * a card behind Linux's vfio-pci (docs/pcie.md). Where TOMBOLO_CARD is set in the environment, it is taken
+ * instead of a platform or "functional". */
+tmb_status tmb_card_open(const char *name, tmb_card **card);
+
 /* Opens a functional card: no RTL, no time, no tools, for kernels with a model in the library. */
 tmb_status tmb_card_open_functional(const tmb_card_options *options, tmb_card **card);
 
@@ -438,6 +444,9 @@ tmb_status tmb_rpc_lines_close(tmb_rpc_lines *rpc);
  * slot is TMB_ERROR_GONE from then on. */
 tmb_status tmb_slot_load(tmb_card *card, uint32_t number, const char *folder, tmb_space *space,
                          tmb_slot **slot);
+
+/* The same with the first slot that has no kernel: on a card that others use, too. */
+tmb_status tmb_slot_load_anywhere(tmb_card *card, const char *folder, tmb_space *space, tmb_slot **slot);
 
 /* Sets an argument of up to 8 bytes: a number, or an address. */
 tmb_status tmb_slot_set(tmb_slot *slot, const char *argument, uint64_t value);

@@ -497,6 +497,12 @@ private:
 /// A card.
 class Card {
 public:
+    /// Opens a card by its name; see tmb_card_open.
+    static Card open(const std::string &name) {
+        tmb_card *card = nullptr;
+        check(tmb_card_open(name.c_str(), &card));
+        return Card(card);
+    }
     /// Opens a functional card: no RTL, no time, no tools.
     static Card functional(const tmb_card_options &options = TMB_CARD_OPTIONS) {
         tmb_card *card = nullptr;
@@ -513,6 +519,12 @@ public:
         tmb_space *space = nullptr;
         check(tmb_space_create(handle_.get(), &options, &space));
         return AddressSpace(space);
+    }
+    /// Puts the kernel of a folder into the first slot that has none.
+    Slot load(const std::string &folder, const AddressSpace &space) {
+        tmb_slot *slot = nullptr;
+        check(tmb_slot_load_anywhere(handle_.get(), folder.c_str(), space.get(), &slot));
+        return Slot(slot);
     }
     /// Puts the kernel of a folder into a slot.
     Slot load(std::uint32_t number, const std::string &folder, const AddressSpace &space) {

@@ -2,7 +2,7 @@
 
 use crate::handles::{self, Handle, OpenCard, Thing};
 use crate::options::{self, CardOptions};
-use crate::pointers::{array, new_text, optional_text, Answer};
+use crate::pointers::{array, new_text, optional_text, text, Answer};
 use crate::status::{entry, Failure};
 use std::ffi::{c_char, c_int, c_void, CString};
 use std::path::{Path, PathBuf};
@@ -27,6 +27,19 @@ impl BuildCallback {
             (self.call)(text.as_ptr(), self.context);
         }
     }
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn tmb_card_open(name: *const c_char, card: *mut Handle) -> c_int {
+    entry(|| {
+        let answer = Answer::at(card, "card")?;
+        // SAFETY: null or a string, as the header asks.
+        let name = unsafe { text(name, "name") }?;
+        let opened = handles::insert_card(OpenCard::new(Card::open(name)?, None));
+        // SAFETY: the caller's place for a handle.
+        unsafe { answer.give(opened) };
+        Ok(())
+    })
 }
 
 #[no_mangle]

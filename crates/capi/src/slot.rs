@@ -6,18 +6,44 @@ use crate::pointers::{bytes, text, Answer};
 use crate::status::{entry, Failure};
 use std::ffi::{c_char, c_int, c_void};
 use std::path::Path;
-use tombolo::{Continue, Picoseconds, Slot, SlotId};
+use tombolo::{AddressSpace, Card, Continue, Error, Picoseconds, Slot, SlotId};
 
 /// Loads a kernel and makes a handle.
 pub fn load(card: Handle, number: u32, folder: &Path, space: Handle) -> Result<Handle, Failure> {
     let number = u8::try_from(number)
         .map_err(|_| Failure::argument(format!("slot {number}: slots are numbered from 0")))?;
-    let slot: Slot = handles::with_card(card, |card| {
-        handles::with_space(space, |space| {
-            Ok(card.load(SlotId(number), folder, space)?)
-        })
+    load_with(card, space, |card, space| {
+        card.load(SlotId(number), folder, space)
+    })
+}
+
+fn load_with(
+    card: Handle,
+    space: Handle,
+    load: impl FnOnce(&Card, &AddressSpace) -> Result<Slot, Error>,
+) -> Result<Handle, Failure> {
+    let slot = handles::with_card(card, |card| {
+        handles::with_space(space, |space| Ok(load(card, space)?))
     })?;
     handles::insert(card, Thing::Slot(Box::new(slot)))
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn tmb_slot_load_anywhere(
+    card: Handle,
+    folder: *const c_char,
+    space: Handle,
+    slot: *mut Handle,
+) -> c_int {
+    entry(|| {
+        let answer = Answer::at(slot, "slot")?;
+        // SAFETY: null or a string, as the header asks.
+        let folder = Path::new(unsafe { text(folder, "folder") }?);
+        let made = load_with(card, space, |card, space| card.load_anywhere(folder, space))?;
+        // SAFETY: the caller's place for a handle.
+        unsafe { answer.give(made) };
+        Ok(())
+    })
 }
 
 #[no_mangle]

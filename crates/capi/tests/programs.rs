@@ -118,6 +118,18 @@ fn files_that_others_have_too_lose_nothing() {
 }
 
 #[test]
+fn cards_have_names() {
+    let installed = Installed::new();
+    for compilers in compilers("cards_have_names") {
+        let program = installed.compile(compilers, "tests/named.c", true);
+        run(Command::new(&program)
+            .env_remove("TOMBOLO_CARD")
+            .arg(installed.kernel("copy"))
+            .arg(installed.folder.path()));
+    }
+}
+
+#[test]
 fn cmake_finds_the_package() {
     if Command::new("cmake").arg("--version").output().is_err() {
         let reason = "cmake is not installed (apt-get install cmake)";

@@ -2,8 +2,7 @@
 //!
 //! `cargo run --release --example first -- in.bin out.bin`; a third word is the name of another card.
 
-use std::path::Path;
-use tombolo::{Card, Continue, MapOptions, SlotId};
+use tombolo::{Card, MapOptions, SlotId};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut names = std::env::args().skip(1);
@@ -12,15 +11,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let card = Card::open(names.next().unwrap_or("f1".into()))?;
     let space = card.create_space()?;
-    let input = space.map_file(Path::new(&from), MapOptions::read_only())?;
-    let output = space.map_file(Path::new(&to), MapOptions::create(input.bytes()))?;
+    let input = space.map_file(&from, MapOptions::read_only())?;
+    let output = space.map_file(&to, MapOptions::create(input.bytes()))?;
 
-    let slot = card.load(SlotId(0), Path::new("kernels/copy"), &space)?;
+    let slot = card.load(SlotId(0), "kernels/copy", &space)?;
     slot.set_mapping("input", &input)?;
     slot.set_mapping("output", &output)?;
     slot.set("bytes", input.bytes())?;
-    slot.start()?;
-    slot.wait(None, |_| Continue::Yes)?;
+    slot.run()?;
 
     output.unmap()?; // the bytes are in the file now
     println!("{}", card.report()?);

@@ -31,13 +31,15 @@ pub struct Card {
 impl Card {
     /// Opens a card by its name: `unix:PATH`, the card of a daemon (`tombolo daemon`), shared with other programs;
     /// `vfio:0000:01:00.0?card=FILE`, a card behind Linux's vfio-pci, in real time, and a file with what its registers do
-    /// not say (docs/pcie.md); `functional`; else a platform (`f1`, or its file), which is simulated.
+    /// not say (docs/pcie.md); `functional`; else a platform (`f1`, or its file), which is simulated. Of the last two the
+    /// environment has the last word: if `TOMBOLO_CARD` is set, it is the name.
     ///
     /// # Errors
     /// [`Error::Daemon`]: nobody listens at that path, or who does refuses; the device cannot be opened, and what to do
     /// about it; as [`simulated`](Self::simulated) and [`functional`](Self::functional).
     pub fn open(name: impl AsRef<str>) -> Result<Self, Error> {
-        let name = name.as_ref();
+        let told = std::env::var("TOMBOLO_CARD").ok();
+        let name = name_to_open(name.as_ref(), told.as_deref());
         match name.split_once(':') {
             Some(("unix", path)) => Ok(Self {
                 link: Link::to_daemon(Served::connect(Path::new(path))?),
@@ -173,16 +175,25 @@ impl Card {
     ///
     /// # Errors
     /// A manifest that is wrong or does not match its RTL, RTL that does not compile, no such slot.
-    pub fn load(&self, slot: SlotId, folder: &Path, space: &AddressSpace) -> Result<Slot, Error> {
-        self.load_into(Some(slot), folder, space)
+    pub fn load(
+        &self,
+        slot: SlotId,
+        folder: impl AsRef<Path>,
+        space: &AddressSpace,
+    ) -> Result<Slot, Error> {
+        self.load_into(Some(slot), folder.as_ref(), space)
     }
 
     /// Puts the kernel of a folder into the first slot that has none.
     ///
     /// # Errors
     /// As [`load`](Self::load); [`Error::NoFreeSlot`].
-    pub fn load_anywhere(&self, folder: &Path, space: &AddressSpace) -> Result<Slot, Error> {
-        self.load_into(None, folder, space)
+    pub fn load_anywhere(
+        &self,
+        folder: impl AsRef<Path>,
+        space: &AddressSpace,
+    ) -> Result<Slot, Error> {
+        self.load_into(None, folder.as_ref(), space)
     }
 
     fn load_into(
@@ -268,5 +279,29 @@ impl Card {
     /// The owner has ended.
     pub fn status(&self) -> Result<Status, Error> {
         self.link.call(TakeStatus)
+    }
+}
+
+/// The card to open where a program asks for one by a name, and the environment may say another.
+fn name_to_open<'a>(asked: &'a str, told: Option<&'a str>) -> &'a str {
+    let is_place = asked.starts_with("unix:") || asked.starts_with("vfio:");
+    told.filter(|told| !told.is_empty() && !is_place)
+        .unwrap_or(asked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::name_to_open;
+
+    #[test]
+    fn the_environment_names_the_card_unless_the_program_names_a_place() {
+        assert_eq!(name_to_open("f1", None), "f1");
+        assert_eq!(name_to_open("f1", Some("")), "f1");
+        assert_eq!(name_to_open("functional", Some("unix:a")), "unix:a");
+        assert_eq!(name_to_open("unix:b", Some("unix:a")), "unix:b");
+        assert_eq!(
+            name_to_open("vfio:0000:01:00.0", Some("f1")),
+            "vfio:0000:01:00.0"
+        );
     }
 }

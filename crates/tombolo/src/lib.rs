@@ -1,20 +1,18 @@
 //! Map files into an FPGA kernel, start it, wait: the library that programs use.
 //!
 //! ```no_run
-//! use std::path::Path;
-//! use tombolo::{Card, Continue, MapOptions, SimOptions, SlotId};
+//! use tombolo::{Card, MapOptions, SlotId};
 //!
 //! # fn main() -> Result<(), tombolo::Error> {
-//! let card = Card::simulated(SimOptions::named("f1")?, Default::default(), |_| {})?;
+//! let card = Card::open("f1")?;
 //! let space = card.create_space()?;
-//! let input = space.map_file(Path::new("in.bin"), MapOptions::read_only())?;
-//! let output = space.map_file(Path::new("out.bin"), MapOptions::create(input.bytes()))?;
-//! let slot = card.load(SlotId(0), Path::new("kernels/copy"), &space)?;
+//! let input = space.map_file("in.bin", MapOptions::read_only())?;
+//! let output = space.map_file("out.bin", MapOptions::create(input.bytes()))?;
+//! let slot = card.load(SlotId(0), "kernels/copy", &space)?;
 //! slot.set_pointer("input", input.address())?;
 //! slot.set_pointer("output", output.address())?;
 //! slot.set("bytes", input.bytes())?;
-//! slot.start()?;
-//! slot.wait(None, |_| Continue::Yes)?;
+//! slot.run()?;
 //! output.unmap()?; // the bytes are in the file now
 //! println!("{}", card.report()?);
 //! # Ok(())

@@ -12,7 +12,7 @@
 //! options.shell = ShellConfig { streams_per_slot: 1, network_pairs: 1, ..ShellConfig::default() };
 //! let card = Card::simulated(options, Default::default(), |_| {})?;
 //! let space = card.create_space()?;
-//! let slot = card.load(SlotId(0), "kernels/loopback".as_ref(), &space)?;
+//! let slot = card.load(SlotId(0), "kernels/loopback", &space)?;
 //! let node = MemoryNode::new(vec![7; 1 << 20]);
 //! let (input, output) = (slot.open_stream("in")?, slot.open_stream("out")?);
 //! input.plug_peer(node.clone())?;

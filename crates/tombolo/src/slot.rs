@@ -182,6 +182,15 @@ impl Slot {
         self.link.call(Start { load: self.load })
     }
 
+    /// Starts the kernel with the arguments set so far, and waits until it is done, however long that is.
+    ///
+    /// # Errors
+    /// As [`start`](Slot::start) and [`join`](Slot::join).
+    pub fn run(&self) -> Result<(), Error> {
+        self.start()?;
+        self.join(None)
+    }
+
     /// Waits until the kernel is done, at most until `deadline` of virtual time from now; for the interrupt of one with
     /// registers of its own (`user_managed`), as [`wait_interrupt`](Slot::wait_interrupt) does.
     ///

@@ -105,7 +105,8 @@ impl AddressSpace {
     /// size, or the file is mapped with others; a file to be made anew is mapped already; it is to be written, and
     /// bytes of the range are mapped for writing by another card of this process or another process. What others may
     /// do with a file meanwhile: docs/policies.md, "When others write the file".
-    pub fn map_file(&self, path: &Path, options: MapOptions) -> Result<Mapping, Error> {
+    pub fn map_file(&self, path: impl AsRef<Path>, options: MapOptions) -> Result<Mapping, Error> {
+        let path = path.as_ref();
         if Device::names_remote(path.as_os_str()) {
             let (memory, offset, bytes) = Device::parse(path.as_os_str())?.connect_remote()?;
             let options = MapOptions {

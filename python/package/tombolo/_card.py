@@ -24,7 +24,7 @@ from .errors import BuildError, ConfigurationError
 
 
 class Card(Scope):
-    """A card with its owner in this process; open one with :meth:`functional` or :meth:`simulated`.
+    """A card; open one with :meth:`open`, or, with options, :meth:`functional` or :meth:`simulated`.
 
     As a context manager it is closed, with all that was made on it, at the end of ``with``. Cards that are
     still open when the interpreter ends are closed then.
@@ -33,10 +33,35 @@ class Card(Scope):
     def __init__(self, native: NativeCard) -> None:
         self._native = native
         self._process = os.getpid()
+        # Other programs use it, too.
+        self._shared = False
         self._spaces: weakref.WeakSet[AddressSpace] = weakref.WeakSet()
         # Threads that run kernels in one slot take turns.
         self._turns: Dict[int, threading.RLock] = {}
         _open.add(self)
+
+    @staticmethod
+    def open(name: str = "f1") -> Card:
+        """Opens a card by its name, with the options that are usual for it.
+
+        :param name: a platform (``"f1"``, one of :func:`platforms` or a ``.toml`` file), which is simulated;
+            ``"functional"``; ``"unix:FILE"``, the card of a daemon (``tombolo daemon``), shared with other
+            programs: files can be mapped there, arrays and pipes cannot; ``"vfio:0000:01:00.0?card=FILE"``, a card behind
+            Linux's vfio-pci. Where ``TOMBOLO_CARD`` is set in the environment, it is taken instead of a platform
+            or ``"functional"``.
+        :raises DaemonError: nobody listens at that path, or who does refuses.
+
+        And what :meth:`simulated` and :meth:`functional` raise.
+        """
+        name = os.fspath(name)
+        elsewhere = ("unix:", "vfio:")
+        if not name.startswith(elsewhere):
+            name = os.environ.get("TOMBOLO_CARD") or name
+        if name.startswith(elsewhere):
+            card = Card(NativeCard.named(name))
+            card._shared = name.startswith("unix:")
+            return card
+        return Card.functional() if name == "functional" else Card.simulated(name)
 
     @staticmethod
     def functional(
@@ -198,12 +223,17 @@ class Card(Scope):
         return space
 
     def load(
-        self, kernel: Union[str, os.PathLike[str]], space: AddressSpace, *, slot: int = 0
+        self,
+        kernel: Union[str, os.PathLike[str]],
+        space: AddressSpace,
+        *,
+        slot: Optional[int] = None,
     ) -> Slot:
         """Puts a kernel into a slot, in a space. A :class:`Slot` from before for that
         slot is gone.
 
         :param kernel: a kernel's folder, or the name of one of :func:`kernels`.
+        :param slot: its number; left out, slot 0, and on a daemon's card the first one that is empty.
         :raises FileNotFoundError: no such kernel.
         :raises KernelError: its manifest or RTL is refused; on the functional card, a kernel without a model.
         :raises NoSuchSlotError: the card has no such slot.
@@ -211,10 +241,14 @@ class Card(Scope):
         folder = _resources.kernel_folder(kernel)
         if not isinstance(space, AddressSpace):
             raise TypeError(f"space is {type(space).__name__}; pass what card.create_space() gave")
-        slot = operator.index(slot)
-        if not 0 <= slot <= 255:
-            raise ValueError(f"slot {slot}: slots are numbered from 0")
-        return Slot(self, slot, self._native.load(slot, folder, space._native), space)
+        if slot is None and not self._shared:
+            slot = 0
+        if slot is not None:
+            slot = operator.index(slot)
+            if not 0 <= slot <= 255:
+                raise ValueError(f"slot {slot}: slots are numbered from 0")
+        native = self._native.load(slot, folder, space._native)
+        return Slot(self, native.number, native, space)
 
     def run(
         self,
@@ -222,7 +256,7 @@ class Card(Scope):
         arguments: Optional[Dictionary[str, Any]] = None,
         /,
         *,
-        slot: int = 0,
+        slot: Optional[int] = None,
         deadline: Optional[float] = None,
         progress: Optional[Callable[[Progress], object]] = None,
         **more: Any,
@@ -233,7 +267,11 @@ class Card(Scope):
 
         Threads that run kernels in the same slot wait for each other; in different slots they run side by side.
         """
-        with self._turns.setdefault(slot, threading.RLock()), self.create_space() as space:
+        if slot is None and not self._shared:
+            slot = 0
+        # In the first empty slot nobody is in the way.
+        turn = threading.RLock() if slot is None else self._turns.setdefault(slot, threading.RLock())
+        with turn, self.create_space() as space:
             loaded = self.load(kernel, space, slot=slot)
             loaded.run(arguments, deadline=deadline, progress=progress, **more)
 

@@ -10,7 +10,7 @@
 //! # fn main() -> Result<(), tombolo::Error> {
 //! # let card = tombolo::Card::functional(tombolo::FunctionalCard::new(Default::default()))?;
 //! let space = card.create_space()?;
-//! let slot = card.load(tombolo::SlotId(0), "kernels/loopback".as_ref(), &space)?;
+//! let slot = card.load(tombolo::SlotId(0), "kernels/loopback", &space)?;
 //! let mut flow = Flow::new(&space);
 //! flow.plug(&slot, "in", Device::parse(OsStr::new("tcp-listen:7000:timeout=5s"))?)?;
 //! flow.plug(&slot, "out", Device::parse(OsStr::new("-"))?)?;

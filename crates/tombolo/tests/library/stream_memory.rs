@@ -279,7 +279,7 @@ fn what_is_no_stream_is_refused() {
     let mut name = OsString::from("pipe:");
     name.push(&pipe);
     // By name, with the number of bytes in the options.
-    let named = space.map_file(name.as_ref(), plain.bytes(9)).unwrap();
+    let named = space.map_file(&name, plain.bytes(9)).unwrap();
     named.unmap().unwrap();
     let large = plain.page_size(PageSize::MIB_2);
     let large = space.map_stream(device("pipe:", &pipe, ""), 5 << 20, large);
