@@ -38,7 +38,7 @@ def copy(card: tombolo.Card, folder: Path, count: int) -> tombolo.Slot:
     (folder / "in").write_bytes(content)
     with card.create_space() as space:
         source = space.map_file(folder / "in")
-        target = space.map_file(folder / "out", create=count)
+        target = space.map_file(folder / "out", "rw", create=count)
         slot = card.load("copy", space)
         slot.run(input=source, output=target, bytes=count)
         target.unmap()
