@@ -237,7 +237,7 @@ impl Choice {
                 .iter()
                 .filter(|section| section.is_measured())
             {
-                if !["table2", "figure5"].contains(&section.id) {
+                if !["table2", "claims", "figure5"].contains(&section.id) {
                     print(format_args!("{}\n", section.text()))?;
                 }
             }

@@ -1,5 +1,6 @@
 //! What an experiment compares: read from `experiments/`.
 
+use super::claims::{Claims, Columns};
 use super::workload::Load;
 use super::Cell;
 use serde::Deserialize;
@@ -198,7 +199,8 @@ pub struct Workload {
     small: Data,
     large: Data,
     oversubscribed: Option<Data>,
-    published: BTreeMap<String, BTreeMap<String, f64>>,
+    /// Values of its row, by system.
+    published: BTreeMap<String, Columns>,
 }
 
 /// Which of its TLBs FSRF used (table 1).
@@ -226,8 +228,6 @@ struct WorkloadText {
     small: Data,
     large: Data,
     oversubscribed: Option<Data>,
-    #[serde(default)]
-    published: BTreeMap<String, BTreeMap<String, f64>>,
 }
 
 impl TryFrom<WorkloadText> for Workload {
@@ -279,7 +279,7 @@ impl TryFrom<WorkloadText> for Workload {
             small: text.small,
             large: text.large,
             oversubscribed: text.oversubscribed,
-            published: text.published,
+            published: BTreeMap::new(),
         })
     }
 }
@@ -384,9 +384,8 @@ struct File {
     #[serde(default)]
     runs: BTreeMap<String, NonZeroU8>,
     workload: Vec<Workload>,
-    /// What is not claimed to be as the paper has it, and why.
-    #[serde(default)]
-    not_claimed: Vec<NotClaimed>,
+    /// Published values of the rows that `paper` of a workload names.
+    claims: Option<Claims>,
     /// Why cells that are off are off.
     #[serde(default)]
     differs: Vec<Differs>,
@@ -405,21 +404,6 @@ struct Differs {
     columns: Vec<String>,
 }
 
-/// Cells that are not claimed.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct NotClaimed {
-    /// Why.
-    #[allow(dead_code)] // for readers of the file
-    reason: String,
-    /// How many of the paper's.
-    #[allow(dead_code)]
-    count: u32,
-    workloads: Vec<String>,
-    systems: Vec<String>,
-    columns: Vec<String>,
-}
-
 /// Systems, workloads and what the paper has for them.
 #[derive(Clone, Debug)]
 pub struct Experiment {
@@ -434,7 +418,7 @@ pub struct Experiment {
     /// What is known to differ from the paper's set-up.
     pub known_differences: Vec<String>,
     pub(super) host_miss: Option<Picoseconds>,
-    not_claimed: Vec<NotClaimed>,
+    pub(super) claims: Option<Claims>,
     differs: Vec<Differs>,
     unpublished: Vec<String>,
     temperatures: Vec<String>,
@@ -452,7 +436,7 @@ impl Experiment {
     /// A file that is not there, not TOML, or that breaks a rule.
     pub fn read(folder: &Path, name: &str) -> Result<Self, DescriptionError> {
         let path = folder.join(name).with_extension("toml");
-        let file: File = read(&path)?;
+        let mut file: File = read(&path)?;
         let systems = file
             .systems
             .iter()
@@ -461,14 +445,28 @@ impl Experiment {
                 System::named(name, file.scale_log2, runs)
             })
             .collect::<Result<Vec<_>, _>>()?;
-        let named = file.workload.iter().flat_map(|one| one.published.keys());
-        let mut named = named.chain(file.runs.keys());
-        let unknown = named.find(|name| !file.systems.contains(name));
+        let claimed = file.claims.iter().flat_map(Claims::systems);
+        let unknown = claimed
+            .chain(file.runs.keys())
+            .find(|name| !file.systems.contains(name))
+            .cloned();
         if let Some(name) = unknown {
             return Err(DescriptionError::Rule {
                 path,
                 rule: format!("values or runs of `{name}`, which is none of its systems"),
             });
+        }
+        if let Some(claims) = &file.claims {
+            for workload in &mut file.workload {
+                let Some(published) = claims.published(&workload.paper) else {
+                    let (name, row) = (&workload.name, &workload.paper);
+                    return Err(DescriptionError::Rule {
+                        rule: format!("workload `{name}`: no row `{row}` in its claims"),
+                        path,
+                    });
+                };
+                workload.published = published.clone();
+            }
         }
         Ok(Self {
             name: name.to_owned(),
@@ -477,7 +475,7 @@ impl Experiment {
             scale_log2: file.scale_log2,
             known_differences: file.known_differences,
             host_miss: file.host_miss_ps.map(Picoseconds::new),
-            not_claimed: file.not_claimed,
+            claims: file.claims,
             differs: file.differs,
             unpublished: file.unpublished,
             temperatures: file.temperatures,
@@ -510,17 +508,6 @@ impl Experiment {
                 && listed(&differs.columns, &column)
         };
         Some(&self.differs.iter().find(is_of)?.reason)
-    }
-
-    /// Whether a cell is claimed to be as the paper has it.
-    pub fn claims(&self, cell: &Cell<'_>) -> bool {
-        let column = format!("{}_{}", cell.temperature.name(), cell.size.name());
-        cell.published().is_some()
-            && !self.not_claimed.iter().any(|not| {
-                listed(&not.workloads, &cell.workload.name)
-                    && listed(&not.systems, &cell.system.name)
-                    && listed(&not.columns, &column)
-            })
     }
 }
 
@@ -565,18 +552,6 @@ mod tests {
             assert_eq!(others.map(of), [8, 8, 8, 6, 2], "{}", workload.name);
             assert_eq!(of("tombolo"), 8);
         }
-    }
-
-    /// At most 80 of the 280 cells are not claimed. Those of the seven rows that have a published value and are
-    /// claimed are what `fsrf.repro.within_25` judges.
-    #[test]
-    fn most_cells_are_claimed() {
-        let experiment = Experiment::read(&folder(), "fsrf-table2").unwrap();
-        let not: u32 = experiment.not_claimed.iter().map(|not| not.count).sum();
-        assert!(not <= 80, "{not}");
-        let cells = experiment.cells();
-        let claimed = cells.iter().filter(|cell| experiment.claims(cell)).count();
-        assert_eq!(claimed, 7 * 32 - 6);
     }
 
     #[test]

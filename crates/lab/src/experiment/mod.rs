@@ -6,6 +6,7 @@
 
 mod cache;
 pub mod cckit;
+pub mod claims;
 mod description;
 pub mod fleximem;
 mod folder_hash;

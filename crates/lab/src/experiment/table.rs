@@ -1,6 +1,7 @@
 //! An experiment as a table for people, and as comma-separated values.
 
-use super::{Cell, Experiment, Outcome, Size, Temperature};
+use super::description::APPLICATIONS;
+use super::{claims, Cell, Experiment, Outcome, Size, Temperature};
 use std::fmt::Write;
 
 /// A throughput, with a digit behind the point where it has few before it.
@@ -67,33 +68,13 @@ impl Experiment {
         text
     }
 
-    /// How much of it is as the paper has it: claimed cells within a quarter, and table 2 normalised to the better
-    /// Coyote, as figure 5 is. Empty where nothing is published.
+    /// How much of it is as the paper has it: its published values, each once, and table 2 normalised to the better Coyote,
+    /// as figure 5 is. Empty without published values.
     pub fn verdict(&self, outcomes: &[(Cell<'_>, Option<Outcome>)]) -> String {
-        let mut text = String::new();
-        let judged: Vec<f64> = outcomes
-            .iter()
-            .filter(|(cell, _)| self.claims(cell))
-            .filter_map(|(cell, outcome)| Some(outcome.as_ref()?.mib_per_s / cell.published()?))
-            .collect();
-        if judged.is_empty() {
-            return text;
-        }
-        let within = judged.iter().filter(|&&ratio| (ratio - 1.0).abs() <= 0.25);
-        let _ = writeln!(
-            text,
-            "\nclaimed cells that were run: {}; within 25 % of the paper's: {}",
-            judged.len(),
-            within.count()
-        );
-        for (cell, ratio) in self.off(outcomes) {
-            let why = self.why(&cell).unwrap_or("not known why");
-            let _ = writeln!(
-                text,
-                "  {:<36}{ratio:>6.2} of the paper's: {why}",
-                cell.name()
-            );
-        }
+        let Some(section) = claims::section(self, outcomes) else {
+            return String::new();
+        };
+        let mut text = format!("\n{}", claims::text(&section));
         let _ = writeln!(
             text,
             "\nfigure 5: the better Coyote = 1, ours (the paper's), geometric means"
@@ -122,17 +103,6 @@ impl Experiment {
             text.push('\n');
         }
         text
-    }
-
-    /// Claimed cells that are off by more than a quarter, and how far.
-    pub(super) fn off<'a>(&self, outcomes: &[(Cell<'a>, Option<Outcome>)]) -> Vec<(Cell<'a>, f64)> {
-        let claimed = outcomes.iter().filter(|(cell, _)| self.claims(cell));
-        let ratios = claimed.filter_map(|(cell, outcome)| {
-            Some((*cell, outcome.as_ref()?.mib_per_s / cell.published()?))
-        });
-        ratios
-            .filter(|(_, ratio)| (ratio - 1.0).abs() > 0.25)
-            .collect()
     }
 
     /// Geometric means of a system's throughput over the better Coyote's, ours and the paper's, over the
@@ -172,14 +142,23 @@ impl Experiment {
     /// A line a cell.
     pub fn comma_separated(&self, outcomes: &[(Cell<'_>, Option<Outcome>)]) -> String {
         let mut text =
-            "workload,system,temperature,size,applications,mib_per_s,paper_mib_per_s,deviation\n"
+            "workload,system,temperature,size,applications,mib_per_s,paper_mib_per_s,deviation,\
+             printed_value,state,why\n"
                 .to_owned();
+        let count = self.count(outcomes);
         for (cell, outcome) in outcomes {
             let number =
                 |value: Option<f64>| value.map_or(String::new(), |value| format!("{value}"));
+            // Only cells of the table: figure 6 has others of the same system and workload.
+            let described = count
+                .as_ref()
+                .filter(|_| cell.applications == APPLICATIONS)
+                .and_then(|count| claims::described(self, count, cell))
+                .map(|words| words.map(|words| format!("\"{}\"", words.replace('"', "\"\""))));
+            let described = described.map_or(",,".to_owned(), |words| words.join(","));
             let _ = writeln!(
                 text,
-                "{},{},{},{},{},{},{},{}",
+                "{},{},{},{},{},{},{},{},{described}",
                 cell.workload.name,
                 cell.system.name,
                 cell.temperature.name(),
@@ -229,16 +208,19 @@ mod tests {
         assert_eq!(physical.matches('(').count(), 2, "{physical}");
         let values = experiment.comma_separated(&outcomes);
         assert_eq!(values.lines().count(), 1 + outcomes.len());
-        assert!(values.contains("aes,tombolo,cold,small,4,,,\n"), "{values}");
         assert!(
-            values.contains("aes,tombolo,cold,large,4,1,,0.25\n"),
+            values.contains("aes,tombolo,cold,small,4,,,,,,\n"),
+            "{values}"
+        );
+        assert!(
+            values.contains("aes,tombolo,cold,large,4,1,,0.25,,,\n"),
             "{values}"
         );
     }
 
-    /// The paper's own figures in place of ours are within a quarter of themselves, and one that is off is not.
+    /// The paper's own figures in place of ours are as published, and one that is off is not.
     #[test]
-    fn the_verdict_is_of_claimed_cells() {
+    fn the_verdict_is_of_published_values() {
         let folder = simcard::home().join("experiments");
         let experiment = Experiment::read(&folder, "fsrf-table2").unwrap();
         let mut outcomes: Vec<_> = experiment
@@ -256,19 +238,27 @@ mod tests {
                 (cell, outcome)
             })
             .collect();
-        let claimed = |within: u32| {
-            format!("claimed cells that were run: 218; within 25 % of the paper's: {within}")
-        };
         let verdict = experiment.verdict(&outcomes);
-        assert!(verdict.contains(&claimed(218)), "{verdict}");
+        assert!(verdict.contains("  as published: predicted"), "{verdict}");
         let fsrf = verdict.lines().find(|line| line.starts_with("fsrf"));
         let fsrf = fsrf.unwrap();
         assert!(fsrf.contains("hot large: 4.16 (4.16)"), "{fsrf}");
-        let off = outcomes
-            .iter_mut()
-            .find(|(cell, _)| experiment.claims(cell));
+        let off = |cell: &Cell<'_>| cell.name() == "rng_read.fsrf.warm_large";
+        let off = outcomes.iter_mut().find(|(cell, _)| off(cell));
         off.unwrap().1.as_mut().unwrap().mib_per_s *= 1.3;
         let verdict = experiment.verdict(&outcomes);
-        assert!(verdict.contains(&claimed(217)), "{verdict}");
+        assert!(
+            verdict.contains("  partly as published: predicted"),
+            "{verdict}"
+        );
+        let values = experiment.comma_separated(&outcomes);
+        let line = values
+            .lines()
+            .find(|line| line.starts_with("gups,coyote-4k,hot,large"));
+        let line = line.unwrap();
+        assert!(
+            line.contains(",\"calibrated\",\"host_miss_ps in "),
+            "{line}"
+        );
     }
 }

@@ -1,0 +1,388 @@
+//! Published values compared with ours: one value, one count.
+
+use super::{Claims, State};
+use crate::experiment::{Cell, Experiment, Outcome, Size, Temperature};
+
+type Outcomes<'a> = [(Cell<'a>, Option<Outcome>)];
+
+/// Published values that one result of ours is compared with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Value<'a> {
+    /// Printed row.
+    pub row: &'a str,
+    /// System.
+    pub system: &'a str,
+    /// Columns: several if one simulation stands for all of them.
+    pub columns: Vec<(Temperature, Size)>,
+    /// The paper's value of each column.
+    pub paper: Vec<f64>,
+    /// Ours: the geometric mean of the row's workloads; `None` if one of them was not measured.
+    pub ours: Option<f64>,
+    /// State; calibrated if one of the columns is.
+    pub state: State<'a>,
+    /// Whether it stands on a constant that does not hold at all temperatures.
+    pub stands: bool,
+    /// Known reasons for a deviation.
+    pub reasons: Vec<&'a str>,
+    /// What was simulated, by workload: values of the same are one.
+    simulated: Vec<String>,
+}
+
+impl Value<'_> {
+    /// The ratio to the paper's value that is farthest from 1.
+    pub fn ratio(&self) -> Option<f64> {
+        let ours = self.ours?;
+        let ratios = self.paper.iter().map(|paper| ours / paper);
+        ratios.max_by(|a, b| (a - 1.0).abs().total_cmp(&(b - 1.0).abs()))
+    }
+
+    /// Whether it is as near to each published value as `within` says.
+    pub(super) fn is_within(&self, within: f64) -> Option<bool> {
+        Some((self.ratio()? - 1.0).abs() <= within)
+    }
+
+    fn merge(&mut self, other: Self) {
+        if self.state == State::Predicted {
+            self.state = other.state;
+        }
+        self.columns.extend(other.columns);
+        self.paper.extend(other.paper);
+        self.stands |= other.stands;
+        self.reasons.extend(other.reasons);
+        self.reasons.sort_unstable();
+        self.reasons.dedup();
+    }
+}
+
+/// How many of some values are reproduced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Share {
+    /// Reproduced.
+    pub holds: usize,
+    /// Compared.
+    pub of: usize,
+}
+
+impl Share {
+    /// As a share; NaN if nothing was compared.
+    pub fn value(self) -> f64 {
+        self.holds as f64 / self.of as f64
+    }
+
+    fn add(&mut self, holds: bool) {
+        self.holds += usize::from(holds);
+        self.of += 1;
+    }
+}
+
+/// Rankings of a row's systems, by column.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Ranking<'a> {
+    pub(super) row: &'a str,
+    pub(super) at: (Temperature, Size),
+    /// Pairs of systems that the paper has in the other order: the faster one in the paper first.
+    pub(super) swapped: Vec<(&'a str, &'a str)>,
+}
+
+/// A table counted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Count<'a> {
+    /// Values that were compared, in the order of the table.
+    pub values: Vec<Value<'a>>,
+    /// Of predicted values: those within the bound.
+    pub predicted: Share,
+    /// The same of the paper's own system.
+    pub own: Share,
+    /// The same of the other systems.
+    pub rivals: Share,
+    /// The same without values that stand on a constant that does not hold at all temperatures.
+    pub without_standing: Share,
+    /// Published values that a constant was fitted to.
+    pub calibrated: usize,
+    /// Published values that are not comparable, or whose comparison cannot fail.
+    pub apart: usize,
+    /// Published values of rows that run, and of those that do not.
+    pub printed: (usize, usize),
+    /// Rankings of systems, a row and column each.
+    pub ranking: Share,
+    pub(super) rankings: Vec<Ranking<'a>>,
+}
+
+impl Experiment {
+    /// Published values compared with what was measured; `None` without claims.
+    pub fn count<'a>(&'a self, outcomes: &Outcomes<'_>) -> Option<Count<'a>> {
+        let claims = self.claims.as_ref()?;
+        let each: Vec<Value<'a>> = claims
+            .rows_that_run()
+            .flat_map(|row| self.systems.iter().map(move |system| (row, system)))
+            .flat_map(|(row, system)| columns().map(move |at| (row, system.name.as_str(), at)))
+            .filter_map(|(row, system, at)| self.value(claims, (row, system), at, outcomes))
+            .collect();
+        let rankings = rankings(claims, &each);
+        Some(Count::of(claims, each, rankings))
+    }
+
+    fn value<'a>(
+        &'a self,
+        claims: &'a Claims,
+        (row, system): (&'a str, &'a str),
+        at: (Temperature, Size),
+        outcomes: &Outcomes<'_>,
+    ) -> Option<Value<'a>> {
+        let column = format!("{}_{}", at.0.name(), at.1.name());
+        let paper = *claims.published(row)?.get(system)?.get(&column)?;
+        let cells = self.cells().into_iter().filter(|cell| {
+            (cell.workload.paper.as_str(), cell.system.name.as_str()) == (row, system)
+                && (cell.temperature, cell.size) == at
+        });
+        let (mut logs, mut whole) = (Vec::new(), true);
+        let (mut simulated, mut reasons) = (Vec::new(), Vec::new());
+        for cell in cells {
+            let found = outcomes.iter().find(|(one, _)| one.name() == cell.name());
+            match found.and_then(|(_, outcome)| outcome.as_ref()) {
+                Some(outcome) => logs.push(outcome.mib_per_s.ln()),
+                None => whole = false,
+            }
+            simulated.push(cell.made_of().unwrap_or_else(|_| cell.name()));
+            reasons.extend(self.why(&cell));
+        }
+        reasons.sort_unstable();
+        reasons.dedup();
+        let mean = (logs.iter().sum::<f64>() / logs.len() as f64).exp();
+        let place = (row, system, column.as_str());
+        Some(Value {
+            row,
+            system,
+            columns: vec![at],
+            paper: vec![paper],
+            ours: (whole && !logs.is_empty()).then_some(mean),
+            state: claims.state(place),
+            stands: claims.stands(place),
+            reasons,
+            simulated,
+        })
+    }
+}
+
+/// Columns of a table.
+fn columns() -> impl Iterator<Item = (Temperature, Size)> {
+    let all = Temperature::ALL.map(|t| Size::ALL.map(|s| (t, s)));
+    all.into_iter().flatten()
+}
+
+/// Rankings of rows and columns whose systems were all measured. Printed values that are equal have no order.
+fn rankings<'a>(claims: &Claims, each: &[Value<'a>]) -> Vec<Ranking<'a>> {
+    let mut rankings = Vec::new();
+    for row in claims.rows_that_run() {
+        for at in columns() {
+            let of = each
+                .iter()
+                .filter(|value| value.row == row && value.columns == [at]);
+            let measured: Option<Vec<(&Value<'a>, f64)>> =
+                of.map(|value| Some((value, value.ours?))).collect();
+            let Some(measured) = measured else { continue };
+            let Some((first, _)) = measured.first() else {
+                continue;
+            };
+            let swapped = measured.iter().flat_map(|(fast, ours)| {
+                let slower = measured
+                    .iter()
+                    .filter(move |(slow, other)| fast.paper > slow.paper && ours <= other);
+                slower.map(|(slow, _)| (fast.system, slow.system))
+            });
+            rankings.push(Ranking {
+                row: first.row,
+                at,
+                swapped: swapped.collect(),
+            });
+        }
+    }
+    rankings
+}
+
+impl<'a> Count<'a> {
+    fn of(claims: &Claims, each: Vec<Value<'a>>, rankings: Vec<Ranking<'a>>) -> Self {
+        let stated = |state: fn(State<'_>) -> bool| {
+            let values = each.iter().filter(|value| state(value.state));
+            values.map(|value| value.columns.len()).sum::<usize>()
+        };
+        let calibrated = stated(|state| matches!(state, State::Calibrated(_)));
+        let apart = stated(|state| matches!(state, State::NotComparable(_) | State::Identity(_)));
+        let mut values: Vec<Value<'a>> = Vec::new();
+        for value in each {
+            let same = |one: &&mut Value<'a>| {
+                (one.row, one.system, &one.simulated) == (value.row, value.system, &value.simulated)
+            };
+            match values.iter_mut().find(same) {
+                Some(one) => one.merge(value),
+                None => values.push(value),
+            }
+        }
+        let mut count = Self {
+            predicted: Share::default(),
+            own: Share::default(),
+            rivals: Share::default(),
+            without_standing: Share::default(),
+            calibrated,
+            apart,
+            printed: (claims.printed(true), claims.printed(false)),
+            ranking: Share::default(),
+            rankings,
+            values,
+        };
+        for value in &count.values {
+            let (State::Predicted, Some(within)) = (value.state, value.is_within(claims.within()))
+            else {
+                continue;
+            };
+            count.predicted.add(within);
+            match value.system == claims.own_system() {
+                true => count.own.add(within),
+                false => count.rivals.add(within),
+            }
+            if !value.stands {
+                count.without_standing.add(within);
+            }
+        }
+        for ranking in &count.rankings {
+            count.ranking.add(ranking.swapped.is_empty());
+        }
+        count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::fsrf::TABLE;
+
+    fn read() -> Experiment {
+        Experiment::read(&simcard::home().join("experiments"), TABLE).unwrap()
+    }
+
+    /// The paper's values in place of ours, by `change`.
+    fn outcomes<'a>(
+        experiment: &'a Experiment,
+        change: impl Fn(&Cell<'a>) -> f64,
+    ) -> Vec<(Cell<'a>, Option<Outcome>)> {
+        let cells = experiment.cells().into_iter().map(|cell| {
+            let outcome = cell.published().map(|paper| Outcome {
+                mib_per_s: paper * change(&cell),
+                deviation: 0.0,
+                deviations: Vec::new(),
+                each: Vec::new(),
+                processor_seconds: 0.0,
+                cycles: 0,
+            });
+            (cell, outcome)
+        });
+        cells.collect()
+    }
+
+    fn counted<'a>(experiment: &'a Experiment, change: impl Fn(&Cell<'a>) -> f64) -> Count<'a> {
+        experiment.count(&outcomes(experiment, change)).unwrap()
+    }
+
+    #[test]
+    fn one_value_one_count() {
+        let experiment = read();
+        let count = counted(&experiment, |_| 1.0);
+        assert_eq!(count.printed, (128, 128));
+        let columns: usize = count.values.iter().map(|value| value.columns.len()).sum();
+        assert_eq!(columns, 128);
+        // Five streams of four systems are no twenty values.
+        let streams = |value: &&Value<'_>| value.row == "geom stream";
+        let streams: Vec<_> = count.values.iter().filter(streams).collect();
+        let columns: usize = streams.iter().map(|value| value.columns.len()).sum();
+        assert_eq!(columns, 32);
+        // Loaded in pages of 2 MiB and more, small and large are one simulation: cold and warm of three systems.
+        let both = streams.iter().filter(|value| value.columns.len() == 2);
+        assert_eq!(both.count(), 6);
+        let calibrated = count.values.iter();
+        let calibrated = calibrated.filter(|value| matches!(value.state, State::Calibrated(_)));
+        assert_eq!(
+            count.predicted.of + calibrated.count(),
+            count.values.len(),
+            "each value is counted once, as one thing"
+        );
+        assert_eq!(count.predicted.of, count.own.of + count.rivals.of);
+        assert_eq!(count.predicted.holds, count.predicted.of);
+        assert_eq!((count.ranking.holds, count.ranking.of), (32, 32));
+    }
+
+    #[test]
+    fn a_calibrated_value_is_never_reproduced() {
+        let experiment = read();
+        let all = counted(&experiment, |_| 1.0);
+        assert_eq!(all.calibrated, 15);
+        let fitted = |cell: &Cell<'_>| cell.name() == "gups.coyote-4k.hot_large";
+        let off = counted(&experiment, |cell| if fitted(cell) { 2.0 } else { 1.0 });
+        assert_eq!(off.predicted, all.predicted);
+        // The same column of a value that nothing was fitted to.
+        let free = |cell: &Cell<'_>| cell.name() == "gups.coyote-4k.hot_small";
+        let off = counted(&experiment, |cell| if free(cell) { 2.0 } else { 1.0 });
+        assert_eq!(off.predicted.holds, all.predicted.holds - 1);
+        assert_eq!(off.predicted.of, all.predicted.of);
+        // It stands on `host_miss_ps`.
+        assert_eq!(off.without_standing, all.without_standing);
+    }
+
+    /// The paper's mean against ours: one stream that is off moves a mean, and does not miss by itself.
+    #[test]
+    fn streams_are_compared_as_a_mean() {
+        let experiment = read();
+        let of = |cell: &Cell<'_>, names: &[&str]| {
+            (cell.system.name.as_str(), cell.temperature, cell.size)
+                == ("fsrf", Temperature::Hot, Size::Large)
+                && names.contains(&cell.workload.name.as_str())
+        };
+        let all = counted(&experiment, |_| 1.0).predicted.holds;
+        let one = |cell: &Cell<'_>| if of(cell, &["aes"]) { 0.5 } else { 1.0 };
+        assert_eq!(counted(&experiment, one).predicted.holds, all);
+        let three = ["aes", "conv", "hll"];
+        let three = |cell: &Cell<'_>| if of(cell, &three) { 0.5 } else { 1.0 };
+        assert_eq!(counted(&experiment, three).predicted.holds, all - 1);
+        // A mean that lacks a workload is none.
+        let mut lacks = outcomes(&experiment, |_| 1.0);
+        lacks.retain(|(cell, _)| cell.name() != "sha.fsrf.hot_large");
+        let lacks = experiment.count(&lacks).unwrap();
+        assert_eq!(
+            lacks.predicted.of,
+            counted(&experiment, |_| 1.0).predicted.of - 1
+        );
+    }
+
+    #[test]
+    fn systems_in_another_order_are_wrong() {
+        let experiment = read();
+        // 54 k beside the 57 k of physical addresses: within a quarter, and before it.
+        let faster = |cell: &Cell<'_>| match cell.name() == "rng_read.fsrf.hot_large" {
+            true => 1.1,
+            false => 1.0,
+        };
+        let count = counted(&experiment, faster);
+        assert_eq!(count.predicted.holds, count.predicted.of);
+        assert_eq!((count.ranking.holds, count.ranking.of), (31, 32));
+        let wrong = count.rankings.iter().find(|one| !one.swapped.is_empty());
+        assert_eq!(wrong.unwrap().swapped, [("physical", "fsrf")]);
+    }
+
+    /// A constant that is renamed or dropped would leave its cells calibrated for nothing.
+    #[test]
+    fn constants_are_where_the_claims_say() {
+        let experiment = read();
+        let count = counted(&experiment, |_| 1.0);
+        for value in &count.values {
+            if let State::Calibrated(constant) = value.state {
+                let text = std::fs::read_to_string(simcard::home().join(&constant.file)).unwrap();
+                let key = format!("\n{} = ", constant.name);
+                assert!(
+                    text.contains(&key),
+                    "{}: no `{}`",
+                    constant.file,
+                    constant.name
+                );
+            }
+        }
+    }
+}

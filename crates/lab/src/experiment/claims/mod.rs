@@ -1,0 +1,372 @@
+//! Published values of a table, each once, and the state of each: predicted, calibrated, or apart with a reason.
+
+mod count;
+mod show;
+
+pub use count::{Count, Share, Value};
+pub use show::section;
+pub(super) use show::{described, text};
+
+use serde::Deserialize;
+use std::collections::{BTreeMap, HashSet};
+
+/// Values by column (`cold_small`), in the unit of the source.
+pub(super) type Columns = BTreeMap<String, f64>;
+
+/// Largest share of the values of rows that run that may be declared not comparable.
+const MAX_NOT_COMPARABLE: f64 = 0.1;
+
+/// Published values of one table: the section `[claims]` of an experiment.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "Text")]
+pub struct Claims(Text);
+
+/// As it is written.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Text {
+    /// Paper, table and unit.
+    source: String,
+    /// Largest deviation from a published value that counts as reproduced, as a share of it.
+    within: f64,
+    /// System of the paper itself, whose values are shown apart.
+    own_system: String,
+    /// Columns that the table prints, by system.
+    columns: BTreeMap<String, Vec<String>>,
+    row: Vec<Row>,
+    #[serde(default)]
+    constant: Vec<Constant>,
+    #[serde(default)]
+    apart: Vec<Apart>,
+}
+
+/// A printed row.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Row {
+    name: String,
+    state: RowState,
+    /// Why it is not run.
+    reason: Option<String>,
+    /// Workloads of a mean that have no kernel here.
+    #[serde(default)]
+    without: Vec<String>,
+    published: BTreeMap<String, Columns>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum RowState {
+    Predicted,
+    NotRun,
+}
+
+/// A constant that was fitted to published values.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Constant {
+    /// Its key in `file`.
+    pub name: String,
+    /// File that sets it, relative to the checkout.
+    pub file: String,
+    /// Derivation from the published values.
+    pub how: String,
+    fitted_to: Vec<Cells>,
+    /// Of a constant that does not hold at all temperatures: the cells that it decides.
+    #[serde(default)]
+    stand_on_it: Vec<Cells>,
+}
+
+/// Values that no prediction of ours is compared with.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Apart {
+    state: ApartState,
+    /// The sentence of the paper that makes them incomparable, or why the comparison cannot fail.
+    sentence: String,
+    cells: Vec<Cells>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ApartState {
+    NotComparable,
+    Identity,
+}
+
+/// Columns of a row and system.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Cells {
+    row: String,
+    system: String,
+    columns: Vec<String>,
+}
+
+impl Cells {
+    fn has(&self, row: &str, system: &str, column: &str) -> bool {
+        (self.row.as_str(), self.system.as_str()) == (row, system)
+            && self.columns.iter().any(|name| name == column)
+    }
+}
+
+fn any(cells: &[Cells], (row, system, column): (&str, &str, &str)) -> bool {
+    cells.iter().any(|cells| cells.has(row, system, column))
+}
+
+/// What stands behind a published value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum State<'a> {
+    /// No constant was fitted to it.
+    Predicted,
+    /// This constant was fitted to it.
+    Calibrated(&'a Constant),
+    /// The sentence of the paper that makes it incomparable.
+    NotComparable(&'a str),
+    /// Why the comparison cannot fail.
+    Identity(&'a str),
+    /// Why it is not run.
+    NotRun(&'a str),
+}
+
+impl TryFrom<Text> for Claims {
+    type Error = String;
+
+    fn try_from(text: Text) -> Result<Self, String> {
+        let claims = Self(text);
+        claims.check_rows()?;
+        claims.check_states()?;
+        Ok(claims)
+    }
+}
+
+impl Claims {
+    fn check_rows(&self) -> Result<(), String> {
+        let mut names = HashSet::new();
+        for row in &self.0.row {
+            if !names.insert(&row.name) {
+                return Err(format!(
+                    "row `{}`: appears twice: a value counts once",
+                    row.name
+                ));
+            }
+            if (row.state == RowState::NotRun) != row.reason.is_some() {
+                return Err(format!(
+                    "row `{}`: `reason` belongs to rows that are not run, and to all of them",
+                    row.name
+                ));
+            }
+            let unknown = |system: &&String| !self.0.columns.contains_key(*system);
+            if let Some(system) = row.published.keys().find(unknown) {
+                return Err(format!("row `{}`: no columns of `{system}`", row.name));
+            }
+            for (system, columns) in &self.0.columns {
+                let values = row.published.get(system);
+                let values = values.ok_or_else(|| format!("row `{}`: no `{system}`", row.name))?;
+                let missing = columns.iter().find(|column| !values.contains_key(*column));
+                if let Some(column) = missing {
+                    return Err(format!(
+                        "row `{}`, system `{system}`: `{column}` is missing: the table prints it",
+                        row.name
+                    ));
+                }
+                if values.len() != columns.len() {
+                    return Err(format!(
+                        "row `{}`, system `{system}`: {} values for {} columns",
+                        row.name,
+                        values.len(),
+                        columns.len()
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Cells that are named exist, and no value has two states.
+    fn check_states(&self) -> Result<(), String> {
+        let constants = self.0.constant.iter();
+        let fitted = constants.clone().flat_map(|one| &one.fitted_to);
+        let standing = constants.clone().flat_map(|one| &one.stand_on_it);
+        let apart = self.0.apart.iter().flat_map(|one| &one.cells);
+        for cells in fitted.clone().chain(standing).chain(apart.clone()) {
+            let row = self.0.row.iter().find(|row| row.name == cells.row);
+            let values = row.and_then(|row| row.published.get(&cells.system));
+            let known = |column: &String| values.is_some_and(|values| values.contains_key(column));
+            if let Some(column) = cells.columns.iter().find(|column| !known(column)) {
+                return Err(format!(
+                    "`{}` on `{}`, `{column}`: no such published value",
+                    cells.row, cells.system
+                ));
+            }
+        }
+        let mut once = HashSet::new();
+        for cells in fitted.chain(apart) {
+            for column in &cells.columns {
+                if !once.insert((&cells.row, &cells.system, column)) {
+                    return Err(format!(
+                        "`{}` on `{}`, `{column}`: two states",
+                        cells.row, cells.system
+                    ));
+                }
+            }
+        }
+        if let Some(one) = self.0.constant.iter().find(|one| one.fitted_to.is_empty()) {
+            return Err(format!("constant `{}`: fitted to nothing", one.name));
+        }
+        let of = self.printed(true);
+        let apart = self.0.apart.iter();
+        let apart = apart.filter(|one| one.state == ApartState::NotComparable);
+        let not: usize = apart
+            .flat_map(|one| &one.cells)
+            .map(|cells| cells.columns.len())
+            .sum();
+        match not as f64 > MAX_NOT_COMPARABLE * of as f64 {
+            true => Err(format!(
+                "{not} of {of} values are not comparable: at most a tenth"
+            )),
+            false => Ok(()),
+        }
+    }
+
+    fn source(&self) -> &str {
+        &self.0.source
+    }
+
+    fn within(&self) -> f64 {
+        self.0.within
+    }
+
+    fn own_system(&self) -> &str {
+        &self.0.own_system
+    }
+
+    fn rows_that_run(&self) -> impl Iterator<Item = &str> {
+        let rows = self.0.row.iter();
+        let rows = rows.filter(|row| row.state == RowState::Predicted);
+        rows.map(|row| row.name.as_str())
+    }
+
+    /// Rows that are not run: name, printed values, reason.
+    fn not_run(&self) -> impl Iterator<Item = (&str, usize, &str)> {
+        let rows = self.0.row.iter();
+        rows.filter_map(|row| {
+            let values = row.published.values().map(BTreeMap::len).sum();
+            Some((row.name.as_str(), values, row.reason.as_deref()?))
+        })
+    }
+
+    /// Rows whose mean lacks workloads here, and these.
+    fn means(&self) -> impl Iterator<Item = (&str, &[String])> {
+        let rows = self.0.row.iter().filter(|row| !row.without.is_empty());
+        rows.map(|row| (row.name.as_str(), row.without.as_slice()))
+    }
+
+    /// Systems of which the table prints values.
+    pub(super) fn systems(&self) -> impl Iterator<Item = &String> {
+        self.0.columns.keys()
+    }
+
+    /// Values of a printed row by system.
+    pub(super) fn published(&self, row: &str) -> Option<&BTreeMap<String, Columns>> {
+        let row = self.0.row.iter().find(|one| one.name == row)?;
+        Some(&row.published)
+    }
+
+    /// Printed values of rows that run, or of those that do not.
+    pub(super) fn printed(&self, run: bool) -> usize {
+        let rows = self.0.row.iter();
+        let rows = rows.filter(|row| (row.state == RowState::Predicted) == run);
+        rows.flat_map(|row| row.published.values())
+            .map(BTreeMap::len)
+            .sum()
+    }
+
+    /// State of a published value of this row, system and column.
+    pub(super) fn state(&self, at: (&str, &str, &str)) -> State<'_> {
+        let row = self.0.row.iter().find(|row| row.name == at.0);
+        if let Some(reason) = row.and_then(|row| row.reason.as_deref()) {
+            return State::NotRun(reason);
+        }
+        let fitted = |one: &&Constant| any(&one.fitted_to, at);
+        if let Some(constant) = self.0.constant.iter().find(fitted) {
+            return State::Calibrated(constant);
+        }
+        match self.0.apart.iter().find(|one| any(&one.cells, at)) {
+            Some(one) if one.state == ApartState::Identity => State::Identity(&one.sentence),
+            Some(one) => State::NotComparable(&one.sentence),
+            None => State::Predicted,
+        }
+    }
+
+    /// Whether a value stands on a constant that does not hold at all temperatures.
+    fn stands(&self, at: (&str, &str, &str)) -> bool {
+        let mut constants = self.0.constant.iter();
+        constants.any(|one| any(&one.stand_on_it, at))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One system with one column: two rows, a constant, and what is appended.
+    fn read(published: &str, more: &str) -> Result<Claims, String> {
+        let text = format!(
+            "source = \"\"\nwithin = 0.25\nown_system = \"a\"\ncolumns = {{ a = [\"hot_small\", \"hot_large\"] }}\n\
+             [[row]]\nname = \"r\"\nstate = \"predicted\"\npublished = {{ a = {{ {published} }} }}\n{more}"
+        );
+        toml::from_str(&text).map_err(|error| error.to_string())
+    }
+
+    const WHOLE: &str = "hot_small = 1, hot_large = 2";
+
+    fn fitted(name: &str, column: &str) -> String {
+        format!(
+            "[[constant]]\nname = \"{name}\"\nfile = \"\"\nhow = \"\"\n\
+             fitted_to = [{{ row = \"r\", system = \"a\", columns = [\"{column}\"] }}]\n"
+        )
+    }
+
+    #[test]
+    fn a_published_value_that_is_missing_is_an_error() {
+        assert!(read(WHOLE, "").is_ok());
+        let error = read("hot_small = 1", "").unwrap_err();
+        assert!(error.contains("`hot_large` is missing"), "{error}");
+        let error = read(&format!("{WHOLE}, cold_small = 1"), "").unwrap_err();
+        assert!(error.contains("3 values for 2 columns"), "{error}");
+    }
+
+    #[test]
+    fn every_value_has_one_state() {
+        let claims = read(WHOLE, &fitted("c", "hot_small")).unwrap();
+        let state = |column| claims.state(("r", "a", column));
+        assert!(matches!(state("hot_small"), State::Calibrated(constant) if constant.name == "c"));
+        assert_eq!(state("hot_large"), State::Predicted);
+        let twice = fitted("c", "hot_small") + &fitted("d", "hot_small");
+        let error = read(WHOLE, &twice).unwrap_err();
+        assert!(error.contains("two states"), "{error}");
+        let error = read(WHOLE, &fitted("c", "cold_small")).unwrap_err();
+        assert!(error.contains("no such published value"), "{error}");
+        let again = format!(
+            "[[row]]\nname = \"r\"\nstate = \"predicted\"\npublished = {{ a = {{ {WHOLE} }} }}\n"
+        );
+        let error = read(WHOLE, &again).unwrap_err();
+        assert!(error.contains("appears twice"), "{error}");
+        let without_state = "[[row]]\nname = \"s\"\npublished = {}\n";
+        let error = read(WHOLE, without_state).unwrap_err();
+        assert!(error.contains("state"), "{error}");
+    }
+
+    #[test]
+    fn at_most_a_tenth_is_not_comparable() {
+        let apart = "[[apart]]\nstate = \"not_comparable\"\nsentence = \"\"\n\
+                     cells = [{ row = \"r\", system = \"a\", columns = [\"hot_small\"] }]\n";
+        let error = read(WHOLE, apart).unwrap_err();
+        assert!(error.contains("1 of 2"), "{error}");
+        let identity = apart.replace("not_comparable", "identity");
+        let claims = read(WHOLE, &identity).unwrap();
+        let state = claims.state(("r", "a", "hot_small"));
+        assert!(matches!(state, State::Identity(_)), "{state:?}");
+    }
+}
