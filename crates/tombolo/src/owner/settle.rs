@@ -35,7 +35,11 @@ impl OwnerRef {
         while let Some(slot) = self.with(|owner| owner.unsettled_in(asid))? {
             let now = self.with(|owner| owner.card.now());
             if now - begun > PATIENCE || self.with(|owner| owner.is_quiet()) {
-                return Err(self.with(|owner| owner.unfinished(slot))?);
+                // The answer said how things were when it left the card: they may have ended while it came.
+                return match self.with(|owner| owner.unsettled_in(asid))? {
+                    Some(_) => Err(self.with(|owner| owner.unfinished(slot))?),
+                    None => Ok(()),
+                };
             }
             self.pause(now + PAUSE).await?;
         }

@@ -646,7 +646,14 @@ impl Owner {
             self.look_for_done(slot)?;
             return Ok(true);
         }
-        Ok(self.slot(slot)?.done.is_some() || !self.is_quiet())
+        if self.slot(slot)?.done.is_some() || !self.is_quiet() {
+            return Ok(true);
+        }
+        // What was owed at the last look may have been answered while that came from the card.
+        if self.slot(slot)?.ending.is_some() {
+            self.settle_run(slot)?;
+        }
+        Ok(self.slot(slot)?.done.is_some())
     }
 
     /// What went wrong in a slot's run, while nobody was told.
