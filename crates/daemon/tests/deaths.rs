@@ -27,7 +27,7 @@ fn live_and_die(served: &Served, random: &mut Random, number: u64) {
         _ => MapOptions::create(32 << 10),
     };
     let mapping = (steps > 1).then(|| space.map_file(&table, options).unwrap());
-    let slot = (steps > 2).then(|| card.load_anywhere(&kernel("gups"), &space));
+    let slot = (steps > 2).then(|| card.load_anywhere(kernel("gups"), &space));
     if let (Some(Ok(slot)), Some(mapping)) = (&slot, &mapping) {
         slot.set_mapping("table", mapping).unwrap();
         slot.set("words_log2", 9).unwrap();
@@ -82,7 +82,7 @@ fn nothing_of_dead_clients_is_left_and_others_go_on() {
                 .map_file(&to, MapOptions::create(from.bytes()))
                 .unwrap();
             // The dying may have all slots for a moment.
-            let Ok(slot) = bystander.load_anywhere(&kernel("copy"), &space) else {
+            let Ok(slot) = bystander.load_anywhere(kernel("copy"), &space) else {
                 to_map.unmap().unwrap();
                 continue;
             };
@@ -118,7 +118,7 @@ fn what_a_dead_client_had_written_is_in_its_file() {
     let space = card.create_space().unwrap();
     let from = space.map_file(&input, MapOptions::read_only()).unwrap();
     let to = space.map_file(&output, MapOptions::read_write()).unwrap();
-    let slot = card.load_anywhere(&kernel("copy"), &space).unwrap();
+    let slot = card.load_anywhere(kernel("copy"), &space).unwrap();
     slot.set_mapping("input", &from).unwrap();
     slot.set_mapping("output", &to).unwrap();
     slot.set("bytes", from.bytes()).unwrap();

@@ -384,7 +384,7 @@ fn still_served(
     let to = served.path("copied");
     // Those who are ending may have all slots for a moment.
     let slot = loop {
-        match card.load_anywhere(&kernel("copy"), space) {
+        match card.load_anywhere(kernel("copy"), space) {
             Ok(slot) => break slot,
             Err(error) => assert_eq!(error.code(), tombolo::ErrorCode::NoFreeSlot, "{error}"),
         }

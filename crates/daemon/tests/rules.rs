@@ -78,7 +78,7 @@ fn a_program_runs_a_kernel_as_on_a_card_of_its_own() {
     let to_map = space
         .map_file(&to, MapOptions::create(from.bytes()))
         .unwrap();
-    let slot = card.load_anywhere(&kernel("copy"), &space).unwrap();
+    let slot = card.load_anywhere(kernel("copy"), &space).unwrap();
     slot.set_mapping("input", &from).unwrap();
     slot.set_mapping("output", &to_map).unwrap();
     slot.set("bytes", from.bytes()).unwrap();

@@ -38,7 +38,7 @@ fn run() -> Result<(), Failure> {
     let space = card.create_space()?;
     let slot = card.load(
         SlotId(0),
-        &simcard::home().join("kernels/shared_table"),
+        simcard::home().join("kernels/shared_table"),
         &space,
     )?;
     let arguments = [

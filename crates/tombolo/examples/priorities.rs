@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         std::fs::write(&file, vec![number; BYTES])?;
         let space = card.create_space()?;
         let input = space.map_file(&file, MapOptions::read_only())?;
-        let output = space.map_file(&file.with_extension("out"), MapOptions::create(64))?;
+        let output = space.map_file(file.with_extension("out"), MapOptions::create(64))?;
         let slot = card.load(SlotId(number), &kernel, &space)?;
         slot.set_pointer("input", input.address())?;
         slot.set_pointer("output", output.address())?;

@@ -27,7 +27,7 @@ fn start(card: &Card, slot: u8, name: &'static str, from: &Path, to: &Path) -> R
     let input = space.map_file(from, MapOptions::read_only())?;
     let bytes = if name == "sum" { 64 } else { input.bytes() };
     let output = space.map_file(to, MapOptions::create(bytes))?;
-    let slot = card.load(SlotId(slot), &Path::new("kernels").join(name), &space)?;
+    let slot = card.load(SlotId(slot), Path::new("kernels").join(name), &space)?;
     slot.set_pointer("input", input.address())?;
     slot.set_pointer("output", output.address())?;
     slot.set("bytes", input.bytes() / 64 * 64)?; // `sum` takes whole rows

@@ -26,7 +26,7 @@ fn started(folder: &Path) -> (Card, AddressSpace, Slot, Mapping) {
     let kernel = simcard::home().join("kernels/packet_sums");
     let slot = card.load(SlotId(0), &kernel, &space).unwrap();
     let counts = MapOptions::create(64);
-    let counts = space.map_file(&folder.join("counts"), counts).unwrap();
+    let counts = space.map_file(folder.join("counts"), counts).unwrap();
     slot.set_pointer("counts", counts.address()).unwrap();
     (card, space, slot, counts)
 }
@@ -69,8 +69,8 @@ fn a_kernel_opens_its_streams_and_hears_their_ends() {
         .collect();
     let all: Vec<u8> = packets.iter().flat_map(|packet| bytes(packet)).collect();
     fs::write(folder.join("in"), &all).unwrap();
-    let from = space.map_file(&folder.join("in"), MapOptions::read_only());
-    let to = space.map_file(&folder.join("out"), MapOptions::create(48));
+    let from = space.map_file(folder.join("in"), MapOptions::read_only());
+    let to = space.map_file(folder.join("out"), MapOptions::create(48));
     let (from, to) = (from.unwrap(), to.unwrap());
     let (input, output) = (
         slot.open_stream("numbers").unwrap(),
@@ -123,8 +123,8 @@ fn what_flows_through_a_memory_port_ends_the_run() {
     let mut data = bytes(&numbers(20_000, 9));
     data.extend([1, 2, 3]);
     fs::write(folder.join("in"), &data).unwrap();
-    let from = space.map_file(&folder.join("in"), MapOptions::read_only());
-    let to = space.map_file(&folder.join("out"), MapOptions::create(8));
+    let from = space.map_file(folder.join("in"), MapOptions::read_only());
+    let to = space.map_file(folder.join("out"), MapOptions::create(8));
     let (from, to) = (from.unwrap(), to.unwrap());
     let mut flow = Flow::new(&space);
     flow.plug_memory(&slot, "numbers", from.all()).unwrap();
@@ -148,17 +148,17 @@ fn a_stream_on_a_memory_port_is_joined_with_another_kernel() {
     let card = Card::new(Box::new(card), OwnerOptions::default()).unwrap();
     let space = card.create_space().unwrap();
     let kernels = simcard::home().join("kernels");
-    let load = |slot, kernel: &str| card.load(SlotId(slot), &kernels.join(kernel), &space);
+    let load = |slot, kernel: &str| card.load(SlotId(slot), kernels.join(kernel), &space);
     let (sums, other) = (
         load(0, "packet_sums").unwrap(),
         load(1, "loopback").unwrap(),
     );
     let counts = MapOptions::create(64);
-    let counts = space.map_file(&folder.join("counts"), counts).unwrap();
+    let counts = space.map_file(folder.join("counts"), counts).unwrap();
     sums.set_pointer("counts", counts.address()).unwrap();
     fs::write(folder.join("in"), bytes(&numbers(3_001, 5))).unwrap();
-    let from = space.map_file(&folder.join("in"), MapOptions::read_only());
-    let to = space.map_file(&folder.join("out"), MapOptions::create(48));
+    let from = space.map_file(folder.join("in"), MapOptions::read_only());
+    let to = space.map_file(folder.join("out"), MapOptions::create(48));
     let (from, to) = (from.unwrap(), to.unwrap());
     // The port that is joined, and whether its connection is dropped or taken apart.
     let rounds = [

@@ -127,10 +127,10 @@ fn each_operation_in_turn_fails() {
             // A bystander with dirty pages on the card.
             let space = card.create_space().unwrap();
             let input = space
-                .map_file(&path("quiet"), MapOptions::read_only())
+                .map_file(path("quiet"), MapOptions::read_only())
                 .unwrap();
             let output = space
-                .map_file(&path("loud"), MapOptions::create(input.bytes()))
+                .map_file(path("loud"), MapOptions::create(input.bytes()))
                 .unwrap();
             run(&card, &space, &input, &output).unwrap();
             output.sync().unwrap();
@@ -250,18 +250,18 @@ fn a_sync_that_fails_says_so_and_loses_nothing() {
         let bystander = card.create_space().unwrap();
         let map = |space: &AddressSpace, name: &str| {
             let options = MapOptions::read_only();
-            space.map_file(&path(name), options).unwrap()
+            space.map_file(path(name), options).unwrap()
         };
         let input = map(&bystander, "quiet");
         let output = bystander
-            .map_file(&path("loud"), MapOptions::create(input.bytes()))
+            .map_file(path("loud"), MapOptions::create(input.bytes()))
             .unwrap();
         run(&card, &bystander, &input, &output).unwrap();
 
         let space = card.create_space().unwrap();
         let inputs = ["old", "new"].map(|name| map(&space, name));
         let to = space
-            .map_file(&path("to"), MapOptions::create(inputs[0].bytes()))
+            .map_file(path("to"), MapOptions::create(inputs[0].bytes()))
             .unwrap();
         run(&card, &space, &inputs[0], &to).unwrap();
         to.sync().unwrap();
@@ -329,10 +329,10 @@ fn live_and_be_killed(folder: &Path) {
     let card = Card::functional(small_card()).unwrap();
     let space = card.create_space().unwrap();
     let input = space
-        .map_file(&folder.join("from"), MapOptions::read_only())
+        .map_file(folder.join("from"), MapOptions::read_only())
         .unwrap();
     let output = space
-        .map_file(&folder.join("to"), MapOptions::create(input.bytes()))
+        .map_file(folder.join("to"), MapOptions::create(input.bytes()))
         .unwrap();
     run(&card, &space, &input, &output).unwrap();
     output.sync().unwrap();
@@ -379,10 +379,10 @@ fn a_space_at_its_limit_pushes_out_its_own_pages_only() {
     let card = Card::functional(FunctionalCard::new(FunctionalConfig::default())).unwrap();
     let space = card.create_space().unwrap();
     let input = space
-        .map_file(&path("quiet"), MapOptions::read_only())
+        .map_file(path("quiet"), MapOptions::read_only())
         .unwrap();
     let output = space
-        .map_file(&path("loud"), MapOptions::create(input.bytes()))
+        .map_file(path("loud"), MapOptions::create(input.bytes()))
         .unwrap();
     run(&card, &space, &input, &output).unwrap();
     let before = card.report().unwrap().paging;
@@ -393,10 +393,10 @@ fn a_space_at_its_limit_pushes_out_its_own_pages_only() {
         .create_space_with(SpaceOptions::new().limit(limit))
         .unwrap();
     let big = limited
-        .map_file(&path("from"), MapOptions::read_only())
+        .map_file(path("from"), MapOptions::read_only())
         .unwrap();
     let copy = limited
-        .map_file(&path("to"), MapOptions::create(big.bytes()))
+        .map_file(path("to"), MapOptions::create(big.bytes()))
         .unwrap();
     run(&card, &limited, &big, &copy).unwrap();
     let report = card.report().unwrap();

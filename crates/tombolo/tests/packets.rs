@@ -157,8 +157,8 @@ fn words_without_tlast_go_from_kernel_to_kernel() {
         ("adder", "adder", (2..19).flat_map(word).collect()),
         ("adder", "wide", (1..17).flat_map(word).collect()),
     ] {
-        let sends = card.load(SlotId(0), &kernels.join(first), &space).unwrap();
-        let takes = card.load(SlotId(1), &kernels.join(second), &space).unwrap();
+        let sends = card.load(SlotId(0), kernels.join(first), &space).unwrap();
+        let takes = card.load(SlotId(1), kernels.join(second), &space).unwrap();
         let joint = card.connect(&sends, "out", &takes, "in").unwrap();
         let to = sink(&space, folder.path(), 4096);
         if first == "adder" {

@@ -103,7 +103,7 @@ fn run(card: &Card, case: &Case) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let space = card.create_space().unwrap();
     let slot = card
-        .load(SlotId(0), &folder_of(case.kernel), &space)
+        .load(SlotId(0), folder_of(case.kernel), &space)
         .unwrap();
     for (name, value) in &case.arguments {
         slot.set_bytes(name, value).unwrap();
@@ -211,15 +211,15 @@ fn what_ends_while_the_host_serves_is_handed_on_with_it() {
     let card = SimCard::open(options, |_| {}).unwrap();
     let card = Card::new(Box::new(card), OwnerOptions::default()).unwrap();
     let space = card.create_space().unwrap();
-    let slot = card.load(SlotId(0), &folder_of("sha256_stream"), &space);
+    let slot = card.load(SlotId(0), folder_of("sha256_stream"), &space);
     let slot = slot.unwrap();
     slot.set("lanes", 128).unwrap();
     let (input, output) = (slot.open_stream("in"), slot.open_stream("out"));
     let (input, output) = (input.unwrap(), output.unwrap());
     fs::write(folder.path().join("in"), data(64 << 10)).unwrap();
-    let from = space.map_file(&folder.path().join("in"), MapOptions::read_only());
+    let from = space.map_file(folder.path().join("in"), MapOptions::read_only());
     let from = from.unwrap();
-    let to = space.map_file(&folder.path().join("out"), MapOptions::create(4096));
+    let to = space.map_file(folder.path().join("out"), MapOptions::create(4096));
     let to = to.unwrap();
     // The second time nothing faults.
     for _ in 0..2 {

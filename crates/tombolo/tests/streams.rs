@@ -88,9 +88,7 @@ impl Loop {
         let from = space.map_file(&source, MapOptions::read_only()).unwrap();
         let options = MapOptions::create(bytes as u64);
         let to = space.map_file(&result, options).unwrap();
-        let slot = card
-            .load(SlotId(slot), &kernel("loopback"), &space)
-            .unwrap();
+        let slot = card.load(SlotId(slot), kernel("loopback"), &space).unwrap();
         Self {
             input: slot.open_stream("in").unwrap(),
             output: slot.open_stream("out").unwrap(),
@@ -229,7 +227,7 @@ fn mistakes_are_told() {
             );
         }
         let other = card.create_space().unwrap();
-        let foreign = other.map_file(&folder.join("in0"), MapOptions::read_only());
+        let foreign = other.map_file(folder.join("in0"), MapOptions::read_only());
         let foreign = foreign.unwrap();
         let elsewhere = stream_error(each.input.read(foreign.all()));
         assert!(
@@ -255,7 +253,7 @@ fn mistakes_are_told() {
 
         // Another kernel in the slot: its ports are not the ones that were opened.
         let again = card
-            .load(SlotId(0), &kernel("loopback"), &each.space)
+            .load(SlotId(0), kernel("loopback"), &each.space)
             .unwrap();
         let stale = stream_error(each.output.write(each.to.all()));
         assert!(matches!(stale, StreamError::NotOpen { .. }), "{stale}");
@@ -319,7 +317,7 @@ fn widths_that_cannot_be_are_told() {
             assert_eq!(error.code(), ErrorCode::Kernel, "{error}");
             assert!(error.to_string().contains(rule), "{error}");
         }
-        card.load(SlotId(0), &kernel("loopback"), &space).unwrap();
+        card.load(SlotId(0), kernel("loopback"), &space).unwrap();
     });
 }
 
@@ -358,7 +356,7 @@ fn a_peer_that_lies_is_found_out() {
     on_each_card(|card, folder| {
         let each = Loop::new(&card, folder, 1, 100);
         let slot = card
-            .load(SlotId(0), &kernel("loopback"), &each.space)
+            .load(SlotId(0), kernel("loopback"), &each.space)
             .unwrap();
         let key = "the key is of another connection";
         let lies = [
@@ -439,8 +437,8 @@ impl Pipeline {
         fs::write(&source, &data).unwrap();
         let space = card.create_space().unwrap();
         Self {
-            a: card.load(SlotId(0), &kernel("loopback"), &space).unwrap(),
-            b: card.load(SlotId(1), &kernel("loopback"), &space).unwrap(),
+            a: card.load(SlotId(0), kernel("loopback"), &space).unwrap(),
+            b: card.load(SlotId(1), kernel("loopback"), &space).unwrap(),
             from: space.map_file(&source, MapOptions::read_only()).unwrap(),
             to: space.map_file(&result, MapOptions::create(bytes)).unwrap(),
             data,
@@ -591,7 +589,7 @@ fn a_receiver_that_goes_away_harms_nobody() {
         let still = input.wait(Some(Picoseconds::from_micros(200)), |_| Continue::Yes);
         assert!(matches!(stream_error(still), StreamError::Stuck { .. }));
         let b = card
-            .load(SlotId(1), &kernel("loopback"), &line.space)
+            .load(SlotId(1), kernel("loopback"), &line.space)
             .unwrap();
         assert_eq!(wait(&input).bytes, 300_000);
         let gone = stream_error(joined.state());
@@ -647,7 +645,7 @@ fn device(kind: &str, path: &Path, options: &str) -> Device {
 fn bytes_of_unknown_number_flow_between_pipes_and_sockets() {
     on_each_card(|card, folder| {
         let space = card.create_space().unwrap();
-        let slot = card.load(SlotId(0), &kernel("loopback"), &space).unwrap();
+        let slot = card.load(SlotId(0), kernel("loopback"), &space).unwrap();
         let (p, q) = (fifo(folder, "p"), fifo(folder, "q"));
         // More than the four buffers, of no round number; and exactly full ones.
         for bytes in [300_001usize, 131_072, 1] {
@@ -732,7 +730,7 @@ fn bytes_of_unknown_number_flow_between_pipes_and_sockets() {
 fn a_live_port_is_free_when_its_flow_is_over() {
     on_each_card(|card, folder| {
         let space = card.create_space().unwrap();
-        let slot = card.load(SlotId(0), &kernel("loopback"), &space).unwrap();
+        let slot = card.load(SlotId(0), kernel("loopback"), &space).unwrap();
         let path = folder.join("s");
         // What the peer sends, and whether the program stops the flow.
         for (says, stops) in [(0, false), (2000, false), (0, true)] {
@@ -824,7 +822,7 @@ fn the_other_end_of_a_device_that_fails_is_named() {
     let space = card.create_space().unwrap();
     let (p, q) = (fifo(folder.path(), "p"), fifo(folder.path(), "q"));
     let run = |from: Device, to: Device| {
-        let slot = card.load(SlotId(0), &kernel("loopback"), &space).unwrap();
+        let slot = card.load(SlotId(0), kernel("loopback"), &space).unwrap();
         let mut flow = Flow::new(&space);
         flow.plug(&slot, "in", from)?;
         flow.plug(&slot, "out", to)?;
@@ -876,7 +874,7 @@ fn remote_memory_goes_through_a_kernel_to_remote_memory() {
         let data: Vec<u8> = (0..300_001u32).map(|i| (i * 31 + i / 253) as u8).collect();
         memory.write(1, &data).unwrap();
         let space = card.create_space().unwrap();
-        let slot = card.load(SlotId(0), &kernel("loopback"), &space).unwrap();
+        let slot = card.load(SlotId(0), kernel("loopback"), &space).unwrap();
         let run = |from: &str, to: &str| {
             let mut flow = Flow::new(&space);
             let device = |range: &str| {
@@ -917,14 +915,14 @@ fn pages_of_a_mapping_live_at_a_peer() {
             let data: Vec<u8> = (0..300_001u32).map(|i| (i * 31 + i / 253) as u8).collect();
             memory.write(1, &data).unwrap();
             let space = card.create_space().unwrap();
-            let load = || card.load(SlotId(0), &kernel("loopback"), &space).unwrap();
+            let load = || card.load(SlotId(0), kernel("loopback"), &space).unwrap();
             let slot = load();
             let (input, output) = (
                 slot.open_stream("in").unwrap(),
                 slot.open_stream("out").unwrap(),
             );
             let name = |range: &str| PathBuf::from(format!("remote:{address}{range}:timeout=20s"));
-            let map = |range: &str, options| space.map_file(&name(range), options);
+            let map = |range: &str, options| space.map_file(name(range), options);
             let from = map("@1+300001", MapOptions::read_only()).unwrap();
             let options = MapOptions::read_write().offset(400_001).bytes(300_001);
             let to = space.map_remote(connect().unwrap(), options).unwrap();

@@ -48,7 +48,7 @@ fn copy(
     (to, place): (&Mapping, u64),
     bytes: u64,
 ) -> Result<(), Error> {
-    let slot = card.load(SlotId(0), &simcard::home().join("kernels/copy"), space)?;
+    let slot = card.load(SlotId(0), simcard::home().join("kernels/copy"), space)?;
     slot.set("input", from.address().get() + at)?;
     slot.set("output", to.address().get() + place)?;
     slot.set("bytes", bytes)?;

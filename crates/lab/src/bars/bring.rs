@@ -31,7 +31,7 @@ fn left(at: usize) -> u32 {
 fn native() -> Result<u64, Failure> {
     let card = Card::simulated(SimOptions::named(PLATFORM)?, Default::default(), |_| {})?;
     let space = card.create_space()?;
-    let slot = card.load(SlotId(0), &vadd(), &space)?;
+    let slot = card.load(SlotId(0), vadd(), &space)?;
     let since = card.describe()?.1.get();
     let (a, b, c) = (
         space.alloc(BYTES)?,

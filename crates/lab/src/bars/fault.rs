@@ -20,7 +20,7 @@ fn stream(input: &Path, owner: OwnerOptions) -> Result<Report, Failure> {
     let source = space.map_file(input, MapOptions::read_only())?;
     let output = input.with_extension("sum");
     let target = space.map_file(&output, MapOptions::create(64))?;
-    let slot = card.load(SlotId(0), &simcard::home().join("kernels/sum"), &space)?;
+    let slot = card.load(SlotId(0), simcard::home().join("kernels/sum"), &space)?;
     slot.set_pointer("input", source.address())?;
     slot.set_pointer("output", target.address())?;
     slot.set("bytes", source.bytes())?;

@@ -175,7 +175,7 @@ fn of_files(
         slot.set_pointer(name, mapping.address())?;
         mapped.push(mapping);
     }
-    let result = space.map_file(&folder.join(output), MapOptions::create(FILE))?;
+    let result = space.map_file(folder.join(output), MapOptions::create(FILE))?;
     slot.set_pointer(output, result.address())?;
     slot.set(length.0, length.1)?;
     for _ in 0..RUNS {

@@ -160,7 +160,7 @@ fn open_in_rust(file: &Path, number: usize) -> Result<(), Failure> {
     let card = Card::functional(FunctionalCard::new(FunctionalConfig::default()))?;
     let space = card.create_space()?;
     let mapping = space.map_file(file, MapOptions::read_write())?;
-    let slot = card.load(SlotId(0), &home().join("kernels/copy"), &space)?;
+    let slot = card.load(SlotId(0), home().join("kernels/copy"), &space)?;
     let ways = [TrapWay::Protect, TrapWay::Userfault, TrapWay::InThread];
     let memories = ways.map(|way| space.alloc_with_traps(8192, PageSize::KIB_4, way));
     slot.set_mapping("input", &mapping)?;

@@ -227,7 +227,7 @@ impl Copy {
         fs::write(&from, content)?;
         let input = space.map_file(&from, MapOptions::read_only())?;
         let output = space.map_file(&to, MapOptions::create(BYTES))?;
-        let slot = card.load(slot, &kernel("copy"), space)?;
+        let slot = card.load(slot, kernel("copy"), space)?;
         slot.set_pointer("input", input.address())?;
         slot.set_pointer("output", output.address())?;
         slot.set("bytes", BYTES)?;
@@ -265,7 +265,7 @@ fn run(attack: Option<&Attack>) -> Result<Outcome, Failure> {
     let good = card.create_space_on(SpacePlacement::Channel(1))?;
     let file = folder.path().join("booty");
     let booty = evil.map_file(&file, MapOptions::create(BOOTY_BYTES))?;
-    let attacker = card.load(SlotId(0), &kernel("attacker"), &evil)?;
+    let attacker = card.load(SlotId(0), kernel("attacker"), &evil)?;
     if let Some(attack) = attack {
         attacker.set("mode", attack.mode)?;
         attacker.set_pointer("address", booty.address())?;
@@ -433,11 +433,11 @@ fn hot(attacks: bool) -> Result<(u64, u64), Failure> {
     let output = good.map_file(&to, MapOptions::create(HOT_BYTES))?;
     let booty = folder.path().join("booty");
     let booty = evil.map_file(&booty, MapOptions::create(THRASHED_BYTES))?;
-    let honest = card.load(SlotId(1), &kernel("copy"), &good)?;
+    let honest = card.load(SlotId(1), kernel("copy"), &good)?;
     honest.set_pointer("input", input.address())?;
     honest.set_pointer("output", output.address())?;
     honest.set("bytes", HOT_BYTES)?;
-    let attacker = card.load(SlotId(0), &kernel("attacker"), &evil)?;
+    let attacker = card.load(SlotId(0), kernel("attacker"), &evil)?;
     let mut faults = 0;
     for run in 0..=HOT_RUNS {
         honest.start()?;

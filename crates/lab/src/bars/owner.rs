@@ -163,9 +163,9 @@ fn bystander(raw: Box<dyn card::Card>, builds: bool) -> Result<Duration, Failure
         let work = || -> Result<(), Failure> {
             let space = card.create_space()?;
             fs::write(folder.path().join("in"), vec![5; 40_000])?;
-            let input = space.map_file(&folder.path().join("in"), MapOptions::read_only())?;
+            let input = space.map_file(folder.path().join("in"), MapOptions::read_only())?;
             let output = MapOptions::create(input.bytes());
-            let output = space.map_file(&folder.path().join("out"), output)?;
+            let output = space.map_file(folder.path().join("out"), output)?;
             let kernel = match builds {
                 true => unknown_kernel(folder.path())?,
                 false => kernel.clone(),

@@ -43,7 +43,7 @@ fn load(
     (space, data, path): (&AddressSpace, &Mapping, &Path),
 ) -> Result<(Slot, Mapping), Failure> {
     let small = MapOptions::create(64).page_size(PageSize::KIB_4);
-    let result = space.map_file(&path.with_extension("out"), small)?;
+    let result = space.map_file(path.with_extension("out"), small)?;
     let slot = card.load(SlotId(slot), kernel, space)?;
     slot.set_pointer("input", data.address())?;
     slot.set_pointer("output", result.address())?;
@@ -159,7 +159,7 @@ fn fourth_sum(folder: &Path, eviction: Eviction) -> Result<f64, Failure> {
     }
     // The sum is written to the first quarter of its file.
     let sum = MapOptions::create(4 * BYTES).page_size(size);
-    let sum = space.map_file(&folder.join("sum"), sum)?;
+    let sum = space.map_file(folder.join("sum"), sum)?;
     let slot = card.load(SlotId(0), &kernel, &space)?;
     slot.set_pointer("a", inputs[0].address())?;
     slot.set_pointer("b", inputs[1].address())?;

@@ -54,7 +54,7 @@ pub fn program() -> Result<Vec<Row>, Failure> {
     std::fs::write(&source, vec![7; BYTES as usize])?;
     let space = card.create_space()?;
     let from = space.map_file(&source, MapOptions::read_only())?;
-    let to = space.map_file(&folder.path().join("out"), MapOptions::create(BYTES))?;
+    let to = space.map_file(folder.path().join("out"), MapOptions::create(BYTES))?;
     let kernel = simcard::home().join("kernels/loopback");
     let a = card.load(SlotId(0), &kernel, &space)?;
     let b = card.load(SlotId(1), &kernel, &space)?;

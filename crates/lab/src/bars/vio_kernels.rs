@@ -83,7 +83,7 @@ impl<'a> Bench<'a> {
     fn new(card: &'a Card, subject: &'a Subject) -> Result<Self, Failure> {
         let space = card.create_space()?;
         let kernels = simcard::home().join("kernels");
-        let load = |slot: u8, kernel: &str| card.load(SlotId(slot), &kernels.join(kernel), &space);
+        let load = |slot: u8, kernel: &str| card.load(SlotId(slot), kernels.join(kernel), &space);
         let slot = load(0, &subject.kernel)?;
         let loopback = load(1, "loopback")?;
         for (name, value) in &subject.arguments {

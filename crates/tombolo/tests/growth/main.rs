@@ -288,7 +288,7 @@ impl Play {
         }
         let options = |number| MapOptions::read_write().address(page(number));
         let pages = (0..PAGES)
-            .map(|number| space.map_file(&file(number), options(number)).unwrap())
+            .map(|number| space.map_file(file(number), options(number)).unwrap())
             .collect();
         let (mut list, mut hashes, mut written) = (Vec::new(), Vec::new(), BTreeSet::new());
         for (number, burst) in draw(&mut random) {
@@ -308,9 +308,9 @@ impl Play {
         fs::write(&program, &list).unwrap();
         let program = space.map_file(&program, MapOptions::read_only()).unwrap();
         let results = MapOptions::create(program.bytes());
-        let results = space.map_file(&folder.join("results"), results).unwrap();
+        let results = space.map_file(folder.join("results"), results).unwrap();
         let slot = card
-            .load(SlotId(slot), &kernel("burst_player"), space)
+            .load(SlotId(slot), kernel("burst_player"), space)
             .unwrap();
         slot.set_pointer("program", program.address()).unwrap();
         slot.set_pointer("results", results.address()).unwrap();
@@ -425,7 +425,7 @@ fn tables_of_several_spaces_grow_side_by_side() {
         let to = folder.path().join("to");
         let output = MapOptions::create(input.bytes());
         let output = spaces[3].map_file(&to, output).unwrap();
-        let copy = card.load(SlotId(3), &kernel("copy"), &spaces[3]).unwrap();
+        let copy = card.load(SlotId(3), kernel("copy"), &spaces[3]).unwrap();
         copy.set_pointer("input", input.address()).unwrap();
         copy.set_pointer("output", output.address()).unwrap();
         copy.set("bytes", input.bytes()).unwrap();
@@ -464,8 +464,8 @@ fn a_table_grows_when_it_is_full_enough() {
     let file = folder.path().join("file");
     fs::write(&file, [7; 64]).unwrap();
     let output = MapOptions::create(64);
-    let output = space.map_file(&folder.path().join("to"), output).unwrap();
-    let slot = card.load(SlotId(0), &kernel("copy"), &space).unwrap();
+    let output = space.map_file(folder.path().join("to"), output).unwrap();
+    let slot = card.load(SlotId(0), kernel("copy"), &space).unwrap();
     slot.set_pointer("output", output.address()).unwrap();
     slot.set("bytes", 64).unwrap();
     let mut mappings = Vec::new();

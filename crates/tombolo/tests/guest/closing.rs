@@ -65,9 +65,7 @@ impl Things {
         let file = folder.join("file");
         fs::write(&file, [7; 4096]).unwrap();
         let mapping = space.map_file(&file, MapOptions::read_write()).unwrap();
-        let slot = card
-            .load(SlotId(0), &crate::kernel("copy"), &space)
-            .unwrap();
+        let slot = card.load(SlotId(0), crate::kernel("copy"), &space).unwrap();
         let ways = [TrapWay::Protect, TrapWay::InThread, TrapWay::Userfault];
         let memories = ways.map(|way| {
             let memory = space.alloc_with_traps(8192, PageSize::KIB_4, way).unwrap();

@@ -12,7 +12,7 @@ impl Drop for Last {
         let Self(card, told) = self;
         let work = || {
             let space = card.create_space()?;
-            let slot = card.load(SlotId(0), &crate::kernel("copy"), &space)?;
+            let slot = card.load(SlotId(0), crate::kernel("copy"), &space)?;
             slot.set("bytes", 0)?;
             slot.start()?;
             slot.join(None)?;

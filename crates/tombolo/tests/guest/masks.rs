@@ -133,7 +133,7 @@ fn every_thread_leaves_signals_to_the_program() {
         .map_stream(mapped, 4096, MapOptions::read_only())
         .unwrap();
     // Devices at ports, and a build.
-    let slot = card.load(SlotId(0), &kernel("loopback"), &space).unwrap();
+    let slot = card.load(SlotId(0), kernel("loopback"), &space).unwrap();
     let mut flow = Flow::new(&space);
     for port in ["in", "out"] {
         let path = fifo(folder.path(), port);

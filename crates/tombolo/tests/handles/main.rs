@@ -23,11 +23,11 @@ fn a_mapping_that_outlived_its_space_ends_no_other() {
     fs::write(path("b"), &new_bytes).unwrap();
     let card = functional();
     let space = card.create_space().unwrap();
-    let old = space.map_file(&path("a"), MapOptions::read_only()).unwrap();
-    let forgotten = space.map_file(&path("a"), MapOptions::read_only()).unwrap();
+    let old = space.map_file(path("a"), MapOptions::read_only()).unwrap();
+    let forgotten = space.map_file(path("a"), MapOptions::read_only()).unwrap();
     drop(space);
     let space = card.create_space().unwrap();
-    let new = space.map_file(&path("b"), MapOptions::read_only()).unwrap();
+    let new = space.map_file(path("b"), MapOptions::read_only()).unwrap();
     assert_eq!(new.address(), old.address());
     for result in [old.sync(), old.prefetch(), old.unmap()] {
         let error = result.unwrap_err();
@@ -39,7 +39,7 @@ fn a_mapping_that_outlived_its_space_ends_no_other() {
     }
     drop(forgotten);
     let output = space
-        .map_file(&path("o"), MapOptions::create(new.bytes()))
+        .map_file(path("o"), MapOptions::create(new.bytes()))
         .unwrap();
     let kernel = simcard::home().join("kernels/copy");
     let slot = card.load(SlotId(0), &kernel, &space).unwrap();
@@ -146,11 +146,9 @@ fn the_first_of_several_that_is_done() {
     let space = card.create_space().unwrap();
     let kernel = simcard::home().join("kernels/copy");
     fs::write(path("in"), vec![3; 40_000]).unwrap();
-    let input = space
-        .map_file(&path("in"), MapOptions::read_only())
-        .unwrap();
+    let input = space.map_file(path("in"), MapOptions::read_only()).unwrap();
     let output = space
-        .map_file(&path("out"), MapOptions::create(40_000))
+        .map_file(path("out"), MapOptions::create(40_000))
         .unwrap();
     let slots = [0, 1].map(|n| card.load(SlotId(n), &kernel, &space).unwrap());
     for (slot, bytes) in slots.iter().zip([40_000, 64]) {

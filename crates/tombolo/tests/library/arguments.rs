@@ -45,7 +45,7 @@ fn arguments_outlive_a_run_that_failed() {
         let input = space.map_file(&from, MapOptions::read_only()).unwrap();
         let output = MapOptions::create(input.bytes());
         let output = space.map_file(&to, output).unwrap();
-        let mut slot = card.load(SlotId(0), &kernel("copy"), &space).unwrap();
+        let mut slot = card.load(SlotId(0), kernel("copy"), &space).unwrap();
         let set_all = |slot: &mut Slot| {
             slot.set_pointer("input", input.address()).unwrap();
             slot.set_pointer("output", output.address()).unwrap();
@@ -94,7 +94,7 @@ fn arguments_outlive_a_closed_slot() {
     fs::write(&file, vec![7; 1 << 20]).unwrap();
     let space = card.create_space().unwrap();
     let mapping = space.map_file(&file, MapOptions::read_write()).unwrap();
-    let mut slot = card.load(SlotId(0), &attacker(), &space).unwrap();
+    let mut slot = card.load(SlotId(0), attacker(), &space).unwrap();
     slot.set_pointer("address", mapping.address()).unwrap();
     for (mode, told) in [(CROSSES_4_KIB, "4 KiB"), (ENDS_ITSELF, "failed")] {
         slot.set("mode", mode).unwrap();

@@ -52,7 +52,7 @@ impl Job {
         let input = space.map_file(&from, MapOptions::read_only())?;
         let output = from.with_extension("out");
         let output = space.map_file(&output, MapOptions::create(bytes))?;
-        let slot = card.load(SlotId(slot), &kernel(), &space)?;
+        let slot = card.load(SlotId(slot), kernel(), &space)?;
         slot.set_pointer("input", input.address())?;
         slot.set_pointer("output", output.address())?;
         slot.set("bytes", bytes)?;
@@ -78,10 +78,10 @@ fn a_client_reaches_only_what_is_its_own() {
     let mine = Job::new(&card, 0, folder.path(), "mine", 5000).unwrap();
     let space = card.create_space().unwrap();
     // A space of the other client, and a slot that is in use.
-    let refused = other.load(SlotId(1), &kernel(), &space).unwrap_err();
+    let refused = other.load(SlotId(1), kernel(), &space).unwrap_err();
     assert_eq!(refused.code(), ErrorCode::Gone);
     let own = other.create_space().unwrap();
-    let refused = other.load(SlotId(0), &kernel(), &own).unwrap_err();
+    let refused = other.load(SlotId(0), kernel(), &own).unwrap_err();
     assert_eq!(refused.code(), ErrorCode::SlotState);
     assert!(refused.to_string().contains("another client"), "{refused}");
     // What the other ends does not end mine.
@@ -132,7 +132,7 @@ fn each_descriptor_has_its_own_rights() {
     let input = folder.path().join("input");
     fs::write(&input, [9; 5000]).unwrap();
     let input = there.map_file(&input, MapOptions::read_only()).unwrap();
-    let slot = card.load(SlotId(0), &kernel(), &there).unwrap();
+    let slot = card.load(SlotId(0), kernel(), &there).unwrap();
     slot.set_pointer("input", input.address()).unwrap();
     slot.set_pointer("output", writes.address()).unwrap();
     slot.set("bytes", 5000).unwrap();

@@ -68,13 +68,13 @@ fn time_to_add(folder: &Path, states: [Option<FileState>; 2]) -> Picoseconds {
     let input = |name: &str, state: Option<FileState>| {
         let options = MapOptions::read_only().page_size(PageSize::KIB_4);
         let options = state.map_or(options, |state| options.file_state(state));
-        space.map_file(&folder.join(name), options).unwrap()
+        space.map_file(folder.join(name), options).unwrap()
     };
     let output = MapOptions::create(4096).page_size(PageSize::KIB_4);
     let maps = [
         ("a", input("a", states[0])),
         ("b", input("b", states[1])),
-        ("c", space.map_file(&folder.join("c"), output).unwrap()),
+        ("c", space.map_file(folder.join("c"), output).unwrap()),
     ];
     let kernel = simcard::home().join("kernels/vadd");
     let slot = card.load(SlotId(0), &kernel, &space).unwrap();

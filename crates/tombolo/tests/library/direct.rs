@@ -63,9 +63,9 @@ fn direct_files_take_no_card_memory_and_give_the_same_bytes() {
         let space = card.create_space().unwrap();
         let new = MapOptions::create(BYTES as u64);
         let input = space
-            .map_file(&path("in"), MapOptions::read_only().direct())
+            .map_file(path("in"), MapOptions::read_only().direct())
             .unwrap();
-        let output = space.map_file(&path("out"), new.direct()).unwrap();
+        let output = space.map_file(path("out"), new.direct()).unwrap();
         copy(&card, &space, [&input, &output], BYTES).unwrap();
         output.sync().unwrap();
         assert!(fs::read(path("out")).unwrap() == pattern(1), "after sync");
@@ -78,7 +78,7 @@ fn direct_files_take_no_card_memory_and_give_the_same_bytes() {
         assert!(report.to_string().contains("direct: 4 pages"), "{report}");
 
         // Written again behind the sync, by a kernel that reads what it wrote; one of the two is on the card.
-        let other = space.map_file(&path("other"), new).unwrap();
+        let other = space.map_file(path("other"), new).unwrap();
         fs::write(path("in"), pattern(2)).unwrap();
         input.refresh(Unsaved::Save).unwrap();
         copy(&card, &space, [&input, &output], BYTES).unwrap();
@@ -108,7 +108,7 @@ fn a_range_with_odd_ends_is_all_that_changes() {
         let part = MapOptions::read_write().offset(from).bytes(bytes).direct();
         let part = part.page_size(PageSize::KIB_4);
         let input = space
-            .map_file(&folder.join("in"), MapOptions::read_only())
+            .map_file(folder.join("in"), MapOptions::read_only())
             .unwrap();
         let output = space.map_file(&path, part).unwrap();
         // One byte more than there is: it goes nowhere, and is told.
@@ -167,14 +167,14 @@ fn host_memory_for_direct_files_has_a_limit() {
     let space = card.create_space().unwrap();
     let direct = MapOptions::read_only().direct();
     for _ in 0..2 {
-        let first = space.map_file(&path("a"), direct).unwrap();
-        let error = space.map_file(&path("b"), direct).unwrap_err().to_string();
+        let first = space.map_file(path("a"), direct).unwrap();
+        let error = space.map_file(path("b"), direct).unwrap_err().to_string();
         let told = "4194304 bytes of host memory, and of the 4194304 that direct pages may have 4194304 are taken";
         assert!(error.contains(told), "{error}");
         // Advice is no demand, and another mapping of the same takes nothing.
         let low = MapOptions::read_only().advice(Advice::LOW_USE);
-        space.map_file(&path("b"), low).unwrap().unmap().unwrap();
-        let again = space.map_file(&path("a"), direct).unwrap();
+        space.map_file(path("b"), low).unwrap().unmap().unwrap();
+        let again = space.map_file(path("a"), direct).unwrap();
         again.unmap().unwrap();
         first.unmap().unwrap();
     }
@@ -188,10 +188,10 @@ fn a_file_that_shrinks_is_an_error_for_whoever_wants_the_page() {
     let card = functional(true);
     let space = card.create_space().unwrap();
     let input = space
-        .map_file(&path("in"), MapOptions::read_only().direct())
+        .map_file(path("in"), MapOptions::read_only().direct())
         .unwrap();
     let output = MapOptions::create(BYTES as u64).direct();
-    let output = space.map_file(&path("out"), output).unwrap();
+    let output = space.map_file(path("out"), output).unwrap();
     let file = fs::OpenOptions::new().write(true).open(path("in"));
     file.unwrap().set_len(100).unwrap();
     let error = copy(&card, &space, [&input, &output], BYTES).unwrap_err();
@@ -212,16 +212,14 @@ fn advice_of_low_use_leaves_a_file_in_host_memory_where_the_card_has_a_way_there
         let card = functional(channel);
         let space = card.create_space().unwrap();
         let low = MapOptions::read_only().advice(Advice::LOW_USE);
-        let input = space.map_file(&path("in"), low).unwrap();
+        let input = space.map_file(path("in"), low).unwrap();
         let new = MapOptions::create(BYTES as u64);
-        let output = space.map_file(&path("out"), new).unwrap();
+        let output = space.map_file(path("out"), new).unwrap();
         copy(&card, &space, [&input, &output], BYTES).unwrap();
         // Too late: a page of it is on the card.
         output.advise(Advice::LOW_USE).unwrap();
         // Who says nothing of it shows the same pages.
-        let again = space
-            .map_file(&path("in"), MapOptions::read_only())
-            .unwrap();
+        let again = space.map_file(path("in"), MapOptions::read_only()).unwrap();
         copy(&card, &space, [&again, &output], BYTES).unwrap();
         let report = card.report().unwrap();
         assert_eq!(report.paging.direct.pages, direct, "{report}");
@@ -241,13 +239,13 @@ fn spaces_share_a_direct_file_until_the_last_of_them_ends() {
     let card = functional(true);
     let plain = MapOptions::read_only();
     let writer = card.create_space().unwrap();
-    let input = writer.map_file(&path("in"), plain).unwrap();
+    let input = writer.map_file(path("in"), plain).unwrap();
     let both = MapOptions::read_write().direct();
-    let written = writer.map_file(&path("file"), both).unwrap();
+    let written = writer.map_file(path("file"), both).unwrap();
     let reader = card.create_space().unwrap();
-    let read = reader.map_file(&path("file"), plain.direct()).unwrap();
+    let read = reader.map_file(path("file"), plain.direct()).unwrap();
     let output = MapOptions::create(BYTES as u64);
-    let output = reader.map_file(&path("out"), output).unwrap();
+    let output = reader.map_file(path("out"), output).unwrap();
     copy(&card, &writer, [&input, &written], BYTES).unwrap();
     // The writer goes; what it wrote is in the file, and the reader reads it where it lies.
     written.unmap().unwrap();

@@ -28,13 +28,11 @@ fn copied(card: &Card, space: &AddressSpace, folder: &Path, hot: u64) -> (u64, S
     let path = |name: &str| folder.join(name);
     fs::write(path("in"), pattern(1)).unwrap();
     let before = card.report().unwrap();
-    let input = space
-        .map_file(&path("in"), MapOptions::read_only())
-        .unwrap();
+    let input = space.map_file(path("in"), MapOptions::read_only()).unwrap();
     let output = MapOptions::create(BYTES).hot();
-    let output = space.map_file(&path("out"), output).unwrap();
+    let output = space.map_file(path("out"), output).unwrap();
     let slot = card
-        .load(SlotId(0), &simcard::home().join("kernels/copy"), space)
+        .load(SlotId(0), simcard::home().join("kernels/copy"), space)
         .unwrap();
     slot.set_pointer("input", input.address()).unwrap();
     slot.set_pointer("output", output.address()).unwrap();

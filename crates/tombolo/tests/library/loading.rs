@@ -20,12 +20,12 @@ fn a_running_kernel_is_not_replaced() {
         .map_file(&to, MapOptions::create(input.bytes()))
         .unwrap();
     let kernels = simcard::home().join("kernels");
-    let slot = card.load(SlotId(0), &kernels.join("copy"), &space).unwrap();
+    let slot = card.load(SlotId(0), kernels.join("copy"), &space).unwrap();
     slot.set_pointer("input", input.address()).unwrap();
     slot.set_pointer("output", output.address()).unwrap();
     slot.set("bytes", input.bytes()).unwrap();
     slot.start().unwrap();
-    let refused = card.load(SlotId(0), &kernels.join("vadd"), &space);
+    let refused = card.load(SlotId(0), kernels.join("vadd"), &space);
     let Err(Error::SlotState { rule, .. }) = refused.map(drop) else {
         panic!("it was replaced");
     };
@@ -33,7 +33,7 @@ fn a_running_kernel_is_not_replaced() {
     slot.wait(None, |_| Continue::Yes).unwrap();
     output.unmap().unwrap();
     assert!(fs::read(&to).unwrap() == vec![7; 100_000]);
-    card.load(SlotId(0), &kernels.join("vadd"), &space).unwrap();
+    card.load(SlotId(0), kernels.join("vadd"), &space).unwrap();
 }
 
 #[test]

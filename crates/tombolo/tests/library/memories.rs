@@ -25,7 +25,7 @@ fn data() -> Vec<u8> {
 fn copy(card: &Card, folder: &Path, from: MemoryKind, to: MemoryKind) -> (u64, Report) {
     let space = card.create_space().unwrap();
     let input = MapOptions::read_only().memory(from);
-    let input = space.map_file(&folder.join("in"), input).unwrap();
+    let input = space.map_file(folder.join("in"), input).unwrap();
     let output = folder.join(format!("{from}-{to}"));
     let made = MapOptions::create(BYTES).memory(to);
     let made = space.map_file(&output, made).unwrap();

@@ -104,7 +104,7 @@ fn run(
     pointers: &[(&str, &Mapping)],
     (argument, value): (&str, u64),
 ) {
-    let slot = card.load(SlotId(0), &kernel(name), space).unwrap();
+    let slot = card.load(SlotId(0), kernel(name), space).unwrap();
     for (argument, mapping) in pointers {
         slot.set_pointer(argument, mapping.address()).unwrap();
     }
@@ -125,7 +125,7 @@ fn three_sizes_share_a_space_and_push_each_other_out() {
         let space = card.create_space().unwrap();
         let map = |name: &str, options: MapOptions, size: PageSize| {
             let options = options.page_size(size);
-            space.map_file(&path(name), options).unwrap()
+            space.map_file(path(name), options).unwrap()
         };
         let new = MapOptions::create(4 * COUNT as u64);
         let in_a = map("a", MapOptions::read_only(), PageSize::KIB_4);

@@ -51,7 +51,7 @@ fn add(options: OwnerOptions, folder: &Path, advice: [&str; 3]) -> Report {
             true => options.advice(advice),
             false => options.page_size(KIB_64).advice(advice),
         };
-        space.map_file(&path(name), options).unwrap()
+        space.map_file(path(name), options).unwrap()
     };
     let maps = [
         ("a", map("a", MapOptions::read_only(), a_is)),
@@ -138,11 +138,11 @@ fn pages_become_larger_where_their_l1_tlb_does_not_reach() {
         };
         let card = Card::new(Box::new(FunctionalCard::new(config)), options).unwrap();
         let space = card.create_space().unwrap();
-        let a = space.map_file(&path("a"), MapOptions::read_only()).unwrap();
+        let a = space.map_file(path("a"), MapOptions::read_only()).unwrap();
         let small = MapOptions::read_only().page_size(PageSize::MIB_2);
-        let b = space.map_file(&path("b"), small).unwrap();
+        let b = space.map_file(path("b"), small).unwrap();
         let new = MapOptions::create(BYTES as u64);
-        let sum = space.map_file(&path("sum"), new).unwrap();
+        let sum = space.map_file(path("sum"), new).unwrap();
         vadd(&card, &space, &[("a", &a), ("b", &b), ("c", &sum)], count);
         assert!(fs::read(path("sum")).unwrap() == numbers(8));
         let report = card.report().unwrap();
@@ -309,10 +309,10 @@ fn what_others_wrote_is_seen_after_a_refresh() {
         // Nothing leaves by itself.
         let card = card_of(16 << 20, options);
         let space = card.create_space().unwrap();
-        let a = space.map_file(&path("a"), pages).unwrap();
-        let b = space.map_file(&path("b"), pages).unwrap();
+        let a = space.map_file(path("a"), pages).unwrap();
+        let b = space.map_file(path("b"), pages).unwrap();
         let new = MapOptions::create(4 * SMALL as u64);
-        let sum = space.map_file(&path("sum"), new).unwrap();
+        let sum = space.map_file(path("sum"), new).unwrap();
         let run = || {
             vadd(&card, &space, &[("a", &a), ("b", &b), ("c", &sum)], SMALL);
             let bytes = fs::read(path("sum")).unwrap();

@@ -92,7 +92,7 @@ impl Job {
         fs::write(&path, &content).unwrap();
         let input = space.map_file(&path, MapOptions::read_only()).unwrap();
         let output = MapOptions::create(input.bytes());
-        let output = space.map_file(&path.with_extension("out"), output).unwrap();
+        let output = space.map_file(path.with_extension("out"), output).unwrap();
         Self {
             input,
             output,

@@ -255,9 +255,9 @@ fn a_part_of_a_mapping_ends_and_the_rest_stays() {
         let length = content.len() as u64;
         let space = card.create_space().unwrap();
         let plain = MapOptions::read_only().page_size(page);
-        let input = space.map_file(&path("in"), plain).unwrap();
+        let input = space.map_file(path("in"), plain).unwrap();
         let created = MapOptions::create(length).page_size(page);
-        let output = space.map_file(&path("out"), created).unwrap();
+        let output = space.map_file(path("out"), created).unwrap();
         let (from, to) = (input.address(), output.address());
         copy(&card, &space, from, to, length).unwrap();
 
@@ -287,7 +287,7 @@ fn a_part_of_a_mapping_ends_and_the_rest_stays() {
         // What is left shows the same bytes, and another file may be mapped between.
         fs::write(path("other"), bytes(2 * size as usize, 9)).unwrap();
         let other = MapOptions::read_write().page_size(page).address(hole);
-        let other = space.map_file(&path("other"), other).unwrap();
+        let other = space.map_file(path("other"), other).unwrap();
         copy(&card, &space, left[1].address(), hole, size).unwrap();
         let (back, front) = (left.pop().unwrap(), left.pop().unwrap());
         assert!(front.unmap_part(0, size).unwrap().is_empty());

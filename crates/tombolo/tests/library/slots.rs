@@ -170,7 +170,7 @@ fn other_shapes_work_on_the_functional_card() {
 fn a_kernel_of_more_ports_than_a_slot_has_is_refused() {
     let card = functional(Shape(16, 1, 2));
     let space = card.create_space().unwrap();
-    let refused = card.load(SlotId(15), &kernel("copy"), &space);
+    let refused = card.load(SlotId(15), kernel("copy"), &space);
     let refused = refused.err().unwrap().to_string();
     assert!(refused.contains("copy"), "{refused}");
 }
@@ -186,8 +186,8 @@ fn slots_share_a_space() {
         let result = MapOptions::create(first.input.bytes());
         let result = space.map_file(&last, result).unwrap();
 
-        let mut one = card.load(SlotId(1), &kernel("copy"), &space).unwrap();
-        let three = card.load(SlotId(3), &kernel("copy"), &space).unwrap();
+        let mut one = card.load(SlotId(1), kernel("copy"), &space).unwrap();
+        let three = card.load(SlotId(3), kernel("copy"), &space).unwrap();
         first.start(&mut one);
         one.wait(None, |_| Continue::Yes).unwrap();
         let pointers = [("input", &first.output), ("output", &result)];
@@ -216,15 +216,15 @@ fn a_slot_is_reconfigured_while_another_works() {
         let (here, there) = (card.create_space().unwrap(), card.create_space().unwrap());
         let content = bytes(300_000, 3);
         let neighbour = Job::new(&there, folder.path(), "neighbour", &content);
-        let mut working = card.load(SlotId(1), &kernel("copy"), &there).unwrap();
+        let mut working = card.load(SlotId(1), kernel("copy"), &there).unwrap();
         let job = Job::new(&here, folder.path(), "job", &content);
-        let mut slot = card.load(SlotId(0), &kernel("copy"), &here).unwrap();
+        let mut slot = card.load(SlotId(0), kernel("copy"), &here).unwrap();
         job.start(&mut slot);
         slot.wait(None, |_| Continue::Yes).unwrap();
 
         neighbour.start(&mut working);
         let (_, before) = card.describe().unwrap();
-        let slot = card.load(SlotId(0), &kernel("vadd"), &here).unwrap();
+        let slot = card.load(SlotId(0), kernel("vadd"), &here).unwrap();
         let (_, after) = card.describe().unwrap();
         assert!(after - before >= shortest, "{}", after - before);
         working.wait(None, |_| Continue::Yes).unwrap();

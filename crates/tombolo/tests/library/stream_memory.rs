@@ -52,7 +52,7 @@ fn writer(path: PathBuf, bytes: Vec<u8>) -> JoinHandle<()> {
 }
 
 fn copy(card: &Card, space: &AddressSpace, maps: [&Mapping; 2], bytes: usize) -> Result<(), Error> {
-    let slot = card.load(SlotId(0), &simcard::home().join("kernels/copy"), space)?;
+    let slot = card.load(SlotId(0), simcard::home().join("kernels/copy"), space)?;
     slot.set_pointer("input", maps[0].address())?;
     slot.set_pointer("output", maps[1].address())?;
     slot.set("bytes", bytes as u64)?;
@@ -99,7 +99,7 @@ fn no_more_is_read_than_kernels_want() {
     let input = space.map_stream(device("unix:", &path, ""), 1 << 20, plain);
     let input = input.unwrap();
     let output = MapOptions::create(8192);
-    let output = space.map_file(&folder.path().join("out"), output).unwrap();
+    let output = space.map_file(folder.path().join("out"), output).unwrap();
     let peer = spawn(move || {
         let (mut peer, _) = listener.accept().unwrap();
         peer.write_all(&pattern(2, 8192)).unwrap();
@@ -131,7 +131,7 @@ fn streams_that_end_early_or_are_late_fail_the_kernel() {
         let named = device("pipe:", &path, ":timeout=200ms");
         let input = space.map_stream(named, BYTES as u64, plain).unwrap();
         let output = MapOptions::create(BYTES as u64);
-        let output = space.map_file(&folder.path().join("out"), output).unwrap();
+        let output = space.map_file(folder.path().join("out"), output).unwrap();
         let error = copy(&card, &space, [&input, &output], BYTES).unwrap_err();
         assert!(error.to_string().contains(expected), "{error}");
         if let Some(writes) = writes {
@@ -161,7 +161,7 @@ fn what_cannot_go_out_in_order_is_an_error() {
     output.sync().unwrap();
     // A gap behind what is out.
     let slot = card
-        .load(SlotId(0), &simcard::home().join("kernels/copy"), &space)
+        .load(SlotId(0), simcard::home().join("kernels/copy"), &space)
         .unwrap();
     slot.set_pointer("input", input.address()).unwrap();
     slot.set("output", output.address().get() + 12_288).unwrap();
@@ -241,7 +241,7 @@ fn a_reader_that_takes_nothing_or_closes_fails_the_kernel() {
         assert!(error.to_string().contains(expected), "{error}");
         // Others go on, and the mapping says it, too.
         let other = MapOptions::create(4096);
-        let other = space.map_file(&folder.path().join("other"), other).unwrap();
+        let other = space.map_file(folder.path().join("other"), other).unwrap();
         copy(&card, &space, [&input, &other], 4096).unwrap();
         let error = output.unmap().unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");

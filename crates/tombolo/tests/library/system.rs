@@ -55,7 +55,7 @@ fn run_copy(
     output: VirtAddr,
     bytes: u64,
 ) -> Result<Slot, Error> {
-    let slot = card.load(SlotId(0), &kernel("copy"), space)?;
+    let slot = card.load(SlotId(0), kernel("copy"), space)?;
     slot.set_pointer("input", input)?;
     slot.set_pointer("output", output)?;
     slot.set("bytes", bytes)?;
@@ -180,7 +180,7 @@ fn encryption_agrees_with_openssl() {
         let output = space
             .map_file(&to, MapOptions::create(input.bytes()))
             .unwrap();
-        let slot = card.load(SlotId(0), &kernel("aes256ctr"), &space).unwrap();
+        let slot = card.load(SlotId(0), kernel("aes256ctr"), &space).unwrap();
         slot.set_pointer("input", input.address()).unwrap();
         slot.set_pointer("output", output.address()).unwrap();
         slot.set("bytes", input.bytes()).unwrap();
@@ -286,7 +286,7 @@ fn files_that_cannot_be_mapped_are_named() {
         let space = card.create_space().unwrap();
         let refused = |name: &str, options: MapOptions| -> String {
             let error = space
-                .map_file(&folder.join(name), options)
+                .map_file(folder.join(name), options)
                 .unwrap_err()
                 .to_string();
             assert!(error.contains(name), "{error}");
@@ -302,7 +302,7 @@ fn files_that_cannot_be_mapped_are_named() {
         assert!(refused("folder", MapOptions::read_only()).contains("regular files"));
 
         let first = space
-            .map_file(&folder.join("short"), MapOptions::read_only())
+            .map_file(folder.join("short"), MapOptions::read_only())
             .unwrap();
         fs::write(folder.join("other"), b"123").unwrap();
         let here = MapOptions::read_only().address(first.address());
@@ -310,7 +310,7 @@ fn files_that_cannot_be_mapped_are_named() {
         assert!(overlap.contains("overlap"), "{overlap}");
         // Each mapping has its own rights.
         let writable = space
-            .map_file(&folder.join("short"), MapOptions::read_write())
+            .map_file(folder.join("short"), MapOptions::read_write())
             .unwrap();
         assert_ne!(writable.address(), first.address());
     });
@@ -507,7 +507,7 @@ fn ctrl_c_stops_the_kernel_and_keeps_what_was_written() {
         let output = space
             .map_file(&to, MapOptions::create(input.bytes()))
             .unwrap();
-        let slot = card.load(SlotId(0), &kernel("copy"), &space).unwrap();
+        let slot = card.load(SlotId(0), kernel("copy"), &space).unwrap();
         slot.set_pointer("input", input.address()).unwrap();
         slot.set_pointer("output", output.address()).unwrap();
         slot.set("bytes", input.bytes()).unwrap();
@@ -554,7 +554,7 @@ fn fixture(name: &str) -> PathBuf {
 #[test]
 fn a_kernel_that_never_ends_meets_its_deadline() {
     on_simulated_card(|card, space| {
-        let slot = card.load(SlotId(0), &fixture("endless"), &space).unwrap();
+        let slot = card.load(SlotId(0), fixture("endless"), &space).unwrap();
         slot.start().unwrap();
         let deadline = Picoseconds::from_micros(50);
         let error = slot.wait(Some(deadline), |_| Continue::Yes).unwrap_err();
@@ -566,7 +566,7 @@ fn a_kernel_that_never_ends_meets_its_deadline() {
 #[test]
 fn a_kernel_that_does_nothing_is_noticed_without_a_deadline() {
     on_simulated_card(|card, space| {
-        let slot = card.load(SlotId(0), &fixture("deaf"), &space).unwrap();
+        let slot = card.load(SlotId(0), fixture("deaf"), &space).unwrap();
         slot.start().unwrap();
         let error = slot.wait(None, |_| Continue::Yes).unwrap_err();
         assert!(error.to_string().contains("never come"), "{error}");
@@ -604,14 +604,11 @@ fn kernels_that_do_not_build_say_why() {
         let mistaken = refused(&manifest.replace("ap_ctrl_hs", "ap_ctrl"), &rtl);
         assert!(mistaken.contains("ap_ctrl_hs"), "{mistaken}");
         let nowhere = card
-            .load(SlotId(0), &folder.path().join("none"), &space)
+            .load(SlotId(0), folder.path().join("none"), &space)
             .err()
             .unwrap();
         assert!(nowhere.to_string().contains("none"), "{nowhere}");
-        let far = card
-            .load(SlotId(9), &fixture("deaf"), &space)
-            .err()
-            .unwrap();
+        let far = card.load(SlotId(9), fixture("deaf"), &space).err().unwrap();
         assert!(far.to_string().contains("slot 9"), "{far}");
     });
 }

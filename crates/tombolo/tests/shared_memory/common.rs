@@ -108,7 +108,7 @@ pub fn start(
     add: u64,
     limit: u64,
 ) -> Slot {
-    let slot = card.load(slot, &kernel("list_sum"), space).unwrap();
+    let slot = card.load(slot, kernel("list_sum"), space).unwrap();
     slot.set("head", &raw const *head as u64).unwrap();
     slot.set("output", &raw const *output as u64).unwrap();
     slot.set("add", add).unwrap();

@@ -24,7 +24,7 @@ fn an_array_is_changed_in_place() {
         word.store(n as u64 * 0x1_2345_6789, Relaxed);
     }
     let memory = block.register(&space);
-    let slot = card.load(SlotId(0), &kernel("transform"), &space).unwrap();
+    let slot = card.load(SlotId(0), kernel("transform"), &space).unwrap();
     // Neither ends with a row, nor with a word of 8 bytes.
     let bytes = 3 * 4096 + 68;
     let data = memory.address().get();
@@ -69,7 +69,7 @@ fn keys_are_looked_up_in_a_programs_table() {
         keys.words()[2 * n + 1].store(key + 2, Relaxed);
     }
     let shared = [&nodes, &table, &keys, &found].map(|block| block.register(&space));
-    let slot = card.load(SlotId(0), &kernel("hash_probe"), &space).unwrap();
+    let slot = card.load(SlotId(0), kernel("hash_probe"), &space).unwrap();
     let arguments = [
         ("buckets", shared[1].address().get()),
         ("keys", shared[2].address().get()),
@@ -119,7 +119,7 @@ fn a_programs_graph_is_searched() {
     let (offsets, levels) = (fill(&offsets), fill(&[u32::MAX; 6]));
     let (queue, output) = (fill(&[]), Block::new(1));
     let shared = [&offsets, &edges, &levels, &queue, &output].map(|block| block.register(&space));
-    let slot = card.load(SlotId(0), &kernel("bfs"), &space).unwrap();
+    let slot = card.load(SlotId(0), kernel("bfs"), &space).unwrap();
     let names = ["offsets", "edges", "levels", "queue", "output"];
     let pointers = names.iter().zip(&shared);
     let mut arguments: Vec<_> = pointers

@@ -69,7 +69,7 @@ fn start(
     output: (&SharedMemory, &Node),
     visits: u64,
 ) -> Result<Slot, Error> {
-    let slot = card.load(SlotId(number as u8), &kernel("list_sum"), space)?;
+    let slot = card.load(SlotId(number as u8), kernel("list_sum"), space)?;
     slot.set_pointer("head", memory.address_of(head)?)?;
     slot.set_pointer("output", output.0.address_of(output.1)?)?;
     slot.set("add", STEP)?;

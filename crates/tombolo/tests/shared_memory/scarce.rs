@@ -239,7 +239,7 @@ fn scribbles(card: &Card) {
         (1 << 47) - 4096,
         (1 << 48) - 4096,
     ];
-    let slot = card.load(SlotId(0), &kernel("copy"), &space).unwrap();
+    let slot = card.load(SlotId(0), kernel("copy"), &space).unwrap();
     let scribble = |to: u64, bytes: u64| {
         slot.set("input", inside).unwrap();
         slot.set("output", to & !63).unwrap();

@@ -67,7 +67,7 @@ fn walk(card: &Card, step: usize) -> Result<Walk, Failure> {
     }
 
     let output = &result.slice::<Node>()[0];
-    let slot = card.load(SlotId(0), &simcard::home().join("kernels/list_sum"), &space)?;
+    let slot = card.load(SlotId(0), simcard::home().join("kernels/list_sum"), &space)?;
     slot.set("head", result.slice::<Node>()[1].next.load(Relaxed))?;
     slot.set_pointer("output", result.address_of(output)?)?;
     let begin = Instant::now();

@@ -26,7 +26,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     let memory = space.alloc_with_pages((PAGES + 1) * 4096, PageSize::KIB_4)?;
     let nodes = build(&memory, PAGES * 4, 16);
     let output = memory.slice::<Node>().last().ok_or("no nodes")?;
-    let slot = card.load(SlotId(0), &kernel("list_sum"), &space)?;
+    let slot = card.load(SlotId(0), kernel("list_sum"), &space)?;
     slot.set_pointer("head", memory.address_of(nodes[0])?)?;
     slot.set_pointer("output", memory.address_of(output)?)?;
     let run = |add: u64| {

@@ -84,7 +84,7 @@ fn transform(page: PageSize, ahead: u64) -> Result<Picoseconds, Failure> {
     for (n, word) in words.iter().enumerate() {
         word.store(n as u32, Relaxed);
     }
-    let slot = card.load(SlotId(0), &kernel("transform"), &space)?;
+    let slot = card.load(SlotId(0), kernel("transform"), &space)?;
     slot.set_pointer("data", memory.address())?;
     slot.set("bytes", BYTES as u64)?;
     slot.set("addend", ADDEND.into())?;
@@ -110,7 +110,7 @@ fn random(page: PageSize, ahead: u64) -> Result<Picoseconds, Failure> {
     for (n, word) in input.slice::<AtomicU32>().iter().enumerate() {
         word.store(n as u32, Relaxed);
     }
-    let slot = card.load(SlotId(0), &kernel("traffic"), &space)?;
+    let slot = card.load(SlotId(0), kernel("traffic"), &space)?;
     slot.set_pointer("input", input.address())?;
     slot.set_pointer("output", output.address())?;
     slot.set("bursts", 1 << (RANDOM_ROWS_LOG2 - RANDOM_BURST_LOG2))?;

@@ -116,7 +116,7 @@ impl FlexiMem {
         for (n, word) in words.iter().enumerate() {
             word.store(n as u32, Relaxed);
         }
-        let slot = card.load(SlotId(0), &kernel(), &space)?;
+        let slot = card.load(SlotId(0), kernel(), &space)?;
         slot.set_pointer("data", memory.address())?;
         slot.set("bytes", self.bytes)?;
         slot.set("addend", ADDEND.into())?;

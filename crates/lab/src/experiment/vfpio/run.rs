@@ -111,7 +111,7 @@ impl<'a> Station<'a> {
     /// Loads a kernel without arguments, which takes packets unless it is a source.
     fn of(card: &'a Card, kernel: &str, source: bool) -> Result<Self, Failure> {
         let space = card.create_space()?;
-        let slot = card.load(SlotId(0), &folder(kernel), &space)?;
+        let slot = card.load(SlotId(0), folder(kernel), &space)?;
         Ok(Self {
             card,
             space,
@@ -294,8 +294,8 @@ impl Vfpio {
         std::fs::write(&source, data(one.bytes))?;
         let space = card.create_space()?;
         let from = space.map_file(&source, MapOptions::read_only())?;
-        let to = space.map_file(&files.path().join("out"), MapOptions::create(one.room))?;
-        let slot = card.load(SlotId(0), &folder(kernel), &space)?;
+        let to = space.map_file(files.path().join("out"), MapOptions::create(one.room))?;
+        let slot = card.load(SlotId(0), folder(kernel), &space)?;
         slot.set_pointer("input", from.address())?;
         slot.set_pointer("output", to.address())?;
         slot.set("bytes", one.bytes)?;
