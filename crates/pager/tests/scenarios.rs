@@ -497,6 +497,7 @@ fn each_space_has_counts_of_its_own() {
         faults_ahead: 1,
         faults_joined: 1,
         bytes_read: PAGE,
+        pages_read: 1,
         ..SpaceStatistics::default()
     };
     let of_second = SpaceStatistics {
