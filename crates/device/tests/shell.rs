@@ -90,7 +90,7 @@ fn submit(driver: &mut Driver<Direct>, id: u32, operation: Operation) {
         notify: true,
         ..Command::default()
     };
-    driver.submit(command).unwrap();
+    driver.submit(&command).unwrap();
 }
 
 fn ended(driver: &mut Driver<Direct>, wanted: u32) -> CommandStatus {

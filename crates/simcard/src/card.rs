@@ -99,9 +99,9 @@ impl Card for SimCard {
     }
 
     fn submit(&mut self, command: Command) -> Result<(), CardError> {
-        self.driver.check_room(command.queue)?;
+        self.driver.submit(&command)?;
         self.machine().note_command(&command);
-        self.driver.submit(command)
+        Ok(())
     }
 
     fn queue_room(&self, queue: QueueId) -> usize {

@@ -12,7 +12,6 @@ use card::guard::{KernelWord, SlotStatus};
 use card::kernel::KernelPackage;
 use card::memory::HostMemory;
 use card::schedule::SlotSchedule;
-use card::stream::{StreamId, StreamSource, StreamState, StreamWaiting, SwitchState, Transfer};
 use card::{
     Card, CardDescription, CardError, CheckedDescription, Loader, RequesterStatistics, SlotId,
     SpaceControl, Statistics, Streams,
@@ -71,7 +70,7 @@ impl Card for VfioCard {
     }
 
     fn submit(&mut self, command: Command) -> Result<(), CardError> {
-        self.driver.submit(command)
+        self.driver.submit(&command)
     }
 
     fn queue_room(&self, queue: QueueId) -> usize {
@@ -121,7 +120,7 @@ impl Card for VfioCard {
     }
 
     fn streams(&mut self) -> Option<&mut dyn Streams> {
-        Some(self)
+        Some(&mut self.driver)
     }
 }
 
@@ -130,51 +129,5 @@ impl Loader for VfioCard {
     fn load(&mut self, slot: SlotId, kernel: &KernelPackage) -> Result<(), CardError> {
         self.driver.check_loadable(slot)?;
         self.driver.description().check_fit(&kernel.manifest)
-    }
-}
-
-impl Streams for VfioCard {
-    fn start_transfer(
-        &mut self,
-        slot: SlotId,
-        stream: StreamId,
-        transfer: Transfer,
-    ) -> Result<(), CardError> {
-        self.driver.start_transfer(slot, stream, transfer)
-    }
-
-    fn stop_transfer(&mut self, slot: SlotId, stream: StreamId) -> Result<(), CardError> {
-        self.driver.stop_transfer(slot, stream)
-    }
-
-    fn stream_state(&mut self, slot: SlotId, stream: StreamId) -> Result<StreamState, CardError> {
-        self.driver.stream_state(slot, stream)
-    }
-
-    /// Bytes that are no whole beat yet cannot be seen from outside.
-    fn stream_waiting(
-        &mut self,
-        slot: SlotId,
-        stream: StreamId,
-    ) -> Result<StreamWaiting, CardError> {
-        let state = self.driver.stream_state(slot, stream)?;
-        Ok(StreamWaiting {
-            beat: state.valid,
-            held: 0,
-            endless: false,
-        })
-    }
-
-    fn connect_stream(
-        &mut self,
-        slot: SlotId,
-        pair: u8,
-        source: StreamSource,
-    ) -> Result<(), CardError> {
-        self.driver.connect_stream(slot, pair, source)
-    }
-
-    fn switch_state(&mut self, slot: SlotId, pair: u8) -> Result<SwitchState, CardError> {
-        self.driver.switch_state(slot, pair)
     }
 }

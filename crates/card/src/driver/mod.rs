@@ -34,8 +34,7 @@ const BAR_BYTES: u32 = reg::SLOT_CONTROL.base + reg::SLOT_CONTROL.count * reg::S
 /// Commands below which the driver asks the shell how many it has fetched.
 const LOW_ROOM: usize = CommandRing::size() / 4;
 
-/// Drives a shell. Its methods are those of [`Card`](crate::Card) and [`Streams`](crate::Streams) that every shell has,
-/// and mean the same.
+/// Drives a shell. Its methods are those of [`Card`](crate::Card) that every shell has, and mean the same.
 pub struct Driver<T> {
     transport: T,
     description: CardDescription,
@@ -172,13 +171,13 @@ impl<T: Transport> Driver<T> {
         self.transport.unmap(address)
     }
 
-    pub fn submit(&mut self, command: Command) -> Result<(), CardError> {
+    pub fn submit(&mut self, command: &Command) -> Result<(), CardError> {
         self.check_room(command.queue)?;
-        self.commands[usize::from(command.queue.0)].push(&command)
+        self.commands[usize::from(command.queue.0)].push(command)
     }
 
-    /// Whether [`submit`](Self::submit) would take a command of that queue now; asks the card if it must.
-    pub fn check_room(&mut self, queue: QueueId) -> Result<(), CardError> {
+    /// Whether there is room for a command in a queue; asks the card if it must.
+    fn check_room(&mut self, queue: QueueId) -> Result<(), CardError> {
         self.check_alive()?;
         if queue.0 >= self.description.queues {
             return Err(CardError::NoSuchQueue {

@@ -2,13 +2,13 @@
 
 use super::{Driver, Transport};
 use crate::registers as reg;
-use crate::stream::{self, StreamId, StreamSource, StreamState, SwitchState, Transfer};
-use crate::{CardError, CheckedDescription, SlotId};
+use crate::stream::{
+    self, StreamId, StreamSource, StreamState, StreamWaiting, SwitchState, Transfer,
+};
+use crate::{CardError, CheckedDescription, SlotId, Streams};
 
-/// As [`Streams`](crate::Streams) says.
-#[allow(missing_docs, clippy::missing_errors_doc)]
-impl<T: Transport> Driver<T> {
-    pub fn start_transfer(
+impl<T: Transport> Streams for Driver<T> {
+    fn start_transfer(
         &mut self,
         slot: SlotId,
         stream: StreamId,
@@ -21,21 +21,30 @@ impl<T: Transport> Driver<T> {
         Ok(())
     }
 
-    pub fn stop_transfer(&mut self, slot: SlotId, stream: StreamId) -> Result<(), CardError> {
+    fn stop_transfer(&mut self, slot: SlotId, stream: StreamId) -> Result<(), CardError> {
         let (address, value) = stream::stop_register(self.mover(slot, stream)?);
         self.write_register(address, value)
     }
 
-    pub fn stream_state(
-        &mut self,
-        slot: SlotId,
-        stream: StreamId,
-    ) -> Result<StreamState, CardError> {
+    fn stream_state(&mut self, slot: SlotId, stream: StreamId) -> Result<StreamState, CardError> {
         let mover = self.mover(slot, stream)?;
         StreamState::read(mover, |address| self.read_register(address))
     }
 
-    pub fn connect_stream(
+    /// Bytes that are no whole beat yet cannot be seen from outside.
+    fn stream_waiting(
+        &mut self,
+        slot: SlotId,
+        stream: StreamId,
+    ) -> Result<StreamWaiting, CardError> {
+        let state = self.stream_state(slot, stream)?;
+        Ok(StreamWaiting {
+            beat: state.valid,
+            ..StreamWaiting::default()
+        })
+    }
+
+    fn connect_stream(
         &mut self,
         slot: SlotId,
         pair: u8,
@@ -47,14 +56,16 @@ impl<T: Transport> Driver<T> {
         self.write_register(address, source.register(self.description.streams_per_slot))
     }
 
-    pub fn switch_state(&mut self, slot: SlotId, pair: u8) -> Result<SwitchState, CardError> {
+    fn switch_state(&mut self, slot: SlotId, pair: u8) -> Result<SwitchState, CardError> {
         self.check_alive()?;
         let mover = StreamSource::Mover;
         let port = self.description.check_connection(slot, pair, mover)?;
         let value = self.read_register(reg::SWITCH.at(port.into()) + reg::switch::STATE)?;
         Ok(SwitchState::from_register(value, &self.description))
     }
+}
 
+impl<T: Transport> Driver<T> {
     fn mover(&self, slot: SlotId, stream: StreamId) -> Result<u8, CardError> {
         self.check_alive()?;
         self.description.check_stream(slot, stream)?;
