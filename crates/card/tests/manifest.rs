@@ -176,7 +176,7 @@ fn ports_behind_the_directory_come_in_pairs() {
 
 #[test]
 fn ports_are_what_a_slot_offers() {
-    for width in [0, 16, 48, 1024] {
+    for width in [0, 16, 48, 2048] {
         let expected = (Rule::DataWidth(width), "port.data_width", 18);
         assert_eq!(
             refusal("data_width = 64", &format!("data_width = {width}")),
@@ -376,9 +376,129 @@ fn a_number_is_one_that_the_kernel_takes() {
 }
 
 #[test]
-fn a_kernel_without_registers_has_no_arguments() {
-    let expected = (Rule::NoRegisters, "kernel.control", 6);
+fn a_kernel_that_nothing_starts_may_have_registers_and_has_no_interrupt() {
+    let expected = (Rule::NoInterrupt, "kernel.control", 6);
     assert_eq!(refusal("ap_ctrl_hs", "ap_ctrl_none"), expected);
+    let quiet = VALID.replace("interrupt = true\n", "");
+    let manifest = parse(&quiet.replace("ap_ctrl_hs", "ap_ctrl_none")).unwrap();
+    assert_eq!(manifest.registers.len(), 1);
+    let head = quiet.split("[[argument]]").next().unwrap();
+    let manifest = parse(&head.replace("ap_ctrl_hs", "ap_ctrl_none")).unwrap();
+    assert!(manifest.registers.is_empty());
+}
+
+#[test]
+fn names_and_widths_of_others_are_taken() {
+    let text = VALID
+        .replace(
+            "interrupt = true",
+            "interrupt = true\nclock = \"clk\"\nreset = \"active_high\"\nreset_name = \"rst\"",
+        )
+        .replace("data_width = 64", "data_width = 1024\nprefix = \"M00_AXI_\"\naddress_width = 40")
+        + "\n[[clock]]\nname = \"ap_clk_2\"\nratio = \"6/4\"\n\
+           [parameters]\nWIDTH = 8\nHUGE = 0x1_0000_0000\nON = true\nNAME = \"fast\"\nMASK = \"8'hff\"\n\
+           [defines]\nSIM = true\nOFF = false\nDEPTH = \"(1 << 4)\"\n";
+    let manifest = parse(&text).unwrap();
+    assert_eq!((&*manifest.clock, &*manifest.reset_name), ("clk", "rst"));
+    assert_eq!(manifest.reset, ResetPolarity::ActiveHigh);
+    let port = &manifest.ports[1];
+    assert_eq!(
+        (port.data_width, port.last_address()),
+        (1024, (1 << 40) - 1)
+    );
+    assert_eq!(port.signal_prefix(), "M00_AXI_");
+    assert_eq!(manifest.ports[0].signal_prefix(), "m_axi_in_");
+    let clock = &manifest.clocks[0];
+    assert_eq!(
+        (&*clock.reset_name, clock.ratio.to_string()),
+        ("ap_rst_n_2", "3/2".to_owned())
+    );
+    let values: Vec<_> = (manifest.parameters.iter())
+        .map(|one| format!("{}={}", one.name, one.value))
+        .collect();
+    let expected = [
+        "HUGE=64'sh100000000",
+        "MASK=8'hff",
+        "NAME=\"fast\"",
+        "ON=1'b1",
+        "WIDTH=8",
+    ];
+    assert_eq!(values, expected);
+    assert_eq!(manifest.defines, ["DEPTH=(1 << 4)", "SIM"]);
+}
+
+#[test]
+fn an_address_of_a_pointer_fits_its_port_and_its_registers() {
+    let narrow = VALID.replace("data_width = 512", "data_width = 512\naddress_width = 32");
+    let most = |text: &str| parse(text).unwrap().arguments[0].numbers.most;
+    assert_eq!(most(VALID), u64::MAX);
+    assert_eq!(most(&narrow), u64::from(u32::MAX));
+    assert_eq!(
+        most(&narrow.replacen("bytes = 8", "bytes = 4", 1)),
+        u64::from(u32::MAX)
+    );
+    let wide = narrow.replace("address_width = 32", "address_width = 33");
+    let short = wide.replacen("bytes = 8", "bytes = 4", 1);
+    let Err(KernelError::Manifest { rule, .. }) = parse(&short) else {
+        panic!("4 bytes are no address of 33 bits");
+    };
+    assert_eq!(rule, Rule::PointerBytes(4));
+}
+
+#[test]
+fn two_bundles_share_the_window() {
+    let two = "[[port]]\nname = \"control\"\nkind = \"axi4_lite\"\n\
+               [[port]]\nname = \"control_r\"\nkind = \"axi4_lite\"\ndata_width = 64\n";
+    let text = VALID.replace(
+        "name = \"factor\"\noffset = 0x1c",
+        "name = \"factor\"\nbundle = \"control_r\"\noffset = 0x10",
+    );
+    let manifest = parse(&(text.clone() + two)).unwrap();
+    assert_eq!(manifest.arguments[1].offset, 0x8010);
+    assert_eq!(manifest.registers[1].data_width, 64);
+    let rule = |text: String| match parse(&text) {
+        Err(KernelError::Manifest { rule, .. }) => rule,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        rule(text.clone()),
+        Rule::NoSuchBundle("control_r".to_owned())
+    );
+    let beyond = text.replace("offset = 0x10\nbytes = 4", "offset = 0x8000\nbytes = 4") + two;
+    assert_eq!(rule(beyond), Rule::OffsetBeyondBundle(0x8000));
+    let third = two.to_owned() + "[[port]]\nname = \"third\"\nkind = \"axi4_lite\"\n";
+    assert_eq!(rule(text.clone() + &third), Rule::TooManyBundles);
+    let width = two.replace("data_width = 64", "data_width = 128");
+    assert_eq!(rule(text + &width), Rule::RegisterWidth(128));
+}
+
+#[test]
+fn what_cannot_be_is_refused_by_its_key() {
+    let rule = |text: &str| match parse(&(VALID.to_owned() + text)) {
+        Err(KernelError::Manifest { rule, key, .. }) => (rule, key),
+        other => panic!("{other:?}"),
+    };
+    let clock = |ratio: &str| format!("\n[[clock]]\nname = \"c\"\nratio = \"{ratio}\"\n");
+    assert_eq!(
+        rule(&clock("0")),
+        (Rule::Ratio("0".to_owned()), "clock.ratio")
+    );
+    assert_eq!(
+        rule(&clock("65/1")),
+        (Rule::Ratio("65/1".to_owned()), "clock.ratio")
+    );
+    assert_eq!(rule(&clock("2").repeat(2)).1, "clock.name");
+    let text = rule("\n[parameters]\nNAME = \"a\\\"b\"\n");
+    assert_eq!(text, (Rule::Text("a\"b".to_owned()), "parameters"));
+    assert_eq!(rule("\n[parameters]\n\"a b\" = 1\n").1, "parameters");
+    assert_eq!(rule("\n[defines]\n\"-x\" = 1\n").1, "defines");
+    let width = refusal("data_width = 64", "data_width = 64\naddress_width = 31");
+    assert_eq!(width.0, Rule::AddressWidth(31));
+    let include = refusal("control = ", "include = [\"../up\"]\ncontrol = ");
+    assert_eq!(
+        (include.0, include.1),
+        (Rule::OutsideFolder("../up".to_owned()), "kernel.include")
+    );
 }
 
 #[test]
@@ -402,7 +522,7 @@ fn an_error_reads_as_a_sentence() {
     assert_eq!(
         error.to_string(),
         "kernel.toml:18: port.data_width: 48 bits: a port's data width is a power of two from 32 \
-         to 512"
+         to 1024"
     );
 }
 

@@ -50,6 +50,14 @@ impl Clocked {
         }
     }
 
+    /// A model that is never left alone.
+    pub(crate) fn restless(instance: Instance) -> Self {
+        Self {
+            skippable: false,
+            ..Self::new(instance)
+        }
+    }
+
     /// Runs another model of the same RTL beside this one. The first difference of outputs ends the run.
     pub(crate) fn with_witness(self, witness: Option<Instance>) -> Self {
         Self { witness, ..self }

@@ -5,23 +5,32 @@ use super::signals::{
     CONTROL_IGNORED, HOME, LINE, STROBE,
 };
 use card::kernel::{
-    AccessMode, Argument, ControlProtocol, Manifest, ResetPolarity, Sideband, StreamPort,
+    AccessMode, Argument, Manifest, Port, Ratio, RegisterPort, ResetPolarity, Sideband, StreamPort,
+    SECOND_BUNDLE,
 };
 use card::stream::{StreamDirection, StreamId};
 use std::collections::{BTreeMap, HashSet};
 use verilated::{BuildError, Direction, ModelInfo, ModelPort};
 
-/// The clock of every kernel.
-pub(crate) const CLOCK: &str = "ap_clk";
-/// The reset of a kernel that has one.
-pub(crate) const RESET: &str = "ap_rst_n";
+/// The clock of a wrapper.
+pub(crate) const CLOCK: &str = card::kernel::DEFAULT_CLOCK;
+/// The reset of a wrapper.
+pub(crate) const RESET: &str = card::kernel::DEFAULT_RESET;
 const INTERRUPT: &str = "interrupt";
-const CONTROL_PREFIX: &str = "s_axi_control";
 /// Data bits of a slot's port.
 pub(crate) const DATA_WIDTH: u32 = 512;
 
 /// A signal of a bus with the kernel's port for it, if it has one.
 pub(crate) type Bound = (&'static Signal, Option<ModelPort>);
+
+/// A clock that is not the first, with its reset.
+#[derive(Clone, Debug)]
+pub(crate) struct OtherClock {
+    pub(crate) clock: ModelPort,
+    /// None behind a wrapper.
+    pub(crate) reset: Option<(ModelPort, ResetPolarity)>,
+    pub(crate) ratio: Ratio,
+}
 
 /// The kernel's side of the slot boundary.
 #[derive(Clone, Debug)]
@@ -43,8 +52,13 @@ pub(crate) struct KernelInterface {
     pub(crate) lines: Vec<Vec<Bound>>,
     /// One list a slice of the link; every signal of [`ACCESS`].
     pub(crate) accesses: Vec<Vec<Bound>>,
-    /// Every signal of [`CONTROL`], unless the kernel has no control port.
+    /// Every signal of [`CONTROL`], unless the kernel has no control port; of one with several bundles of registers,
+    /// or wide ones, the wrapper's.
     pub(crate) control: Option<Vec<Bound>>,
+    /// The bundles of registers that a wrapper joins, with their data bits; every signal of [`CONTROL`] each.
+    pub(crate) bundles: Vec<(u32, Vec<Bound>)>,
+    /// Clocks of other frequencies.
+    pub(crate) clocks: Vec<OtherClock>,
     /// The reset port.
     pub(crate) reset: Option<ModelPort>,
     /// The interrupt port.
@@ -67,16 +81,19 @@ impl KernelInterface {
     /// [`BuildError::Mismatch`] naming signal and rule, [`BuildError::Unsupported`].
     pub(crate) fn of(manifest: &Manifest, info: &ModelInfo) -> Result<Self, BuildError> {
         let mut matcher = Matcher::new(manifest, info);
-        matcher.require(CLOCK, 1, Direction::Input, "every kernel has this clock")?;
-        let reset = match manifest.reset {
-            ResetPolarity::ActiveLow => Some(matcher.require(
-                RESET,
-                1,
-                Direction::Input,
-                "the manifest says that the kernel has a reset",
-            )?),
-            ResetPolarity::Absent => None,
-        };
+        let why = "the manifest says that the kernel has this clock (`clock`)";
+        matcher.require(&manifest.clock, 1, Direction::Input, why)?;
+        let reset = matcher.reset(manifest.reset, &manifest.reset_name)?;
+        let mut clocks = Vec::new();
+        for clock in &manifest.clocks {
+            let reset = matcher.reset(clock.reset, &clock.reset_name)?;
+            let why = "the manifest lists this clock (`[[clock]]`)";
+            clocks.push(OtherClock {
+                clock: matcher.require(&clock.name, 1, Direction::Input, why)?,
+                reset: reset.map(|reset| (reset, clock.reset)),
+                ratio: clock.ratio,
+            });
+        }
         let interrupt = match manifest.interrupt {
             true => Some(matcher.require(
                 INTERRUPT,
@@ -89,14 +106,18 @@ impl KernelInterface {
                 None
             }
         };
-        let control = match manifest.control {
-            ControlProtocol::ApCtrlNone => None,
-            _ => Some(matcher.control(manifest)?),
+        let registers = manifest.registers.iter().enumerate();
+        let mut bundles = registers
+            .map(|(number, port)| Ok((port.data_width, matcher.control(port, number, manifest)?)))
+            .collect::<Result<Vec<_>, BuildError>>()?;
+        let control = match bundles.as_slice() {
+            [(32, _)] => bundles.pop().map(|(_, bound)| bound),
+            _ => None,
         };
         let ports = manifest
             .ports
             .iter()
-            .map(|port| matcher.memory_port(&port.name, port.data_width, port.access))
+            .map(|port| matcher.memory_port(port))
             .collect::<Result<_, _>>()?;
         let streams = manifest
             .streams
@@ -140,6 +161,8 @@ impl KernelInterface {
             lines,
             accesses,
             control,
+            bundles,
+            clocks,
             reset,
             interrupt,
         })
@@ -229,21 +252,50 @@ impl<'a> Matcher<'a> {
         Ok(())
     }
 
-    fn control(&mut self, manifest: &Manifest) -> Result<Vec<Bound>, BuildError> {
+    /// The reset of a clock, if it has one.
+    fn reset(
+        &mut self,
+        polarity: ResetPolarity,
+        name: &str,
+    ) -> Result<Option<ModelPort>, BuildError> {
+        if polarity == ResetPolarity::Absent {
+            return Ok(None);
+        }
+        let why = "the manifest says that the kernel has this reset (`reset_name`; without one: reset = \"absent\")";
+        self.require(name, 1, Direction::Input, why).map(Some)
+    }
+
+    /// A bundle of registers.
+    fn control(
+        &mut self,
+        described: &RegisterPort,
+        number: usize,
+        manifest: &Manifest,
+    ) -> Result<Vec<Bound>, BuildError> {
+        let prefix = described.signal_prefix();
         let mut bound = Vec::with_capacity(CONTROL.len());
         for signal in CONTROL {
-            let name = format!("{CONTROL_PREFIX}_{}", signal.name);
+            let name = format!("{prefix}{}", signal.name);
             let port = self.take(&name);
             if let Some(port) = port {
-                let narrowest = if signal.name.ends_with("addr") {
-                    1
-                } else {
-                    signal.width
+                let is_address = signal.name.ends_with("addr");
+                let widths = match (is_address, described.data_width) {
+                    // What an address has beyond the window is always 0.
+                    (true, _) => 1..=64,
+                    (false, 64) => signal.width_at(64)..=signal.width_at(64),
+                    (false, _) => signal.width..=signal.width,
                 };
+                if port.width == 64 && described.data_width == 32 && signal.name.ends_with("data") {
+                    return Err(self.mismatch(format!(
+                        "`{}` has 64 bits: say so in the manifest, in a [[port]] with name = \"{}\", kind = \
+                         \"axi4_lite\" and data_width = 64",
+                        port.name, described.name
+                    )));
+                }
                 let direction = direction_at_kernel(!signal.manager);
-                self.check(port, narrowest..=signal.width, direction)?;
-                if signal.name.ends_with("addr") {
-                    self.check_reach(port, manifest)?;
+                self.check(port, widths, direction)?;
+                if is_address {
+                    self.check_reach(port, number, manifest)?;
                 }
             } else if signal.need == Need::Bus {
                 return Err(self.mismatch(format!(
@@ -254,24 +306,37 @@ impl<'a> Matcher<'a> {
             bound.push((signal, port.cloned()));
         }
         for ignored in CONTROL_IGNORED {
-            self.take(&format!("{CONTROL_PREFIX}_{ignored}"));
+            self.take(&format!("{prefix}{ignored}"));
         }
         Ok(bound)
     }
 
     /// Every argument lies within what an address port can address: beyond it, accesses reach other registers.
-    fn check_reach(&self, port: &ModelPort, manifest: &Manifest) -> Result<(), BuildError> {
+    fn check_reach(
+        &self,
+        port: &ModelPort,
+        number: usize,
+        manifest: &Manifest,
+    ) -> Result<(), BuildError> {
         let reach = 1u64 << port.width.min(32);
-        let ends = |argument: &Argument| u64::from(argument.offset) + u64::from(argument.bytes);
-        let beyond = manifest.arguments.iter().find(|one| ends(one) > reach);
+        let several = manifest.registers.len() > 1;
+        let of_bundle =
+            |one: &&Argument| !several || usize::from(one.offset >= SECOND_BUNDLE) == number;
+        let start = |one: &Argument| match several {
+            true => u64::from(one.offset % SECOND_BUNDLE),
+            false => u64::from(one.offset),
+        };
+        let ends = |argument: &Argument| start(argument) + u64::from(argument.bytes);
+        let mut own = manifest.arguments.iter().filter(of_bundle);
+        let beyond = own.find(|one| ends(one) > reach);
         beyond.map_or(Ok(()), |argument| {
-            let first = u64::from(argument.offset).max(reach);
+            let first = start(argument).max(reach);
             Err(self.mismatch(format!(
                 "argument `{}` at 0x{:x} ({} bytes) lies beyond what `{}` addresses: with {} bits that is 0x{:x} bytes, and an \
                  access to 0x{first:x} would reach the register at 0x{:x}. Correct the offset, or give the kernel more \
                  address bits",
                 argument.name,
-                argument.offset,
+                start(argument),
                 argument.bytes,
                 port.name,
                 port.width,
@@ -281,18 +346,26 @@ impl<'a> Matcher<'a> {
         })
     }
 
-    fn memory_port(
-        &mut self,
-        name: &str,
-        data_width: u32,
-        access: AccessMode,
-    ) -> Result<Vec<Bound>, BuildError> {
+    fn memory_port(&mut self, described: &Port) -> Result<Vec<Bound>, BuildError> {
+        let (name, access) = (&described.name, described.access);
+        let prefix = described.signal_prefix();
         let mut bound = Vec::with_capacity(AXI4.len());
         for signal in AXI4 {
-            let full = format!("{name}_{}", signal.name);
+            let full = format!("{prefix}{}", signal.name);
             let port = self.take(&full);
             if let Some(port) = port {
-                let widest = signal.width_at(data_width);
+                let is_address = signal.name.ends_with("addr");
+                let other = is_address && port.width != described.address_width;
+                if other && (32..=64).contains(&port.width) {
+                    return Err(self.mismatch(format!(
+                        "`{}` has {} bits, not {}: say so in the manifest, port `{name}`, address_width = {}",
+                        port.name, port.width, described.address_width, port.width
+                    )));
+                }
+                let widest = match is_address {
+                    true => described.address_width,
+                    false => signal.width_at(described.data_width),
+                };
                 let narrowest = if signal.name.ends_with("id") {
                     1
                 } else {
@@ -321,7 +394,7 @@ impl<'a> Matcher<'a> {
             bound.push((signal, port.cloned()));
         }
         for ignored in AXI4_IGNORED {
-            self.take(&format!("{name}_{ignored}"));
+            self.take(&format!("{prefix}{ignored}"));
         }
         Ok(bound)
     }
@@ -350,9 +423,10 @@ impl<'a> Matcher<'a> {
     }
 
     fn one_stream(&mut self, described: &StreamPort, name: &str) -> Result<Vec<Bound>, BuildError> {
+        let prefix = described.signal_prefix(name);
         let mut bound = Vec::with_capacity(AXI4_STREAM.len());
         for signal in AXI4_STREAM {
-            let full = format!("{name}_{}", signal.name);
+            let full = format!("{prefix}{}", signal.name);
             let port = self.take(&full);
             if let Some(port) = port {
                 let width = signal.width_at(described.data_width);
@@ -366,14 +440,14 @@ impl<'a> Matcher<'a> {
             }
             bound.push((signal, port.cloned()));
         }
-        if let Some(strobe) = self.take(&format!("{name}_{STROBE}")) {
+        if let Some(strobe) = self.take(&format!("{prefix}{STROBE}")) {
             let width = described.data_width / 8;
             let driven = described.direction == StreamDirection::Out;
             self.check(strobe, width..=width, direction_at_kernel(driven))?;
             self.strobes.insert(name.to_owned(), strobe.clone());
         }
         for signal in Sideband::ALL {
-            let Some(found) = self.take(&format!("{name}_{signal}")) else {
+            let Some(found) = self.take(&format!("{prefix}{signal}")) else {
                 continue;
             };
             // Into the kernel it is low, which is a value as any.

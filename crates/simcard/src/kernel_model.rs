@@ -12,10 +12,12 @@ pub(crate) fn kernel_design(kernel: &KernelPackage) -> Result<Design, BuildError
     Ok(Design {
         name: kernel.manifest.name.clone(),
         top: kernel.manifest.top.clone(),
-        clock: CLOCK.to_owned(),
+        clock: kernel.manifest.clock.clone(),
         file_sets: vec![kernel_file_set(kernel)?],
-        defines: Vec::new(),
-        parameters: Vec::new(),
+        defines: kernel.manifest.defines.clone(),
+        parameters: (kernel.manifest.parameters.iter())
+            .map(|parameter| (parameter.name.clone(), parameter.value.clone()))
+            .collect(),
         sleeping: Vec::new(),
         generated: None,
     })
@@ -60,6 +62,9 @@ impl SlotDesign {
         Ok(Self {
             design: Design {
                 top: wrapper::WRAPPER.to_owned(),
+                clock: CLOCK.to_owned(),
+                // The kernel has them as an instance.
+                parameters: Vec::new(),
                 file_sets,
                 generated: Some(text),
                 ..design

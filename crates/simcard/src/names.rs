@@ -1,6 +1,6 @@
 //! Names of a kernel in SystemVerilog that is made around it.
 
-/// Words that SystemVerilog reserves and Verilog-2005 does not: a module of Verilog may be called so.
+/// Words that SystemVerilog reserves and Verilog-2005 does not: a module or a port of Verilog may be called so.
 const RESERVED: &str = "accept_on alias always_comb always_ff always_latch assert assume before bind bins binsof bit break \
      byte chandle checker class clocking const constraint context continue cover covergroup coverpoint \
      cross dist do endchecker endclass endclocking endgroup endinterface endpackage endprogram \
@@ -13,8 +13,8 @@ const RESERVED: &str = "accept_on alias always_comb always_ff always_latch asser
      throughout timeprecision timeunit type typedef union unique unique0 until until_with untyped var \
      virtual void wait_order weak wildcard with within";
 
-/// A module's name, escaped if SystemVerilog would take it for a keyword.
-pub(crate) fn module(name: &str) -> String {
+/// The name of a module or of a port, escaped if SystemVerilog would take it for a keyword.
+pub(crate) fn identifier(name: &str) -> String {
     match RESERVED.split_ascii_whitespace().any(|word| word == name) {
         // The space ends an escaped identifier.
         true => format!("\\{name} "),
@@ -28,9 +28,9 @@ mod tests {
 
     #[test]
     fn only_reserved_words_are_escaped() {
-        assert_eq!(module("solve"), "\\solve ");
-        assert_eq!(module("within"), "\\within ");
-        assert_eq!(module("accept_on"), "\\accept_on ");
-        assert_eq!(module("solver"), "solver");
+        assert_eq!(identifier("solve"), "\\solve ");
+        assert_eq!(identifier("within"), "\\within ");
+        assert_eq!(identifier("accept_on"), "\\accept_on ");
+        assert_eq!(identifier("solver"), "solver");
     }
 }

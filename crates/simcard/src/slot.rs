@@ -5,6 +5,7 @@ use super::interface::{stream_driven_by_kernel, stream_group, Bound, KernelInter
 use super::model::{Instance, ModelFailure, NumberPin, Pin, Row};
 use super::signals::{Signal, ACCESS, AXI4, AXI4_STREAM, CONTROL, HOME, LINE};
 use super::wires::{Joint, Wires};
+use card::kernel::Ratio;
 use card::stream::{StreamDirection, StreamId};
 use units::Picoseconds;
 use verilated::BuildError;
@@ -146,6 +147,18 @@ pub(crate) struct KernelSlot {
     held: Vec<(StreamId, NumberPin)>,
     /// The ports out of the kernel that have no TLAST.
     endless: Vec<StreamId>,
+    /// Clocks of other frequencies.
+    clocks: Vec<OtherClock>,
+    /// Edges of the first clock so far.
+    edges: u64,
+    /// Edges of other clocks that lie behind the last one of the first are still to come.
+    ticks: bool,
+}
+
+/// A clock that is not the first.
+struct OtherClock {
+    pin: NumberPin,
+    ratio: Ratio,
 }
 
 impl KernelSlot {
@@ -229,10 +242,25 @@ impl KernelSlot {
             Ok((*stream, place.number()?))
         });
         let held = held.collect::<Result<_, BuildError>>()?;
+        let clocks = interface.clocks.iter().map(|other| {
+            Ok(OtherClock {
+                pin: single(&other.clock.name, false).number()?,
+                ratio: other.ratio,
+            })
+        });
+        let clocks = clocks.collect::<Result<Vec<_>, BuildError>>()?;
+        let kernel = match clocks.is_empty() {
+            true => Clocked::new(instance),
+            // Between two edges of a slow clock the state rests, and goes on nevertheless.
+            false => Clocked::restless(instance),
+        };
         Ok(Self {
             held,
             endless: interface.endless.clone(),
-            kernel: Clocked::new(instance),
+            clocks,
+            edges: 0,
+            ticks: false,
+            kernel,
             to_kernel,
             to_shell,
         })
@@ -249,7 +277,39 @@ impl KernelSlot {
     /// The rising edge.
     #[inline]
     pub(crate) fn edge(&mut self, now: Picoseconds, skip: bool) -> Result<(), ModelFailure> {
-        self.kernel.edge(now, skip)
+        if self.clocks.is_empty() {
+            return self.kernel.edge(now, skip);
+        }
+        self.kernel.settle(now)?;
+        let edges = self.edges;
+        let with = |clock: &&OtherClock| clock.ratio.coincides(edges);
+        for clock in self.clocks.iter().filter(with) {
+            clock.pin.set(1);
+        }
+        self.kernel.edge(now, false)?;
+        for clock in &self.clocks {
+            clock.pin.set(0);
+        }
+        self.kernel.touch();
+        self.ticks = true;
+        Ok(())
+    }
+
+    /// The edges of other clocks between this one of the first and the next. The shell sees what they do with the
+    /// next.
+    fn tick(&mut self, now: Picoseconds) -> Result<(), ModelFailure> {
+        for clock in &self.clocks {
+            for _ in 0..clock.ratio.edges_after(self.edges) {
+                for level in [1, 0] {
+                    clock.pin.set(level);
+                    self.kernel.touch();
+                    self.kernel.settle(now)?;
+                }
+            }
+        }
+        self.edges += 1;
+        self.ticks = false;
+        Ok(())
     }
 
     /// After the edge: outputs of the shell go in, the kernel settles, its outputs go back. Returns
@@ -261,9 +321,12 @@ impl KernelSlot {
         shell_moved: bool,
     ) -> Result<(bool, bool), ModelFailure> {
         let into = shell_moved && self.to_kernel.copy();
-        if into {
+        if into || self.ticks {
             self.kernel.touch();
             self.kernel.settle(now)?;
+            if self.ticks {
+                self.tick(now)?;
+            }
         } else if self.kernel.is_fixed() {
             return Ok((false, false));
         }

@@ -349,7 +349,7 @@ pub(crate) fn monolithic_top(
     let _ = write!(
         text,
         "\n  {} u_kernel (\n{}\n  );\n\nendmodule\n",
-        super::names::module(kernel_top),
+        super::names::identifier(kernel_top),
         connections.join(",\n")
     );
     text

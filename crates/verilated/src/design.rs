@@ -42,6 +42,9 @@ pub struct Design {
 /// Files that an `include`, `$readmemh` or the like may reach.
 const SIDE_FILES: [&str; 9] = ["sv", "v", "svh", "vh", "mem", "hex", "dat", "bin", "vlt"];
 
+/// Folders below an include folder that an `include "a/b.vh"` leads to.
+const INCLUDE_DEPTH: u32 = 3;
+
 impl FileSet {
     /// A kernel's files; every folder that holds one is an include folder.
     pub fn new(base: &Path, files: Vec<PathBuf>) -> Self {
@@ -91,8 +94,13 @@ impl FileSet {
     /// Every file whose bytes can matter, relative to `base`, sorted.
     fn all_files(&self) -> Result<BTreeSet<PathBuf>, BuildError> {
         let mut all: BTreeSet<PathBuf> = self.files.iter().cloned().collect();
-        for folder in &self.include {
-            let path = self.base.join(folder);
+        let mut open: Vec<(PathBuf, u32)> = self
+            .include
+            .iter()
+            .map(|folder| (folder.clone(), 0))
+            .collect();
+        while let Some((folder, depth)) = open.pop() {
+            let path = self.base.join(&folder);
             for entry in std::fs::read_dir(&path).map_err(BuildError::io(&path))? {
                 let entry = entry.map_err(BuildError::io(&path))?;
                 let name = PathBuf::from(entry.file_name());
@@ -100,8 +108,14 @@ impl FileSet {
                     .extension()
                     .and_then(|extension| extension.to_str())
                     .is_some_and(|extension| SIDE_FILES.contains(&extension));
+                let hidden = name.as_os_str().as_encoded_bytes().starts_with(b".");
                 if side && entry.path().is_file() {
                     all.insert(folder.join(name));
+                } else if depth < INCLUDE_DEPTH
+                    && !hidden
+                    && entry.file_type().is_ok_and(|kind| kind.is_dir())
+                {
+                    open.push((folder.join(name), depth + 1));
                 }
             }
         }
@@ -288,6 +302,13 @@ mod tests {
         };
         assert_ne!(other.hash("tools").unwrap(), first);
         write("b.svh", "// two");
-        assert_ne!(design.hash("tools").unwrap(), first);
+        let second = design.hash("tools").unwrap();
+        assert_ne!(second, first);
+        std::fs::create_dir(folder.path().join("more")).unwrap();
+        write("more/c.vh", "// one");
+        let third = design.hash("tools").unwrap();
+        assert_ne!(third, second);
+        write("more/c.vh", "// two");
+        assert_ne!(design.hash("tools").unwrap(), third);
     }
 }

@@ -104,7 +104,7 @@ pub enum Rule {
     #[error("there is no folder `{0}` beside the kernel's folder")]
     NoSuchLibrary(String),
     /// A width that no port of a slot has.
-    #[error("{0} bits: a port's data width is a power of two from 32 to 512")]
+    #[error("{0} bits: a port's data width is a power of two from 32 to 1024")]
     DataWidth(u32),
     /// A key that ports of the directory do not have.
     #[error(
@@ -176,7 +176,7 @@ pub enum Rule {
         end: u32,
     },
     /// A pointer of another size than an address.
-    #[error("{0} bytes: a pointer (an argument with a port) is 8 bytes")]
+    #[error("{0} bytes: a pointer (an argument with a port) is 8 bytes, or 4 if its port has `address_width = 32`")]
     PointerBytes(u32),
     /// An alignment that is none.
     #[error("{0} bytes: a pointer's alignment is a power of two from 1 to 4096")]
@@ -207,7 +207,53 @@ pub enum Rule {
         /// What the port says.
         port_access: &'static str,
     },
-    /// Registers on a kernel that has none.
-    #[error("a kernel with control `ap_ctrl_none` has no registers: no arguments, no interrupt")]
-    NoRegisters,
+    /// An interrupt without registers that say what it means.
+    #[error(
+        "a kernel with control `ap_ctrl_none` has no interrupt: nobody would know what it means; say `user_managed` if \
+         the program does"
+    )]
+    NoInterrupt,
+    /// A folder of included files that is not there.
+    #[error("there is no folder `{0}` in the kernel's folder")]
+    NoSuchFolder(String),
+    /// A text that Verilog cannot have between quotes.
+    #[error("{0:?}: a text is printable ASCII without `\"` and `\\`")]
+    Text(String),
+    /// Keys that a bundle of registers does not have.
+    #[error("a port of kind `axi4_lite` has a name, `prefix` and `data_width` only")]
+    BundleKeys,
+    /// A width that no register has.
+    #[error("{0} bits: registers have 32 or 64")]
+    RegisterWidth(u32),
+    /// More bundles than a window has room for.
+    #[error(
+        "a kernel has at most two ports of kind `axi4_lite`; the window of a slot is shared by two"
+    )]
+    TooManyBundles,
+    /// An argument in a bundle that is not there.
+    #[error("there is no port `{0}` of kind `axi4_lite`")]
+    NoSuchBundle(String),
+    /// An argument beyond its half of the window.
+    #[error("0x{0:x}: of a kernel with two bundles of registers, each has 32 KiB")]
+    OffsetBeyondBundle(u32),
+    /// A memory port that carries streams beside unusual registers.
+    #[error(
+        "a kernel with streams through a memory port has one port of kind `axi4_lite`, of 32 bits"
+    )]
+    ThroughBundles,
+    /// An address of another width.
+    #[error("{0} bits: a port's addresses have 32 to 64")]
+    AddressWidth(u32),
+    /// An address of what has none.
+    #[error("a stream has no addresses; leave `address_width` out")]
+    StreamAddress,
+    /// A prefix where each member has a name.
+    #[error("a port with `members` has no signals of its own, and no `prefix`; the members' names are their prefixes")]
+    MemberPrefix,
+    /// More clocks than the simulator drives.
+    #[error("a kernel has at most four clocks beside its first")]
+    TooManyClocks,
+    /// A ratio that is none.
+    #[error("{0:?}: a ratio is a number or a quotient such as \"3/2\", of numbers from 1 to 64: the frequency over that of the first clock")]
+    Ratio(String),
 }

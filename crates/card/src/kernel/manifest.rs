@@ -1,6 +1,7 @@
 //! What `kernel.toml` says (docs/kernels.md).
 
 use super::error::KernelError;
+use super::rtl::{ClockInput, Parameter};
 use crate::stream::{StreamDirection, StreamId};
 use serde::Deserialize;
 use std::fmt;
@@ -20,13 +21,15 @@ pub enum ControlProtocol {
     UserManaged,
 }
 
-/// Active level of `ap_rst_n` (present or absent).
+/// Active level of the reset (present or absent).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResetPolarity {
-    /// `ap_rst_n`.
+    /// Low, as `ap_rst_n`.
     #[default]
     ActiveLow,
+    /// High.
+    ActiveHigh,
     /// The kernel has no reset.
     Absent,
 }
@@ -68,8 +71,10 @@ impl AccessMode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PortKind {
-    /// An AXI4 manager with 64-bit addresses.
+    /// An AXI4 manager.
     Axi4,
+    /// An AXI4-Lite subordinate: a bundle of registers.
+    Axi4Lite,
     /// An AXI4-Stream of one direction.
     #[serde(rename = "axi4_stream")]
     Axi4Stream,
@@ -85,8 +90,10 @@ pub enum PortKind {
 /// One stream port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamPort {
-    /// Name, the prefix of its signals: `data_in` has `data_in_tdata` and so on.
+    /// Name; `data_in` has `data_in_tdata` and so on, unless there is a prefix.
     pub name: String,
+    /// What the names of its signals begin with, if not with its name and `_`.
+    pub prefix: Option<String>,
     /// Which way the data go.
     pub direction: StreamDirection,
     /// Data width in bits, a multiple of 8.
@@ -102,6 +109,11 @@ pub struct StreamPort {
 }
 
 impl StreamPort {
+    /// What the names of the signals begin with, of the port itself or of one that shares it.
+    pub fn signal_prefix(&self, member: &str) -> String {
+        signal_prefix(self.prefix.as_deref(), member)
+    }
+
     /// The bit that the slot's registers have for it ([`STREAMS_CLOSED`], [`STREAMS_OPEN`]), if a memory port carries it.
     pub fn register_bit(&self) -> Option<u32> {
         let port = u32::try_from(self.through?).ok()?;
@@ -154,18 +166,62 @@ pub enum PacketOrder {
     AsReady,
 }
 
+fn signal_prefix(prefix: Option<&str>, name: &str) -> String {
+    prefix.map_or_else(|| format!("{name}_"), str::to_owned)
+}
+
 /// One memory port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Port {
-    /// Name, the prefix of its signals: `m_axi_gmem` has `m_axi_gmem_araddr` and so on.
+    /// Name; `m_axi_gmem` has `m_axi_gmem_araddr` and so on, unless there is a prefix.
     pub name: String,
+    /// What the names of its signals begin with, if not with its name and `_`.
+    pub prefix: Option<String>,
     /// Kind.
     pub kind: PortKind,
     /// Data width in bits.
     pub data_width: u32,
+    /// Bits of an address.
+    pub address_width: u32,
     /// Directions.
     pub access: AccessMode,
 }
+
+impl Port {
+    /// What the names of the signals begin with.
+    pub fn signal_prefix(&self) -> String {
+        signal_prefix(self.prefix.as_deref(), &self.name)
+    }
+
+    /// The highest address that the port has.
+    pub fn last_address(&self) -> u64 {
+        u64::MAX >> (64 - self.address_width.clamp(1, 64))
+    }
+}
+
+/// One bundle of registers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegisterPort {
+    /// Name.
+    pub name: String,
+    /// What the names of its signals begin with, if not with its name and `_`.
+    pub prefix: Option<String>,
+    /// Bits of a register: 32 or 64.
+    pub data_width: u32,
+}
+
+impl RegisterPort {
+    /// The port of a kernel whose manifest does not describe one.
+    pub const DEFAULT_NAME: &'static str = "s_axi_control";
+
+    /// What the names of the signals begin with.
+    pub fn signal_prefix(&self) -> String {
+        signal_prefix(self.prefix.as_deref(), &self.name)
+    }
+}
+
+/// Where the second bundle of registers begins in the slot's window, if there are two.
+pub const SECOND_BUNDLE: u32 = 0x8000;
 
 /// Which numbers a scalar can be. What the kernel cannot tell from another number it should not get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -212,7 +268,7 @@ impl std::fmt::Display for Numbers {
 pub struct Argument {
     /// Name.
     pub name: String,
-    /// Byte offset in `s_axi_control`.
+    /// Byte offset in the slot's window. The second bundle begins at [`SECOND_BUNDLE`].
     pub offset: u32,
     /// Size in bytes, a multiple of 4.
     pub bytes: u32,
@@ -241,10 +297,24 @@ pub struct Manifest {
     pub sources: Vec<PathBuf>,
     /// Folders beside the kernel's own whose RTL it uses.
     pub libraries: Vec<String>,
+    /// Folders where `` `include `` looks first, relative to the folder.
+    pub include: Vec<PathBuf>,
+    /// Parameters of the top module with values other than its own.
+    pub parameters: Vec<Parameter>,
+    /// Macros: `NAME`, or `NAME=VALUE`.
+    pub defines: Vec<String>,
+    /// Name of the clock.
+    pub clock: String,
+    /// Clocks of other frequencies.
+    pub clocks: Vec<ClockInput>,
     /// Control protocol.
     pub control: ControlProtocol,
     /// Reset.
     pub reset: ResetPolarity,
+    /// Name of the reset.
+    pub reset_name: String,
+    /// Bundles of registers, two at most; none: the kernel has no registers.
+    pub registers: Vec<RegisterPort>,
     /// Whether it has an `interrupt` output.
     pub interrupt: bool,
     /// Memory ports, in the order of the slot's ports.

@@ -3,12 +3,14 @@
 mod error;
 mod manifest;
 mod read;
+mod rtl;
 
 pub use error::{KernelError, Rule};
 pub use manifest::{
     AccessMode, Argument, ControlProtocol, Manifest, Numbers, PacketOrder, Port, PortKind,
-    ResetPolarity, Sideband, StreamPort, STREAMS_CLOSED, STREAMS_OPEN,
+    RegisterPort, ResetPolarity, Sideband, StreamPort, SECOND_BUNDLE, STREAMS_CLOSED, STREAMS_OPEN,
 };
+pub use rtl::{ClockInput, Parameter, Ratio, DEFAULT_CLOCK, DEFAULT_RESET};
 
 use std::path::{Path, PathBuf};
 
@@ -52,10 +54,13 @@ impl KernelPackage {
             .chain(own.map(|source| self.directory.join(source)))
     }
 
-    /// Where `` `include `` looks: the kernel's folder, then its libraries.
+    /// Where `` `include `` looks: the folders that the manifest names, the kernel's folder, its libraries.
     pub fn include_directories(&self) -> impl Iterator<Item = PathBuf> + '_ {
+        let named = self.manifest.include.iter();
         let libraries = self.manifest.libraries.iter();
-        std::iter::once(self.directory.clone())
+        named
+            .map(|folder| self.directory.join(folder))
+            .chain(std::iter::once(self.directory.clone()))
             .chain(libraries.map(|library| library_directory(&self.directory, library)))
     }
 }

@@ -86,13 +86,33 @@ pub(super) fn describe(manifest: &Manifest) -> String {
     let interrupt = if manifest.interrupt { "" } else { "no " };
     // Writing to a string cannot fail.
     let _ = writeln!(text, "  control {control}, {interrupt}interrupt");
+    for clock in &manifest.clocks {
+        let _ = writeln!(
+            text,
+            "  clock {}: {} of {}",
+            clock.name, clock.ratio, manifest.clock
+        );
+    }
+    for (number, port) in manifest.registers.iter().enumerate() {
+        if manifest.registers.len() > 1 || port.data_width != 32 {
+            let _ = writeln!(
+                text,
+                "  registers {number} {}: {} bits",
+                port.name, port.data_width
+            );
+        }
+    }
     for (number, port) in manifest.ports.iter().enumerate() {
         let _ = writeln!(
             text,
-            "  port {number} {}: {} bits, {}",
+            "  port {number} {}: {} bits, {}{}",
             port.name,
             port.data_width,
-            port.access.as_str()
+            port.access.as_str(),
+            match port.address_width {
+                64 => String::new(),
+                bits => format!(", addresses of {bits} bits"),
+            }
         );
     }
     for port in &manifest.streams {

@@ -140,6 +140,11 @@ pub fn folder() -> PathBuf {
     simcard::home().join("tests/cases")
 }
 
+/// The folder of the kernels of other tools, whose lists are in the same format.
+pub fn bring_folder() -> PathBuf {
+    simcard::home().join("tests/bring")
+}
+
 /// All cases of a folder, by list and in the order of each.
 ///
 /// # Errors

@@ -27,6 +27,14 @@ pub(super) fn monolithic_design(
     kernel: &KernelPackage,
 ) -> Result<Design, BuildError> {
     let slot = SlotDesign::new(builder, kernel, &options.home)?;
+    if !kernel.manifest.clocks.is_empty() {
+        return Err(BuildError::Unsupported {
+            kernel: kernel.manifest.name.clone(),
+            rule:
+                "it has several clocks, and one model with the shell has one: load it into a slot"
+                    .to_owned(),
+        });
+    }
     let info = builder.inspect(&slot.design)?;
     let interface = slot.interface(kernel, &info)?;
     let shell = &options.shell;
@@ -51,7 +59,7 @@ pub(super) fn monolithic_design(
         top: top::CARD_TOP.to_owned(),
         clock: "clk_i".to_owned(),
         file_sets,
-        defines: options.shell_defines(),
+        defines: [options.shell_defines(), slot.design.defines].concat(),
         parameters: Vec::new(),
         sleeping: options.sleeping(),
         generated: Some(text),

@@ -1,6 +1,7 @@
 //! Streams on the data channels of a memory port: a `tmb_port_stream_in` and a `tmb_port_stream_out` for the port, and
 //! a `tmb_port_stream_registers` for the kernel.
 
+use super::bundles::fitted;
 use super::{port, Module, CLOCK, RESET};
 use crate::interface::{direction_at_kernel, Bound, KernelInterface};
 use crate::signals::{Signal, AXI4_STREAM, CONTROL};
@@ -193,7 +194,7 @@ impl Module {
             self.declare(&outer);
             if matches!(signal.name, "awaddr" | "araddr" | "wdata") {
                 if let Some(inner) = inner {
-                    let low = format!("{}[{}:0]", outer.name, inner.width - 1);
+                    let low = fitted(&outer.name, outer.width, inner.width);
                     self.connect(&inner.name, &low);
                 }
                 pins.push(format!(".{}_i({})", signal.name, outer.name));

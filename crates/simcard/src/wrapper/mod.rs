@@ -4,14 +4,17 @@
 //! or TKEEP of both. It belongs to the slot boundary, and is one model with the kernel. Ports that carry streams are in
 //! [`carried`].
 
+mod bundles;
 mod carried;
+mod wide;
 
 use crate::interface::{
-    direction_at_kernel, stream_driven_by_kernel, Bound, KernelInterface, CLOCK, DATA_WIDTH, RESET,
+    direction_at_kernel, stream_driven_by_kernel, Bound, KernelInterface, OtherClock, CLOCK,
+    DATA_WIDTH, RESET,
 };
 use crate::names;
 use crate::signals::{Signal, AXI4_STREAM};
-use card::kernel::{Manifest, PacketOrder, StreamPort};
+use card::kernel::{Manifest, PacketOrder, Parameter, RegisterPort, ResetPolarity, StreamPort};
 use card::stream::{StreamDirection, StreamId};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -49,7 +52,15 @@ pub(crate) fn is_needed(manifest: &Manifest) -> bool {
     let streams = manifest.streams.iter().map(|port| port.data_width);
     let special = |port: &StreamPort| !port.members.is_empty() || port.through.is_some();
     let shared = manifest.streams.iter().any(special);
-    shared || ports.chain(streams).any(|width| width != DATA_WIDTH)
+    let foreign = !manifest.parameters.is_empty()
+        || manifest.clock != CLOCK
+        || manifest.reset == ResetPolarity::ActiveHigh
+        || !manifest.clocks.is_empty()
+        || !matches!(
+            manifest.registers.as_slice(),
+            [] | [RegisterPort { data_width: 32, .. }]
+        );
+    foreign || shared || ports.chain(streams).any(|width| width != DATA_WIDTH)
 }
 
 /// The RTL that the wrapper uses.
@@ -59,6 +70,8 @@ pub(crate) fn file_set(home: &Path) -> FileSet {
         files: vec![
             PathBuf::from("rtl/lib/tmb_fifo.sv"),
             PathBuf::from("rtl/axi/tmb_port_widener.sv"),
+            PathBuf::from("rtl/axi/tmb_port_narrower.sv"),
+            PathBuf::from("rtl/axi/tmb_register_bundles.sv"),
             PathBuf::from("rtl/stream/tmb_stream_width.sv"),
             PathBuf::from("rtl/stream/tmb_stream_gather.sv"),
             PathBuf::from("rtl/lib/tmb_spill_register.sv"),
@@ -83,14 +96,27 @@ impl Wrapper {
             endless: kernel.endless.clone(),
             ..Module::default()
         };
-        module.connect(CLOCK, CLOCK);
+        module.connect(&manifest.clock, CLOCK);
         let clock = port(CLOCK, 1, Direction::Input);
         module.declare(&clock);
         // Wideners have a reset even if the kernel has none.
         let reset = port(RESET, 1, Direction::Input);
         module.declare(&reset);
         if let Some(inner) = &kernel.reset {
-            module.connect(&inner.name, RESET);
+            module.connect_reset(&inner.name, manifest.reset);
+        }
+        let mut clocks = Vec::new();
+        for (number, other) in kernel.clocks.iter().enumerate() {
+            let outer = port(&format!("other_clock_{number}"), 1, Direction::Input);
+            module.pass(&other.clock, &outer);
+            if let Some((reset, polarity)) = &other.reset {
+                module.connect_reset(&reset.name, *polarity);
+            }
+            clocks.push(OtherClock {
+                clock: outer,
+                reset: None,
+                ratio: other.ratio,
+            });
         }
         let interrupt = kernel.interrupt.as_ref().map(|inner| {
             let outer = port("kernel_interrupt", 1, Direction::Output);
@@ -102,6 +128,7 @@ impl Wrapper {
             stream.through.map(|port| 2 * port + out)
         };
         let carried_bits: Vec<usize> = manifest.streams.iter().filter_map(carried_bit).collect();
+        let bundles = (!kernel.bundles.is_empty()).then(|| module.join_bundles(&kernel.bundles));
         let control = kernel.control.as_ref().map(|control| {
             if !carried_bits.is_empty() {
                 return module.share_control(control, &carried_bits);
@@ -112,6 +139,7 @@ impl Wrapper {
                 .map(|bound| module.pass_bound(prefix, bound))
                 .collect()
         });
+        let control = control.or(bundles);
         let ports = manifest
             .ports
             .iter()
@@ -122,6 +150,7 @@ impl Wrapper {
                     let carried = carried::carried(manifest, kernel, index);
                     module.carry((&described.name, index), bound, carried)
                 }
+                width if width > DATA_WIDTH => module.narrow(&described.name, bound),
                 width => module.widen(&described.name, width, bound),
             })
             .collect();
@@ -160,7 +189,7 @@ impl Wrapper {
         let lines = beside(&manifest.lines, &kernel.lines);
         let accesses = beside(&manifest.accesses, &kernel.accesses);
         Self {
-            text: module.text(&names::module(&manifest.top)),
+            text: module.text(&names::identifier(&manifest.top), &manifest.parameters),
             interface: KernelInterface {
                 ports,
                 streams,
@@ -171,6 +200,8 @@ impl Wrapper {
                 lines,
                 accesses,
                 control,
+                bundles: Vec::new(),
+                clocks,
                 reset: Some(reset),
                 interrupt,
             },
@@ -220,7 +251,15 @@ impl Module {
     }
 
     fn connect(&mut self, pin: &str, net: &str) {
+        let pin = names::identifier(pin);
         self.connections.push(format!(".{pin}({net})"));
+    }
+
+    fn connect_reset(&mut self, pin: &str, polarity: ResetPolarity) {
+        match polarity {
+            ResetPolarity::ActiveHigh => self.connect(pin, &format!("!{RESET}")),
+            _ => self.connect(pin, RESET),
+        }
     }
 
     fn pass(&mut self, inner: &ModelPort, outer: &ModelPort) {
@@ -240,7 +279,7 @@ impl Module {
     }
 
     /// A port behind a widener.
-    fn widen(&mut self, name: &str, width: u32, kernel: &[Bound]) -> Vec<Bound> {
+    fn widen(&mut self, name: &str, data_width: u32, kernel: &[Bound]) -> Vec<Bound> {
         let has = |signal: &str| {
             let bound = kernel.iter().find(|bound| bound.0.name == signal);
             bound.is_some_and(|bound| bound.1.is_some())
@@ -272,18 +311,27 @@ impl Module {
                     return (*signal, None);
                 }
                 let direction = direction_at_kernel(signal.manager);
-                let outer = port(&format!("{name}_{}", signal.name), signal.width, direction);
+                // Addresses have the bits that they have at the kernel.
+                let width = match inner {
+                    Some(inner) if signal.name.ends_with("addr") => inner.width,
+                    _ => signal.width,
+                };
+                let outer = port(&format!("{name}_{}", signal.name), width, direction);
                 self.declare(&outer);
                 if widened {
                     let net = format!("narrow_{name}_{}", signal.name);
-                    self.inside(&net, signal, inner.as_ref(), width);
+                    self.inside(&net, signal, inner.as_ref(), data_width);
                     pins.push(format!(".narrow_{}_{into}({net})", signal.name));
                     pins.push(format!(".wide_{}_{out}({})", signal.name, outer.name));
                 } else {
                     if let Some(inner) = inner {
                         self.connect(&inner.name, &outer.name);
                     }
-                    let low = if signal.width == 64 { "[5:0]" } else { "" };
+                    let low = if signal.name.ends_with("addr") {
+                        "[5:0]"
+                    } else {
+                        ""
+                    };
                     pins.push(format!(".{}_i({}{low})", signal.name, outer.name));
                 }
                 (*signal, Some(outer))
@@ -291,7 +339,7 @@ impl Module {
             .collect();
         let _ = writeln!(
             self.body,
-            "  tmb_port_widener #(\n    .DataWidth({width})\n  ) u_widener_{name} (\n    {}\n  );",
+            "  tmb_port_widener #(\n    .DataWidth({data_width})\n  ) u_widener_{name} (\n    {}\n  );",
             pins.join(",\n    ")
         );
         outside
@@ -470,10 +518,19 @@ impl Module {
         }
     }
 
-    fn text(&self, kernel: &str) -> String {
+    fn text(&self, kernel: &str, parameters: &[Parameter]) -> String {
+        let values = parameters.iter().map(|one| {
+            let name = names::identifier(&one.name);
+            format!(".{name}({})", one.value)
+        });
+        let values = values.collect::<Vec<_>>().join(", ");
+        let values = match values.as_str() {
+            "" => values,
+            _ => format!("#({values}) "),
+        };
         format!(
             "// Generated by the card crate (sim/wrapper/mod.rs).\n\n\
-             module {WRAPPER} (\n  {}\n);\n\n{}\n  {kernel} u_kernel (\n    {}\n  );\n\nendmodule\n",
+             module {WRAPPER} (\n  {}\n);\n\n{}\n  {kernel} {values}u_kernel (\n    {}\n  );\n\nendmodule\n",
             self.ports.join(",\n  "),
             self.body,
             self.connections.join(",\n    ")

@@ -1,0 +1,191 @@
+//! `[[argument]]`.
+
+use super::{RawArgument, Reader, CONTROL_WINDOW};
+use crate::kernel::error::{KernelError, Rule};
+use crate::kernel::manifest::{AccessMode, Argument, Numbers, Port, RegisterPort, SECOND_BUNDLE};
+use std::collections::HashSet;
+use std::ops::Range;
+use toml::Spanned;
+
+/// A row: what most kernels move at once, and ignore the low bits for.
+const DEFAULT_ALIGNMENT: u32 = 64;
+const MAX_ALIGNMENT: u32 = 4096;
+
+impl Reader<'_> {
+    pub(super) fn arguments(
+        &self,
+        raw: Vec<RawArgument>,
+        window: Range<u32>,
+        ports: &[Port],
+        bundles: &[RegisterPort],
+    ) -> Result<Vec<Argument>, KernelError> {
+        let mut seen = HashSet::new();
+        let mut arguments: Vec<Argument> = Vec::new();
+        for argument in raw {
+            let offset = self.place(&argument, &window, bundles, &arguments)?;
+            let (port, access) = self.pointer(&argument, ports)?;
+            let alignment = self.alignment(&argument)?;
+            let numbers = match port {
+                None => self.numbers(&argument)?,
+                Some(port) => self.addresses(&argument, &ports[port])?,
+            };
+            arguments.push(Argument {
+                name: self.unique("argument.name", argument.name, &mut seen)?,
+                offset,
+                bytes: argument.bytes.into_inner(),
+                port,
+                access,
+                alignment,
+                numbers,
+                description: argument.description,
+            });
+        }
+        Ok(arguments)
+    }
+
+    /// Checks offset and size against the window and the arguments before; the offset in the slot's window.
+    fn place(
+        &self,
+        argument: &RawArgument,
+        window: &Range<u32>,
+        bundles: &[RegisterPort],
+        before: &[Argument],
+    ) -> Result<u32, KernelError> {
+        let named = argument.bundle.as_ref();
+        let number = match named {
+            None => 0,
+            Some(name) => {
+                let found = bundles.iter().position(|one| one.name == *name.get_ref());
+                let rule = || Rule::NoSuchBundle(name.get_ref().clone());
+                found.ok_or_else(|| self.broken("argument.bundle", name.span(), rule()))?
+            }
+        };
+        let window = match (bundles.len(), number) {
+            (0 | 1, _) => window.clone(),
+            (_, 0) => window.start..SECOND_BUNDLE,
+            _ => 0..window.end - SECOND_BUNDLE,
+        };
+        let base = SECOND_BUNDLE * number as u32;
+        let offset = *argument.offset.get_ref();
+        let bytes = *argument.bytes.get_ref();
+        let at_offset = |rule| Err(self.broken("argument.offset", argument.offset.span(), rule));
+        if offset < window.start {
+            return at_offset(Rule::OffsetReserved(offset));
+        }
+        if offset % 4 != 0 {
+            return at_offset(Rule::OffsetMisaligned(offset));
+        }
+        if bytes == 0 || bytes % 4 != 0 {
+            let rule = Rule::ArgumentBytes(bytes);
+            return Err(self.broken("argument.bytes", argument.bytes.span(), rule));
+        }
+        let end = match offset.checked_add(bytes) {
+            Some(end) if end <= window.end => end,
+            Some(_) if bundles.len() > 1 => return at_offset(Rule::OffsetBeyondBundle(offset)),
+            Some(end) if end <= CONTROL_WINDOW => {
+                let rule = "offsets from 0xff00 on belong to the slot";
+                return at_offset(Rule::Through(rule));
+            }
+            _ => return at_offset(Rule::OffsetBeyondWindow { offset, bytes }),
+        };
+        let (first, end) = (base + offset, base + end);
+        let overlaps = |other: &&Argument| first < other.offset + other.bytes && other.offset < end;
+        match before.iter().find(overlaps) {
+            None => Ok(first),
+            Some(other) => at_offset(Rule::Overlap {
+                offset,
+                other: other.name.clone(),
+                start: other.offset - base,
+                end: other.offset - base + other.bytes - 1,
+            }),
+        }
+    }
+
+    /// What the address in a pointer is a multiple of; 1 for a scalar.
+    fn alignment(&self, argument: &RawArgument) -> Result<u32, KernelError> {
+        let is_pointer = argument.port.is_some();
+        let Some(alignment) = &argument.alignment else {
+            return Ok(if is_pointer { DEFAULT_ALIGNMENT } else { 1 });
+        };
+        let bytes = *alignment.get_ref();
+        let rule = match is_pointer {
+            false => Rule::AlignmentWithoutPort,
+            true if !bytes.is_power_of_two() || bytes > MAX_ALIGNMENT => Rule::Alignment(bytes),
+            true => return Ok(bytes),
+        };
+        Err(self.broken("argument.alignment", alignment.span(), rule))
+    }
+
+    /// The numbers that a scalar can be; all for what is none.
+    fn numbers(&self, argument: &RawArgument) -> Result<Numbers, KernelError> {
+        let all = Numbers::ALL;
+        let given = [&argument.least, &argument.most, &argument.multiple_of];
+        let Some(first) = given.into_iter().flatten().next() else {
+            return Ok(all);
+        };
+        let number =
+            |key: &Option<Spanned<u64>>, none| key.as_ref().map_or(none, |key| *key.get_ref());
+        let numbers = Numbers {
+            least: number(&argument.least, all.least),
+            most: number(&argument.most, all.most),
+            multiple_of: number(&argument.multiple_of, all.multiple_of),
+        };
+        let is_number = argument.port.is_none() && *argument.bytes.get_ref() <= 8;
+        let unit = numbers.multiple_of;
+        // The first multiple that is large enough, if there is one.
+        let some = numbers.least.checked_next_multiple_of(unit);
+        match is_number && unit != 0 && some.is_some_and(|number| number <= numbers.most) {
+            true => Ok(numbers),
+            false => Err(self.broken("argument", first.span(), Rule::Numbers(numbers))),
+        }
+    }
+
+    /// The addresses that the port and the registers of a pointer have room for.
+    fn addresses(&self, argument: &RawArgument, port: &Port) -> Result<Numbers, KernelError> {
+        // No other numbers can be said of a pointer.
+        self.numbers(argument)?;
+        let registers = u64::MAX >> (64 - 8 * (*argument.bytes.get_ref()).min(8));
+        Ok(Numbers {
+            most: port.last_address().min(registers),
+            ..Numbers::ALL
+        })
+    }
+
+    /// The port of a pointer and what it does there; for a scalar no port.
+    fn pointer(
+        &self,
+        argument: &RawArgument,
+        ports: &[Port],
+    ) -> Result<(Option<usize>, AccessMode), KernelError> {
+        let (name, access) = match (&argument.port, &argument.access) {
+            (None, None) => return Ok((None, AccessMode::Read)),
+            (Some(name), Some(access)) => (name, access),
+            (Some(only), None) => {
+                return Err(self.broken("argument.port", only.span(), Rule::AccessWithoutPort))
+            }
+            (None, Some(only)) => {
+                return Err(self.broken("argument.access", only.span(), Rule::AccessWithoutPort))
+            }
+        };
+        let Some(index) = ports.iter().position(|port| port.name == *name.get_ref()) else {
+            let rule = Rule::NoSuchPort(name.get_ref().clone());
+            return Err(self.broken("argument.port", name.span(), rule));
+        };
+        let bytes = *argument.bytes.get_ref();
+        let short = bytes == 4 && ports[index].address_width <= 32;
+        if bytes != 8 && !short {
+            let rule = Rule::PointerBytes(bytes);
+            return Err(self.broken("argument.bytes", argument.bytes.span(), rule));
+        }
+        let (wanted, offered) = (*access.get_ref(), ports[index].access);
+        if (wanted.reads() && !offered.reads()) || (wanted.writes() && !offered.writes()) {
+            let rule = Rule::AccessBeyondPort {
+                access: wanted.as_str(),
+                port: ports[index].name.clone(),
+                port_access: offered.as_str(),
+            };
+            return Err(self.broken("argument.access", access.span(), rule));
+        }
+        Ok((Some(index), wanted))
+    }
+}

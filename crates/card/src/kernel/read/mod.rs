@@ -1,0 +1,385 @@
+//! From the text of `kernel.toml` to a checked [`Manifest`].
+
+mod arguments;
+mod ports;
+mod rtl;
+
+use super::error::{KernelError, Rule};
+use super::manifest::{
+    AccessMode, ControlProtocol, Manifest, PacketOrder, PortKind, RegisterPort, ResetPolarity,
+    Sideband, STREAMS_CLOSED,
+};
+use super::rtl::{DEFAULT_CLOCK, DEFAULT_RESET};
+use crate::stream::StreamDirection;
+use ports::Listed;
+use serde::Deserialize;
+use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
+use std::path::Path;
+use toml::Spanned;
+
+const MAX_NAME: usize = 64;
+const FIRST_ARGUMENT: u32 = 0x10;
+const CONTROL_WINDOW: u32 = 0x1_0000;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawManifest {
+    kernel: RawKernel,
+    #[serde(default)]
+    parameters: BTreeMap<String, Spanned<RawParameter>>,
+    #[serde(default)]
+    defines: BTreeMap<String, Spanned<RawDefine>>,
+    #[serde(default)]
+    clock: Vec<Spanned<RawClock>>,
+    #[serde(default)]
+    port: Vec<Spanned<RawPort>>,
+    #[serde(default)]
+    argument: Vec<RawArgument>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawKernel {
+    name: Spanned<String>,
+    #[serde(default)]
+    description: String,
+    top: Spanned<String>,
+    sources: Spanned<Vec<Spanned<String>>>,
+    #[serde(default)]
+    libraries: Vec<Spanned<String>>,
+    #[serde(default)]
+    include: Vec<Spanned<String>>,
+    control: Spanned<ControlProtocol>,
+    #[serde(default)]
+    interrupt: Option<Spanned<bool>>,
+    #[serde(default)]
+    clock: Option<Spanned<String>>,
+    #[serde(default)]
+    reset: ResetPolarity,
+    #[serde(default)]
+    reset_name: Option<Spanned<String>>,
+}
+
+/// A value of a parameter.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum RawParameter {
+    Flag(bool),
+    Number(i64),
+    Real(f64),
+    Text(String),
+}
+
+/// A value of a macro; `true` defines it without one.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum RawDefine {
+    Flag(bool),
+    Number(i64),
+    Text(String),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawClock {
+    name: Spanned<String>,
+    ratio: Spanned<String>,
+    #[serde(default)]
+    reset: ResetPolarity,
+    #[serde(default)]
+    reset_name: Option<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawPort {
+    name: Spanned<String>,
+    kind: PortKind,
+    #[serde(default)]
+    data_width: Option<Spanned<u32>>,
+    #[serde(default)]
+    access: Option<Spanned<AccessMode>>,
+    #[serde(default)]
+    direction: Option<Spanned<StreamDirection>>,
+    #[serde(default)]
+    members: Option<Spanned<Vec<Spanned<String>>>>,
+    #[serde(default)]
+    packets: Option<Spanned<PacketOrder>>,
+    #[serde(default)]
+    through: Option<Spanned<String>>,
+    #[serde(default)]
+    drops: Option<Spanned<Vec<Sideband>>>,
+    #[serde(default)]
+    prefix: Option<Spanned<String>>,
+    #[serde(default)]
+    address_width: Option<Spanned<u32>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawArgument {
+    name: Spanned<String>,
+    #[serde(default)]
+    bundle: Option<Spanned<String>>,
+    offset: Spanned<u32>,
+    bytes: Spanned<u32>,
+    #[serde(default)]
+    port: Option<Spanned<String>>,
+    #[serde(default)]
+    access: Option<Spanned<AccessMode>>,
+    #[serde(default)]
+    alignment: Option<Spanned<u32>>,
+    #[serde(default)]
+    least: Option<Spanned<u64>>,
+    #[serde(default)]
+    most: Option<Spanned<u64>>,
+    #[serde(default)]
+    multiple_of: Option<Spanned<u64>>,
+    #[serde(default)]
+    description: String,
+}
+
+/// Knows where things stand in the text, for errors.
+struct Reader<'a> {
+    path: &'a Path,
+    text: &'a str,
+}
+
+/// The first offset of an argument. Where nothing is started, registers belong to the kernel from the first one on.
+fn first_argument(control: ControlProtocol) -> u32 {
+    match control {
+        ControlProtocol::UserManaged | ControlProtocol::ApCtrlNone => 0,
+        _ => FIRST_ARGUMENT,
+    }
+}
+
+/// Where the names of files stand in the text, for the checks that need a file system.
+struct FileSpans {
+    sources: Vec<Range<usize>>,
+    libraries: Vec<Range<usize>>,
+    include: Vec<Range<usize>>,
+}
+
+/// Checks everything that the text alone can tell; `path` only names it in errors.
+pub(super) fn parse(path: &Path, text: &str) -> Result<Manifest, KernelError> {
+    let reader = Reader { path, text };
+    reader.check(reader.deserialize()?)
+}
+
+/// Reads a manifest and checks it, its sources and its libraries.
+pub(super) fn read(path: &Path) -> Result<Manifest, KernelError> {
+    let io = |source| KernelError::Io {
+        path: path.to_owned(),
+        source,
+    };
+    let text = std::fs::read_to_string(path).map_err(io)?;
+    let reader = Reader { path, text: &text };
+    let raw = reader.deserialize()?;
+    let spans = FileSpans::of(&raw.kernel);
+    let manifest = reader.check(raw)?;
+    reader
+        .check_files(&manifest, spans)
+        .map_err(|error| match error {
+            FileError::Io(source) => io(source),
+            FileError::Kernel(error) => error,
+        })?;
+    Ok(manifest)
+}
+
+enum FileError {
+    Io(std::io::Error),
+    Kernel(KernelError),
+}
+
+impl FileSpans {
+    fn of(kernel: &RawKernel) -> Self {
+        let spans = |names: &[Spanned<String>]| names.iter().map(Spanned::span).collect();
+        Self {
+            sources: spans(kernel.sources.get_ref()),
+            libraries: spans(&kernel.libraries),
+            include: spans(&kernel.include),
+        }
+    }
+}
+
+impl Reader<'_> {
+    fn deserialize(&self) -> Result<RawManifest, KernelError> {
+        toml::from_str(self.text).map_err(|error| KernelError::Syntax {
+            path: self.path.to_owned(),
+            line: self.line(error.span().unwrap_or(0..0)),
+            message: error.message().to_owned(),
+        })
+    }
+
+    fn check_files(&self, manifest: &Manifest, spans: FileSpans) -> Result<(), FileError> {
+        let broken = |key, span, rule| Err(FileError::Kernel(self.broken(key, span, rule)));
+        let folder = match self.path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let root = folder.canonicalize().map_err(FileError::Io)?;
+        for (source, span) in manifest.sources.iter().zip(spans.sources) {
+            let name = source.display().to_string();
+            match root.join(source).canonicalize() {
+                Ok(file) if !file.starts_with(&root) => {
+                    return broken("kernel.sources", span, Rule::OutsideFolder(name));
+                }
+                Ok(file) if file.is_file() => {}
+                _ => return broken("kernel.sources", span, Rule::NoSuchFile(name)),
+            }
+        }
+        for (include, span) in manifest.include.iter().zip(spans.include) {
+            let name = include.display().to_string();
+            match root.join(include).canonicalize() {
+                Ok(path) if !path.starts_with(&root) => {
+                    return broken("kernel.include", span, Rule::OutsideFolder(name));
+                }
+                Ok(path) if path.is_dir() => {}
+                _ => return broken("kernel.include", span, Rule::NoSuchFolder(name)),
+            }
+        }
+        for (library, span) in manifest.libraries.iter().zip(spans.libraries) {
+            if !super::library_directory(folder, library).is_dir() {
+                return broken(
+                    "kernel.libraries",
+                    span,
+                    Rule::NoSuchLibrary(library.clone()),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    fn line(&self, span: Range<usize>) -> usize {
+        let before = &self.text.as_bytes()[..span.start.min(self.text.len())];
+        1 + before.iter().filter(|&&byte| byte == b'\n').count()
+    }
+
+    fn broken(&self, key: &'static str, span: Range<usize>, rule: Rule) -> KernelError {
+        KernelError::Manifest {
+            path: self.path.to_owned(),
+            line: self.line(span),
+            key,
+            rule,
+        }
+    }
+
+    fn check(&self, raw: RawManifest) -> Result<Manifest, KernelError> {
+        let kernel = raw.kernel;
+        let name = self.identifier("kernel.name", kernel.name)?;
+        let top = self.identifier("kernel.top", kernel.top)?;
+        let control = *kernel.control.get_ref();
+        let interrupt = kernel.interrupt.is_some_and(|flag| *flag.get_ref());
+        let clock = self.named("kernel.clock", kernel.clock, DEFAULT_CLOCK)?;
+        let reset_name = self.named("kernel.reset_name", kernel.reset_name, DEFAULT_RESET)?;
+        let clocks = self.clocks(raw.clock, &clock)?;
+        let sources = self.sources(kernel.sources)?;
+        let libraries = self.libraries(kernel.libraries)?;
+        let include = self.include(kernel.include)?;
+        let mut seen = HashSet::new();
+        let (coherent, rest): (Vec<_>, Vec<_>) = raw.port.into_iter().partition(|port| {
+            matches!(
+                port.get_ref().kind,
+                PortKind::Axi4Home | PortKind::LineOperations | PortKind::HostLines
+            )
+        });
+        // A kernel that nothing starts may have registers nevertheless.
+        let starts = control != ControlProtocol::ApCtrlNone;
+        let is_bundle = |port: &Spanned<RawPort>| port.get_ref().kind == PortKind::Axi4Lite;
+        let has_registers = starts || !raw.argument.is_empty() || rest.iter().any(is_bundle);
+        if !starts && interrupt {
+            return Err(self.broken("kernel.control", kernel.control.span(), Rule::NoInterrupt));
+        }
+        let Listed {
+            ports,
+            streams,
+            mut bundles,
+        } = self.ports(rest, has_registers, &mut seen)?;
+        if has_registers && bundles.is_empty() {
+            bundles.push(RegisterPort {
+                name: RegisterPort::DEFAULT_NAME.to_owned(),
+                prefix: None,
+                data_width: 32,
+            });
+        }
+        let through = streams.iter().any(|port| port.through.is_some());
+        let plain = matches!(bundles.as_slice(), [only] if only.data_width == 32);
+        if through && !plain {
+            return Err(self.broken(
+                "kernel.control",
+                kernel.control.span(),
+                Rule::ThroughBundles,
+            ));
+        }
+        let window = if through {
+            STREAMS_CLOSED
+        } else {
+            CONTROL_WINDOW
+        };
+        let [homes, lines, accesses] = self.coherent_ports(coherent, &mut seen)?;
+        let window = first_argument(control)..window;
+        let arguments = self.arguments(raw.argument, window, &ports, &bundles)?;
+        Ok(Manifest {
+            name,
+            description: kernel.description,
+            top,
+            sources,
+            libraries,
+            include,
+            parameters: self.parameters(raw.parameters)?,
+            defines: self.defines(raw.defines)?,
+            clock,
+            clocks,
+            control,
+            reset: kernel.reset,
+            reset_name,
+            registers: bundles,
+            interrupt,
+            ports,
+            streams,
+            homes,
+            lines,
+            accesses,
+            arguments,
+        })
+    }
+
+    /// A name, or what it is by default.
+    fn named(
+        &self,
+        key: &'static str,
+        name: Option<Spanned<String>>,
+        default: &str,
+    ) -> Result<String, KernelError> {
+        name.map_or_else(|| Ok(default.to_owned()), |name| self.identifier(key, name))
+    }
+
+    fn identifier(&self, key: &'static str, name: Spanned<String>) -> Result<String, KernelError> {
+        let span = name.span();
+        let name = name.into_inner();
+        let head = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        let rest = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if head && rest && name.len() <= MAX_NAME {
+            Ok(name)
+        } else {
+            Err(self.broken(key, span, Rule::Identifier(name)))
+        }
+    }
+
+    /// An identifier that is not in `seen` yet.
+    fn unique(
+        &self,
+        key: &'static str,
+        name: Spanned<String>,
+        seen: &mut HashSet<String>,
+    ) -> Result<String, KernelError> {
+        let span = name.span();
+        let name = self.identifier(key, name)?;
+        if seen.insert(name.clone()) {
+            Ok(name)
+        } else {
+            Err(self.broken(key, span, Rule::Duplicate(name)))
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Sources, what they are read with, and clocks.
+
+use super::{RawClock, RawDefine, RawParameter, Reader};
+use crate::kernel::error::{KernelError, Rule};
+use crate::kernel::rtl::{ClockInput, Parameter, Ratio};
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Component, Path, PathBuf};
+use toml::Spanned;
+
+const MAX_CLOCKS: usize = 4;
+
+impl Reader<'_> {
+    /// A relative path that stays in the folder, without `.`.
+    fn inside(&self, key: &'static str, path: Spanned<String>) -> Result<PathBuf, KernelError> {
+        let span = path.span();
+        let text = path.into_inner();
+        let inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+        if text.is_empty() || text.contains('\0') || !Path::new(&text).components().all(inside) {
+            return Err(self.broken(key, span, Rule::OutsideFolder(text)));
+        }
+        let parts = Path::new(&text).components();
+        Ok(parts
+            .filter(|part| matches!(part, Component::Normal(_)))
+            .collect())
+    }
+
+    pub(super) fn sources(
+        &self,
+        raw: Spanned<Vec<Spanned<String>>>,
+    ) -> Result<Vec<PathBuf>, KernelError> {
+        const KEY: &str = "kernel.sources";
+        if raw.get_ref().is_empty() {
+            return Err(self.broken(KEY, raw.span(), Rule::NoSources));
+        }
+        let mut seen = HashSet::new();
+        let mut sources = Vec::new();
+        for source in raw.into_inner() {
+            let span = source.span();
+            let text = source.get_ref().clone();
+            let plain = self.inside(KEY, source)?;
+            if !seen.insert(plain.clone()) {
+                return Err(self.broken(KEY, span, Rule::Duplicate(text)));
+            }
+            sources.push(plain);
+        }
+        Ok(sources)
+    }
+
+    pub(super) fn libraries(&self, raw: Vec<Spanned<String>>) -> Result<Vec<String>, KernelError> {
+        let mut seen = HashSet::new();
+        raw.into_iter()
+            .map(|name| self.unique("kernel.libraries", name, &mut seen))
+            .collect()
+    }
+
+    pub(super) fn include(&self, raw: Vec<Spanned<String>>) -> Result<Vec<PathBuf>, KernelError> {
+        raw.into_iter()
+            .map(|folder| self.inside("kernel.include", folder))
+            .collect()
+    }
+
+    pub(super) fn parameters(
+        &self,
+        raw: BTreeMap<String, Spanned<RawParameter>>,
+    ) -> Result<Vec<Parameter>, KernelError> {
+        raw.into_iter()
+            .map(|(name, value)| {
+                let span = value.span();
+                let name = self.identifier("parameters", Spanned::new(span.clone(), name))?;
+                let value = match value.into_inner() {
+                    RawParameter::Flag(flag) => format!("1'b{}", u8::from(flag)),
+                    RawParameter::Number(number) => match i32::try_from(number) {
+                        Ok(small) => small.to_string(),
+                        Err(_) => format!("64'sh{number:x}"),
+                    },
+                    RawParameter::Real(number) => format!("{number:?}"),
+                    RawParameter::Text(text) if is_literal(&text) => text,
+                    RawParameter::Text(text) if is_plain(&text) => format!("\"{text}\""),
+                    RawParameter::Text(text) => {
+                        return Err(self.broken("parameters", span, Rule::Text(text)))
+                    }
+                };
+                Ok(Parameter { name, value })
+            })
+            .collect()
+    }
+
+    pub(super) fn defines(
+        &self,
+        raw: BTreeMap<String, Spanned<RawDefine>>,
+    ) -> Result<Vec<String>, KernelError> {
+        let mut defines = Vec::new();
+        for (name, value) in raw {
+            let span = value.span();
+            let name = self.identifier("defines", Spanned::new(span.clone(), name))?;
+            match value.into_inner() {
+                RawDefine::Flag(true) => defines.push(name),
+                RawDefine::Flag(false) => {}
+                RawDefine::Number(number) => defines.push(format!("{name}={number}")),
+                RawDefine::Text(text) if text.chars().all(|c| !c.is_control()) => {
+                    defines.push(format!("{name}={text}"));
+                }
+                RawDefine::Text(text) => {
+                    return Err(self.broken("defines", span, Rule::Text(text)))
+                }
+            }
+        }
+        Ok(defines)
+    }
+
+    /// Clocks beside the first; no two names are alike.
+    pub(super) fn clocks(
+        &self,
+        raw: Vec<Spanned<RawClock>>,
+        first: &str,
+    ) -> Result<Vec<ClockInput>, KernelError> {
+        let mut seen = HashSet::from([first.to_owned()]);
+        let mut clocks = Vec::new();
+        for clock in raw {
+            let span = clock.span();
+            let clock = clock.into_inner();
+            if clocks.len() == MAX_CLOCKS {
+                return Err(self.broken("clock", span, Rule::TooManyClocks));
+            }
+            let ratio_span = clock.ratio.span();
+            let text = clock.ratio.into_inner();
+            let Some(ratio) = Ratio::parse(&text) else {
+                return Err(self.broken("clock.ratio", ratio_span, Rule::Ratio(text)));
+            };
+            let name = self.unique("clock.name", clock.name, &mut seen)?;
+            let reset_name = match clock.reset_name {
+                Some(reset) => self.identifier("clock.reset_name", reset)?,
+                None => default_reset(&name),
+            };
+            clocks.push(ClockInput {
+                name,
+                ratio,
+                reset: clock.reset,
+                reset_name,
+            });
+        }
+        Ok(clocks)
+    }
+}
+
+/// `ap_rst_n_2` of `ap_clk_2`.
+fn default_reset(clock: &str) -> String {
+    match clock.strip_prefix("ap_clk") {
+        Some(rest) => format!("ap_rst_n{rest}"),
+        None => format!("{clock}_rst_n"),
+    }
+}
+
+/// A number of Verilog with its base: `8'hff`, `'b1`.
+fn is_literal(text: &str) -> bool {
+    let Some((size, rest)) = text.split_once('\'') else {
+        return false;
+    };
+    let rest = rest.strip_prefix(['s', 'S']).unwrap_or(rest);
+    let digits = rest.strip_prefix(['b', 'B', 'o', 'O', 'd', 'D', 'h', 'H']);
+    let is_digit = |c: char| c.is_ascii_hexdigit() || c == '_';
+    size.chars().all(|c| c.is_ascii_digit())
+        && digits.is_some_and(|digits| !digits.is_empty() && digits.chars().all(is_digit))
+}
+
+/// A text that needs no escape.
+fn is_plain(text: &str) -> bool {
+    text.chars()
+        .all(|c| (c.is_ascii_graphic() || c == ' ') && c != '"' && c != '\\')
+}

@@ -1,0 +1,1 @@
+`define BYTES 4

@@ -1,0 +1,2 @@
+`include "more/bits.vh"
+`define BEAT_BITS (8 * `BYTES)
