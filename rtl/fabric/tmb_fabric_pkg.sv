@@ -5,6 +5,8 @@
 // Types of the fabric: what passes between a channel and its memory controller, and between the
 // stripe stages and the channels.
 
+// Whoever imports a package uses a part of it.
+// verilator lint_off UNUSEDPARAM
 package tmb_fabric_pkg;
 
   import tmb_pkg::*;
@@ -55,3 +57,4 @@ package tmb_fabric_pkg;
   } piece_done_t;
 
 endpackage
+// verilator lint_on UNUSEDPARAM

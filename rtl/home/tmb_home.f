@@ -23,6 +23,9 @@ rtl/directory/registers/tmb_directory_regblock_pkg.sv
 rtl/directory/registers/tmb_directory_regblock.sv
 rtl/directory/tmb_directory_registers.sv
 rtl/directory/tmb_directory.sv
+rtl/stream/tmb_stream_pkg.sv
+rtl/fabric/tmb_fabric_pkg.sv
+rtl/dma/tmb_dma_pkg.sv
 rtl/shell/tmb_shell_pkg.sv
 rtl/home/tmb_home_pkg.sv
 rtl/home/tmb_home_guard.sv

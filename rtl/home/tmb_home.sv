@@ -10,11 +10,7 @@
 // NumSlots                        slots of the shell
 // NumChannels, ChannelBytesLog2   card memory
 //
-//   link_*   one element a slice: the link to the CPU, header and rows apart (tmb_directory_pkg)
-//   home_*   one element a slot and slice (slot * slices + slice): AXI4 managers, the kernel is the
-//            subordinate that serves the CPU's lines
-//   line_*   likewise: the kernel's line operations and their acknowledgements
-//   read_*, write_*   one element a slice: a reader and a writer of the fabric
+// home_* and line_* have an element for each slot and slice: slot * slices + slice.
 //
 // Registers, from the start of the window: the directory's (docs/directory_registers.md) at 0, the
 // route's and the guards' (docs/home_registers.md) at 0x1000.
@@ -57,84 +53,24 @@ module tmb_home
   output logic        done_o,
   output access_rsp_t rsp_o,
 
+  // The slots.
   input  logic slot_live_i [NumSlots],       // out of reset
   input  logic slot_closed_i [NumSlots],     // by the guard
   output logic slot_idle_o [NumSlots],       // the directory has nothing under way with the slot
   output logic slot_violation_o [NumSlots],  // its kernel broke a rule: one cycle
   output logic trouble_o,                    // the directory holds an error
 
-  input  logic         link_request_valid_i [NumLinks],
-  input  logic [63:0]  link_request_i [NumLinks],
-  input  logic         link_request_data_valid_i [NumLinks],
-  input  logic [63:0]  link_request_data_header_i [NumLinks],
-  input  logic [511:0] link_request_data_row_i [NumLinks],
-  input  logic         link_request_data_last_i [NumLinks],
-  input  logic         link_response_valid_i [NumLinks],
-  input  logic [63:0]  link_response_i [NumLinks],
-  input  logic         link_response_data_valid_i [NumLinks],
-  input  logic [63:0]  link_response_data_header_i [NumLinks],
-  input  logic [511:0] link_response_data_row_i [NumLinks],
-  input  logic         link_response_data_last_i [NumLinks],
-  input  logic         link_forward_ready_i [NumLinks],
-  input  logic         link_response_ready_i [NumLinks],
-  input  logic         link_response_data_ready_i [NumLinks],
-  output logic         link_request_ready_o [NumLinks],
-  output logic         link_request_data_ready_o [NumLinks],
-  output logic         link_response_ready_o [NumLinks],
-  output logic         link_response_data_ready_o [NumLinks],
-  output logic         link_forward_valid_o [NumLinks],
-  output logic [63:0]  link_forward_o [NumLinks],
-  output logic         link_response_valid_o [NumLinks],
-  output logic [63:0]  link_response_o [NumLinks],
-  output logic         link_response_data_valid_o [NumLinks],
-  output logic [63:0]  link_response_data_header_o [NumLinks],
-  output logic [511:0] link_response_data_row_o [NumLinks],
-  output logic         link_response_data_last_o [NumLinks],
+  // The link to the CPU, one element a slice.
+  input  home_link_req_t link_i [NumLinks],
+  output home_link_rsp_t link_o [NumLinks],
 
-  output logic [15:0]  home_arid_o [NumHomes],
-  output logic [63:0]  home_araddr_o [NumHomes],
-  output logic [7:0]   home_arlen_o [NumHomes],
-  output logic [2:0]   home_arsize_o [NumHomes],
-  output logic [1:0]   home_arburst_o [NumHomes],
-  output logic         home_arvalid_o [NumHomes],
-  input  logic         home_arready_i [NumHomes],
-  input  logic [15:0]  home_rid_i [NumHomes],
-  input  logic [511:0] home_rdata_i [NumHomes],
-  input  logic [1:0]   home_rresp_i [NumHomes],
-  input  logic         home_rlast_i [NumHomes],
-  input  logic         home_rvalid_i [NumHomes],
-  output logic         home_rready_o [NumHomes],
-  output logic [15:0]  home_awid_o [NumHomes],
-  output logic [63:0]  home_awaddr_o [NumHomes],
-  output logic [7:0]   home_awlen_o [NumHomes],
-  output logic [2:0]   home_awsize_o [NumHomes],
-  output logic [1:0]   home_awburst_o [NumHomes],
-  output logic         home_awvalid_o [NumHomes],
-  input  logic         home_awready_i [NumHomes],
-  output logic [511:0] home_wdata_o [NumHomes],
-  output logic [63:0]  home_wstrb_o [NumHomes],
-  output logic         home_wlast_o [NumHomes],
-  output logic         home_wvalid_o [NumHomes],
-  input  logic         home_wready_i [NumHomes],
-  input  logic [15:0]  home_bid_i [NumHomes],
-  input  logic [1:0]   home_bresp_i [NumHomes],
-  input  logic         home_bvalid_i [NumHomes],
-  output logic         home_bready_o [NumHomes],
+  // The kernels, one element a slot and slice: lines to serve, and their own operations.
+  output axi_req_t  home_o [NumHomes],
+  input  axi_rsp_t  home_i [NumHomes],
+  input  line_req_t line_i [NumHomes],
+  output line_rsp_t line_o [NumHomes],
 
-  input  logic         line_req_valid_i [NumHomes],
-  output logic         line_req_ready_o [NumHomes],
-  input  logic [2:0]   line_req_operation_i [NumHomes],
-  input  logic [5:0]   line_req_tag_i [NumHomes],
-  input  logic [32:0]  line_req_line_i [NumHomes],
-  input  logic [3:0]   line_req_parts_i [NumHomes],
-  input  logic [511:0] line_req_row_i [NumHomes],
-  input  logic         line_req_last_i [NumHomes],
-  output logic         line_ack_valid_o [NumHomes],
-  input  logic         line_ack_ready_i [NumHomes],
-  output logic [5:0]   line_ack_tag_o [NumHomes],
-  output logic [511:0] line_ack_row_o [NumHomes],
-  output logic         line_ack_last_o [NumHomes],
-
+  // A reader and a writer of the fabric for each slice.
   output logic            read_req_valid_o [NumLinks],
   input  logic            read_req_ready_i [NumLinks],
   output mem_req_t        read_req_o [NumLinks],
@@ -173,16 +109,23 @@ module tmb_home
   link_header_t forward_out [NumLinks];
   link_header_t response_out [NumLinks];
   link_data_t response_data_out [NumLinks];
+  logic forward_out_valid [NumLinks];
+  logic forward_out_ready [NumLinks];
+  logic response_out_valid [NumLinks];
+  logic response_out_ready [NumLinks];
+  logic response_data_out_valid [NumLinks];
+  logic response_data_out_ready [NumLinks];
 
   for (genvar s = 0; s < NumLinks; s++) begin : gen_link
+    logic in_ready_request, in_ready_request_data, in_ready_response, in_ready_response_data;
     tmb_spill_register #(
       .T(link_header_t)
     ) u_request (
       .clk_i,
       .rst_ni,
-      .in_valid_i(link_request_valid_i[s]),
-      .in_ready_o(link_request_ready_o[s]),
-      .in_data_i(link_request_i[s]),
+      .in_valid_i(link_i[s].request_valid),
+      .in_ready_o(in_ready_request),
+      .in_data_i(link_i[s].request),
       .out_valid_o(request_valid[s]),
       .out_ready_i(request_ready[s]),
       .out_data_o(request[s])
@@ -192,10 +135,9 @@ module tmb_home
     ) u_request_data (
       .clk_i,
       .rst_ni,
-      .in_valid_i(link_request_data_valid_i[s]),
-      .in_ready_o(link_request_data_ready_o[s]),
-      .in_data_i({link_request_data_header_i[s], link_request_data_row_i[s],
-                  link_request_data_last_i[s]}),
+      .in_valid_i(link_i[s].request_data_valid),
+      .in_ready_o(in_ready_request_data),
+      .in_data_i(link_i[s].request_data),
       .out_valid_o(request_data_valid[s]),
       .out_ready_i(request_data_ready[s]),
       .out_data_o(request_data[s])
@@ -205,9 +147,9 @@ module tmb_home
     ) u_response (
       .clk_i,
       .rst_ni,
-      .in_valid_i(link_response_valid_i[s]),
-      .in_ready_o(link_response_ready_o[s]),
-      .in_data_i(link_response_i[s]),
+      .in_valid_i(link_i[s].response_valid),
+      .in_ready_o(in_ready_response),
+      .in_data_i(link_i[s].response),
       .out_valid_o(response_valid[s]),
       .out_ready_i(response_ready[s]),
       .out_data_o(response[s])
@@ -217,18 +159,28 @@ module tmb_home
     ) u_response_data (
       .clk_i,
       .rst_ni,
-      .in_valid_i(link_response_data_valid_i[s]),
-      .in_ready_o(link_response_data_ready_o[s]),
-      .in_data_i({link_response_data_header_i[s], link_response_data_row_i[s],
-                  link_response_data_last_i[s]}),
+      .in_valid_i(link_i[s].response_data_valid),
+      .in_ready_o(in_ready_response_data),
+      .in_data_i(link_i[s].response_data),
       .out_valid_o(response_data_valid[s]),
       .out_ready_i(response_data_ready[s]),
       .out_data_o(response_data[s])
     );
-    assign link_forward_o[s] = forward_out[s];
-    assign link_response_o[s] = response_out[s];
-    assign {link_response_data_header_o[s], link_response_data_row_o[s],
-            link_response_data_last_o[s]} = response_data_out[s];
+    assign forward_out_ready[s] = link_i[s].forward_ready;
+    assign response_out_ready[s] = link_i[s].response_ready;
+    assign response_data_out_ready[s] = link_i[s].response_data_ready;
+    assign link_o[s] = '{
+        request_ready: in_ready_request,
+        request_data_ready: in_ready_request_data,
+        response_ready: in_ready_response,
+        response_data_ready: in_ready_response_data,
+        forward_valid: forward_out_valid[s],
+        forward: forward_out[s],
+        response_valid: response_out_valid[s],
+        response: response_out[s],
+        response_data_valid: response_data_out_valid[s],
+        response_data: response_data_out[s]
+    };
   end
 
   // ---------------------------------------------------------------------------------------------
@@ -293,25 +245,10 @@ module tmb_home
       line_ack_ready = 1'b1;
       for (int unsigned k = 0; k < NumSlots; k++) begin
         if (slot == SlotWidth'(k)) begin
-          home_rsp[s] = '{
-              aw_ready: home_awready_i[k*NumLinks+s],
-              w_ready: home_wready_i[k*NumLinks+s],
-              b: '{id: home_bid_i[k*NumLinks+s], resp: axi_resp_e'(home_bresp_i[k*NumLinks+s])},
-              b_valid: home_bvalid_i[k*NumLinks+s],
-              ar_ready: home_arready_i[k*NumLinks+s],
-              r: '{
-                  id: home_rid_i[k*NumLinks+s],
-                  data: home_rdata_i[k*NumLinks+s],
-                  resp: axi_resp_e'(home_rresp_i[k*NumLinks+s]),
-                  last: home_rlast_i[k*NumLinks+s]
-              },
-              r_valid: home_rvalid_i[k*NumLinks+s]
-          };
-          line_req_valid = line_req_valid_i[k*NumLinks+s];
-          line_req = {line_req_operation_i[k*NumLinks+s], line_req_tag_i[k*NumLinks+s],
-                      line_req_line_i[k*NumLinks+s], line_req_parts_i[k*NumLinks+s],
-                      line_req_row_i[k*NumLinks+s], line_req_last_i[k*NumLinks+s]};
-          line_ack_ready = line_ack_ready_i[k*NumLinks+s];
+          home_rsp[s] = home_i[k*NumLinks+s];
+          line_req_valid = line_i[k*NumLinks+s].valid;
+          line_req = line_i[k*NumLinks+s].operation;
+          line_ack_ready = line_i[k*NumLinks+s].ack_ready;
         end
       end
       if (to_memory) home_rsp[s] = memory_rsp[s];
@@ -351,29 +288,21 @@ module tmb_home
       logic here, line_here;
       assign line_here = slot == SlotWidth'(k);
       assign here = line_here && !to_memory;
-      assign home_arid_o[Home] = home_req[s].ar.id;
-      assign home_araddr_o[Home] = home_req[s].ar.addr;
-      assign home_arlen_o[Home] = home_req[s].ar.len;
-      assign home_arsize_o[Home] = home_req[s].ar.size;
-      assign home_arburst_o[Home] = home_req[s].ar.burst;
-      assign home_arvalid_o[Home] = home_req[s].ar_valid && here;
-      assign home_rready_o[Home] = home_req[s].r_ready;
-      assign home_awid_o[Home] = home_req[s].aw.id;
-      assign home_awaddr_o[Home] = home_req[s].aw.addr;
-      assign home_awlen_o[Home] = home_req[s].aw.len;
-      assign home_awsize_o[Home] = home_req[s].aw.size;
-      assign home_awburst_o[Home] = home_req[s].aw.burst;
-      assign home_awvalid_o[Home] = home_req[s].aw_valid && here;
-      assign home_wdata_o[Home] = home_req[s].w.data;
-      assign home_wstrb_o[Home] = home_req[s].w.strb;
-      assign home_wlast_o[Home] = home_req[s].w.last;
-      assign home_wvalid_o[Home] = home_req[s].w_valid && here;
-      assign home_bready_o[Home] = home_req[s].b_ready;
-      assign line_req_ready_o[Home] = line_ready[s];
-      assign line_ack_valid_o[Home] = line_ack_valid[s] && line_here;
-      assign line_ack_tag_o[Home] = line_ack[s].tag;
-      assign line_ack_row_o[Home] = line_ack[s].row;
-      assign line_ack_last_o[Home] = line_ack[s].last;
+      assign home_o[Home] = '{
+          aw: home_req[s].aw,
+          aw_valid: home_req[s].aw_valid && here,
+          w: home_req[s].w,
+          w_valid: home_req[s].w_valid && here,
+          b_ready: home_req[s].b_ready,
+          ar: home_req[s].ar,
+          ar_valid: home_req[s].ar_valid && here,
+          r_ready: home_req[s].r_ready
+      };
+      assign line_o[Home] = '{
+          ready: line_ready[s],
+          ack_valid: line_ack_valid[s] && line_here,
+          ack: line_ack[s]
+      };
     end
   end
 
@@ -627,14 +556,14 @@ module tmb_home
     .response_data_valid_i(response_data_valid),
     .response_data_ready_o(response_data_ready),
     .response_data_i(response_data),
-    .forward_valid_o(link_forward_valid_o),
-    .forward_ready_i(link_forward_ready_i),
+    .forward_valid_o(forward_out_valid),
+    .forward_ready_i(forward_out_ready),
     .forward_o(forward_out),
-    .response_valid_o(link_response_valid_o),
-    .response_ready_i(link_response_ready_i),
+    .response_valid_o(response_out_valid),
+    .response_ready_i(response_out_ready),
     .response_o(response_out),
-    .response_data_valid_o(link_response_data_valid_o),
-    .response_data_ready_i(link_response_data_ready_i),
+    .response_data_valid_o(response_data_out_valid),
+    .response_data_ready_i(response_data_out_ready),
     .response_data_o(response_data_out),
     .operation_valid_i(operation_valid),
     .operation_ready_o(operation_ready),

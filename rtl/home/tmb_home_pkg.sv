@@ -2,11 +2,55 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Types of the way from the directory's slices to the slots.
+// Types of the way from the directory's slices to the slots, and of the link to the CPU.
 
 // Whoever imports a package uses a part of it.
 // verilator lint_off UNUSEDPARAM
 package tmb_home_pkg;
+
+  import tmb_directory_pkg::*;
+
+  // A slice's link, from the CPU: its messages, and room for the directory's.
+  typedef struct packed {
+    logic         forward_ready;
+    logic         response_ready;
+    logic         response_data_ready;
+    logic         request_valid;
+    link_header_t request;
+    logic         response_valid;
+    link_header_t response;
+    logic         request_data_valid;
+    link_data_t   request_data;
+    logic         response_data_valid;
+    link_data_t   response_data;
+  } home_link_req_t;
+
+  // To the CPU: the directory's messages, and room for the CPU's.
+  typedef struct packed {
+    logic         request_ready;
+    logic         request_data_ready;
+    logic         response_ready;
+    logic         response_data_ready;
+    logic         forward_valid;
+    link_header_t forward;
+    logic         response_valid;
+    link_header_t response;
+    logic         response_data_valid;
+    link_data_t   response_data;
+  } home_link_rsp_t;
+
+  // Line operations of a kernel, and their acknowledgements.
+  typedef struct packed {
+    logic           valid;
+    logic           ack_ready;
+    operation_req_t operation;
+  } line_req_t;
+
+  typedef struct packed {
+    logic           ready;
+    logic           ack_valid;
+    operation_rsp_t ack;
+  } line_rsp_t;
 
   // What a kernel behind the directory did wrong; the first that a guard sees is kept.
   typedef enum logic [3:0] {

@@ -17,6 +17,9 @@ rtl/cache_controller/tmb_cache_controller_fill.sv
 rtl/cache_controller/tmb_cache_controller_writeback.sv
 rtl/cache_controller/tmb_cache_controller_pipeline.sv
 rtl/cache_controller/tmb_cache_controller.sv
+rtl/stream/tmb_stream_pkg.sv
+rtl/fabric/tmb_fabric_pkg.sv
+rtl/dma/tmb_dma_pkg.sv
 rtl/shell/tmb_shell_pkg.sv
 rtl/host_lines/tmb_host_lines_pkg.sv
 rtl/host_lines/tmb_host_lines_guard.sv

@@ -9,10 +9,6 @@
 // NumSlices   link channel pairs
 // NumSlots    slots of the shell
 //
-//   cache_*    one element a slice: the link to the CPU, header and rows apart (tmb_directory_pkg)
-//   access_*   one element a slot and slice (slot * slices + slice): the kernel's accesses and their answers
-//              (tmb_cache_controller_pkg)
-//
 // One slot at a time uses the lines, by ROUTE. When its kernel goes (its slot is closed or reset, or the route changes),
 // its accesses end, its holds are released and all lines go home; no slot leaves reset before that is done.
 //
@@ -43,51 +39,20 @@ module tmb_host_lines
   output logic                       done_o,
   output tmb_shell_pkg::access_rsp_t rsp_o,
 
+  // The slots.
   input  logic slot_live_i [NumSlots],       // out of reset
   input  logic slot_closed_i [NumSlots],     // by the guard
   output logic slot_idle_o [NumSlots],       // its lines are home
   output logic slot_violation_o [NumSlots],  // its kernel broke a rule: one cycle
   output logic trouble_o,                    // an error is held
 
-  output logic         cache_request_valid_o [NumSlices],
-  input  logic         cache_request_ready_i [NumSlices],
-  output logic [63:0]  cache_request_o [NumSlices],
-  output logic         cache_response_valid_o [NumSlices],
-  input  logic         cache_response_ready_i [NumSlices],
-  output logic [63:0]  cache_response_o [NumSlices],
-  output logic         cache_response_data_valid_o [NumSlices],
-  input  logic         cache_response_data_ready_i [NumSlices],
-  output logic [63:0]  cache_response_data_header_o [NumSlices],
-  output logic [511:0] cache_response_data_row_o [NumSlices],
-  output logic         cache_response_data_last_o [NumSlices],
-  input  logic         cache_forward_valid_i [NumSlices],
-  output logic         cache_forward_ready_o [NumSlices],
-  input  logic [63:0]  cache_forward_i [NumSlices],
-  input  logic         cache_response_valid_i [NumSlices],
-  output logic         cache_response_ready_o [NumSlices],
-  input  logic [63:0]  cache_response_i [NumSlices],
-  input  logic         cache_response_data_valid_i [NumSlices],
-  output logic         cache_response_data_ready_o [NumSlices],
-  input  logic [63:0]  cache_response_data_header_i [NumSlices],
-  input  logic [511:0] cache_response_data_row_i [NumSlices],
-  input  logic         cache_response_data_last_i [NumSlices],
+  // The link to the CPU, one element a slice.
+  output cache_link_req_t link_o [NumSlices],
+  input  cache_link_rsp_t link_i [NumSlices],
 
-  input  logic         access_req_valid_i [NumAccess],
-  output logic         access_req_ready_o [NumAccess],
-  input  logic [2:0]   access_req_access_i [NumAccess],
-  input  logic         access_req_held_i [NumAccess],
-  input  logic [2:0]   access_req_hold_i [NumAccess],
-  input  logic [4:0]   access_req_tag_i [NumAccess],
-  input  logic [32:0]  access_req_line_i [NumAccess],
-  input  logic         access_req_second_i [NumAccess],
-  input  logic [511:0] access_req_row_i [NumAccess],
-  input  logic [63:0]  access_req_strobe_i [NumAccess],
-  output logic         access_rsp_valid_o [NumAccess],
-  input  logic         access_rsp_ready_i [NumAccess],
-  output logic [4:0]   access_rsp_tag_o [NumAccess],
-  output logic [1:0]   access_rsp_status_o [NumAccess],
-  output logic [2:0]   access_rsp_hold_o [NumAccess],
-  output logic [511:0] access_rsp_row_o [NumAccess]
+  // The kernels' accesses, one element a slot and slice: slot * slices + slice.
+  input  line_access_req_t line_i [NumAccess],
+  output line_access_rsp_t line_o [NumAccess]
 );
 
   localparam int unsigned SlotWidth = NumSlots > 1 ? $clog2(NumSlots) : 1;
@@ -128,14 +93,16 @@ module tmb_host_lines
     logic forward_valid, forward_ready, response_valid, response_ready, data_valid, data_ready;
     link_header_t forward, response, request_out, response_out;
     link_data_t data, data_out;
+    logic in_ready_forward, in_ready_response, in_ready_response_data;
+    logic request_out_valid, response_out_valid, response_data_out_valid;
     tmb_spill_register #(
       .T(link_header_t)
     ) u_forward (
       .clk_i,
       .rst_ni,
-      .in_valid_i(cache_forward_valid_i[s]),
-      .in_ready_o(cache_forward_ready_o[s]),
-      .in_data_i(cache_forward_i[s]),
+      .in_valid_i(link_i[s].forward_valid),
+      .in_ready_o(in_ready_forward),
+      .in_data_i(link_i[s].forward),
       .out_valid_o(forward_valid),
       .out_ready_i(forward_ready),
       .out_data_o(forward)
@@ -145,9 +112,9 @@ module tmb_host_lines
     ) u_response (
       .clk_i,
       .rst_ni,
-      .in_valid_i(cache_response_valid_i[s]),
-      .in_ready_o(cache_response_ready_o[s]),
-      .in_data_i(cache_response_i[s]),
+      .in_valid_i(link_i[s].response_valid),
+      .in_ready_o(in_ready_response),
+      .in_data_i(link_i[s].response),
       .out_valid_o(response_valid),
       .out_ready_i(response_ready),
       .out_data_o(response)
@@ -157,18 +124,24 @@ module tmb_host_lines
     ) u_response_data (
       .clk_i,
       .rst_ni,
-      .in_valid_i(cache_response_data_valid_i[s]),
-      .in_ready_o(cache_response_data_ready_o[s]),
-      .in_data_i({cache_response_data_header_i[s], cache_response_data_row_i[s],
-                  cache_response_data_last_i[s]}),
+      .in_valid_i(link_i[s].response_data_valid),
+      .in_ready_o(in_ready_response_data),
+      .in_data_i(link_i[s].response_data),
       .out_valid_o(data_valid),
       .out_ready_i(data_ready),
       .out_data_o(data)
     );
-    assign cache_request_o[s] = request_out;
-    assign cache_response_o[s] = response_out;
-    assign {cache_response_data_header_o[s], cache_response_data_row_o[s],
-            cache_response_data_last_o[s]} = data_out;
+    assign link_o[s] = '{
+        forward_ready: in_ready_forward,
+        response_ready: in_ready_response,
+        response_data_ready: in_ready_response_data,
+        request_valid: request_out_valid,
+        request: request_out,
+        response_valid: response_out_valid,
+        response: response_out,
+        response_data_valid: response_data_out_valid,
+        response_data: data_out
+    };
 
     // What the chosen slot drives.
     logic req_valid, req_ready, rsp_valid, rsp_ready;
@@ -180,18 +153,9 @@ module tmb_host_lines
       rsp_ready = 1'b1;
       for (int unsigned k = 0; k < NumSlots; k++) begin
         if (slot == SlotWidth'(k)) begin
-          req_valid = access_req_valid_i[k*NumSlices+s];
-          req = '{
-              access: access_e'(access_req_access_i[k*NumSlices+s]),
-              held: access_req_held_i[k*NumSlices+s],
-              hold: access_req_hold_i[k*NumSlices+s],
-              tag: access_tag_t'(access_req_tag_i[k*NumSlices+s]),
-              line: access_req_line_i[k*NumSlices+s],
-              second: access_req_second_i[k*NumSlices+s],
-              row: access_req_row_i[k*NumSlices+s],
-              strobe: access_req_strobe_i[k*NumSlices+s]
-          };
-          rsp_ready = access_rsp_ready_i[k*NumSlices+s];
+          req_valid = line_i[k*NumSlices+s].valid;
+          req = line_i[k*NumSlices+s].access;
+          rsp_ready = line_i[k*NumSlices+s].answer_ready;
         end
       end
     end
@@ -199,12 +163,11 @@ module tmb_host_lines
       localparam int unsigned Access = k * NumSlices + s;
       logic here;
       assign here = slot == SlotWidth'(k);
-      assign access_req_ready_o[Access] = req_ready && here;
-      assign access_rsp_valid_o[Access] = rsp_valid && here;
-      assign access_rsp_tag_o[Access] = 5'(rsp.tag);
-      assign access_rsp_status_o[Access] = rsp.status;
-      assign access_rsp_hold_o[Access] = rsp.hold;
-      assign access_rsp_row_o[Access] = rsp.row;
+      assign line_o[Access] = '{
+          ready: req_ready && here,
+          answer_valid: rsp_valid && here,
+          answer: rsp
+      };
     end
 
     logic access_valid, access_ready, answer_valid, answer_ready;
@@ -253,14 +216,14 @@ module tmb_host_lines
       .answer_valid_o(answer_valid),
       .answer_ready_i(answer_ready),
       .answer_o(answer),
-      .request_valid_o(cache_request_valid_o[s]),
-      .request_ready_i(cache_request_ready_i[s]),
+      .request_valid_o(request_out_valid),
+      .request_ready_i(link_i[s].request_ready),
       .request_o(request_out),
-      .response_valid_o(cache_response_valid_o[s]),
-      .response_ready_i(cache_response_ready_i[s]),
+      .response_valid_o(response_out_valid),
+      .response_ready_i(link_i[s].response_ready),
       .response_o(response_out),
-      .response_data_valid_o(cache_response_data_valid_o[s]),
-      .response_data_ready_i(cache_response_data_ready_i[s]),
+      .response_data_valid_o(response_data_out_valid),
+      .response_data_ready_i(link_i[s].response_data_ready),
       .response_data_o(data_out),
       .forward_valid_i(forward_valid),
       .forward_ready_o(forward_ready),

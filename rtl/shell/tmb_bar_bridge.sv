@@ -12,7 +12,7 @@
 // slots; all else answers DECERR. Accesses are words; strobes choose bytes. Reads and writes that wait together take turns. An access that its target answers with an
 // error gets SLVERR.
 //
-// bar_ruser_o comes with the answer to a read of a slot's window: what the shell knows of the slot in that
+// bar_o.ruser comes with the answer to a read of a slot's window: what the shell knows of the slot in that
 // moment (read_notes_t), so that a host that reads "done" learns without another access whether the ports
 // are. A bridge to PCIe gives it as the upper word of an 8-byte read. Zero with other answers.
 //
@@ -27,24 +27,9 @@ module tmb_bar_bridge import tmb_shell_pkg::*; import tmb_register_map_pkg::*; #
   input  logic        clk_i,
   input  logic        rst_ni,
 
-  input  logic [31:0] bar_awaddr_i,
-  input  logic        bar_awvalid_i,
-  output logic        bar_awready_o,
-  input  logic [31:0] bar_wdata_i,
-  input  logic [3:0]  bar_wstrb_i,
-  input  logic        bar_wvalid_i,
-  output logic        bar_wready_o,
-  output logic [1:0]  bar_bresp_o,
-  output logic        bar_bvalid_o,
-  input  logic        bar_bready_i,
-  input  logic [31:0] bar_araddr_i,
-  input  logic        bar_arvalid_i,
-  output logic        bar_arready_o,
-  output logic [31:0] bar_rdata_o,
-  output logic [1:0]  bar_rresp_o,
-  output read_notes_t bar_ruser_o,
-  output logic        bar_rvalid_o,
-  input  logic        bar_rready_i,
+  // The host's accesses.
+  input  bar_req_t    bar_i,
+  output bar_rsp_t    bar_o,
 
   // One cycle a request; the access stays until the answer, which may come in the same cycle.
   output access_t     access_o,
@@ -98,9 +83,10 @@ module tmb_bar_bridge import tmb_shell_pkg::*; import tmb_register_map_pkg::*; #
   logic [3:0] wstrb_q;
   logic start_read, start_write;
 
-  assign bar_awready_o = !aw_full_q;
-  assign bar_wready_o = !w_full_q;
-  assign bar_arready_o = !ar_full_q;
+  logic bar_awready, bar_wready, bar_arready;
+  assign bar_awready = !aw_full_q;
+  assign bar_wready = !w_full_q;
+  assign bar_arready = !ar_full_q;
 
   assign start_read = state_q == StIdle && ar_full_q &&
       (prefer_read_q || !(aw_full_q && w_full_q));
@@ -114,22 +100,22 @@ module tmb_bar_bridge import tmb_shell_pkg::*; import tmb_register_map_pkg::*; #
       prefer_read_q <= 1'b1;
     end else begin
       if (start_write) aw_full_q <= 1'b0;
-      else if (bar_awvalid_i) aw_full_q <= 1'b1;
+      else if (bar_i.awvalid) aw_full_q <= 1'b1;
       if (start_write) w_full_q <= 1'b0;
-      else if (bar_wvalid_i) w_full_q <= 1'b1;
+      else if (bar_i.wvalid) w_full_q <= 1'b1;
       if (start_read) ar_full_q <= 1'b0;
-      else if (bar_arvalid_i) ar_full_q <= 1'b1;
+      else if (bar_i.arvalid) ar_full_q <= 1'b1;
       if (start_read) prefer_read_q <= 1'b0;
       else if (start_write) prefer_read_q <= 1'b1;
     end
   end
 
   always_ff @(posedge clk_i) begin
-    if (bar_awvalid_i && bar_awready_o) awaddr_q <= bar_awaddr_i;
-    if (bar_arvalid_i && bar_arready_o) araddr_q <= bar_araddr_i;
-    if (bar_wvalid_i && bar_wready_o) begin
-      wdata_q <= bar_wdata_i;
-      wstrb_q <= bar_wstrb_i;
+    if (bar_i.awvalid && bar_awready) awaddr_q <= bar_i.awaddr;
+    if (bar_i.arvalid && bar_arready) araddr_q <= bar_i.araddr;
+    if (bar_i.wvalid && bar_wready) begin
+      wdata_q <= bar_i.wdata;
+      wstrb_q <= bar_i.wstrb;
     end
   end
 
@@ -180,7 +166,7 @@ module tmb_bar_bridge import tmb_shell_pkg::*; import tmb_register_map_pkg::*; #
         StDecode: state_q <= StRequest;
         StRequest: state_q <= done ? StRespond : StWait;
         StWait: if (done) state_q <= StRespond;
-        StRespond: if (access_q.write ? bar_bready_i : bar_rready_i) state_q <= StIdle;
+        StRespond: if (access_q.write ? bar_i.bready : bar_i.rready) state_q <= StIdle;
         default: state_q <= StIdle;
       endcase
     end
@@ -229,11 +215,16 @@ module tmb_bar_bridge import tmb_shell_pkg::*; import tmb_register_map_pkg::*; #
         state_q == StRequest && target_q == TargetSlot && slot_q == SlotWidth'(s);
   end
 
-  assign bar_bvalid_o = state_q == StRespond && access_q.write;
-  assign bar_bresp_o = resp_q;
-  assign bar_rvalid_o = state_q == StRespond && !access_q.write;
-  assign bar_rresp_o = resp_q;
-  assign bar_rdata_o = data_q;
-  assign bar_ruser_o = notes_q;
+  assign bar_o = '{
+      awready: bar_awready,
+      wready: bar_wready,
+      bresp: resp_q,
+      bvalid: state_q == StRespond && access_q.write,
+      arready: bar_arready,
+      rdata: data_q,
+      rresp: resp_q,
+      ruser: notes_q,
+      rvalid: state_q == StRespond && !access_q.write
+  };
 
 endmodule

@@ -129,4 +129,7 @@ rtl/shell/tmb_slot_control.sv
 rtl/shell/tmb_slot_reset.sv
 rtl/shell/tmb_slot_guard.sv
 rtl/shell/tmb_slot_interrupt.sv
+rtl/shell/tmb_shell_core.sv
+rtl/shell/tmb_shell_io.sv
+rtl/shell/tmb_shell_coherent.sv
 rtl/shell/tmb_shell.sv

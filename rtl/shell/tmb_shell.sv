@@ -2,48 +2,44 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The shell: everything between the host's PCIe, the kernels' slots and the card's memory channels.
+// The shell: everything between the host's PCIe, the kernels' slots and the card's memory channels. Here its
+// pins become structures (tmb_shell_pkg), and its three parts meet:
+//
+//   tmb_shell_core       BAR and registers, slots, virtual memory, DMA, fabric
+//   tmb_shell_io         movers of streams, their switch, network interfaces
+//   tmb_shell_coherent   the directory and its home, the card's cache of the CPU's lines
 //
 // Cfg   the whole configuration
 //
-// Ports are flat, with one array element a slot, port or channel, so that a simulator or a board's
-// top level reaches each by name:
-//   bar_*    AXI4-Lite subordinate, the host's register accesses (docs/registers.md)
-//   host_*   AXI4 manager to host memory: 512 bits, 64 bytes a beat, INCR
-//   mem_*    AXI4 managers, one a channel: as above, one ID, address = offset within the channel
-//   port_*   AXI4 subordinates, one a kernel port (the kernel is the manager): virtual addresses
-//   ctl_*    AXI4-Lite managers, one a slot: the kernel's s_axi_control
-//   sin_*    AXI4-Stream managers, one a stream pair: into the kernel
-//   sout_*   AXI4-Stream subordinates, one a stream pair: out of the kernel
+// Pins are flat, with one array element a slot, port or channel, so that a simulator or a board's top level
+// reaches each by name. An array of something that the configuration has not has one element (of net_start_o and
+// its like two), which is not used.
 //
 // A stream pair has movers in front of one of the slot's ports: of the PortsPerSlot ports of a slot, the
-// last StreamsPerSlot. Their elements of port_* are not used, and low. Without stream pairs sin_* and
-// sout_* have one element, which is not used.
-//   net_*    network interfaces, NetworkPairs of them: net_send_* AXI4-Stream managers, what a kernel sends;
-//            net_receive_* AXI4-Stream subordinates, what has come for a kernel. Element 2n of the others is of
-//            what interface n sends, 2n+1 of what it receives: net_start_o begins a transfer of net_bytes_o from
-//            net_address_o on of the peer's memory, net_done_* is its end. They take part in the switch as ports of
-//            a slot do, and have no mover. Without them one element (two of net_start_o and its like), not used.
-//   cache_*, access_*        with a cache of the CPU's lines: the link, and the kernels' accesses (tmb_host_lines);
-//   link_*, home_*, line_*   with a directory: to the CPU, and to the kernels behind it (tmb_home);
-//            else one element each, which is not used
+// last StreamsPerSlot. Their elements of port_* are not used, and low.
 //
-// Throughput, ordering, back-pressure and freedom from deadlock: see tmb_virtual_memory, tmb_fabric
-// and tmb_dma; between them waiting goes one way: kernel -> virtual memory -> fabric -> memory, and
-// host commands -> DMA -> fabric -> memory. A translation that needs the host parks outside of both.
+// Network interface n: net_send_* is what a kernel sends, net_receive_* what has come for one. Element 2n of the
+// others is of what interface n sends, 2n+1 of what it receives: net_start_o begins a transfer of net_bytes_o from
+// net_address_o on of the peer's memory, net_done_* is its end.
+//
+// Throughput, latency, ordering, back-pressure and freedom from deadlock: see the parts. This module has no
+// logic of its own.
 //
 // Every output comes from registers (streams into kernels: through the select of the switch) and every
-// input goes to registers only, so no combinational
-// path leads from an input to an output; kernels and models around the shell can be compiled, and
-// evaluated, apart from it.
+// input goes to registers only, so no combinational path leads from an input to an output; kernels and
+// models around the shell can be compiled, and evaluated, apart from it.
 //
 // Source: FSRF sections 4 and 5; docs/architecture.md.
 
-`include "tmb_assert.svh"
-
-module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg::*;
-  import tmb_shell_pkg::*; import tmb_guard_pkg::*; import tmb_stream_pkg::*;
-  import tmb_schedule_pkg::*; #(
+module tmb_shell
+  import tmb_pkg::*;
+  import tmb_dma_pkg::*;
+  import tmb_shell_pkg::*;
+  import tmb_stream_pkg::*;
+  import tmb_directory_pkg::*;
+  import tmb_home_pkg::*;
+  import tmb_host_lines_pkg::*;
+#(
   parameter shell_cfg_t Cfg = DefaultShellCfg,
   localparam int unsigned NumSlots = Cfg.NumSlots,
   localparam int unsigned NumPorts = Cfg.NumSlots * Cfg.PortsPerSlot,
@@ -65,6 +61,7 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   // A record has been written to the event ring: one cycle each.
   output logic irq_o,
 
+  // The host's register accesses (docs/registers.md): AXI4-Lite, the host is the manager.
   input  logic [31:0] bar_awaddr_i,
   input  logic        bar_awvalid_i,
   output logic        bar_awready_o,
@@ -84,6 +81,7 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   output logic        bar_rvalid_o,
   input  logic        bar_rready_i,
 
+  // Host memory: AXI4 manager, 512 bits, 64 bytes a beat, INCR.
   output logic [3:0]   host_arid_o,
   output logic [63:0]  host_araddr_o,
   output logic [7:0]   host_arlen_o,
@@ -110,6 +108,7 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   input  logic         host_bvalid_i,
   output logic         host_bready_o,
 
+  // Channels of card memory: AXI4 managers as above, with one ID; an address is the offset in the channel.
   output logic [63:0]  mem_araddr_o [NumChannels],
   output logic [7:0]   mem_arlen_o [NumChannels],
   output logic         mem_arvalid_o [NumChannels],
@@ -132,6 +131,7 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   input  logic         mem_bvalid_i [NumChannels],
   output logic         mem_bready_o [NumChannels],
 
+  // Ports of the kernels: AXI4 subordinates (the kernel is the manager), virtual addresses.
   input  logic [15:0]  port_arid_i [NumPorts],
   input  logic [63:0]  port_araddr_i [NumPorts],
   input  logic [7:0]   port_arlen_i [NumPorts],
@@ -162,6 +162,7 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   output logic         port_bvalid_o [NumPorts],
   input  logic         port_bready_i [NumPorts],
 
+  // The kernels' s_axi_control: AXI4-Lite managers.
   output logic [15:0] ctl_awaddr_o [NumSlots],
   output logic        ctl_awvalid_o [NumSlots],
   input  logic        ctl_awready_i [NumSlots],
@@ -180,6 +181,7 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   input  logic        ctl_rvalid_i [NumSlots],
   output logic        ctl_rready_o [NumSlots],
 
+  // Streams into the kernels, and out of them: AXI4-Stream.
   output logic [511:0] sin_tdata_o [PairElements],
   output logic [63:0]  sin_tkeep_o [PairElements],
   output logic         sin_tlast_o [PairElements],
@@ -191,6 +193,7 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   input  logic         sout_tvalid_i [PairElements],
   output logic         sout_tready_o [PairElements],
 
+  // Network interfaces: the streams, then what each direction is asked and answers.
   output logic [511:0] net_send_tdata_o [NetworkElements],
   output logic [63:0]  net_send_tkeep_o [NetworkElements],
   output logic         net_send_tlast_o [NetworkElements],
@@ -214,9 +217,11 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   input  logic         net_done_last_i [2*NetworkElements],
   input  logic [1:0]   net_done_status_i [2*NetworkElements],  // mover_status_e
 
+  // The kernels' interrupts, and their resets.
   input  logic slot_interrupt_i [NumSlots],
   output logic slot_rst_no [NumSlots],
 
+  // The directory's link to the CPU, one element a slice: from it, then to it.
   input  logic         link_request_valid_i [NumLinks],
   input  logic [63:0]  link_request_i [NumLinks],
   input  logic         link_request_data_valid_i [NumLinks],
@@ -245,6 +250,7 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   output logic [511:0] link_response_data_row_o [NumLinks],
   output logic         link_response_data_last_o [NumLinks],
 
+  // Lines that a kernel serves, one element a slot and slice: AXI4 managers.
   output logic [15:0]  home_arid_o [NumHomes],
   output logic [63:0]  home_araddr_o [NumHomes],
   output logic [7:0]   home_arlen_o [NumHomes],
@@ -275,6 +281,7 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   input  logic         home_bvalid_i [NumHomes],
   output logic         home_bready_o [NumHomes],
 
+  // Line operations of the kernels behind the directory.
   input  logic         line_req_valid_i [NumHomes],
   output logic         line_req_ready_o [NumHomes],
   input  logic [2:0]   line_req_operation_i [NumHomes],
@@ -289,6 +296,7 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   output logic [511:0] line_ack_row_o [NumHomes],
   output logic         line_ack_last_o [NumHomes],
 
+  // The cache's link to the CPU, one element a slice.
   output logic         cache_request_valid_o [NumCaches],
   input  logic         cache_request_ready_i [NumCaches],
   output logic [63:0]  cache_request_o [NumCaches],
@@ -312,6 +320,7 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   input  logic [511:0] cache_response_data_row_i [NumCaches],
   input  logic         cache_response_data_last_i [NumCaches],
 
+  // The kernels' accesses to the CPU's lines, one element a slot and slice.
   input  logic         access_req_valid_i [NumAccess],
   output logic         access_req_ready_o [NumAccess],
   input  logic [2:0]   access_req_access_i [NumAccess],
@@ -330,599 +339,108 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   output logic [511:0] access_rsp_row_o [NumAccess]
 );
 
-  // Readers of the fabric: the ports' read requesters, walker, table engine, DMA. Writers: the ports'
-  // write requesters, table engine, DMA. Before DMA, with a directory: its slices, of each kind.
-  localparam int unsigned NumVmReaders = NumPorts + 2;
-  localparam int unsigned NumVmWriters = NumPorts + 1;
-  localparam int unsigned NumReaders = NumVmReaders + Cfg.Directory.Slices + 1;
-  localparam int unsigned NumWriters = NumVmWriters + Cfg.Directory.Slices + 1;
-  localparam int unsigned DmaReader = NumReaders - 1;
-  localparam int unsigned DmaWriter = NumWriters - 1;
-
-  // Pairs of the switch: those of the slots, then the network interfaces.
   localparam int unsigned AllPairs = NumPairs + NumNetworks;
   localparam int unsigned SwitchElements = AllPairs == 0 ? 1 : AllPairs;
 
-  // Without stream pairs the registers have one element.
-  localparam int unsigned MoverElements = AllPairs == 0 ? 1 : 2 * AllPairs;
-
-  // Memory channels, and the way to host memory behind them.
-  localparam int unsigned NumFabricChannels = NumChannels + 32'(Cfg.HostChannel);
-
-  // Page tables are never striped: their addresses mean what they say.
-  localparam logic [NumReaders-1:0] StripedReaders =
-      NumReaders'({NumPorts{1'b1}}) | (NumReaders'(1) << DmaReader);
-  localparam logic [NumWriters-1:0] StripedWriters =
-      NumWriters'({NumPorts{1'b1}}) | (NumWriters'(1) << DmaWriter);
-
   // ---------------------------------------------------------------------------------------------
-  // Control: BAR, registers, slots
+  // Host
   // ---------------------------------------------------------------------------------------------
 
-  access_t access;
-  logic register_valid, register_done;
-  access_rsp_t register_rsp;
-  logic control_valid [NumSlots];
-  logic control_done [NumSlots];
-  access_rsp_t control_rsp [NumSlots];
-  logic directory_valid, directory_done;
-  access_rsp_t directory_rsp, home_rsp, host_rsp;
-  logic home_done, host_done, to_host_lines;
-  read_notes_t slot_notes [NumSlots];
+  bar_req_t bar_req;
+  bar_rsp_t bar_rsp;
+  host_req_t host_req;
+  host_rsp_t host_rsp;
 
-  tmb_bar_bridge #(
-    .NumSlots(NumSlots),
-    .HasDirectory(HasDirectory)
-  ) u_bar (
-    .clk_i,
-    .rst_ni,
-    .bar_awaddr_i,
-    .bar_awvalid_i,
-    .bar_awready_o,
-    .bar_wdata_i,
-    .bar_wstrb_i,
-    .bar_wvalid_i,
-    .bar_wready_o,
-    .bar_bresp_o,
-    .bar_bvalid_o,
-    .bar_bready_i,
-    .bar_araddr_i,
-    .bar_arvalid_i,
-    .bar_arready_o,
-    .bar_rdata_o,
-    .bar_rresp_o,
-    .bar_ruser_o,
-    .bar_rvalid_o,
-    .bar_rready_i,
-    .access_o(access),
-    .register_valid_o(register_valid),
-    .register_done_i(register_done),
-    .register_rsp_i(register_rsp),
-    .slot_valid_o(control_valid),
-    .slot_done_i(control_done),
-    .slot_rsp_i(control_rsp),
-    .slot_notes_i(slot_notes),
-    .directory_valid_o(directory_valid),
-    .directory_done_i(directory_done),
-    .directory_rsp_i(directory_rsp)
-  );
+  assign bar_req = '{
+      awaddr: bar_awaddr_i, awvalid: bar_awvalid_i,
+      wdata: bar_wdata_i, wstrb: bar_wstrb_i, wvalid: bar_wvalid_i, bready: bar_bready_i,
+      araddr: bar_araddr_i, arvalid: bar_arvalid_i, rready: bar_rready_i
+  };
+  assign bar_awready_o = bar_rsp.awready;
+  assign bar_wready_o = bar_rsp.wready;
+  assign bar_bresp_o = bar_rsp.bresp;
+  assign bar_bvalid_o = bar_rsp.bvalid;
+  assign bar_arready_o = bar_rsp.arready;
+  assign bar_rdata_o = bar_rsp.rdata;
+  assign bar_rresp_o = bar_rsp.rresp;
+  assign bar_ruser_o = bar_rsp.ruser;
+  assign bar_rvalid_o = bar_rsp.rvalid;
 
-  logic enable, dma_idle, row_in, row_out, row_zeroed;
-  ring_t command_ring [Cfg.NumQueues];
-  logic [31:0] command_head [Cfg.NumQueues];
-  ring_t event_ring;
-  logic [31:0] event_tail;
-  space_cfg_t space_cfg [Cfg.NumSpaces];
-  stripe_t space_stripe [Cfg.NumSpaces];
-  table_switch_t table_switch;
-  logic walk_read;
-  logic [31:0] owner_changes [2];
-  logic slot_run [NumSlots];
-  asid_t slot_asid [NumSlots];
-  logic slot_idle [NumSlots];
-  logic slot_hung [NumSlots];
-  logic slot_closed [NumSlots];
-  unanswered_t slot_unanswered [NumSlots];
-  logic slot_rearm [NumSlots];
-  guard_status_t port_guard [NumPorts];
-  port_events_t port_events [2*NumPorts];
-  logic mover_start [2*SwitchElements];
-  mover_command_t mover_command [2*SwitchElements];
-  mover_state_t mover_state [2*SwitchElements];
-  stream_source_t switch_source [SwitchElements];
-  logic switch_forget [SwitchElements];
-  switch_state_t switch_state [SwitchElements];
-  schedule_t schedule [NumSlots];
-  level_t slot_level [NumSlots];
-  for (genvar s = 0; s < NumSlots; s++) begin : gen_level
-    assign slot_level[s] = schedule[s].level;
-  end
-  logic managed;
-  array_req_t ports_req, requesters_req;
-  array_rsp_t ports_rsp, requesters_rsp;
+  assign host_arid_o = host_req.ar_id;
+  assign host_araddr_o = host_req.ar.addr;
+  assign host_arlen_o = 8'(host_req.ar.len);
+  assign host_arvalid_o = host_req.ar_valid;
+  assign host_rready_o = host_req.r_ready;
+  assign host_awid_o = host_req.aw_id;
+  assign host_awaddr_o = host_req.aw.addr;
+  assign host_awlen_o = 8'(host_req.aw.len);
+  assign host_awvalid_o = host_req.aw_valid;
+  assign host_wdata_o = host_req.w.row;
+  assign host_wstrb_o = host_req.w_strobe;
+  assign host_wlast_o = host_req.w.last;
+  assign host_wvalid_o = host_req.w_valid;
+  assign host_bready_o = host_req.b_ready;
+  assign host_rsp = '{
+      ar_ready: host_arready_i,
+      aw_ready: host_awready_i,
+      w_ready: host_wready_i,
+      b_valid: host_bvalid_i,
+      b_id: host_bid_i,
+      b_error: host_bresp_i[1],
+      r_valid: host_rvalid_i,
+      r_id: host_rid_i,
+      r: '{row: host_rdata_i, last: host_rlast_i, error: host_rresp_i[1]}
+  };
 
-  tmb_register_block #(
-    .Cfg(Cfg)
-  ) u_registers (
-    .clk_i,
-    .rst_ni,
-    .valid_i(register_valid),
-    .access_i(access),
-    .done_o(register_done),
-    .rsp_o(register_rsp),
-    .enable_o(enable),
-    .command_ring_o(command_ring),
-    .command_head_i(command_head),
-    .event_ring_o(event_ring),
-    .event_tail_i(event_tail),
-    .idle_i(dma_idle),
-    .row_in_i(row_in),
-    .row_out_i(row_out),
-    .row_zeroed_i(row_zeroed),
-    .space_cfg_o(space_cfg),
-    .space_stripe_o(space_stripe),
-    .table_switch_i(table_switch),
-    .slot_run_o(slot_run),
-    .slot_asid_o(slot_asid),
-    .slot_idle_i(slot_idle),
-    .slot_hung_i(slot_hung),
-    .slot_unanswered_i(slot_unanswered),
-    .slot_notes_i(slot_notes),
-    .slot_rearm_o(slot_rearm),
-    .ports_req_o(ports_req),
-    .ports_rsp_i(ports_rsp),
-    .requesters_req_o(requesters_req),
-    .requesters_rsp_i(requesters_rsp),
-    .walk_read_i(walk_read),
-    .owner_changes_i(owner_changes),
-    .mover_start_o(mover_start[0:MoverElements-1]),
-    .mover_command_o(mover_command[0:MoverElements-1]),
-    .mover_state_i(mover_state[0:MoverElements-1]),
-    .switch_source_o(switch_source),
-    .switch_forget_o(switch_forget),
-    .switch_state_i(switch_state),
-    .schedule_o(schedule),
-    .managed_o(managed)
-  );
+  logic unused_host;
+  assign unused_host = &{1'b0, host_rresp_i[0], host_bresp_i[0]};
 
-  tmb_guard_registers #(
-    .NumPorts(NumPorts)
-  ) u_port_registers (
-    .clk_i,
-    .rst_ni,
-    .req_i(ports_req),
-    .rsp_o(ports_rsp),
-    .status_i(port_guard)
-  );
+  // ---------------------------------------------------------------------------------------------
+  // Card memory
+  // ---------------------------------------------------------------------------------------------
 
-  tmb_requester_counters #(
-    .NumRequesters(2 * NumPorts)
-  ) u_requester_counters (
-    .clk_i,
-    .rst_ni,
-    .req_i(requesters_req),
-    .rsp_o(requesters_rsp),
-    .events_i(port_events)
-  );
+  channel_req_t mem_req [NumChannels];
+  channel_rsp_t mem_rsp [NumChannels];
 
-  asid_t port_asid [NumPorts];
-  logic port_reset [NumPorts];
-  logic port_idle [NumPorts];
-  logic port_closed [NumPorts];
-  logic port_violation [NumPorts];
-  logic port_mark [NumPorts];
-  logic port_announce [NumPorts];
-  owed_t port_owed [NumPorts];
-  logic interrupt [NumSlots];
-  logic slot_report [NumSlots];
-  logic slot_live [NumSlots];
-  logic home_idle [NumSlots];
-  logic home_violation [NumSlots];
-  logic host_idle [NumSlots];
-  logic host_violation [NumSlots];
-  logic trouble, home_trouble, host_trouble;
-
-  for (genvar s = 0; s < NumSlots; s++) begin : gen_slot
-    logic control_idle, live;
-    logic [Cfg.PortsPerSlot-1:0] ports_idle, violations, reads_owed, writes_owed, announced_owed;
-    logic mark, interrupt_edge;
-    asid_t asid;
-    ctl_req_t ctl;
-
-    tmb_slot_reset u_reset (
-      .clk_i,
-      .rst_ni,
-      .run_i(slot_run[s]),
-      .asid_i(slot_asid[s]),
-      .idle_i(slot_idle[s]),
-      .live_o(live),
-      .asid_o(asid)
-    );
-
-    tmb_slot_control u_control (
-      .clk_i,
-      .rst_ni,
-      .run_i(live),
-      .hung_o(slot_hung[s]),
-      .unanswered_o(slot_unanswered[s]),
-      .idle_o(control_idle),
-      .valid_i(control_valid[s]),
-      .access_i(access),
-      .done_o(control_done[s]),
-      .rsp_o(control_rsp[s]),
-      .mark_o(mark),
-      .ctl_o(ctl),
-      .ctl_i('{
-          awready: ctl_awready_i[s],
-          wready: ctl_wready_i[s],
-          bresp: ctl_bresp_i[s],
-          bvalid: ctl_bvalid_i[s],
-          arready: ctl_arready_i[s],
-          rdata: ctl_rdata_i[s],
-          rresp: ctl_rresp_i[s],
-          rvalid: ctl_rvalid_i[s]
-      })
-    );
-
-    assign ctl_awaddr_o[s] = ctl.awaddr;
-    assign ctl_awvalid_o[s] = ctl.awvalid;
-    assign ctl_wdata_o[s] = ctl.wdata;
-    assign ctl_wstrb_o[s] = ctl.wstrb;
-    assign ctl_wvalid_o[s] = ctl.wvalid;
-    assign ctl_bready_o[s] = ctl.bready;
-    assign ctl_araddr_o[s] = ctl.araddr;
-    assign ctl_arvalid_o[s] = ctl.arvalid;
-    assign ctl_rready_o[s] = ctl.rready;
-
-    for (genvar k = 0; k < Cfg.PortsPerSlot; k++) begin : gen_port
-      localparam int unsigned Port = s * Cfg.PortsPerSlot + k;
-      assign port_asid[Port] = asid;
-      assign port_reset[Port] = !live;
-      assign ports_idle[k] = port_idle[Port];
-      assign port_closed[Port] = slot_closed[s];
-      assign violations[k] = port_violation[Port];
-      assign port_mark[Port] = mark;
-      assign port_announce[Port] = interrupt_edge;
-      // Ports of streams are the movers': the ends of their transfers are told by themselves.
-      localparam bit IsMemory = k < Cfg.PortsPerSlot - Cfg.StreamsPerSlot;
-      assign reads_owed[k] = IsMemory && port_owed[Port].reads;
-      assign writes_owed[k] = IsMemory && port_owed[Port].writes;
-      assign announced_owed[k] = IsMemory && port_owed[Port].announced;
-    end
-
-    assign slot_notes[s] = '{
-        closed: slot_closed[s],
-        writes_owed: |writes_owed,
-        reads_owed: |reads_owed
+  for (genvar c = 0; c < NumChannels; c++) begin : gen_channel
+    assign mem_araddr_o[c] = mem_req[c].ar.addr;
+    assign mem_arlen_o[c] = mem_req[c].ar.len;
+    assign mem_arvalid_o[c] = mem_req[c].ar_valid;
+    assign mem_rready_o[c] = mem_req[c].r_ready;
+    assign mem_awaddr_o[c] = mem_req[c].aw.addr;
+    assign mem_awlen_o[c] = mem_req[c].aw.len;
+    assign mem_awvalid_o[c] = mem_req[c].aw_valid;
+    assign mem_wdata_o[c] = mem_req[c].w.row;
+    assign mem_wstrb_o[c] = mem_req[c].w.strobe;
+    assign mem_wlast_o[c] = mem_req[c].w.last;
+    assign mem_wvalid_o[c] = mem_req[c].w_valid;
+    assign mem_bready_o[c] = mem_req[c].b_ready;
+    assign mem_rsp[c] = '{
+        ar_ready: mem_arready_i[c],
+        aw_ready: mem_awready_i[c],
+        w_ready: mem_wready_i[c],
+        b_valid: mem_bvalid_i[c],
+        b_error: mem_bresp_i[c][1],
+        r_valid: mem_rvalid_i[c],
+        r: '{row: mem_rdata_i[c], last: mem_rlast_i[c], error: mem_rresp_i[c][1]}
     };
 
-    // The ports, and the ways from the directory and to the CPU's lines.
-    tmb_slot_guard #(
-      .NumPorts(Cfg.PortsPerSlot + 1)
-    ) u_guard (
-      .clk_i,
-      .rst_ni,
-      .live_i(live),
-      .violation_i({home_violation[s] || host_violation[s], violations}),
-      .hung_i(slot_hung[s]),
-      .closed_o(slot_closed[s]),
-      .report_o(slot_report[s])
-    );
-
-    tmb_slot_interrupt u_interrupt (
-      .clk_i,
-      .rst_ni,
-      .live_i(live),
-      .interrupt_i(slot_interrupt_i[s]),
-      .rearm_i(slot_rearm[s]),
-      .edge_o(interrupt_edge),
-      .owed_i(|announced_owed),
-      .announce_o(interrupt[s])
-    );
-
-    assign slot_live[s] = live;
-    assign slot_idle[s] = control_idle && (&ports_idle) && home_idle[s] && host_idle[s];
-    assign slot_rst_no[s] = live;
-  end
-
-  // Requests to card memory.
-  logic read_req_valid [NumReaders];
-  logic read_req_ready [NumReaders];
-  mem_req_t read_req [NumReaders];
-  stripe_t read_stripe [NumReaders];
-  logic read_rsp_valid [NumReaders];
-  logic read_rsp_ready [NumReaders];
-  mem_read_rsp_t read_rsp [NumReaders];
-  logic write_req_valid [NumWriters];
-  logic write_req_ready [NumWriters];
-  mem_req_t write_req [NumWriters];
-  stripe_t write_stripe [NumWriters];
-  logic write_data_valid [NumWriters];
-  logic write_data_ready [NumWriters];
-  mem_write_data_t write_data [NumWriters];
-  logic write_rsp_valid [NumWriters];
-  logic write_rsp_ready [NumWriters];
-  mem_write_rsp_t write_rsp [NumWriters];
-
-  // ---------------------------------------------------------------------------------------------
-  // The CPU's lines. Their registers are in the directory's window.
-  // ---------------------------------------------------------------------------------------------
-
-  assign directory_done = home_done || host_done;
-  assign directory_rsp = host_done ? host_rsp : home_rsp;
-  assign trouble = home_trouble || host_trouble;
-
-  if (HasCache) begin : gen_host_lines
-    assign to_host_lines = access.addr[13];
-    tmb_host_lines #(
-      .Cache(Cfg.Cache),
-      .NumSlices(Cfg.Directory.Slices),
-      .NumSlots(NumSlots)
-    ) u_host_lines (
-      .clk_i,
-      .rst_ni,
-      .valid_i(directory_valid && to_host_lines),
-      .access_i(access),
-      .done_o(host_done),
-      .rsp_o(host_rsp),
-      .slot_live_i(slot_live),
-      .slot_closed_i(slot_closed),
-      .slot_idle_o(host_idle),
-      .slot_violation_o(host_violation),
-      .trouble_o(host_trouble),
-      .cache_request_valid_o,
-      .cache_request_ready_i,
-      .cache_request_o,
-      .cache_response_valid_o,
-      .cache_response_ready_i,
-      .cache_response_o,
-      .cache_response_data_valid_o,
-      .cache_response_data_ready_i,
-      .cache_response_data_header_o,
-      .cache_response_data_row_o,
-      .cache_response_data_last_o,
-      .cache_forward_valid_i,
-      .cache_forward_ready_o,
-      .cache_forward_i,
-      .cache_response_valid_i,
-      .cache_response_ready_o,
-      .cache_response_i,
-      .cache_response_data_valid_i,
-      .cache_response_data_ready_o,
-      .cache_response_data_header_i,
-      .cache_response_data_row_i,
-      .cache_response_data_last_i,
-      .access_req_valid_i,
-      .access_req_ready_o,
-      .access_req_access_i,
-      .access_req_held_i,
-      .access_req_hold_i,
-      .access_req_tag_i,
-      .access_req_line_i,
-      .access_req_second_i,
-      .access_req_row_i,
-      .access_req_strobe_i,
-      .access_rsp_valid_o,
-      .access_rsp_ready_i,
-      .access_rsp_tag_o,
-      .access_rsp_status_o,
-      .access_rsp_hold_o,
-      .access_rsp_row_o
-    );
-  end else begin : gen_no_host_lines
-    assign to_host_lines = 1'b0;
-    assign host_done = 1'b0;
-    assign host_rsp = '0;
-    assign host_idle = '{default: 1'b1};
-    assign host_violation = '{default: 1'b0};
-    assign host_trouble = 1'b0;
-    assign cache_request_valid_o = '{default: '0};
-    assign cache_request_o = '{default: '0};
-    assign cache_response_valid_o = '{default: '0};
-    assign cache_response_o = '{default: '0};
-    assign cache_response_data_valid_o = '{default: '0};
-    assign cache_response_data_header_o = '{default: '0};
-    assign cache_response_data_row_o = '{default: '0};
-    assign cache_response_data_last_o = '{default: '0};
-    assign cache_forward_ready_o = '{default: '0};
-    assign cache_response_ready_o = '{default: '0};
-    assign cache_response_data_ready_o = '{default: '0};
-    assign access_req_ready_o = '{default: '0};
-    assign access_rsp_valid_o = '{default: '0};
-    assign access_rsp_tag_o = '{default: '0};
-    assign access_rsp_status_o = '{default: '0};
-    assign access_rsp_hold_o = '{default: '0};
-    assign access_rsp_row_o = '{default: '0};
     logic unused_ok;
-    assign unused_ok = &{1'b0, cache_request_ready_i[0], cache_response_ready_i[0], cache_response_data_ready_i[0], cache_forward_valid_i[0], cache_forward_i[0], cache_response_valid_i[0], cache_response_i[0], cache_response_data_valid_i[0], cache_response_data_header_i[0], cache_response_data_row_i[0], cache_response_data_last_i[0], access_req_valid_i[0], access_req_access_i[0], access_req_held_i[0], access_req_hold_i[0], access_req_tag_i[0], access_req_line_i[0], access_req_second_i[0], access_req_row_i[0], access_req_strobe_i[0], access_rsp_ready_i[0]};
+    assign unused_ok = &{1'b0, mem_rresp_i[c][0], mem_bresp_i[c][0]};
   end
 
   // ---------------------------------------------------------------------------------------------
-  // Directory
-  // ---------------------------------------------------------------------------------------------
-
-  if (HasDirectory) begin : gen_home
-    tmb_home #(
-      .Directory(Cfg.Directory),
-      .NumSlots(NumSlots),
-      .NumChannels(NumChannels),
-      .ChannelBytesLog2(Cfg.ChannelBytesLog2)
-    ) u_home (
-      .clk_i,
-      .rst_ni,
-      .valid_i(directory_valid && !to_host_lines),
-      .access_i(access),
-      .done_o(home_done),
-      .rsp_o(home_rsp),
-      .slot_live_i(slot_live),
-      .slot_closed_i(slot_closed),
-      .slot_idle_o(home_idle),
-      .slot_violation_o(home_violation),
-      .trouble_o(home_trouble),
-      .link_request_valid_i,
-      .link_request_i,
-      .link_request_data_valid_i,
-      .link_request_data_header_i,
-      .link_request_data_row_i,
-      .link_request_data_last_i,
-      .link_response_valid_i,
-      .link_response_i,
-      .link_response_data_valid_i,
-      .link_response_data_header_i,
-      .link_response_data_row_i,
-      .link_response_data_last_i,
-      .link_forward_ready_i,
-      .link_response_ready_i,
-      .link_response_data_ready_i,
-      .link_request_ready_o,
-      .link_request_data_ready_o,
-      .link_response_ready_o,
-      .link_response_data_ready_o,
-      .link_forward_valid_o,
-      .link_forward_o,
-      .link_response_valid_o,
-      .link_response_o,
-      .link_response_data_valid_o,
-      .link_response_data_header_o,
-      .link_response_data_row_o,
-      .link_response_data_last_o,
-      .home_arid_o,
-      .home_araddr_o,
-      .home_arlen_o,
-      .home_arsize_o,
-      .home_arburst_o,
-      .home_arvalid_o,
-      .home_arready_i,
-      .home_rid_i,
-      .home_rdata_i,
-      .home_rresp_i,
-      .home_rlast_i,
-      .home_rvalid_i,
-      .home_rready_o,
-      .home_awid_o,
-      .home_awaddr_o,
-      .home_awlen_o,
-      .home_awsize_o,
-      .home_awburst_o,
-      .home_awvalid_o,
-      .home_awready_i,
-      .home_wdata_o,
-      .home_wstrb_o,
-      .home_wlast_o,
-      .home_wvalid_o,
-      .home_wready_i,
-      .home_bid_i,
-      .home_bresp_i,
-      .home_bvalid_i,
-      .home_bready_o,
-      .line_req_valid_i,
-      .line_req_ready_o,
-      .line_req_operation_i,
-      .line_req_tag_i,
-      .line_req_line_i,
-      .line_req_parts_i,
-      .line_req_row_i,
-      .line_req_last_i,
-      .line_ack_valid_o,
-      .line_ack_ready_i,
-      .line_ack_tag_o,
-      .line_ack_row_o,
-      .line_ack_last_o,
-      .read_req_valid_o(read_req_valid[NumVmReaders:DmaReader-1]),
-      .read_req_ready_i(read_req_ready[NumVmReaders:DmaReader-1]),
-      .read_req_o(read_req[NumVmReaders:DmaReader-1]),
-      .read_rsp_valid_i(read_rsp_valid[NumVmReaders:DmaReader-1]),
-      .read_rsp_ready_o(read_rsp_ready[NumVmReaders:DmaReader-1]),
-      .read_rsp_i(read_rsp[NumVmReaders:DmaReader-1]),
-      .write_req_valid_o(write_req_valid[NumVmWriters:DmaWriter-1]),
-      .write_req_ready_i(write_req_ready[NumVmWriters:DmaWriter-1]),
-      .write_req_o(write_req[NumVmWriters:DmaWriter-1]),
-      .write_data_valid_o(write_data_valid[NumVmWriters:DmaWriter-1]),
-      .write_data_ready_i(write_data_ready[NumVmWriters:DmaWriter-1]),
-      .write_data_o(write_data[NumVmWriters:DmaWriter-1]),
-      .write_rsp_valid_i(write_rsp_valid[NumVmWriters:DmaWriter-1]),
-      .write_rsp_ready_o(write_rsp_ready[NumVmWriters:DmaWriter-1]),
-      .write_rsp_i(write_rsp[NumVmWriters:DmaWriter-1])
-    );
-  end else begin : gen_no_home
-    assign home_done = 1'b0;
-    assign home_rsp = '0;
-    assign home_idle = '{default: 1'b1};
-    assign home_violation = '{default: 1'b0};
-    assign home_trouble = 1'b0;
-    assign link_request_ready_o = '{default: '0};
-    assign link_request_data_ready_o = '{default: '0};
-    assign link_response_ready_o = '{default: '0};
-    assign link_response_data_ready_o = '{default: '0};
-    assign link_forward_valid_o = '{default: '0};
-    assign link_forward_o = '{default: '0};
-    assign link_response_valid_o = '{default: '0};
-    assign link_response_o = '{default: '0};
-    assign link_response_data_valid_o = '{default: '0};
-    assign link_response_data_header_o = '{default: '0};
-    assign link_response_data_row_o = '{default: '0};
-    assign link_response_data_last_o = '{default: '0};
-    assign home_arid_o = '{default: '0};
-    assign home_araddr_o = '{default: '0};
-    assign home_arlen_o = '{default: '0};
-    assign home_arsize_o = '{default: '0};
-    assign home_arburst_o = '{default: '0};
-    assign home_arvalid_o = '{default: '0};
-    assign home_rready_o = '{default: '0};
-    assign home_awid_o = '{default: '0};
-    assign home_awaddr_o = '{default: '0};
-    assign home_awlen_o = '{default: '0};
-    assign home_awsize_o = '{default: '0};
-    assign home_awburst_o = '{default: '0};
-    assign home_awvalid_o = '{default: '0};
-    assign home_wdata_o = '{default: '0};
-    assign home_wstrb_o = '{default: '0};
-    assign home_wlast_o = '{default: '0};
-    assign home_wvalid_o = '{default: '0};
-    assign home_bready_o = '{default: '0};
-    assign line_req_ready_o = '{default: '0};
-    assign line_ack_valid_o = '{default: '0};
-    assign line_ack_tag_o = '{default: '0};
-    assign line_ack_row_o = '{default: '0};
-    assign line_ack_last_o = '{default: '0};
-
-    logic unused_ok;
-    assign unused_ok = &{1'b0, directory_valid, to_host_lines, slot_live[0],
-        link_request_valid_i[0], link_request_i[0], link_request_data_valid_i[0], link_request_data_header_i[0],
-        link_request_data_row_i[0], link_request_data_last_i[0], link_response_valid_i[0], link_response_i[0],
-        link_response_data_valid_i[0], link_response_data_header_i[0], link_response_data_row_i[0], link_response_data_last_i[0],
-        link_forward_ready_i[0], link_response_ready_i[0], link_response_data_ready_i[0],
-        home_arready_i[0], home_rid_i[0], home_rdata_i[0],
-        home_rresp_i[0], home_rlast_i[0], home_rvalid_i[0],
-        home_awready_i[0],
-        home_wready_i[0],
-        home_bid_i[0], home_bresp_i[0], home_bvalid_i[0],
-        line_req_valid_i[0], line_req_operation_i[0], line_req_tag_i[0],
-        line_req_line_i[0], line_req_parts_i[0], line_req_row_i[0], line_req_last_i[0],
-        line_ack_ready_i[0]};
-  end
-
-  // ---------------------------------------------------------------------------------------------
-  // Virtual memory
+  // Slots
   // ---------------------------------------------------------------------------------------------
 
   axi_req_t port_req [NumPorts];
   axi_rsp_t port_rsp [NumPorts];
-
-  logic done_valid [2*SwitchElements];
-  logic done_ready [2*SwitchElements];
-  mover_done_t done [2*SwitchElements];
-
-  // Between the movers and the switch.
-  logic pair_reset [SwitchElements];
-  logic mover_in_valid [SwitchElements];
-  logic mover_in_ready [SwitchElements];
-  stream_beat_t mover_in [SwitchElements];
-  logic mover_out_begin [SwitchElements];
-  logic mover_out_valid [SwitchElements];
-  logic mover_out_ready [SwitchElements];
-  stream_beat_t mover_out [SwitchElements];
-  logic out_waits [SwitchElements];
+  axi_req_t mover_port_req [PairElements];
+  axi_rsp_t mover_port_rsp [PairElements];
+  logic mover_reset [PairElements];
+  logic slot_live [NumSlots];
+  ctl_req_t ctl_req [NumSlots];
+  ctl_rsp_t ctl_rsp [NumSlots];
 
   for (genvar p = 0; p < NumPorts; p++) begin : gen_port
     localparam int unsigned FirstPair = Cfg.PortsPerSlot - Cfg.StreamsPerSlot;
@@ -932,37 +450,9 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
       localparam int unsigned Pair = p / Cfg.PortsPerSlot * Cfg.StreamsPerSlot
           + p % Cfg.PortsPerSlot - FirstPair;
 
-      assign pair_reset[Pair] = port_reset[p];
-
-      // A packet that no transfer has asked for waits at the switch.
-      mover_state_t state [2];
-      assign mover_state[2*Pair] = state[0];
-      assign mover_state[2*Pair+1] = '{
-          busy: state[1].busy,
-          valid: state[1].valid || out_waits[Pair],
-          ready: state[1].ready,
-          moved: state[1].moved
-      };
-
-      tmb_stream_mover u_mover (
-        .clk_i,
-        .rst_ni(rst_ni && !port_reset[p]),
-        .start_i(mover_start[2*Pair:2*Pair+1]),
-        .command_i(mover_command[2*Pair:2*Pair+1]),
-        .state_o(state),
-        .done_valid_o(done_valid[2*Pair:2*Pair+1]),
-        .done_ready_i(done_ready[2*Pair:2*Pair+1]),
-        .done_o(done[2*Pair:2*Pair+1]),
-        .port_req_o(port_req[p]),
-        .port_rsp_i(port_rsp[p]),
-        .in_valid_o(mover_in_valid[Pair]),
-        .in_ready_i(mover_in_ready[Pair]),
-        .in_o(mover_in[Pair]),
-        .out_begin_o(mover_out_begin[Pair]),
-        .out_valid_i(mover_out_valid[Pair]),
-        .out_ready_o(mover_out_ready[Pair]),
-        .out_i(mover_out[Pair])
-      );
+      assign port_req[p] = mover_port_req[Pair];
+      assign mover_port_rsp[Pair] = port_rsp[p];
+      assign mover_reset[Pair] = !slot_live[p / Cfg.PortsPerSlot];
 
       assign port_arready_o[p] = 1'b0;
       assign port_rid_o[p] = '0;
@@ -986,22 +476,16 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
     end else begin : gen_axi
       assign port_req[p] = '{
           aw: '{
-              id: port_awid_i[p],
-              addr: port_awaddr_i[p],
-              len: port_awlen_i[p],
-              size: port_awsize_i[p],
-              burst: port_awburst_i[p]
+              id: port_awid_i[p], addr: port_awaddr_i[p],
+              len: port_awlen_i[p], size: port_awsize_i[p], burst: port_awburst_i[p]
           },
           aw_valid: port_awvalid_i[p],
           w: '{data: port_wdata_i[p], strb: port_wstrb_i[p], last: port_wlast_i[p]},
           w_valid: port_wvalid_i[p],
           b_ready: port_bready_i[p],
           ar: '{
-              id: port_arid_i[p],
-              addr: port_araddr_i[p],
-              len: port_arlen_i[p],
-              size: port_arsize_i[p],
-              burst: port_arburst_i[p]
+              id: port_arid_i[p], addr: port_araddr_i[p],
+              len: port_arlen_i[p], size: port_arsize_i[p], burst: port_arburst_i[p]
           },
           ar_valid: port_arvalid_i[p],
           r_ready: port_rready_i[p]
@@ -1020,533 +504,394 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
     end
   end
 
-  // Rows over the slot boundary, of memory ports: those of movers do not count.
-  logic [NumPorts-1:0] port_read, port_wrote;
-  for (genvar p = 0; p < NumPorts; p++) begin : gen_moved
-    assign port_read[p] = port_rvalid_o[p] && port_rready_i[p];
-    assign port_wrote[p] = port_wvalid_i[p] && port_wready_o[p];
-  end
-
-  logic [NumSlots-1:0] slot_moved [2];
-  for (genvar s = 0; s < NumSlots; s++) begin : gen_slot_moved
-    assign slot_moved[0][s] = port_read[s*Cfg.PortsPerSlot+:Cfg.PortsPerSlot] != '0;
-    assign slot_moved[1][s] = port_wrote[s*Cfg.PortsPerSlot+:Cfg.PortsPerSlot] != '0;
-  end
-  for (genvar d = 0; d < 2; d++) begin : gen_owner_changes
-    tmb_owner_changes #(
-      .NumSlots(NumSlots)
-    ) u_owner_changes (
-      .clk_i,
-      .rst_ni,
-      .moved_i(slot_moved[d]),
-      .count_o(owner_changes[d])
-    );
-  end
-
-  logic transfer_valid, transfer_ready;
-  logic [7:0] transfer_mover;
-  mover_done_t transfer;
-
-  if (AllPairs == 0) begin : gen_no_pairs
-    logic unused_pairs;
-    assign sin_tdata_o[0] = '0;
-    assign sin_tkeep_o[0] = '0;
-    assign sin_tlast_o[0] = 1'b0;
-    assign sin_tvalid_o[0] = 1'b0;
-    assign sout_tready_o[0] = 1'b0;
-    for (genvar m = 0; m < 2; m++) begin : gen_mover
-      logic unused_mover;
-      assign mover_state[m] = '0;
-      assign done_valid[m] = 1'b0;
-      assign done_ready[m] = 1'b0;
-      assign done[m] = '0;
-      assign unused_mover = &{1'b0, done_valid[m], done_ready[m], done[m]};
-    end
-    assign mover_start[1] = 1'b0;
-    assign mover_command[1] = '0;
-    assign transfer_valid = 1'b0;
-    assign transfer_mover = '0;
-    assign transfer = '0;
-    assign unused_pairs = &{1'b0, sin_tready_i[0], sout_tdata_i[0], sout_tkeep_i[0],
-                            sout_tlast_i[0], sout_tvalid_i[0], transfer_ready, mover_start[0],
-                            mover_start[1], mover_command[0], mover_command[1], mover_state[1],
-                            switch_source[0], switch_forget[0], switch_state[0], pair_reset[0],
-                            mover_in_valid[0], mover_in_ready[0], mover_in[0], mover_out_begin[0],
-                            mover_out_valid[0], mover_out_ready[0], mover_out[0], out_waits[0]};
-    assign switch_state[0] = '0;
-    assign pair_reset[0] = 1'b0;
-    assign mover_in_valid[0] = 1'b0;
-    assign mover_in_ready[0] = 1'b0;
-    assign mover_in[0] = '0;
-    assign mover_out_begin[0] = 1'b0;
-    assign mover_out_valid[0] = 1'b0;
-    assign mover_out_ready[0] = 1'b0;
-    assign mover_out[0] = '0;
-    assign out_waits[0] = 1'b0;
-  end else begin : gen_pairs
-    logic in_valid [AllPairs];
-    logic in_ready [AllPairs];
-    stream_beat_t in_beat [AllPairs];
-    logic out_valid [AllPairs];
-    logic out_ready [AllPairs];
-    stream_beat_t out_beat [AllPairs];
-
-    for (genvar p = 0; p < NumPairs; p++) begin : gen_pins
-      assign sin_tdata_o[p] = in_beat[p].data;
-      assign sin_tkeep_o[p] = in_beat[p].keep;
-      assign sin_tlast_o[p] = in_beat[p].last;
-      assign sin_tvalid_o[p] = in_valid[p];
-      assign in_ready[p] = sin_tready_i[p];
-      assign out_beat[p] = '{data: sout_tdata_i[p], keep: sout_tkeep_i[p], last: sout_tlast_i[p]};
-      assign out_valid[p] = sout_tvalid_i[p];
-      assign sout_tready_o[p] = out_ready[p];
-    end
-
-    for (genvar n = 0; n < NumNetworks; n++) begin : gen_network
-      localparam int unsigned Pair = NumPairs + n;
-      logic unused_mover;
-
-      assign net_send_tdata_o[n] = in_beat[Pair].data;
-      assign net_send_tkeep_o[n] = in_beat[Pair].keep;
-      assign net_send_tlast_o[n] = in_beat[Pair].last;
-      assign net_send_tvalid_o[n] = in_valid[Pair];
-      assign in_ready[Pair] = net_send_tready_i[n];
-      assign out_beat[Pair] = '{
-          data: net_receive_tdata_i[n],
-          keep: net_receive_tkeep_i[n],
-          last: net_receive_tlast_i[n]
-      };
-      assign out_valid[Pair] = net_receive_tvalid_i[n];
-      assign net_receive_tready_o[n] = out_ready[Pair];
-
-      // No slot, so no reset, and no mover.
-      assign pair_reset[Pair] = 1'b0;
-      assign mover_in_valid[Pair] = 1'b0;
-      assign mover_in[Pair] = '0;
-      assign mover_out_begin[Pair] = 1'b0;
-      assign mover_out_ready[Pair] = 1'b0;
-      assign unused_mover = &{1'b0, mover_in_ready[Pair], mover_out_valid[Pair], mover_out[Pair], out_waits[Pair]};
-
-      for (genvar d = 0; d < 2; d++) begin : gen_direction
-        assign net_start_o[2*n+d] = mover_start[2*Pair+d];
-        assign net_address_o[2*n+d] = mover_command[2*Pair+d].addr;
-        assign net_bytes_o[2*n+d] = mover_command[2*Pair+d].bytes;
-        assign net_last_o[2*n+d] = mover_command[2*Pair+d].last;
-        assign net_stop_o[2*n+d] = mover_command[2*Pair+d].stop;
-        assign mover_state[2*Pair+d] = '{
-            busy: net_busy_i[2*n+d],
-            valid: d == 0 ? in_valid[Pair] : net_receive_tvalid_i[n],
-            ready: d == 0 ? net_send_tready_i[n] : out_ready[Pair],
-            moved: net_moved_i[2*n+d]
-        };
-
-        // The way from valid to ready ends here: no path leads from one pin to the other.
-        tmb_spill_register #(
-          .T(mover_done_t)
-        ) u_done (
-          .clk_i,
-          .rst_ni,
-          .in_valid_i(net_done_valid_i[2*n+d]),
-          .in_ready_o(net_done_ready_o[2*n+d]),
-          .in_data_i('{
-              bytes: net_done_bytes_i[2*n+d],
-              last: net_done_last_i[2*n+d],
-              status: mover_status_e'(net_done_status_i[2*n+d])
-          }),
-          .out_valid_o(done_valid[2*Pair+d]),
-          .out_ready_i(done_ready[2*Pair+d]),
-          .out_data_o(done[2*Pair+d])
-        );
-      end
-    end
-
-    tmb_stream_switch #(
-      .NumPairs(AllPairs)
-    ) u_switch (
-      .clk_i,
-      .rst_ni,
-      .reset_i(pair_reset),
-      .source_i(switch_source),
-      .forget_i(switch_forget),
-      .state_o(switch_state),
-      .waits_o(out_waits),
-      .mover_in_valid_i(mover_in_valid),
-      .mover_in_ready_o(mover_in_ready),
-      .mover_in_i(mover_in),
-      .mover_out_begin_i(mover_out_begin),
-      .mover_out_valid_o(mover_out_valid),
-      .mover_out_ready_i(mover_out_ready),
-      .mover_out_o(mover_out),
-      .in_valid_o(in_valid),
-      .in_ready_i(in_ready),
-      .in_o(in_beat),
-      .out_valid_i(out_valid),
-      .out_ready_o(out_ready),
-      .out_i(out_beat)
-    );
-
-    tmb_stream_completions #(
-      .NumMovers(2 * AllPairs)
-    ) u_completions (
-      .clk_i,
-      .rst_ni,
-      .done_valid_i(done_valid),
-      .done_ready_o(done_ready),
-      .done_i(done),
-      .valid_o(transfer_valid),
-      .ready_i(transfer_ready),
-      .mover_o(transfer_mover),
-      .done_o(transfer)
-    );
-  end
-
-  if (NumNetworks == 0) begin : gen_no_networks
-    assign net_send_tdata_o[0] = '0;
-    assign net_send_tkeep_o[0] = '0;
-    assign net_send_tlast_o[0] = 1'b0;
-    assign net_send_tvalid_o[0] = 1'b0;
-    assign net_receive_tready_o[0] = 1'b0;
-    for (genvar d = 0; d < 2; d++) begin : gen_direction
-      logic unused_done;
-      assign net_start_o[d] = 1'b0;
-      assign net_address_o[d] = '0;
-      assign net_bytes_o[d] = '0;
-      assign net_last_o[d] = 1'b0;
-      assign net_stop_o[d] = 1'b0;
-      assign net_done_ready_o[d] = 1'b0;
-      assign unused_done = &{1'b0, net_busy_i[d], net_moved_i[d], net_done_valid_i[d],
-                             net_done_bytes_i[d], net_done_last_i[d], net_done_status_i[d]};
-    end
-
-    logic unused_network;
-    assign unused_network = &{1'b0, net_send_tready_i[0], net_receive_tdata_i[0],
-                              net_receive_tkeep_i[0], net_receive_tlast_i[0],
-                              net_receive_tvalid_i[0]};
-  end
-
-  logic table_cmd_valid, table_cmd_ready, table_rsp_valid, table_rsp_ready;
-  logic fault_valid, fault_ready, fault_reply_valid, fault_reply_ready;
-  table_cmd_t table_cmd;
-  table_rsp_t table_rsp;
-  fault_t fault;
-  fault_reply_t fault_reply;
-
-  tmb_virtual_memory #(
-    .Cfg(Cfg)
-  ) u_virtual_memory (
-    .clk_i,
-    .rst_ni,
-    .port_req_i(port_req),
-    .port_rsp_o(port_rsp),
-    .port_asid_i(port_asid),
-    .port_reset_i(port_reset),
-    .port_idle_o(port_idle),
-    .port_closed_i(port_closed),
-    .port_violation_o(port_violation),
-    .port_guard_o(port_guard),
-    .port_mark_i(port_mark),
-    .port_announce_i(port_announce),
-    .port_owed_o(port_owed),
-    .space_cfg_i(space_cfg),
-    .managed_i(managed),
-    .level_i(slot_level),
-    .table_cmd_valid_i(table_cmd_valid),
-    .table_cmd_ready_o(table_cmd_ready),
-    .table_cmd_i(table_cmd),
-    .table_rsp_valid_o(table_rsp_valid),
-    .table_rsp_ready_i(table_rsp_ready),
-    .table_rsp_o(table_rsp),
-    .table_switch_o(table_switch),
-    .fault_valid_o(fault_valid),
-    .fault_ready_i(fault_ready),
-    .fault_o(fault),
-    .fault_reply_valid_i(fault_reply_valid),
-    .fault_reply_ready_o(fault_reply_ready),
-    .fault_reply_i(fault_reply),
-    .read_req_valid_o(read_req_valid[0:NumVmReaders-1]),
-    .read_req_ready_i(read_req_ready[0:NumVmReaders-1]),
-    .read_req_o(read_req[0:NumVmReaders-1]),
-    .read_rsp_valid_i(read_rsp_valid[0:NumVmReaders-1]),
-    .read_rsp_ready_o(read_rsp_ready[0:NumVmReaders-1]),
-    .read_rsp_i(read_rsp[0:NumVmReaders-1]),
-    .write_req_valid_o(write_req_valid[0:NumVmWriters-1]),
-    .write_req_ready_i(write_req_ready[0:NumVmWriters-1]),
-    .write_req_o(write_req[0:NumVmWriters-1]),
-    .write_data_valid_o(write_data_valid[0:NumVmWriters-1]),
-    .write_data_ready_i(write_data_ready[0:NumVmWriters-1]),
-    .write_data_o(write_data[0:NumVmWriters-1]),
-    .write_rsp_valid_i(write_rsp_valid[0:NumVmWriters-1]),
-    .write_rsp_ready_o(write_rsp_ready[0:NumVmWriters-1]),
-    .write_rsp_i(write_rsp[0:NumVmWriters-1]),
-    .port_events_o(port_events),
-    .walk_read_o(walk_read)
-  );
-
-  // ---------------------------------------------------------------------------------------------
-  // DMA
-  // ---------------------------------------------------------------------------------------------
-
-  host_ax_t host_ar, host_aw;
-  host_w_t host_w;
-  direct_req_t direct_req;
-  direct_rsp_t direct_rsp;
-
-  schedule_t queue_schedule [Cfg.NumQueues > 1 ? Cfg.NumQueues - 1 : 1];
-
-  tmb_schedule_queues #(
-    .NumSlots(NumSlots),
-    .NumQueues(Cfg.NumQueues)
-  ) u_queue_schedule (
-    .clk_i,
-    .run_i(slot_run),
-    .asid_i(slot_asid),
-    .schedule_i(schedule),
-    .schedule_o(queue_schedule)
-  );
-
-  tmb_dma #(
-    .Cfg(Cfg)
-  ) u_dma (
-    .clk_i,
-    .rst_ni,
-    .managed_i(managed),
-    .schedule_i(queue_schedule),
-    .enable_i(enable),
-    .command_ring_i(command_ring),
-    .command_head_o(command_head),
-    .event_ring_i(event_ring),
-    .event_tail_o(event_tail),
-    .idle_o(dma_idle),
-    .row_in_o(row_in),
-    .row_out_o(row_out),
-    .row_zeroed_o(row_zeroed),
-    .irq_o,
-    .interrupt_i(interrupt),
-    .closed_i(slot_report),
-    .transfer_valid_i(transfer_valid),
-    .transfer_ready_o(transfer_ready),
-    .transfer_mover_i(transfer_mover),
-    .transfer_i(transfer),
-    .trouble_i(trouble),
-    .table_cmd_valid_o(table_cmd_valid),
-    .table_cmd_ready_i(table_cmd_ready),
-    .table_cmd_o(table_cmd),
-    .table_rsp_valid_i(table_rsp_valid),
-    .table_rsp_ready_o(table_rsp_ready),
-    .table_rsp_i(table_rsp),
-    .fault_valid_i(fault_valid),
-    .fault_ready_o(fault_ready),
-    .fault_i(fault),
-    .fault_reply_valid_o(fault_reply_valid),
-    .fault_reply_ready_i(fault_reply_ready),
-    .fault_reply_o(fault_reply),
-    .read_req_valid_o(read_req_valid[DmaReader]),
-    .read_req_ready_i(read_req_ready[DmaReader]),
-    .read_req_o(read_req[DmaReader]),
-    .read_stripe_o(read_stripe[DmaReader]),
-    .read_rsp_valid_i(read_rsp_valid[DmaReader]),
-    .read_rsp_ready_o(read_rsp_ready[DmaReader]),
-    .read_rsp_i(read_rsp[DmaReader]),
-    .write_req_valid_o(write_req_valid[DmaWriter]),
-    .write_req_ready_i(write_req_ready[DmaWriter]),
-    .write_req_o(write_req[DmaWriter]),
-    .write_stripe_o(write_stripe[DmaWriter]),
-    .write_data_valid_o(write_data_valid[DmaWriter]),
-    .write_data_ready_i(write_data_ready[DmaWriter]),
-    .write_data_o(write_data[DmaWriter]),
-    .write_rsp_valid_i(write_rsp_valid[DmaWriter]),
-    .write_rsp_ready_o(write_rsp_ready[DmaWriter]),
-    .write_rsp_i(write_rsp[DmaWriter]),
-    .direct_i(direct_req),
-    .direct_o(direct_rsp),
-    .host_ar_valid_o(host_arvalid_o),
-    .host_ar_ready_i(host_arready_i),
-    .host_ar_o(host_ar),
-    .host_ar_id_o(host_arid_o),
-    .host_r_valid_i(host_rvalid_i),
-    .host_r_ready_o(host_rready_o),
-    .host_r_i('{row: host_rdata_i, last: host_rlast_i, error: host_rresp_i[1]}),
-    .host_r_id_i(host_rid_i),
-    .host_aw_valid_o(host_awvalid_o),
-    .host_aw_ready_i(host_awready_i),
-    .host_aw_o(host_aw),
-    .host_aw_id_o(host_awid_o),
-    .host_w_valid_o(host_wvalid_o),
-    .host_w_ready_i(host_wready_i),
-    .host_w_o(host_w),
-    .host_w_strobe_o(host_wstrb_o),
-    .host_b_valid_i(host_bvalid_i),
-    .host_b_ready_o(host_bready_o),
-    .host_b_error_i(host_bresp_i[1]),
-    .host_b_id_i(host_bid_i)
-  );
-
-  assign host_araddr_o = host_ar.addr;
-  assign host_arlen_o = 8'(host_ar.len);
-  assign host_awaddr_o = host_aw.addr;
-  assign host_awlen_o = 8'(host_aw.len);
-  assign host_wdata_o = host_w.row;
-  assign host_wlast_o = host_w.last;
-
-  // ---------------------------------------------------------------------------------------------
-  // Fabric
-  // ---------------------------------------------------------------------------------------------
-
-  // A port's bursts are striped as its space is. Both change only while the port is empty.
-  for (genvar p = 0; p < NumPorts; p++) begin : gen_stripe
-    stripe_t stripe;
-    always_comb begin
-      stripe = '0;
-      for (int unsigned a = 0; a < Cfg.NumSpaces; a++) begin
-        if (port_asid[p] == asid_t'(a)) stripe = space_stripe[a];
-      end
-    end
-    tmb_flop #(
-      .T(stripe_t)
-    ) u_stripe (
-      .clk_i,
-      .rst_ni,
-      .d_i(stripe),
-      .q_o(read_stripe[p])
-    );
-    assign write_stripe[p] = read_stripe[p];
-  end
-  for (genvar r = NumPorts; r < DmaReader; r++) begin : gen_plain_reader
-    assign read_stripe[r] = '0;
-  end
-  for (genvar w = NumPorts; w < DmaWriter; w++) begin : gen_plain_writer
-    assign write_stripe[w] = '0;
-  end
-
-  channel_ax_t mem_ar [NumFabricChannels];
-  channel_r_t mem_r [NumFabricChannels];
-  channel_ax_t mem_aw [NumFabricChannels];
-  mem_write_data_t mem_w [NumFabricChannels];
-  logic mem_b_error [NumFabricChannels];
-  logic mem_ar_valid [NumFabricChannels];
-  logic mem_ar_ready [NumFabricChannels];
-  logic mem_r_valid [NumFabricChannels];
-  logic mem_r_ready [NumFabricChannels];
-  logic mem_aw_valid [NumFabricChannels];
-  logic mem_aw_ready [NumFabricChannels];
-  logic mem_w_valid [NumFabricChannels];
-  logic mem_w_ready [NumFabricChannels];
-  logic mem_b_valid [NumFabricChannels];
-  logic mem_b_ready [NumFabricChannels];
-
-  tmb_fabric #(
-    .Cfg(Cfg),
-    .NumReaders(NumReaders),
-    .NumWriters(NumWriters),
-    .PreferredReader(DmaReader),
-    .PreferredWriter(DmaWriter),
-    .StripedReaders(StripedReaders),
-    .StripedWriters(StripedWriters),
-    .NumSlots(NumSlots),
-    .PortsPerSlot(Cfg.PortsPerSlot)
-  ) u_fabric (
-    .clk_i,
-    .rst_ni,
-    .managed_i(managed),
-    .schedule_i(schedule),
-    .read_req_valid_i(read_req_valid),
-    .read_req_ready_o(read_req_ready),
-    .read_req_i(read_req),
-    .read_stripe_i(read_stripe),
-    .read_rsp_valid_o(read_rsp_valid),
-    .read_rsp_ready_i(read_rsp_ready),
-    .read_rsp_o(read_rsp),
-    .write_req_valid_i(write_req_valid),
-    .write_req_ready_o(write_req_ready),
-    .write_req_i(write_req),
-    .write_stripe_i(write_stripe),
-    .write_data_valid_i(write_data_valid),
-    .write_data_ready_o(write_data_ready),
-    .write_data_i(write_data),
-    .write_rsp_valid_o(write_rsp_valid),
-    .write_rsp_ready_i(write_rsp_ready),
-    .write_rsp_o(write_rsp),
-    .mem_ar_valid_o(mem_ar_valid),
-    .mem_ar_ready_i(mem_ar_ready),
-    .mem_ar_o(mem_ar),
-    .mem_r_valid_i(mem_r_valid),
-    .mem_r_ready_o(mem_r_ready),
-    .mem_r_i(mem_r),
-    .mem_aw_valid_o(mem_aw_valid),
-    .mem_aw_ready_i(mem_aw_ready),
-    .mem_aw_o(mem_aw),
-    .mem_w_valid_o(mem_w_valid),
-    .mem_w_ready_i(mem_w_ready),
-    .mem_w_o(mem_w),
-    .mem_b_valid_i(mem_b_valid),
-    .mem_b_ready_o(mem_b_ready),
-    .mem_b_error_i(mem_b_error)
-  );
-
-  for (genvar c = 0; c < NumChannels; c++) begin : gen_channel
-    assign mem_arvalid_o[c] = mem_ar_valid[c];
-    assign mem_ar_ready[c] = mem_arready_i[c];
-    assign mem_r_valid[c] = mem_rvalid_i[c];
-    assign mem_rready_o[c] = mem_r_ready[c];
-    assign mem_awvalid_o[c] = mem_aw_valid[c];
-    assign mem_aw_ready[c] = mem_awready_i[c];
-    assign mem_wvalid_o[c] = mem_w_valid[c];
-    assign mem_w_ready[c] = mem_wready_i[c];
-    assign mem_b_valid[c] = mem_bvalid_i[c];
-    assign mem_bready_o[c] = mem_b_ready[c];
-    assign mem_araddr_o[c] = mem_ar[c].addr;
-    assign mem_arlen_o[c] = mem_ar[c].len;
-    assign mem_r[c] = '{row: mem_rdata_i[c], last: mem_rlast_i[c], error: mem_rresp_i[c][1]};
-    assign mem_awaddr_o[c] = mem_aw[c].addr;
-    assign mem_awlen_o[c] = mem_aw[c].len;
-    assign mem_wdata_o[c] = mem_w[c].row;
-    assign mem_wstrb_o[c] = mem_w[c].strobe;
-    assign mem_wlast_o[c] = mem_w[c].last;
-    assign mem_b_error[c] = mem_bresp_i[c][1];
+  if (NumPairs == 0) begin : gen_no_movers
+    assign mover_port_rsp[0] = '0;
+    assign mover_reset[0] = 1'b0;
 
     logic unused_ok;
-    assign unused_ok = &{1'b0, mem_rresp_i[c][0], mem_bresp_i[c][0]};
+    assign unused_ok = &{1'b0, mover_port_req[0]};
   end
 
-  if (Cfg.HostChannel) begin : gen_host_channel
-    tmb_host_channel u_host_channel (
-      .clk_i,
-      .rst_ni,
-      .mem_ar_valid_i(mem_ar_valid[NumChannels]),
-      .mem_ar_ready_o(mem_ar_ready[NumChannels]),
-      .mem_ar_i(mem_ar[NumChannels]),
-      .mem_r_valid_o(mem_r_valid[NumChannels]),
-      .mem_r_ready_i(mem_r_ready[NumChannels]),
-      .mem_r_o(mem_r[NumChannels]),
-      .mem_aw_valid_i(mem_aw_valid[NumChannels]),
-      .mem_aw_ready_o(mem_aw_ready[NumChannels]),
-      .mem_aw_i(mem_aw[NumChannels]),
-      .mem_w_valid_i(mem_w_valid[NumChannels]),
-      .mem_w_ready_o(mem_w_ready[NumChannels]),
-      .mem_w_i(mem_w[NumChannels]),
-      .mem_b_valid_o(mem_b_valid[NumChannels]),
-      .mem_b_ready_i(mem_b_ready[NumChannels]),
-      .mem_b_error_o(mem_b_error[NumChannels]),
-      .direct_o(direct_req),
-      .direct_i(direct_rsp)
-    );
-  end else begin : gen_no_host_channel
-    assign direct_req = '0;
-
-    logic unused_direct;
-    assign unused_direct = &{1'b0, direct_rsp};
+  for (genvar s = 0; s < NumSlots; s++) begin : gen_slot
+    assign slot_rst_no[s] = slot_live[s];
+    assign ctl_awaddr_o[s] = ctl_req[s].awaddr;
+    assign ctl_awvalid_o[s] = ctl_req[s].awvalid;
+    assign ctl_wdata_o[s] = ctl_req[s].wdata;
+    assign ctl_wstrb_o[s] = ctl_req[s].wstrb;
+    assign ctl_wvalid_o[s] = ctl_req[s].wvalid;
+    assign ctl_bready_o[s] = ctl_req[s].bready;
+    assign ctl_araddr_o[s] = ctl_req[s].araddr;
+    assign ctl_arvalid_o[s] = ctl_req[s].arvalid;
+    assign ctl_rready_o[s] = ctl_req[s].rready;
+    assign ctl_rsp[s] = '{
+        awready: ctl_awready_i[s],
+        wready: ctl_wready_i[s], bresp: ctl_bresp_i[s], bvalid: ctl_bvalid_i[s],
+        arready: ctl_arready_i[s],
+        rdata: ctl_rdata_i[s], rresp: ctl_rresp_i[s], rvalid: ctl_rvalid_i[s]
+    };
   end
 
-  `TMB_ASSERT_INIT(SlotsFitMap, NumSlots >= 1 && NumSlots <= 16)
-  `TMB_ASSERT_INIT(SpacesFitMap, Cfg.NumSpaces >= 1 && Cfg.NumSpaces <= 16)
-  `TMB_ASSERT_INIT(StreamsAreSomeOfThePorts, Cfg.StreamsPerSlot <= Cfg.PortsPerSlot)
-  `TMB_ASSERT_INIT(MoversFitMap, 2 * AllPairs <= 64)
-  `TMB_ASSERT_INIT(NetworksServeStreams, NumNetworks == 0 || NumPairs != 0)
-  `TMB_ASSERT_INIT(LanesArePowerOfTwo,
-      Cfg.NumLanes >= 1 && (Cfg.NumLanes & (Cfg.NumLanes - 1)) == 0)
-  `TMB_ASSERT_INIT(LanesShareRequesters, 2 * NumPorts % Cfg.NumLanes == 0)
+  // ---------------------------------------------------------------------------------------------
+  // Streams and networks
+  // ---------------------------------------------------------------------------------------------
 
-  logic unused_ok;
-  assign unused_ok = &{1'b0, host_rresp_i[0], host_bresp_i[0]};
+  logic in_valid [PairElements];
+  stream_beat_t in_beat [PairElements];
+  logic out_ready [PairElements];
+  stream_beat_t out_beat [PairElements];
+  logic send_valid [NetworkElements];
+  stream_beat_t send_beat [NetworkElements];
+  logic receive_ready [NetworkElements];
+  stream_beat_t receive_beat [NetworkElements];
+  network_req_t network_req [2*NetworkElements];
+  network_rsp_t network_rsp [2*NetworkElements];
+
+  for (genvar p = 0; p < PairElements; p++) begin : gen_stream
+    assign sin_tdata_o[p] = in_beat[p].data;
+    assign sin_tkeep_o[p] = in_beat[p].keep;
+    assign sin_tlast_o[p] = in_beat[p].last;
+    assign sin_tvalid_o[p] = in_valid[p];
+    assign out_beat[p] = '{data: sout_tdata_i[p], keep: sout_tkeep_i[p], last: sout_tlast_i[p]};
+    assign sout_tready_o[p] = out_ready[p];
+  end
+
+  for (genvar n = 0; n < NetworkElements; n++) begin : gen_network
+    assign net_send_tdata_o[n] = send_beat[n].data;
+    assign net_send_tkeep_o[n] = send_beat[n].keep;
+    assign net_send_tlast_o[n] = send_beat[n].last;
+    assign net_send_tvalid_o[n] = send_valid[n];
+    assign receive_beat[n] = '{
+        data: net_receive_tdata_i[n],
+        keep: net_receive_tkeep_i[n],
+        last: net_receive_tlast_i[n]
+    };
+    assign net_receive_tready_o[n] = receive_ready[n];
+  end
+
+  for (genvar d = 0; d < 2 * NetworkElements; d++) begin : gen_network_direction
+    assign net_start_o[d] = network_req[d].start;
+    assign net_address_o[d] = network_req[d].address;
+    assign net_bytes_o[d] = network_req[d].bytes;
+    assign net_last_o[d] = network_req[d].last;
+    assign net_stop_o[d] = network_req[d].stop;
+    assign net_done_ready_o[d] = network_req[d].done_ready;
+    assign network_rsp[d] = '{
+        busy: net_busy_i[d],
+        moved: net_moved_i[d],
+        done_valid: net_done_valid_i[d],
+        done: '{
+            bytes: net_done_bytes_i[d], last: net_done_last_i[d], status: mover_status_e'(net_done_status_i[d])
+        }
+    };
+  end
+
+  // ---------------------------------------------------------------------------------------------
+  // Coherent lines
+  // ---------------------------------------------------------------------------------------------
+
+  home_link_req_t link_req [NumLinks];
+  home_link_rsp_t link_rsp [NumLinks];
+  axi_req_t home_req [NumHomes];
+  axi_rsp_t home_rsp [NumHomes];
+  line_req_t line_req [NumHomes];
+  line_rsp_t line_rsp [NumHomes];
+  cache_link_req_t cache_req [NumCaches];
+  cache_link_rsp_t cache_rsp [NumCaches];
+  line_access_req_t access_req [NumAccess];
+  line_access_rsp_t access_rsp [NumAccess];
+
+  for (genvar l = 0; l < NumLinks; l++) begin : gen_link
+    assign link_req[l] = '{
+        forward_ready: link_forward_ready_i[l],
+        response_ready: link_response_ready_i[l],
+        response_data_ready: link_response_data_ready_i[l],
+        request_valid: link_request_valid_i[l],
+        request: link_request_i[l],
+        response_valid: link_response_valid_i[l],
+        response: link_response_i[l],
+        request_data_valid: link_request_data_valid_i[l],
+        request_data: '{
+            header: link_request_data_header_i[l],
+            row: link_request_data_row_i[l],
+            last: link_request_data_last_i[l]
+        },
+        response_data_valid: link_response_data_valid_i[l],
+        response_data: '{
+            header: link_response_data_header_i[l],
+            row: link_response_data_row_i[l],
+            last: link_response_data_last_i[l]
+        }
+    };
+    assign link_request_ready_o[l] = link_rsp[l].request_ready;
+    assign link_request_data_ready_o[l] = link_rsp[l].request_data_ready;
+    assign link_response_ready_o[l] = link_rsp[l].response_ready;
+    assign link_response_data_ready_o[l] = link_rsp[l].response_data_ready;
+    assign link_forward_valid_o[l] = link_rsp[l].forward_valid;
+    assign link_forward_o[l] = link_rsp[l].forward;
+    assign link_response_valid_o[l] = link_rsp[l].response_valid;
+    assign link_response_o[l] = link_rsp[l].response;
+    assign link_response_data_valid_o[l] = link_rsp[l].response_data_valid;
+    assign link_response_data_header_o[l] = link_rsp[l].response_data.header;
+    assign link_response_data_row_o[l] = link_rsp[l].response_data.row;
+    assign link_response_data_last_o[l] = link_rsp[l].response_data.last;
+  end
+
+  for (genvar h = 0; h < NumHomes; h++) begin : gen_home
+    assign home_arid_o[h] = home_req[h].ar.id;
+    assign home_araddr_o[h] = home_req[h].ar.addr;
+    assign home_arlen_o[h] = home_req[h].ar.len;
+    assign home_arsize_o[h] = home_req[h].ar.size;
+    assign home_arburst_o[h] = home_req[h].ar.burst;
+    assign home_arvalid_o[h] = home_req[h].ar_valid;
+    assign home_rready_o[h] = home_req[h].r_ready;
+    assign home_awid_o[h] = home_req[h].aw.id;
+    assign home_awaddr_o[h] = home_req[h].aw.addr;
+    assign home_awlen_o[h] = home_req[h].aw.len;
+    assign home_awsize_o[h] = home_req[h].aw.size;
+    assign home_awburst_o[h] = home_req[h].aw.burst;
+    assign home_awvalid_o[h] = home_req[h].aw_valid;
+    assign home_wdata_o[h] = home_req[h].w.data;
+    assign home_wstrb_o[h] = home_req[h].w.strb;
+    assign home_wlast_o[h] = home_req[h].w.last;
+    assign home_wvalid_o[h] = home_req[h].w_valid;
+    assign home_bready_o[h] = home_req[h].b_ready;
+    assign home_rsp[h] = '{
+        aw_ready: home_awready_i[h],
+        w_ready: home_wready_i[h],
+        b: '{id: home_bid_i[h], resp: axi_resp_e'(home_bresp_i[h])}, b_valid: home_bvalid_i[h],
+        ar_ready: home_arready_i[h],
+        r_valid: home_rvalid_i[h],
+        r: '{
+            id: home_rid_i[h],
+            resp: axi_resp_e'(home_rresp_i[h]),
+            last: home_rlast_i[h],
+            data: home_rdata_i[h]
+        }
+    };
+    assign line_req[h] = '{
+        valid: line_req_valid_i[h],
+        ack_ready: line_ack_ready_i[h],
+        operation: '{
+            operation: operation_e'(line_req_operation_i[h]),
+            tag: line_req_tag_i[h],
+            line: line_req_line_i[h],
+            dmask: line_req_parts_i[h],
+            row: line_req_row_i[h],
+            last: line_req_last_i[h]
+        }
+    };
+    assign line_req_ready_o[h] = line_rsp[h].ready;
+    assign line_ack_valid_o[h] = line_rsp[h].ack_valid;
+    assign line_ack_tag_o[h] = line_rsp[h].ack.tag;
+    assign line_ack_row_o[h] = line_rsp[h].ack.row;
+    assign line_ack_last_o[h] = line_rsp[h].ack.last;
+  end
+
+  for (genvar l = 0; l < NumCaches; l++) begin : gen_cache
+    assign cache_request_valid_o[l] = cache_req[l].request_valid;
+    assign cache_request_o[l] = cache_req[l].request;
+    assign cache_response_valid_o[l] = cache_req[l].response_valid;
+    assign cache_response_o[l] = cache_req[l].response;
+    assign cache_response_data_valid_o[l] = cache_req[l].response_data_valid;
+    assign cache_response_data_header_o[l] = cache_req[l].response_data.header;
+    assign cache_response_data_row_o[l] = cache_req[l].response_data.row;
+    assign cache_response_data_last_o[l] = cache_req[l].response_data.last;
+    assign cache_forward_ready_o[l] = cache_req[l].forward_ready;
+    assign cache_response_ready_o[l] = cache_req[l].response_ready;
+    assign cache_response_data_ready_o[l] = cache_req[l].response_data_ready;
+    assign cache_rsp[l] = '{
+        request_ready: cache_request_ready_i[l],
+        response_ready: cache_response_ready_i[l],
+        response_data_ready: cache_response_data_ready_i[l],
+        forward_valid: cache_forward_valid_i[l],
+        forward: cache_forward_i[l],
+        response_valid: cache_response_valid_i[l],
+        response: cache_response_i[l],
+        response_data_valid: cache_response_data_valid_i[l],
+        response_data: '{
+            header: cache_response_data_header_i[l],
+            row: cache_response_data_row_i[l],
+            last: cache_response_data_last_i[l]
+        }
+    };
+  end
+
+  for (genvar a = 0; a < NumAccess; a++) begin : gen_access
+    assign access_req[a] = '{
+        valid: access_req_valid_i[a],
+        answer_ready: access_rsp_ready_i[a],
+        access: '{
+            access: tmb_cache_controller_pkg::access_e'(access_req_access_i[a]),
+            held: access_req_held_i[a],
+            hold: access_req_hold_i[a],
+            tag: tmb_cache_controller_pkg::access_tag_t'(access_req_tag_i[a]),
+            line: access_req_line_i[a],
+            second: access_req_second_i[a],
+            row: access_req_row_i[a],
+            strobe: access_req_strobe_i[a]
+        }
+    };
+    assign access_req_ready_o[a] = access_rsp[a].ready;
+    assign access_rsp_valid_o[a] = access_rsp[a].answer_valid;
+    assign access_rsp_tag_o[a] = 5'(access_rsp[a].answer.tag);
+    assign access_rsp_status_o[a] = access_rsp[a].answer.status;
+    assign access_rsp_hold_o[a] = access_rsp[a].answer.hold;
+    assign access_rsp_row_o[a] = access_rsp[a].answer.row;
+  end
+
+  // ---------------------------------------------------------------------------------------------
+  // Parts
+  // ---------------------------------------------------------------------------------------------
+
+  mover_control_t mover_control [2*SwitchElements];
+  mover_state_t mover_state [2*SwitchElements];
+  switch_control_t switch_control [SwitchElements];
+  switch_state_t switch_state [SwitchElements];
+  logic transfer_valid, transfer_ready;
+  transfer_t transfer;
+
+  logic coherent_valid, coherent_done, coherent_trouble;
+  access_t coherent_access;
+  access_rsp_t coherent_rsp;
+  logic coherent_idle [NumSlots];
+  logic coherent_violation [NumSlots];
+  logic slot_closed [NumSlots];
+  logic read_req_valid [NumLinks];
+  logic read_req_ready [NumLinks];
+  mem_req_t read_req [NumLinks];
+  logic read_rsp_valid [NumLinks];
+  logic read_rsp_ready [NumLinks];
+  mem_read_rsp_t read_rsp [NumLinks];
+  logic write_req_valid [NumLinks];
+  logic write_req_ready [NumLinks];
+  mem_req_t write_req [NumLinks];
+  logic write_data_valid [NumLinks];
+  logic write_data_ready [NumLinks];
+  mem_write_data_t write_data [NumLinks];
+  logic write_rsp_valid [NumLinks];
+  logic write_rsp_ready [NumLinks];
+  mem_write_rsp_t write_rsp [NumLinks];
+
+  tmb_shell_core #(
+    .Cfg(Cfg)
+  ) u_core (
+    .clk_i,
+    .rst_ni,
+    .bar_i(bar_req),
+    .bar_o(bar_rsp),
+    .irq_o,
+    .host_o(host_req),
+    .host_i(host_rsp),
+    .mem_o(mem_req),
+    .mem_i(mem_rsp),
+    .port_i(port_req),
+    .port_o(port_rsp),
+    .ctl_o(ctl_req),
+    .ctl_i(ctl_rsp),
+    .slot_interrupt_i,
+    .slot_live_o(slot_live),
+    .mover_o(mover_control),
+    .mover_i(mover_state),
+    .switch_o(switch_control),
+    .switch_i(switch_state),
+    .transfer_valid_i(transfer_valid),
+    .transfer_ready_o(transfer_ready),
+    .transfer_i(transfer),
+    .coherent_valid_o(coherent_valid),
+    .coherent_access_o(coherent_access),
+    .coherent_done_i(coherent_done),
+    .coherent_rsp_i(coherent_rsp),
+    .slot_closed_o(slot_closed),
+    .coherent_idle_i(coherent_idle),
+    .coherent_violation_i(coherent_violation),
+    .coherent_trouble_i(coherent_trouble),
+    .line_read_req_valid_i(read_req_valid),
+    .line_read_req_ready_o(read_req_ready),
+    .line_read_req_i(read_req),
+    .line_read_rsp_valid_o(read_rsp_valid),
+    .line_read_rsp_ready_i(read_rsp_ready),
+    .line_read_rsp_o(read_rsp),
+    .line_write_req_valid_i(write_req_valid),
+    .line_write_req_ready_o(write_req_ready),
+    .line_write_req_i(write_req),
+    .line_write_data_valid_i(write_data_valid),
+    .line_write_data_ready_o(write_data_ready),
+    .line_write_data_i(write_data),
+    .line_write_rsp_valid_o(write_rsp_valid),
+    .line_write_rsp_ready_i(write_rsp_ready),
+    .line_write_rsp_o(write_rsp)
+  );
+
+  tmb_shell_io #(
+    .Cfg(Cfg)
+  ) u_io (
+    .clk_i,
+    .rst_ni,
+    .mover_i(mover_control),
+    .mover_o(mover_state),
+    .switch_i(switch_control),
+    .switch_o(switch_state),
+    .transfer_valid_o(transfer_valid),
+    .transfer_ready_i(transfer_ready),
+    .transfer_o(transfer),
+    .reset_i(mover_reset),
+    .port_o(mover_port_req),
+    .port_i(mover_port_rsp),
+    .in_valid_o(in_valid),
+    .in_ready_i(sin_tready_i),
+    .in_o(in_beat),
+    .out_valid_i(sout_tvalid_i),
+    .out_ready_o(out_ready),
+    .out_i(out_beat),
+    .send_valid_o(send_valid),
+    .send_ready_i(net_send_tready_i),
+    .send_o(send_beat),
+    .receive_valid_i(net_receive_tvalid_i),
+    .receive_ready_o(receive_ready),
+    .receive_i(receive_beat),
+    .network_o(network_req),
+    .network_i(network_rsp)
+  );
+
+  tmb_shell_coherent #(
+    .Cfg(Cfg)
+  ) u_coherent (
+    .clk_i,
+    .rst_ni,
+    .valid_i(coherent_valid),
+    .access_i(coherent_access),
+    .done_o(coherent_done),
+    .rsp_o(coherent_rsp),
+    .slot_live_i(slot_live),
+    .slot_closed_i(slot_closed),
+    .slot_idle_o(coherent_idle),
+    .slot_violation_o(coherent_violation),
+    .trouble_o(coherent_trouble),
+    .link_i(link_req),
+    .link_o(link_rsp),
+    .home_o(home_req),
+    .home_i(home_rsp),
+    .line_i(line_req),
+    .line_o(line_rsp),
+    .cache_o(cache_req),
+    .cache_i(cache_rsp),
+    .access_line_i(access_req),
+    .access_line_o(access_rsp),
+    .read_req_valid_o(read_req_valid),
+    .read_req_ready_i(read_req_ready),
+    .read_req_o(read_req),
+    .read_rsp_valid_i(read_rsp_valid),
+    .read_rsp_ready_o(read_rsp_ready),
+    .read_rsp_i(read_rsp),
+    .write_req_valid_o(write_req_valid),
+    .write_req_ready_i(write_req_ready),
+    .write_req_o(write_req),
+    .write_data_valid_o(write_data_valid),
+    .write_data_ready_i(write_data_ready),
+    .write_data_o(write_data),
+    .write_rsp_valid_i(write_rsp_valid),
+    .write_rsp_ready_o(write_rsp_ready),
+    .write_rsp_i(write_rsp)
+  );
 
 endmodule

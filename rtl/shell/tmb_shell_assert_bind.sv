@@ -121,5 +121,5 @@ bind tmb_shell tmb_shell_assert #(
   .ctl_rvalid_i,
   .ctl_rready_o,
   .slot_rst_no,
-  .slot_hung
+  .slot_hung(u_core.slot_hung)
 );

@@ -2,11 +2,18 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Types of the shell's control path: what passes between the BAR and those who answer it.
+// Types of the shell's control path (what passes between the BAR and those who answer it), and of its
+// buses: two structures for each, named from the side that asks: `_req_t` comes from the manager of the
+// bus, `_rsp_t` from its subordinate.
 
 // Whoever imports a package uses a part of it.
 // verilator lint_off UNUSEDPARAM
 package tmb_shell_pkg;
+
+  import tmb_pkg::*;
+  import tmb_dma_pkg::*;
+  import tmb_fabric_pkg::*;
+  import tmb_stream_pkg::*;
 
   // Window of the directory's registers in the BAR, as large as a slot's.
   localparam logic [31:0] DirectoryBase = 32'h0008_0000;
@@ -31,6 +38,31 @@ package tmb_shell_pkg;
     logic writes_owed;  // accesses that its ports had taken by then are not answered
     logic reads_owed;
   } read_notes_t;
+
+  // The host's register accesses: AXI4-Lite, the host is the manager.
+  typedef struct packed {
+    logic [31:0] awaddr;
+    logic        awvalid;
+    logic [31:0] wdata;
+    logic [3:0]  wstrb;
+    logic        wvalid;
+    logic        bready;
+    logic [31:0] araddr;
+    logic        arvalid;
+    logic        rready;
+  } bar_req_t;
+
+  typedef struct packed {
+    logic        awready;
+    logic        wready;
+    logic [1:0]  bresp;
+    logic        bvalid;
+    logic        arready;
+    logic [31:0] rdata;
+    logic [1:0]  rresp;
+    read_notes_t ruser;
+    logic        rvalid;
+  } bar_rsp_t;
 
   // The slot's AXI4-Lite control interface, both directions.
   typedef struct packed {
@@ -77,6 +109,98 @@ package tmb_shell_pkg;
     logic        write_ack;
     logic [31:0] data;
   } array_rsp_t;
+
+  // ---------------------------------------------------------------------------------------------
+  // Buses to memory
+  // ---------------------------------------------------------------------------------------------
+
+  // Host memory: AXI4, 64 bytes a beat, INCR. The shell is the manager.
+  typedef struct packed {
+    logic        ar_valid;
+    logic [3:0]  ar_id;
+    host_ax_t    ar;
+    logic        r_ready;
+    logic        aw_valid;
+    logic [3:0]  aw_id;
+    host_ax_t    aw;
+    logic        w_valid;
+    logic        b_ready;
+    row_strobe_t w_strobe;
+    host_w_t     w;
+  } host_req_t;
+
+  typedef struct packed {
+    logic        ar_ready;
+    logic        aw_ready;
+    logic        w_ready;
+    logic        b_valid;
+    logic [3:0]  b_id;
+    logic        b_error;
+    logic        r_valid;
+    logic [3:0]  r_id;
+    host_r_t     r;
+  } host_rsp_t;
+
+  // A channel of card memory: the same, with one ID; addresses are offsets within the channel.
+  typedef struct packed {
+    logic            ar_valid;
+    channel_ax_t     ar;
+    logic            r_ready;
+    logic            aw_valid;
+    channel_ax_t     aw;
+    logic            w_valid;
+    logic            b_ready;
+    mem_write_data_t w;
+  } channel_req_t;
+
+  typedef struct packed {
+    logic       ar_ready;
+    logic       aw_ready;
+    logic       w_ready;
+    logic       b_valid;
+    logic       b_error;
+    logic       r_valid;
+    channel_r_t r;
+  } channel_rsp_t;
+
+  // ---------------------------------------------------------------------------------------------
+  // Streams and networks
+  // ---------------------------------------------------------------------------------------------
+
+  // What the registers ask of a mover, or of one direction of a network interface.
+  typedef struct packed {
+    logic           start;  // one cycle: the command is taken
+    mover_command_t command;
+  } mover_control_t;
+
+  // What the registers ask of the switch at an incoming port of a kernel.
+  typedef struct packed {
+    stream_source_t source;
+    logic           forget;  // one cycle: a broken packet is forgotten
+  } switch_control_t;
+
+  // The end of a transfer.
+  typedef struct packed {
+    logic [7:0]  mover;
+    mover_done_t done;
+  } transfer_t;
+
+  // A direction of a network interface, beside its stream: from the shell, and from its controller.
+  typedef struct packed {
+    logic        start;       // one cycle: a transfer of the bytes from the address on of the peer's memory
+    logic        stop;        // one cycle: it ends as if the range were full; what is received is cut
+    logic        last;        // the last beat received has TLAST
+    virt_addr_t  address;
+    byte_count_t bytes;
+    logic        done_ready;
+  } network_req_t;
+
+  typedef struct packed {
+    logic        busy;
+    byte_count_t moved;       // bytes that have crossed the stream
+    logic        done_valid;
+    mover_done_t done;
+  } network_rsp_t;
 
 endpackage
 // verilator lint_on UNUSEDPARAM

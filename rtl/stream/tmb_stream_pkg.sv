@@ -4,6 +4,8 @@
 //
 // Types of the stream ports of a slot, and of the movers behind them.
 
+// Whoever imports a package uses a part of it.
+// verilator lint_off UNUSEDPARAM
 package tmb_stream_pkg;
 
   import tmb_pkg::*;
@@ -78,3 +80,4 @@ package tmb_stream_pkg;
   endfunction
 
 endpackage
+// verilator lint_on UNUSEDPARAM

@@ -27,7 +27,7 @@ pub(crate) const SLEEPING: [&str; 23] = [
     "tmb_fabric_return",
     "tmb_port/tmb_spill_register",
     "tmb_fabric_order",
-    "tmb_shell/tmb_flop",
+    "tmb_shell_core/tmb_flop",
     "tmb_virtual_memory/tmb_flop",
     "tmb_dma",
     "tmb_register_block",
