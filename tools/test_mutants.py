@@ -40,6 +40,10 @@ def test_every_mutant_applies(tool, tmp_path, monkeypatch):
             checks = "".join(path.read_text() for path in (ROOT / file).parent.glob("*_checks.py"))
             names = re.findall(r"^async def (\w+)\(", checks, re.MULTILINE)
             assert mutant.get("only", names) in (names, *names), name
+        for test in mutant.get("rust", []):
+            file, _, case = test.partition("::")
+            assert f"#[test]\nfn {case}()" in (ROOT / file).read_text(), name
+            assert tool.cargo_test(test)[-1].endswith(case), name
 
 
 def test_a_mutant_that_does_not_apply_is_an_error(tool):
@@ -54,7 +58,8 @@ def test_a_mutant_that_does_not_apply_is_an_error(tool):
             change(f'[m]\n{one}old = "{old}"\nnew = "e"\n')
     with pytest.raises(tool.Wrong, match="overlaps"):
         change(f'[m]\n{one}old = "a = b"\nnew = "e"\n[n]\n{one}before = "a = "\nold = "b"\nnew = "e"\n')
-    for entry in [f'[m]\n{one}old = "b"\nnew = "b"\n', f'[m]\n{one}old = "b"\nnew = "e"\nproof = "p"\n',
+    for entry in [f'[m]\n{one}old = "b"\nnew = "b"\n', f'[m]\n{one}old = "b;"\nnew = "c;"\n',
+                  f'[m]\n{one}old = "b"\nnew = "c"\nrust = ["r"]\n', f'[m]\n{one}old = "b"\nnew = "e"\nproof = "p"\n',
                   '[m]\nold = "b"\nnew = "c"\n']:
         with pytest.raises(tool.Wrong):
             tool.read_list(entry)
@@ -66,3 +71,13 @@ def test_mutants_of_one_point_live_in_one_text(tool):
     m, n = (f"tmb_mutant_pkg::selected == 32'd{mutants[name]['number']}" for name in "mn")
     assert tool.mutated("f.sv", "assign a = b;\n", mutants.values()) == (
         f'`include "tmb_mutant.svh"\nassign a = (({n}) ? (c && b) : (({m}) ? (!b) : (b)));\n')
+
+
+def test_a_test_in_rust_is_named_by_its_file(tool):
+    command = tool.cargo_test("crates/simcard/tests/direct.rs::reads")
+    assert command[5:] == ["tombolo-simcard", "--test", "direct", "--", "--exact", "reads"]
+    assert tool.cargo_test("crates/tombolo/tests/library/slots.rs::ends")[-1] == "slots::ends"
+    assert tool.cargo_test("crates/tombolo/tests/growth/main.rs::grows")[-1] == "grows"
+    for wrong in ["crates/simcard/src/lib.rs::reads", "crates/simcard/tests/direct.rs", "direct.rs::reads"]:
+        with pytest.raises(tool.Wrong):
+            tool.cargo_test(wrong)
