@@ -39,6 +39,10 @@ module port_bench_top
   output logic         s_axi_rlast,
   output logic         s_axi_rvalid,
   input  logic         s_axi_rready,
+  // the slot: in reset, closed, with nothing under way
+  input  logic         kernel_rst_ni,
+  input  logic         closed_i,
+  output logic         idle_o,
   // what is owed
   input  logic         mark_i,
   input  logic         announce_i,
@@ -56,6 +60,7 @@ module port_bench_top
   input  logic [15:0]  read_rsp_tag_i,
   input  logic [5:0]   read_rsp_index_i,
   input  logic         read_rsp_last_i,
+  input  logic         read_rsp_error_i,
   output logic         write_req_valid_o,
   input  logic         write_req_ready_i,
   output logic [36:0]  write_req_addr_o,
@@ -67,7 +72,8 @@ module port_bench_top
   output logic [63:0]  write_data_strobe_o,
   output logic         write_data_last_o,
   input  logic         write_rsp_valid_i,
-  input  logic [15:0]  write_rsp_tag_i
+  input  logic [15:0]  write_rsp_tag_i,
+  input  logic         write_rsp_error_i
 );
 
   localparam shell_cfg_t Cfg = '{
@@ -99,7 +105,7 @@ module port_bench_top
   axi_rsp_t port_rsp [1];
   asid_t port_asid [1];
   logic port_reset [1];
-  logic unused_port_idle [1];
+  logic port_idle [1];
   logic port_closed [1];
   logic unused_violation [1];
   tmb_guard_pkg::guard_status_t unused_guard [1];
@@ -130,8 +136,9 @@ module port_bench_top
   logic unused_walk_read;
 
   assign port_asid[0] = '0;
-  assign port_reset[0] = 1'b0;
-  assign port_closed[0] = 1'b0;
+  assign port_reset[0] = !kernel_rst_ni;
+  assign port_closed[0] = closed_i;
+  assign idle_o = port_idle[0];
   assign space_cfg[0] = '0;
   assign port_req[0] = '{
       aw: '{id: axi_id_t'(s_axi_awid), addr: s_axi_awaddr, len: s_axi_awlen, size: s_axi_awsize,
@@ -161,13 +168,13 @@ module port_bench_top
     assign read_req_ready[i] = read_req_ready_i;
     assign read_rsp_valid[i] = (i == 0) && read_rsp_valid_i;
     assign read_rsp[i] = '{row: read_rsp_row_i, tag: read_rsp_tag_i, index: read_rsp_index_i,
-                           last: read_rsp_last_i, error: 1'b0};
+                           last: read_rsp_last_i, error: read_rsp_error_i};
   end
   for (genvar i = 0; i < 2; i++) begin : gen_writer
     assign write_req_ready[i] = write_req_ready_i;
     assign write_data_ready[i] = write_data_ready_i;
     assign write_rsp_valid[i] = (i == 0) && write_rsp_valid_i;
-    assign write_rsp[i] = '{tag: write_rsp_tag_i, error: 1'b0};
+    assign write_rsp[i] = '{tag: write_rsp_tag_i, error: write_rsp_error_i};
   end
   assign read_req_valid_o = read_req_valid[0];
   assign read_req_addr_o = read_req[0].addr;
@@ -196,7 +203,7 @@ module port_bench_top
     .port_rsp_o         (port_rsp),
     .port_asid_i        (port_asid),
     .port_reset_i       (port_reset),
-    .port_idle_o        (unused_port_idle),
+    .port_idle_o        (port_idle),
     .port_closed_i      (port_closed),
     .port_violation_o   (unused_violation),
     .port_guard_o       (unused_guard),
@@ -242,7 +249,7 @@ module port_bench_top
     .IdWidth(8)
   ) u_assert (
     .clk_i,
-    .rst_ni,
+    .rst_ni(rst_ni && kernel_rst_ni),
     .awid_i(16'(s_axi_awid)),
     .awaddr_i(s_axi_awaddr),
     .awlen_i(s_axi_awlen),

@@ -7,7 +7,7 @@ import random
 
 import cocotb
 from cocotb.clock import Clock
-from cocotb.triggers import Combine, ReadOnly, RisingEdge, Timer
+from cocotb.triggers import Combine, First, ReadOnly, RisingEdge, Timer
 from cocotbext.axi import AxiBus, AxiMaster, AxiResp
 
 ROW = 64
@@ -25,6 +25,7 @@ class Memory:
         self.writes = []  # the same, in the order of their requests
         self.acks = []
         self.read_bursts = self.write_bursts = 0  # answered
+        self.bad = range(0)  # rows that cannot be read or written
 
     async def run(self):
         dut, rng = self.dut, self.rng
@@ -45,10 +46,11 @@ class Memory:
                 dut.read_rsp_tag_i.value = tag
                 dut.read_rsp_index_i.value = index
                 dut.read_rsp_last_i.value = index == length
+                dut.read_rsp_error_i.value = at in self.bad
             acknowledge = bool(self.acks) and rng.random() < 0.5
             dut.write_rsp_valid_i.value = acknowledge
             if acknowledge:
-                dut.write_rsp_tag_i.value = self.acks[0]
+                dut.write_rsp_tag_i.value, dut.write_rsp_error_i.value = self.acks[0]
             await ReadOnly()
             if respond:
                 self.reads[0][1] += 1
@@ -78,7 +80,8 @@ class Memory:
         assert int(self.dut.write_data_last_o.value) == (burst[1] == burst[2])
         burst[1] += 1
         if burst[1] > burst[2]:
-            self.acks.append(burst[3])
+            rows = range(burst[0], burst[0] + ROW * (burst[2] + 1), ROW)
+            self.acks.append((burst[3], any(row in self.bad for row in rows)))
             self.writes.pop(0)
 
 
@@ -87,10 +90,14 @@ async def start(dut, seed):
     dut.rst_ni.value = 0
     dut.mark_i.value = 0
     dut.announce_i.value = 0
+    dut.kernel_rst_ni.value = 1
+    dut.closed_i.value = 0
+    dut.read_rsp_error_i.value = dut.write_rsp_error_i.value = 0
     for name in ("read_req_ready", "write_req_ready", "write_data_ready", "read_rsp_valid",
                  "write_rsp_valid"):
         getattr(dut, f"{name}_i").value = 0
-    master = AxiMaster(AxiBus.from_prefix(dut, "s_axi"), dut.clk_i, dut.rst_ni,
+    # The kernel's reset is the slot's.
+    master = AxiMaster(AxiBus.from_prefix(dut, "s_axi"), dut.clk_i, dut.kernel_rst_ni,
                        reset_active_level=False)
     cocotb.start_soon(Clock(dut.clk_i, 4, "ns").start())
     for _ in range(4):
@@ -151,6 +158,105 @@ async def beyond_the_card(dut):
     assert (await master.write(0, b"kept")).resp == AxiResp.OKAY
     assert (await master.read(0, 4)).data == b"kept"
     assert not any(memory.data[4:])
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+async def rows_that_fail(dut):
+    """An error of memory is the error of the burst that met it, and of no other."""
+    master, memory, rng = await start(dut, 5)
+    for _ in range(12):
+        row = rng.randrange(8192, 16384) // ROW * ROW
+        memory.bad = range(row, row + ROW, ROW)
+        tasks, wanted = [], []
+        for _ in range(6):
+            # Inside 4 KiB: one burst each.
+            address = 8192 + 4096 * rng.randrange(2) + rng.randrange(3000)
+            length = rng.randrange(1, 1000)
+            fails = address // ROW * ROW <= row < address + length
+            wanted.append(AxiResp.SLVERR if fails else AxiResp.OKAY)
+            read = rng.random() < 0.5
+            tasks.append(cocotb.start_soon(master.read(address, length) if read
+                                           else master.write(address, bytes(length))))
+        for task, resp in zip(tasks, wanted):
+            assert (await task).resp == resp
+        got = await master.read(row - 64, 64) if row > 8192 else await master.read(row + 64, 64)
+        assert got.resp == AxiResp.OKAY
+
+
+async def traffic(master, memory, rng):
+    """Bursts without end, all outstanding together; ends with an error when the kernel is reset."""
+    while True:
+        tasks = []
+        for _ in range(rng.randrange(1, 6)):
+            size = rng.choice((0, 2, 6, 6))
+            address, length = rng.randrange(MEMORY_BYTES // 2), rng.randrange(1, 60 << size)
+            read = rng.random() < 0.5
+            start_one = master.read(address, length, size=size) if read else master.write(address, bytes(length), size=size)
+            tasks.append(cocotb.start_soon(start_one))
+        await Combine(*tasks)
+
+
+@cocotb.test(timeout_time=800, timeout_unit="us")
+async def resets_and_closings_at_any_moment(dut):
+    """Whatever the kernel had under way when its slot was reset or closed: the port comes to rest, touches memory no
+    more, and the next kernel finds it as new."""
+    master, memory, rng = await start(dut, 6)
+    upper = MEMORY_BYTES // 2
+    for _ in range(40):
+        running = cocotb.start_soon(traffic(master, memory, rng))
+        for _ in range(rng.randrange(400)):
+            await RisingEdge(dut.clk_i)
+        closes = rng.random() < 0.5
+        if closes:
+            dut.closed_i.value = 1
+            for _ in range(rng.randrange(60)):
+                await RisingEdge(dut.clk_i)
+        running.cancel()
+        dut.kernel_rst_ni.value = 0
+        await RisingEdge(dut.clk_i)
+        for cycle in range(2000):
+            await RisingEdge(dut.clk_i)
+            if dut.idle_o.value:
+                break
+        assert dut.idle_o.value, "the port does not come to rest"
+        for _ in range(rng.randrange(1, 20)):
+            await RisingEdge(dut.clk_i)
+            assert dut.idle_o.value and not (memory.reads or memory.writes or memory.acks)
+        dut.closed_i.value = 0
+        dut.kernel_rst_ni.value = 1
+        await RisingEdge(dut.clk_i)
+        await RisingEdge(dut.clk_i)
+        # The next kernel, whose places nobody else writes.
+        wanted = rng.randbytes(rng.randrange(1, 700))
+        address = upper + rng.randrange(4096)
+        before = bytes(memory.data[upper:])
+        size = rng.randrange(7)
+        assert (await master.write(address, wanted, size=size)).resp == AxiResp.OKAY
+        read = await master.read(address, len(wanted))
+        assert read.resp == AxiResp.OKAY and read.data == wanted
+        at = address - upper
+        assert memory.data[upper:] == before[:at] + wanted + before[at + len(wanted):], "a byte beside it"
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+async def a_closed_port_answers(dut):
+    """Closed at any moment, every access ends; those that come later with an error, and memory keeps what it has."""
+    master, memory, rng = await start(dut, 7)
+    for _ in range(10):
+        tasks = [cocotb.start_soon(master.write(4096 * n, rng.randbytes(rng.randrange(1, 4096)))) for n in range(5)]
+        tasks += [cocotb.start_soon(master.read(4096 * n, rng.randrange(1, 4096))) for n in range(5)]
+        for _ in range(rng.randrange(120)):
+            await RisingEdge(dut.clk_i)
+        dut.closed_i.value = 1
+        for task in tasks:
+            assert (await First(task, Timer(100, "us"))) is not None, "an access does not end"
+        before = bytes(memory.data)
+        assert (await master.write(rng.randrange(MEMORY_BYTES // 2), rng.randbytes(300))).resp == AxiResp.SLVERR
+        assert (await master.read(rng.randrange(MEMORY_BYTES // 2), 300)).resp == AxiResp.SLVERR
+        assert bytes(memory.data) == before
+        dut.closed_i.value = 0
+        await RisingEdge(dut.clk_i)
+        assert (await master.read(0, 64)).resp == AxiResp.OKAY
 
 
 class Owed:

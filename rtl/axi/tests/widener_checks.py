@@ -121,6 +121,17 @@ class Narrow:
             else:
                 missed += started
 
+    async def traffic(self):
+        """Reads and writes without end, several at once."""
+        rng = self.rng
+        while True:
+            tasks = []
+            for _ in range(rng.randrange(1, 5)):
+                address, length = rng.randrange(8192), rng.randrange(1, 400)
+                tasks.append(cocotb.start_soon(self.master.read(address, length) if rng.random() < 0.5
+                                               else self.master.write(address, bytes(length))))
+            await Combine(*tasks)
+
     async def full_rate(self, clock):
         beats = 64
         length = beats << self.full
@@ -155,6 +166,27 @@ async def every_size_at_any_start(dut):
     for bench in benches:
         bench.stall()
     await on_all(benches, Narrow.every_size)
+
+
+@cocotb.test(timeout_time=800, timeout_unit="us")
+async def resets_at_any_moment(dut):
+    """What was under way is gone, and what comes next is as on the first day."""
+    benches = await start(dut)
+    for bench in benches:
+        bench.stall()
+    rng = random.Random(9)
+    for _ in range(25):
+        running = [cocotb.start_soon(bench.traffic()) for bench in benches]
+        for _ in range(rng.randrange(150)):
+            await RisingEdge(dut.clk_i)
+        for task in running:
+            task.cancel()
+        dut.rst_ni.value = 0
+        for _ in range(2):
+            await RisingEdge(dut.clk_i)
+        dut.rst_ni.value = 1
+        await RisingEdge(dut.clk_i)
+        await on_all(benches, lambda bench: bench.one_transfer(bench.rng.randrange(bench.full + 1)))
 
 
 @cocotb.test(timeout_time=400, timeout_unit="us")

@@ -123,8 +123,12 @@ class CommandHost:
         self.completions = {}
         self.interrupts = 0
         self.next_id = 0x1000
-        start_soon(self._count_interrupts())
-        start_soon(self._take_events())
+        self._tasks = [start_soon(self._count_interrupts()), start_soon(self._take_events())]
+
+    def leave(self):
+        """Looks at nothing any more: the card is reset, and another host comes."""
+        for task in self._tasks:
+            task.cancel()
 
     def put(self, opcode, addr=0, operand=0, length=0, token=0, fence=False, notify=True, asid=0,
             queue=0):

@@ -45,7 +45,34 @@ class Bench:
         self.card = [Memory(dut, f"mem{c}", CHANNEL, self.card_bytes[c], card_latency)
                      for c in range(2)]
 
-        tails = [0] * QUEUES
+        self.rings = (COMMANDS, 1 << command_log2), (EVENTS, 1 << event_log2)
+        self._arrive()
+        self.rows = {"in": 0, "out": 0, "zeroed": 0}
+        cocotb.start_soon(self._count_rows())
+        await ClockCycles(dut.clk_i, 4)
+        dut.rst_ni.value = 1
+        await ClockCycles(dut.clk_i, 2)
+        dut.enable_i.value = 1
+        return self.commands
+
+    async def reset(self, cycles):
+        """Resets in the middle of whatever goes on; the rings begin anew."""
+        dut = self.dut
+        dut.rst_ni.value = 0
+        self.commands.leave()
+        for name in ["enable_i", "command_tail_i", "event_head_i", "table_rsp_valid_i", "fault_valid_i"]:
+            getattr(dut, name).value = 0
+        await ClockCycles(dut.clk_i, cycles)
+        self.host_bytes[:DATA] = bytes(DATA)
+        self._arrive()
+        dut.rst_ni.value = 1
+        await ClockCycles(dut.clk_i, 2)
+        dut.enable_i.value = 1
+        return self.commands
+
+    def _arrive(self):
+        """A host with empty rings."""
+        dut, tails = self.dut, [0] * QUEUES
 
         async def set_tail(queue, value):
             tails[queue] = value
@@ -54,15 +81,7 @@ class Bench:
         async def set_head(value):
             dut.event_head_i.value = value
 
-        self.commands = CommandHost(dut, self.host_bytes, (COMMANDS, 1 << command_log2),
-                                    (EVENTS, 1 << event_log2), set_tail, set_head, QUEUES)
-        self.rows = {"in": 0, "out": 0, "zeroed": 0}
-        cocotb.start_soon(self._count_rows())
-        await ClockCycles(dut.clk_i, 4)
-        dut.rst_ni.value = 1
-        await ClockCycles(dut.clk_i, 2)
-        dut.enable_i.value = 1
-        return self.commands
+        self.commands = CommandHost(dut, self.host_bytes, *self.rings, set_tail, set_head, QUEUES)
 
     async def _count_rows(self):
         while True:
@@ -155,6 +174,51 @@ async def random_copies(dut, stalled, granule):
         assert card[at:at + step] == lies[striped(at, granule):][:step]
     assert bench.host_bytes[DATA:] == host[DATA:]
     assert bench.rows == expected_rows
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+async def copies_of_more_than_256_kib(dut):
+    """Both ways at once, to the last row and no further."""
+    bench = Bench(dut, seed=2)
+    commands = await bench.start()
+    length, back = (1 << 18) + 3 * ROW, DATA + (1 << 20)
+    cards, host = bytearray(bench.card_read(0, CARD)), bytearray(bench.host_bytes)
+    cards[:length], host[back:back + length] = host[DATA:DATA + length], cards[CHANNEL:CHANNEL + length]
+    numbers = [commands.put(COPY_IN, 0, DATA, length, queue=1),
+               commands.put(COPY_OUT, CHANNEL, back, length, queue=2)]
+    await commands.doorbell()
+    for number in numbers:
+        assert await commands.completion(number) == (OK, 0, 0)
+    assert bench.card_read(0, CARD) == cards
+    assert bench.host_bytes[DATA:] == host[DATA:]
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+async def resets_at_any_moment(dut):
+    """Copies of all queues, events and faults under way; behind the reset a host with empty rings finds an engine that
+    has forgotten them, and loses no copy of its own."""
+    bench = Bench(dut, seed=12)
+    commands = await bench.start()
+    bench.stall(12, 0.3)
+    for _ in range(12):
+        dut.fault_valid_i.value = bench.random.randrange(2)
+        for (card, rows), (host, _) in zip(places(bench.random, CARD, 6, 90), places(bench.random, HOST - DATA, 6, 90)):
+            commands.put(bench.random.choice([COPY_IN, COPY_OUT, ZERO]), card, DATA + host, min(rows, 64 * ROW),
+                         fence=bench.random.random() < 0.2, queue=bench.random.randrange(QUEUES))
+        await commands.doorbell()
+        await ClockCycles(dut.clk_i, bench.random.randrange(600))
+        commands = await bench.reset(bench.random.randrange(1, 4))
+        length = bench.random.randrange(1, 80) * ROW
+        at, back = bench.random.randrange(64) * ROW, DATA + (1 << 20)
+        queue = bench.random.randrange(QUEUES)
+        source = bench.host_bytes[DATA:DATA + length]
+        commands.put(COPY_IN, at, DATA, length, notify=False, queue=queue)
+        last = commands.put(COPY_OUT, at, back, length, fence=True, queue=queue)
+        await commands.doorbell()
+        assert await commands.completion(last) == (OK, 0, 0)
+        assert bench.host_bytes[back:back + length] == source
+        assert len(commands.events) == 1
+        await bench.idle()
 
 
 @cocotb.test(timeout_time=400, timeout_unit="us")

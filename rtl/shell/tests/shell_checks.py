@@ -377,3 +377,43 @@ async def faults_are_served(dut):
     got = await bench.ports[0].read(base, 64)
     assert got.data == bench.host_bytes[DATA:DATA + 64]
     assert await commands.run(NOP) == (OK, 0, 0)
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+async def a_slot_is_reset_at_any_moment(dut):
+    """Reads, writes and faults of both ports under way: the slot leaves reset when they are gone, and then works."""
+    bench = Bench(dut, 8)
+    await bench.start()
+    bench.stall(8)
+    commands, rng = bench.commands, bench.random
+    base, frames = 0x6000_0000, [0x180, (CHANNEL >> 12) + 9]
+    for k, frame in enumerate(frames):
+        assert await commands.run(INSTALL, base + k * PAGE, page_entry(frame)) == (OK, 0, 0)
+
+    async def traffic(port):
+        while True:
+            # One access in eight is of a page that is not there, and waits for the host.
+            at = base + rng.randrange(2 * PAGE) if rng.random() < 0.88 else base + 0x100000
+            length = rng.randrange(1, 2000)
+            if rng.random() < 0.5:
+                cocotb.start_soon(bench.ports[port].read(at, length))
+            else:
+                cocotb.start_soon(bench.ports[port].write(at, bytes(length)))
+            await ClockCycles(dut.clk_i, rng.randrange(1, 40))
+
+    for _ in range(10):
+        running = [cocotb.start_soon(traffic(port)) for port in range(2)]
+        await ClockCycles(dut.clk_i, rng.randrange(1, 300))
+        for task in running:
+            task.cancel()
+        await bench.register(SLOT + SLOT_CTRL, 0)
+        # Faults of the run that is over are in the ring before this.
+        assert await commands.run(NOP, fence=True) == (OK, 0, 0)
+        await bench.register(SLOT + SLOT_CTRL, 1)
+        await commands.until(lambda: dut.slot_rst_no.value == 1)
+        data, offset = rng.randbytes(rng.randrange(1, 300)), rng.randrange(PAGE - 300)
+        k = rng.randrange(2)
+        assert (await bench.ports[k].write(base + k * PAGE + offset, data)).resp == AxiResp.OKAY
+        got = await bench.ports[1 - k].read(base + k * PAGE + offset, len(data))
+        assert got.resp == AxiResp.OKAY and got.data == data
+        assert bench.card_read(frames[k] * PAGE + offset, len(data)) == data

@@ -7,10 +7,11 @@
 // 1 byte to 64 KiB, at any alignment. Every byte of memory, every count and every end of a packet is
 // compared. Usage: bench SCENARIO SEED TRANSFERS.
 //
-//   random   everything above; transfers that are stopped, memory that fails now and then, resets in mid-transfer
+//   random   everything above; transfers that are stopped, memory that fails now and then, resets at any moment
 //   rate     no stalls; prints beats a cycle within a long packet, for nine pairs of alignments
 //   stop     a transfer that gets no more is stopped; what comes later is the next one's
-//   holes    beats whose TKEEP has a hole
+//   holes    beats whose TKEEP has a hole, behind any number of bytes
+//   long     transfers of more than 256 KiB, and ranges that no kernel fills
 //   errors   a row that cannot be read, at each place of a long transfer
 
 #include <cmath>
@@ -29,7 +30,7 @@
 namespace {
 
 constexpr std::size_t kRow = 64;
-constexpr std::size_t kHalf = 1 << 18;  // packets come from the lower half, go to the upper one
+constexpr std::size_t kHalf = 1 << 19;  // packets come from the lower half, go to the upper one
 constexpr std::uint64_t kLongest = 1 << 16;
 
 struct Beat {
@@ -52,8 +53,9 @@ struct Bench {
   unsigned memory_stall = 0, kernel_stall = 0;  // percent
   std::uint64_t bad_row = ~0ull;  // a read of it fails
   unsigned bad_writes = 0;        // percent of writes that fail
-  bool hole = false;
+  std::uint64_t hole = 0;         // TKEEP of the beats that follow
   bool read_failed = false, write_failed = false;  // in the transfer
+  std::uint64_t ended_at = 0;
   bool ended = false;  // the packet's last beat is in the mover out, the transfer that takes it goes on
   std::deque<Burst> reads, writes;
   unsigned responses = 0;
@@ -80,12 +82,14 @@ struct Bench {
     top.r_resp_i = 0;
     if (r_offered) {
       const Burst& burst = reads.front();
-      if (burst.addr + kRow * burst.at == bad_row) top.r_resp_i = 2;
+      // Both errors of AXI; EXOKAY is none.
+      if (burst.addr + kRow * burst.at == bad_row) top.r_resp_i = 2 + bad_row / kRow % 2;
+      else if (burst.at % 8 == 5) top.r_resp_i = 1;
       std::memcpy(&top.r_data_i[0], &memory[burst.addr + kRow * burst.at], kRow);
     }
     b_offered = responses != 0 && !chance(memory_stall);
     top.b_valid_i = b_offered;
-    top.b_resp_i = chance(bad_writes) ? 2 : 0;
+    top.b_resp_i = chance(bad_writes) ? 2 + random() % 2 : random() % 2;
     top.w_ready_i = !writes.empty() && !chance(memory_stall);
     top.in_ready_i = kernel.size() < kernel_room && !chance(kernel_stall);
     out_offered = !kernel.empty() && (out_offered || !chance(kernel_stall));
@@ -94,7 +98,7 @@ struct Bench {
       const Beat& beat = kernel.front();
       std::memcpy(&top.out_data_i[0], beat.data, kRow);
       top.out_keep_i = beat.count == kRow ? ~0ull : (1ull << beat.count) - 1;
-      if (hole) top.out_keep_i = 0xf0f;
+      if (hole) top.out_keep_i = hole;
       top.out_last_i = beat.last;
     }
     top.eval();
@@ -134,7 +138,7 @@ struct Bench {
   void sample() {
     if (r_offered && top.r_ready_o) {
       r_offered = false;
-      read_failed |= top.r_resp_i != 0;
+      read_failed |= top.r_resp_i >= 2;
       if (reads.front().at++ == reads.front().len) reads.pop_front();
     }
     if (top.ar_valid_o && top.ar_ready_i) {
@@ -144,7 +148,7 @@ struct Bench {
     }
     if (b_offered) {
       --responses;
-      write_failed |= top.b_resp_i != 0;
+      write_failed |= top.b_resp_i >= 2;
     }
     if (top.out_begin_o && (ended || !top.busy_o[1])) fail("a packet may begin that nobody asked for");
     if (top.w_valid_o && top.w_ready_i) {
@@ -165,7 +169,10 @@ struct Bench {
     }
     if (out_offered && top.out_ready_o) {
       out_offered = false;
-      ended |= kernel.front().last;
+      if (kernel.front().last) {
+        ended = true;
+        ended_at = cycle;
+      }
       kernel.pop_front();
     }
     if (top.in_valid_o && top.in_ready_i) kernel_takes();
@@ -246,9 +253,13 @@ struct Bench {
     bool in_open = false, in_last = false, out_open = false, packet_open = true;
     bool stopped = false;
     const bool stops = chance(30);
+    // The ends of transfers are taken at once, or late.
+    const unsigned late = chance(50) ? 0 : 90;
+    std::uint64_t ends_at = chance(15) ? cycle + random() % 400 : ~0ull;
     unsigned patience = 0;
     while (packet_open || in_open || sent < bytes) {
       if (++patience > 1000000) fail("nothing moves", moved, bytes);
+      if (cycle > ends_at || (ended && cycle < ended_at + 3 && chance(2))) return broken();
       if (!in_open && sent < bytes) {
         // In: mostly the rest; else a part, or nothing, which ends no packet.
         piece = chance(70) ? bytes - sent : chance(20) ? 0 : 1 + random() % (bytes - sent);
@@ -269,21 +280,23 @@ struct Bench {
         out_open = true;
       }
       if (stops && out_open && chance(2)) top.stop_i = stopped = true;
-      if (in_open && done(0)) {
+      if (in_open && !chance(late) && done(0)) {
         if (!reads.empty()) fail("done before the last row");
         if (top.done_bytes_o[0] != piece) fail("bytes in", top.done_bytes_o[0], piece);
         if (top.done_status_o[0] != read_failed) fail("status in");
+        if (top.moved_o[0] != piece) fail("moved in", top.moved_o[0], piece);
         if (top.done_last_o[0] != (in_last && piece)) fail("last in");
         sent += piece;
         in_open = false;
         acknowledge(0);
-      } else if (out_open && done(1)) {
+      } else if (out_open && !chance(late) && done(1)) {
         if (!writes.empty() || responses) fail("done before the last response");
         const std::uint64_t count = top.done_bytes_o[1];
         const bool last = top.done_last_o[1];
         const std::uint64_t expected = std::min(room, bytes - moved);
         if (stopped ? count > expected : count != expected) fail("bytes out", count, expected);
         if (top.done_status_o[1] != write_failed) fail("status out");
+        if (top.moved_o[1] != count) fail("moved out", top.moved_o[1], count);
         std::memcpy(&wanted[to - kHalf], &memory[from + moved], count);
         moved += count;
         if (last && moved != bytes) fail("TLAST too early", moved, bytes);
@@ -303,16 +316,24 @@ struct Bench {
     }
   }
 
-  // A transfer each way that the reset of the slot ends.
-  void broken_packet() {
-    bad_row = ~0ull;
-    bad_writes = 0;
-    start(0, random() % 4096, 40000, true);
-    start(1, kHalf + random() % 4096, 50000);
-    for (unsigned i = random() % 700; i; --i) edge();
+  // The reset of the slot ends what is under way.
+  void broken() {
     reset();
     if (top.busy_o[0] || top.busy_o[1] || top.done_valid_o[0] || top.done_valid_o[1])
       fail("a transfer outlives the reset");
+    // What was inside is forgotten: a packet may begin.
+    start(1, kHalf, 100);
+    edge();
+    if (!top.out_begin_o) fail("no packet may begin after a reset");
+    kernel.push_back(Beat{{}, 40, true});
+    for (const std::uint64_t limit = cycle + 2000; !top.done_valid_o[1];) {
+      edge();
+      if (cycle > limit) fail("nothing moves after a reset");
+    }
+    if (top.done_bytes_o[1] != 40 || !top.done_last_o[1]) fail("the packet after a reset", top.done_bytes_o[1]);
+    done(1);
+    ended = false;
+    acknowledge(1);
   }
 
   void random_traffic(unsigned transfers) {
@@ -321,7 +342,6 @@ struct Bench {
       kernel_stall = chance(50) ? 0 : random() % 80;
       cut = chance(60);
       packet();
-      if (chance(1)) broken_packet();
     }
   }
 
@@ -388,16 +408,91 @@ struct Bench {
     }
   }
 
+  // What came before a beat with a hole is written and counted; the beat is not; the next transfer goes on behind it.
   void holes() {
-    hole = true;
-    start(1, kHalf, 1000);
-    kernel.push_back(Beat{{}, 12, false});
-    while (!top.done_valid_o[1]) {
-      edge();
-      if (cycle > 10000) fail("a hole passes");
+    for (const unsigned count : {0, 12, 63, 64, 65, 200}) {
+      for (const std::uint64_t keep : {0xf0full, 0x2ull, 1ull << 63, 5ull, ~0ull << 1}) {
+        for (const bool last : {false, true}) {
+          const std::uint64_t to = kHalf + 4096 - 61 + count;
+          std::fill(memory.begin() + kHalf, memory.begin() + kHalf + 8192, 0);
+          start(1, to, 1000);
+          for (unsigned at = 0; at < count; at += kRow) {
+            Beat beat{{}, std::min<unsigned>(kRow, count - at), false};
+            std::memset(beat.data, 1, beat.count);
+            kernel.push_back(beat);
+          }
+          const std::uint64_t limit = cycle + 1000;
+          while (!kernel.empty() && cycle < limit) edge();
+          hole = keep;
+          Beat bad{{}, kRow, last};
+          std::memset(bad.data, 2, kRow);
+          kernel.push_back(bad);
+          while (!top.done_valid_o[1]) {
+            edge();
+            if (cycle > limit) fail("a hole passes", keep, count);
+          }
+          hole = 0;
+          if (top.done_status_o[1] != 2) fail("a hole passes", top.done_status_o[1], keep);
+          if (top.done_last_o[1]) fail("a beat with a hole ends a packet", keep);
+          if (top.done_bytes_o[1] != count) fail("bytes before a hole", top.done_bytes_o[1], count);
+          done(1);
+          ended = false;
+          acknowledge(1);
+          start(1, to + count, 1000);
+          Beat beat{{}, 10, true};
+          std::memset(beat.data, 3, beat.count);
+          kernel.push_back(beat);
+          for (int i = 0; i < 50; ++i) edge();
+          if (!done(1) || top.done_status_o[1] || top.done_bytes_o[1] != 10) fail("the one behind", count);
+          ended = false;
+          acknowledge(1);
+          for (std::uint64_t i = kHalf; i < kHalf + 8192; ++i) {
+            const unsigned wanted = i < to || i >= to + count + 10 ? 0 : i < to + count ? 1 : 3;
+            if (memory[i] != wanted) fail("memory differs", i - to, count);
+          }
+        }
+      }
     }
-    if (top.done_status_o[1] != 2) fail("a hole passes", top.done_status_o[1]);
-    if (top.done_bytes_o[1] != 0) fail("bytes of a beat with a hole");
+  }
+
+  // Lengths have 48 bits: more than 256 KiB, and more than anybody can send.
+  void long_transfers() {
+    constexpr std::uint64_t kLong = (1 << 18) + 1000;
+    const std::uint64_t from = 13, to = kHalf + 61;
+    for (auto& byte : memory) byte = std::uint8_t(random());
+    start(0, from, kLong);
+    start(1, to, kLong);
+    while (!top.done_valid_o[0] || !top.done_valid_o[1]) {
+      edge();
+      if (cycle > 20000) fail("nothing moves");
+    }
+    for (int m = 0; m < 2; ++m)
+      if (top.done_bytes_o[m] != kLong) fail("bytes of a long transfer", m, top.done_bytes_o[m]);
+    if (std::memcmp(&memory[from], &memory[to], kLong)) fail("a long transfer differs");
+    done(0);
+    done(1);
+    ended = false;
+    acknowledge(0);
+    top.done_ready_i[1] = 0;
+    for (const std::uint64_t length : {1ull << 18, 1ull << 32, 1ull << 46}) {
+      // A packet ends the transfer, however much there is room for.
+      start(1, to, length);
+      kernel.push_back(Beat{{}, 40, true});
+      for (int i = 0; i < 50; ++i) edge();
+      if (!done(1) || top.done_bytes_o[1] != 40 || !top.done_last_o[1]) fail("a packet in a large range", length);
+      ended = false;
+      acknowledge(1);
+      // Into the kernel it goes on; what has been taken is counted.
+      if (length > kHalf) {
+        start(0, 0, length);
+        for (int i = 0; i < 300; ++i) {
+          edge();
+          kernel.clear();
+        }
+        if (top.done_valid_o[0] || top.moved_o[0] < 250 * kRow) fail("a long transfer ends early", top.moved_o[0]);
+        reset();
+      }
+    }
   }
 
   // Rows of the longest transfer that fail one at a time: those that come before all are asked for, too.
@@ -430,6 +525,7 @@ int main(int argc, char** argv) {
   else if (scenario == "rate") bench.rate();
   else if (scenario == "stop") bench.stop();
   else if (scenario == "holes") bench.holes();
+  else if (scenario == "long") bench.long_transfers();
   else if (scenario == "errors") bench.errors();
   else return 2;
   return 0;

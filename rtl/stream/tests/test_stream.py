@@ -45,7 +45,12 @@ def test_a_row_that_cannot_be_read_is_told(mover):
 
 
 def test_a_beat_with_a_hole_is_refused(mover):
+    """The bytes before it are written, its own are not."""
     run_cpp(mover, "holes", 1, 0)
+
+
+def test_lengths_beyond_256_kib(mover):
+    run_cpp(mover, "long", 1, 0)
 
 
 @pytest.fixture(scope="module")
@@ -128,3 +133,21 @@ def test_the_other_end_of_a_stream_on_a_memory_port_closes(port_stream):
 
 def test_a_beat_a_cycle_on_a_memory_port(port_stream):
     assert float(run_cpp(port_stream, "rate")[0]) > 0.99
+
+
+@pytest.fixture(scope="module")
+def registers():
+    rtl = ROOT / "rtl"
+    return build_cpp("stream_registers", "registers_bench_top",
+                     [rtl / "lib/tmb_pkg.sv", rtl / "lib/tmb_round_robin_arbiter.sv",
+                      rtl / "shell/registers/tmb_register_map_pkg.sv", rtl / "shell/tmb_shell_pkg.sv",
+                      rtl / "stream/tmb_stream_pkg.sv", rtl / "shell/tmb_array_access.sv",
+                      *(rtl / "stream" / f"tmb_{name}.sv"
+                        for name in ("mover_registers", "switch_registers", "stream_completions")),
+                      HERE / "registers_bench_top.sv"], HERE / "registers_bench.cpp")
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_what_the_host_writes_and_what_has_ended(registers, seed):
+    """Registers of movers and switch, and a record of every transfer that ends, whatever comes at once."""
+    run_cpp(registers, seed, 100_000)
