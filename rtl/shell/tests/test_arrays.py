@@ -12,19 +12,16 @@ import pytest
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from verilator_bench import ROOT, build_cpp, run_cpp  # noqa: E402
+from verilator_bench import ROOT, build_cpp, run_cpp, shell_packages  # noqa: E402
 
 
 @pytest.fixture(scope="module")
 def bench():
-    rtl = ROOT / "rtl"
-    packages = ["lib/tmb_pkg", "axi/tmb_guard_pkg", "schedule/tmb_schedule_pkg", "shell/registers/tmb_register_map_pkg",
-                "shell/tmb_shell_pkg"]
     modules = ["array_access", "schedule_registers", "slot_registers", "space_registers", "guard_registers",
                "requester_counters", "owner_changes", "slot_interrupt", "slot_control"]
     return build_cpp("shell_arrays", "arrays_bench_top",
-                     [*(rtl / f"{name}.sv" for name in packages),
-                      *(rtl / "shell" / f"tmb_{name}.sv" for name in modules), HERE / "arrays_bench_top.sv"],
+                     [*shell_packages(), *(ROOT / "rtl" / "shell" / f"tmb_{name}.sv" for name in modules),
+                      HERE / "arrays_bench_top.sv"],
                      HERE / "arrays_bench.cpp")
 
 

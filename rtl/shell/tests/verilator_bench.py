@@ -58,6 +58,11 @@ def alone(name):
         yield folder
 
 
+def shell_packages():
+    """The shell's packages, in the order of compilation."""
+    return [file for file in shell_sources() if file.stem.endswith("_pkg")]
+
+
 def virtual_memory_sources():
     """The files of tmb_virtual_memory, packages first."""
     rtl = ROOT / "rtl"

@@ -12,7 +12,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parents[1] / "shell" / "tests"), str(HERE)]
 
 import switch_figures  # noqa: E402
-from verilator_bench import ROOT, build_cpp, run_cpp  # noqa: E402
+from verilator_bench import ROOT, build_cpp, run_cpp, shell_packages  # noqa: E402
 
 LIB = [ROOT / "rtl" / "lib" / f"tmb_{name}.sv" for name in ("pkg", "fifo", "spill_register")]
 STREAM = [ROOT / "rtl" / "stream" / f"tmb_stream_{name}.sv"
@@ -139,9 +139,7 @@ def test_a_beat_a_cycle_on_a_memory_port(port_stream):
 def registers():
     rtl = ROOT / "rtl"
     return build_cpp("stream_registers", "registers_bench_top",
-                     [rtl / "lib/tmb_pkg.sv", rtl / "lib/tmb_round_robin_arbiter.sv",
-                      rtl / "shell/registers/tmb_register_map_pkg.sv", rtl / "shell/tmb_shell_pkg.sv",
-                      rtl / "stream/tmb_stream_pkg.sv", rtl / "shell/tmb_array_access.sv",
+                     [*shell_packages(), rtl / "lib/tmb_round_robin_arbiter.sv", rtl / "shell/tmb_array_access.sv",
                       *(rtl / "stream" / f"tmb_{name}.sv"
                         for name in ("mover_registers", "switch_registers", "stream_completions")),
                       HERE / "registers_bench_top.sv"], HERE / "registers_bench.cpp")
