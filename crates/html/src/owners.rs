@@ -9,7 +9,7 @@ use std::ops::Range;
 use timeline::{Mark, Record};
 use units::Picoseconds;
 
-/// The owner's track of who may use shared memory, and its names (`crates/tombolo/src/owner/trace.rs`).
+/// The owner's track of who may use shared memory, and its names (`crates/owner/src/trace.rs`).
 const TRACK: &str = "host/shared memory";
 /// Pieces of time in a picture.
 const COLUMNS: usize = 240;

@@ -2,7 +2,9 @@
 
 use crate::error::{AccessError, PagerError};
 use crate::ids::{BufferId, IoId, ObjectId, RequestId};
-use units::{Asid, CommandId, FaultToken, Operation, PageSize, Stripe, TableGeometry, VirtAddr};
+use units::{
+    Asid, CommandId, FaultToken, HostAccess, Operation, PageSize, Stripe, TableGeometry, VirtAddr,
+};
 
 /// A mapping, for answers and messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -21,17 +23,6 @@ pub struct MappingInfo {
     pub read: bool,
     /// The kernel may write.
     pub write: bool,
-}
-
-/// What programs of the host may do with a page of shared memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum HostAccess {
-    /// Nothing: the card owns the page. Any access is trapped.
-    None,
-    /// Read: the card has a copy that it may read. Writes are trapped.
-    Read,
-    /// Everything: the card has no copy.
-    ReadWrite,
 }
 
 /// The good end of a request.

@@ -12,7 +12,7 @@
 //! [`State::Upgrading`]), and kernels have lost it, drained, and host memory is complete *before* programs
 //! get it back ([`Stage::Yielding`]).
 
-use crate::action::{Action, HostAccess};
+use crate::action::Action;
 use crate::error::{AccessError, Direction, IoError, PagerError};
 use crate::fault::Ahead;
 use crate::ids::{ObjectId, RequestId};
@@ -21,7 +21,7 @@ use crate::page::{ObjectPage, Page, Purpose, Stage, State, Waiter};
 use crate::pager::Pager;
 use crate::request::{answer, Last};
 use std::ops::Range;
-use units::{CommandStatus, HostAddr, Operation};
+use units::{CommandStatus, HostAccess, HostAddr, Operation};
 
 impl Pager {
     /// Where a page of host memory begins, as the card sees it; `None` for pages of other objects.

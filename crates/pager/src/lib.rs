@@ -59,7 +59,7 @@ mod table;
 pub mod testing;
 mod writeback;
 
-pub use action::{Action, HostAccess, MappingInfo, Success};
+pub use action::{Action, MappingInfo, Success};
 pub use config::{ChannelMemory, Config, InstallOrder};
 pub use error::{AccessError, ConfigError, Direction, IoError, PagerError};
 pub use event::{Event, ObjectKind};

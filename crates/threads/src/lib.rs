@@ -16,6 +16,8 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+pub mod jobs;
+
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::io;
@@ -157,6 +159,37 @@ pub fn wake(word: &AtomicU32) {
             i32::MAX,
         );
     }
+}
+
+/// Does something that may make a file longer, on a thread of the program. Where that is more than `ulimit -f` allows, the
+/// system sends the thread a signal that ends the process; it comes to nothing here, and the call fails with `EFBIG`.
+pub fn without_size_signal<T>(what: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    // SAFETY: sets of signals on the stack, and this thread's own mask. A set of zeroes is one; `sigemptyset` makes it
+    // the empty one.
+    let (only, before) = unsafe {
+        let mut only: libc::sigset_t = std::mem::zeroed();
+        let mut before: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut only);
+        libc::sigaddset(&mut only, libc::SIGXFSZ);
+        let failed = libc::pthread_sigmask(libc::SIG_BLOCK, &only, &mut before);
+        if failed != 0 {
+            return Err(io::Error::from_raw_os_error(failed));
+        }
+        (only, before)
+    };
+    let result = what();
+    // SAFETY: as above.
+    unsafe {
+        if libc::sigismember(&before, libc::SIGXFSZ) == 0 {
+            // The system sends it to the thread that wrote, so what waits now is what we caused.
+            let at_once: libc::timespec = std::mem::zeroed();
+            if matches!(&result, Err(error) if error.raw_os_error() == Some(libc::EFBIG)) {
+                libc::sigtimedwait(&only, std::ptr::null_mut(), &at_once);
+            }
+            libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
+        }
+    }
+    result
 }
 
 /// Work for a thread of the library.

@@ -1,26 +1,30 @@
 //! `Card`: what a program opens first.
 
 use crate::behind_vfio;
-use crate::error::Error;
-use crate::io::FileIo;
 use crate::link::Link;
-use crate::message::{
-    Close, CreateSpace, Describe, Load, MakeReport, PollAny, ReportOf, SpaceOptions, TakeStatus,
-};
-use crate::owner::OwnerOptions;
-use crate::participants::{self, Participant};
-use crate::report::Report;
+use crate::participant::{self, Participant};
 use crate::served::Served;
-use crate::slot::{Slot, SLICE};
+use crate::slot::Slot;
 use crate::space::AddressSpace;
 use card::kernel::KernelPackage;
+use error::Error;
+use file_io::FileIo;
 use funcard::FunctionalCard;
+use owner::message::{
+    Close, CreateSpace, Describe, Load, MakeReport, PollAny, ReportOf, SpaceOptions, TakeStatus,
+};
+use owner::report::Report;
+use owner::SLICE;
+use owner::{ClockMode, OwnerOptions};
 use simcard::{SimCard, SimOptions};
 use std::path::Path;
 use std::sync::Arc;
 use units::{CardDescription, Picoseconds, SlotId, SpacePlacement};
 use verilated::Progress as BuildProgress;
 use wire::Status;
+
+/// What the threads are that virtual time waits for.
+const PARTICIPANTS: &str = "host threads that count (participants)";
 
 /// A client's view of a card. Clones share it.
 #[derive(Clone, Debug)]
@@ -44,7 +48,14 @@ impl Card {
             Some(("unix", path)) => Ok(Self {
                 link: Link::to_daemon(Served::connect(Path::new(path))?),
             }),
-            Some(("vfio", device)) => behind_vfio::open(device),
+            Some(("vfio", device)) => {
+                let options = OwnerOptions {
+                    // Time is the world's.
+                    clock: ClockMode::Free,
+                    ..OwnerOptions::default()
+                };
+                Self::new(Box::new(behind_vfio::open(device)?), options)
+            }
             _ if name == "functional" => Self::functional(FunctionalCard::new(Default::default())),
             _ => Self::simulated(SimOptions::named(name)?, Default::default(), |_| {}),
         }
@@ -56,7 +67,7 @@ impl Card {
     /// Host memory for DMA cannot be had, the card does not have the owner's page size, or its memory is
     /// too small for one page.
     pub fn new(card: Box<dyn card::Card>, options: OwnerOptions) -> Result<Self, Error> {
-        Self::with_io(card, crate::io::best(), options)
+        Self::with_io(card, file_io::best(), options)
     }
 
     /// As [`new`](Card::new), with a file I/O of the caller's choice.
@@ -69,7 +80,7 @@ impl Card {
         io: Box<dyn FileIo>,
         options: OwnerOptions,
     ) -> Result<Self, Error> {
-        let link = Link::new(crate::owner::start(card, io, options)?);
+        let link = Link::new(owner::start(card, io, options)?);
         Ok(Self { link })
     }
 
@@ -120,7 +131,7 @@ impl Card {
     /// # Errors
     /// The owner has ended.
     pub fn participant(&self) -> Result<Participant, Error> {
-        Participant::new(self.link.clone())
+        Participant::new(self.link.here(PARTICIPANTS)?.clone())
     }
 
     /// Runs something that waits for other threads or for the world; virtual time does not wait for this
@@ -129,7 +140,11 @@ impl Card {
     /// # Errors
     /// The owner has ended.
     pub fn outside<T>(&self, work: impl FnOnce() -> T) -> Result<T, Error> {
-        participants::outside(&self.link, work)
+        match self.link.here(PARTICIPANTS) {
+            Ok(owner) => participant::outside(owner, work),
+            // Nobody counts there.
+            Err(_) => Ok(work()),
+        }
     }
 
     pub(crate) fn link(&self) -> &Link {

@@ -2,10 +2,10 @@
 //! sends the other receives, and no memory is between them.
 
 use crate::card_handle::Card;
-use crate::error::Error;
 use crate::link::Link;
-use crate::message::{ConnectPorts, ConnectionId, ConnectionState, Disconnect, Inspect, PortOf};
 use crate::slot::Slot;
+use error::Error;
+use owner::message::{ConnectPorts, ConnectionId, ConnectionState, Disconnect, Inspect, PortOf};
 
 /// Two joined stream ports. Dropped, they come apart at the end of the packet that is under way.
 #[derive(Debug)]

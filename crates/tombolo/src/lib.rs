@@ -21,25 +21,18 @@
 
 #![deny(missing_debug_implementations)]
 
-mod answer;
+mod behind;
 mod behind_vfio;
 mod card_handle;
 mod coherent;
 mod connection;
 pub mod device;
-mod error;
-mod error_code;
-mod failure;
-pub mod io;
-mod jobs;
+mod flow;
 mod link;
-mod message;
 mod network;
-mod owner;
-mod participants;
+mod participant;
 mod preset;
-pub mod remote;
-pub mod report;
+mod range;
 mod served;
 pub mod serving;
 mod shared;
@@ -47,8 +40,6 @@ mod sizes;
 mod slot;
 mod space;
 mod stream;
-mod stream_error;
-pub(crate) mod trap;
 
 pub use card::guard::{Rule, Violation};
 pub use card::history::History;
@@ -59,28 +50,34 @@ pub use coherent::{
     WriteBuffer,
 };
 pub use connection::Connection;
-pub use device::{Device, DeviceError, Flow, Flowed, Packets, UnknownPackets};
-pub use error::{AccessError, Error, HomeError, ViolationError};
+pub use device::{Device, Packets, UnknownPackets};
+pub use error::{
+    AccessError, DeviceError, Error, HomeError, PortName, StreamError, ViolationError,
+};
+pub use file_io as io;
+pub use flow::{Flow, Flowed};
 pub use funcard::{FunctionalCard, FunctionalConfig};
-pub use message::{
+pub use owner::message::{
     ConnectionState, FileState, MapOptions, Moved, Progress, RunState, SpaceOptions,
     TranslationMode, UnknownTranslation,
 };
+pub use owner::report;
+pub use owner::report::{DirectReport, Report, SlotShare, SpaceReport};
 #[doc(hidden)]
 pub use owner::Planted;
 pub use owner::{ClockMode, OwnerOptions, ServiceThreads};
 pub use pager::eviction::Eviction;
-pub use participants::{Participant, Present};
+pub use participant::{Participant, Present};
 pub use preset::{Preset, PresetError};
+pub use range::MappedRange;
+pub use remote;
 pub use remote::{Export, FabricError, FileNode, RemoteError, RemoteMemory, RemoteServer};
-pub use report::{DirectReport, Report, SlotShare, SpaceReport};
 pub use shared::{Shareable, SharedMemory};
 pub use simcard::{DirectoryConfig, ShellConfig, SimOptions, WaveStart, Waves};
 pub use sizes::parse_bytes;
 pub use slot::{Continue, Slot};
 pub use space::{AddressSpace, Mapping, Unsaved};
-pub use stream::{MappedRange, Stream};
-pub use stream_error::{PortName, StreamError};
+pub use stream::Stream;
 pub use timeline::Timeline;
 pub use timing::host::{HostFile, HostFileError, TrapFigures};
 pub use trap::{can_move_pages, measure_traps, measure_traps_with, RangeError, TrapWay};

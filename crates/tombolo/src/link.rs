@@ -3,76 +3,20 @@
 //! A request is begun and answered later; the ticket waits for the answer. While it waits it asks every
 //! now and then whether somebody wants the call to end.
 
-use crate::answer::{answer, Awaited, Found};
-use crate::error::Error;
-use crate::message::{AnyRequest, Ask, ClientId, ReplyTo};
-use crate::participants::{self, Caller, Guest};
+use crate::participant;
 use crate::served::Served;
-use crate::trap::{Desk, Trapped};
+use error::Error;
+use owner::answer::{answer, Awaited, Found};
+use owner::message::{AnyRequest, Ask, ClientId, ReplyTo};
+use owner::{OwnerThread, TicketId};
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::thread::JoinHandle;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use trap::Desk;
 
 /// At most so long until a call that is to end does so.
 const PATIENCE: Duration = Duration::from_millis(40);
-
-/// Names a request that was begun.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct TicketId {
-    pub(crate) client: ClientId,
-    /// By the client's count.
-    pub(crate) ticket: u64,
-}
-
-/// What reaches the owner's thread.
-#[derive(Debug)]
-pub(crate) enum Message {
-    /// A request.
-    Begin(Call),
-    /// An access of a program to memory that it shares.
-    Trap(Trapped),
-    /// Nobody waits for the answer any more.
-    Cancel(TicketId),
-    /// The last handle of a client is gone.
-    ClientEnded(ClientId),
-    /// A client has ended, and nothing of it will come.
-    Forget(ClientId),
-    /// A host thread that counts.
-    Participant(participants::Change),
-    /// Work that was done beside the owner's thread is over.
-    Aside(crate::owner::Aside),
-    /// The last handle of all is gone.
-    Stop,
-}
-
-impl Message {
-    /// Whether it says that a thread that counts waits again, or has left.
-    pub(crate) fn is_of(&self, guest: Guest) -> bool {
-        match self {
-            Self::Begin(call) => call
-                .caller
-                .is_some_and(|caller| caller.participant == guest.participant),
-            Self::Trap(trap) => trap.thread == guest.thread,
-            Self::Participant(change) => change.participant() == guest.participant,
-            _ => false,
-        }
-    }
-}
-
-/// A request and who waits for its answer.
-#[derive(Debug)]
-pub(crate) struct Call {
-    pub(crate) ticket: TicketId,
-    pub(crate) client: ClientId,
-    pub(crate) caller: Option<Caller>,
-    pub(crate) request: AnyRequest,
-}
-
-/// Wakes the owner's thread while it waits for the card.
-pub(crate) type Bell = Arc<AtomicBool>;
 
 /// Asked by a thread whose call waits; `true` ends the call.
 pub(crate) type Watch = Arc<dyn Fn() -> bool + Send + Sync>;
@@ -98,102 +42,11 @@ enum Owner {
     Served(Arc<Served>),
 }
 
-/// The owner's thread, which ends with the last client: when it is closed, or when its last handle is gone.
-pub(crate) struct OwnerThread {
-    sender: Sender<Message>,
-    bell: Bell,
-    thread: Mutex<Option<JoinHandle<()>>>,
-    /// Clients that are neither closed nor gone.
-    open: AtomicUsize,
-    /// All were closed, so the thread has ended.
-    closed: AtomicBool,
-    /// Where the thread is. A forked child has the handles, and nobody who would answer.
-    process: u32,
-    clients: AtomicU64,
-    participants: AtomicU64,
-    /// Who answers the traps of the memory that is shared with this card.
-    traps: Mutex<Weak<Desk>>,
-}
-
 /// A request that was begun, whose reply is a `T`.
 pub(crate) struct Ticket<'a, T> {
     link: &'a Link,
     ticket: u64,
     answer: Awaited<T>,
-}
-
-impl OwnerThread {
-    /// The thread runs until [`Message::Stop`].
-    pub(crate) fn new(sender: Sender<Message>, bell: Bell, thread: JoinHandle<()>) -> Arc<Self> {
-        Arc::new(Self {
-            sender,
-            bell,
-            thread: Mutex::new(Some(thread)),
-            open: AtomicUsize::new(0),
-            closed: AtomicBool::new(false),
-            process: std::process::id(),
-            clients: AtomicU64::new(0),
-            participants: AtomicU64::new(0),
-            traps: Mutex::new(Weak::new()),
-        })
-    }
-
-    fn is_here(&self) -> bool {
-        std::process::id() == self.process
-    }
-
-    fn send(&self, message: Message) -> Result<(), Error> {
-        if !self.is_here() {
-            return Err(Error::Gone {
-                what: "the card".to_owned(),
-                why: ACROSS_FORK.into(),
-            });
-        }
-        self.sender.send(message).map_err(|_| self.ended())?;
-        self.bell.store(true, Ordering::Release);
-        Ok(())
-    }
-
-    /// Why nobody answers.
-    fn ended(&self) -> Error {
-        match self.closed.load(Ordering::Acquire) {
-            true => closed(),
-            false => Error::Internal("the owner's thread has ended".to_owned()),
-        }
-    }
-
-    /// A client is open no more; without any the thread has nothing left to do.
-    fn client_ends(&self) {
-        if self.open.fetch_sub(1, Ordering::AcqRel) == 1 && self.is_here() {
-            self.closed.store(true, Ordering::Release);
-            self.stop();
-        }
-    }
-
-    /// Ends the thread, and what it has: the card, its descriptors, its memory.
-    fn stop(&self) {
-        let thread = self
-            .thread
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        let Some(thread) = thread else {
-            return;
-        };
-        if !self.is_here() {
-            // There is no such thread to wait for, nor to let go.
-            return std::mem::forget(thread);
-        }
-        let _ = self.send(Message::Stop);
-        // A panic there was answered to everybody who waited.
-        let _ = thread.join();
-    }
-}
-
-impl Drop for OwnerThread {
-    fn drop(&mut self) {
-        self.stop();
-    }
 }
 
 impl Client {
@@ -212,8 +65,7 @@ impl Drop for Client {
     fn drop(&mut self) {
         // A daemon sees that the socket is closed.
         if let (Owner::Here(owner), false) = (&self.owner, self.closed.load(Ordering::Acquire)) {
-            let _ = owner.send(Message::ClientEnded(self.id));
-            owner.client_ends();
+            owner.leave(self.id);
         }
     }
 }
@@ -222,7 +74,7 @@ impl Owner {
     /// Nobody waits for the answer of a request any more.
     fn cancel(&self, client: ClientId, ticket: u64) -> Result<(), Error> {
         match self {
-            Self::Here(owner) => owner.send(Message::Cancel(TicketId { client, ticket })),
+            Self::Here(owner) => owner.cancel(TicketId { client, ticket }),
             Self::Served(served) => served.cancel(ticket),
         }
     }
@@ -239,9 +91,7 @@ impl Owner {
 impl Link {
     /// A new client.
     pub(crate) fn new(owner: Arc<OwnerThread>) -> Self {
-        let id = ClientId(owner.clients.fetch_add(1, Ordering::Relaxed));
-        owner.open.fetch_add(1, Ordering::AcqRel);
-        let client = Client::new(id, Owner::Here(owner));
+        let client = Client::new(owner.join(), Owner::Here(owner));
         Self { client }
     }
 
@@ -295,26 +145,7 @@ impl Link {
     /// # Errors
     /// [`Error::NotCarried`]; as [`Desk::open`].
     pub(crate) fn desk(&self, bytes: usize) -> Result<Arc<Desk>, Error> {
-        let Owner::Here(owner) = &self.client.owner else {
-            return Err(Error::NotCarried {
-                what: "memory of the program",
-            });
-        };
-        let mut desk = owner.traps.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(open) = desk.upgrade() {
-            return Ok(open);
-        }
-        // The desk must not keep the card open.
-        let owner = Arc::downgrade(owner);
-        let open = Desk::open(move |trap| {
-            // What the owner does not get ends as the access would have without us.
-            if let Some(owner) = owner.upgrade() {
-                let _ = owner.send(Message::Trap(trap));
-            }
-        });
-        let open = Arc::new(open.map_err(|source| Error::Unshareable { bytes, source })?);
-        *desk = Arc::downgrade(&open);
-        Ok(open)
+        self.here("memory of the program")?.desk(bytes)
     }
 
     /// Begins a request.
@@ -323,9 +154,9 @@ impl Link {
         let ticket = self.client.tickets.fetch_add(1, Ordering::Relaxed);
         match &self.client.owner {
             Owner::Here(owner) => {
-                let caller = participants::caller(self);
+                let caller = participant::caller(owner);
                 let request = request.with(ReplyTo::new(answer));
-                owner.send(Message::Begin(self.call_of(ticket, caller, request)))?;
+                owner.begin(self.named(ticket), caller, request)?;
             }
             Owner::Served(served) => served.begin(ticket, request.carried()?, answer)?,
         }
@@ -339,7 +170,7 @@ impl Link {
     /// Begins a request that knows where its reply goes, by a ticket of the caller's. Only of an owner in this process.
     pub(crate) fn begin_any(&self, ticket: u64, request: AnyRequest) -> Result<(), Error> {
         match &self.client.owner {
-            Owner::Here(owner) => owner.send(Message::Begin(self.call_of(ticket, None, request))),
+            Owner::Here(owner) => owner.begin(self.named(ticket), None, request),
             Owner::Served(_) => Err(Error::NotCarried {
                 what: "cards of other daemons",
             }),
@@ -349,19 +180,13 @@ impl Link {
     /// The client has ended, and nothing of it will come: what is kept of it for its reports goes.
     pub(crate) fn forget(&self) {
         if let Owner::Here(owner) = &self.client.owner {
-            // An owner that has ended has forgotten everybody.
-            let _ = owner.send(Message::Forget(self.client.id));
+            owner.forget(self.client.id);
         }
     }
 
-    fn call_of(&self, ticket: u64, caller: Option<Caller>, request: AnyRequest) -> Call {
+    fn named(&self, ticket: u64) -> TicketId {
         let client = self.client.id;
-        Call {
-            ticket: TicketId { client, ticket },
-            client,
-            caller,
-            request,
-        }
+        TicketId { client, ticket }
     }
 
     /// Nobody waits for the answer of a request any more.
@@ -376,21 +201,14 @@ impl Link {
     }
 
     /// The owner's thread, for what only a process has.
-    fn here(&self, what: &'static str) -> Result<&OwnerThread, Error> {
+    ///
+    /// # Errors
+    /// [`Error::NotCarried`]: it is a daemon's.
+    pub(crate) fn here(&self, what: &'static str) -> Result<&Arc<OwnerThread>, Error> {
         match &self.client.owner {
             Owner::Here(owner) => Ok(owner),
             Owner::Served(_) => Err(Error::NotCarried { what }),
         }
-    }
-
-    pub(crate) fn next_participant(&self) -> Result<u64, Error> {
-        let owner = self.here("host threads that count (participants)")?;
-        Ok(owner.participants.fetch_add(1, Ordering::Relaxed))
-    }
-
-    pub(crate) fn change(&self, change: participants::Change) -> Result<(), Error> {
-        let owner = self.here("host threads that count (participants)")?;
-        threads::as_guest(|| owner.send(Message::Participant(change)))
     }
 
     /// Whether both lead to the same owner. Of a daemon, that each connection is another client's is all that is known.
@@ -428,18 +246,6 @@ impl<T> Ticket<'_, T> {
                 Found::NotYet => {}
             }
         }
-    }
-}
-
-/// Why a card is gone in a child of the process that opened it.
-pub(crate) const ACROSS_FORK: &str =
-    "it belongs to the parent of this process; a card cannot be used across fork";
-
-/// What a client that was closed is told.
-pub(crate) fn closed() -> Error {
-    Error::Gone {
-        what: "the card".to_owned(),
-        why: "it was closed; open another".into(),
     }
 }
 

@@ -25,47 +25,12 @@
 //! ```
 
 use crate::card_handle::Card;
-use crate::error::Error;
-use crate::message::{BeginPeerTransfer, ByteRange, PlugPeer, SetNetworkLink};
 use crate::stream::Stream;
-use card::network::{Peer, PeerError};
-use std::sync::{Arc, Mutex, PoisonError};
+use card::network::Peer;
+use error::Error;
+use owner::message::{BeginPeerTransfer, ByteRange, PlugPeer, SetNetworkLink};
+use owner::PeerHandle;
 use units::StreamDirection;
-
-/// A peer on its way to the card.
-#[derive(Clone)]
-pub(crate) struct PeerHandle(Arc<Mutex<Box<dyn Peer>>>);
-
-impl PeerHandle {
-    fn new(peer: impl Peer + 'static) -> Self {
-        Self(Arc::new(Mutex::new(Box::new(peer))))
-    }
-
-    fn with<R>(&self, work: impl FnOnce(&mut dyn Peer) -> R) -> R {
-        let mut peer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        work(&mut **peer)
-    }
-}
-
-impl std::fmt::Debug for PeerHandle {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("PeerHandle").finish()
-    }
-}
-
-impl Peer for PeerHandle {
-    fn name(&self) -> String {
-        self.with(|peer| peer.name())
-    }
-
-    fn read(&mut self, offset: u64, to: &mut [u8]) -> Result<(), PeerError> {
-        self.with(|peer| peer.read(offset, to))
-    }
-
-    fn write(&mut self, offset: u64, from: &[u8]) -> Result<(), PeerError> {
-        self.with(|peer| peer.write(offset, from))
-    }
-}
 
 impl Stream {
     /// Plugs the port into a network interface of the card, and that into a peer, until it is closed. Its transfers are

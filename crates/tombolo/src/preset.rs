@@ -3,9 +3,9 @@
 //! A preset is a file in `presets/`; one of your own has the same form ([`Preset::load`]). [`Preset::named`] has
 //! those of the repository built in.
 
-use crate::owner::PIECE_BYTES;
-use crate::report::bytes as told;
 use crate::{AddressSpace, Card, Error, OwnerOptions, ShellConfig, SimOptions, SpacePlacement};
+use owner::report::bytes as told;
+use owner::PIECE_BYTES;
 use serde::Deserialize;
 use simcard::{L1Config, Translator};
 use std::path::{Path, PathBuf};

@@ -1,9 +1,9 @@
 //! A card that a daemon has: requests go over its socket, and come back as answers by their tickets.
 
-use crate::answer::Answer;
-use crate::error::Error;
-use crate::link::ACROSS_FORK;
-use crate::message::{Carried, ClientId};
+use error::Error;
+use owner::answer::Answer;
+use owner::message::{Carried, ClientId};
+use owner::ACROSS_FORK;
 use std::collections::BTreeMap;
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;

@@ -1,13 +1,13 @@
 //! What a daemon needs of the owner: a client whose requests come as messages, and whose replies go as bytes.
 
-use crate::answer::Answer;
 use crate::card_handle::Card;
-use crate::error::Error;
 use crate::link::Link;
-use crate::message::{
+use card::kernel::KernelPackage;
+use error::Error;
+use owner::answer::Answer;
+use owner::message::{
     AnyRequest, Close, KeepApart, Load, MakeReport, MapFile, ReplyTo, ReportOf, WayBack,
 };
-use card::kernel::KernelPackage;
 use serde::Serialize;
 use std::fs::File;
 use std::io;

@@ -1,16 +1,16 @@
 //! Memory that a program and kernels share, pointers and all.
 
-use crate::error::Error;
 use crate::link::Link;
-use crate::message::{ByteRange, Describe, Free, MappingId, Prefetch, Share, Sync, Take, Unmap};
+use crate::range::MappedRange;
 use crate::space::AddressSpace;
-use crate::stream::MappedRange;
-use crate::trap::{TrapWay, View};
+use error::Error;
+use owner::message::{ByteRange, Describe, Free, MappingId, Prefetch, Share, Sync, Take, Unmap};
 use std::sync::atomic::{
     AtomicI16, AtomicI32, AtomicI64, AtomicI8, AtomicIsize, AtomicU16, AtomicU32, AtomicU64,
     AtomicU8, AtomicUsize,
 };
 use std::sync::Arc;
+use trap::{TrapWay, View};
 use units::{PageSize, VirtAddr};
 
 /// Types of which shared memory can be seen as an array.
@@ -307,7 +307,12 @@ impl SharedMemory {
     /// [`StreamError::OutOfMapping`](crate::StreamError::OutOfMapping): beyond its end, or none.
     pub fn part(&self, offset: u64, bytes: u64) -> Result<MappedRange, Error> {
         let mapped = self.bytes as u64;
-        let range = MappedRange::of(self.link.clone(), self.id, (offset, bytes), mapped)?;
+        let range = MappedRange::of(
+            self.link.clone(),
+            self.id,
+            ByteRange { offset, bytes },
+            mapped,
+        )?;
         Ok(range.shifted(self.lead as u64))
     }
 

@@ -1,13 +1,14 @@
 //! Slots: arguments, start, wait.
 
-use crate::error::Error;
 use crate::link::Link;
-use crate::message::{
+use crate::space::Mapping;
+use card::kernel::{Argument, ControlProtocol, Manifest};
+use error::Error;
+use owner::message::{
     Await, CheckTaken, Expire, LoadId, Loaded, Poll, Progress, ReadRegister, RunState, Schedule,
     SetArgument, Signal, SignalState, SpaceId, Start, Stop, Unload, WriteRegisters,
 };
-use crate::space::Mapping;
-use card::kernel::{Argument, ControlProtocol, Manifest};
+use owner::SLICE;
 use units::{Picoseconds, Priority, SlotId, SlotSchedule, VirtAddr};
 
 /// A slot with a kernel in it.
@@ -31,9 +32,6 @@ pub enum Continue {
     /// Stop the kernel.
     Stop,
 }
-
-/// Virtual time between two reports of progress.
-pub(crate) const SLICE: Picoseconds = Picoseconds::from_micros(100);
 
 impl Slot {
     pub(crate) fn new(link: Link, loaded: Loaded, space: SpaceId, manifest: Manifest) -> Self {

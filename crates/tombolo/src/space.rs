@@ -1,22 +1,26 @@
 //! Address spaces and mappings of files.
 
+use crate::behind::OfPeer;
 use crate::device::window::Source;
 use crate::device::Device;
-use crate::error::Error;
 use crate::link::Link;
-use crate::message::{
+use error::Error;
+use owner::message::{
     Advise, ByteRange, DestroySpace, MakeHot, MapFile, MapOptions, MappingId, NewSpace, Prefetch,
     Refresh, RestOfMapping, SpaceId, StreamHandle, Sync, Unmap, UnmapPart,
 };
-use crate::owner::behind::StandsFor;
-use crate::remote::{stand_in, RemoteMemory};
-use crate::shared::SharedMemory;
+use owner::StandsFor;
+use owner::NOT_REGULAR;
+use remote::{stand_in, RemoteMemory};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use units::{Advice, Asid, Fetch, PageSize, VirtAddr};
+
+/// Memory that is kept for a transfer.
+pub(crate) type Kept = Box<dyn std::fmt::Debug + Send + std::marker::Sync>;
 
 /// What the ports of one application see.
 ///
@@ -30,7 +34,7 @@ pub struct AddressSpace {
     asid: Asid,
     open: AtomicBool,
     /// Bytes that still wait to go into a kernel, of flows that are over, by its port: at most one for each.
-    kept: Mutex<Vec<(StreamHandle, SharedMemory)>>,
+    kept: Mutex<Vec<(StreamHandle, Kept)>>,
 }
 
 impl AddressSpace {
@@ -46,7 +50,7 @@ impl AddressSpace {
 
     /// Keeps what a transfer under way still reads. It goes when the port is plugged in again, because the transfer is
     /// over then; at last with the space.
-    pub(crate) fn keep(&self, stream: StreamHandle, memory: SharedMemory) {
+    pub(crate) fn keep(&self, stream: StreamHandle, memory: Kept) {
         self.with_kept(|kept| kept.push((stream, memory)));
     }
 
@@ -59,10 +63,10 @@ impl AddressSpace {
             gone
         });
         // Not under the lock: the owner is asked to end it.
-        drop::<Vec<(StreamHandle, SharedMemory)>>(gone);
+        drop::<Vec<(StreamHandle, Kept)>>(gone);
     }
 
-    fn with_kept<R>(&self, change: impl FnOnce(&mut Vec<(StreamHandle, SharedMemory)>) -> R) -> R {
+    fn with_kept<R>(&self, change: impl FnOnce(&mut Vec<(StreamHandle, Kept)>) -> R) -> R {
         change(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -146,7 +150,7 @@ impl AddressSpace {
         name: &Path,
         options: MapOptions,
     ) -> Result<Mapping, Error> {
-        let file = crate::io::off_standard_streams(file).map_err(|source| Error::File {
+        let file = file_io::off_standard_streams(file).map_err(|source| Error::File {
             path: name.to_owned(),
             what: "looking at it",
             source,
@@ -185,7 +189,7 @@ impl AddressSpace {
             what: "standing in for it",
             source,
         })?;
-        let memory = StandsFor::Remote(Box::new(memory));
+        let memory = Box::new(OfPeer(memory));
         self.map_opened((file, Some(memory)), &name, options)
     }
 
@@ -229,12 +233,12 @@ impl AddressSpace {
             advice: options.advice.then(Advice::fetching(Fetch::OnDemand)),
             ..options
         };
-        self.map_opened((file, Some(StandsFor::Stream(source))), &name, options)
+        self.map_opened((file, Some(Box::new(source))), &name, options)
     }
 
     fn map_opened(
         &self,
-        (file, behind): (File, Option<StandsFor>),
+        (file, behind): (File, Option<Box<dyn StandsFor>>),
         name: &Path,
         options: MapOptions,
     ) -> Result<Mapping, Error> {
@@ -256,8 +260,6 @@ impl AddressSpace {
         })
     }
 }
-
-pub(crate) const NOT_REGULAR: &str = "only regular files can be mapped";
 
 /// Opens a file without changing it. Also its path, if it was not there before.
 fn open(path: &Path, options: &MapOptions) -> Result<(File, Option<PathBuf>), Error> {

@@ -4,97 +4,17 @@
 //! [`Stream::write`] one from the kernel to mapped memory; these are the words of vFPIO, and the host
 //! begins every transfer. [`Stream::wait`] waits for the oldest one, [`Stream::sync`] for all.
 
-use crate::error::Error;
 use crate::link::Link;
-use crate::message::{
-    BeginTransfer, ByteRange, CloseStream, ExpireStream, MappingId, Moved, OpenStream, PacketPart,
-    PollStream, Progress, StopStream, StreamHandle, TransferState,
+use crate::range::MappedRange;
+use crate::slot::{Continue, Slot};
+use error::Error;
+use error::StreamError;
+use owner::message::{
+    BeginTransfer, ByteRange, CloseStream, ExpireStream, Moved, OpenStream, PacketPart, PollStream,
+    Progress, StopStream, StreamHandle, TransferState,
 };
-use crate::slot::{Continue, Slot, SLICE};
-use crate::space::Mapping;
-use crate::stream_error::StreamError;
+use owner::SLICE;
 use units::{Picoseconds, StreamDirection};
-
-/// A part of a mapping: the memory of a transfer. Begins and ends at any byte.
-#[derive(Clone, Debug)]
-pub struct MappedRange {
-    link: Link,
-    mapping: MappingId,
-    offset: u64,
-    bytes: u64,
-}
-
-impl MappedRange {
-    /// Some bytes of a mapping that has `mapped`.
-    pub(crate) fn of(
-        link: Link,
-        mapping: MappingId,
-        (offset, bytes): (u64, u64),
-        mapped: u64,
-    ) -> Result<Self, Error> {
-        if bytes > 0 && offset.checked_add(bytes).is_some_and(|end| end <= mapped) {
-            return Ok(Self {
-                link,
-                mapping,
-                offset,
-                bytes,
-            });
-        }
-        Err(Error::Stream(StreamError::OutOfMapping {
-            bytes,
-            offset,
-            mapped,
-        }))
-    }
-
-    /// The same further behind in the mapping.
-    pub(crate) fn shifted(mut self, by: u64) -> Self {
-        self.offset += by;
-        self
-    }
-
-    /// What is behind its first bytes, if anything is.
-    pub(crate) fn behind(mut self, bytes: u64) -> Option<Self> {
-        self.offset += bytes;
-        self.bytes = self.bytes.saturating_sub(bytes);
-        (self.bytes > 0).then_some(self)
-    }
-
-    /// First byte of it, in its mapping.
-    pub fn offset(&self) -> u64 {
-        self.offset
-    }
-
-    /// Bytes of it.
-    pub fn bytes(&self) -> u64 {
-        self.bytes
-    }
-}
-
-impl Mapping {
-    /// All of it, for a transfer.
-    pub fn all(&self) -> MappedRange {
-        MappedRange {
-            link: self.link().clone(),
-            mapping: self.id(),
-            offset: 0,
-            bytes: self.bytes(),
-        }
-    }
-
-    /// Some bytes of it, for a transfer.
-    ///
-    /// # Errors
-    /// [`StreamError::OutOfMapping`]: beyond its end, or none.
-    pub fn slice(&self, offset: u64, bytes: u64) -> Result<MappedRange, Error> {
-        MappedRange::of(
-            self.link().clone(),
-            self.id(),
-            (offset, bytes),
-            self.bytes(),
-        )
-    }
-}
 
 /// An open stream port. Dropped, it is closed when its transfers are over.
 #[derive(Debug)]
@@ -152,16 +72,16 @@ impl Stream {
         range: MappedRange,
         packet: PacketPart,
     ) -> Result<(), Error> {
-        if !self.link.is(&range.link) {
+        if !range.is_of(&self.link) {
             return Err(Error::OtherCard);
         }
         self.link.call(BeginTransfer {
             stream: self.handle,
             direction,
-            mapping: range.mapping,
+            mapping: range.mapping(),
             range: ByteRange {
-                offset: range.offset,
-                bytes: range.bytes,
+                offset: range.offset(),
+                bytes: range.bytes(),
             },
             packet,
         })

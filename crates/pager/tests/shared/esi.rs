@@ -7,7 +7,8 @@ use protocol::tables::esi::{
     RemoteOutcome, RemoteState,
 };
 use std::collections::VecDeque;
-use tombolo_pager::{HostAccess, InstallOrder};
+use tombolo_pager::InstallOrder;
+use units::HostAccess;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Stimulus {

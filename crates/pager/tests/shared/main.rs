@@ -5,7 +5,8 @@ mod world;
 
 use tombolo_pager::eviction::Eviction;
 use tombolo_pager::fetch::ReadAhead;
-use tombolo_pager::{HostAccess, InstallOrder, Policies, Statistics};
+use tombolo_pager::{InstallOrder, Policies, Statistics};
+use units::HostAccess;
 use world::World;
 
 /// Random life: three kernels in two spaces and three programs over a few pages, with fewer frames.

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, VecDeque};
 use tombolo_pager::eviction::Eviction;
 use tombolo_pager::fetch::{FetchPolicy, Plan, Touch};
 use tombolo_pager::{
-    Action, ChannelMemory, Config, Event, HostAccess, InstallOrder, IoError, IoId, ObjectId,
-    ObjectKind, Pager, Policies, RequestId, Success,
+    Action, ChannelMemory, Config, Event, InstallOrder, IoError, IoId, ObjectId, ObjectKind, Pager,
+    Policies, RequestId, Success,
 };
-use units::{Asid, CardAddr, HostAddr, PageEntry, PageSize, VirtAddr};
+use units::{Asid, CardAddr, HostAccess, HostAddr, PageEntry, PageSize, VirtAddr};
 use units::{CommandId, CommandStatus, Fault, FaultCause, FaultToken, Operation};
 
 pub const PAGE: u64 = 4096;

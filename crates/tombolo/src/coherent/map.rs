@@ -7,15 +7,15 @@
 //! program wrote is in the lines. `trap` says how programs are trapped.
 
 use super::CoherentMemory;
-use crate::error::Error;
-use crate::message::{HidePages, ShowPage};
-use crate::trap::{Desk, TrapWay, Trapped, View};
 use card::coherent::{LinePages, PageBytes, PAGE_BYTES};
-use pager::HostAccess;
+use error::Error;
+use owner::message::{HidePages, ShowPage};
 use std::io;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use trap::{Desk, TrapWay, Trapped, View};
 use units::access::{AccessKind, LINE_BYTES};
+use units::HostAccess;
 use units::PageSize;
 
 /// How often the lines of a page are asked for again, because others took some before all were there.

@@ -18,14 +18,14 @@ pub use rpc_lines::{RpcAnswer, RpcLines};
 pub use write_buffer::WriteBuffer;
 
 use crate::card_handle::Card;
-use crate::error::Error;
 use crate::link::Link;
-use crate::message::{
+use card::history::History;
+use card::CardError;
+use error::Error;
+use owner::message::{
     BeginAccess, Describe, HomeMemory, HostLines, LineHistory, RecordLines, SetHoldTimeout,
     SetHomeTimeout,
 };
-use card::history::History;
-use card::CardError;
 use units::access::{AccessKind, LineAccess, LineHome, LINE_BYTES};
 use units::line::{PlainLine, BYTES};
 use units::Picoseconds;

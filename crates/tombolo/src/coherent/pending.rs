@@ -1,8 +1,8 @@
 //! Accesses of a core that are under way.
 
-use crate::error::Error;
 use crate::link::Link;
-use crate::message::EndAccess;
+use error::Error;
+use owner::message::EndAccess;
 use units::access::{AccessId, LineBytes, LINE_BYTES};
 use units::Picoseconds;
 

@@ -1,7 +1,7 @@
 //! Calls to a kernel through two coherent lines (CCKit, section 5.7), the program's side of `kernels/rpc`.
 
 use super::{CoherentMemory, PendingLine};
-use crate::error::Error;
+use error::Error;
 use units::access::LINE_BYTES;
 
 /// Both lines, and which of them takes the next arguments.

@@ -2,7 +2,7 @@
 
 use super::under_way::UnderWay;
 use super::CoherentMemory;
-use crate::error::Error;
+use error::Error;
 use units::access::LINE_BYTES;
 
 const LINE: u64 = LINE_BYTES as u64;

@@ -1,7 +1,7 @@
 //! Several accesses of a core that are under way, the oldest first: its loads, or its write buffer.
 
 use super::PendingLine;
-use crate::error::Error;
+use error::Error;
 use std::collections::VecDeque;
 use units::access::LINE_BYTES;
 

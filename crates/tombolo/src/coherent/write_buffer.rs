@@ -2,7 +2,7 @@
 
 use super::under_way::UnderWay;
 use super::CoherentMemory;
-use crate::error::Error;
+use error::Error;
 use units::access::LINE_BYTES;
 
 /// Of a core, in bytes (CCKit, section 5.2: 3 KiB).

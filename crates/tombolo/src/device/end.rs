@@ -3,7 +3,7 @@
 
 use super::name::Kind;
 use super::{Device, DeviceError};
-use crate::remote::{connect_to_any, RemoteError, RemoteMemory};
+use remote::{connect_to_any, RemoteError, RemoteMemory};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 /// Which way a port's bytes go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(crate) enum Way {
     /// From the device into a kernel.
     In,
     /// Out of a kernel to the device.
@@ -34,15 +34,15 @@ enum Prepared {
 
 /// A connection that the two ports of one device share; or of one port, alone.
 #[derive(Debug)]
-pub(super) struct Socket {
-    pub(super) device: Device,
+pub(crate) struct Socket {
+    pub(crate) device: Device,
     prepared: Prepared,
     connected: Mutex<Option<OwnedFd>>,
 }
 
 /// Why a thread ends.
 #[derive(Debug)]
-pub(super) enum Ending {
+pub(crate) enum Ending {
     /// It was told to.
     Stopped,
     /// The device failed.
@@ -51,7 +51,7 @@ pub(super) enum Ending {
 
 /// An open end.
 #[derive(Debug)]
-pub(super) enum End {
+pub(crate) enum End {
     /// A descriptor.
     File(FileEnd),
     /// Remote memory.
@@ -60,7 +60,7 @@ pub(super) enum End {
 
 impl End {
     /// For messages.
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         match self {
             Self::File(end) => &end.name,
             Self::Remote(end) => end.memory.address(),
@@ -68,7 +68,7 @@ impl End {
     }
 
     /// Reads what is there, at least a byte; none at the end.
-    pub(super) fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Ending> {
+    pub(crate) fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Ending> {
         match self {
             Self::File(end) => end.read(buffer),
             Self::Remote(end) => end.read(buffer),
@@ -76,7 +76,7 @@ impl End {
     }
 
     /// Writes all of it.
-    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), Ending> {
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Ending> {
         match self {
             Self::File(end) => end.write(bytes),
             Self::Remote(end) => end.write(bytes),
@@ -84,7 +84,7 @@ impl End {
     }
 
     /// This was all. A socket says so, and stays until the other end has read it.
-    pub(super) fn finish(self, alone: bool) -> Result<(), Ending> {
+    pub(crate) fn finish(self, alone: bool) -> Result<(), Ending> {
         match self {
             Self::File(end) => end.finish(alone),
             // It is there when a write has returned.
@@ -95,7 +95,7 @@ impl End {
 
 /// A range of remote memory, and how far it is.
 #[derive(Debug)]
-pub(super) struct RemoteEnd {
+pub(crate) struct RemoteEnd {
     memory: RemoteMemory,
     next: u64,
     end: u64,
@@ -157,7 +157,7 @@ fn failed(error: RemoteError) -> Ending {
 
 /// A descriptor that is read or written.
 #[derive(Debug)]
-pub(super) struct FileEnd {
+pub(crate) struct FileEnd {
     file: File,
     is_socket: bool,
     name: String,
@@ -176,7 +176,7 @@ const LINGER: Duration = Duration::from_secs(2);
 
 impl Socket {
     /// Everything that can be refused without the other end.
-    pub(super) fn prepare(device: Device) -> Result<Arc<Self>, DeviceError> {
+    pub(crate) fn prepare(device: Device) -> Result<Arc<Self>, DeviceError> {
         let failed = |what: &'static str| {
             let device = device.name().to_string_lossy().into_owned();
             move |source| DeviceError::Open {
@@ -208,7 +208,7 @@ impl Socket {
     }
 
     /// Where it listens.
-    pub(super) fn local_address(&self) -> Option<SocketAddr> {
+    pub(crate) fn local_address(&self) -> Option<SocketAddr> {
         match &self.prepared {
             Prepared::Tcp(listener) => listener.local_addr().ok(),
             _ => None,
@@ -216,7 +216,7 @@ impl Socket {
     }
 
     /// Opens it: waits for the other end.
-    pub(super) fn open(&self, way: Way, stop: UnixStream) -> Result<End, Ending> {
+    pub(crate) fn open(&self, way: Way, stop: UnixStream) -> Result<End, Ending> {
         if let Kind::Remote {
             address,
             offset,

@@ -2,8 +2,8 @@
 
 use super::packets::UnknownPackets;
 use super::{DeviceError, Packets};
-use crate::remote::RemoteMemory;
 use crate::sizes::parse_bytes;
+use remote::RemoteMemory;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -13,16 +13,16 @@ use std::time::Duration;
 /// that nobody knows before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
-    pub(super) kind: Kind,
-    pub(super) live: bool,
-    pub(super) packets: Option<Packets>,
-    pub(super) timeout: Option<Duration>,
-    pub(super) buffer: u64,
+    pub(crate) kind: Kind,
+    pub(crate) live: bool,
+    pub(crate) packets: Option<Packets>,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) buffer: u64,
 }
 
 /// What it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// Standard input, or standard output.
     Standard,
     /// A FIFO, or a device file of the system.
@@ -57,7 +57,7 @@ pub(super) enum Kind {
 
 /// What a network interface is connected to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum NetworkPlace {
+pub(crate) enum NetworkPlace {
     /// Memory that `tombolo serve` exports.
     Served(String),
     /// A simulated machine whose memory is this file.
@@ -76,7 +76,7 @@ pub struct DeviceKind {
 /// Bytes of a buffer, if nothing else is said.
 const BUFFER: u64 = 256 << 10;
 /// A buffer is whole pages of this size.
-pub(super) const PAGE: u64 = 64 << 10;
+pub(crate) const PAGE: u64 = 64 << 10;
 const LARGEST_BUFFER: u64 = 64 << 20;
 
 impl Device {
@@ -289,7 +289,7 @@ impl Device {
     }
 
     /// How many it takes, said or not.
-    pub(super) fn wanted(&self) -> Packets {
+    pub(crate) fn wanted(&self) -> Packets {
         let otherwise = match self.live {
             true => Packets::All,
             false => Packets::One,
@@ -332,7 +332,7 @@ impl Device {
     }
 
     /// Two ports of the same direction cannot both have it.
-    pub(super) fn is_exclusive(&self) -> bool {
+    pub(crate) fn is_exclusive(&self) -> bool {
         !matches!(
             self.kind,
             Kind::Tcp(_) | Kind::Unix(_) | Kind::Remote { .. } | Kind::Network { .. }
@@ -502,8 +502,8 @@ fn remote_of(text: &str) -> Option<Kind> {
         None => (text, None),
     };
     let (offset, bytes) = range_in(range)?;
-    let (provider, place) = crate::remote::split(address);
-    let fits = provider.is_none_or(crate::remote::is_provider) && has_port(place);
+    let (provider, place) = remote::split(address);
+    let fits = provider.is_none_or(remote::is_provider) && has_port(place);
     fits.then(|| Kind::Remote {
         address: address.to_owned(),
         offset,

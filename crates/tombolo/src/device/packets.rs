@@ -20,7 +20,7 @@ pub enum Packets {
 
 impl Packets {
     /// Whether the stream has ended when so many packets have.
-    pub(super) fn are(self, packets: u64) -> bool {
+    pub(crate) fn are(self, packets: u64) -> bool {
         match self {
             Self::One | Self::Any => packets > 0,
             Self::Count(count) => packets >= count.get(),
@@ -29,7 +29,7 @@ impl Packets {
     }
 
     /// What is left behind is lost, and nobody has said that it may be.
-    pub(super) fn is_strict(self) -> bool {
+    pub(crate) fn is_strict(self) -> bool {
         matches!(self, Self::One | Self::All)
     }
 }

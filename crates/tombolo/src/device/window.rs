@@ -5,7 +5,7 @@
 //! may leave the card and come back.
 //!
 //! **Out.** What kernels wrote goes out when the mapping is synced or unmapped, or a kernel writes far ahead of it and
-//! waits (`owner/pressure.rs`): from the first byte on and without gaps. Until then it is kept, as pages come in any order.
+//! waits (`crates/owner/src/pressure.rs`): from the first byte on and without gaps. Until then it is kept, as pages come in any order.
 //! When the device has failed, kernels get no more pages.
 //!
 //! A thread of its own waits for the device, so that one that is silent holds up nobody else.
@@ -13,8 +13,8 @@
 use super::end::{End, Ending, Socket, Way};
 use super::name::Kind;
 use super::{Device, DeviceError};
-use crate::io::{Direction, Transfer, TransferId};
-use crate::jobs::{Failure, Jobs};
+use file_io::{Direction, Transfer};
+use owner::Done;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
@@ -22,6 +22,7 @@ use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::Receiver;
 use std::sync::Arc;
+use threads::jobs::{Failure, Jobs};
 
 /// At most so many bytes are read or written at once.
 const CHUNK: u64 = 64 << 10;
@@ -59,14 +60,6 @@ impl Source {
             bytes,
         })
     }
-}
-
-/// What ended.
-pub(crate) enum Done {
-    /// Bytes of a page.
-    Moved(TransferId, io::Result<usize>),
-    /// All that was written is out.
-    Sent(u64, io::Result<()>),
 }
 
 #[derive(Debug)]

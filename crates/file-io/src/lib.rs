@@ -1,0 +1,314 @@
+//! Bytes between files and DMA buffers: io_uring, or `pread`/`pwrite` where it is forbidden.
+//!
+//! This room calls the kernel with raw pointers into [`HostMemory`]; each `unsafe` says why it may.
+//! Completions carry bytes, never time: the card's model says when the work counts as done.
+
+mod blocking;
+pub mod lock;
+mod uring;
+
+pub use blocking::BlockingIo;
+pub use uring::UringIo;
+
+use card::memory::HostMemory;
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+
+/// Names a transfer under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TransferId(pub u64);
+
+/// Which way bytes go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From the file to memory.
+    Read,
+    /// From memory to the file.
+    Write,
+}
+
+/// A transfer between a file and host memory.
+#[derive(Clone, Debug)]
+pub struct Transfer {
+    /// The caller's name for it.
+    pub id: TransferId,
+    /// Which way.
+    pub direction: Direction,
+    /// The file, kept open by the transfer.
+    pub file: Arc<File>,
+    /// Offset in the file.
+    pub file_offset: u64,
+    /// The memory, kept alive by the transfer.
+    pub memory: Arc<HostMemory>,
+    /// Offset in the memory.
+    pub memory_offset: usize,
+    /// Bytes to move.
+    pub bytes: usize,
+    /// Bytes of the file that are asked of the system with a read: they are likely to be read next.
+    pub along: Option<Range<u64>>,
+}
+
+/// Tells the system which bytes of the file will be read. It may do nothing, and whatever it says, nothing is lost.
+fn ask_along(transfer: &Transfer) {
+    let Some(along) = &transfer.along else {
+        return;
+    };
+    let (Ok(start), Ok(bytes)) = (
+        i64::try_from(along.start),
+        i64::try_from(along.end.saturating_sub(along.start)),
+    ) else {
+        return;
+    };
+    // SAFETY: takes no pointer, and the descriptor is open as long as the transfer is borrowed.
+    let refused = unsafe {
+        libc::posix_fadvise(
+            transfer.file.as_raw_fd(),
+            start,
+            bytes,
+            libc::POSIX_FADV_WILLNEED,
+        )
+    };
+    if refused != 0 {
+        let error = io::Error::from_raw_os_error(refused);
+        tracing::debug!(%error, "asking for what lies around a read");
+    }
+}
+
+/// Moves bytes between files and host memory.
+pub trait FileIo: Send {
+    /// `io_uring` or `blocking`, for reports.
+    fn name(&self) -> &'static str;
+
+    /// Starts a transfer. The result, errors included, comes from [`finish`](FileIo::finish).
+    fn start(&mut self, transfer: Transfer);
+
+    /// Waits for a transfer that was started. A read that ends at the end of the file gives fewer
+    /// bytes than were asked for; a write gives all or an error.
+    ///
+    /// # Errors
+    /// What the kernel says; `InvalidInput` when the memory is too small or the id unknown.
+    fn finish(&mut self, id: TransferId) -> io::Result<usize>;
+
+    /// Puts what was written to a file on storage, and gives the result; or `None` to leave it to the
+    /// owner, which does it on a thread of its own, since storage may be slow.
+    fn make_durable(&mut self, _file: &File) -> Option<io::Result<()>> {
+        None
+    }
+}
+
+/// Puts what was written to a file on storage; what has no storage, like a pipe, is no error.
+pub fn make_durable(file: &File) -> io::Result<()> {
+    match file.sync_data() {
+        Err(error) if error.raw_os_error() != Some(libc::EINVAL) => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a file has no bytes in a range, only a hole: storage has nothing to read there. False where nobody knows.
+/// The descriptor's place moves; whoever reads says where.
+pub fn is_hole(file: &File, range: Range<u64>) -> bool {
+    let (Ok(start), Ok(end)) = (i64::try_from(range.start), i64::try_from(range.end)) else {
+        return false;
+    };
+    // SAFETY: takes no pointer, and the descriptor is open as long as `file` is borrowed.
+    let data = unsafe { libc::lseek(file.as_raw_fd(), start, libc::SEEK_DATA) };
+    match data {
+        // Behind the end, or a hole up to it: ENXIO.
+        -1 => io::Error::last_os_error().raw_os_error() == Some(libc::ENXIO),
+        data => data >= end,
+    }
+}
+
+/// What a descriptor was opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rights {
+    /// It may be read from.
+    pub read: bool,
+    /// It may be written to.
+    pub write: bool,
+}
+
+/// The rights of this descriptor, whatever others of the same file may have.
+pub fn rights(file: &File) -> io::Result<Rights> {
+    // SAFETY: F_GETFL takes no pointer, and the descriptor is open as long as `file` is borrowed.
+    let flags = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETFL) };
+    if flags < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let path_only = flags & libc::O_PATH != 0;
+    let mode = flags & libc::O_ACCMODE;
+    Ok(Rights {
+        read: !path_only && mode != libc::O_WRONLY,
+        write: !path_only && mode != libc::O_RDONLY,
+    })
+}
+
+/// Numbers that are for the standard streams, whether they are open or not.
+const STANDARD_STREAMS: i32 = 3;
+
+/// The same description under a number that is for no standard stream. In a program that has closed one of those the
+/// next file gets its number, and what is printed would go into it.
+pub fn off_standard_streams(file: File) -> io::Result<File> {
+    match file.as_raw_fd() < STANDARD_STREAMS {
+        // A clone gets none of these numbers.
+        true => file.try_clone(),
+        false => Ok(file),
+    }
+}
+
+/// A file is shorter than bytes that are to be written back to it.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error(
+    "the file has {length} bytes now, and these end at {end}: it was truncated while it was mapped, and writing them \
+     would make it longer again. Nothing of them was written; give the file its size again and repeat this, or unmap it, \
+     and they are lost"
+)]
+struct Truncated {
+    length: u64,
+    end: u64,
+}
+
+/// Refuses a write that would make its file longer: a mapping shows what was there.
+pub fn check_length(transfer: &Transfer) -> io::Result<()> {
+    if transfer.direction == Direction::Read {
+        return Ok(());
+    }
+    let length = transfer.file.metadata()?.len();
+    let end = transfer.file_offset.saturating_add(transfer.bytes as u64);
+    match end > length {
+        true => Err(io::Error::other(Truncated { length, end })),
+        false => Ok(()),
+    }
+}
+
+/// The best that this machine allows.
+pub fn best() -> Box<dyn FileIo> {
+    match UringIo::new() {
+        Ok(uring) => Box::new(uring),
+        Err(error) => {
+            tracing::info!(%error, "io_uring is not available; using pread and pwrite");
+            Box::new(BlockingIo::default())
+        }
+    }
+}
+
+/// Checks a transfer and gives the address of its first byte.
+fn pointer(transfer: &Transfer, done: usize) -> io::Result<*mut u8> {
+    transfer
+        .memory
+        .pointer(transfer.memory_offset + done, transfer.bytes - done)
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))
+}
+
+/// A write that moves nothing, and says nothing of why.
+pub fn write_stopped() -> io::Error {
+    io::Error::new(io::ErrorKind::WriteZero, "the file takes no more bytes")
+}
+
+fn unknown(id: TransferId) -> io::Error {
+    io::Error::new(
+        io::ErrorKind::InvalidInput,
+        format!("no transfer {} is under way", id.0),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Seek, Write};
+
+    fn transfer(
+        id: u64,
+        direction: Direction,
+        file: &Arc<File>,
+        memory: &Arc<HostMemory>,
+        bytes: usize,
+    ) -> Transfer {
+        Transfer {
+            id: TransferId(id),
+            direction,
+            file: file.clone(),
+            file_offset: 3,
+            memory: memory.clone(),
+            memory_offset: 64,
+            bytes,
+            along: (id == 1).then_some(0..1 << 20),
+        }
+    }
+
+    fn round_trip(mut io: Box<dyn FileIo>) {
+        let mut plain = tempfile::tempfile().unwrap();
+        plain.write_all(b"abcdefgh").unwrap();
+        let file = Arc::new(plain);
+        let memory = Arc::new(HostMemory::allocate(4096).unwrap());
+        io.start(transfer(1, Direction::Read, &file, &memory, 100));
+        assert_eq!(
+            io.finish(TransferId(1)).unwrap(),
+            5,
+            "a read ends at the end of the file"
+        );
+        let mut got = [0; 5];
+        memory.read(64, &mut got).unwrap();
+        assert_eq!(&got, b"defgh");
+
+        memory.write(64, b"XYZ").unwrap();
+        io.start(transfer(2, Direction::Write, &file, &memory, 3));
+        let elsewhere = Arc::new(HostMemory::allocate(4096).unwrap());
+        io.start(transfer(3, Direction::Read, &file, &elsewhere, 1));
+        assert_eq!(io.finish(TransferId(3)).unwrap(), 1);
+        assert_eq!(io.finish(TransferId(2)).unwrap(), 3);
+        let mut all = String::new();
+        let mut reader = file.as_ref();
+        reader.rewind().unwrap();
+        reader.read_to_string(&mut all).unwrap();
+        assert_eq!(all, "abcXYZgh");
+
+        assert!(io.finish(TransferId(9)).is_err());
+        io.start(transfer(4, Direction::Read, &file, &memory, 5000));
+        assert_eq!(
+            io.finish(TransferId(4)).unwrap_err().kind(),
+            io::ErrorKind::InvalidInput
+        );
+    }
+
+    #[test]
+    fn blocking_moves_bytes() {
+        round_trip(Box::new(BlockingIo::default()));
+    }
+
+    #[test]
+    fn uring_moves_bytes_where_it_is_allowed() {
+        match UringIo::new() {
+            Ok(uring) => round_trip(Box::new(uring)),
+            Err(error) => eprintln!("io_uring is forbidden here ({error}); nothing to test"),
+        }
+    }
+
+    #[test]
+    fn holes_are_found() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(1 << 20).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&file, b"here", 512 << 10).unwrap();
+        assert!(is_hole(&file, 0..64 << 10) && is_hole(&file, 768 << 10..1 << 20));
+        assert!(!is_hole(&file, 0..1 << 20) && !is_hole(&file, 512 << 10..516 << 10));
+    }
+
+    #[test]
+    fn a_full_disk_is_an_error() {
+        let memory = Arc::new(HostMemory::allocate(4096).unwrap());
+        let Ok(full) = File::options().write(true).open("/dev/full") else {
+            return;
+        };
+        let full = Arc::new(full);
+        for mut io in [Box::new(BlockingIo::default()) as Box<dyn FileIo>, best()] {
+            io.start(transfer(1, Direction::Write, &full, &memory, 64));
+            assert_eq!(
+                io.finish(TransferId(1)).unwrap_err().raw_os_error(),
+                Some(libc::ENOSPC)
+            );
+        }
+    }
+}

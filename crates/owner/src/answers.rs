@@ -1,0 +1,45 @@
+//! What the pager has answered, until those who asked look.
+
+use error::Error;
+use pager::{ObjectId, PagerError, RequestId, Success};
+use std::collections::BTreeMap;
+
+/// Requests to the pager that have their answer.
+#[derive(Debug, Default)]
+pub(super) struct Answers {
+    asked: u64,
+    given: BTreeMap<RequestId, Result<Success, PagerError>>,
+    /// The last failed write of each place, until it is told.
+    write_back_errors: BTreeMap<(ObjectId, u64), Error>,
+}
+
+impl Answers {
+    /// A name for a request.
+    pub(super) fn ask(&mut self) -> RequestId {
+        self.asked += 1;
+        RequestId(self.asked)
+    }
+
+    pub(super) fn give(&mut self, request: RequestId, result: Result<Success, PagerError>) {
+        self.given.insert(request, result);
+    }
+
+    /// The answer, if it is there, with the I/O error behind it if there was one.
+    pub(super) fn take(&mut self, request: RequestId) -> Option<Result<Success, Error>> {
+        let answer = self.given.remove(&request)?;
+        Some(answer.map_err(|error| {
+            let cause = match error {
+                PagerError::Io { object, offset, .. } => {
+                    self.write_back_errors.remove(&(object, offset))
+                }
+                _ => None,
+            };
+            cause.unwrap_or(Error::Pager(error))
+        }))
+    }
+
+    /// A page could not be written to its place in a file.
+    pub(super) fn write_back_failed(&mut self, object: ObjectId, offset: u64, error: Error) {
+        self.write_back_errors.insert((object, offset), error);
+    }
+}

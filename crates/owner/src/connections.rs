@@ -1,0 +1,300 @@
+//! Connections of stream ports with each other: the card's switch.
+//!
+//! The switch makes a change when the packets under way have ended, so whoever asks for one waits for that;
+//! a connection whose ports come apart still has them.
+
+use super::owner_ref::OwnerRef;
+use super::Owner;
+use crate::message::ClientId;
+use crate::message::{ConnectPorts, ConnectionId, ConnectionState, Disconnect, PortOf};
+use card::stream::StreamSource;
+use error::Error;
+use error::StreamError;
+use units::{Picoseconds, SlotId, StreamDirection, StreamId};
+
+/// How long a packet that keeps a connection from being made may go on.
+pub(super) const PATIENCE: Picoseconds = Picoseconds::from_micros(20);
+/// How long the last packet of a connection may go on while somebody waits.
+const LAST_PACKET: Picoseconds = Picoseconds::from_micros(1000);
+/// Between two looks at the switch.
+const LOOK: Picoseconds = Picoseconds::from_micros(1);
+
+/// A stream port of a slot.
+type Place = (SlotId, StreamId);
+
+/// Two ports that are connected, or come apart.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Joint {
+    client: ClientId,
+    id: ConnectionId,
+    pub(super) from: Place,
+    to: Place,
+    /// It comes apart.
+    left: bool,
+}
+
+impl OwnerRef {
+    pub(super) async fn connect_ports(
+        &self,
+        client: ClientId,
+        request: ConnectPorts,
+    ) -> Result<ConnectionId, Error> {
+        let (from, to) = self.with(|owner| {
+            let from = owner.place_of_end(client, &request.from, StreamDirection::Out)?;
+            let to = owner.place_of_end(client, &request.to, StreamDirection::In)?;
+            Ok::<_, Error>((from, to))
+        })?;
+        self.wait_for_stopped(from).await?;
+        self.with(|owner| {
+            owner.check_free(from)?;
+            owner.check_free(to)
+        })?;
+        self.fail_if_failed(from.0).await?;
+        self.fail_if_failed(to.0).await?;
+        let joint = self.with(|owner| owner.join(client, from, to))?;
+        if self.is_settled(to, PATIENCE).await? {
+            return Ok(joint);
+        }
+        self.with(|owner| {
+            owner.part(to)?;
+            owner.forget_joint(joint)?;
+            Err(Error::Stream(owner.mid_packet(from, to)))
+        })
+    }
+
+    pub(super) async fn disconnect(
+        &self,
+        client: ClientId,
+        request: Disconnect,
+    ) -> Result<(), Error> {
+        let Disconnect {
+            connection: id,
+            later,
+        } = request;
+        let joint = self.with(|owner| {
+            let joint = owner.streams.joint(client, id)?;
+            joint.left = true;
+            let joint = *joint;
+            owner.part(joint.to).map(|()| joint)
+        })?;
+        if later {
+            self.with(Owner::forget_joints_apart)?;
+            return Ok(());
+        }
+        let settled = self.is_settled(joint.to, LAST_PACKET).await?;
+        self.with(|owner| match settled {
+            true => owner.forget_joint(id),
+            false => Err(Error::Stream(owner.mid_packet(joint.from, joint.to))),
+        })
+    }
+
+    /// Whether the switch has made its change at an incoming port, after so long at most.
+    pub(super) async fn is_settled(&self, to: Place, patience: Picoseconds) -> Result<bool, Error> {
+        let until = self.with(|owner| owner.card.now() + patience);
+        loop {
+            let state =
+                self.with(|owner| owner.card.need_streams()?.switch_state(to.0, to.1.pair))?;
+            if !state.pending {
+                return Ok(true);
+            }
+            let now = self.with(|owner| owner.card.now());
+            if now >= until {
+                return Ok(false);
+            }
+            let next = now + LOOK;
+            let alarm = self.alarm(next);
+            self.card(|owner| Ok((owner.card.now() >= next).then_some(())))
+                .await?;
+            drop(alarm);
+        }
+    }
+}
+
+impl super::streams::Streams {
+    fn joint(&mut self, client: ClientId, id: ConnectionId) -> Result<&mut Joint, Error> {
+        let mut joints = self.joints.iter_mut();
+        joints
+            .find(|joint| joint.id == id && joint.client == client)
+            .ok_or(Error::Stream(StreamError::NotConnected))
+    }
+}
+
+impl Owner {
+    /// The port that a connection shall have at an end.
+    fn place_of_end(
+        &mut self,
+        client: ClientId,
+        end: &PortOf,
+        direction: StreamDirection,
+    ) -> Result<Place, Error> {
+        let place = self.stream_place(client, end.load, &end.port)?;
+        if place.1.direction != direction {
+            let name = self.stream_name(place.0, place.1);
+            let has = place.1.direction;
+            return Err(Error::Stream(StreamError::WrongEnd { name, has }));
+        }
+        Ok(place)
+    }
+
+    /// Whether nothing has the port.
+    pub(super) fn check_free(&mut self, place: Place) -> Result<(), Error> {
+        self.forget_joints_apart()?;
+        let joined = |joint: &Joint| joint.from == place || joint.to == place;
+        let taken = self.streams.joints.iter().any(joined);
+        if taken || self.streams.is_open(place) {
+            let name = self.stream_name(place.0, place.1);
+            return Err(Error::Stream(StreamError::Taken { name }));
+        }
+        Ok(())
+    }
+
+    /// Forgets the connections that nobody wants and that have come apart.
+    fn forget_joints_apart(&mut self) -> Result<(), Error> {
+        for joint in self.streams.joints.clone() {
+            let (slot, stream) = joint.to;
+            if joint.left
+                && !self
+                    .card
+                    .need_streams()?
+                    .switch_state(slot, stream.pair)?
+                    .pending
+            {
+                self.forget_joint(joint.id)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The ports have come apart, or were never joined: each kernel whose memory port carries its end hears so.
+    fn forget_joint(&mut self, id: ConnectionId) -> Result<(), Error> {
+        let mut joints = self.streams.joints.iter();
+        let Some(at) = joints.position(|joint| joint.id == id) else {
+            return Ok(());
+        };
+        let joint = self.streams.joints.remove(at);
+        for (slot, stream) in [joint.from, joint.to] {
+            self.tell_carried(slot, stream, true)?;
+        }
+        Ok(())
+    }
+
+    fn join(&mut self, client: ClientId, from: Place, to: Place) -> Result<ConnectionId, Error> {
+        self.release_for_streams(from.0)?;
+        self.release_for_streams(to.0)?;
+        let source = StreamSource::Port {
+            slot: from.0,
+            pair: from.1.pair,
+        };
+        self.card
+            .need_streams()?
+            .connect_stream(to.0, to.1.pair, source)?;
+        let id = ConnectionId(self.streams.take_serial());
+        self.streams.joints.push(Joint {
+            client,
+            id,
+            from,
+            to,
+            left: false,
+        });
+        for (slot, stream) in [from, to] {
+            self.tell_carried(slot, stream, false)?;
+        }
+        Ok(id)
+    }
+
+    /// Gives an incoming port back to its mover.
+    fn part(&mut self, to: Place) -> Result<(), Error> {
+        let mover = StreamSource::Mover;
+        Ok(self
+            .card
+            .need_streams()?
+            .connect_stream(to.0, to.1.pair, mover)?)
+    }
+
+    fn mid_packet(&self, from: Place, to: Place) -> StreamError {
+        StreamError::MidPacket {
+            from: self.stream_name(from.0, from.1),
+            to: self.stream_name(to.0, to.1),
+        }
+    }
+
+    pub(super) fn inspect(
+        &mut self,
+        client: ClientId,
+        id: ConnectionId,
+    ) -> Result<ConnectionState, Error> {
+        let (slot, stream) = self.streams.joint(client, id)?.to;
+        let state = self.card.need_streams()?.switch_state(slot, stream.pair)?;
+        Ok(ConnectionState {
+            pending: state.pending,
+            cut: state.broken,
+            waits_for_receiver: state.valid && !state.ready,
+        })
+    }
+
+    /// The slots that a slot's streams lead to, from port to port, itself too.
+    pub(super) fn joined_slots(&self, slot: SlotId) -> Vec<SlotId> {
+        let mut slots = vec![slot];
+        let mut next = 0;
+        while let Some(here) = slots.get(next).copied() {
+            next += 1;
+            for joint in &self.streams.joints {
+                for (one, other) in [(joint.from.0, joint.to.0), (joint.to.0, joint.from.0)] {
+                    if one == here && !slots.contains(&other) {
+                        slots.push(other);
+                    }
+                }
+            }
+        }
+        slots
+    }
+
+    /// The slot has no kernel any more: its connections come apart.
+    pub(super) fn joints_gone(&mut self, slot: SlotId) {
+        let of_slot = |joint: &Joint| joint.from.0 == slot || joint.to.0 == slot;
+        let gone: Vec<Joint> = self
+            .streams
+            .joints
+            .iter()
+            .copied()
+            .filter(of_slot)
+            .collect();
+        self.streams.joints.retain(|joint| !of_slot(joint));
+        for joint in gone {
+            if let Err(error) = self.part(joint.to) {
+                tracing::error!(%error, "a connection does not come apart");
+            }
+            for (other, stream) in [joint.from, joint.to] {
+                if other == slot {
+                    continue;
+                }
+                if let Err(error) = self.tell_carried(other, stream, true) {
+                    tracing::error!(%error, "a kernel is not told that a stream is closed");
+                }
+            }
+        }
+    }
+
+    /// What the slot's connections do, each a part of a sentence.
+    pub(super) fn joint_waits(&mut self, slot: SlotId) -> Result<Vec<String>, Error> {
+        let mut parts = Vec::new();
+        for joint in self.streams.joints.clone() {
+            if joint.from.0 != slot && joint.to.0 != slot {
+                continue;
+            }
+            let state = self
+                .card
+                .need_streams()?
+                .switch_state(joint.to.0, joint.to.1.pair)?;
+            let waits = match (state.valid, state.ready) {
+                (true, false) => "the receiver does not take the next beat",
+                (false, _) => "the sender sends nothing",
+                (true, true) => "bytes are moving",
+            };
+            let from = self.stream_name(joint.from.0, joint.from.1);
+            let to = self.stream_name(joint.to.0, joint.to.1);
+            parts.push(format!("{from} to {to}: {waits}"));
+        }
+        Ok(parts)
+    }
+}

@@ -1,0 +1,153 @@
+//! Memory for files whose pages stay in host memory, which kernels read and write over PCIe.
+
+use super::files::View;
+use super::Owner;
+use card::memory::HostMemory;
+use error::Error;
+use pager::{Event, ObjectId};
+use std::io;
+use std::sync::Arc;
+use units::{Asid, HostAddr, PageSize, VirtAddr};
+
+/// Host addresses that a card with a host channel can reach: its host window.
+const WINDOW: u64 = 1 << 36;
+
+/// Pinned memory for all pages of a file's range, from its mapping to its end.
+#[derive(Debug)]
+pub(super) struct Direct {
+    pub(super) memory: Arc<HostMemory>,
+    /// Where the card finds it.
+    pub(super) host: HostAddr,
+    /// Where the first page begins: its address for the card is a multiple of the page size.
+    pub(super) first: u64,
+    /// Bytes of its pages.
+    bytes: u64,
+    /// A mapping asked for it; else it follows from advice.
+    pub(super) asked: bool,
+}
+
+impl Owner {
+    /// Memory for the pages of a range; or the rule that it breaks. Host memory is taken as pages are touched.
+    pub(super) fn begin_direct(&mut self, view: View, page: PageSize) -> Result<Direct, String> {
+        if !self.card.description().host_channel {
+            return Err(format!("{NO_CHANNEL}, or leave out direct"));
+        }
+        let size = page.bytes();
+        let end = view.end().div_ceil(size).saturating_mul(size);
+        let bytes = end - view.offset / size * size;
+        let too_large = || {
+            format!(
+                "its pages are {bytes} bytes, and a card reaches {WINDOW} bytes of host memory: map a part of it, or \
+                 leave out direct"
+            )
+        };
+        // One page more, to begin with a whole one.
+        let all = bytes.checked_add(size).filter(|&all| all < WINDOW);
+        let all = all.ok_or_else(too_large)?;
+        let taken = self.files.direct_bytes;
+        if let Some(limit) = self
+            .options
+            .direct_bytes
+            .filter(|&limit| taken + bytes > limit)
+        {
+            return Err(format!(
+                "its pages are {bytes} bytes of host memory, and of the {limit} that direct pages may have {taken} are \
+                 taken: close what is mapped direct, raise direct_bytes, map a part of it, or leave out direct"
+            ));
+        }
+        let memory = HostMemory::allocate(all as usize)
+            .map_err(|error| format!("no host memory for its pages, {bytes} bytes: {error}"))?;
+        let memory = Arc::new(memory);
+        let host = self.card.map_host(memory.clone());
+        let host = host.map_err(|error| format!("no host memory for its pages: {error}"))?;
+        let first = host.get().next_multiple_of(size) - host.get();
+        let direct = Direct {
+            memory,
+            host,
+            first,
+            bytes,
+            asked: true,
+        };
+        self.files.direct_bytes += bytes;
+        if host.get() + first + bytes > WINDOW {
+            self.end_direct(&direct);
+            let left = "no host addresses that the card reaches are left for its pages: close what is mapped direct";
+            return Err(left.to_owned());
+        }
+        Ok(direct)
+    }
+
+    /// A mapping was advised to be hardly used: the pages of its file stay in host memory, if the card has a way
+    /// there and none was wanted before. Advice is no demand: else it goes on as before.
+    pub(super) fn leave_in_host(
+        &mut self,
+        space: Asid,
+        range: (VirtAddr, u64),
+    ) -> Result<(), Error> {
+        if !self.card.description().host_channel {
+            return Ok(());
+        }
+        let Some((view, object, page)) = self.files.could_be_direct(space, range) else {
+            return Ok(());
+        };
+        let direct = match self.begin_direct(view, page) {
+            Ok(direct) => Direct {
+                asked: false,
+                ..direct
+            },
+            Err(rule) => {
+                tracing::info!(rule, "pages that are used little go to the card");
+                return Ok(());
+            }
+        };
+        let memory = direct.host.offset(direct.first);
+        self.tell(Event::PlaceDirect { object, memory })?;
+        if self.pager.is_direct(object) {
+            self.files.set_direct(view, direct);
+        } else {
+            self.end_direct(&direct);
+        }
+        Ok(())
+    }
+
+    /// Kernels use shared memory where it is.
+    pub(super) fn memory_stays(
+        &mut self,
+        object: ObjectId,
+        host: HostAddr,
+        bytes: u64,
+    ) -> Result<(), Error> {
+        let refused = |rule: &str| Error::Unshareable {
+            bytes: bytes as usize,
+            source: io::Error::new(io::ErrorKind::Unsupported, rule),
+        };
+        if !self.card.description().host_channel {
+            return Err(refused(NO_CHANNEL));
+        }
+        if host.get() + bytes > WINDOW {
+            return Err(refused(
+                "no host addresses that the card reaches are left for it",
+            ));
+        }
+        self.tell(Event::PlaceDirect {
+            object,
+            memory: host,
+        })?;
+        match self.pager.is_direct(object) {
+            true => Ok(()),
+            false => Err(refused("it does not begin with a whole page")),
+        }
+    }
+
+    /// The card no longer uses it.
+    pub(super) fn end_direct(&mut self, direct: &Direct) {
+        self.files.direct_bytes -= direct.bytes;
+        if let Err(error) = self.card.unmap_host(direct.host) {
+            tracing::error!(%error, "ending the card's way to pages in host memory");
+        }
+    }
+}
+
+const NO_CHANNEL: &str = "direct pages need a card with a way to host memory, and this one has none: open it with \
+                          host_channel = true, in the shell's configuration (ShellConfig, [shell] of a file for --shell) \
+                          or in FunctionalConfig";

@@ -1,0 +1,376 @@
+//! Ranges of files as objects of the pager: one object a range, however often it is mapped.
+//!
+//! What is mapped is exact to the byte. A page at the edge of a range has only the range's bytes, and
+//! zeroes around them, and only they are written back. So different ranges of a file never share a page on
+//! the card, and ranges that overlap would show different bytes after a write: they are refused, unless
+//! nobody writes. Those of other cards and processes are kept apart by claims ([`claim`]).
+
+mod claim;
+mod map;
+mod object;
+mod part;
+mod save;
+
+use super::behind::Behind;
+use super::direct::Direct;
+use super::policies::Paged;
+use super::stray::Stray;
+use super::transfers::Place;
+use super::Owner;
+use crate::message::FileState;
+use claim::Claim;
+use error::Error;
+use file_io::Direction;
+use pager::ObjectId;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::sync::Arc;
+use units::{Advice, Asid, MemoryKind, PageSize, VirtAddr};
+
+#[derive(Debug)]
+struct Object {
+    id: ObjectId,
+    /// Open for reading.
+    file: Arc<File>,
+    /// Open for writing, since the first writable mapping.
+    writer: Option<Arc<File>>,
+    label: String,
+    /// Of the whole file.
+    length: u64,
+    page_size: PageSize,
+    /// Size of the pages that become those of `page_size`, without automatic sizes.
+    parts: PageSize,
+    /// Whose choice the page size was.
+    size_asked: bool,
+    /// Its pages may be smaller.
+    auto_pages: bool,
+    /// Its pages stay in host memory.
+    direct: Option<Direct>,
+    /// Its pages lie in card memory of that kind.
+    memory: Option<MemoryKind>,
+    /// Where its bytes are, if somebody said so.
+    file_state: Option<FileState>,
+    advice: Advice,
+    /// The right to write what writable mappings show of it.
+    claim: Option<Claim>,
+    mappings: u32,
+    /// What it has on the card is being written back, after its last mapping.
+    closing: bool,
+}
+
+impl Object {
+    fn paged(&self) -> Paged {
+        Paged {
+            page_size: self.page_size,
+            parts: self.parts,
+            asked: self.size_asked,
+            auto: self.auto_pages,
+            direct: self.direct.as_ref().map(|direct| direct.asked),
+            memory: self.memory,
+            advice: self.advice,
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Mapped {
+    space: Asid,
+    address: VirtAddr,
+    bytes: u64,
+    view: View,
+    writable: bool,
+    /// Where it begins in its object; not 0 if a part before it was unmapped.
+    first: u64,
+}
+
+impl Mapped {
+    fn end(&self) -> u64 {
+        self.address.get() + self.bytes
+    }
+
+    /// Whether an address of a space is one of its bytes.
+    fn holds(&self, space: Asid, address: VirtAddr) -> bool {
+        self.space == space && (self.address.get()..self.end()).contains(&address.get())
+    }
+
+    /// Whether it has bytes of a range of a space.
+    fn touches(&self, space: Asid, (address, bytes): (VirtAddr, u64)) -> bool {
+        let end = address.get().saturating_add(bytes);
+        self.space == space && self.address.get() < end && address.get() < self.end()
+    }
+}
+
+/// Device and inode.
+type Identity = (u64, u64);
+
+/// A range of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct View {
+    identity: Identity,
+    pub(super) offset: u64,
+    pub(super) bytes: u64,
+}
+
+impl View {
+    pub(super) const fn end(self) -> u64 {
+        self.offset.saturating_add(self.bytes)
+    }
+
+    /// Bytes of a file that both show.
+    fn overlaps(self, other: Self) -> bool {
+        self.identity == other.identity && self.offset < other.end() && other.offset < self.end()
+    }
+}
+
+/// A file whose bytes must outlive a crash of the machine.
+#[derive(Debug)]
+pub(super) struct Durable {
+    identity: Identity,
+    file: Arc<File>,
+    label: String,
+    /// An earlier attempt failed.
+    doubtful: bool,
+    /// The stream that the file stands in for.
+    stream: Option<Arc<dyn Behind>>,
+}
+
+/// The files that are mapped.
+#[derive(Debug, Default)]
+pub(super) struct Files {
+    objects: BTreeMap<View, Object>,
+    mappings: Vec<Mapped>,
+    /// What kernels wrote around objects, until it is told.
+    strays: BTreeMap<ObjectId, Stray>,
+    /// How files that are no longer mapped were paged, by name.
+    told: BTreeMap<String, String>,
+    /// Page sizes that were used.
+    pub(super) page_sizes: BTreeSet<PageSize>,
+    /// Those of which storage may have lost bytes. The system says so once and counts its pages as clean
+    /// from then on, so a later attempt that goes well would prove nothing.
+    doubtful: BTreeSet<Identity>,
+    /// What is no file but has bytes of mappings, each by the file that stands in for it.
+    stand_ins: BTreeMap<Identity, StandIn>,
+    /// Files that are or were mapped for writing on a file system without locks, by name.
+    pub(super) unlocked: BTreeSet<String>,
+    /// Host memory that is set aside for pages that stay there.
+    pub(super) direct_bytes: u64,
+    next: u64,
+}
+
+/// A file that stands in, and for what.
+#[derive(Clone, Debug)]
+struct StandIn {
+    file: Arc<File>,
+    behind: Arc<dyn Behind>,
+}
+
+impl Files {
+    /// A name for an object.
+    pub(super) fn new_object(&mut self) -> ObjectId {
+        self.next += 1;
+        ObjectId(self.next)
+    }
+
+    fn find(&self, object: ObjectId) -> Option<&Object> {
+        let mut all = self.objects.values();
+        all.find(|candidate| candidate.id == object)
+    }
+
+    /// The file of a mapping that all of it belongs to, if it has no other and may have its pages in host memory:
+    /// its range, its object and its page size.
+    pub(super) fn could_be_direct(
+        &self,
+        space: Asid,
+        (address, bytes): (VirtAddr, u64),
+    ) -> Option<(View, ObjectId, PageSize)> {
+        let mapped = self.mappings.iter().find(|m| m.holds(space, address))?;
+        let object = self.objects.get(&mapped.view)?;
+        let whole = bytes >= mapped.view.bytes && object.mappings == 1;
+        let can = whole
+            && !object.auto_pages
+            && object.parts == object.page_size
+            && !object.closing
+            && object.direct.is_none();
+        can.then_some((mapped.view, object.id, object.page_size))
+    }
+
+    /// The pages of a range's object stay in host memory.
+    pub(super) fn set_direct(&mut self, view: View, direct: Direct) {
+        if let Some(object) = self.objects.get_mut(&view) {
+            object.direct = Some(direct);
+        }
+    }
+
+    /// File and name behind an object; the file is open for that direction. And where its bytes are, if a mapping said so.
+    pub(super) fn of(
+        &self,
+        object: ObjectId,
+        way: Direction,
+    ) -> Option<(Arc<File>, String, Option<FileState>)> {
+        let found = self.find(object)?;
+        let file = match way {
+            Direction::Read => &found.file,
+            Direction::Write => found.writer.as_ref()?,
+        };
+        Some((file.clone(), found.label.clone(), found.file_state))
+    }
+
+    /// A place in the memory of an object whose pages stay in host memory, from its first page on.
+    pub(super) fn direct_place(&self, object: ObjectId, at: u64) -> Result<Place, Error> {
+        let found = self.find(object).and_then(|found| found.direct.as_ref());
+        match found {
+            Some(direct) => Ok(Place {
+                memory: direct.memory.clone(),
+                offset: direct.first + at,
+                around: None,
+            }),
+            None => Err(Error::Internal(format!("{object} has no host memory"))),
+        }
+    }
+
+    fn stream_of(&self, identity: Identity) -> Option<Arc<dyn Behind>> {
+        let behind = &self.stand_ins.get(&identity)?.behind;
+        behind.is_stream().then(|| behind.clone())
+    }
+
+    /// What has an object's bytes; `None` if a file has them.
+    pub(super) fn behind(&self, object: ObjectId) -> Option<&dyn Behind> {
+        if self.stand_ins.is_empty() {
+            return None;
+        }
+        let mut all = self.objects.iter();
+        let (view, _) = all.find(|(_, candidate)| candidate.id == object)?;
+        Some(&*self.stand_ins.get(&view.identity)?.behind)
+    }
+
+    /// The mapping of a stream that kernels write at an address: where it begins, and bytes of its pages.
+    pub(super) fn written_stream(&self, space: Asid, address: VirtAddr) -> Option<(VirtAddr, u64)> {
+        if self.stand_ins.is_empty() {
+            return None;
+        }
+        let mut written = self.mappings.iter().filter(|m| m.writable);
+        let mapped = written.find(|m| m.holds(space, address))?;
+        let object = self.objects.get(&mapped.view)?;
+        self.stream_of(mapped.view.identity)?;
+        Some((mapped.address, object.page_size.bytes()))
+    }
+
+    /// Ends what a file stands in for, if nothing of it is mapped.
+    fn forget_stand_in(&mut self, identity: Identity) {
+        if !self.shows(identity) {
+            self.stand_ins.remove(&identity);
+        }
+    }
+
+    fn is_closing(&self, identity: Identity) -> bool {
+        let mut objects = self.objects.iter();
+        objects.any(|(view, object)| view.identity == identity && object.closing)
+    }
+
+    /// A name for an object, for messages.
+    pub(super) fn label(&self, object: ObjectId) -> String {
+        self.find(object)
+            .map_or_else(|| object.to_string(), |found| found.label.clone())
+    }
+
+    /// Files with a writable mapping in a range.
+    pub(super) fn mapped_in(&self, space: Asid, address: VirtAddr, bytes: u64) -> Vec<Durable> {
+        self.mappings
+            .iter()
+            .filter(|m| m.writable && m.touches(space, (address, bytes)))
+            .filter_map(|m| Some((m.view.identity, self.objects.get(&m.view)?)))
+            .map(|(identity, object)| Durable {
+                identity,
+                file: object.writer.as_ref().unwrap_or(&object.file).clone(),
+                label: object.label.clone(),
+                doubtful: self.doubtful.contains(&identity),
+                stream: self.stream_of(identity),
+            })
+            .collect()
+    }
+
+    /// Advice on a range: the files in it remember it, for the report.
+    pub(super) fn advised(
+        &mut self,
+        space: Asid,
+        (address, bytes): (VirtAddr, u64),
+        advice: Advice,
+    ) {
+        let touched = |m: &&Mapped| m.touches(space, (address, bytes));
+        for mapped in self.mappings.iter().filter(touched) {
+            if let Some(object) = self.objects.get_mut(&mapped.view) {
+                object.advice = object.advice.then(advice);
+            }
+        }
+    }
+
+    /// Nobody asks any more how a file was paged.
+    pub(super) fn forget_paging(&mut self, label: &str) {
+        self.told.remove(label);
+    }
+
+    /// Name of each file that is or was mapped, and how it is paged in words.
+    pub(super) fn paged(&self, told: impl Fn(Paged) -> String) -> Vec<(String, String)> {
+        let now = self.objects.values();
+        let now = now.map(|object| (object.label.clone(), told(object.paged())));
+        let before = self.told.iter();
+        let before = before.map(|(label, how)| (label.clone(), how.clone()));
+        before.chain(now).collect()
+    }
+
+    fn shows(&self, identity: Identity) -> bool {
+        self.objects.keys().any(|view| view.identity == identity)
+    }
+
+    /// A kernel wrote around an object.
+    pub(super) fn strayed(&mut self, object: ObjectId, stray: Stray) {
+        self.strays.entry(object).or_insert(stray);
+    }
+
+    /// What kernels wrote around the objects in a range, as an error; each is told once.
+    pub(super) fn take_stray(
+        &mut self,
+        space: Asid,
+        address: VirtAddr,
+        bytes: u64,
+    ) -> Result<(), Error> {
+        let touched = |m: &&Mapped| m.touches(space, (address, bytes));
+        for mapped in self.mappings.iter().filter(touched) {
+            let Some(object) = self.objects.get(&mapped.view) else {
+                continue;
+            };
+            if let Some(stray) = self.strays.remove(&object.id) {
+                let base = mapped.view.offset / object.page_size.bytes() * object.page_size.bytes();
+                let range = mapped.view.offset..mapped.view.end();
+                let start = mapped.address.get() - mapped.first;
+                let first = VirtAddr::truncated(start + (stray.offset - base));
+                return Err(stray.told(&object.label, range, first));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Files that are no longer mapped of which the report tells.
+const TOLD: usize = 16;
+
+impl Owner {
+    /// Of the first files that were mapped, for a report that is asked for later.
+    fn remember_paging(&mut self, label: String, paged: Paged) {
+        if self.files.told.len() < TOLD {
+            let how = self.told(paged);
+            self.files.told.insert(label, how);
+        }
+    }
+}
+
+/// People know files by name, not by the pager's numbers.
+fn named(error: Error, object: ObjectId, label: &str) -> Error {
+    match error {
+        Error::Pager(error) => Error::Unmappable {
+            path: label.into(),
+            rule: error.to_string().replace(&object.to_string(), "the file"),
+        },
+        other => other,
+    }
+}

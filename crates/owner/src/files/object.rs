@@ -1,0 +1,282 @@
+//! The object of a range: the one there is, if it is asked for likewise, or a new one.
+
+use super::{named, Object, View};
+use crate::message::{MapOptions, TranslationMode};
+use crate::policies::AUTOMATIC;
+use crate::Owner;
+use card::memories::{self};
+use error::Error;
+use pager::{Event, ObjectId, ObjectKind};
+use std::fs::File;
+use std::ops;
+use std::sync::Arc;
+use units::{Advice, Asid, CardMemory, MemoryKind, PageSize, PageSizes};
+
+impl Owner {
+    /// The channels that have memory of a kind, or the rule against it.
+    fn channels_of(&self, memory: MemoryKind, direct: bool) -> Result<ops::Range<u8>, String> {
+        if direct {
+            let rule = "pages that stay in host memory lie in no card memory: leave out direct, or the memory";
+            return Err(rule.to_owned());
+        }
+        let card = self.card.description();
+        let of_kind = |there: &&CardMemory| there.kind == memory;
+        match card.memories.iter().find(of_kind) {
+            Some(there) => Ok(there.channels.clone()),
+            None => Err(format!(
+                "its pages shall lie in {memory}, and card {} has {}",
+                card.name,
+                memories::names(&card.memories)
+            )),
+        }
+    }
+
+    /// The object of a range of a file: the one there is, or a new one.
+    pub(super) fn object(
+        &mut self,
+        space: Asid,
+        view: View,
+        file: &Arc<File>,
+        label: &str,
+        length: u64,
+        options: MapOptions,
+    ) -> Result<(ObjectId, PageSize), Error> {
+        let refused = |rule: String| Error::Unmappable {
+            path: label.into(),
+            rule,
+        };
+        self.may_begin(view, options).map_err(refused)?;
+        let pages = self
+            .pages_for(space, options, view.bytes)
+            .map_err(refused)?;
+        if let Some(object) = self.files.objects.get_mut(&view) {
+            return match object.differs(length, options, pages.parts) {
+                Some(rule) => Err(refused(rule)),
+                None => {
+                    object.file_state = options.file_state.or(object.file_state);
+                    Ok((object.id, object.page_size))
+                }
+            };
+        }
+        let channels = match options.memory {
+            Some(memory) => Some(self.channels_of(memory, options.direct).map_err(refused)?),
+            None => None,
+        };
+        let direct = match options.direct {
+            true => Some(self.begin_direct(view, pages.size).map_err(refused)?),
+            false => None,
+        };
+        let id = self.files.new_object();
+        let created = self.ask_now(|request| Event::CreateObject {
+            request,
+            object: id,
+            offset: view.offset,
+            bytes: view.bytes,
+            kind: ObjectKind::File {
+                // Each mapping has its own rights; a writable one may come later.
+                writable: true,
+                fresh: options.create.is_some(),
+            },
+            page_size: Some(pages.size),
+        });
+        if let Err(error) = created {
+            if let Some(direct) = &direct {
+                self.end_direct(direct);
+            }
+            return Err(named(error, id, label));
+        }
+        if let Some(channels) = channels {
+            self.tell(Event::PlaceOn {
+                object: id,
+                first: channels.start.into(),
+                channels: channels.len(),
+            })?;
+        }
+        if let Some(direct) = &direct {
+            let memory = direct.host.offset(direct.first);
+            self.tell(Event::PlaceDirect { object: id, memory })?;
+        }
+        if let Some(sizes) = pages.varying() {
+            self.tell(Event::VaryPages { object: id, sizes })?;
+        }
+        let object = Object {
+            id,
+            file: file.clone(),
+            writer: None,
+            label: label.to_owned(),
+            length,
+            page_size: pages.size,
+            parts: pages.parts,
+            size_asked: options.page_size.is_some(),
+            auto_pages: pages.auto,
+            direct,
+            memory: options.memory,
+            file_state: options.file_state,
+            advice: Advice::default(),
+            claim: None,
+            mappings: 0,
+            closing: false,
+        };
+        self.files.told.remove(label);
+        self.files.objects.insert(view, object);
+        if options.page_size.is_some() || self.options.page_size.is_some() {
+            self.files.page_sizes.insert(pages.parts);
+        }
+        Ok((id, pages.size))
+    }
+
+    /// Refuses a range that what is mapped already stands against.
+    fn may_begin(&self, view: View, options: MapOptions) -> Result<(), String> {
+        if options.create.is_some() && self.files.shows(view.identity) {
+            let rule = "it is mapped already, and cannot be made anew; unmap it first";
+            return Err(rule.to_owned());
+        }
+        let mut others = self.files.objects.iter();
+        let clash = |(other, object): &(&View, &Object)| {
+            **other != view && view.overlaps(**other) && (options.write || object.writer.is_some())
+        };
+        match others.find(clash) {
+            Some((other, _)) => Err(format!(
+                "its bytes {} to {} are mapped already, and {} to {} overlap them: mappings of a file show \
+                 the same range or ranges apart, unless none is writable. Map one range that holds both",
+                other.offset,
+                other.end() - 1,
+                view.offset,
+                view.end().saturating_sub(1)
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// The pages for a range: as it asks for them, or the owner's usual ones.
+    fn pages_for(&self, space: Asid, options: MapOptions, bytes: u64) -> Result<Pages, String> {
+        let sizes = self.card.description().page_sizes;
+        if options.direct && options.auto_pages == Some(true) {
+            let rule = "pages that stay in host memory have one size: leave out direct, or automatic pages";
+            return Err(rule.to_owned());
+        }
+        let auto = options.auto_pages.unwrap_or(self.options.auto_pages)
+            && options.page_size.is_none()
+            && !options.direct;
+        let usual = match auto && sizes.contains(PageSize::MIB_2) {
+            true => PageSize::MIB_2,
+            false => self.usual_page(space, bytes),
+        };
+        let parts = page_for(options.page_size.unwrap_or(usual), sizes, bytes);
+        // Pages that nobody asked for become larger ones, where the L1 TLB of their size is too small.
+        let beyond = match options.page_size.is_none() && !options.direct {
+            true => self.beyond_reach(parts, bytes),
+            false => None,
+        };
+        Ok(Pages {
+            size: beyond.map_or(parts, |(larger, _)| larger),
+            parts,
+            auto,
+        })
+    }
+}
+
+impl Owner {
+    /// The page for so many bytes of a file whose mapping asks for no size.
+    fn usual_page(&self, space: Asid, bytes: u64) -> PageSize {
+        let card = self.card.description();
+        let alone = self.spaces.translation(space) == TranslationMode::Tlb;
+        let walks = card.table_walks && !alone;
+        // A page that has no L1 TLB of its own takes an entry of a smaller one for each part: if there are enough.
+        let served = |size: &PageSize| {
+            let l1 = card.l1_reach.iter().rfind(|l1| l1.page <= *size);
+            l1.is_none_or(|l1| l1.page == *size || walks && l1.bytes >= bytes)
+        };
+        let named = self.options.page_size;
+        named.unwrap_or_else(|| {
+            let fitting = card.page_sizes.iter().filter(served);
+            fitting
+                .fold(PageSizes::default(), PageSizes::with)
+                .holding(bytes)
+        })
+    }
+}
+
+/// How an object is paged.
+#[derive(Clone, Copy, Debug)]
+struct Pages {
+    /// The largest.
+    size: PageSize,
+    /// Those that become the largest, without automatic sizes.
+    parts: PageSize,
+    auto: bool,
+}
+
+impl Pages {
+    /// The sizes that a page may have, if there are several.
+    fn varying(self) -> Option<PageSizes> {
+        match self.auto {
+            true => Some(AUTOMATIC),
+            false => (self.parts < self.size).then(|| PageSizes::only(self.parts)),
+        }
+    }
+}
+
+impl Object {
+    /// What stands against mapping it once more in a way, with pages of that size.
+    fn differs(&self, length: u64, options: MapOptions, page_size: PageSize) -> Option<String> {
+        let rule = if self.length != length {
+            format!(
+                "it is mapped already and has changed its size from {} to {length} bytes since; \
+                 unmap it first",
+                self.length
+            )
+        } else if options.page_size.is_some() && self.auto_pages
+            || options.auto_pages == Some(true) && !self.auto_pages
+        {
+            let how = if self.auto_pages {
+                "automatic"
+            } else {
+                "fixed"
+            };
+            format!(
+                "it is mapped already with pages of {how} size; unmap it first, or map it likewise"
+            )
+        } else if options.direct != self.direct.is_some()
+            && self.direct.as_ref().is_none_or(|direct| direct.asked)
+        {
+            let place = if options.direct {
+                "on the card"
+            } else {
+                "in host memory (direct)"
+            };
+            format!("it is mapped already with pages {place}; unmap it first, or map it likewise")
+        } else if options.memory.is_some() && options.memory != self.memory {
+            let place = match self.memory {
+                Some(memory) => memory.to_string(),
+                None => "any memory of the card".to_owned(),
+            };
+            format!(
+                "it is mapped already with pages in {place}; unmap it first, or map it likewise"
+            )
+        } else if options.page_size.is_some() && page_size != self.parts {
+            format!(
+                "it is mapped already with pages of {}, and a range of a file has pages of one \
+                 size; unmap it first or ask for that size",
+                self.parts
+            )
+        } else {
+            return None;
+        };
+        Some(rule)
+    }
+}
+
+/// The page size for a range. A page is no larger than what lies behind it, beyond the usual 2 MiB: who asks
+/// for pages of 1 GiB for a small file means large ones, and not a gibibyte of zeroes.
+fn page_for(asked: PageSize, sizes: PageSizes, bytes: u64) -> PageSize {
+    let enough = bytes.max(PageSize::MIB_2.bytes());
+    if asked.bytes() <= enough || !sizes.contains(asked) {
+        return asked;
+    }
+    let smaller = (PageSize::MIB_2.class()..asked.class()).rev();
+    let mut smaller = smaller.filter_map(PageSize::from_class);
+    smaller
+        .find(|&size| size.bytes() <= enough && sizes.contains(size))
+        .unwrap_or(asked)
+}

@@ -1,0 +1,171 @@
+//! The end of a part of a mapping: what is left on either side of it are mappings of their own.
+
+use super::Mapped;
+use crate::handles::MappedRange;
+use crate::message::{ByteRange, ClientId, RestOfMapping, UnmapPart};
+use crate::owner_ref::OwnerRef;
+use crate::Owner;
+use error::Error;
+use pager::{Event, PagerError};
+use std::ops::Range;
+use units::VirtAddr;
+
+impl OwnerRef {
+    /// Writes back and ends a part of a mapping. If writing back fails nothing has changed.
+    pub(crate) async fn unmap_part(
+        &self,
+        client: ClientId,
+        request: UnmapPart,
+    ) -> Result<Vec<RestOfMapping>, Error> {
+        let UnmapPart {
+            mapping,
+            range: part,
+        } = request;
+        let find = |owner: &mut Owner| {
+            let range = owner.handles.mapping(client, mapping)?;
+            let gone = owner.part_of(range, part)?;
+            Ok::<_, Error>((range, gone))
+        };
+        let (range, _) = self.with(find)?;
+        self.settled(range.asid).await?;
+        let (range, gone) = self.with(find)?;
+        self.sync(MappedRange {
+            address: VirtAddr::truncated(gone.start),
+            bytes: gone.end - gone.start,
+            ..range
+        })
+        .await?;
+        // It may have ended meanwhile.
+        let (range, gone) = self.with(find)?;
+        let (address, bytes) = (VirtAddr::truncated(gone.start), gone.end - gone.start);
+        let (durable, view, parts): (_, _, Vec<RestOfMapping>) = self.with(|owner| {
+            let durable = owner.files.mapped_in(range.asid, address, bytes);
+            let view = owner.files.at(range).map(|mapped| mapped.view);
+            owner.handles.end_mapping(mapping);
+            let left = owner.cut(range, &gone);
+            let name = |range: MappedRange| {
+                let mapping = owner.handles.add_mapping(client, range);
+                RestOfMapping {
+                    mapping,
+                    address: range.address,
+                    bytes: range.bytes,
+                }
+            };
+            (durable, view, left.into_iter().map(name).collect())
+        });
+        if parts.is_empty() {
+            self.unmap(range.asid, range.address, range.bytes).await?;
+            return Ok(parts);
+        }
+        let unmapped = self.ask(|request| Event::Unmap {
+            request,
+            asid: range.asid,
+            address,
+            bytes,
+        });
+        unmapped.await?;
+        self.with(|owner| view.into_iter().for_each(|view| owner.settle_claim(view)));
+        self.make_durable(&durable).await?;
+        Ok(parts)
+    }
+}
+
+impl Owner {
+    /// The pages of a part of a mapping.
+    fn part_of(&self, range: MappedRange, part: ByteRange) -> Result<Range<u64>, Error> {
+        let ByteRange { offset, bytes } = part;
+        let (first, end) = (range.address.get(), range.address.get() + range.bytes);
+        let to = offset.checked_add(bytes).map(|to| first.saturating_add(to));
+        let Some(to) = to.filter(|to| bytes > 0 && *to <= end) else {
+            return Err(Error::Pager(PagerError::NotMapped {
+                asid: range.asid,
+                address: VirtAddr::truncated(first.saturating_add(offset)),
+                bytes,
+            }));
+        };
+        let from = first + offset;
+        let Some(mapped) = self.files.at(range) else {
+            return Err(Error::Internal("a mapping of no file".into()));
+        };
+        let Some(object) = self.files.objects.get(&mapped.view) else {
+            return Err(Error::Internal("a mapping of no object".into()));
+        };
+        let refuse = |rule: String| Error::Unmappable {
+            path: (&object.label).into(),
+            rule,
+        };
+        if self.files.stand_ins.contains_key(&mapped.view.identity) {
+            let rule = "only a file is unmapped in parts; unmap all of what is mapped of it";
+            return Err(refuse(rule.to_owned()));
+        }
+        let page = object.page_size.bytes();
+        if from != first && from % page != 0 {
+            return Err(refuse(format!(
+                "a part that is unmapped begins at a page; 0x{from:x} is in the middle of one of {}",
+                object.page_size
+            )));
+        }
+        // The mapping's first and last bytes are inside pages that go with them.
+        let from = match from == first {
+            true => mapped.address.get(),
+            false => from,
+        };
+        let to = match to == end {
+            true => mapped.end(),
+            false => to.next_multiple_of(page).min(mapped.end()),
+        };
+        Ok(from..to)
+    }
+
+    /// Takes pages out of a mapping; gives what is left of it.
+    fn cut(&mut self, range: MappedRange, gone: &Range<u64>) -> Vec<MappedRange> {
+        let Some(place) = self.files.place_of(range) else {
+            return Vec::new();
+        };
+        let mapped = &self.files.mappings[place];
+        let (start, last) = (mapped.address.get(), mapped.end());
+        let sides = [start..gone.start, gone.end..last];
+        let sides: Vec<Range<u64>> = sides.into_iter().filter(|side| !side.is_empty()).collect();
+        if sides.is_empty() {
+            return Vec::new();
+        }
+        let Mapped {
+            space,
+            view,
+            writable,
+            first,
+            ..
+        } = self.files.mappings.remove(place);
+        let pieces = sides.iter().map(|side| Mapped {
+            space,
+            address: VirtAddr::truncated(side.start),
+            bytes: side.end - side.start,
+            view,
+            writable,
+            first: first + (side.start - start),
+        });
+        self.files.mappings.extend(pieces);
+        if let Some(object) = self.files.objects.get_mut(&view) {
+            object.mappings += sides.len() as u32 - 1;
+        }
+        // The first and the last byte are not at the edges of pages.
+        let (from, end) = (range.address.get(), range.address.get() + range.bytes);
+        let left = |side: &Range<u64>| MappedRange {
+            address: VirtAddr::truncated(side.start.max(from)),
+            bytes: side.end.min(end) - side.start.max(from),
+            ..range
+        };
+        sides.iter().map(left).collect()
+    }
+}
+
+impl super::Files {
+    fn place_of(&self, range: MappedRange) -> Option<usize> {
+        let mut all = self.mappings.iter();
+        all.position(|m| m.holds(range.asid, range.address))
+    }
+
+    fn at(&self, range: MappedRange) -> Option<&Mapped> {
+        self.place_of(range).map(|place| &self.mappings[place])
+    }
+}

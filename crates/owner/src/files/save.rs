@@ -1,0 +1,194 @@
+//! The way back: what was written goes to the files, and mappings and files end.
+
+use super::{Durable, View};
+use crate::handles::MappedRange;
+use crate::owner_ref::OwnerRef;
+use crate::Owner;
+use error::Error;
+use pager::Event;
+use std::io;
+use units::{Asid, VirtAddr};
+
+impl OwnerRef {
+    /// Writes back what was written so far.
+    pub(crate) async fn sync(&self, range: MappedRange) -> Result<(), Error> {
+        let MappedRange {
+            asid,
+            address,
+            bytes,
+            ..
+        } = range;
+        let files = self.with(|owner| owner.files.mapped_in(asid, address, bytes));
+        let sync = |request| Event::Sync {
+            request,
+            asid,
+            address,
+            bytes,
+        };
+        let result = self.ask(sync).await;
+        let stray = self.with(|owner| owner.files.take_stray(asid, address, bytes));
+        result?;
+        self.make_durable(&files).await.and(stray)
+    }
+
+    /// What is on the card of a range leaves it, and is read again from the files.
+    pub(crate) async fn refresh(&self, range: MappedRange, discard: bool) -> Result<(), Error> {
+        let MappedRange {
+            asid,
+            address,
+            bytes,
+            ..
+        } = range;
+        let refresh = |request| Event::Refresh {
+            request,
+            asid,
+            address,
+            bytes,
+            discard,
+        };
+        let result = self.ask(refresh).await;
+        let stray = self.with(|owner| owner.files.take_stray(asid, address, bytes));
+        result.map(drop).and(stray)
+    }
+
+    /// Writes back and ends the mappings in a range.
+    pub(crate) async fn unmap(
+        &self,
+        asid: Asid,
+        address: VirtAddr,
+        bytes: u64,
+    ) -> Result<(), Error> {
+        let durable = self.with(|owner| owner.files.mapped_in(asid, address, bytes));
+        let unmap = |request| Event::Unmap {
+            request,
+            asid,
+            address,
+            bytes,
+        };
+        let result = self.ask(unmap).await;
+        let end = address.get().saturating_add(bytes);
+        let range = Some((address.get(), end));
+        let (stray, unmapped) = self.with(|owner| {
+            let stray = owner.files.take_stray(asid, address, bytes);
+            (stray, owner.forget_mappings(asid, range))
+        });
+        self.close_files(unmapped, result.is_ok()).await;
+        self.forget_memories(asid, range).await;
+        result?;
+        self.make_durable(&durable).await.and(stray)
+    }
+
+    /// Puts files on storage: all of them, whatever becomes of one.
+    ///
+    /// # Errors
+    /// The first that failed; also when it failed before and has been mapped ever since.
+    pub(crate) async fn make_durable(&self, files: &[Durable]) -> Result<(), Error> {
+        let mut result = Ok(());
+        for durable in files {
+            if let Some(stream) = &durable.stream {
+                let sent = self.send(&**stream).await;
+                result = result.and(sent.map_err(|source| Error::File {
+                    path: (&durable.label).into(),
+                    what: "sending what was written",
+                    source,
+                }));
+                continue;
+            }
+            let (what, source) = if durable.doubtful {
+                let source = io::Error::from_raw_os_error(libc::EIO);
+                ("putting it on storage, which failed before,", source)
+            } else if let Err(source) = self.storage(&durable.file).await {
+                ("putting it on storage", source)
+            } else {
+                continue;
+            };
+            self.with(|owner| {
+                if owner.files.shows(durable.identity) {
+                    owner.files.doubtful.insert(durable.identity);
+                }
+            });
+            result = result.and(Err(Error::File {
+                path: (&durable.label).into(),
+                what,
+                source,
+            }));
+        }
+        result
+    }
+
+    /// Closes those of these files that nobody maps any more. Of others, what no writable mapping shows is free for
+    /// other cards and processes, if it is `saved`.
+    pub(crate) async fn close_files(&self, files: Vec<View>, saved: bool) {
+        for view in files {
+            if saved {
+                self.with(|owner| owner.settle_claim(view));
+            }
+            if let Err(error) = self.close_file(view).await {
+                tracing::warn!(%error, "a file could not be closed");
+            }
+        }
+    }
+
+    pub(super) async fn close_file(&self, view: View) -> Result<(), Error> {
+        let Some(object) = self.with(|owner| {
+            let object = owner.files.objects.get_mut(&view)?;
+            let idle = object.mappings == 0 && !object.closing;
+            object.closing |= idle;
+            idle.then_some(object.id)
+        }) else {
+            return Ok(());
+        };
+        let close = |discard| {
+            move |request| Event::CloseObject {
+                request,
+                object,
+                discard,
+            }
+        };
+        let mut result = self.ask(close(false)).await;
+        if result.is_err() {
+            // What could not be written back was reported by the unmap; nobody can reach it now.
+            result = self.ask(close(true)).await;
+        }
+        self.with(|owner| {
+            if let Some(object) = owner.files.objects.remove(&view) {
+                // When every page has left, the card has answered every Invalidate. A card that fails may still
+                // write: it keeps the memory.
+                if let Some(direct) = object.direct.as_ref().filter(|_| result.is_ok()) {
+                    owner.end_direct(direct);
+                }
+                owner.remember_paging(object.label.clone(), object.paged());
+            }
+            owner.files.strays.remove(&object);
+            if !owner.files.shows(view.identity) {
+                owner.files.doubtful.remove(&view.identity);
+            }
+            owner.files.forget_stand_in(view.identity);
+            owner.tasks.stir();
+        });
+        result.map(drop)
+    }
+}
+
+impl Owner {
+    /// Forgets the mappings of a space (in a range); gives the files that may be closed.
+    pub(crate) fn forget_mappings(&mut self, space: Asid, range: Option<(u64, u64)>) -> Vec<View> {
+        let mut gone = Vec::new();
+        self.files.mappings.retain(|mapped| {
+            let (start, end) = (mapped.address.get(), mapped.address.get() + mapped.bytes);
+            let inside = range.is_none_or(|(from, to)| from < end && start < to);
+            if mapped.space == space && inside {
+                gone.push(mapped.view);
+                return false;
+            }
+            true
+        });
+        self.end_pressure(space, range);
+        for view in &gone {
+            if let Some(object) = self.files.objects.get_mut(view) {
+                object.mappings = object.mappings.saturating_sub(1);
+            }
+        }
+        gone
+    }
+}

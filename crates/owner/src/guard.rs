@@ -1,0 +1,185 @@
+//! Kernels that misbehave: what their owner is told, and how their slots come to rest.
+
+use super::slots::slot_register;
+use super::Owner;
+use card::guard::KernelWord;
+use card::kernel::{ControlProtocol, Manifest};
+use card::CardError;
+use error::{Error, ViolationError};
+use units::SlotId;
+
+/// Interrupts of one run that announce nothing, before the kernel is stopped for it. Two are usual:
+/// ready and done.
+pub(super) const IDLE_INTERRUPTS: u32 = 16;
+
+impl Owner {
+    /// The guard closed a slot: finds out why, and holds it in reset.
+    pub(super) fn slot_closed(&mut self, slot: SlotId) -> Result<(), Error> {
+        if self.look_for_home_violation()? || self.look_for_host_lines_violation()? {
+            return Ok(());
+        }
+        let status = self.card.slot_status(slot)?;
+        let Some(manifest) = self.manifest(slot) else {
+            return Ok(());
+        };
+        let kernel = manifest.name.clone();
+        let error = match (status.violation(), status.unanswered) {
+            (Some((port, violation)), _) => Error::Violation(ViolationError {
+                slot,
+                kernel,
+                port: self.port_name(manifest, port),
+                violation,
+            }),
+            (None, Some(unanswered)) => Error::Unanswered {
+                slot,
+                kernel,
+                unanswered,
+            },
+            // It has been reset meanwhile.
+            (None, None) => return Ok(()),
+        };
+        self.quarantine(slot, error)
+    }
+
+    /// Keeps the first error of a run, and holds the slot in reset until its client asks.
+    ///
+    /// What its accesses wait for is forgotten then, so its faults and interrupts cost the host nothing
+    /// more. [`stop`](Owner::stop) does the rest before the slot can run again.
+    pub(super) fn quarantine(&mut self, slot: SlotId, error: Error) -> Result<(), Error> {
+        tracing::warn!(%error, "a slot is held in reset");
+        let space = self.loaded(slot)?.space();
+        self.card.control_slot(slot, space, false)?;
+        self.loaded(slot)?.hold();
+        self.streams_reset(slot);
+        self.failed(slot, error);
+        Ok(())
+    }
+
+    /// Writes of registers are posted: what kernels have answered with an error since the last look fails their runs.
+    pub(super) fn notice_refused_writes(&mut self) -> Result<(), Error> {
+        for address in self.card.take_refused_writes() {
+            let refused = match slot_register(address) {
+                Some((slot, offset)) => self.refused(slot, offset, true)?.map(|e| (slot, e)),
+                None => {
+                    tracing::warn!("write to register 0x{address:06x} was answered with an error");
+                    None
+                }
+            };
+            if let Some((slot, error)) = refused {
+                self.quarantine(slot, error)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The error of a register access that a kernel answered with an error response. `None` if it was the shell that
+    /// answered: the slot is in reset, or closed because the kernel hangs, which the guard reports.
+    pub(super) fn refused(
+        &mut self,
+        slot: SlotId,
+        offset: u32,
+        write: bool,
+    ) -> Result<Option<Error>, Error> {
+        if !self.loaded(slot).is_ok_and(|loaded| loaded.listens()) {
+            return Ok(None);
+        }
+        if self.card.slot_status(slot)?.unanswered.is_some() {
+            return Ok(None);
+        }
+        let kernel = self.kernel_name(slot);
+        let register = match self.manifest(slot) {
+            Some(manifest) => register_name(manifest, offset),
+            None => String::new(),
+        };
+        let access = if write { "write" } else { "read" };
+        let reason = format!(
+            "{register} at 0x{offset:02x}: the kernel answered a {access} with an error (SLVERR or DECERR): \
+             registers of the manifest answer OKAY; compare the offset with the kernel's RTL"
+        );
+        Ok(Some(Error::KernelFailed {
+            slot,
+            kernel,
+            reason,
+        }))
+    }
+
+    /// What the slot's ports wait for, as the end of a sentence.
+    pub(super) fn waits_of(&mut self, slot: SlotId) -> Result<String, Error> {
+        let status = self.card.slot_status(slot)?;
+        let Some(manifest) = self.manifest(slot) else {
+            return Ok(String::new());
+        };
+        let mut parts = Vec::new();
+        let memory_ports = self.card.description().memory_ports_per_slot();
+        let memory_ports = status.ports.iter().take(memory_ports.into());
+        for (number, port) in memory_ports.enumerate() {
+            for wait in port.waits() {
+                parts.push(format!("port {} {wait}", self.port_name(manifest, number)));
+            }
+        }
+        parts.extend(self.stream_waits(slot)?);
+        let (first, last) = self.requesters_of_slot(slot);
+        let faults = self.service.faults_waiting();
+        let faults = faults.filter(|token| (first..=last).contains(&token.requester));
+        match faults.count() {
+            0 => {}
+            1 => parts.push("1 fault is with the host".to_owned()),
+            count => parts.push(format!("{count} faults are with the host")),
+        }
+        if parts.is_empty() {
+            parts.push("no access of it is under way".to_owned());
+            let untaken = self.untaken(slot);
+            parts.extend(untaken.into_iter().map(|stream| {
+                let port = self.stream_name(slot, stream).port;
+                format!("port {port}: nothing takes what the kernel sends there")
+            }));
+        }
+        Ok(parts.join("; "))
+    }
+
+    /// A register of a kernel that the owner reads on its own account; `None` if it was refused, for which the slot is
+    /// held in reset, or not answered, which the guard reports.
+    pub(super) fn read_own(
+        &mut self,
+        slot: SlotId,
+        offset: u32,
+    ) -> Result<Option<KernelWord>, Error> {
+        let read = self.read_kernel(slot, offset);
+        match Self::unless_hung(read) {
+            Err(error @ Error::KernelFailed { .. }) => {
+                self.quarantine(slot, error)?;
+                Ok(None)
+            }
+            other => other,
+        }
+    }
+
+    /// The result of a register access of the owner's own: the kernel's refusal to answer is no error of
+    /// the owner's, the guard reports it.
+    pub(super) fn unless_hung<T>(result: Result<T, Error>) -> Result<Option<T>, Error> {
+        match result {
+            Ok(value) => Ok(Some(value)),
+            Err(Error::Card(CardError::Bus { .. })) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// What the register of a kernel at an offset is called.
+fn register_name(manifest: &Manifest, offset: u32) -> String {
+    let of_argument = |argument: &&card::kernel::Argument| {
+        (argument.offset..argument.offset.saturating_add(argument.bytes)).contains(&offset)
+    };
+    if let Some(argument) = manifest.arguments.iter().find(of_argument) {
+        return format!("argument `{}`", argument.name);
+    }
+    let name = match offset {
+        _ if manifest.control == ControlProtocol::UserManaged => "register",
+        0x0 => "control register (ap_start, ap_done)",
+        0x4 => "global interrupt enable",
+        0x8 => "interrupt enable register",
+        0xc => "interrupt status register",
+        _ => "register",
+    };
+    name.to_owned()
+}

@@ -1,0 +1,208 @@
+//! The names by which clients reach what is theirs. A name is never given twice, so one that outlived its
+//! object reaches nothing.
+
+use crate::message::ClientId;
+use crate::message::{LoadId, MappingId, SpaceId};
+use crate::owner_thread::closed;
+use error::Error;
+use std::collections::{BTreeMap, BTreeSet};
+use units::{Asid, SlotId, VirtAddr};
+
+/// Mistakes that tests plant, to see that they would be found.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Planted {
+    /// A mapping that ended is still taken for the range that it was.
+    StaleMapping,
+    /// A kernel that was replaced is still taken for its slot.
+    StaleSlot,
+}
+
+/// The range of a space that a mapping is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct MappedRange {
+    pub space: SpaceId,
+    pub asid: Asid,
+    pub address: VirtAddr,
+    pub bytes: u64,
+}
+
+/// What is alive, by name.
+#[derive(Debug, Default)]
+pub(super) struct Handles {
+    last: u64,
+    spaces: BTreeMap<SpaceId, (ClientId, Asid)>,
+    mappings: BTreeMap<MappingId, (ClientId, MappedRange)>,
+    loads: BTreeMap<LoadId, (ClientId, SlotId)>,
+    closed: BTreeSet<ClientId>,
+    planted: Option<Planted>,
+    ended_mappings: BTreeMap<MappingId, (ClientId, MappedRange)>,
+    ended_loads: BTreeMap<LoadId, (ClientId, SlotId)>,
+}
+
+impl Handles {
+    pub(super) fn new(planted: Option<Planted>) -> Self {
+        Self {
+            planted,
+            ..Self::default()
+        }
+    }
+
+    /// Nothing of this client is found from now on, except by who ends it.
+    pub(super) fn close(&mut self, client: ClientId) {
+        self.closed.insert(client);
+    }
+
+    /// No request of a closed client will come.
+    pub(super) fn forget(&mut self, client: ClientId) {
+        self.closed.remove(&client);
+    }
+
+    /// Clients that have something.
+    pub(super) fn clients(&self) -> BTreeSet<ClientId> {
+        let spaces = self.spaces.values().map(|(client, _)| *client);
+        let mappings = self.mappings.values().map(|(client, _)| *client);
+        let loads = self.loads.values().map(|(client, _)| *client);
+        spaces.chain(mappings).chain(loads).collect()
+    }
+
+    /// Numbers of a client's spaces.
+    pub(super) fn asids(&self, client: ClientId) -> impl Iterator<Item = Asid> + '_ {
+        let all = self.spaces.values();
+        all.filter_map(move |(of, asid)| (*of == client).then_some(*asid))
+    }
+
+    /// Bytes of each of a client's mappings.
+    pub(super) fn ranges(&self, client: ClientId) -> impl Iterator<Item = u64> + '_ {
+        let all = self.mappings.values();
+        all.filter_map(move |(of, range)| (*of == client).then_some(range.bytes))
+    }
+
+    /// Slots with kernels of a client.
+    pub(super) fn slots(&self, client: ClientId) -> impl Iterator<Item = SlotId> + '_ {
+        let all = self.loads.values();
+        all.filter_map(move |(of, slot)| (*of == client).then_some(*slot))
+    }
+
+    pub(super) fn check_open(&self, client: ClientId) -> Result<(), Error> {
+        match self.closed.contains(&client) {
+            false => Ok(()),
+            true => Err(closed()),
+        }
+    }
+
+    /// The spaces of a client that are alive.
+    pub(super) fn spaces(&self, client: ClientId) -> Vec<SpaceId> {
+        let all = self.spaces.iter();
+        let own = all.filter(|(_, (owner, _))| *owner == client);
+        own.map(|(space, _)| *space).collect()
+    }
+
+    fn next(&mut self) -> u64 {
+        self.last += 1;
+        self.last
+    }
+
+    pub(super) fn add_space(&mut self, client: ClientId, asid: Asid) -> SpaceId {
+        let space = SpaceId(self.next());
+        self.spaces.insert(space, (client, asid));
+        space
+    }
+
+    pub(super) fn add_mapping(&mut self, client: ClientId, range: MappedRange) -> MappingId {
+        let mapping = MappingId(self.next());
+        self.mappings.insert(mapping, (client, range));
+        mapping
+    }
+
+    /// The slot's kernel has this name from now on; the one before it is gone.
+    pub(super) fn add_load(&mut self, client: ClientId, slot: SlotId) -> LoadId {
+        self.end_load(slot);
+        let load = LoadId(self.next());
+        self.loads.insert(load, (client, slot));
+        load
+    }
+
+    /// Whose kernel is in a slot.
+    pub(super) fn client_in(&self, slot: SlotId) -> Option<ClientId> {
+        let mut loads = self.loads.values();
+        loads
+            .find(|(_, place)| *place == slot)
+            .map(|(client, _)| *client)
+    }
+
+    /// The name of the kernel in a slot.
+    pub(super) fn load_in(&self, slot: SlotId) -> Option<LoadId> {
+        let mut loads = self.loads.iter();
+        loads
+            .find(|(_, (_, place))| *place == slot)
+            .map(|(load, _)| *load)
+    }
+
+    pub(super) fn space(&self, client: ClientId, space: SpaceId) -> Result<Asid, Error> {
+        own(self.spaces.get(&space), client).ok_or_else(|| Error::Gone {
+            what: format!("address space #{}", space.0),
+            why: "it was closed or dropped, or its card was closed".into(),
+        })
+    }
+
+    pub(super) fn mapping(
+        &self,
+        client: ClientId,
+        mapping: MappingId,
+    ) -> Result<MappedRange, Error> {
+        let planted = self.planted == Some(Planted::StaleMapping);
+        let ended = self.ended_mappings.get(&mapping).filter(|_| planted);
+        own(self.mappings.get(&mapping).or(ended), client).ok_or_else(|| Error::Gone {
+            what: format!("mapping #{}", mapping.0),
+            why: "it was unmapped, or its address space ended".into(),
+        })
+    }
+
+    pub(super) fn slot(&self, client: ClientId, load: LoadId) -> Result<SlotId, Error> {
+        let planted = self.planted == Some(Planted::StaleSlot);
+        let ended = self.ended_loads.get(&load).filter(|_| planted);
+        own(self.loads.get(&load).or(ended), client).ok_or_else(|| Error::Gone {
+            what: format!("kernel #{}", load.0),
+            why: "its slot was closed or got another kernel, or its address space ended".into(),
+        })
+    }
+
+    pub(super) fn is_alive(&self, load: LoadId) -> bool {
+        self.loads.contains_key(&load) || self.planted == Some(Planted::StaleSlot)
+    }
+
+    pub(super) fn end_mapping(&mut self, mapping: MappingId) {
+        let ended = self.mappings.remove(&mapping);
+        if let (Some(range), true) = (ended, self.planted.is_some()) {
+            self.ended_mappings.insert(mapping, range);
+        }
+    }
+
+    /// Ends a space and its mappings.
+    pub(super) fn end_space(&mut self, space: SpaceId) {
+        self.spaces.remove(&space);
+        let mappings = self.mappings.iter();
+        let mappings = mappings.filter(|(_, (_, range))| range.space == space);
+        let mappings: Vec<MappingId> = mappings.map(|(mapping, _)| *mapping).collect();
+        for mapping in mappings {
+            self.end_mapping(mapping);
+        }
+    }
+
+    /// The slot has no kernel any more.
+    pub(super) fn end_load(&mut self, slot: SlotId) {
+        if let Some(load) = self.load_in(slot) {
+            let ended = self.loads.remove(&load);
+            if let (Some(ended), true) = (ended, self.planted.is_some()) {
+                self.ended_loads.insert(load, ended);
+            }
+        }
+    }
+}
+
+/// What a name stands for, if it is the client's. What is another's looks as if it had never been.
+fn own<T: Copy>(found: Option<&(ClientId, T)>, client: ClientId) -> Option<T> {
+    let (owner, found) = found?;
+    (*owner == client).then_some(*found)
+}

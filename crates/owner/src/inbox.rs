@@ -1,0 +1,71 @@
+//! What has been sent to the owner's thread and not been looked at.
+
+use crate::call::Message;
+use crate::participants::{self, Asleep, Guest, LOOK};
+use std::collections::VecDeque;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
+use std::time::Duration;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Inbox {
+    receiver: Receiver<Message>,
+    /// Came while somebody was waited for.
+    kept: VecDeque<Message>,
+}
+
+impl Inbox {
+    pub(super) fn new(receiver: Receiver<Message>) -> Self {
+        let kept = VecDeque::new();
+        Self { receiver, kept }
+    }
+
+    /// The next message, if it is there.
+    pub(super) fn take(&mut self) -> Result<Message, TryRecvError> {
+        match self.kept.pop_front() {
+            Some(message) => Ok(message),
+            None => self.receiver.try_recv(),
+        }
+    }
+
+    /// Waits for a message, for ever or not.
+    pub(super) fn wait(&mut self, limit: Option<Duration>) -> Result<Message, RecvTimeoutError> {
+        if let Some(message) = self.kept.pop_front() {
+            return Ok(message);
+        }
+        match limit {
+            Some(limit) => self.receiver.recv_timeout(limit),
+            None => {
+                let message = self.receiver.recv();
+                message.map_err(|_| RecvTimeoutError::Disconnected)
+            }
+        }
+    }
+
+    /// Waits until a thread that was let into memory waits again: by then it has done there what it wanted.
+    /// Gives up if the thread sleeps elsewhere.
+    pub(super) fn wait_for(&mut self, guest: Guest) {
+        if self.kept.iter().any(|message| message.is_of(guest)) {
+            return;
+        }
+        let mut asleep = Asleep::default();
+        loop {
+            match self.receiver.recv_timeout(LOOK) {
+                Ok(message) => {
+                    let heard = message.is_of(guest);
+                    self.kept.push_back(message);
+                    if heard {
+                        return;
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Timeout) => {
+                    if asleep.too_long(participants::is_asleep(guest)) {
+                        tracing::warn!(?guest, "a thread sleeps elsewhere; its page is taken away");
+                        return;
+                    }
+                }
+            }
+        }
+    }
+}

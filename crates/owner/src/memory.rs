@@ -1,0 +1,736 @@
+//! Memory that programs share with kernels: objects of the pager like files, but where they are.
+
+use super::handles::MappedRange;
+use super::host_time::Work;
+use super::inbox::Inbox;
+use super::owner_ref::OwnerRef;
+use super::Owner;
+use crate::message::ClientId;
+use crate::message::{ByteRange, MappingId, NewMapping, Share, Take};
+use crate::participants::Guest;
+use crate::report::{PingPong, TrapPlace};
+use card::{HostWork, WorkId};
+use error::Error;
+use pager::{Event, IoError, IoId, ObjectId, ObjectKind, RequestId, Success};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
+use std::sync::Arc;
+use trap::{Part, Sources, Ticket, View, Wake, PIECE};
+use units::{Asid, HostAccess, HostAddr, PageSize, Picoseconds, SlotId, VirtAddr};
+
+/// A part of a block, with pages of one size.
+#[derive(Debug)]
+struct Memory {
+    asid: Asid,
+    view: Arc<View>,
+    part: Part,
+    /// Where the card finds the block.
+    host: HostAddr,
+    /// Threads that were told to try again.
+    woken: Vec<Woken>,
+    /// A right could not be given back to programs.
+    stuck: bool,
+}
+
+/// A thread that was told to try again.
+#[derive(Debug)]
+struct Woken {
+    /// The byte that it wants.
+    offset: u64,
+    wake: Wake,
+    /// Set if it counts: it is in the memory until it waits again.
+    guest: Option<Guest>,
+}
+
+/// A trapped access.
+#[derive(Debug)]
+struct Waiting {
+    object: ObjectId,
+    offset: u64,
+    ticket: Ticket,
+    guest: Option<Guest>,
+}
+
+/// A change of what programs may do with a range.
+#[derive(Debug)]
+pub(super) struct Asked {
+    /// One a page.
+    pub(super) ios: Vec<IoId>,
+    pub(super) object: ObjectId,
+    pub(super) range: Range<u64>,
+    pub(super) access: HostAccess,
+}
+
+/// Pages that are protected in one system call have at most so many bytes together: the first of them waits for
+/// the whole call.
+const TOGETHER: u64 = 256 << 10;
+
+impl Asked {
+    /// Takes in a change that is the same for the bytes behind; false if it is another, or too much at once.
+    fn goes_on(&mut self, next: &Self) -> bool {
+        let same = self.object == next.object
+            && self.access == next.access
+            && self.range.end == next.range.start
+            && next.range.end - self.range.start <= TOGETHER;
+        if same {
+            self.range.end = next.range.end;
+            self.ios.extend(&next.ios);
+        }
+        same
+    }
+}
+
+/// Pages side by side together: those of a piece of 2 MiB, if all of them are there and it changes in one step; of
+/// others, as many as take no longer than one may wait.
+fn together(asked: Vec<Asked>, is_whole: impl Fn(ObjectId, &Range<u64>) -> bool) -> Vec<Asked> {
+    let mut together: Vec<Asked> = Vec::new();
+    let mut rest = asked.into_iter().peekable();
+    while let Some(mut first) = rest.next() {
+        let piece = first.range.start..first.range.start + PIECE as u64;
+        let mut taken: Vec<Asked> = Vec::new();
+        if first.range.end < piece.end && is_whole(first.object, &piece) {
+            let mut end = first.range.end;
+            while let Some(next) = rest.next_if(|next| {
+                next.object == first.object
+                    && next.access == first.access
+                    && next.range.start == end
+                    && next.range.end <= piece.end
+            }) {
+                end = next.range.end;
+                taken.push(next);
+            }
+            if end == piece.end {
+                first.range = piece;
+                first.ios.extend(taken.drain(..).flat_map(|one| one.ios));
+                together.push(first);
+                continue;
+            }
+        }
+        for asked in std::iter::once(first).chain(taken) {
+            let last = together.last_mut();
+            if !last.is_some_and(|last| last.goes_on(&asked)) {
+                together.push(asked);
+            }
+        }
+    }
+    together
+}
+
+/// All blocks, and the traps that wait.
+#[derive(Debug, Default)]
+pub(super) struct Memories {
+    blocks: BTreeMap<ObjectId, Memory>,
+    traps: BTreeMap<RequestId, Waiting>,
+    /// Threads whose traps have ended just now, among those that count.
+    pub(super) released: Vec<Guest>,
+    /// Virtual time that traps and protection have taken.
+    pub(super) protect_time: Picoseconds,
+    /// Threads whose accesses were trapped and that are no participants.
+    pub(super) free_threads: BTreeSet<u64>,
+    /// How often the program waited for each page, by block (address, bytes, bytes of a page) and offset.
+    waited: BTreeMap<(u64, u64, u64), BTreeMap<u64, u64>>,
+    /// By block: which instructions waited for pages that had been waited for before, and how often.
+    waited_at: BTreeMap<(u64, u64, u64), BTreeMap<usize, u64>>,
+    /// What the pager asks for just now.
+    pub(super) asked: Vec<Asked>,
+    /// Changes of protection that the pager is to be told of.
+    pub(super) protected: VecDeque<(IoId, Result<u64, IoError>)>,
+}
+
+impl Memory {
+    /// Where kernels find its first byte.
+    fn address(&self) -> VirtAddr {
+        VirtAddr::truncated(self.view.address().get() + self.part.range.start as u64)
+    }
+}
+
+impl Memories {
+    /// The pages of blocks of a space in a range of addresses: an offset in each.
+    fn pages_in(&self, asid: Asid, range: &Range<u64>) -> Vec<(ObjectId, u64)> {
+        let mut pages = Vec::new();
+        for (object, memory) in &self.blocks {
+            let start = memory.address().get();
+            let page = memory.part.page.bytes();
+            let end = start + memory.part.range.len() as u64;
+            if memory.asid != asid || range.start >= end || start >= range.end {
+                continue;
+            }
+            let from = range.start.max(start) - start;
+            let to = range.end.min(end) - start;
+            let offsets = (from / page * page..to).step_by(page as usize);
+            pages.extend(offsets.map(|offset| (*object, offset)));
+        }
+        pages
+    }
+
+    fn holds(&self, object: ObjectId) -> bool {
+        self.blocks.contains_key(&object)
+    }
+
+    /// Where a byte of an object is for the program, if it is ever trapped there.
+    fn address_of(&self, object: ObjectId, offset: u64) -> Option<u64> {
+        let memory = self.blocks.get(&object)?;
+        let trapped = memory.view.is_trapped();
+        trapped.then(|| memory.address().get() + offset)
+    }
+
+    /// The program waits for a page.
+    fn count_trap(&mut self, object: ObjectId, offset: u64, ticket: &Ticket) {
+        if let Some(memory) = self.blocks.get(&object) {
+            let page = memory.part.page.bytes();
+            let block = (memory.address().get(), memory.part.range.len() as u64, page);
+            let pages = self.waited.entry(block).or_default();
+            let traps = pages.entry(offset / page * page).or_default();
+            *traps += 1;
+            // The first time a page comes, and goes nowhere: nobody need know who that was.
+            if let Some(code) = (*traps > 1).then(|| ticket.code()).flatten() {
+                let places = self.waited_at.entry(block).or_default();
+                *places.entry(code).or_default() += 1;
+            }
+        }
+    }
+
+    /// Blocks of which pages go to and fro, the worst first.
+    pub(super) fn ping_pong(&self) -> Vec<PingPong> {
+        let mut sources = Sources::default();
+        let mut block =
+            |(&(address, bytes, page), pages): (&(u64, u64, u64), &BTreeMap<u64, u64>)| {
+                // Of pages that are equally bad, the first.
+                let worst = pages.iter().rev().max_by_key(|(_, traps)| **traps)?;
+                let block = PingPong {
+                    address,
+                    bytes,
+                    page,
+                    traps: pages.values().sum(),
+                    pages: pages.values().filter(|traps| **traps > 1).count() as u64,
+                    worst_offset: *worst.0,
+                    worst_traps: *worst.1,
+                    places: self.places((address, bytes, page), &mut sources),
+                };
+                (block.pages > 0).then_some(block)
+            };
+        let mut blocks: Vec<PingPong> = self.waited.iter().filter_map(&mut block).collect();
+        blocks.sort_by_key(|block| std::cmp::Reverse(block.traps));
+        blocks
+    }
+
+    /// Where the program waited for pages of a block again, the most frequent first.
+    fn places(&self, block: (u64, u64, u64), sources: &mut Sources) -> Vec<TrapPlace> {
+        let mut traps: BTreeMap<String, u64> = BTreeMap::new();
+        for (code, count) in self.waited_at.get(&block).into_iter().flatten() {
+            *traps.entry(sources.name(*code)).or_default() += count;
+        }
+        let place = |(place, traps)| TrapPlace { place, traps };
+        let mut places: Vec<TrapPlace> = traps.into_iter().map(place).collect();
+        places.sort_by_key(|place| std::cmp::Reverse(place.traps));
+        places
+    }
+
+    /// Whether a range of an object is a piece of its block that changes hands in one step.
+    fn is_whole(&self, object: ObjectId, range: &Range<u64>) -> bool {
+        self.blocks.get(&object).is_some_and(|memory| {
+            let start = memory.part.range.start as u64;
+            let inside = range.end <= memory.part.range.len() as u64;
+            inside
+                && memory
+                    .view
+                    .is_whole(&(start + range.start..start + range.end))
+        })
+    }
+
+    fn find(&self, address: usize) -> Option<(ObjectId, u64)> {
+        self.blocks.iter().find_map(|(object, memory)| {
+            let offset = address.checked_sub(memory.view.start() as usize)?;
+            let inside = memory.part.range.contains(&offset);
+            inside.then(|| (*object, (offset - memory.part.range.start) as u64))
+        })
+    }
+
+    /// Changes what programs may do with a range; and how many of its bytes are pieces that change in one step.
+    pub(super) fn protect(
+        &mut self,
+        inbox: &mut Inbox,
+        object: ObjectId,
+        (offset, bytes): (u64, u64),
+        access: HostAccess,
+    ) -> (Result<u64, IoError>, u64) {
+        match self.blocks.get_mut(&object) {
+            None => (Err(IoError::Os(libc::EINVAL)), 0),
+            Some(memory) => {
+                if access != HostAccess::ReadWrite {
+                    // A thread that was let in gets the time to go in.
+                    memory.woken.retain(|woken| {
+                        let here = (offset..offset + bytes).contains(&woken.offset);
+                        match woken.guest {
+                            _ if !here => {}
+                            Some(guest) => inbox.wait_for(guest),
+                            None => woken.wake.wait_until_up(),
+                        }
+                        !here
+                    });
+                }
+                let from = memory.part.range.start as u64 + offset;
+                let result = memory.view.protect(from, bytes, access);
+                memory.stuck |= result.is_err() && access == HostAccess::ReadWrite;
+                let huge = *result.as_ref().unwrap_or(&0);
+                let result = result
+                    .map(|_| 0)
+                    .map_err(|error| IoError::Os(error.raw_os_error().unwrap_or(libc::EINVAL)));
+                (result, huge)
+            }
+        }
+    }
+
+    /// A trap is answered: lets its thread go on, or not.
+    pub(super) fn answered(&mut self, request: RequestId, good: bool) {
+        let Some(trap) = self.traps.remove(&request) else {
+            return;
+        };
+        self.released.extend(trap.guest);
+        // Without an answer the access fails.
+        if good {
+            let wake = trap.ticket.serve();
+            if let Some(memory) = self.blocks.get_mut(&trap.object) {
+                memory.woken.push(Woken {
+                    offset: trap.offset,
+                    wake,
+                    guest: trap.guest,
+                });
+            }
+        }
+    }
+}
+
+impl Memories {
+    /// A thread that counts waits: what it was let in for is done.
+    pub(super) fn heard(&mut self, participant: u64) {
+        for memory in self.blocks.values_mut() {
+            let is_it = |guest: Guest| guest.participant == participant;
+            memory.woken.retain(|woken| !woken.guest.is_some_and(is_it));
+        }
+    }
+}
+
+impl Owner {
+    /// Changes what programs may do as the pager has asked: pages that lie side by side in one system call.
+    pub(super) fn protect_asked(&mut self) {
+        let asked = std::mem::take(&mut self.memories.asked);
+        let huge = match &self.options.host {
+            Some(host) => host.traps().has_huge_pages(),
+            None => true,
+        };
+        let is_whole = |object, range: &Range<u64>| huge && self.memories.is_whole(object, range);
+        let together = together(asked, is_whole);
+        for Asked {
+            ios,
+            object,
+            range,
+            access,
+        } in together
+        {
+            self.protect_together(ios, object, range, access);
+        }
+    }
+
+    /// Pages side by side, all of one size. If that fails, each by itself: the program may have unmapped one of them.
+    fn protect_together(
+        &mut self,
+        ios: Vec<IoId>,
+        object: ObjectId,
+        range: Range<u64>,
+        access: HostAccess,
+    ) {
+        let bytes = range.end - range.start;
+        if let Some(address) = self.memories.address_of(object, range.start) {
+            self.trace_owner(address, bytes, access);
+        }
+        let inbox = &mut self.inbox;
+        let (result, huge) = self
+            .memories
+            .protect(inbox, object, (range.start, bytes), access);
+        if result.is_err() && ios.len() > 1 {
+            let page = bytes / ios.len() as u64;
+            for (io, start) in ios.into_iter().zip((range.start..).step_by(page as usize)) {
+                self.protect_together(vec![io], object, start..start + page, access);
+            }
+            return;
+        }
+        match self.protection_cost(object, (bytes, huge), ios.len() as u64, access) {
+            Picoseconds::ZERO => {
+                let all = ios.into_iter().map(|io| (io, result));
+                self.memories.protected.extend(all);
+            }
+            cost => drop(self.serve_memory(cost, Work::Protection(ios, result))),
+        }
+    }
+
+    /// What it costs in virtual time to change what programs may do with a range, of which so many bytes are pieces
+    /// that change in one step.
+    pub(super) fn protection_cost(
+        &self,
+        object: ObjectId,
+        (bytes, huge): (u64, u64),
+        pages: u64,
+        access: HostAccess,
+    ) -> Picoseconds {
+        let Some(host) = &self.options.host else {
+            return Picoseconds::ZERO;
+        };
+        let traps = host.traps();
+        let memory = self.memories.blocks.get(&object);
+        let call = match access {
+            _ if !memory.is_some_and(|memory| memory.view.is_trapped()) => Picoseconds::ZERO,
+            HostAccess::ReadWrite => traps.open_with(bytes, huge),
+            HostAccess::Read | HostAccess::None => traps.protect_with(bytes, huge),
+        };
+        traps.service_ps * pages + call
+    }
+
+    /// The service thread is busy for so long; then comes what follows.
+    pub(super) fn serve_memory(&mut self, cost: Picoseconds, then: Work) -> WorkId {
+        self.memories.protect_time += cost;
+        self.begin_work(HostWork::Serve(cost), then)
+    }
+
+    /// A name for an object, for messages.
+    pub(super) fn label(&self, object: ObjectId) -> String {
+        match self.memories.holds(object) {
+            true => "shared memory".to_owned(),
+            false => self.files.label(object),
+        }
+    }
+
+    /// Makes the parts of a block known.
+    fn new_memory(&mut self, asid: Asid, view: &Arc<View>) -> Result<Vec<ObjectId>, Error> {
+        let host = self.card.map_host(view.alias().clone())?;
+        let parts = view.parts().iter();
+        let objects = parts.map(|part| {
+            let object = self.files.new_object();
+            let memory = Memory {
+                asid,
+                view: view.clone(),
+                part: part.clone(),
+                host,
+                woken: Vec::new(),
+                stuck: false,
+            };
+            self.memories.blocks.insert(object, memory);
+            object
+        });
+        Ok(objects.collect())
+    }
+
+    /// Maps a part of a block: from where on, and how many bytes.
+    fn map_memory(&mut self, object: ObjectId, direct: bool) -> Result<(VirtAddr, u64), Error> {
+        let Some(memory) = self.memories.blocks.get(&object) else {
+            return Err(Error::Internal(format!("{object} is no shared memory")));
+        };
+        let Part { range, page } = memory.part.clone();
+        let (asid, host) = (memory.asid, memory.host.offset(range.start as u64));
+        let (address, bytes) = (memory.address(), range.len() as u64);
+        self.ask_now(|request| Event::CreateObject {
+            request,
+            object,
+            offset: 0,
+            bytes,
+            kind: ObjectKind::Host { memory: host },
+            page_size: Some(page),
+        })?;
+        if direct {
+            self.memory_stays(object, host, bytes)?;
+        }
+        let mapped = self.ask_now(|request| Event::Map {
+            request,
+            asid,
+            address: Some(address),
+            object,
+            offset: 0,
+            bytes,
+            read: true,
+            write: true,
+        })?;
+        match mapped {
+            Success::Mapped(_) => Ok((address, bytes)),
+            Success::Done => Err(Error::Internal("a mapping without an address".into())),
+        }
+    }
+
+    /// The slot with a running kernel that may use a range.
+    fn user_of(&self, range: MappedRange) -> Option<SlotId> {
+        self.slots.find(|_, state| state.runs_in(range.asid))
+    }
+}
+
+impl OwnerRef {
+    /// Shares a block with the kernels of a space.
+    pub(super) async fn share(
+        &self,
+        client: ClientId,
+        request: Share,
+    ) -> Result<NewMapping, Error> {
+        let Share {
+            space,
+            view,
+            direct,
+        } = request;
+        let (asid, objects) = self.with(|owner| {
+            let asid = owner.handles.space(client, space)?;
+            Ok::<_, Error>((asid, owner.new_memory(asid, &view)?))
+        })?;
+        let (address, bytes) = (view.address(), view.bytes() as u64);
+        let mut ours = Vec::new();
+        let mapped = self.with(|owner| {
+            let mut objects = objects.iter();
+            objects.try_for_each(|one| {
+                ours.push(owner.map_memory(*one, direct)?);
+                Ok(())
+            })
+        });
+        if let Err(error) = mapped {
+            // Those parts that are mapped already, and nothing else: the rest of the range may be somebody's.
+            for (address, bytes) in ours {
+                if let Err(error) = self.unmap(asid, address, bytes).await {
+                    tracing::debug!(%error, "taking back a block that was refused");
+                }
+            }
+            for object in objects {
+                self.forget_memory(object).await;
+            }
+            return Err(error);
+        }
+        let range = MappedRange {
+            space,
+            asid,
+            address,
+            bytes,
+        };
+        let (mapping, page) = self.with(|owner| {
+            let pages = objects
+                .iter()
+                .filter_map(|one| owner.memories.blocks.get(one));
+            let page = pages.map(|block| block.part.page).max();
+            (owner.handles.add_mapping(client, range), page)
+        });
+        Ok(NewMapping {
+            mapping,
+            address,
+            bytes,
+            page: page.unwrap_or(PageSize::KIB_4),
+        })
+    }
+
+    /// Ends the sharing of a block that no kernel uses.
+    pub(super) async fn free(&self, client: ClientId, mapping: MappingId) -> Result<(), Error> {
+        let range = self.with(|owner| {
+            let range = owner.handles.mapping(client, mapping)?;
+            if let Some(slot) = owner.user_of(range) {
+                let address = range.address;
+                return Err(Error::MemoryInUse { address, slot });
+            }
+            owner.handles.end_mapping(mapping);
+            Ok(range)
+        })?;
+        self.unmap(range.asid, range.address, range.bytes).await
+    }
+
+    /// Lets the program read, or also write, some bytes of a block.
+    pub(super) async fn take_shared(&self, client: ClientId, request: Take) -> Result<(), Error> {
+        let range = self.with(|owner| owner.handles.mapping(client, request.mapping))?;
+        self.take_memory(range, request.range, request.write).await
+    }
+
+    /// Forgets blocks of a space (in a range) that are not mapped any more.
+    pub(super) async fn forget_memories(&self, space: Asid, range: Option<(u64, u64)>) {
+        let inside = |memory: &Memory| {
+            let start = memory.address().get();
+            let end = start + memory.part.range.len() as u64;
+            memory.asid == space && range.is_none_or(|(from, to)| from < end && start < to)
+        };
+        let gone: Vec<ObjectId> = self.with(|owner| {
+            let blocks = owner.memories.blocks.iter();
+            let gone = blocks.filter(|(_, memory)| inside(memory));
+            gone.map(|(object, _)| *object).collect()
+        });
+        for object in gone {
+            self.forget_memory(object).await;
+        }
+    }
+
+    async fn forget_memory(&self, object: ObjectId) {
+        let close = |request| Event::CloseObject {
+            request,
+            object,
+            discard: true,
+        };
+        // What a broken card could not give back was told by the unmap. An object that was refused is unknown.
+        if let Err(error) = self.ask(close).await {
+            tracing::debug!(%error, "closing shared memory");
+        }
+        self.with(|owner| {
+            let Some(memory) = owner.memories.blocks.remove(&object) else {
+                return;
+            };
+            // Whatever happened: the memory is the program's alone now.
+            let (start, bytes) = (memory.part.range.start, memory.part.range.len());
+            if let Err(error) = memory.view.open(start as u64, bytes as u64) {
+                tracing::error!(%error, "opening memory that was shared");
+            }
+            let mut others = owner.memories.blocks.values();
+            if others.any(|other| other.host == memory.host) {
+                return;
+            }
+            memory.view.release();
+            if let Err(error) = owner.card.unmap_host(memory.host) {
+                tracing::error!(%error, "ending the card's access to memory that was shared");
+            }
+        });
+    }
+
+    /// Lets the program read, or also write, a part of a block.
+    pub(super) async fn take_memory(
+        &self,
+        range: MappedRange,
+        part: ByteRange,
+        write: bool,
+    ) -> Result<(), Error> {
+        let first = range.address.get() + part.offset;
+        let wanted = first..first + part.bytes;
+        let begun = self.with(|owner| {
+            let pages = owner.memories.pages_in(range.asid, &wanted);
+            let pages = pages.into_iter().map(|(object, offset)| {
+                let request = owner.answers.ask();
+                let told = owner.tell(Event::HostTrap {
+                    request,
+                    object,
+                    offset,
+                    write,
+                });
+                told.map(|()| request)
+            });
+            pages.collect::<Result<Vec<RequestId>, Error>>()
+        })?;
+        for request in begun {
+            self.answer(request).await?;
+        }
+        Ok(())
+    }
+
+    /// The time from an access to the thread that serves it.
+    async fn take_trap_time(&self) {
+        let work = self.with(|owner| {
+            let cost = owner.options.host.as_ref()?.traps().trap_ps;
+            let costs = cost > Picoseconds::ZERO;
+            costs.then(|| owner.serve_memory(cost, Work::Trap))
+        });
+        if let Some(work) = work {
+            let over = |owner: &mut Owner| Ok(owner.host_time.is_over(work).then_some(()));
+            // What is wrong with the card is told when the access is served.
+            let _ = self.card(over).await;
+        }
+    }
+
+    /// A program's access was trapped: lets its thread go on when it may. Without an answer the access fails.
+    pub(super) async fn trap(
+        &self,
+        address: usize,
+        write: bool,
+        ticket: Ticket,
+        guest: Option<Guest>,
+    ) -> Result<(), Error> {
+        self.take_trap_time().await;
+        let begun = self.with(|owner| {
+            let Some((object, offset)) = owner.memories.find(address) else {
+                // Its sharing has just ended, and the memory is open.
+                owner.memories.released.extend(guest);
+                ticket.serve();
+                return None;
+            };
+            owner.memories.count_trap(object, offset, &ticket);
+            owner.trace_trap(address as u64, write);
+            let request = owner.answers.ask();
+            let trap = Waiting {
+                object,
+                offset,
+                ticket,
+                guest,
+            };
+            owner.memories.traps.insert(request, trap);
+            let told = owner.tell(Event::HostTrap {
+                request,
+                object,
+                offset,
+                write,
+            });
+            Some((request, object, told))
+        });
+        let Some((request, object, told)) = begun else {
+            return Ok(());
+        };
+        let result = match told {
+            Ok(()) => self.answer(request).await.map(drop),
+            Err(error) => Err(error),
+        };
+        self.with(|owner| {
+            owner.memories.answered(request, false);
+            if let Some(memory) = owner.memories.blocks.get_mut(&object) {
+                if std::mem::take(&mut memory.stuck) {
+                    // What the card does not hold is the program's again, or will be at the next trap.
+                    tracing::error!(%object, "a page of shared memory could not be opened");
+                }
+            }
+        });
+        result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_side_by_side_are_protected_together() {
+        let asked = |io: u64, range: Range<u64>, access| Asked {
+            ios: vec![IoId(io)],
+            object: ObjectId(3),
+            range,
+            access,
+        };
+        let mut first = asked(1, 0..4096, HostAccess::Read);
+        assert!(first.goes_on(&asked(2, 4096..8192, HostAccess::Read)));
+        assert!(!first.goes_on(&asked(3, 8192..9000, HostAccess::None)));
+        assert!(!first.goes_on(&asked(4, 12288..16384, HostAccess::Read)));
+        assert!(!first.goes_on(&asked(5, 8192..TOGETHER + 1, HostAccess::Read)));
+        assert_eq!((first.ios, first.range), (vec![IoId(1), IoId(2)], 0..8192));
+    }
+
+    #[test]
+    fn a_piece_of_which_all_pages_change_is_protected_in_one_step() {
+        let pages = |from: u64, to: u64| -> Vec<Asked> {
+            let one = |n: u64| Asked {
+                ios: vec![IoId(n)],
+                object: ObjectId(3),
+                range: n << 15..(n + 1) << 15,
+                access: HostAccess::Read,
+            };
+            (from..to).map(one).collect()
+        };
+        let aligned = |_, range: &Range<u64>| range.start % PIECE as u64 == 0;
+        let sizes = |asked, is_whole: fn(ObjectId, &Range<u64>) -> bool| -> Vec<usize> {
+            let made = together(asked, is_whole);
+            let ios = made.iter().flat_map(|one| &one.ios);
+            assert!(ios.is_sorted_by_key(|io| io.0));
+            made.iter().map(|one| one.ios.len()).collect()
+        };
+        // A part of a piece, two whole ones, a part of a fourth.
+        let all = || pages(60, 200);
+        assert_eq!(sizes(all(), aligned), [4, 64, 64, 8]);
+        assert_eq!(
+            sizes(all(), |_, _| false),
+            [8; 17].into_iter().chain([4]).collect::<Vec<_>>()
+        );
+        // One page is missing.
+        let mut missing = pages(0, 64);
+        missing.remove(40);
+        assert_eq!(sizes(missing, aligned), [8, 8, 8, 8, 8, 8, 8, 7]);
+    }
+}

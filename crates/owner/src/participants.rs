@@ -1,0 +1,230 @@
+//! Host threads that count, on the owner's side: who they are, what they do, and whether the clock stands for them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::time::{Duration, Instant};
+
+/// Who calls, among the threads that count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Caller {
+    /// Its number.
+    pub participant: u64,
+    /// Of its calls.
+    pub sequence: u64,
+}
+
+/// A participant whose access to shared memory was trapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Guest {
+    pub(crate) participant: u64,
+    /// Its thread's number in the system.
+    pub(crate) thread: u64,
+}
+
+/// What the owner is told of participants.
+#[derive(Debug)]
+pub enum Change {
+    /// There is one more.
+    Joined(u64),
+    /// This thread is it: its number in the system.
+    Entered(u64, u64),
+    /// It counts no more.
+    Left(u64),
+    /// It is busy elsewhere, and the clock need not wait for it.
+    Outside(u64),
+    /// It is back.
+    Inside(u64),
+}
+
+impl Change {
+    /// Whom it is about.
+    pub(crate) fn participant(&self) -> u64 {
+        match self {
+            Self::Joined(number)
+            | Self::Entered(number, _)
+            | Self::Left(number)
+            | Self::Outside(number)
+            | Self::Inside(number) => *number,
+        }
+    }
+}
+
+/// What a participant is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Computing,
+    Waiting,
+    Outside,
+}
+
+#[derive(Debug)]
+struct Record {
+    state: State,
+    thread: Option<u64>,
+}
+
+/// How often those who are waited for are looked at.
+pub(crate) const LOOK: Duration = Duration::from_millis(100);
+/// So long they may sleep.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Since when those who are waited for have not been seen awake.
+#[derive(Debug, Default)]
+pub(crate) struct Asleep(Option<Instant>);
+
+impl Asleep {
+    /// Is told of a look; true if they have slept for too long.
+    pub(crate) fn too_long(&mut self, asleep: bool) -> bool {
+        if !asleep {
+            self.0 = None;
+            return false;
+        }
+        let late = self.0.get_or_insert_with(Instant::now).elapsed() >= PATIENCE;
+        if late {
+            self.0 = None;
+        }
+        late
+    }
+}
+
+/// The owner's side: who counts, and who lets the clock stand.
+#[derive(Debug, Default)]
+pub(crate) struct Participants {
+    all: BTreeMap<u64, Record>,
+    /// Those who compute.
+    asleep: Asleep,
+}
+
+/// A participant sleeps, and virtual time waits for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Sleeper {
+    pub(crate) thread: String,
+    pub(crate) call: String,
+}
+
+impl Participants {
+    pub(crate) fn change(&mut self, change: Change) {
+        self.asleep = Asleep::default();
+        match change {
+            Change::Joined(number) => {
+                let (state, thread) = (State::Computing, None);
+                self.all.insert(number, Record { state, thread });
+            }
+            Change::Entered(number, thread) => {
+                if let Some(record) = self.all.get_mut(&number) {
+                    record.thread = Some(thread);
+                }
+            }
+            Change::Left(number) => {
+                self.all.remove(&number);
+            }
+            Change::Outside(number) => self.set(number, State::Outside),
+            Change::Inside(number) => self.set(number, State::Computing),
+        }
+    }
+
+    fn set(&mut self, number: u64, state: State) {
+        self.asleep = Asleep::default();
+        if let Some(record) = self.all.get_mut(&number) {
+            record.state = state;
+        }
+    }
+
+    /// A participant waits; false if it does not count any more.
+    pub(crate) fn waits(&mut self, participant: u64) -> bool {
+        self.set(participant, State::Waiting);
+        self.all.contains_key(&participant)
+    }
+
+    /// What it waited for is there: it computes again.
+    pub(crate) fn computes(&mut self, participant: u64) {
+        self.set(participant, State::Computing);
+    }
+
+    /// The participant that a thread is.
+    pub(crate) fn of_thread(&self, thread: u64) -> Option<u64> {
+        let mut all = self.all.iter();
+        let found = all.find(|(_, record)| record.thread == Some(thread));
+        found.map(|(number, _)| *number)
+    }
+
+    /// Nobody counts.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Nobody who counts computes.
+    pub(crate) fn all_wait(&self) -> bool {
+        let mut all = self.all.values();
+        all.all(|record| record.state != State::Computing)
+    }
+
+    /// Looks at those that compute: the first, if all of them have been asleep in the system for too long.
+    pub(crate) fn sleeper(&mut self) -> Option<Sleeper> {
+        let computing = self.all.iter().filter(|(_, r)| r.state == State::Computing);
+        let looks: Vec<_> = computing
+            .map(|(number, record)| look(*number, record.thread))
+            .collect();
+        let first = looks.first()?.clone();
+        let asleep = looks.iter().all(Option::is_some);
+        match self.asleep.too_long(asleep) {
+            true => first,
+            false => None,
+        }
+    }
+}
+
+/// Whether a participant's thread sleeps in the system, or has ended.
+pub(crate) fn is_asleep(guest: Guest) -> bool {
+    look(guest.participant, Some(guest.thread)).is_some()
+}
+
+/// What a thread sleeps in; `None` if it is awake.
+fn look(number: u64, thread: Option<u64>) -> Option<Sleeper> {
+    let Some(thread) = thread else {
+        return Some(Sleeper {
+            thread: format!("participant {number}, which no thread has entered,"),
+            call: "is not there yet".to_owned(),
+        });
+    };
+    let task = format!("/proc/self/task/{thread}");
+    let Ok(stat) = fs::read_to_string(format!("{task}/stat")) else {
+        return Some(Sleeper {
+            thread: format!("thread {thread} (participant {number})"),
+            call: "has ended without leaving".to_owned(),
+        });
+    };
+    // PID (NAME) STATE …; the name may have anything in it.
+    let (name, rest) = stat.rsplit_once(')')?;
+    if !rest.trim_start().starts_with('S') {
+        return None;
+    }
+    let name = name.split_once('(').map_or("", |(_, name)| name);
+    let call = fs::read_to_string(format!("{task}/syscall")).unwrap_or_default();
+    let call = call.split_whitespace().next().unwrap_or("unknown");
+    Some(Sleeper {
+        thread: format!("thread {thread} `{name}` (participant {number})"),
+        call: format!("sleeps in system call {call}{}", call_name(call)),
+    })
+}
+
+/// Names of the calls in which threads wait for each other (x86-64).
+fn call_name(number: &str) -> &'static str {
+    if !cfg!(target_arch = "x86_64") {
+        return "";
+    }
+    match number {
+        "0" => " (read)",
+        "1" => " (write)",
+        "7" => " (poll)",
+        "23" => " (select)",
+        "35" => " (nanosleep)",
+        "43" | "288" => " (accept)",
+        "45" => " (recvfrom)",
+        "61" => " (wait4)",
+        "202" => " (futex: a lock, a channel or a join)",
+        "230" => " (clock_nanosleep)",
+        "232" | "281" => " (epoll_wait)",
+        _ => "",
+    }
+}

@@ -1,0 +1,208 @@
+//! Advice for mappings, and what the report says of policies.
+
+use super::Owner;
+use crate::message::{Advise, ClientId, Prefetch};
+use crate::report::bytes;
+use error::Error;
+use pager::eviction::Eviction;
+use pager::fetch::Chosen;
+use pager::size::Doubling;
+use pager::{Event, PagerError};
+use units::{Advice, Fetch, L1Reach, MemoryKind, PageSize, PageSizes, Pattern, Reuse, VirtAddr};
+
+/// Sizes of pages that are chosen automatically: those of the L1 TLBs of the default shell, and one between.
+/// Each more would cost every walk a look.
+pub(super) const AUTOMATIC: PageSizes = PageSizes::only(PageSize::KIB_4)
+    .with(match PageSize::from_class(4) {
+        Some(size) => size,
+        None => PageSize::KIB_4,
+    })
+    .with(PageSize::MIB_2);
+
+/// Page sizes on a card with these L1 TLBs: pages beyond 2 MiB are made where those of the next smaller L1 TLB are too
+/// many for it.
+pub(super) fn page_sizes(l1: &[L1Reach]) -> Doubling {
+    let larger = l1.windows(2).filter(|two| two[0].page >= PageSize::MIB_2);
+    larger.fold(Doubling::default(), |policy, two| {
+        policy.joining(two[1].page, two[0].bytes)
+    })
+}
+
+/// How a file is paged, and who chose so.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Paged {
+    pub page_size: PageSize,
+    /// Size of the pages that become those of `page_size`, without automatic sizes.
+    pub parts: PageSize,
+    /// The mapping asked for pages of this size.
+    pub asked: bool,
+    /// Its pages may be smaller.
+    pub auto: bool,
+    /// Its pages stay in host memory; whether a mapping asked for it.
+    pub direct: Option<bool>,
+    /// Its pages lie in card memory of that kind.
+    pub memory: Option<MemoryKind>,
+    pub advice: Advice,
+}
+
+impl Owner {
+    /// Takes advice on some bytes of a mapping.
+    pub(super) fn advise_mapping(
+        &mut self,
+        client: ClientId,
+        request: Advise,
+    ) -> Result<(), Error> {
+        let Advise {
+            mapping,
+            range: part,
+            advice,
+        } = request;
+        let range = self.handles.mapping(client, mapping)?;
+        let bytes = part.bytes;
+        let address = VirtAddr::truncated(range.address.get().saturating_add(part.offset));
+        if !part.is_within(range.bytes) {
+            return Err(Error::Pager(PagerError::NotMapped {
+                asid: range.asid,
+                address,
+                bytes,
+            }));
+        }
+        self.ask_now(|request| Event::Advise {
+            request,
+            asid: range.asid,
+            address,
+            bytes,
+            advice,
+        })?;
+        self.files.advised(range.asid, (address, bytes), advice);
+        if advice.reuse == Some(Reuse::Low) {
+            self.leave_in_host(range.asid, (address, bytes))?;
+        }
+        Ok(())
+    }
+
+    /// Brings pages in before they are touched.
+    pub(super) fn prefetch(&mut self, client: ClientId, request: Prefetch) -> Result<(), Error> {
+        let range = self.handles.mapping(client, request.mapping)?;
+        self.tell(Event::Prefetch {
+            asid: range.asid,
+            address: range.address,
+            bytes: range.bytes,
+        })
+    }
+
+    /// What pages of a size become for so many bytes, if their L1 TLB does not reach all of them and the card has
+    /// room to lay such pages side by side; and how far it reaches.
+    pub(super) fn beyond_reach(&self, page: PageSize, bytes: u64) -> Option<(PageSize, u64)> {
+        let card = self.card.description();
+        let beyond = L1Reach::beyond(&card.l1_reach, page, bytes)?;
+        (4 * beyond.0.bytes() <= card.channel_bytes).then_some(beyond)
+    }
+
+    fn reach_of(&self, page: PageSize) -> Option<u64> {
+        let all = &self.card.description().l1_reach;
+        all.iter().find(|l1| l1.page == page).map(|l1| l1.bytes)
+    }
+
+    /// How each of these files is paged, and why so: a line a file, or a line for all that are alike.
+    pub(super) fn policies(&self, of: impl Fn(&str) -> bool) -> Vec<String> {
+        let told = |paged: Paged| self.told(paged);
+        let mut lines: Vec<(String, Vec<String>)> = Vec::new();
+        for (label, how) in self.files.paged(told) {
+            if !of(&label) {
+                continue;
+            }
+            match lines.iter_mut().find(|(known, _)| *known == how) {
+                Some((_, labels)) => labels.push(label),
+                None => lines.push((how, vec![label])),
+            }
+        }
+        let line = |(how, labels): (String, Vec<String>)| format!("{}: {how}", named(&labels));
+        lines.into_iter().map(line).collect()
+    }
+
+    /// How a file is paged, in words.
+    pub(super) fn told(&self, paged: Paged) -> String {
+        let Paged {
+            page_size,
+            parts,
+            asked,
+            auto,
+            direct,
+            memory,
+            advice,
+        } = paged;
+        let options = &self.options;
+        let chosen = Chosen::new(options.fetch, options.read_ahead_bytes, options.batch_bytes);
+        let fetch = chosen.of(advice);
+        let how = match (fetch, advice.pattern) {
+            (Fetch::OnDemand, _) if options.batch_bytes > page_size.bytes() => {
+                format!("fetched in blocks of {}", bytes(options.batch_bytes))
+            }
+            (Fetch::OnDemand, _) => "fetched when touched".to_owned(),
+            (Fetch::ReadAhead, Some(Pattern::Stream)) => "fetched ahead at once".to_owned(),
+            (Fetch::ReadAhead, _) => "fetched ahead of sequences".to_owned(),
+            (Fetch::Preload, _) => "fetched whole at the first access".to_owned(),
+        };
+        let why = match (advice.fetch, advice.pattern) {
+            (Some(_), _) => "advice",
+            (None, Some(Pattern::Stream)) => "advice stream",
+            (None, Some(Pattern::Random)) => "advice random",
+            (None, None) => "the owner's way",
+        };
+        let size = if asked {
+            "the mapping asks"
+        } else if parts == options.largest_page() {
+            "the owner's size"
+        } else {
+            "the range holds no more"
+        };
+        let leaves = match (advice.reuse, options.eviction) {
+            _ if direct == Some(true) => "stays in host memory (direct)",
+            _ if direct == Some(false) => "stays in host memory (advice lowuse)",
+            (Some(Reuse::Low), _) => "leaves first (advice lowuse)",
+            (Some(Reuse::High), _) => "leaves last (advice reuse)",
+            (None, Eviction::Fifo) => "leaves first in, first out (the owner's way)",
+            (None, Eviction::SecondChance) => {
+                "leaves in order, with a second chance if used (the owner's way)"
+            }
+            (None, Eviction::Adaptive) => {
+                "leaves first in, first out, or young in loops (the owner's way)"
+            }
+            (None, Eviction::SharedFirst) => {
+                "leaves before pages that kernels may write (the owner's way)"
+            }
+        };
+        let place = memory.map_or_else(String::new, |memory| {
+            format!(", lies in {memory} (the mapping asks)")
+        });
+        let joined = match self.reach_of(parts).filter(|_| parts < page_size) {
+            None => String::new(),
+            Some(reach) => format!(
+                ", made into pages of {page_size} in place where a space maps more than the L1 TLB of {parts} pages \
+                 reaches ({}; {} were made)",
+                bytes(reach),
+                self.pager.statistics().pages_joined
+            ),
+        };
+        if auto {
+            let pager = self.pager.statistics();
+            return format!(
+                "pages of up to {page_size} while card memory lasts and smaller ones then (automatic: {} faults \
+                 brought large ones, {} small ones, {} were made of parts that had come, {} were split), {how} ({why}), \
+                 {leaves}{place}",
+                pager.pages_large, pager.pages_small, pager.pages_joined, pager.pages_split
+            );
+        }
+        format!("pages of {parts} ({size}){joined}, {how} ({why}), {leaves}{place}")
+    }
+}
+
+/// A few names.
+fn named(labels: &[String]) -> String {
+    const SHOWN: usize = 3;
+    match labels.len() {
+        ..=SHOWN => labels.join(", "),
+        count => format!("{} and {} more", labels[..SHOWN].join(", "), count - SHOWN),
+    }
+}

@@ -1,0 +1,423 @@
+//! The loop: events of card and I/O in, actions of the pager out.
+
+use super::host_time::Work;
+use super::memory::Asked;
+use super::service::Thread;
+use super::transfers::{Part, Place};
+use super::{Aside, ClockMode, Owner};
+use card::command::Command;
+use card::event::Event as CardEvent;
+use card::{HostWork, SpaceControl, SpaceTable, WorkId};
+use error::Error;
+use file_io::Direction;
+use pager::{Action, Event};
+use std::ops::RangeInclusive;
+use units::{Asid, CommandId, FaultToken, Operation, Picoseconds, SlotId};
+
+/// The owner's own commands, one a slot; the pager counts its up from zero.
+pub(super) const BARRIERS: u32 = u32::MAX - u8::MAX as u32;
+
+fn barrier(slot: SlotId) -> CommandId {
+    CommandId(BARRIERS + u32::from(slot.0))
+}
+
+fn barrier_of(id: CommandId) -> Option<SlotId> {
+    let slot = id.0.checked_sub(BARRIERS)?;
+    u8::try_from(slot).ok().map(SlotId)
+}
+
+impl Owner {
+    /// Gives the pager an event and carries out what it says.
+    pub(super) fn tell(&mut self, event: Event) -> Result<(), Error> {
+        self.tasks.stir();
+        let mut next = Some(event);
+        while let Some(event) = next {
+            let mut actions = Vec::new();
+            let evictions = self.pager.statistics().evictions;
+            self.pager.handle(event, &mut actions);
+            self.trace_evictions(self.pager.statistics().evictions - evictions);
+            for action in actions {
+                self.perform(action)?;
+            }
+            self.protect_asked();
+            let protected = self.memories.protected.pop_front();
+            next = protected
+                .map(|(id, result)| Event::IoDone { id, result })
+                .or_else(|| self.placed());
+        }
+        self.send_commands()
+    }
+
+    /// Lets the card work until it tells something, at most until `deadline`.
+    pub(super) fn turn(&mut self, deadline: Option<Picoseconds>) -> Result<(), Error> {
+        self.tasks.turn();
+        let over = self.host_time.take_over();
+        let events = match over.is_empty() {
+            true => self.card.wait(deadline)?,
+            false => self.card.wait(Some(self.card.now()))?,
+        };
+        self.service.tell(over);
+        // Also without events: it may be as late as somebody waits for.
+        self.tasks.stir();
+        self.service.tell(events);
+        self.handle_events()?;
+        self.notice_refused_writes()
+    }
+
+    /// Handles what came, in order. False if a file's bytes are not there yet that should be, and the clock
+    /// waits for them.
+    pub(super) fn handle_events(&mut self) -> Result<bool, Error> {
+        while let Some(event) = self.service.next_told() {
+            if let CardEvent::HostWorkDone(id) = event {
+                if self.lacks_bytes(id) && self.options.clock == ClockMode::Lockstep {
+                    self.service.put_back(event);
+                    return Ok(false);
+                }
+            }
+            self.tasks.stir();
+            self.handle_event(event)?;
+        }
+        self.serve_next();
+        self.send_commands()?;
+        Ok(true)
+    }
+
+    fn lacks_bytes(&self, work: WorkId) -> bool {
+        match self.host_time.get(work) {
+            Some(Work::Transfer(pending)) => self.transfers.lacks(pending),
+            _ => false,
+        }
+    }
+
+    fn handle_event(&mut self, event: CardEvent) -> Result<(), Error> {
+        match event {
+            CardEvent::HostWorkDone(id) => match self.host_time.end(id) {
+                Some(Work::Service(batch)) => {
+                    self.service.looked(batch.thread);
+                    self.serve(batch.events)?;
+                    // Registers may have been read meanwhile.
+                    self.service.served(batch.thread, self.card.now());
+                }
+                Some(Work::Transfer(pending)) => self.transfer_timed(pending)?,
+                Some(Work::ReadAhead(object)) => self.read_ahead(object),
+                Some(Work::Reconfiguration(slot)) => self.slots.reconfigured(slot),
+                Some(Work::Protection(ids, result)) => {
+                    for id in ids {
+                        self.tell(Event::IoDone { id, result })?;
+                    }
+                }
+                // Whoever waits for it looks.
+                Some(Work::Trap) => {}
+                None => return Err(Error::Internal(format!("unknown host work {}", id.0))),
+            },
+            CardEvent::KernelFailed { slot, reason } => self.kernel_ended(slot, reason),
+            CardEvent::AccessDone { id, line } => self.access_done(id, line),
+            CardEvent::Fault(fault) => {
+                self.service.fault_arrived(fault.token, self.card.now());
+                self.service.push(CardEvent::Fault(fault));
+            }
+            event @ CardEvent::Completed { id, .. } => {
+                self.service.push(event);
+                if self.commands.completed(id) {
+                    // The card itself goes on; nobody of the host need have looked.
+                    self.send_commands()?;
+                }
+            }
+            event @ (CardEvent::TransferDone { .. }
+            | CardEvent::Interrupt(_)
+            | CardEvent::SlotClosed(_)
+            | CardEvent::DirectoryTrouble) => self.service.push(event),
+        }
+        Ok(())
+    }
+
+    /// Work beside this thread is over.
+    pub(super) fn aside_done(&mut self, aside: Aside) -> Result<(), Error> {
+        self.tasks.stir();
+        match aside {
+            Aside::Moved(id, result) => {
+                if self.transfer_moved(id, result)? {
+                    self.serve_next();
+                    self.send_commands()?;
+                }
+            }
+            Aside::Durable(id, result) => {
+                let result = result.map_err(|source| Error::File {
+                    path: std::path::PathBuf::new(),
+                    what: "putting it on storage",
+                    source,
+                });
+                self.tasks.aside_over(id, result);
+            }
+            Aside::Worked(id, result) => self.tasks.aside_over(id, result),
+        }
+        Ok(())
+    }
+
+    /// Gives each service thread that is free its next batch.
+    fn serve_next(&mut self) {
+        for batch in self.service.begin(self.card.now()) {
+            let count = batch.events.len() as u32;
+            let work = match batch.along {
+                true => HostWork::HandOn(count),
+                false => serving(batch.thread, count),
+            };
+            self.begin_work(work, Work::Service(batch));
+        }
+    }
+
+    fn serve(&mut self, events: Vec<CardEvent>) -> Result<(), Error> {
+        let mut drained = Vec::new();
+        for event in events {
+            match event {
+                // What was reported before it is in this batch or still queued.
+                CardEvent::Completed { id, .. } if barrier_of(id).is_some() => {
+                    drained.extend(barrier_of(id));
+                }
+                CardEvent::Fault(fault) if self.slots.is_gone(fault.token) => {}
+                CardEvent::Completed { id, .. } if self.entries_are_there(id) => {}
+                CardEvent::Completed {
+                    id,
+                    status,
+                    accessed,
+                    dirty,
+                } => {
+                    self.tell(Event::OperationDone {
+                        id,
+                        status,
+                        accessed,
+                        dirty,
+                    })?;
+                }
+                CardEvent::Fault(fault) if self.holds_back(&fault) => {}
+                CardEvent::Fault(fault) => self.tell(Event::Fault(fault))?,
+                CardEvent::Interrupt(slot) => self.interrupted(slot)?,
+                CardEvent::SlotClosed(slot) => self.slot_closed(slot)?,
+                CardEvent::TransferDone { mover, end } => self.transfer_done(mover, end)?,
+                CardEvent::DirectoryTrouble => {
+                    self.directory_trouble()?;
+                    self.host_lines_trouble()?;
+                }
+                CardEvent::HostWorkDone(_)
+                | CardEvent::KernelFailed { .. }
+                | CardEvent::AccessDone { .. } => {}
+            }
+        }
+        for slot in drained {
+            if let Some(requesters) = self.slots.drained(slot) {
+                self.service.forget(&requesters);
+                self.streams.pressure.forget(&requesters);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn faults_answered(&mut self, answered: impl Fn(FaultToken) -> bool) {
+        self.service.answered(answered, self.card.now());
+    }
+
+    /// After a slot was put in reset: drops its faults that are still on their way, and lets every
+    /// reply that was sent reach the shell, so that none can meet an access of the slot's next run.
+    ///
+    /// A no-op behind a fence does it: events come in order, and its own is the last. It goes into the
+    /// queue of the slot's space, where all replies to the slot are, and waits for no other queue. The slot
+    /// is draining until it is over.
+    pub(super) fn drain(
+        &mut self,
+        slot: SlotId,
+        space: Asid,
+        requesters: RangeInclusive<u8>,
+    ) -> Result<(), Error> {
+        self.slots.drain(slot, requesters);
+        self.send_barrier(barrier(slot), space)
+    }
+
+    /// A no-op behind a fence, in the queue of a space.
+    pub(super) fn send_barrier(&mut self, id: CommandId, space: Asid) -> Result<(), Error> {
+        let queue = self.commands.queue_of(Some(space));
+        self.service.remember(id, Some(space));
+        self.commands.push(Command {
+            id,
+            queue,
+            operation: Operation::Nop,
+            fence: true,
+            notify: true,
+        });
+        self.send_commands()
+    }
+
+    fn perform(&mut self, action: Action) -> Result<(), Error> {
+        match action {
+            Action::Command {
+                id,
+                operation,
+                space,
+                fence,
+                notify,
+            } => {
+                if let units::Operation::FaultReply { token, .. } = operation {
+                    self.faults_answered(|waiting| waiting == token);
+                }
+                let queue = self.commands.queue_of(space);
+                let command = Command {
+                    id,
+                    queue,
+                    operation,
+                    fence,
+                    notify,
+                };
+                if self.place(&command)? {
+                    return Ok(());
+                }
+                self.service.remember(command.id, space.filter(|_| notify));
+                self.commands.push(command);
+            }
+            Action::ReadObject {
+                io,
+                object,
+                offset,
+                bytes,
+                buffer,
+                buffer_offset,
+            } => {
+                let place = self.transfers.place_in(buffer, buffer_offset);
+                let part = Part {
+                    io,
+                    object,
+                    offset,
+                    bytes,
+                };
+                self.start_transfer(Direction::Read, part, place)?;
+            }
+            Action::WriteObject {
+                io,
+                object,
+                offset,
+                bytes,
+                buffer,
+                buffer_offset,
+                around,
+            } => {
+                let place = self.transfers.place_in(buffer, buffer_offset);
+                let part = Part {
+                    io,
+                    object,
+                    offset,
+                    bytes,
+                };
+                self.look_around(part, &place, around);
+                self.start_transfer(Direction::Write, part, place)?;
+            }
+            Action::FillDirect {
+                io,
+                object,
+                offset,
+                bytes,
+                at,
+                around,
+            } => {
+                let place = Place {
+                    around: Some(around),
+                    ..self.files.direct_place(object, at)?
+                };
+                let part = Part {
+                    io,
+                    object,
+                    offset,
+                    bytes,
+                };
+                self.start_transfer(Direction::Read, part, place)?;
+            }
+            Action::SaveDirect {
+                io,
+                object,
+                offset,
+                bytes,
+                at,
+                around,
+            } => {
+                let place = self.files.direct_place(object, at)?;
+                let part = Part {
+                    io,
+                    object,
+                    offset,
+                    bytes,
+                };
+                self.look_around(part, &place, around);
+                self.start_transfer(Direction::Write, part, place)?;
+            }
+            Action::ProtectHost {
+                io,
+                object,
+                offset,
+                bytes,
+                access,
+            } => {
+                self.memories.asked.push(Asked {
+                    ios: vec![io],
+                    object,
+                    range: offset..offset + bytes,
+                    access,
+                });
+            }
+            Action::EnableSpace {
+                asid,
+                table,
+                size_classes,
+                stripe,
+            } => {
+                let table = SpaceTable {
+                    geometry: table,
+                    size_classes,
+                    stripe,
+                };
+                self.card.control_space(asid, SpaceControl::On(table))?;
+            }
+            Action::UsePageSizes { asid, size_classes } => {
+                let sizes = SpaceControl::PageSizes(size_classes);
+                self.card.control_space(asid, sizes)?;
+            }
+            Action::DisableSpace { asid } => self.card.control_space(asid, SpaceControl::Off)?,
+            Action::Complete { request, result } => {
+                self.memories.answered(request, result.is_ok());
+                self.answers.give(request, result);
+            }
+            Action::AccessFailed {
+                token,
+                address,
+                write,
+                reason,
+                nearest,
+                ..
+            } => {
+                self.access_failed(token, address, write, &reason, nearest)?;
+            }
+            Action::WriteBackFailed { error } => {
+                tracing::warn!(%error, "a page could not be written back and stays on the card");
+            }
+            Action::CardFailed { id, status } => {
+                let what = format!("the card failed command {} with {status:?}", id.0);
+                for slot in self.slots.ids() {
+                    self.kernel_failed(slot, what.clone());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands commands to the card as far as it takes them.
+    fn send_commands(&mut self) -> Result<(), Error> {
+        Ok(self.commands.send(self.card.as_mut())?)
+    }
+}
+
+/// A thread begins with so many events.
+fn serving(thread: Thread, events: u32) -> HostWork {
+    match thread {
+        None => HostWork::ServeEvents(events),
+        Some(space) => HostWork::ServeEventsOf {
+            thread: 1 + space.get(),
+            events,
+        },
+    }
+}

@@ -1,0 +1,1060 @@
+//! Slots: loading, registers, start, done, failures.
+
+use super::guard::IDLE_INTERRUPTS;
+use super::host_time::Work;
+use super::owner_ref::OwnerRef;
+use super::settle::Ending;
+use super::Owner;
+use crate::message::ClientId;
+use crate::message::{self, Load, LoadId, Poll, PollAny, Progress, RunState};
+use crate::report::RunReport;
+use card::guard::KernelWord;
+use card::kernel::{ControlProtocol, KernelPackage, Manifest};
+use card::{CardError, CheckedDescription, HostWork};
+use error::{AccessError, Error};
+use pager::{Event, MappingInfo};
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use units::{Asid, Picoseconds, SlotId, VirtAddr};
+
+/// BAR address of a slot's `s_axi_control`.
+const SLOT_WINDOW: u32 = 0x10_0000;
+const SLOT_WINDOW_BYTES: u32 = 0x1_0000;
+
+/// The Vitis control registers.
+mod register {
+    pub const CONTROL: u32 = 0x00;
+    pub const GLOBAL_INTERRUPT_ENABLE: u32 = 0x04;
+    pub const INTERRUPT_ENABLE: u32 = 0x08;
+    pub const INTERRUPT_STATUS: u32 = 0x0c;
+    pub const START: u32 = 1 << 0;
+    pub const DONE: u32 = 1 << 1;
+    pub const CONTINUE: u32 = 1 << 4;
+}
+
+/// A kernel in a slot.
+#[derive(Debug)]
+pub(super) struct Loaded {
+    kernel: KernelPackage,
+    space: Asid,
+    /// Not in reset.
+    released: bool,
+    /// The kernel ended itself: the slot is empty until it is loaded again.
+    gone: bool,
+    /// When it left reset.
+    since: Picoseconds,
+    /// Words of the arguments, by offset. A kernel's registers forget them in reset, where writes are
+    /// lost too.
+    pub(super) arguments: BTreeMap<u32, u32>,
+}
+
+impl Loaded {
+    pub(super) fn space(&self) -> Asid {
+        self.space
+    }
+
+    /// What is written to the kernel's registers arrives.
+    pub(super) fn listens(&self) -> bool {
+        self.released && !self.gone
+    }
+
+    /// The slot is in reset now.
+    pub(super) fn hold(&mut self) {
+        self.released = false;
+    }
+}
+
+/// A run under way.
+#[derive(Clone, Copy, Debug)]
+struct Running {
+    since: Picoseconds,
+}
+
+/// What the owner knows of a slot.
+#[derive(Debug, Default)]
+pub(super) struct SlotState {
+    loaded: Option<Loaded>,
+    /// Name of the kernel that the slot was last configured with.
+    configured: Option<String>,
+    running: Option<Running>,
+    /// When the host learned that the run was over.
+    done: Option<Picoseconds>,
+    /// The kernel has said that it is done, and its ports are not at rest.
+    pub(super) ending: Option<Ending>,
+    /// Its program has read a register while accesses were under way.
+    pub(super) at_work: bool,
+    /// Interrupts of the run that announced nothing.
+    idle_interrupts: u32,
+    /// Interrupts of a kernel with registers of its own that its program has not waited for.
+    interrupts: u32,
+    /// The program has read a register since it last started the kernel or waited for it.
+    polled: bool,
+    /// The first thing that went wrong in the run.
+    failure: Option<Error>,
+}
+
+impl SlotState {
+    /// A kernel runs, and its end is not known yet.
+    pub(super) fn is_busy(&self) -> bool {
+        self.running.is_some() && self.failure.is_none() && self.done.is_none()
+    }
+
+    /// A kernel runs in a space.
+    pub(super) fn runs_in(&self, space: Asid) -> bool {
+        self.running.is_some() && self.loaded_in(space)
+    }
+
+    pub(super) fn loaded_in(&self, space: Asid) -> bool {
+        self.loaded
+            .as_ref()
+            .is_some_and(|loaded| loaded.space == space)
+    }
+}
+
+/// What a look at a run shows.
+enum Look {
+    Failed(Error),
+    Done(Progress),
+    /// The kernel is done, and it is time to look at its ports.
+    Settle,
+    SliceOver,
+}
+
+/// What a look at several runs shows.
+enum AnyLook {
+    Over(usize),
+    Settle(SlotId),
+    SliceOver,
+}
+
+impl OwnerRef {
+    pub(super) async fn load(
+        &self,
+        client: ClientId,
+        request: Load,
+        harmless: &Cell<bool>,
+    ) -> Result<message::Loaded, Error> {
+        let Load {
+            slot: wanted,
+            kernel,
+            space,
+        } = request;
+        let kernel = *kernel;
+        self.with(|owner| {
+            owner.handles.space(client, space)?;
+            wanted.map_or(Ok(()), |slot| owner.may_load(client, slot))
+        })?;
+        // This may take minutes. What was built is in the cache when the card looks for it.
+        if let Some(build) = self.with(|owner| owner.card.loader()?.preparation(&kernel)) {
+            harmless.set(true);
+            self.beside("build", build).await?;
+            harmless.set(false);
+        }
+        let slot = match wanted {
+            Some(slot) => slot,
+            // Nobody has claimed it, so it is claimed at once.
+            None => self.with(Owner::first_empty_slot)?,
+        };
+        let _claim = self.claim(slot).await;
+        if self.with(|owner| {
+            owner.handles.space(client, space)?;
+            owner.may_load(client, slot)?;
+            owner.slot(slot).map(|state| state.loaded.is_some())
+        })? {
+            if let Some(error) = self.with(|owner| owner.unsettled(slot)) {
+                tracing::warn!(%error, "what a kernel has sent is lost with it");
+            }
+            self.empty(slot).await?;
+        }
+        self.with(|owner| owner.put(slot, &kernel))?;
+        self.reconfigure(slot, &kernel).await?;
+        self.with(|owner| {
+            // It may have ended while the slot was made ready.
+            let asid = owner.handles.space(client, space)?;
+            owner.place_home(slot, &kernel.manifest)?;
+            owner.place_host_lines(slot, &kernel.manifest)?;
+            owner.card.control_slot(slot, asid, true)?;
+            owner.name_ports(slot, &kernel.manifest);
+            let loaded = Loaded {
+                kernel,
+                space: asid,
+                released: true,
+                gone: false,
+                since: owner.card.now(),
+                arguments: BTreeMap::new(),
+            };
+            let state = owner.slot(slot)?;
+            *state = SlotState {
+                loaded: Some(loaded),
+                configured: state.configured.take(),
+                ..SlotState::default()
+            };
+            let load = owner.handles.add_load(client, slot);
+            owner
+                .clients
+                .loaded(client, slot, || owner.card.statistics())?;
+            Ok(message::Loaded { load, slot })
+        })
+    }
+
+    /// Lets pass the time that it takes to put another kernel into a slot; other slots work meanwhile. A
+    /// card comes up with the first kernel of each slot in place.
+    async fn reconfigure(&self, slot: SlotId, kernel: &KernelPackage) -> Result<(), Error> {
+        let name = &kernel.manifest.name;
+        let same = self.with(|owner| {
+            let state = owner.slot(slot)?;
+            let before = state.configured.replace(name.clone());
+            if before.is_none_or(|before| before == *name) {
+                return Ok::<bool, Error>(true);
+            }
+            owner.begin_work(HostWork::Reconfigure, Work::Reconfiguration(slot));
+            owner.slots.reconfigure(slot);
+            Ok(false)
+        })?;
+        if same {
+            return Ok(());
+        }
+        let over = |owner: &mut Owner| Ok((!owner.slots.is_reconfiguring(slot)).then_some(()));
+        self.card(over).await
+    }
+
+    /// Empties a slot; tells what went wrong in a run that nobody waited for.
+    pub(super) async fn close_slot(&self, client: ClientId, load: LoadId) -> Result<(), Error> {
+        let (slot, space) = self.with(|owner| {
+            let slot = owner.slot_of(client, load)?;
+            Ok::<_, Error>((slot, owner.loaded(slot)?.space))
+        })?;
+        let unfinished = self.settled(space).await.err();
+        let _claim = self.claim(slot).await;
+        // Another may have closed it meanwhile.
+        self.with(|owner| owner.slot_of(client, load))?;
+        // What the kernel makes of lines that come home now is told, too.
+        self.recall_lines(slot).await?;
+        let failure = self.with(|owner| {
+            let failure = owner.slot(slot)?.failure.take();
+            let lost = owner.lost_on_the_way_home(slot)?;
+            let unsettled = owner.unsettled(slot);
+            Ok::<_, Error>(failure.or(lost).or(unfinished).or(unsettled))
+        })?;
+        self.empty(slot).await?;
+        failure.map_or(Ok(()), Err)
+    }
+
+    /// Stops what a slot does and takes its kernel out. To be called with the slot claimed.
+    pub(super) async fn empty(&self, slot: SlotId) -> Result<(), Error> {
+        self.with(|owner| owner.handles.end_load(slot));
+        self.rest(slot).await?;
+        self.host_lines_home(slot).await?;
+        self.with(|owner| {
+            owner.streams_gone(slot);
+            owner.leave_home(slot)?;
+            owner.leave_host_lines(slot)?;
+            owner.unschedule(slot)?;
+            let state = owner.slot(slot)?;
+            *state = SlotState {
+                configured: state.configured.take(),
+                ..SlotState::default()
+            };
+            Ok(())
+        })
+    }
+
+    /// Holds the slot in reset and forgets what its accesses wait for. To be called with the slot claimed.
+    pub(super) async fn rest(&self, slot: SlotId) -> Result<(), Error> {
+        self.recall_lines(slot).await?;
+        let Some((first_requester, last_requester)) = self.with(|owner| owner.hold(slot))? else {
+            return Ok(());
+        };
+        let over = |owner: &mut Owner| Ok((!owner.slots.is_draining(slot)).then_some(()));
+        let result = self.card(over).await;
+        self.with(|owner| {
+            owner.slots.drained(slot);
+            let requesters = first_requester..=last_requester;
+            owner.faults_answered(|token| requesters.contains(&token.requester));
+            result?;
+            owner.tell(Event::SlotStopped {
+                first_requester,
+                last_requester,
+            })
+        })
+    }
+
+    /// Claims a slot and stops it, if the kernel is still there.
+    pub(super) async fn stop(&self, slot: SlotId, load: LoadId) -> Result<(), Error> {
+        let _claim = self.claim(slot).await;
+        match self.with(|owner| owner.handles.is_alive(load)) {
+            true => self.rest(slot).await,
+            // Whoever ended it has stopped it.
+            false => Ok(()),
+        }
+    }
+
+    /// The failure of a slot that nobody has been told of. The slot is in reset then.
+    pub(super) async fn fail_if_failed(&self, slot: SlotId) -> Result<(), Error> {
+        let failed = self.with(|owner| {
+            let failure = owner.slot(slot)?.failure.take();
+            Ok::<_, Error>(failure.map(|failure| (failure, owner.handles.load_in(slot))))
+        })?;
+        match failed {
+            None => Ok(()),
+            Some((failure, load)) => {
+                if let Some(load) = load {
+                    self.stop(slot, load).await?;
+                }
+                Err(failure)
+            }
+        }
+    }
+
+    /// Starts the kernel.
+    pub(super) async fn start(&self, client: ClientId, load: LoadId) -> Result<(), Error> {
+        let slot_of = |owner: &mut Owner| owner.slot_of(client, load);
+        let _claim = self.claim(self.with(slot_of)?).await;
+        // It may have been closed meanwhile.
+        self.with(|owner| {
+            let slot = slot_of(owner)?;
+            owner.start(slot)
+        })
+    }
+
+    /// Stops the kernel of a client.
+    pub(super) async fn stop_load(&self, client: ClientId, load: LoadId) -> Result<(), Error> {
+        let slot = self.with(|owner| owner.slot_of(client, load))?;
+        self.stop(slot, load).await
+    }
+
+    pub(super) async fn poll(&self, client: ClientId, request: Poll) -> Result<RunState, Error> {
+        let Poll { load, slice } = request;
+        let slot = self.with(|owner| owner.slot_of(client, load))?;
+        let until = self.with(|owner| {
+            owner.waits_otherwise(slot);
+            owner.card.now() + slice
+        });
+        loop {
+            // An alarm that has rung would keep the card from working.
+            let alarm = self.alarm(self.with(|owner| owner.next_look([slot], until)));
+            let seen = self.card(|owner| owner.look(slot, load, until)).await?;
+            drop(alarm);
+            match seen {
+                Look::Settle => self.with(|owner| owner.settle_run(slot))?,
+                Look::Failed(error) => {
+                    self.stop(slot, load).await?;
+                    return Err(error);
+                }
+                Look::Done(progress) => return Ok(RunState::Done(progress)),
+                Look::SliceOver if self.with(|owner| owner.still_running(slot))? => {
+                    return Ok(RunState::Running(self.with(|owner| owner.progress())));
+                }
+                Look::SliceOver => {
+                    let why = "what it waits for will never come; ";
+                    return Err(self.not_done(slot, load, why).await?);
+                }
+            }
+        }
+    }
+
+    /// The first of several slots whose run is over, good or bad.
+    pub(super) async fn poll_any(
+        &self,
+        client: ClientId,
+        request: PollAny,
+    ) -> Result<Option<usize>, Error> {
+        let PollAny { loads, slice } = request;
+        let slots = self.with(|owner| {
+            let slot_of = |load| Ok((owner.slot_of(client, load)?, load));
+            let slots = loads.into_iter().map(slot_of);
+            slots.collect::<Result<Vec<(SlotId, LoadId)>, Error>>()
+        })?;
+        let until = self.with(|owner| {
+            for (slot, _) in &slots {
+                owner.waits_otherwise(*slot);
+            }
+            owner.card.now() + slice
+        });
+        let numbers = || slots.iter().map(|(slot, _)| *slot);
+        loop {
+            let alarm = self.alarm(self.with(|owner| owner.next_look(numbers(), until)));
+            let over = self.card(|owner| {
+                for (place, (slot, load)) in slots.iter().enumerate() {
+                    if owner.is_over(*slot, *load)? {
+                        return Ok(Some(AnyLook::Over(place)));
+                    }
+                }
+                let due = numbers().find(|slot| owner.is_to_settle(*slot));
+                let over = owner.card.now() >= until;
+                Ok(due
+                    .map(AnyLook::Settle)
+                    .or(over.then_some(AnyLook::SliceOver)))
+            });
+            let over = over.await?;
+            drop(alarm);
+            match over {
+                AnyLook::Over(place) => return Ok(Some(place)),
+                AnyLook::Settle(slot) => self.with(|owner| owner.settle_run(slot))?,
+                AnyLook::SliceOver => return self.with(|owner| owner.first_unannounced(&slots)),
+            }
+        }
+    }
+
+    /// Stops a kernel that was not done in time.
+    pub(super) async fn expire(&self, client: ClientId, load: LoadId) -> Result<(), Error> {
+        let slot = self.with(|owner| owner.slot_of(client, load))?;
+        match self.with(|owner| owner.running_since(slot))? {
+            Some(_) => Err(self.not_done(slot, load, "").await?),
+            None => Ok(()),
+        }
+    }
+
+    /// Says of a kernel that it was not done in time, and stops it, unless only its program knows what done is.
+    async fn not_done(&self, slot: SlotId, load: LoadId, why: &str) -> Result<Error, Error> {
+        let error = self.with(|owner| owner.late(slot, why))?;
+        if !self.with(|owner| owner.is_user_managed(slot)) {
+            self.stop(slot, load).await?;
+        }
+        Ok(error)
+    }
+}
+
+impl Owner {
+    /// The kernel of a slot, if it has one: its name, and whether it runs.
+    pub(super) fn kernel_in(&self, slot: SlotId) -> Option<(String, bool)> {
+        let state = self.slots.get(slot)?;
+        let loaded = state.loaded.as_ref()?;
+        Some((loaded.kernel.manifest.name.clone(), state.is_busy()))
+    }
+
+    fn first_empty_slot(&mut self) -> Result<SlotId, Error> {
+        let empty =
+            |slot, state: &SlotState| state.loaded.is_none() && !self.tasks.is_claimed(slot);
+        let found = self.slots.find(empty);
+        found.ok_or(Error::NoFreeSlot {
+            slots: self.slots.count(),
+        })
+    }
+
+    /// A slot is its client's until the client closes it.
+    fn may_load(&mut self, client: ClientId, slot: SlotId) -> Result<(), Error> {
+        let state = self.slot(slot)?;
+        // A run that has failed is over, whether its client knows yet or not.
+        if state.is_busy() {
+            let rule = "is running; wait for it or stop it before another kernel is loaded";
+            return Err(Error::SlotState {
+                slot,
+                rule: rule.into(),
+            });
+        }
+        match self.handles.client_in(slot) {
+            Some(other) if other != client => Err(Error::SlotState {
+                slot,
+                rule: "has a kernel of another client; choose another slot, or wait until it is closed".into(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// What a slot waits for that is not done in time.
+    fn late(&mut self, slot: SlotId, why: &str) -> Result<Error, Error> {
+        // An interrupt waits for the writes that it announces, so a kernel whose writes never end has said nothing yet.
+        if self.announces(slot)? && self.slot(slot)?.ending.is_none() {
+            self.look_for_done(slot)?;
+        }
+        let kernel = self.kernel_name(slot);
+        let now = self.card.now();
+        let since = self.running_since(slot)?;
+        let elapsed = since.map_or(Picoseconds::ZERO, |since| now - since);
+        let says = match self.slot(slot)?.ending {
+            Some(_) => "the kernel says that it is done, and accesses of it are not answered; ",
+            None => "",
+        };
+        let waits = self.waits_of(slot)?;
+        // Registers are read over the link, and the kernel goes on meanwhile.
+        let waiting = match self.card.now() - now {
+            Picoseconds::ZERO => format!("{says}{why}{waits}"),
+            later => format!("{says}{why}{later} later, {waits}"),
+        };
+        Ok(Error::Deadline {
+            slot,
+            kernel,
+            elapsed,
+            waiting,
+        })
+    }
+
+    /// Whether the kernel says by an interrupt that it is done.
+    fn announces(&mut self, slot: SlotId) -> Result<bool, Error> {
+        let manifest = &self.loaded(slot)?.kernel.manifest;
+        let control = manifest.control;
+        Ok(manifest.interrupt
+            && matches!(
+                control,
+                ControlProtocol::ApCtrlHs | ControlProtocol::ApCtrlChain
+            ))
+    }
+
+    /// Accesses of a kernel that its program has seen at work are not answered, and will not be.
+    pub(super) fn unfinished(&mut self, slot: SlotId) -> Result<Error, Error> {
+        self.late(slot, "accesses that its ports had taken are not answered; ")
+    }
+
+    /// Puts a slot in reset; gives its requesters, which are draining until they are at rest.
+    /// `None` if the slot has no kernel.
+    fn hold(&mut self, slot: SlotId) -> Result<Option<(u8, u8)>, Error> {
+        let state = self.slot(slot)?;
+        (state.running, state.ending, state.at_work) = (None, None, false);
+        let Some(loaded) = state.loaded.as_mut() else {
+            return Ok(None);
+        };
+        let space = loaded.space;
+        loaded.released = false;
+        self.card.control_slot(slot, space, false)?;
+        self.streams_reset(slot);
+        let (first_requester, last_requester) = self.requesters_of_slot(slot);
+        self.drain(slot, space, first_requester..=last_requester)?;
+        Ok(Some((first_requester, last_requester)))
+    }
+
+    /// The program reads a register. Whether it polls: the kernel runs, and nobody has waited since the last read.
+    pub(super) fn polls(&mut self, slot: SlotId) -> Result<bool, Error> {
+        let runs = self.running_since(slot)?.is_some();
+        let state = self.slot(slot)?;
+        Ok(std::mem::replace(&mut state.polled, runs) && runs)
+    }
+
+    /// The program waits for the kernel in another way than by reading its registers.
+    pub(super) fn waits_otherwise(&mut self, slot: SlotId) {
+        if let Ok(state) = self.slot(slot) {
+            state.polled = false;
+        }
+    }
+
+    /// Since when the kernel runs; one with registers of its own since it left reset.
+    fn running_since(&mut self, slot: SlotId) -> Result<Option<Picoseconds>, Error> {
+        if let Some(running) = self.slot(slot)?.running {
+            return Ok(Some(running.since));
+        }
+        let managed = self.is_user_managed(slot);
+        let loaded = self.loaded(slot).ok().filter(|_| managed);
+        let loaded = loaded.filter(|loaded| loaded.released);
+        Ok(loaded.map(|loaded| loaded.since))
+    }
+
+    /// A running slot, for somebody who waits for its kernel.
+    fn running(&mut self, slot: SlotId, load: LoadId) -> Result<&mut SlotState, Error> {
+        if !self.handles.is_alive(load) {
+            return Err(Error::Gone {
+                what: format!("kernel #{}", load.0),
+                why: "its slot was closed or got another kernel while this call waited".into(),
+            });
+        }
+        let state = self.slot(slot)?;
+        match state.running {
+            Some(_) => Ok(state),
+            None => Err(Error::SlotState {
+                slot,
+                rule: "is not running; start it first".into(),
+            }),
+        }
+    }
+
+    fn look(
+        &mut self,
+        slot: SlotId,
+        load: LoadId,
+        until: Picoseconds,
+    ) -> Result<Option<Look>, Error> {
+        let kernel = self.kernel_name(slot);
+        let state = self.running(slot, load)?;
+        if let Some(error) = state.failure.take() {
+            return Ok(Some(Look::Failed(error)));
+        }
+        if let (Some(done), Some(running)) = (state.done, state.running) {
+            state.running = None;
+            self.trace_run(slot, &kernel, running.since, done);
+            self.finished(slot, kernel, done - running.since);
+            return Ok(Some(Look::Done(self.progress())));
+        }
+        if self.is_to_settle(slot) {
+            return Ok(Some(Look::Settle));
+        }
+        Ok((self.card.now() >= until).then_some(Look::SliceOver))
+    }
+
+    /// When a task looks again at slots that it waits for.
+    fn next_look(
+        &self,
+        slots: impl IntoIterator<Item = SlotId>,
+        until: Picoseconds,
+    ) -> Picoseconds {
+        let states = slots.into_iter();
+        let states = states.filter_map(|slot| self.slots.get(slot));
+        let endings = states.filter_map(|state| state.ending.map(|ending| ending.next));
+        endings.fold(until, Picoseconds::min)
+    }
+
+    /// Whether it is time to look at the ports of a kernel that is done.
+    fn is_to_settle(&self, slot: SlotId) -> bool {
+        let state = self.slots.get(slot);
+        let ending = state.and_then(|state| state.ending);
+        ending.is_some_and(|ending| ending.next <= self.card.now())
+    }
+
+    /// Looks at the ports of a kernel that is done: its run is over when they are at rest.
+    fn settle_run(&mut self, slot: SlotId) -> Result<(), Error> {
+        if self.settle(slot)? {
+            let now = self.card.now();
+            self.slot(slot)?.done = Some(now);
+        }
+        Ok(())
+    }
+
+    fn is_over(&mut self, slot: SlotId, load: LoadId) -> Result<bool, Error> {
+        let state = self.running(slot, load)?;
+        Ok(state.failure.is_some() || state.done.is_some())
+    }
+
+    /// Nothing will ever happen any more, unless a client does something.
+    pub(super) fn is_quiet(&mut self) -> bool {
+        self.host_time.is_idle()
+            && self.commands.is_empty()
+            && !self.transfers.any_late()
+            && self.streams.pressure.is_idle()
+            && !self.service.is_told()
+            && self.card_is_quiescent()
+    }
+
+    /// Of slots that have not announced their end: one whose kernel cannot announce it and is done, or the
+    /// first if nothing will ever happen, for its own wait to tell what it waits for.
+    fn first_unannounced(&mut self, slots: &[(SlotId, LoadId)]) -> Result<Option<usize>, Error> {
+        let mut quiet = self.is_quiet();
+        for (place, (slot, _)) in slots.iter().enumerate() {
+            if self.slot(*slot)?.ending.is_none() && !self.loaded(*slot)?.kernel.manifest.interrupt
+            {
+                quiet = false;
+                self.look_for_done(*slot)?;
+                if self.slot(*slot)?.done.is_some() {
+                    return Ok(Some(place));
+                }
+            }
+        }
+        Ok((quiet && !slots.is_empty()).then_some(0))
+    }
+
+    /// At the end of a slice: whether the run can still end.
+    fn still_running(&mut self, slot: SlotId) -> Result<bool, Error> {
+        if self.slot(slot)?.ending.is_none() && !self.loaded(slot)?.kernel.manifest.interrupt {
+            self.look_for_done(slot)?;
+            return Ok(true);
+        }
+        if self.slot(slot)?.done.is_some() || !self.is_quiet() {
+            return Ok(true);
+        }
+        // What was owed at the last look may have been answered while that came from the card.
+        if self.slot(slot)?.ending.is_some() {
+            self.settle_run(slot)?;
+        }
+        Ok(self.slot(slot)?.done.is_some())
+    }
+
+    /// What went wrong in a slot's run, while nobody was told.
+    pub(super) fn untold_failure(&self, slot: SlotId) -> Option<&Error> {
+        let state = self.slots.get(slot)?;
+        state.failure.as_ref()
+    }
+
+    pub(super) fn slot(&mut self, slot: SlotId) -> Result<&mut SlotState, Error> {
+        let last = self.slots.count() - 1;
+        let card = self.card.description().name.clone();
+        let state = self.slots.get_mut(slot);
+        state.ok_or_else(|| card::CardError::NoSuchSlot { slot, card, last }.into())
+    }
+
+    pub(super) fn loaded(&mut self, slot: SlotId) -> Result<&mut Loaded, Error> {
+        let rule = "has no kernel; load one first";
+        self.slot(slot)?.loaded.as_mut().ok_or(Error::SlotState {
+            slot,
+            rule: rule.into(),
+        })
+    }
+
+    pub(super) fn manifest(&self, slot: SlotId) -> Option<&Manifest> {
+        let state = self.slots.get(slot)?;
+        Some(&state.loaded.as_ref()?.kernel.manifest)
+    }
+
+    /// The first and the last requester of a slot.
+    pub(super) fn requesters_of_slot(&self, slot: SlotId) -> (u8, u8) {
+        let requesters = self.card.description().ports_per_slot * 2;
+        (slot.0 * requesters, slot.0 * requesters + (requesters - 1))
+    }
+
+    /// Name of the kernel in a slot, for messages.
+    pub(super) fn kernel_name(&mut self, slot: SlotId) -> String {
+        self.loaded(slot)
+            .map_or_else(|_| "none".into(), |l| l.kernel.manifest.name.clone())
+    }
+
+    /// Keeps an argument, and writes it if the slot can take it now.
+    pub(super) fn set_argument(
+        &mut self,
+        slot: SlotId,
+        offset: u32,
+        words: &[u32],
+    ) -> Result<(), Error> {
+        let loaded = self.loaded(slot)?;
+        for (number, word) in (0..).zip(words) {
+            let offset = register_offset(slot, offset, number)?;
+            loaded.arguments.insert(offset, *word);
+        }
+        match loaded.listens() {
+            true => self.write_registers(slot, offset, words),
+            false => Ok(()),
+        }
+    }
+
+    /// Registers that a client writes on its own account.
+    pub(super) fn write_raw_registers(
+        &mut self,
+        slot: SlotId,
+        offset: u32,
+        words: &[u32],
+    ) -> Result<(), Error> {
+        if !self.loaded(slot)?.listens() {
+            let rule =
+                "is in reset since its last run failed, and what is written to its registers \
+                        would be lost; start it first";
+            return Err(Error::SlotState {
+                slot,
+                rule: rule.into(),
+            });
+        }
+        self.write_registers(slot, offset, words)
+    }
+
+    pub(super) fn write_registers(
+        &mut self,
+        slot: SlotId,
+        offset: u32,
+        words: &[u32],
+    ) -> Result<(), Error> {
+        self.loaded(slot)?;
+        self.registers_posted();
+        for (number, word) in (0..).zip(words) {
+            let offset = register_offset(slot, offset, number)?;
+            self.card
+                .write_register(register_address(slot, offset), *word)?;
+        }
+        Ok(())
+    }
+
+    /// What a register holds, and whether the ports of the slot are at rest.
+    pub(super) fn read_kernel(&mut self, slot: SlotId, offset: u32) -> Result<KernelWord, Error> {
+        self.loaded(slot)?;
+        let offset = register_offset(slot, offset, 0)?;
+        match self.card.read_kernel(slot, offset) {
+            Err(error @ CardError::Bus { .. }) => {
+                Err(self.refused(slot, offset, false)?.unwrap_or(error.into()))
+            }
+            other => Ok(other?),
+        }
+    }
+
+    /// A register that a program reads on its own account.
+    pub(super) fn read_raw_register(&mut self, slot: SlotId, offset: u32) -> Result<u32, Error> {
+        let word = self.read_kernel(slot, offset)?;
+        self.seen_at_work(slot, word.notes)?;
+        Ok(word.value)
+    }
+
+    pub(super) fn start(&mut self, slot: SlotId) -> Result<(), Error> {
+        if self.slot(slot)?.running.is_some() {
+            return Err(Error::SlotState {
+                slot,
+                rule: "is running; wait for it first".into(),
+            });
+        }
+        if self.is_user_managed(slot) {
+            return self.begin_anew(slot);
+        }
+        let loaded = self.loaded(slot)?;
+        let manifest = &loaded.kernel.manifest;
+        let interrupt = manifest.interrupt;
+        let has_control = matches!(
+            manifest.control,
+            ControlProtocol::ApCtrlHs | ControlProtocol::ApCtrlChain
+        );
+        if !has_control {
+            let rule = "has a kernel without ap_start; drive it through its registers";
+            return Err(Error::SlotState {
+                slot,
+                rule: rule.into(),
+            });
+        }
+        if !loaded.released {
+            self.release(slot)?;
+        }
+        if interrupt {
+            self.write_registers(slot, register::GLOBAL_INTERRUPT_ENABLE, &[1, 1])?;
+        }
+        let since = self.card.now();
+        let state = self.slot(slot)?;
+        state.running = Some(Running { since });
+        (state.done, state.ending) = (None, None);
+        state.idle_interrupts = 0;
+        state.failure = None;
+        state.polled = false;
+        self.write_registers(slot, register::CONTROL, &[register::START])
+    }
+
+    /// What a start is to a kernel without ap_start: its slot leaves reset, if a run failed.
+    fn begin_anew(&mut self, slot: SlotId) -> Result<(), Error> {
+        let state = self.slot(slot)?;
+        (state.failure, state.interrupts) = (None, 0);
+        (state.polled, state.ending) = (false, None);
+        match self.loaded(slot)?.released {
+            true => Ok(()),
+            false => self.release(slot),
+        }
+    }
+
+    /// What went wrong since the last look.
+    pub(super) fn take_failure(&mut self, slot: SlotId) -> Result<Option<Error>, Error> {
+        self.loaded(slot)?;
+        Ok(self.slot(slot)?.failure.take())
+    }
+
+    /// Interrupts since the last look.
+    pub(super) fn take_interrupts(&mut self, slot: SlotId) -> Result<u32, Error> {
+        if !self.is_user_managed(slot) {
+            let rule = "has a kernel that says when it is done; wait for that";
+            return Err(Error::SlotState {
+                slot,
+                rule: rule.into(),
+            });
+        }
+        Ok(std::mem::take(&mut self.slot(slot)?.interrupts))
+    }
+
+    /// Takes a slot out of reset, if it is not, so that its streams can move.
+    pub(super) fn release_for_streams(&mut self, slot: SlotId) -> Result<(), Error> {
+        match self.loaded(slot)?.released {
+            true => Ok(()),
+            false => self.release(slot),
+        }
+    }
+
+    /// Whether something went wrong that nobody has been told of.
+    pub(super) fn has_failed(&mut self, slot: SlotId) -> Result<bool, Error> {
+        Ok(self.slot(slot)?.failure.is_some())
+    }
+
+    /// Puts a kernel into a slot, or, on a card whose slots hold what they hold, looks whether it can be there.
+    fn put(&mut self, slot: SlotId, kernel: &KernelPackage) -> Result<(), CardError> {
+        match self.card.loader() {
+            Some(card) => card.load(slot, kernel),
+            None => self.card.description().check_fit(&kernel.manifest),
+        }
+    }
+
+    /// Takes a slot out of reset, with the arguments that were set so far.
+    fn release(&mut self, slot: SlotId) -> Result<(), Error> {
+        let loaded = self.loaded(slot)?;
+        let space = loaded.space;
+        let arguments = loaded.arguments.clone();
+        if loaded.gone {
+            let kernel = loaded.kernel.clone();
+            self.put(slot, &kernel)?;
+            self.loaded(slot)?.gone = false;
+        }
+        self.forgive_home(slot);
+        self.card.control_slot(slot, space, true)?;
+        let since = self.card.now();
+        let loaded = self.loaded(slot)?;
+        (loaded.released, loaded.since) = (true, since);
+        for (offset, word) in arguments {
+            self.write_registers(slot, offset, &[word])?;
+        }
+        Ok(())
+    }
+
+    /// An interrupt of the kernel: acknowledge it, and see whether the run is over.
+    pub(super) fn interrupted(&mut self, slot: SlotId) -> Result<(), Error> {
+        // One that was on its way when the slot was put in reset.
+        if !self.loaded(slot).is_ok_and(|loaded| loaded.released) {
+            return Ok(());
+        }
+        if self.is_user_managed(slot) {
+            let state = self.slot(slot)?;
+            state.interrupts = state.interrupts.saturating_add(1);
+            return Ok(());
+        }
+        if let Some(status) = self.read_own(slot, register::INTERRUPT_STATUS)? {
+            self.write_registers(slot, register::INTERRUPT_STATUS, &[status.value])?;
+            if self.look_for_done(slot)? {
+                return Ok(());
+            }
+        }
+        let kernel = self.kernel_name(slot);
+        let state = self.slot(slot)?;
+        state.idle_interrupts += 1;
+        let count = state.idle_interrupts;
+        if count < IDLE_INTERRUPTS {
+            return Ok(());
+        }
+        let error = Error::InterruptStorm {
+            slot,
+            kernel,
+            count,
+        };
+        self.quarantine(slot, error)
+    }
+
+    /// Whether the kernel has said that it is done since the last look. The run is over with that if its ports
+    /// are at rest, too.
+    fn look_for_done(&mut self, slot: SlotId) -> Result<bool, Error> {
+        debug_assert_eq!(
+            register::INTERRUPT_ENABLE,
+            register::GLOBAL_INTERRUPT_ENABLE + 4
+        );
+        let Some(control) = self.read_own(slot, register::CONTROL)? else {
+            return Ok(false);
+        };
+        if control.value & register::DONE == 0 {
+            return Ok(false);
+        }
+        if self.loaded(slot)?.kernel.manifest.control == ControlProtocol::ApCtrlChain {
+            self.write_registers(slot, register::CONTROL, &[register::CONTINUE])?;
+        }
+        if self.ends(slot, control.notes, None)? {
+            let now = self.card.now();
+            self.slot(slot)?.done = Some(now);
+        }
+        Ok(true)
+    }
+
+    fn finished(&mut self, slot: SlotId, kernel: String, time: Picoseconds) {
+        let period = self.card.description().clock_period.get().max(1);
+        if let Ok(space) = self.loaded(slot).map(|loaded| loaded.space) {
+            self.slots.ran(space, time);
+        }
+        let run = RunReport {
+            kernel,
+            slot: slot.0,
+            time,
+            cycles: time.get() / period,
+        };
+        self.clients.ran(self.handles.client_in(slot), run);
+    }
+
+    /// The kernel ended itself.
+    pub(super) fn kernel_ended(&mut self, slot: SlotId, reason: String) {
+        if let Ok(loaded) = self.loaded(slot) {
+            loaded.gone = true;
+        }
+        self.kernel_failed(slot, reason);
+    }
+
+    pub(super) fn kernel_failed(&mut self, slot: SlotId, reason: String) {
+        let kernel = self.kernel_name(slot);
+        let error = Error::KernelFailed {
+            slot,
+            kernel,
+            reason,
+        };
+        self.failed(slot, error);
+    }
+
+    /// Keeps the first thing that went wrong in a run.
+    pub(super) fn failed(&mut self, slot: SlotId, error: Error) {
+        if let Ok(state) = self.slot(slot) {
+            state.failure.get_or_insert(error);
+        }
+    }
+
+    pub(super) fn access_failed(
+        &mut self,
+        token: units::FaultToken,
+        address: VirtAddr,
+        write: bool,
+        reason: &pager::AccessError,
+        nearest: Option<MappingInfo>,
+    ) -> Result<(), Error> {
+        let ports = self.card.description().ports_per_slot.max(1);
+        let port = token.requester / 2;
+        let slot = SlotId(port / ports);
+        let nearest = nearest.map_or_else(
+            || "; nothing is mapped in its address space".to_owned(),
+            |near| {
+                format!(
+                    "; the nearest mapping is {} at {} ({} bytes, {})",
+                    self.label(near.object),
+                    near.address,
+                    near.bytes,
+                    rights(near)
+                )
+            },
+        );
+        let Some(manifest) = self.manifest(slot) else {
+            return Ok(());
+        };
+        let port = self.port_name(manifest, usize::from(port % ports));
+        let kernel = manifest.name.clone();
+        // The system has no number for what happened to a peer.
+        let lost = match reason {
+            pager::AccessError::Fetch(pager::PagerError::Io { object, .. }) => {
+                let behind = self.files.behind(*object);
+                behind.and_then(|behind| behind.failure())
+            }
+            _ => None,
+        };
+        let reason = match lost {
+            Some(why) => format!("the page could not be fetched: {why}{nearest}"),
+            None => format!("{reason}{nearest}"),
+        };
+        let error = AccessError {
+            slot,
+            kernel,
+            port,
+            write,
+            address,
+            reason,
+        };
+        match self.loaded(slot).is_ok_and(|loaded| loaded.released) {
+            true => self.quarantine(slot, error.into()),
+            false => Ok(()),
+        }
+    }
+}
+
+fn rights(mapping: MappingInfo) -> &'static str {
+    match (mapping.read, mapping.write) {
+        (true, true) => "readable and writable",
+        (true, false) => "read-only",
+        (false, true) => "write-only",
+        (false, false) => "no rights",
+    }
+}
+
+/// Offset of a register some words behind another.
+fn register_offset(slot: SlotId, offset: u32, words: u32) -> Result<u32, Error> {
+    let found = words
+        .checked_mul(4)
+        .and_then(|more| offset.checked_add(more));
+    let rule = "has a register window of 64 KiB; the offset lies outside";
+    found
+        .filter(|&offset| offset < SLOT_WINDOW_BYTES)
+        .ok_or(Error::SlotState {
+            slot,
+            rule: rule.into(),
+        })
+}
+
+/// Slot and offset of a register of a kernel.
+pub(super) fn slot_register(address: u32) -> Option<(SlotId, u32)> {
+    let inside = address.checked_sub(SLOT_WINDOW)?;
+    let slot = u8::try_from(inside / SLOT_WINDOW_BYTES).ok()?;
+    Some((SlotId(slot), inside % SLOT_WINDOW_BYTES))
+}
+
+fn register_address(slot: SlotId, offset: u32) -> u32 {
+    SLOT_WINDOW + u32::from(slot.0) * SLOT_WINDOW_BYTES + offset
+}

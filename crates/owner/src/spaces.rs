@@ -1,0 +1,246 @@
+//! Address spaces: made, ended, and what ends with them.
+
+use super::owner_ref::OwnerRef;
+use super::Owner;
+use crate::message::ClientId;
+use crate::message::{NewSpace, SpaceId, SpaceOptions, TranslationMode};
+use card::registers::{self, space::mode};
+use error::Error;
+use pager::Event;
+use units::{Asid, CardDescription, PageSizes, Picoseconds, SlotId, VirtAddr};
+
+/// The numbers of address spaces in the shell.
+#[derive(Debug)]
+pub(super) struct Spaces {
+    used: Vec<bool>,
+    /// What translates each of them, as its register says.
+    translations: Vec<TranslationMode>,
+}
+
+impl Spaces {
+    /// So many, and all free.
+    pub(super) fn new(count: u8) -> Self {
+        Self {
+            used: vec![false; usize::from(count)],
+            translations: vec![TranslationMode::Both; usize::from(count)],
+        }
+    }
+
+    fn count(&self) -> u8 {
+        self.used.len() as u8
+    }
+
+    /// The first free one, which is taken then.
+    fn take(&mut self) -> Option<Asid> {
+        let number = self.used.iter().position(|used| !used)?;
+        self.used[number] = true;
+        Asid::new(number as u8)
+    }
+
+    fn give_back(&mut self, asid: Asid) {
+        if let Some(used) = self.used.get_mut(usize::from(asid.get())) {
+            *used = false;
+        }
+    }
+
+    /// What translates a space.
+    pub(super) fn translation(&self, asid: Asid) -> TranslationMode {
+        let mode = self.translations.get(usize::from(asid.get()));
+        mode.copied().unwrap_or_default()
+    }
+
+    fn translate(&mut self, asid: Asid, mode: TranslationMode) {
+        if let Some(of_space) = self.translations.get_mut(usize::from(asid.get())) {
+            *of_space = mode;
+        }
+    }
+}
+
+impl OwnerRef {
+    pub(super) async fn create_space(
+        &self,
+        client: ClientId,
+        options: SpaceOptions,
+    ) -> Result<NewSpace, Error> {
+        let SpaceOptions {
+            placement,
+            limit,
+            translation,
+        } = options;
+        let (asid, limit) = self.with(|owner| {
+            let page = owner.pager.page_size();
+            let limit = limit.map(|bytes| bytes.max(page.bytes()));
+            can_translate(owner.card.description(), translation)?;
+            let asid = owner.take_asid()?;
+            let set = owner.set_translation(asid, translation);
+            set.inspect_err(|_| owner.free_asid(asid))?;
+            Ok::<_, Error>((asid, limit))
+        })?;
+        let made = self.ask(|request| Event::CreateSpace {
+            request,
+            asid,
+            limit,
+            placement,
+        });
+        if let Err(error) = made.await {
+            self.with(|owner| owner.free_asid(asid));
+            return Err(error);
+        }
+        let space = self.with(|owner| {
+            owner.slots.forget_run_time(asid);
+            owner.handles.add_space(client, asid)
+        });
+        // Whoever was closed meanwhile ended the spaces that it had then.
+        if let Err(error) = self.with(|owner| owner.handles.check_open(client)) {
+            self.destroy_space(client, space).await?;
+            return Err(error);
+        }
+        Ok(NewSpace { space, asid })
+    }
+
+    pub(super) async fn destroy_space(
+        &self,
+        client: ClientId,
+        space: SpaceId,
+    ) -> Result<(), Error> {
+        // From here on nobody can use it, or what is in it.
+        let (asid, slots) = self.with(|owner| {
+            let asid = owner.handles.space(client, space)?;
+            owner.handles.end_space(space);
+            let slots = owner.slots.ids();
+            let slots: Vec<SlotId> = slots.filter(|slot| owner.works_in(*slot, asid)).collect();
+            for slot in &slots {
+                owner.handles.end_load(*slot);
+            }
+            Ok::<_, Error>((asid, slots))
+        })?;
+        let mut unsettled = None;
+        for slot in slots {
+            let _claim = self.claim(slot).await;
+            if self.with(|owner| owner.works_in(slot, asid)) {
+                unsettled = unsettled.or(self.with(|owner| owner.unsettled(slot)));
+                self.empty(slot).await?;
+            }
+        }
+        let result = self
+            .ask(|request| Event::DestroySpace { request, asid })
+            .await;
+        let (stray, unmapped) = self.with(|owner| {
+            owner.free_asid(asid);
+            let everything = 1 << VirtAddr::BITS;
+            let strays = &mut owner.files;
+            let stray = strays.take_stray(asid, VirtAddr::default(), everything);
+            (stray, owner.forget_mappings(asid, None))
+        });
+        self.close_files(unmapped, result.is_ok()).await;
+        self.forget_memories(asid, None).await;
+        result?;
+        stray?;
+        unsettled.map_or(Ok(()), Err)
+    }
+
+    /// Ends everything of a client.
+    pub(super) async fn close(&self, client: ClientId) -> Result<(), Error> {
+        let spaces = self.with(|owner| {
+            let spaces = owner.handles.spaces(client);
+            owner.handles.close(client);
+            spaces
+        });
+        let mut result = Ok(());
+        for space in spaces {
+            match self.destroy_space(client, space).await {
+                // Another thread was faster.
+                Ok(()) | Err(Error::Gone { .. }) => {}
+                Err(error) => result = result.and(Err(error)),
+            }
+        }
+        result
+    }
+}
+
+/// Whether the spaces of a card can be translated so.
+fn can_translate(card: &CardDescription, mode: TranslationMode) -> Result<(), Error> {
+    // A card without time translates in each way, and has no TLBs that it could name.
+    let has_l1s = card.l1_sizes != PageSizes::default() || card.clock_period == Picoseconds::ZERO;
+    let rule = match mode {
+        TranslationMode::Both => return Ok(()),
+        _ if !card.translated => "kernels use card addresses there",
+        TranslationMode::Table if !card.table_walks => "its shell has no walker (max_walks is 0)",
+        TranslationMode::Tlb if !has_l1s => "its shell has no L1 TLBs",
+        TranslationMode::Table | TranslationMode::Tlb => return Ok(()),
+    };
+    Err(Error::NoSuchTranslation { mode, rule })
+}
+
+impl Owner {
+    /// What translates a space that is not enabled.
+    fn set_translation(&mut self, asid: Asid, mode: TranslationMode) -> Result<(), Error> {
+        if self.spaces.translation(asid) != mode {
+            let bits = match mode {
+                TranslationMode::Both => 0,
+                TranslationMode::Table => mode::L1_OFF.put(1),
+                TranslationMode::Tlb => mode::WALKER_OFF.put(1),
+            };
+            let register = registers::SPACE.at(asid.get().into()) + registers::space::MODE;
+            self.card.write_register(register, bits)?;
+            self.spaces.translate(asid, mode);
+        }
+        Ok(())
+    }
+
+    fn take_asid(&mut self) -> Result<Asid, Error> {
+        let spaces = self.spaces.count();
+        self.spaces.take().ok_or(Error::NoFreeSpace { spaces })
+    }
+
+    fn free_asid(&mut self, asid: Asid) {
+        self.spaces.give_back(asid);
+    }
+
+    fn works_in(&self, slot: SlotId, asid: Asid) -> bool {
+        let state = self.slots.get(slot);
+        state.is_some_and(|state| state.loaded_in(asid))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use card::Card;
+    use funcard::FunctionalCard;
+
+    #[test]
+    fn what_a_card_lacks_is_named() {
+        let all = FunctionalCard::new(Default::default())
+            .description()
+            .clone();
+        let shell = CardDescription {
+            clock_period: Picoseconds::from_nanos(4),
+            ..all.clone()
+        };
+        let without_walker = CardDescription {
+            table_walks: false,
+            ..all.clone()
+        };
+        let identity = CardDescription {
+            translated: false,
+            ..all.clone()
+        };
+        let told = |card: &CardDescription, mode| {
+            let refused = can_translate(card, mode);
+            refused.map_err(|error| error.to_string().split(": ").nth(1).map(str::to_owned))
+        };
+        use TranslationMode::{Both, Table, Tlb};
+        for card in [&all, &shell, &without_walker, &identity] {
+            assert_eq!(told(card, Both), Ok(()));
+        }
+        let no = |rule: &str| Err(Some(rule.to_owned()));
+        assert_eq!((told(&all, Table), told(&all, Tlb)), (Ok(()), Ok(())));
+        let expected = no("its shell has no walker (max_walks is 0)");
+        assert_eq!(told(&without_walker, Table), expected);
+        assert_eq!(told(&without_walker, Tlb), Ok(()));
+        assert_eq!(told(&shell, Tlb), no("its shell has no L1 TLBs"));
+        let expected = no("kernels use card addresses there");
+        assert_eq!(told(&identity, Tlb), expected);
+    }
+}

@@ -1,0 +1,95 @@
+//! Writes around a mapping: a kernel's bytes on the first or last page of a range that are not the range's.
+//!
+//! The card protects whole pages. The rest of a page at an edge is zero when it is filled, and comes along
+//! when it is written back; what is not zero then was written by a kernel. It goes nowhere, and whoever
+//! syncs or ends the mapping is told.
+
+use super::transfers::{Part, Place};
+use super::Owner;
+use card::memory::HostMemory;
+use error::Error;
+use std::ops::Range;
+use units::VirtAddr;
+
+/// Bytes that are read from the buffers together.
+const CHUNK: usize = 64 << 10;
+/// Bytes that are compared with zero together: the compiler takes many at a time where no byte ends the search.
+const BLOCK: usize = 256;
+
+/// The first byte that was written around an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stray {
+    /// Where it would lie in the file.
+    pub(super) offset: u64,
+}
+
+impl Stray {
+    /// The error for a mapping of `range`, in which the byte has an address.
+    pub(super) fn told(self, path: &str, range: Range<u64>, address: VirtAddr) -> Error {
+        let place = match self.offset < range.start {
+            true => format!("{} bytes before its first byte", range.start - self.offset),
+            false => format!("{} bytes behind its last byte", self.offset - range.end + 1),
+        };
+        Error::Outside {
+            path: path.into(),
+            offset: range.start,
+            bytes: range.end - range.start,
+            address,
+            place,
+        }
+    }
+}
+
+impl Owner {
+    /// Looks at what came along with bytes that are written back from a place in host memory: so many
+    /// bytes before and behind them, which no kernel may have written. `file_offset` is that of the first.
+    pub(super) fn look_around(&mut self, part: Part, place: &Place, (before, behind): (u64, u64)) {
+        let ahead = first_written(&place.memory, place.offset - before, before);
+        let ahead = ahead.map(|at| part.offset - before + at);
+        let rest = first_written(&place.memory, place.offset + part.bytes, behind);
+        let rest = rest.map(|at| part.offset + part.bytes + at);
+        if let Some(offset) = ahead.or(rest) {
+            self.files.strayed(part.object, Stray { offset });
+        }
+    }
+}
+
+/// The first byte that is not zero in a range of host memory.
+fn first_written(memory: &HostMemory, place: u64, bytes: u64) -> Option<u64> {
+    let mut chunk = vec![0; CHUNK.min(bytes as usize)];
+    let mut seen = 0;
+    while seen < bytes {
+        let part = &mut chunk[..CHUNK.min((bytes - seen) as usize)];
+        // The pager's places lie inside the memory; one that does not holds nobody's bytes.
+        memory.read((place + seen) as usize, part).ok()?;
+        if let Some(at) = first_not_zero(part) {
+            return Some(seen + at as u64);
+        }
+        seen += part.len() as u64;
+    }
+    None
+}
+
+fn first_not_zero(bytes: &[u8]) -> Option<usize> {
+    let written = |block: &[u8]| block.iter().fold(0, |all, byte| all | byte) != 0;
+    let block = bytes.chunks(BLOCK).position(written)? * BLOCK;
+    let at = bytes[block..].iter().position(|&byte| byte != 0)?;
+    Some(block + at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_byte_is_found_wherever_it_is() {
+        for length in [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 7] {
+            let mut bytes = vec![0; length];
+            assert_eq!(first_not_zero(&bytes), None);
+            for at in (0..length).rev() {
+                bytes[at] = 1 << (at % 8);
+                assert_eq!(first_not_zero(&bytes), Some(at));
+            }
+        }
+    }
+}

@@ -1,0 +1,899 @@
+//! Streams: which ports are open, and their transfers.
+//!
+//! A mover has one transfer at a time; those that were begun behind it wait here.
+
+use super::connections::Joint;
+use super::owner_ref::OwnerRef;
+use super::pressure::Pressure;
+use super::Owner;
+use crate::message::ClientId;
+use crate::message::{
+    BeginPeerTransfer, BeginTransfer, ByteRange, CloseStream, ExpireStream, LoadId, Moved,
+    OpenStream, PacketPart, PacketsMissing, PollStream, PollStreams, SettleStream, StreamHandle,
+    Taken, TransferState, TransfersState,
+};
+use crate::SLICE;
+use card::kernel::{Manifest, StreamPort, STREAMS_CLOSED};
+use card::stream::{Transfer, TransferEnd, TransferStatus};
+use card::CheckedDescription;
+use error::Error;
+use error::{PortName, StreamError};
+use std::collections::{BTreeMap, VecDeque};
+use units::{Picoseconds, SlotId, StreamDirection, StreamId, StreamWaiting, VirtAddr};
+
+/// The memory of a transfer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Range {
+    address: VirtAddr,
+    pub(super) bytes: u64,
+    packet: PacketPart,
+    /// Which transfer it is, once it has been begun.
+    pub(super) number: u64,
+}
+
+/// A transfer that would have gone on with a packet that was over.
+const NOT_BEGUN: Moved = Moved {
+    bytes: 0,
+    last: false,
+};
+
+/// An open stream port.
+#[derive(Debug)]
+pub(super) struct Connection {
+    client: ClientId,
+    serial: u64,
+    /// The transfers that are not over. The first is under way.
+    pub(super) unfinished: VecDeque<Range>,
+    /// Those that nobody has asked for.
+    over: VecDeque<Result<Moved, StreamError>>,
+    /// The last transfer ended with a packet.
+    packet_over: bool,
+    /// The client has gone; the port is free when nothing is unfinished.
+    left: bool,
+    /// What is unfinished has been told to end.
+    stopped: bool,
+    /// The network interface that the port is plugged into.
+    pub(super) interface: Option<u8>,
+}
+
+/// The open ports of all slots.
+#[derive(Debug, Default)]
+pub(super) struct Streams {
+    pub(super) open: BTreeMap<(SlotId, StreamId), Connection>,
+    /// Ports that are connected with each other.
+    pub(super) joints: Vec<Joint>,
+    opened: u64,
+    /// The ports from which all was taken that their kernels should have sent, and how much that was: more is an error.
+    settled: BTreeMap<(SlotId, StreamId), Taken>,
+    /// Transfers of network interfaces that are under way, by interface and direction of the interface. The slot of
+    /// one may have been reset meanwhile.
+    pub(super) on_network: BTreeMap<(u8, StreamDirection), u64>,
+    /// Writes to streams that wait for their devices.
+    pub(super) pressure: Pressure,
+}
+
+impl Streams {
+    pub(super) fn take_serial(&mut self) -> u64 {
+        self.opened += 1;
+        self.opened
+    }
+
+    pub(super) fn is_open(&self, place: (SlotId, StreamId)) -> bool {
+        self.open.contains_key(&place)
+    }
+
+    pub(super) fn find(
+        &mut self,
+        client: ClientId,
+        handle: StreamHandle,
+    ) -> Result<&mut Connection, Error> {
+        let place = (handle.slot, handle.stream);
+        let connection = self.open.get_mut(&place);
+        connection
+            .filter(|connection| connection.serial == handle.serial && connection.client == client)
+            .ok_or(Error::Stream(StreamError::NotOpen { slot: handle.slot }))
+    }
+}
+
+/// What a look at a stream shows.
+enum Look {
+    Moved(Moved),
+    /// The transfer was ended, or its kernel has failed, which says more.
+    Failed(Option<StreamError>),
+    SliceOver,
+}
+
+impl OwnerRef {
+    pub(super) async fn open_stream(
+        &self,
+        client: ClientId,
+        request: OpenStream,
+    ) -> Result<StreamHandle, Error> {
+        let OpenStream { load, port } = request;
+        let place = self.with(|owner| owner.stream_place(client, load, &port))?;
+        self.wait_for_stopped(place).await?;
+        self.with(|owner| owner.open_stream(client, load, &port))
+    }
+
+    pub(super) async fn begin_transfer(
+        &self,
+        client: ClientId,
+        request: BeginTransfer,
+    ) -> Result<(), Error> {
+        let range = self.with(|owner| owner.range_of_transfer(client, &request))?;
+        self.fail_if_failed(request.stream.slot).await?;
+        self.with(|owner| owner.begin_transfer(client, request.stream, range))
+    }
+
+    pub(super) async fn begin_peer_transfer(
+        &self,
+        client: ClientId,
+        request: BeginPeerTransfer,
+    ) -> Result<(), Error> {
+        let range = self.with(|owner| owner.range_of_peer(client, &request))?;
+        self.fail_if_failed(request.stream.slot).await?;
+        self.with(|owner| owner.begin_transfer(client, request.stream, range))
+    }
+
+    /// The oldest transfer was not over in time: what it waits for, if it is not over now.
+    pub(super) async fn expire_stream(
+        &self,
+        client: ClientId,
+        request: ExpireStream,
+    ) -> Result<Moved, Error> {
+        let ExpireStream { stream, elapsed } = request;
+        if let Some(stuck) = self.with(|owner| owner.stuck_stream(client, stream, elapsed))? {
+            return Err(Error::Stream(stuck));
+        }
+        let slice = Picoseconds::ZERO;
+        match self
+            .poll_stream(client, PollStream { stream, slice })
+            .await?
+        {
+            TransferState::Moved(moved) => Ok(moved),
+            TransferState::Moving(_) => {
+                Err(Error::Internal("a transfer that was over goes on".into()))
+            }
+        }
+    }
+
+    /// A port whose transfer was stopped, and whose client has gone, is free in a moment.
+    pub(super) async fn wait_for_stopped(&self, place: (SlotId, StreamId)) -> Result<(), Error> {
+        let is_leaving = |owner: &Owner| {
+            let open = owner.streams.open.get(&place);
+            open.is_some_and(|connection| connection.left && connection.stopped)
+        };
+        if !self.with(|owner| is_leaving(owner)) {
+            return Ok(());
+        }
+        let until = self.with(|owner| owner.card.now() + SLICE);
+        let _alarm = self.alarm(until);
+        let gone = |owner: &mut Owner| {
+            let over = !is_leaving(owner) || owner.card.now() >= until;
+            Ok(over.then_some(()))
+        };
+        self.card(gone).await
+    }
+
+    pub(super) async fn poll_stream(
+        &self,
+        client: ClientId,
+        request: PollStream,
+    ) -> Result<TransferState, Error> {
+        let PollStream {
+            stream: handle,
+            slice,
+        } = request;
+        let until = self.with(|owner| owner.card.now() + slice);
+        loop {
+            // An alarm that has rung would keep the card from working.
+            let alarm = self.alarm(until);
+            let look = |owner: &mut Owner| owner.look_at_stream(client, handle, until);
+            let seen = self.card(look).await?;
+            drop(alarm);
+            match seen {
+                Look::Moved(moved) => return Ok(TransferState::Moved(moved)),
+                Look::Failed(error) => {
+                    self.fail_if_failed(handle.slot).await?;
+                    // Otherwise another thread was told of the kernel's failure.
+                    if let Some(error) = error {
+                        return Err(error.into());
+                    }
+                }
+                Look::SliceOver => {
+                    let stuck =
+                        self.with(
+                            |owner| match slice > Picoseconds::ZERO && owner.is_quiet() {
+                                true => owner.stuck_stream(client, handle, slice),
+                                false => Ok(None),
+                            },
+                        )?;
+                    let progress = self.with(|owner| owner.progress());
+                    return match stuck {
+                        Some(stuck) => Err(Error::Stream(stuck)),
+                        None => Ok(TransferState::Moving(progress)),
+                    };
+                }
+            }
+        }
+    }
+}
+
+impl OwnerRef {
+    /// The first of several streams whose oldest transfer is over.
+    pub(super) async fn poll_streams(
+        &self,
+        client: ClientId,
+        request: PollStreams,
+    ) -> Result<TransfersState, Error> {
+        let PollStreams {
+            streams: handles,
+            slice,
+        } = request;
+        let until = self.with(|owner| owner.card.now() + slice);
+        loop {
+            let alarm = self.alarm(until);
+            let look = |owner: &mut Owner| {
+                for (number, handle) in handles.iter().enumerate() {
+                    match owner.look_at_stream(client, *handle, until)? {
+                        None | Some(Look::SliceOver) => {}
+                        Some(look) => return Ok(Some((number, look))),
+                    }
+                }
+                let over = owner.card.now() >= until;
+                Ok(over.then_some((0, Look::SliceOver)))
+            };
+            let (number, seen) = self.card(look).await?;
+            drop(alarm);
+            let reply = match seen {
+                Look::Moved(moved) => TransfersState::Moved {
+                    place: number,
+                    moved,
+                    progress: self.with(|owner| owner.progress()),
+                },
+                Look::Failed(error) => {
+                    if let Some(handle) = handles.get(number) {
+                        self.fail_if_failed(handle.slot).await?;
+                    }
+                    match error {
+                        Some(error) => return Err(error.into()),
+                        None => continue,
+                    }
+                }
+                Look::SliceOver => self.with(|owner| match owner.is_quiet() {
+                    true => TransfersState::Quiet(owner.progress()),
+                    false => TransfersState::Moving(owner.progress()),
+                }),
+            };
+            return Ok(reply);
+        }
+    }
+}
+
+impl Owner {
+    /// The client takes no more from a port out of a kernel: what waits there is an error from now on.
+    pub(super) fn settle_stream(
+        &mut self,
+        client: ClientId,
+        request: SettleStream,
+    ) -> Result<(), Error> {
+        let SettleStream { stream, taken } = request;
+        self.streams.find(client, stream)?;
+        let place = (stream.slot, stream.stream);
+        self.check_settled(place, taken)?;
+        self.streams.settled.insert(place, taken);
+        Ok(())
+    }
+
+    /// The packets that the client wanted did not come.
+    pub(super) fn packets_missing(
+        &mut self,
+        client: ClientId,
+        request: PacketsMissing,
+    ) -> Result<(), Error> {
+        let PacketsMissing {
+            stream,
+            wanted,
+            taken,
+        } = request;
+        self.streams.find(client, stream)?;
+        Err(Error::Stream(StreamError::TooFew {
+            name: self.stream_name(stream.slot, stream.stream),
+            wanted,
+            packets: taken.packets,
+            bytes: taken.bytes,
+        }))
+    }
+
+    /// The stream port of a kernel that has this name.
+    pub(super) fn stream_place(
+        &mut self,
+        client: ClientId,
+        load: LoadId,
+        port: &str,
+    ) -> Result<(SlotId, StreamId), Error> {
+        let slot = self.slot_of(client, load)?;
+        self.loaded(slot)?;
+        let manifest = self.manifest(slot);
+        let name = PortName {
+            slot,
+            kernel: manifest.map_or_else(String::new, |manifest| manifest.name.clone()),
+            port: port.to_owned(),
+        };
+        let Some((_, stream)) = manifest.and_then(|manifest| manifest.stream(port)) else {
+            let known = manifest.map_or_else(|| "none".to_owned(), streams_of);
+            return Err(Error::Stream(StreamError::NoSuchPort { name, known }));
+        };
+        self.card.description().check_stream(slot, stream)?;
+        Ok((slot, stream))
+    }
+
+    fn open_stream(
+        &mut self,
+        client: ClientId,
+        load: LoadId,
+        port: &str,
+    ) -> Result<StreamHandle, Error> {
+        let (slot, stream) = self.stream_place(client, load, port)?;
+        self.check_free((slot, stream))?;
+        let serial = self.streams.take_serial();
+        let connection = Connection {
+            client,
+            serial,
+            unfinished: VecDeque::new(),
+            over: VecDeque::new(),
+            packet_over: false,
+            left: false,
+            stopped: false,
+            interface: None,
+        };
+        self.streams.open.insert((slot, stream), connection);
+        self.streams.settled.remove(&(slot, stream));
+        self.tell_carried(slot, stream, false)?;
+        Ok(StreamHandle {
+            slot,
+            stream,
+            serial,
+        })
+    }
+
+    /// The memory of a transfer, if it is one that may begin.
+    fn range_of_transfer(
+        &mut self,
+        client: ClientId,
+        request: &BeginTransfer,
+    ) -> Result<Range, Error> {
+        let BeginTransfer {
+            stream: handle,
+            direction,
+            mapping,
+            range: part,
+            packet,
+        } = *request;
+        let ByteRange { offset, bytes } = part;
+        let slot = handle.slot;
+        self.streams.find(client, handle)?;
+        let name = self.stream_name(slot, handle.stream);
+        if handle.stream.direction != direction {
+            let has = handle.stream.direction;
+            return Err(Error::Stream(StreamError::WrongDirection { name, has }));
+        }
+        let mapping = self.handles.mapping(client, mapping)?;
+        if self.loaded(slot)?.space() != mapping.asid {
+            return Err(Error::Stream(StreamError::OtherSpace { name }));
+        }
+        let mapped = mapping.bytes;
+        let address = VirtAddr::new(mapping.address.get().saturating_add(offset));
+        let Some(address) = address.filter(|_| part.is_within(mapped)) else {
+            return Err(Error::Stream(StreamError::OutOfMapping {
+                bytes,
+                offset,
+                mapped,
+            }));
+        };
+        if self.streams.find(client, handle)?.interface.is_some() {
+            let plugged = true;
+            return Err(Error::Stream(StreamError::NoPeer { name, plugged }));
+        }
+        Ok(Range {
+            address,
+            bytes,
+            packet,
+            number: 0,
+        })
+    }
+
+    /// The peer's memory of a transfer.
+    fn range_of_peer(
+        &mut self,
+        client: ClientId,
+        request: &BeginPeerTransfer,
+    ) -> Result<Range, Error> {
+        let BeginPeerTransfer {
+            stream: handle,
+            direction,
+            range: part,
+        } = *request;
+        let ByteRange { offset, bytes } = part;
+        let plugged = self.streams.find(client, handle)?.interface.is_some();
+        let name = self.stream_name(handle.slot, handle.stream);
+        let has = handle.stream.direction;
+        if has != direction {
+            return Err(Error::Stream(StreamError::WrongDirection { name, has }));
+        }
+        if !plugged {
+            return Err(Error::Stream(StreamError::NoPeer { name, plugged }));
+        }
+        let mapped = 1 << VirtAddr::BITS;
+        match VirtAddr::new(offset).filter(|_| part.is_within(mapped)) {
+            Some(address) => Ok(Range {
+                address,
+                bytes,
+                packet: PacketPart::Whole,
+                number: 0,
+            }),
+            None => Err(Error::Stream(StreamError::OutOfMapping {
+                bytes,
+                offset,
+                mapped,
+            })),
+        }
+    }
+
+    fn begin_transfer(
+        &mut self,
+        client: ClientId,
+        handle: StreamHandle,
+        range: Range,
+    ) -> Result<(), Error> {
+        let slot = handle.slot;
+        self.streams.find(client, handle)?;
+        let number = self.streams.take_serial();
+        let range = Range { number, ..range };
+        // All of a pipeline, not only its end.
+        for slot in self.joined_slots(slot) {
+            self.release_for_streams(slot)?;
+        }
+        let connection = self.streams.find(client, handle)?;
+        let goes_on =
+            range.packet == PacketPart::More && handle.stream.direction == StreamDirection::Out;
+        if goes_on && connection.packet_over && connection.unfinished.is_empty() {
+            connection.over.push_back(Ok(NOT_BEGUN));
+            return Ok(());
+        }
+        connection.stopped = false;
+        connection.unfinished.push_back(range);
+        if connection.unfinished.len() == 1 {
+            self.start_mover(slot, handle.stream, range)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn start_mover(
+        &mut self,
+        slot: SlotId,
+        stream: StreamId,
+        range: Range,
+    ) -> Result<(), Error> {
+        let transfer = Transfer {
+            address: range.address,
+            bytes: range.bytes,
+            last: range.packet == PacketPart::Whole,
+        };
+        let (slot, stream, interface) = self.mover_of(slot, stream);
+        if let Some(interface) = interface {
+            let of_interface = (interface, stream.direction);
+            if self.streams.on_network.contains_key(&of_interface) {
+                // One whose slot was reset; its end begins this one.
+                return Ok(());
+            }
+            self.streams.on_network.insert(of_interface, range.number);
+        }
+        Ok(self
+            .card
+            .need_streams()?
+            .start_transfer(slot, stream, transfer)?)
+    }
+
+    /// The card says that a transfer has ended.
+    pub(super) fn transfer_done(&mut self, mover: u8, end: TransferEnd) -> Result<(), Error> {
+        let (slot, stream) = StreamId::of_mover(mover, self.card.description());
+        let Some((slot, stream)) = self.port_of_mover(slot, stream)? else {
+            return Ok(());
+        };
+        let why = match end.status {
+            TransferStatus::NetworkFailed => self.network_failure(slot, stream)?,
+            _ => String::new(),
+        };
+        let name = self.stream_name(slot, stream);
+        let Some(connection) = self.streams.open.get_mut(&(slot, stream)) else {
+            return Ok(());
+        };
+        // One that was on its way when the slot was put in reset.
+        let Some(range) = connection.unfinished.pop_front() else {
+            return Ok(());
+        };
+        let moved = end.bytes;
+        let bytes = range.bytes;
+        connection.over.push_back(match end.status {
+            TransferStatus::Ok => Ok(Moved {
+                bytes: moved,
+                last: end.last,
+            }),
+            TransferStatus::AccessFailed => Err(StreamError::AccessFailed { name, moved, bytes }),
+            TransferStatus::MalformedBeat => Err(StreamError::MalformedBeat { name, moved }),
+            TransferStatus::NetworkFailed => Err(StreamError::Network {
+                name,
+                moved,
+                bytes,
+                why,
+            }),
+        });
+        connection.packet_over = end.last;
+        if connection.stopped {
+            for _ in connection.unfinished.drain(..) {
+                connection.over.push_back(Ok(NOT_BEGUN));
+            }
+        }
+        if end.last && stream.direction == StreamDirection::Out {
+            while let Some(PacketPart::More) = connection.unfinished.front().map(|next| next.packet)
+            {
+                connection.unfinished.pop_front();
+                connection.over.push_back(Ok(NOT_BEGUN));
+            }
+        }
+        match connection.unfinished.front().copied() {
+            Some(next) => self.start_mover(slot, stream, next)?,
+            None if connection.left => {
+                self.remove_stream(slot, stream)?;
+                self.tell_carried(slot, stream, true)?;
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// What a look at a stream shows; `None` while its oldest transfer is under way.
+    fn look_at_stream(
+        &mut self,
+        client: ClientId,
+        handle: StreamHandle,
+        until: Picoseconds,
+    ) -> Result<Option<Look>, Error> {
+        let connection = self.streams.find(client, handle)?;
+        if let Some(moved) = connection.over.front().and_then(|over| over.as_ref().ok()) {
+            let moved = *moved;
+            connection.over.pop_front();
+            return Ok(Some(Look::Moved(moved)));
+        }
+        let idle = connection.unfinished.is_empty();
+        if let Some(Err(error)) = connection.over.pop_front() {
+            return Ok(Some(Look::Failed(Some(error))));
+        }
+        if self.has_failed(handle.slot)? {
+            return Ok(Some(Look::Failed(None)));
+        }
+        if idle {
+            let name = self.stream_name(handle.slot, handle.stream);
+            return Err(Error::Stream(StreamError::NothingUnderWay { name }));
+        }
+        Ok((self.card.now() >= until).then_some(Look::SliceOver))
+    }
+
+    /// Why a transfer is not over after so long; `None` if it is.
+    fn stuck_stream(
+        &mut self,
+        client: ClientId,
+        handle: StreamHandle,
+        elapsed: Picoseconds,
+    ) -> Result<Option<StreamError>, Error> {
+        let slot = handle.slot;
+        let connection = self.streams.find(client, handle)?;
+        let Some(range) = connection.unfinished.front().copied() else {
+            return Ok(None);
+        };
+        let state = self.state_of(slot, handle.stream)?;
+        let waiting = self.waits_of(slot)?;
+        Ok(Some(StreamError::Stuck {
+            name: self.stream_name(slot, handle.stream),
+            elapsed,
+            moved: state.moved,
+            bytes: range.bytes,
+            waiting,
+        }))
+    }
+
+    pub(super) fn stop_stream(
+        &mut self,
+        client: ClientId,
+        handle: StreamHandle,
+    ) -> Result<(), Error> {
+        let connection = self.streams.find(client, handle)?;
+        let StreamHandle { slot, stream, .. } = handle;
+        if stream.direction == StreamDirection::In {
+            let (name, has) = (self.stream_name(slot, stream), stream.direction);
+            return Err(Error::Stream(StreamError::WrongDirection { name, has }));
+        }
+        if !connection.unfinished.is_empty() {
+            // The card may have ended it just now; then nothing is under way there, as only we begin the next.
+            connection.stopped = true;
+            let (slot, stream, _) = self.mover_of(slot, stream);
+            self.card.need_streams()?.stop_transfer(slot, stream)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn close_stream(
+        &mut self,
+        client: ClientId,
+        request: CloseStream,
+    ) -> Result<(), Error> {
+        let CloseStream {
+            stream: handle,
+            later,
+        } = request;
+        let connection = self.streams.find(client, handle)?;
+        match connection.unfinished.front().copied() {
+            Some(_) if later => connection.left = true,
+            Some(range) => {
+                let state = self.state_of(handle.slot, handle.stream)?;
+                return Err(Error::Stream(StreamError::UnderWay {
+                    name: self.stream_name(handle.slot, handle.stream),
+                    moved: state.moved,
+                    bytes: range.bytes,
+                }));
+            }
+            None => {
+                self.remove_stream(handle.slot, handle.stream)?;
+                self.tell_carried(handle.slot, handle.stream, true)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the slot whether the host has closed its end of a stream that a memory port carries, so that the kernel hears it.
+    pub(super) fn tell_carried(
+        &mut self,
+        slot: SlotId,
+        stream: StreamId,
+        closed: bool,
+    ) -> Result<(), Error> {
+        let port = self
+            .manifest(slot)
+            .and_then(|manifest| manifest.stream_at(stream));
+        let Some(bit) = port.and_then(StreamPort::register_bit) else {
+            return Ok(());
+        };
+        let before = self.loaded(slot)?.arguments.get(&STREAMS_CLOSED);
+        let before = before.copied().unwrap_or_default();
+        let word = match closed {
+            true => before | bit,
+            false => before & !bit,
+        };
+        // As an argument: it is written again when the slot leaves reset.
+        self.set_argument(slot, STREAMS_CLOSED, &[word])
+    }
+
+    /// What a kernel has sent out of a port and nobody has taken: at its slot, and before its network interface.
+    pub(super) fn waiting_at(
+        &mut self,
+        slot: SlotId,
+        stream: StreamId,
+    ) -> Result<StreamWaiting, Error> {
+        let mut waiting = self.card.need_streams()?.stream_waiting(slot, stream)?;
+        if let (network, stream, Some(_)) = self.mover_of(slot, stream) {
+            waiting.beat |= self
+                .card
+                .need_streams()?
+                .stream_waiting(network, stream)?
+                .beat;
+        }
+        Ok(waiting)
+    }
+
+    /// An error if more waits at a port than was taken from it.
+    fn check_settled(&mut self, place: (SlotId, StreamId), taken: Taken) -> Result<(), Error> {
+        let (slot, stream) = place;
+        let waiting = self.waiting_at(slot, stream)?;
+        if !waiting.is_any() {
+            return Ok(());
+        }
+        Err(Error::Stream(StreamError::Untaken {
+            name: self.stream_name(slot, stream),
+            packets: taken.packets,
+            bytes: taken.bytes,
+            left: left(waiting),
+            full: taken.full,
+        }))
+    }
+
+    /// What is lost with the kernel of a slot. What waits at a port that nobody said he was done with is only reported: a
+    /// program that begins each transfer knows what it has not asked for.
+    pub(super) fn unsettled(&mut self, slot: SlotId) -> Option<Error> {
+        let streams = self.untaken(slot);
+        let mut first = None;
+        for stream in streams {
+            let place = (slot, stream);
+            let taken = self.streams.settled.get(&place).copied();
+            let none = Taken {
+                packets: 0,
+                bytes: 0,
+                full: false,
+            };
+            let Err(error) = self.check_settled(place, taken.unwrap_or(none)) else {
+                continue;
+            };
+            // It is told once.
+            self.streams.settled.remove(&place);
+            match taken {
+                Some(_) if first.is_none() => first = Some(error),
+                _ => {
+                    let port = self.stream_name(slot, stream);
+                    tracing::warn!(%port, "what the kernel has sent there is lost with it, as no transfer took it");
+                }
+            }
+        }
+        first
+    }
+
+    /// The slot is in reset: its transfers are over.
+    pub(super) fn streams_reset(&mut self, slot: SlotId) {
+        self.streams.settled.retain(|(of, _), _| *of != slot);
+        let names: BTreeMap<StreamId, PortName> = self
+            .streams
+            .open
+            .keys()
+            .filter(|(place, _)| *place == slot)
+            .map(|(_, stream)| (*stream, self.stream_name(slot, *stream)))
+            .collect();
+        for (stream, name) in names {
+            let Some(connection) = self.streams.open.get_mut(&(slot, stream)) else {
+                continue;
+            };
+            for range in connection.unfinished.drain(..) {
+                let (name, bytes) = (name.clone(), range.bytes);
+                connection
+                    .over
+                    .push_back(Err(StreamError::Reset { name, bytes }));
+            }
+            let left = connection.left;
+            if connection.interface.is_some() {
+                self.stop_on_network(slot, stream);
+            }
+            if left {
+                self.forget_stream(slot, stream);
+                if let Err(error) = self.tell_carried(slot, stream, true) {
+                    tracing::error!(%error, "a kernel is not told that a stream is closed");
+                }
+            }
+        }
+    }
+
+    /// The slot has no kernel any more: its ports are gone.
+    pub(super) fn streams_gone(&mut self, slot: SlotId) {
+        let of_slot = self.streams.open.keys().copied();
+        let gone: Vec<_> = of_slot.filter(|(place, _)| *place == slot).collect();
+        for (slot, stream) in gone {
+            self.stop_on_network(slot, stream);
+            self.forget_stream(slot, stream);
+        }
+        self.joints_gone(slot);
+    }
+
+    /// What the slot's open streams wait for, each a part of a sentence.
+    pub(super) fn stream_waits(&mut self, slot: SlotId) -> Result<Vec<String>, Error> {
+        let under_way: Vec<(StreamId, u64)> = self
+            .streams
+            .open
+            .iter()
+            .filter(|((place, _), _)| *place == slot)
+            .filter_map(|((_, stream), c)| Some((*stream, c.unfinished.front()?.bytes)))
+            .collect();
+        let mut parts = Vec::new();
+        for (stream, bytes) in under_way {
+            let state = self.state_of(slot, stream)?;
+            let port = self.stream_name(slot, stream).port;
+            let moved = state.moved;
+            let plugged = self.mover_of(slot, stream).2.is_some();
+            let waits = match state.waits(stream.direction) {
+                Some(_) if plugged && state.valid && stream.direction == StreamDirection::Out => {
+                    "a beat of the kernel waits for the network"
+                }
+                waits => waits.unwrap_or("bytes are moving"),
+            };
+            parts.push(format!("port {port}: {moved} of {bytes} bytes, {waits}"));
+            let waiting = self.waiting_at(slot, stream)?;
+            let ends = stream.direction == StreamDirection::Out && !waiting.endless;
+            if ends && (waiting.held > 0 || (moved > 0 && !state.valid)) {
+                let held = waiting.held;
+                parts.push(match held {
+                    0 => format!("port {port}: TLAST has not come"),
+                    held => format!(
+                        "port {port}: {held} bytes wait in the slot, as TLAST has not come behind them"
+                    ),
+                });
+            }
+        }
+        parts.extend(self.joint_waits(slot)?);
+        for stream in self.untaken(slot) {
+            let waiting = self.waiting_at(slot, stream)?;
+            if waiting.is_any() {
+                let port = self.stream_name(slot, stream).port;
+                let left = left(waiting);
+                parts.push(format!("port {port}: {left}, and no transfer takes it"));
+            }
+        }
+        Ok(parts)
+    }
+
+    /// The ports out of a kernel that nothing takes from.
+    pub(super) fn untaken(&self, slot: SlotId) -> Vec<StreamId> {
+        let streams = self.manifest(slot).map(|manifest| &manifest.streams[..]);
+        let is_out = |port: &&StreamPort| port.direction == StreamDirection::Out;
+        let outputs = streams.unwrap_or_default().iter().filter(is_out).count();
+        let is_free = |stream: &StreamId| {
+            let place = (slot, *stream);
+            let open = self.streams.open.get(&place);
+            open.is_none_or(|connection| connection.unfinished.is_empty())
+                && self.streams.joints.iter().all(|joint| joint.from != place)
+        };
+        let direction = StreamDirection::Out;
+        let all = (0..outputs as u8).map(|pair| StreamId { pair, direction });
+        all.filter(is_free).collect()
+    }
+
+    pub(super) fn stream_name(&self, slot: SlotId, stream: StreamId) -> PortName {
+        let manifest = self.manifest(slot);
+        let port = manifest.and_then(|manifest| manifest.stream_at(stream));
+        PortName {
+            slot,
+            kernel: manifest.map_or_else(String::new, |manifest| manifest.name.clone()),
+            port: port.map_or_else(|| stream.to_string(), |port| port.name.clone()),
+        }
+    }
+
+    /// Remembers what the ports of a slot are called with this kernel.
+    pub(super) fn name_ports(&mut self, slot: SlotId, manifest: &Manifest) {
+        let ports = usize::from(self.card.description().ports_per_slot);
+        let first = usize::from(slot.0) * ports;
+        for number in 0..ports {
+            let name = format!("{} {}", manifest.name, self.port_name(manifest, number));
+            self.slots.name_port(first + number, name);
+        }
+    }
+
+    /// Name of a port of a slot, given the number that the card has for it.
+    pub(super) fn port_name(&self, manifest: &Manifest, number: usize) -> String {
+        let memory_ports = usize::from(self.card.description().memory_ports_per_slot());
+        let name = |write| manifest.port_name(memory_ports, number, write);
+        match (name(false), name(true)) {
+            (Some(into), Some(out)) if into != out => format!("{into}/{out}"),
+            (Some(name), _) | (None, Some(name)) => name.to_owned(),
+            (None, None) => number.to_string(),
+        }
+    }
+}
+
+/// What waits at a port, as a part of a sentence.
+fn left(waiting: StreamWaiting) -> String {
+    match waiting.held {
+        0 => "a beat of the kernel waits".to_owned(),
+        held if waiting.beat => {
+            format!("a beat of the kernel waits, and {held} bytes behind it")
+        }
+        held if waiting.endless => format!("{held} bytes of the kernel wait"),
+        held => format!("{held} bytes of the kernel wait for the TLAST that ends them"),
+    }
+}
+
+fn streams_of(manifest: &Manifest) -> String {
+    let one =
+        |port: &card::kernel::StreamPort| format!("`{}` ({})", port.name, port.direction.as_str());
+    match manifest.streams.is_empty() {
+        true => "none".to_owned(),
+        false => {
+            let all: Vec<String> = manifest.streams.iter().map(one).collect();
+            all.join(", ")
+        }
+    }
+}

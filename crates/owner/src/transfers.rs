@@ -1,0 +1,334 @@
+//! Bytes between files and memory that a card reaches, and the time that it costs.
+
+use super::host_time::Work;
+use super::moved::MovedBytes;
+use super::page_cache::{Found, PageCache};
+use super::{Owner, OwnerOptions};
+use crate::message::FileState;
+use card::memory::HostMemory;
+use card::HostWork;
+use error::Error;
+use file_io::{is_hole, write_stopped, Direction, Transfer, TransferId};
+use pager::{BufferId, Event, IoError, IoId, ObjectId};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+use units::Picoseconds;
+
+/// A part of an object that is read or written for the pager.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part {
+    /// By its name the pager learns of its end.
+    pub(super) io: IoId,
+    pub(super) object: ObjectId,
+    /// In the object.
+    pub(super) offset: u64,
+    pub(super) bytes: u64,
+}
+
+/// A place in memory that the card reaches.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) memory: Arc<HostMemory>,
+    pub(super) offset: u64,
+    /// Bytes before the part and behind it that are zeroed after a read; `None`: those of the rows at the edges.
+    pub(super) around: Option<(u64, u64)>,
+}
+
+/// A transfer under way.
+#[derive(Debug)]
+pub(super) struct Pending {
+    direction: Direction,
+    part: Part,
+    place: Place,
+    /// The file's name, for messages.
+    label: String,
+}
+
+impl Pending {
+    fn id(&self) -> TransferId {
+        TransferId(self.part.io.0)
+    }
+
+    /// The host copies it out of its page cache.
+    fn copy(&self) -> HostWork {
+        let bytes = self.part.bytes;
+        HostWork::PageCacheCopy { bytes }
+    }
+}
+
+/// What a transfer costs, and the bytes around it that the system is asked for too.
+struct Price {
+    /// `None`: nothing yet, what is asked for is on its way.
+    work: Option<HostWork>,
+    along: Option<Range<u64>>,
+}
+
+/// Transfers under way: their time is the model's, their bytes are the system's, and one is over when both are.
+pub(super) struct Transfers {
+    /// The buffers of the pager, one behind the other.
+    buffers: Arc<HostMemory>,
+    buffer_bytes: u64,
+    /// The host's page cache, as the model has it.
+    page_cache: PageCache,
+    /// Bytes that were moved before the model's time for it was over.
+    arrived: BTreeMap<TransferId, io::Result<usize>>,
+    /// Transfers whose time is over before their bytes are there; only if the clock does not wait.
+    late: BTreeMap<TransferId, Pending>,
+    /// On a card in virtual time.
+    moved: Option<MovedBytes>,
+}
+
+impl Transfers {
+    /// With these buffers of the pager.
+    pub(super) fn new(
+        buffers: Arc<HostMemory>,
+        buffer_bytes: u64,
+        moved: Option<MovedBytes>,
+        options: &OwnerOptions,
+    ) -> Self {
+        Self {
+            buffers,
+            buffer_bytes,
+            page_cache: PageCache::new(options.host_read_ahead_bytes, options.read_around_bytes),
+            arrived: BTreeMap::new(),
+            late: BTreeMap::new(),
+            moved,
+        }
+    }
+
+    /// Where a byte of a buffer is.
+    pub(super) fn place_in(&self, buffer: BufferId, offset: u64) -> Place {
+        Place {
+            memory: self.buffers.clone(),
+            offset: u64::from(buffer.0) * self.buffer_bytes + offset,
+            around: None,
+        }
+    }
+
+    /// Whether the time of one is over, and its bytes are not there.
+    pub(super) fn any_late(&self) -> bool {
+        !self.late.is_empty()
+    }
+
+    /// Whether the bytes of this one are not there.
+    pub(super) fn lacks(&self, pending: &Pending) -> bool {
+        !self.arrived.contains_key(&pending.id())
+    }
+
+    /// The hash of all bytes that were moved; nothing without virtual time.
+    pub(super) fn bytes_hash(&self) -> String {
+        let moved = self.moved.as_ref();
+        moved.map_or_else(String::new, MovedBytes::hex)
+    }
+
+    /// What a transfer costs.
+    fn price(&mut self, direction: Direction, state: FileState, part: Part, file: &File) -> Price {
+        let Part {
+            object,
+            offset,
+            bytes,
+            ..
+        } = part;
+        let size = || file.metadata().map_or(0, |data| data.len());
+        let mut along = None;
+        let work = match (direction, state) {
+            (_, FileState::Warm) => Some(HostWork::PageCacheCopy { bytes }),
+            (Direction::Write, FileState::Cold) => {
+                self.page_cache.written(object, (offset, bytes), size);
+                Some(HostWork::StorageWrite { bytes })
+            }
+            (Direction::Read, FileState::Cold) if is_hole(file, offset..offset + bytes) => {
+                Some(HostWork::PageCacheCopy { bytes })
+            }
+            (Direction::Read, FileState::Cold) => {
+                match self.page_cache.find(object, (offset, bytes), size) {
+                    Found::Storage(bytes) => Some(HostWork::StorageRead { bytes }),
+                    Found::Around(bytes, window) => {
+                        along = Some(window);
+                        Some(HostWork::StorageRead { bytes })
+                    }
+                    Found::Cached => Some(HostWork::PageCacheCopy { bytes }),
+                    Found::Coming => None,
+                }
+            }
+        };
+        Price { work, along }
+    }
+
+    /// So many bytes are where they shall be.
+    fn note(&mut self, pending: &Pending, bytes: usize) {
+        if let Some(moved) = &mut self.moved {
+            let place = (pending.place.offset as usize, bytes);
+            let memory = &pending.place.memory;
+            moved.note(pending.direction, pending.part.offset, memory, place);
+        }
+    }
+}
+
+impl Owner {
+    /// Begins to move a part of an object.
+    pub(super) fn start_transfer(
+        &mut self,
+        direction: Direction,
+        part: Part,
+        place: Place,
+    ) -> Result<(), Error> {
+        let object = part.object;
+        let Some((file, label, state)) = self.files.of(object, direction) else {
+            return Err(Error::Internal(format!("{object} has no file")));
+        };
+        let state = state.unwrap_or(self.options.file_state);
+        let price = match direction == Direction::Read && self.makes_hot() {
+            true => Price {
+                work: Some(HostWork::Serve(Picoseconds::ZERO)),
+                along: None,
+            },
+            false => self.transfers.price(direction, state, part, &file),
+        };
+        let pending = Pending {
+            direction,
+            part,
+            place,
+            label,
+        };
+        if direction == Direction::Write {
+            self.transfers.note(&pending, part.bytes as usize);
+        }
+        let transfer = Transfer {
+            id: pending.id(),
+            direction,
+            file,
+            file_offset: part.offset,
+            memory: pending.place.memory.clone(),
+            memory_offset: pending.place.offset as usize,
+            bytes: part.bytes as usize,
+            along: price.along,
+        };
+        match self.files.behind(object) {
+            Some(behind) => {
+                let begun = behind.transfer(transfer);
+                begun.map_err(|error| Error::Internal(format!("{}: {error}", pending.label)))?;
+            }
+            None => self.io.start(transfer),
+        }
+        match price.work {
+            Some(work) => {
+                self.begin_work(work, Work::Transfer(pending));
+            }
+            None => {
+                let place = (part.offset, part.bytes);
+                self.transfers.page_cache.hold(object, place, pending);
+            }
+        }
+        let cache = &mut self.transfers.page_cache;
+        if let (Direction::Read, Some(bytes)) = (direction, cache.ahead(object)) {
+            self.begin_work(HostWork::StorageRead { bytes }, Work::ReadAhead(object));
+        }
+        Ok(())
+    }
+
+    /// The model's time of a transfer is over.
+    pub(super) fn transfer_timed(&mut self, pending: Pending) -> Result<(), Error> {
+        if pending.direction == Direction::Read {
+            let part = pending.part;
+            let held = self.transfers.page_cache.came(part.object, part.offset);
+            self.begin_copies(held);
+        }
+        let id = pending.id();
+        match self.transfers.arrived.remove(&id) {
+            Some(result) => self.finish_transfer(pending, result),
+            None => {
+                self.transfers.late.insert(id, pending);
+                Ok(())
+            }
+        }
+    }
+
+    /// What was read ahead is in the host's page cache.
+    pub(super) fn read_ahead(&mut self, object: ObjectId) {
+        let held = self.transfers.page_cache.arrived(object);
+        self.begin_copies(held);
+    }
+
+    fn begin_copies(&mut self, held: Vec<Pending>) {
+        for pending in held {
+            self.begin_work(pending.copy(), Work::Transfer(pending));
+        }
+    }
+
+    /// The bytes of a transfer are moved. True if it is over with that.
+    pub(super) fn transfer_moved(
+        &mut self,
+        id: TransferId,
+        result: io::Result<usize>,
+    ) -> Result<bool, Error> {
+        match self.transfers.late.remove(&id) {
+            Some(pending) => self.finish_transfer(pending, result).map(|()| true),
+            None => {
+                self.transfers.arrived.insert(id, result);
+                Ok(false)
+            }
+        }
+    }
+
+    fn finish_transfer(
+        &mut self,
+        pending: Pending,
+        result: io::Result<usize>,
+    ) -> Result<(), Error> {
+        let Part {
+            io,
+            object,
+            offset,
+            bytes,
+        } = pending.part;
+        let result = result.and_then(|moved| {
+            match pending.direction {
+                Direction::Read => {
+                    zero_around(&pending, moved)?;
+                    self.transfers.note(&pending, moved);
+                }
+                // Whoever does the I/O: bytes that are not in the file are not written back.
+                Direction::Write if (moved as u64) < bytes => return Err(write_stopped()),
+                Direction::Write => {}
+            }
+            Ok(moved as u64)
+        });
+        let result = result.map_err(|source| {
+            let code = source.raw_os_error().unwrap_or(libc::EIO);
+            if pending.direction == Direction::Write {
+                let error = Error::Transfer {
+                    label: pending.label,
+                    direction: "writing back",
+                    bytes,
+                    offset,
+                    source,
+                };
+                self.answers.write_back_failed(object, offset, error);
+            }
+            IoError::Os(code)
+        });
+        self.tell(Event::IoDone { id: io, result })
+    }
+}
+
+/// What a file did not fill reads as zeroes, from the row that the copy begins with to the one that it
+/// ends with; on a page that stays in host memory, all of it.
+fn zero_around(pending: &Pending, read: usize) -> io::Result<()> {
+    let row = units::ROW_BYTES as usize;
+    let start = pending.place.offset as usize;
+    let end = start + pending.part.bytes as usize;
+    let (lead, end) = match pending.place.around {
+        None => (start % row, end.next_multiple_of(row)),
+        Some((before, behind)) => (before as usize, end + behind as usize),
+    };
+    let behind = start + read;
+    let memory = &pending.place.memory;
+    memory
+        .zero(start - lead, lead)
+        .and_then(|()| memory.zero(behind, end - behind))
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))
+}

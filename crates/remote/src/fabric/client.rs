@@ -1,0 +1,241 @@
+//! The side that reads and writes, through memory of its own: what a peer or a card of the network may still write
+//! when an operation has failed is never the caller's. Only where nobody but this process writes its memory, and only
+//! when it asks the library, the caller's memory is used itself: with the provider `tcp`, of which a closed endpoint
+//! does nothing any more.
+
+use super::{lacks, sys, Endpoint, FabricError, Region};
+use std::ffi::c_void;
+use std::net::IpAddr;
+use std::ops::Range;
+use std::ptr::null_mut;
+
+/// Bytes of an operation at most.
+const PIECE: usize = 128 << 10;
+/// Operations under way at most.
+const DEPTH: usize = 16;
+/// Of those whose bytes are copied, which stay in the processor's cache so.
+const STAGED: usize = 2;
+
+/// Memory of a peer.
+pub(crate) struct Mover {
+    // Closed before the endpoint.
+    region: Option<Region>,
+    endpoint: Endpoint,
+    stage: Box<Stage>,
+    peer: u64,
+    base: u64,
+    key: u64,
+    /// An operation failed: the peer may still use the stage.
+    failed: bool,
+    /// The caller's memory is used itself.
+    direct: bool,
+}
+
+/// Where bytes are on their way, and one context an operation, which some providers write to.
+struct Stage {
+    bytes: Vec<u8>,
+    contexts: [[*mut c_void; 8]; DEPTH],
+    under_way: [Option<Range<usize>>; DEPTH],
+}
+
+impl Stage {
+    fn new(bytes: usize) -> Box<Self> {
+        Box::new(Self {
+            bytes: vec![0; bytes],
+            contexts: [[null_mut(); 8]; DEPTH],
+            under_way: [const { None }; DEPTH],
+        })
+    }
+}
+
+// SAFETY: the pointers are only the library's, whose objects any thread may use.
+unsafe impl Send for Mover {}
+// SAFETY: nothing is done through a shared reference.
+unsafe impl Sync for Mover {}
+
+/// The caller's bytes.
+pub(crate) enum Moved<'a> {
+    /// From the peer.
+    To(&'a mut [u8]),
+    /// To the peer.
+    From(&'a [u8]),
+}
+
+impl Moved<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Self::To(bytes) => bytes.len(),
+            Self::From(bytes) => bytes.len(),
+        }
+    }
+}
+
+impl Drop for Mover {
+    fn drop(&mut self) {
+        if self.failed {
+            // Nobody knows for how long: it stays.
+            Box::leak(std::mem::replace(&mut self.stage, Stage::new(0)));
+        }
+    }
+}
+
+impl Mover {
+    /// Makes a peer known.
+    pub(crate) fn open(
+        provider: &str,
+        local: IpAddr,
+        (key, base, name): (u64, u64, &[u8]),
+    ) -> Result<Self, FabricError> {
+        let endpoint = Endpoint::open(provider, local)?;
+        let direct = provider == "tcp" && endpoint.mr_mode() & sys::MR_LOCAL == 0;
+        let mut stage = Stage::new(if direct { 0 } else { PIECE * STAGED });
+        let region = match endpoint.mr_mode() & sys::MR_LOCAL {
+            0 => None,
+            _ => {
+                let bytes = &mut stage.bytes;
+                let start = bytes.as_mut_ptr().cast();
+                // SAFETY: the stage stays as long as the region, which is closed first.
+                Some(unsafe { endpoint.register(start, bytes.len(), sys::READ | sys::WRITE, 1) }?)
+            }
+        };
+        let mut peer = u64::MAX;
+        // Longer than any address of a provider: it may read more than it was given of a name that lies.
+        let mut padded = name.to_vec();
+        padded.resize(super::LONGEST_NAME.max(name.len()), 0);
+        // SAFETY: the vector is open, and the name ends with zeroes.
+        let inserted = unsafe {
+            let insert = (*(*endpoint.av.0).ops).insert;
+            let insert = insert.ok_or_else(|| lacks("fi_av_insert"))?;
+            let at = endpoint.av.0;
+            insert(at, padded.as_ptr().cast(), 1, &mut peer, 0, null_mut())
+        };
+        if inserted != 1 {
+            let why = "the peer's endpoint has no address of this provider".to_owned();
+            let call = "fi_av_insert";
+            return Err(FabricError::Call { call, why });
+        }
+        Ok(Self {
+            region,
+            endpoint,
+            stage,
+            peer,
+            base,
+            key,
+            failed: false,
+            direct,
+        })
+    }
+
+    /// Moves bytes from or to an offset. `idle` is asked again and again as long as nothing happens, with whether
+    /// something has happened since it was asked last; its error ends the waiting. After an error it is over and
+    /// closed: nothing uses the bytes any more.
+    pub(crate) fn transfer<E: From<FabricError>>(
+        mut self,
+        offset: u64,
+        bytes: Moved<'_>,
+        idle: impl FnMut(bool) -> Result<(), E>,
+    ) -> Result<Self, E> {
+        let result = self.pieces(offset, bytes, idle);
+        self.failed |= result.is_err();
+        result.map(|()| self)
+    }
+
+    fn pieces<E: From<FabricError>>(
+        &mut self,
+        offset: u64,
+        mut bytes: Moved<'_>,
+        mut idle: impl FnMut(bool) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let total = bytes.len();
+        let (mut posted, mut done) = (0, 0);
+        let depth = if self.direct { DEPTH } else { STAGED };
+        let mut free: Vec<usize> = (0..depth).rev().collect();
+        let mut moved = true;
+        while done < total {
+            while let (true, Some(slot)) = (posted < total, free.last().copied()) {
+                let piece = posted..total.min(posted + PIECE);
+                let writes = matches!(bytes, Moved::From(_));
+                let local: *mut u8 = match &mut bytes {
+                    // A write only reads them.
+                    Moved::From(bytes) if self.direct => bytes[piece.clone()].as_ptr().cast_mut(),
+                    Moved::To(bytes) if self.direct => bytes[piece.clone()].as_mut_ptr(),
+                    bytes => {
+                        let staged = &mut self.stage.bytes[slot * PIECE..][..piece.len()];
+                        if let Moved::From(bytes) = bytes {
+                            staged.copy_from_slice(&bytes[piece.clone()]);
+                        }
+                        staged.as_mut_ptr()
+                    }
+                };
+                let there = offset + posted as u64;
+                // SAFETY: the bytes stay until the operation is over: those of the stage for ever if it fails, those
+                // of the caller until this returns, and the endpoint is closed before it returns an error.
+                if !unsafe { self.post(slot, writes, there, (local, piece.len())) }? {
+                    break;
+                }
+                posted = piece.end;
+                self.stage.under_way[slot] = Some(piece);
+                free.pop();
+            }
+            let Some(context) = self.endpoint.poll()? else {
+                idle(std::mem::take(&mut moved))?;
+                continue;
+            };
+            let start = self.stage.contexts.as_ptr() as usize;
+            let each = size_of_val(&self.stage.contexts[0]);
+            let slot = (context as usize).wrapping_sub(start) / each;
+            let piece = self.stage.under_way.get_mut(slot).and_then(Option::take);
+            let Some(piece) = piece else {
+                continue;
+            };
+            if let (Moved::To(bytes), false) = (&mut bytes, self.direct) {
+                let at = slot * PIECE;
+                bytes[piece.clone()].copy_from_slice(&self.stage.bytes[at..at + piece.len()]);
+            }
+            done += piece.len();
+            free.push(slot);
+            moved = true;
+        }
+        Ok(())
+    }
+
+    /// Begins an operation; not if the provider is full.
+    ///
+    /// # Safety
+    /// The bytes stay, and are nobody else's, until it is over.
+    unsafe fn post(
+        &mut self,
+        slot: usize,
+        writes: bool,
+        offset: u64,
+        (local, bytes): (*mut u8, usize),
+    ) -> Result<bool, FabricError> {
+        let call = if writes { "fi_write" } else { "fi_read" };
+        let descriptor = self.region.as_ref().map_or(null_mut(), Region::descriptor);
+        let context = self.stage.contexts[slot].as_mut_ptr();
+        // SAFETY: the endpoint is open; the context stays until the operation is over, or for ever; of the bytes the caller says it.
+        let code = unsafe {
+            let calls = &*(*self.endpoint.ep.0).rma;
+            let call = if writes { calls.write } else { calls.read };
+            let call = call.ok_or_else(|| lacks("one-sided access"))?;
+            call(
+                self.endpoint.ep.0,
+                local.cast(),
+                bytes,
+                descriptor,
+                self.peer,
+                self.base.wrapping_add(offset),
+                self.key,
+                context.cast(),
+            )
+        };
+        match code {
+            0 => Ok(true),
+            code if code == -sys::EAGAIN => Ok(false),
+            code => Err(FabricError::Call {
+                call,
+                why: self.endpoint.info.0.word(code),
+            }),
+        }
+    }
+}

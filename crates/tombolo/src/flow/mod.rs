@@ -1,0 +1,867 @@
+//! Ports and devices, and the loop that keeps bytes moving between them.
+//!
+//! A [`Flow`] moves bytes between the ports of kernels and devices, through buffers in memory that the program
+//! shares with the card, two for each port: the card works on one while the host fills or empties the other.
+//!
+//! ```no_run
+//! use std::ffi::OsStr;
+//! use tombolo::{Continue, Device, Flow};
+//! # fn main() -> Result<(), tombolo::Error> {
+//! # let card = tombolo::Card::functional(tombolo::FunctionalCard::new(Default::default()))?;
+//! let space = card.create_space()?;
+//! let slot = card.load(tombolo::SlotId(0), "kernels/loopback", &space)?;
+//! let mut flow = Flow::new(&space);
+//! flow.plug(&slot, "in", Device::parse(OsStr::new("tcp-listen:7000:timeout=5s"))?)?;
+//! flow.plug(&slot, "out", Device::parse(OsStr::new("-"))?)?;
+//! for flowed in flow.run(None, |_| Continue::Yes)? {
+//!     println!("{}: {} bytes", flowed.port, flowed.bytes);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! **Ends.** What comes from a device is one packet: its end is the end of the packet (TLAST). A packet that comes
+//! out of a kernel ends the stream to a device. With `:live` each piece that arrives is a packet of its own, and
+//! packets are passed on until all inputs have ended and nothing moves on the card any more.
+//!
+//! More packets than are taken are an error that names the port, as they would be lost: [`Packets`] says how many are
+//! wanted. A port without TLAST ends no packet: what it has sent when all inputs have ended and nothing moves any more is all.
+//!
+//! **Time.** The same bytes take the same virtual time, however they come: buffers are full but for the last, and
+//! virtual time stands still while a device keeps the host waiting. Not so with `:live`, where the pieces are
+//! as large as what happened to be there.
+//!
+//! **Back-pressure.** A kernel that takes nothing fills the two buffers, then the pipe, and its writer waits; a
+//! reader that takes nothing keeps the kernel from sending. No byte is read that has no place to go.
+
+mod across;
+mod hose;
+
+use crate::device::end::{Socket, Way};
+use crate::device::name::PAGE;
+use crate::device::{Device, DeviceError, Packets};
+use crate::range::MappedRange;
+use crate::shared::SharedMemory;
+use crate::slot::{Continue, Slot};
+use crate::space::AddressSpace;
+use crate::stream::Stream;
+use across::PeerRange;
+use error::Error;
+use error::StreamError;
+use hose::{Event, Hose, Order};
+use owner::message::{
+    Describe, InspectStream, Moved, PacketPart, PacketsMissing, PollStreams, Progress,
+    SettleStream, StreamHandle, Taken, TransfersState,
+};
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::sync::mpsc::{channel, Receiver, RecvTimeoutError, Sender};
+use std::sync::Arc;
+use std::time::Duration;
+use units::{PageSize, Picoseconds, StreamDirection, StreamWaiting};
+
+/// Buffers in memory that the card reaches, a port.
+const BUFFERS: usize = 2;
+/// Buffers of the program, a port: one is being filled, one is full, one waits behind it.
+const SPARES: usize = 3;
+/// Virtual time between two looks at what devices say: little, as the simulated card takes long for it.
+const SLICE: Picoseconds = Picoseconds::from_micros(10);
+/// How often somebody who waits for a device is asked whether to go on.
+const PATIENCE: Duration = Duration::from_millis(40);
+
+/// Ports of kernels of an address space, each plugged into a device or into memory. What was plugged is unplugged
+/// when it is over, or dropped.
+#[derive(Debug)]
+pub struct Flow<'a> {
+    space: &'a AddressSpace,
+    ports: Vec<Port>,
+    sockets: Vec<(OsString, Arc<Socket>)>,
+    sender: Sender<(usize, Event)>,
+    events: Receiver<(usize, Event)>,
+    now: Progress,
+}
+
+/// What went through a port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flowed {
+    /// The port's name.
+    pub port: String,
+    /// Bytes.
+    pub bytes: u64,
+    /// Packets that ended.
+    pub packets: u64,
+}
+
+/// A port and what it is plugged into.
+#[derive(Debug)]
+struct Port {
+    stream: Stream,
+    way: Way,
+    plug: Plug,
+    /// Out of a kernel: the packets that are taken.
+    wanted: Packets,
+    /// A memory port carries it: its kernel hears when it is closed, so that is done as soon as it is over.
+    carried: bool,
+    /// It was closed, so nothing can be asked of it.
+    closed: bool,
+    /// The buffers of the transfers under way; of memory, one.
+    under_way: VecDeque<usize>,
+    /// The next transfer begins a packet.
+    fresh: bool,
+    /// Some of a packet has gone through, and not its end.
+    in_packet: bool,
+    /// Nothing more is begun: it is over when what is under way is.
+    stopped: bool,
+    over: bool,
+    /// Out of a kernel: its memory has no room left.
+    full: bool,
+    flowed: Flowed,
+}
+
+#[derive(Debug)]
+enum Plug {
+    /// What is left of a range, that of the transfer under way included.
+    Memory(Option<MappedRange>),
+    /// The same of a peer's memory, and what the peer is called.
+    Peer(Option<PeerRange>, OsString),
+    Device(Box<Plugged>),
+}
+
+/// A device at a port.
+#[derive(Debug)]
+struct Plugged {
+    socket: Arc<Socket>,
+    hose: Option<Hose>,
+    memory: SharedMemory,
+    /// Buffers of the card that are free.
+    free: VecDeque<usize>,
+    /// Into a kernel: what has come.
+    arrived: VecDeque<(Vec<u8>, bool)>,
+    /// Into a kernel: no more comes. Out of one: all was written.
+    ended: bool,
+    /// Out of a kernel: empty buffers.
+    spares: Vec<Vec<u8>>,
+}
+
+impl<'a> Flow<'a> {
+    /// Nothing is plugged in yet. Buffers are made in this space.
+    pub fn new(space: &'a AddressSpace) -> Self {
+        let (sender, events) = channel();
+        let now = Progress {
+            now: Picoseconds::ZERO,
+            bytes_in: 0,
+            bytes_out: 0,
+            faults: 0,
+        };
+        Self {
+            space,
+            ports: Vec::new(),
+            sockets: Vec::new(),
+            sender,
+            events,
+            now,
+        }
+    }
+
+    /// Plugs a port into a device. A connection goes both ways, so one socket can be at a port in and at a port
+    /// out. Where a device listens for TCP, the answer is its address. Nothing is read or waited for before
+    /// [`run`](Self::run).
+    ///
+    /// # Errors
+    /// [`DeviceError`]; as [`Slot::open_stream`]; no memory for buffers.
+    pub fn plug(
+        &mut self,
+        slot: &Slot,
+        port: &str,
+        device: Device,
+    ) -> Result<Option<SocketAddr>, Error> {
+        let (stream, way) = open(slot, port)?;
+        let name = device.name();
+        let carried = is_carried(slot, port);
+        let wanted = device.wanted();
+        if way == Way::In && device.packets().is_some() {
+            let rule = "packets= is for ports out of a kernel; leave it away";
+            return Err(unfit(&device, rule).into());
+        }
+        if device.is_on_network() {
+            let range = across::plug(&stream, way, &device)?;
+            self.push(
+                stream,
+                (way, carried),
+                port,
+                (Plug::Peer(Some(range), name), wanted),
+            );
+            return Ok(None);
+        }
+        let known = self.sockets.iter().find(|(known, _)| *known == name);
+        let taken = |port: &Port| match &port.plug {
+            Plug::Device(plugged) => port.way == way && plugged.socket.device.name() == name,
+            Plug::Memory(_) | Plug::Peer(..) => false,
+        };
+        let twice = self.ports.iter().any(taken);
+        let socket = match known {
+            Some((_, socket)) if device.is_two_way() && !twice => {
+                if socket.device.buffer != device.buffer || socket.device.live != device.live {
+                    return Err(unfit(&device, "give it the same options at both ports").into());
+                }
+                socket.clone()
+            }
+            _ if twice && device.is_exclusive() => {
+                return Err(unfit(&device, "another port is plugged into it already").into());
+            }
+            _ => Socket::prepare(device)?,
+        };
+        let address = socket.local_address();
+        let buffer = socket.device.buffer;
+        let page = page_size(self.space)?;
+        let bytes = buffer as usize * BUFFERS;
+        let memory = self.space.alloc_untrapped(bytes, page)?;
+        self.sockets.push((name, socket.clone()));
+        self.push(
+            stream,
+            (way, carried),
+            port,
+            (
+                Plug::Device(Box::new(Plugged {
+                    socket,
+                    hose: None,
+                    memory,
+                    free: (0..BUFFERS).collect(),
+                    arrived: VecDeque::new(),
+                    ended: false,
+                    spares: Vec::new(),
+                })),
+                wanted,
+            ),
+        );
+        Ok(address)
+    }
+
+    /// Plugs a port into memory, of a mapping or shared: it goes into the kernel as one packet, or takes one
+    /// packet from it.
+    ///
+    /// # Errors
+    /// As [`Slot::open_stream`].
+    pub fn plug_memory(
+        &mut self,
+        slot: &Slot,
+        port: &str,
+        range: MappedRange,
+    ) -> Result<(), Error> {
+        self.plug_packets(slot, port, range, Packets::One)
+    }
+
+    /// As [`plug_memory`](Self::plug_memory), with the number of packets that are taken from a kernel: they lie one behind
+    /// the other.
+    ///
+    /// # Errors
+    /// As [`Slot::open_stream`].
+    pub fn plug_packets(
+        &mut self,
+        slot: &Slot,
+        port: &str,
+        range: MappedRange,
+        wanted: Packets,
+    ) -> Result<(), Error> {
+        let (stream, way) = open(slot, port)?;
+        if way == Way::In && wanted != Packets::One {
+            return Err(DeviceError::Unfit {
+                device: format!("port {port}"),
+                rule: "what goes into a kernel is one packet; packets are for ports out of it"
+                    .to_owned(),
+            }
+            .into());
+        }
+        let carried = is_carried(slot, port);
+        let plug = Plug::Memory(Some(range));
+        self.push(stream, (way, carried), port, (plug, wanted));
+        Ok(())
+    }
+
+    fn push(
+        &mut self,
+        stream: Stream,
+        (way, carried): (Way, bool),
+        port: &str,
+        (plug, wanted): (Plug, Packets),
+    ) {
+        self.space.let_go(stream.handle());
+        self.ports.push(Port {
+            stream,
+            way,
+            plug,
+            wanted,
+            carried,
+            closed: false,
+            under_way: VecDeque::new(),
+            fresh: true,
+            in_packet: false,
+            stopped: false,
+            over: false,
+            full: false,
+            flowed: Flowed {
+                port: port.to_owned(),
+                bytes: 0,
+                packets: 0,
+            },
+        });
+    }
+
+    /// Keeps bytes moving until every stream has ended, at most for so much virtual time. `progress` is asked
+    /// every now and then whether to go on, also while a device keeps the host waiting.
+    ///
+    /// # Errors
+    /// [`DeviceError`]; as [`Stream::wait`](crate::Stream::wait); [`StreamError::Untaken`]: a kernel has sent more than
+    /// the connection of its port takes. What has come out of kernels before may have reached its device or not.
+    pub fn run(
+        mut self,
+        deadline: Option<Picoseconds>,
+        mut progress: impl FnMut(Progress) -> Continue,
+    ) -> Result<Vec<Flowed>, Error> {
+        self.start()?;
+        let since = self.time()?;
+        loop {
+            while let Ok(event) = self.events.try_recv() {
+                self.hear(event)?;
+            }
+            for number in 0..self.ports.len() {
+                self.feed(number, &mut progress)?;
+            }
+            for number in 0..self.ports.len() {
+                let port = &self.ports[number];
+                if port.over && port.carried && !port.closed {
+                    self.settle_port(port, number)?;
+                    self.ports[number].stream.close()?;
+                    self.ports[number].closed = true;
+                }
+            }
+            let waiting: Vec<usize> = (0..self.ports.len())
+                .filter(|number| !self.ports[*number].under_way.is_empty())
+                .collect();
+            if self.ports.iter().all(|port| port.over) {
+                return self.finish(&mut progress);
+            }
+            if waiting.is_empty() {
+                self.listen(&mut progress)?;
+                continue;
+            }
+            let streams: Vec<StreamHandle> = waiting
+                .iter()
+                .map(|number| self.ports[*number].stream.handle())
+                .collect();
+            let elapsed = self.now.now.max(since) - since;
+            let slice = deadline.map_or(SLICE, |deadline| {
+                SLICE.min(Picoseconds::new(
+                    deadline.get().saturating_sub(elapsed.get()),
+                ))
+            });
+            match self.space.link().call(PollStreams { streams, slice })? {
+                TransfersState::Moved {
+                    place,
+                    moved,
+                    progress: now,
+                } => {
+                    self.now = now;
+                    self.moved(waiting[place], moved, &mut progress)?;
+                }
+                TransfersState::Moving(now) => {
+                    self.now = now;
+                    ask(&mut progress, now)?;
+                }
+                TransfersState::Quiet(now) => {
+                    self.now = now;
+                    ask(&mut progress, now)?;
+                    let elapsed = now.now.max(since) - since;
+                    self.quiet(elapsed, &mut progress)?;
+                    continue;
+                }
+            }
+            if deadline.is_some_and(|deadline| self.now.now - since >= deadline) {
+                self.expire(&waiting, self.now.now - since)?;
+            }
+        }
+    }
+
+    /// Starts the threads: not before everything is plugged, so that nothing is read if that fails.
+    fn start(&mut self) -> Result<(), Error> {
+        for number in 0..self.ports.len() {
+            let Plug::Device(plugged) = &self.ports[number].plug else {
+                continue;
+            };
+            let way = self.ports[number].way;
+            let users = self.ports.iter().filter(|port| match &port.plug {
+                Plug::Device(other) => Arc::ptr_eq(&other.socket, &plugged.socket),
+                Plug::Memory(_) | Plug::Peer(..) => false,
+            });
+            let alone = users.count() == 1;
+            let events = (number, self.sender.clone());
+            let hose = Hose::start(plugged.socket.clone(), way, alone, events);
+            let device = &plugged.socket.device;
+            let hose = hose.map_err(|source| DeviceError::Open {
+                device: device.name().to_string_lossy().into_owned(),
+                what: "starting a thread for it",
+                source,
+            })?;
+            let Plug::Device(plugged) = &mut self.ports[number].plug else {
+                continue;
+            };
+            for _ in 0..SPARES {
+                match way {
+                    Way::In => hose.tell(Order::Buffer(Vec::new())),
+                    Way::Out => plugged.spares.push(Vec::new()),
+                }
+            }
+            plugged.hose = Some(hose);
+        }
+        Ok(())
+    }
+
+    fn time(&mut self) -> Result<Picoseconds, Error> {
+        self.now.now = self.space.link().call(Describe)?.now;
+        Ok(self.now.now)
+    }
+
+    /// Begins what can be begun at a port.
+    fn feed(
+        &mut self,
+        number: usize,
+        progress: &mut impl FnMut(Progress) -> Continue,
+    ) -> Result<(), Error> {
+        loop {
+            let port = &mut self.ports[number];
+            if port.over || port.stopped {
+                return Ok(());
+            }
+            let direction = match port.way {
+                Way::In => StreamDirection::In,
+                Way::Out => StreamDirection::Out,
+            };
+            let plugged = match &mut port.plug {
+                Plug::Memory(Some(range)) if port.under_way.is_empty() => {
+                    port.stream
+                        .begin(direction, range.clone(), PacketPart::Whole)?;
+                    port.under_way.push_back(0);
+                    return Ok(());
+                }
+                Plug::Peer(Some(range), _) if port.under_way.is_empty() => {
+                    port.stream
+                        .begin_peer(direction, range.offset, range.bytes)?;
+                    port.under_way.push_back(0);
+                    return Ok(());
+                }
+                Plug::Memory(_) | Plug::Peer(..) => return Ok(()),
+                Plug::Device(plugged) => plugged,
+            };
+            let buffer = plugged.socket.device.buffer;
+            let Some(index) = plugged.free.front().copied() else {
+                return Ok(());
+            };
+            let at = index as u64 * buffer;
+            match port.way {
+                Way::Out => {
+                    let range = plugged.memory.part(at, buffer)?;
+                    // Those that are not begun, because the packet before was over, come back first.
+                    if port.fresh && !port.under_way.is_empty() {
+                        return Ok(());
+                    }
+                    let part = match std::mem::take(&mut port.fresh) {
+                        true => PacketPart::Whole,
+                        false => PacketPart::More,
+                    };
+                    port.stream.begin(direction, range, part)?;
+                    plugged.free.pop_front();
+                    port.under_way.push_back(index);
+                }
+                Way::In => {
+                    let Some((bytes, last)) = plugged.arrived.pop_front() else {
+                        if plugged.ended {
+                            port.over = port.under_way.is_empty();
+                            return Ok(());
+                        }
+                        if plugged.socket.device.live {
+                            return Ok(());
+                        }
+                        // The same order of things however late the bytes are.
+                        self.listen(progress)?;
+                        continue;
+                    };
+                    fill(&plugged.memory, at, &bytes)?;
+                    let range = plugged.memory.part(at, bytes.len() as u64)?;
+                    let part = match last {
+                        true => PacketPart::Whole,
+                        false => PacketPart::More,
+                    };
+                    port.stream.begin(direction, range, part)?;
+                    port.flowed.packets += u64::from(last);
+                    plugged.free.pop_front();
+                    port.under_way.push_back(index);
+                    if let Some(hose) = &plugged.hose {
+                        hose.tell(Order::Buffer(bytes));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The oldest transfer of a port is over.
+    fn moved(
+        &mut self,
+        number: usize,
+        moved: Moved,
+        progress: &mut impl FnMut(Progress) -> Continue,
+    ) -> Result<(), Error> {
+        let port = &mut self.ports[number];
+        let Some(index) = port.under_way.pop_front() else {
+            return Ok(());
+        };
+        port.flowed.bytes += moved.bytes;
+        let way = port.way;
+        let Plug::Device(plugged) = &mut port.plug else {
+            return self.moved_memory(number, moved);
+        };
+        plugged.free.push_back(index);
+        if way == Way::In {
+            return Ok(());
+        }
+        if moved.bytes > 0 {
+            while self.spares(number)?.is_empty() {
+                self.listen(progress)?;
+            }
+            let port = &mut self.ports[number];
+            if let Plug::Device(plugged) = &mut port.plug {
+                let mut bytes = plugged.spares.pop().unwrap_or_default();
+                let at = index as u64 * plugged.socket.device.buffer;
+                empty(&plugged.memory, at, moved.bytes, &mut bytes)?;
+                if let Some(hose) = &plugged.hose {
+                    hose.tell(Order::Buffer(bytes));
+                }
+            }
+        }
+        let port = &mut self.ports[number];
+        // A transfer that was not begun, because the packet was over, changes nothing.
+        if moved.bytes > 0 || moved.last {
+            port.fresh = moved.last;
+            port.in_packet = !moved.last;
+            port.flowed.packets += u64::from(moved.last);
+            port.over |= moved.last && port.wanted.are(port.flowed.packets);
+        }
+        if port.over {
+            port.under_way.clear();
+        }
+        port.over |= port.stopped && port.under_way.is_empty();
+        Ok(())
+    }
+
+    /// The same of a port that is plugged into memory, which may have room for more.
+    fn moved_memory(&mut self, number: usize, moved: Moved) -> Result<(), Error> {
+        let port = &mut self.ports[number];
+        port.flowed.packets += u64::from(moved.last);
+        if moved.bytes > 0 || moved.last {
+            port.in_packet = !moved.last;
+        }
+        let left = match &mut port.plug {
+            Plug::Memory(range) => {
+                *range = range.take().and_then(|range| range.behind(moved.bytes));
+                range.is_some()
+            }
+            Plug::Peer(range, _) => {
+                *range = range.take().and_then(|range| range.behind(moved.bytes));
+                range.is_some()
+            }
+            Plug::Device(_) => false,
+        };
+        port.full = port.way == Way::Out && !left;
+        port.over = match port.way {
+            Way::In => true,
+            Way::Out => port.full || port.stopped || port.wanted.are(port.flowed.packets),
+        };
+        let (out, wanted) = (port.way == Way::Out, port.wanted);
+        let name = match &port.plug {
+            Plug::Peer(_, name) if out && !moved.last && wanted == Packets::One => name.clone(),
+            _ => return Ok(()),
+        };
+        // Of a packet that is not over it is known that more comes, unless it never ends.
+        if port.stopped || self.waiting(number)?.endless {
+            return Ok(());
+        }
+        Err(DeviceError::Unfit {
+            device: name.to_string_lossy().into_owned(),
+            rule: format!(
+                "the kernel's packet has more than its {} bytes",
+                moved.bytes
+            ),
+        }
+        .into())
+    }
+
+    /// What the kernel has sent out of a port and nobody has taken.
+    fn waiting(&self, number: usize) -> Result<StreamWaiting, Error> {
+        let stream = self.ports[number].stream.handle();
+        self.space.link().call(InspectStream { stream })
+    }
+
+    /// An error if a kernel has sent more than its connections take, or less.
+    fn settle(&self) -> Result<(), Error> {
+        let open = self.ports.iter().enumerate();
+        for (number, port) in open.filter(|(_, port)| port.over && !port.closed) {
+            self.settle_port(port, number)?;
+        }
+        Ok(())
+    }
+
+    /// The same of one port.
+    fn settle_port(&self, port: &Port, number: usize) -> Result<(), Error> {
+        if port.way == Way::In {
+            return Ok(());
+        }
+        let link = self.space.link();
+        let stream = port.stream.handle();
+        let Flowed { bytes, packets, .. } = port.flowed;
+        let taken = Taken {
+            packets,
+            bytes,
+            full: port.full,
+        };
+        if port.wanted.is_strict() {
+            link.call(SettleStream { stream, taken })?;
+        }
+        match port.wanted {
+            Packets::Count(wanted) if packets < wanted.get() && !self.waiting(number)?.endless => {
+                link.call(PacketsMissing {
+                    stream,
+                    wanted: wanted.get(),
+                    taken,
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn spares(&self, number: usize) -> Result<&[Vec<u8>], Error> {
+        match &self.ports[number].plug {
+            Plug::Device(plugged) => Ok(&plugged.spares),
+            Plug::Memory(_) | Plug::Peer(..) => {
+                Err(Error::Internal("memory has no spare buffers".to_owned()))
+            }
+        }
+    }
+
+    /// Nothing happens on the card by itself: something comes, or all is over, or never will be.
+    fn quiet(
+        &mut self,
+        elapsed: Picoseconds,
+        progress: &mut impl FnMut(Progress) -> Continue,
+    ) -> Result<(), Error> {
+        let may_come = self.ports.iter().any(|port| match &port.plug {
+            Plug::Device(plugged) => {
+                port.way == Way::In && !plugged.ended && !plugged.free.is_empty()
+            }
+            Plug::Memory(_) | Plug::Peer(..) => false,
+        });
+        if may_come {
+            return self.listen(progress);
+        }
+        // Who waits is not to blame if a port has more than is taken.
+        self.settle()?;
+        let under_way = |port: &Port| !port.under_way.is_empty();
+        let in_over = |port: &Port| port.way == Way::Out || port.over || !under_way(port);
+        let all_in = self.ports.iter().all(in_over);
+        for number in 0..self.ports.len() {
+            let port = &self.ports[number];
+            if port.over || !under_way(port) {
+                continue;
+            }
+            let wanted = port.wanted;
+            if port.way == Way::In
+                && self
+                    .ports
+                    .iter()
+                    .any(|port| port.way == Way::Out && !port.over)
+            {
+                // What comes out is told first: a kernel that takes nothing is named by it all the same.
+                continue;
+            }
+            let untouched = !port.in_packet;
+            let out = port.way == Way::Out && all_in;
+            let waiting = self.waiting(number)?;
+            // A packet without TLAST is over with the bytes that have come.
+            let anywhere = out && !waiting.is_any() && (waiting.endless || wanted == Packets::Any);
+            let between = out && wanted == Packets::All && untouched && waiting.held == 0;
+            match self.expire(&[number], elapsed.max(Picoseconds::new(1))) {
+                Err(Error::Stream(StreamError::Stuck { moved, .. }))
+                    if anywhere || (between && moved == 0) =>
+                {
+                    // All is told: the transfers that wait for more end with what has come.
+                    let port = &mut self.ports[number];
+                    if !port.stopped {
+                        port.stopped = true;
+                        port.stream.stop()?;
+                    }
+                }
+                other => other?,
+            }
+        }
+        Ok(())
+    }
+
+    /// An error that says what the first of these transfers waits for; none if it is over meanwhile.
+    fn expire(&mut self, waiting: &[usize], elapsed: Picoseconds) -> Result<(), Error> {
+        let first_out = waiting
+            .iter()
+            .find(|number| self.ports[**number].way == Way::Out);
+        let Some(number) = first_out.or(waiting.first()).copied() else {
+            return Ok(());
+        };
+        if self.ports[number].under_way.is_empty() {
+            return Ok(());
+        }
+        self.settle()?;
+        let moved = self.ports[number].stream.expire(elapsed)?;
+        self.moved(number, moved, &mut |_| Continue::Yes)
+    }
+
+    /// Lets the devices have what is left, and tells them that it was all.
+    fn finish(
+        &mut self,
+        progress: &mut impl FnMut(Progress) -> Continue,
+    ) -> Result<Vec<Flowed>, Error> {
+        self.settle()?;
+        for port in &self.ports {
+            if let (Way::Out, Plug::Device(plugged)) = (port.way, &port.plug) {
+                if let Some(hose) = &plugged.hose {
+                    hose.tell(Order::Finish);
+                }
+            }
+        }
+        let open = |port: &Port| match &port.plug {
+            Plug::Device(plugged) => port.way == Way::Out && !plugged.ended,
+            Plug::Memory(_) | Plug::Peer(..) => false,
+        };
+        while self.ports.iter().any(open) {
+            self.listen(progress)?;
+        }
+        let flowed = self.ports.iter().map(|port| port.flowed.clone());
+        Ok(flowed.collect())
+    }
+
+    /// Waits for a device.
+    fn listen(&mut self, progress: &mut impl FnMut(Progress) -> Continue) -> Result<(), Error> {
+        loop {
+            match self.events.recv_timeout(PATIENCE) {
+                Ok(event) => return self.hear(event),
+                Err(RecvTimeoutError::Timeout) => {
+                    ask(progress, self.now)?;
+                    if self.space.link().is_to_end() {
+                        return Err(Error::Interrupted);
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Error::Internal("no device is left to wait for".to_owned()));
+                }
+            }
+        }
+    }
+
+    fn hear(&mut self, (number, event): (usize, Event)) -> Result<(), Error> {
+        let Some(Plug::Device(plugged)) = self.ports.get_mut(number).map(|port| &mut port.plug)
+        else {
+            return Ok(());
+        };
+        match event {
+            Event::Arrived { bytes, last } => plugged.arrived.push_back((bytes, last)),
+            Event::Ended | Event::Finished => plugged.ended = true,
+            Event::Written(bytes) => plugged.spares.push(bytes),
+            Event::Failed(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Flow<'_> {
+    /// Buffers go: transfers that would fill them end, so that the ports can be opened again. Those that kernels have
+    /// not read yet stay, as their packets have begun.
+    fn drop(&mut self) {
+        for port in self.ports.drain(..) {
+            if port.under_way.is_empty() {
+                continue;
+            }
+            match (port.way, port.plug) {
+                (Way::Out, _) => {
+                    // The kernel may be gone, or the card broken.
+                    if let Err(error) = port.stream.stop() {
+                        tracing::debug!(%error, "stopping a stream");
+                    }
+                }
+                (Way::In, Plug::Device(plugged)) => {
+                    self.space
+                        .keep(port.stream.handle(), Box::new(plugged.memory));
+                }
+                (Way::In, Plug::Memory(_) | Plug::Peer(..)) => {}
+            }
+        }
+    }
+}
+
+fn open(slot: &Slot, port: &str) -> Result<(Stream, Way), Error> {
+    let stream = slot.open_stream(port)?;
+    let way = match slot.manifest().stream(port) {
+        Some((_, id)) if id.direction == StreamDirection::In => Way::In,
+        _ => Way::Out,
+    };
+    Ok((stream, way))
+}
+
+/// Whether a memory port of the kernel carries the stream.
+fn is_carried(slot: &Slot, port: &str) -> bool {
+    let stream = slot.manifest().stream(port);
+    stream.is_some_and(|(described, _)| described.through.is_some())
+}
+
+fn unfit(device: &Device, rule: &str) -> DeviceError {
+    DeviceError::Unfit {
+        device: device.name().to_string_lossy().into_owned(),
+        rule: rule.to_owned(),
+    }
+}
+
+fn ask(progress: &mut impl FnMut(Progress) -> Continue, now: Progress) -> Result<(), Error> {
+    match progress(now) {
+        Continue::Yes => Ok(()),
+        Continue::Stop => Err(Error::Interrupted),
+    }
+}
+
+/// Pages that buffers are made of.
+fn page_size(space: &AddressSpace) -> Result<PageSize, Error> {
+    let sizes = space.link().call(Describe)?.card.page_sizes;
+    let fits = PageSize::from_bytes(PAGE).filter(|size| sizes.contains(*size));
+    Ok(fits.unwrap_or(PageSize::KIB_4))
+}
+
+/// Puts bytes into a buffer that no transfer uses.
+fn fill(memory: &SharedMemory, at: u64, bytes: &[u8]) -> Result<(), Error> {
+    memory.take(at, bytes.len() as u64, true)?;
+    // SAFETY: `take` has checked the range, the memory is mapped as long as `memory`, and the pages are the
+    // program's until a transfer begins.
+    unsafe {
+        let to = memory.as_ptr().add(at as usize);
+        std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len());
+    }
+    Ok(())
+}
+
+/// Takes bytes out of a buffer whose transfer is over.
+fn empty(memory: &SharedMemory, at: u64, count: u64, bytes: &mut Vec<u8>) -> Result<(), Error> {
+    memory.take(at, count, false)?;
+    let count = count as usize;
+    bytes.clear();
+    bytes.reserve(count);
+    // SAFETY: as above, and `count` bytes are reserved.
+    unsafe {
+        let from = memory.as_ptr().add(at as usize).cast_const();
+        std::ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), count);
+        bytes.set_len(count);
+    }
+    Ok(())
+}

@@ -1,0 +1,106 @@
+//! A thread that answers traps: of all shared memory of one card.
+
+use super::records::{self, Trapped};
+use super::userfault::Userfault;
+use super::TrapWay;
+use std::io;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::{Arc, Mutex, PoisonError};
+
+type Serve = Arc<dyn Fn(Trapped) + Send + Sync>;
+
+/// See the module. Its threads end when this is dropped.
+pub struct Desk {
+    index: usize,
+    serve: Serve,
+    /// Opened for the first memory that wants it.
+    userfault: Mutex<Option<Arc<Userfault>>>,
+    /// The same, for memory whose accesses are served in their own threads.
+    in_thread: Mutex<Option<Arc<Userfault>>>,
+}
+
+impl std::fmt::Debug for Desk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Desk({})", self.index)
+    }
+}
+
+fn serve_or_refuse(serve: &Serve, trapped: Trapped) {
+    if catch_unwind(AssertUnwindSafe(|| serve(trapped))).is_err() {
+        tracing::error!("a trap could not be served; its thread gets the signal");
+    }
+}
+
+impl Desk {
+    /// `serve` gets each trapped access.
+    ///
+    /// # Errors
+    /// The system has no more threads; too many desks.
+    pub fn open(serve: impl Fn(Trapped) + Send + Sync + 'static) -> io::Result<Self> {
+        let index = records::open_desk().ok_or_else(|| {
+            io::Error::other("a process can share memory with at most 64 cards at once")
+        })?;
+        let serve: Serve = Arc::new(serve);
+        let here = serve.clone();
+        let spawned = threads::spawn("tombolo traps", move || {
+            while let Some(trapped) = records::next(index) {
+                serve_or_refuse(&here, trapped);
+            }
+        });
+        // Without a thread nobody else would give the desk back.
+        let desk = |_| Self {
+            index,
+            serve,
+            userfault: Mutex::default(),
+            in_thread: Mutex::default(),
+        };
+        spawned.map(desk).inspect_err(|_| {
+            records::close_desk(index);
+            let _ = records::next(index);
+        })
+    }
+
+    pub(super) fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Whether a way to trap can be had.
+    ///
+    /// # Errors
+    /// Why not, and what would change that.
+    pub fn probe(&self, way: TrapWay) -> io::Result<()> {
+        self.userfault(way).map(drop)
+    }
+
+    /// Who guards memory that is trapped in such a way; nobody, if it is protected.
+    ///
+    /// # Errors
+    /// See [`Userfault::open`].
+    pub(super) fn userfault(&self, way: TrapWay) -> io::Result<Option<Arc<Userfault>>> {
+        let place = match way {
+            TrapWay::Protect => return Ok(None),
+            TrapWay::Userfault => &self.userfault,
+            TrapWay::InThread => &self.in_thread,
+        };
+        let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(open) = &*place {
+            return Ok(Some(open.clone()));
+        }
+        let serve = self.serve.clone();
+        let open = match way {
+            TrapWay::InThread => Userfault::open_in_thread()?,
+            _ => Userfault::open(move |trapped| serve_or_refuse(&serve, trapped))?,
+        };
+        Ok(Some(place.insert(open).clone()))
+    }
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        records::close_desk(self.index);
+        let place = self.userfault.get_mut();
+        if let Some(userfault) = place.unwrap_or_else(PoisonError::into_inner) {
+            userfault.close();
+        }
+    }
+}

@@ -1,0 +1,341 @@
+//! What trapped threads leave for their desk: a fixed number of records, and words to sleep on.
+
+use super::source;
+use super::userfault::{Fault, Userfault};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Threads that can be trapped at once; more wait for a record.
+const RECORDS: usize = 256;
+/// Cards with shared memory in a process.
+const DESKS: usize = 64;
+
+const FREE: u32 = 0;
+const CLAIMED: u32 = 1;
+const POSTED: u32 = 2;
+const TAKEN: u32 = 3;
+const SERVED: u32 = 4;
+const REFUSED: u32 = 5;
+
+/// The number of this thread. The system call itself: glibc 2.28, which the wheel is for, has no function for it.
+/// May be called in a handler.
+pub(super) fn this_thread() -> libc::pid_t {
+    // SAFETY: it has no arguments, and touches no memory.
+    unsafe { libc::syscall(libc::SYS_gettid) as libc::pid_t }
+}
+
+struct Record {
+    /// The trapped thread sleeps on it.
+    state: AtomicU32,
+    /// Counts the traps that used the record.
+    generation: AtomicU32,
+    desk: AtomicUsize,
+    address: AtomicUsize,
+    /// The instruction that was trapped.
+    code: AtomicUsize,
+    write: AtomicU32,
+    thread: AtomicI32,
+}
+
+struct DeskWords {
+    used: AtomicU32,
+    /// Counts what was posted; the desk sleeps on it.
+    posted: AtomicU32,
+    closed: AtomicU32,
+}
+
+static RECORD: [Record; RECORDS] = [const {
+    Record {
+        state: AtomicU32::new(FREE),
+        generation: AtomicU32::new(0),
+        desk: AtomicUsize::new(0),
+        address: AtomicUsize::new(0),
+        code: AtomicUsize::new(0),
+        write: AtomicU32::new(0),
+        thread: AtomicI32::new(0),
+    }
+}; RECORDS];
+
+static DESK: [DeskWords; DESKS] = [const {
+    DeskWords {
+        used: AtomicU32::new(0),
+        posted: AtomicU32::new(0),
+        closed: AtomicU32::new(0),
+    }
+}; DESKS];
+
+fn sleep_on(word: &AtomicU32, while_it_is: u32) {
+    // SAFETY: a futex wait on a word that lives for ever; no time limit.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            word.as_ptr(),
+            libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
+            while_it_is,
+            std::ptr::null::<libc::timespec>(),
+        );
+    }
+}
+
+fn wake(word: &AtomicU32) {
+    // SAFETY: as above.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            word.as_ptr(),
+            libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
+            i32::MAX,
+        );
+    }
+}
+
+/// In the signal handler: a record for the thread. Waits until there is one.
+pub(super) fn claim() -> Claimed {
+    let claim = |record: &&Record| {
+        record
+            .state
+            .compare_exchange(FREE, CLAIMED, Ordering::Acquire, Ordering::Relaxed)
+            .is_ok()
+    };
+    loop {
+        match RECORD.iter().find(claim) {
+            Some(record) => break Claimed(record),
+            // SAFETY: has no arguments and touches no memory.
+            None => unsafe { libc::sched_yield() },
+        };
+    }
+}
+
+/// A record of one trapped thread. Whoever has it posts it and waits, or gives it back.
+pub(super) struct Claimed(&'static Record);
+
+impl Claimed {
+    /// Tells a desk.
+    pub(super) fn post(&self, desk: usize, address: usize, write: bool, code: usize) {
+        let record = self.0;
+        record.generation.fetch_add(1, Ordering::Relaxed);
+        record.desk.store(desk, Ordering::Relaxed);
+        record.address.store(address, Ordering::Relaxed);
+        record.code.store(code, Ordering::Relaxed);
+        record.write.store(write.into(), Ordering::Relaxed);
+        record.thread.store(this_thread(), Ordering::Relaxed);
+        record.state.store(POSTED, Ordering::Release);
+        ring(desk);
+    }
+
+    /// Waits until the desk has answered. True if the access may be tried again.
+    pub(super) fn wait(self) -> bool {
+        loop {
+            match self.0.state.load(Ordering::Acquire) {
+                end @ (SERVED | REFUSED) => {
+                    self.0.state.store(FREE, Ordering::Release);
+                    return end == SERVED;
+                }
+                state => sleep_on(&self.0.state, state),
+            }
+        }
+    }
+
+    /// It was not posted.
+    pub(super) fn give_back(self) {
+        self.0.state.store(FREE, Ordering::Release);
+    }
+}
+
+fn ring(desk: usize) {
+    DESK[desk].posted.fetch_add(1, Ordering::Release);
+    wake(&DESK[desk].posted);
+}
+
+/// A desk that nobody uses; `None` if there are too many.
+pub(super) fn open_desk() -> Option<usize> {
+    let free = || {
+        DESK.iter()
+            .position(|desk| desk.used.swap(1, Ordering::Acquire) == 0)
+    };
+    // One that was closed is given back by its thread, which may have had no time yet.
+    let closing = |desk: &DeskWords| desk.closed.load(Ordering::Acquire) != 0;
+    let mut desk = free();
+    for _ in 0..1000 {
+        if desk.is_some() || !DESK.iter().any(closing) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+        desk = free();
+    }
+    let desk = desk?;
+    DESK[desk].closed.store(0, Ordering::Release);
+    Some(desk)
+}
+
+/// Tells the thread of a desk to end.
+pub(super) fn close_desk(desk: usize) {
+    DESK[desk].closed.store(1, Ordering::Release);
+    ring(desk);
+}
+
+/// The next trapped access; sleeps until there is one. `None` when the desk was closed.
+pub(super) fn next(desk: usize) -> Option<Trapped> {
+    loop {
+        let seen = DESK[desk].posted.load(Ordering::Acquire);
+        // Before the records are looked at: none is posted once it is closed.
+        let closed = DESK[desk].closed.load(Ordering::Acquire) != 0;
+        for (index, record) in RECORD.iter().enumerate() {
+            if record.state.load(Ordering::Acquire) != POSTED
+                || record.desk.load(Ordering::Relaxed) != desk
+            {
+                continue;
+            }
+            record.state.store(TAKEN, Ordering::Relaxed);
+            let wake = Wake {
+                index,
+                generation: record.generation.load(Ordering::Relaxed),
+            };
+            return Some(Trapped {
+                address: record.address.load(Ordering::Relaxed),
+                write: record.write.load(Ordering::Relaxed) != 0,
+                thread: record.thread.load(Ordering::Relaxed).unsigned_abs().into(),
+                ticket: Ticket {
+                    wake: Some(wake),
+                    fault: None,
+                    code: Code::At(record.code.load(Ordering::Relaxed)),
+                    open: true,
+                },
+            });
+        }
+        if closed {
+            DESK[desk].used.store(0, Ordering::Release);
+            return None;
+        }
+        sleep_on(&DESK[desk].posted, seen);
+    }
+}
+
+/// An access that waits.
+#[derive(Debug)]
+pub struct Trapped {
+    /// What was touched.
+    pub address: usize,
+    /// It would write.
+    pub write: bool,
+    /// The number of its thread in the system.
+    pub thread: u64,
+    /// Lets the thread go on.
+    pub ticket: Ticket,
+}
+
+/// Where in the program a trapped access is.
+#[derive(Clone, Copy, Debug)]
+enum Code {
+    /// The address of its instruction; 0 if it is not known.
+    At(usize),
+    /// Where this thread waits in the kernel.
+    OfThread(u64),
+}
+
+/// The right to let a trapped thread go on. Dropped without [`serve`](Ticket::serve), its access fails with
+/// the signal that it raised, or would have.
+#[derive(Debug)]
+pub struct Ticket {
+    /// A thread that sleeps in the handler.
+    wake: Option<Wake>,
+    /// One that sleeps in the kernel.
+    fault: Option<(Arc<Userfault>, Fault)>,
+    code: Code,
+    open: bool,
+}
+
+impl Ticket {
+    /// Of a thread that waits for a page in the kernel.
+    pub(super) fn of_fault(userfault: Arc<Userfault>, fault: Fault) -> Self {
+        Self {
+            wake: None,
+            fault: Some((userfault, fault)),
+            code: Code::OfThread(fault.thread),
+            open: true,
+        }
+    }
+
+    /// The instruction that waits, if it is known.
+    pub fn code(&self) -> Option<usize> {
+        match self.code {
+            Code::At(code) => Some(code).filter(|code| *code != 0),
+            Code::OfThread(thread) => source::of_thread(thread),
+        }
+    }
+
+    /// The thread may try again.
+    pub fn serve(mut self) -> Wake {
+        self.open = false;
+        if let Some((userfault, fault)) = &self.fault {
+            userfault.let_go(*fault);
+        }
+        match self.wake {
+            Some(wake) => {
+                wake.end(SERVED);
+                wake
+            }
+            None => Wake::IN_THE_KERNEL,
+        }
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        if !self.open {
+            return;
+        }
+        if let Some(wake) = self.wake {
+            wake.end(REFUSED);
+        }
+        if let Some((userfault, fault)) = &self.fault {
+            userfault.refuse(*fault);
+        }
+    }
+}
+
+/// A thread that was told to try again.
+#[derive(Clone, Copy, Debug)]
+pub struct Wake {
+    index: usize,
+    generation: u32,
+}
+
+impl Wake {
+    /// Of a thread of which nobody can see whether it runs.
+    const IN_THE_KERNEL: Self = Self {
+        index: usize::MAX,
+        generation: 0,
+    };
+
+    fn end(self, state: u32) {
+        let word = &RECORD[self.index].state;
+        word.store(state, Ordering::Release);
+        wake(word);
+    }
+
+    /// The thread runs.
+    fn is_up(self) -> bool {
+        let record = &RECORD[self.index];
+        record.state.load(Ordering::Acquire) != SERVED
+            || record.generation.load(Ordering::Relaxed) != self.generation
+    }
+
+    /// Waits until the thread runs, but not for ever: it may have been stopped.
+    pub fn wait_until_up(self) {
+        if self.index == Self::IN_THE_KERNEL.index {
+            // It is woken before others of its age run; if not, it is trapped once more.
+            return std::thread::sleep(Duration::from_micros(50));
+        }
+        for turn in 0..2000 {
+            if self.is_up() {
+                return;
+            }
+            match turn {
+                0..100 => std::thread::yield_now(),
+                _ => std::thread::sleep(Duration::from_micros(50)),
+            }
+        }
+    }
+}

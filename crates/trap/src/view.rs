@@ -1,0 +1,486 @@
+//! Shared memory: a memory file, the program's view of it, and our alias.
+
+use super::handler::Watched;
+use super::huge::Pieces;
+use super::places::Reserved;
+use super::range::{file_of, parts_with, RangeError};
+use super::taken::{Claim, Taken};
+use super::userfault::Guarded;
+use super::Desk;
+use card::memory::HostMemory;
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use units::HostAccess;
+use units::{PageSize, VirtAddr};
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Pages of all views: each may need a range of the process's memory map of its own.
+static PAGES: AtomicUsize = AtomicUsize::new(0);
+/// Ranges that are left to everybody else.
+const OTHER_RANGES: usize = 8192;
+
+/// A block of shared memory.
+#[derive(Debug)]
+pub struct View {
+    start: usize,
+    bytes: usize,
+    parts: Vec<Part>,
+    pieces: Pieces,
+    alias: Arc<HostMemory>,
+    /// What is mapped there.
+    file: (u64, u64, u64),
+    /// By userfaultfd, and not by protection. Before the place: nobody guards addresses that are somebody else's.
+    guarded: Mutex<Option<Arc<Guarded>>>,
+    place: Mutex<Place>,
+    /// How programs are trapped; otherwise they ask for what they access.
+    way: Option<TrapWay>,
+    _counted: Counted,
+    /// Who answers its traps, while it is shared.
+    desk: Mutex<Option<Arc<Desk>>>,
+}
+
+/// A part of a block with pages of one size, aligned to them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Offsets in the block.
+    pub range: Range<usize>,
+    /// Of its pages.
+    pub page: PageSize,
+}
+
+/// How accesses of a program are trapped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TrapWay {
+    /// Pages are protected (`mprotect`), and an access raises SIGSEGV, which the library serves. It works everywhere,
+    /// and large pages cost no more than small ones. System calls that get such memory fail with EFAULT.
+    #[default]
+    Protect,
+    /// Pages are missing, and a thread that touches one waits in the kernel (userfaultfd). It works in system calls
+    /// too. It needs Linux 6.6 and the right to use userfaultfd.
+    Userfault,
+    /// Pages are missing, and an access raises SIGBUS (userfaultfd without a thread that listens): a thread puts a page
+    /// that is the program's in place by itself, and waits for the library only where the card has it. Any number of
+    /// pages, for everybody. It needs Linux 6.6. System calls that get such memory fail with EFAULT.
+    InThread,
+}
+
+impl std::fmt::Display for TrapWay {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Protect => "mprotect and SIGSEGV",
+            Self::Userfault => "userfaultfd",
+            Self::InThread => "userfaultfd and SIGBUS",
+        })
+    }
+}
+
+/// Where a view lies.
+#[derive(Debug)]
+enum Place {
+    /// In addresses of ours. In this order: nobody watches addresses that are somebody else's.
+    Ours {
+        watched: Option<Watched>,
+        _addresses: Reserved,
+    },
+    /// Over memory that the program had.
+    Taken(Taken),
+    /// It was given back.
+    Given,
+}
+
+impl View {
+    /// Whole pages of zeroes, aligned to pages, in which a program's accesses are trapped in some way, or not.
+    ///
+    /// # Errors
+    /// No memory, no addresses, or so many pages that the process could not protect each by itself.
+    pub fn new(
+        bytes: usize,
+        page: PageSize,
+        way: Option<TrapWay>,
+        desk: Arc<Desk>,
+    ) -> io::Result<Self> {
+        let userfault = match way {
+            Some(way) => desk.userfault(way)?,
+            None => None,
+        };
+        let page_bytes = page.bytes() as usize;
+        let invalid = |what: String| io::Error::new(io::ErrorKind::InvalidInput, what);
+        let bytes = bytes
+            .checked_next_multiple_of(page_bytes)
+            .filter(|&bytes| bytes > 0 && bytes < 1 << 46)
+            .ok_or_else(|| invalid(format!("{bytes} bytes cannot be shared: give 1 to 2^46")))?;
+        // Missing pages need no range of the memory map.
+        let ranges = if userfault.is_some() {
+            1
+        } else {
+            bytes / page_bytes
+        };
+        let counted = Counted::new(ranges)?;
+        let file = memory_file(bytes)?;
+        let alias = HostMemory::of_file(file.as_fd(), bytes)?;
+        let file_number = file_of(&file)?;
+        let mut place = Reserved::new(bytes, page_bytes)?;
+        // SAFETY: replaces a part of the range that was just reserved.
+        let mapped = unsafe {
+            libc::mmap(
+                place.start().as_ptr().cast(),
+                bytes,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED | libc::MAP_FIXED,
+                file.as_raw_fd(),
+                0,
+            )
+        };
+        if mapped == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        place.holds(file_number);
+        // A forked child has no desk: it gets a segmentation fault and not another's half-moved pages.
+        // SAFETY: the range is the mapping just made.
+        if unsafe { libc::madvise(mapped, bytes, libc::MADV_DONTFORK) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let start = place.start().as_ptr() as usize;
+        let alias = Arc::new(alias);
+        let protects = way == Some(TrapWay::Protect);
+        let guard = |userfault| Guarded::new(userfault, (start, bytes), page_bytes, alias.clone());
+        let guarded = userfault.map(guard).transpose()?;
+        let watched = match way {
+            Some(TrapWay::Protect) => Some(Watched::new(start, bytes, desk.index(), None)?),
+            Some(TrapWay::InThread) => {
+                let guarded = guarded.clone();
+                Some(Watched::new(start, bytes, desk.index(), guarded)?)
+            }
+            Some(TrapWay::Userfault) | None => None,
+        };
+        Ok(Self {
+            start,
+            bytes,
+            parts: vec![Part {
+                range: 0..bytes,
+                page,
+            }],
+            pieces: Pieces::new(start, if protects { bytes } else { 0 }),
+            alias,
+            file: file_number,
+            place: Mutex::new(Place::Ours {
+                watched,
+                _addresses: place,
+            }),
+            way,
+            guarded: Mutex::new(guarded),
+            _counted: counted,
+            desk: Mutex::new(Some(desk)),
+        })
+    }
+
+    /// Memory that the program has, in place: its pages show a memory file from now on, with the same bytes.
+    /// The card has it in pages of some sizes, the largest first, where they are aligned.
+    ///
+    /// # Safety
+    /// The memory is the caller's. It stays mapped until [`give_back`](Self::give_back), and nobody relies on
+    /// it not changing from now on.
+    pub unsafe fn register(
+        (start, bytes): (usize, usize),
+        sizes: &[PageSize],
+        desk: Arc<Desk>,
+    ) -> Result<Self, RangeError> {
+        // SAFETY: the page of the first byte is the caller's.
+        let claim = unsafe { Claim::new(start, bytes) }?;
+        let Range { start, end } = claim.pages;
+        let bytes = end - start;
+        let parts = parts(start..end, sizes);
+        let pages = |part: &Part| part.range.len() / part.page.bytes() as usize;
+        let counted = Counted::new(parts.iter().map(pages).sum())
+            .map_err(RangeError::system("counting its pages"))?;
+        let made = memory_file(bytes).and_then(|file| {
+            let alias = HostMemory::of_file(file.as_fd(), bytes)?;
+            let number = file_of(&file)?;
+            Ok((file, number, alias))
+        });
+        let (file, number, alias) = made.map_err(RangeError::system("making a memory file"))?;
+        let taken = Taken::new(claim, &file, &alias, desk.index())?;
+        Ok(Self {
+            start,
+            bytes,
+            parts,
+            pieces: Pieces::new(start, bytes),
+            alias: Arc::new(alias),
+            file: number,
+            place: Mutex::new(Place::Taken(taken)),
+            way: Some(TrapWay::Protect),
+            guarded: Mutex::new(None),
+            _counted: counted,
+            desk: Mutex::new(Some(desk)),
+        })
+    }
+
+    /// Memory that the program had is as it was before, with its contents of now. Others are left alone.
+    pub fn give_back(&self) {
+        let mut place = lock(&self.place);
+        if matches!(*place, Place::Taken(_)) {
+            if let Place::Taken(taken) = std::mem::replace(&mut *place, Place::Given) {
+                taken.give_back(&self.alias);
+                drop(lock(&self.desk).take());
+            }
+        }
+    }
+
+    /// It is shared no more, and open: nobody is trapped from now on. Memory that the program had before is watched until
+    /// it is given back.
+    pub fn release(&self) {
+        let mut place = lock(&self.place);
+        let Place::Ours { watched, .. } = &mut *place else {
+            return;
+        };
+        let watched = watched.take();
+        drop(place);
+        // No page is missing; then nobody is trapped; and who would have answered goes last.
+        let guarded = lock(&self.guarded).take();
+        if let Some(guarded) = guarded {
+            guarded.end();
+        }
+        drop(watched);
+        let desk = lock(&self.desk).take();
+        drop(desk);
+    }
+
+    fn guarded(&self) -> Option<Arc<Guarded>> {
+        lock(&self.guarded).clone()
+    }
+
+    /// It was not given back.
+    pub fn is_there(&self) -> bool {
+        let place = lock(&self.place);
+        !matches!(*place, Place::Given)
+    }
+
+    /// Its first byte, as programs see it.
+    pub fn start(&self) -> *mut u8 {
+        self.start as *mut u8
+    }
+
+    /// Parts with pages of one size each, one behind the other.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// Where it is, for kernels too.
+    pub fn address(&self) -> VirtAddr {
+        VirtAddr::truncated(self.start as u64)
+    }
+
+    /// Its size.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Programs are trapped.
+    pub fn is_trapped(&self) -> bool {
+        self.way.is_some()
+    }
+
+    /// How, if they are.
+    pub fn trap_way(&self) -> Option<TrapWay> {
+        self.way
+    }
+
+    /// Size of its largest pages.
+    pub fn page(&self) -> PageSize {
+        let sizes = self.parts.iter().map(|part| part.page);
+        sizes.max().unwrap_or(PageSize::KIB_4)
+    }
+
+    /// The view as words. Threads share them; whoever else changes them does so while no thread may access them.
+    pub fn words(&self) -> &[AtomicU64] {
+        if !self.is_there() {
+            return &[];
+        }
+        let start = self.start as *const AtomicU64;
+        // SAFETY: whole pages, mapped as long as `self` lives: nothing gives a view back before, but the memory
+        // that a program had, whose bytes stay where they are.
+        unsafe { std::slice::from_raw_parts(start, self.bytes / size_of::<AtomicU64>()) }
+    }
+
+    /// The same memory, never protected.
+    pub fn alias(&self) -> &Arc<HostMemory> {
+        &self.alias
+    }
+
+    /// Whether a range is a piece of 2 MiB that changes hands in one step.
+    pub fn is_whole(&self, range: &Range<u64>) -> bool {
+        let piece = range.start as usize..range.end as usize;
+        self.way.is_some() && self.pieces.is_whole(&piece)
+    }
+
+    /// The system has given it pages of 2 MiB wherever it was asked to.
+    pub(super) fn has_huge_pages(&self) -> bool {
+        self.pieces.are_possible()
+    }
+
+    /// Changes what programs may do with a range. When it returns, no thread can do more. Says how many of the
+    /// bytes are pieces that change in one step.
+    pub fn protect(&self, offset: u64, bytes: u64, access: HostAccess) -> io::Result<u64> {
+        let end = offset.checked_add(bytes);
+        if end.is_none_or(|end| end > self.bytes as u64) {
+            return Err(io::Error::from_raw_os_error(libc::EINVAL));
+        }
+        if self.way.is_none() {
+            return Ok(0);
+        }
+        if let Some(guarded) = self.guarded() {
+            return guarded
+                .protect(offset as usize, bytes as usize, access)
+                .map(|()| 0);
+        }
+        let range = offset as usize..(offset + bytes) as usize;
+        let whole = self.pieces.change(range) as u64;
+        let rights = match access {
+            HostAccess::None => libc::PROT_NONE,
+            HostAccess::Read => libc::PROT_READ,
+            HostAccess::ReadWrite => libc::PROT_READ | libc::PROT_WRITE,
+        };
+        // SAFETY: the range lies in the view. What changes is what an access does: it is trapped, and
+        // repeated when it is allowed.
+        let result = unsafe {
+            let at = self.start().add(offset as usize);
+            libc::mprotect(at.cast(), bytes as usize, rights)
+        };
+        if result == 0 {
+            return Ok(whole);
+        }
+        let error = io::Error::last_os_error();
+        if error.raw_os_error() == Some(libc::ENOMEM) && access == HostAccess::ReadWrite {
+            // The program has unmapped a part, and the call has stopped there.
+            return self.open(offset, bytes).map(|()| whole);
+        }
+        Err(error)
+    }
+
+    /// Programs may do everything with what is left of a range: parts that they have unmapped, or mapped something
+    /// else over, are none of ours.
+    pub fn open(&self, offset: u64, bytes: u64) -> io::Result<()> {
+        if self.way.is_none() || self.guarded().is_some() {
+            return self.protect(offset, bytes, HostAccess::ReadWrite).map(drop);
+        }
+        let start = self.start + offset as usize;
+        for part in parts_with(self.file, &(start..start + bytes as usize))? {
+            let rights = libc::PROT_READ | libc::PROT_WRITE;
+            // SAFETY: a part of the view, as in `protect`.
+            if unsafe { libc::mprotect(part.start as *mut _, part.len(), rights) } != 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        self.give_back();
+    }
+}
+
+/// Pages that count until it is dropped.
+#[derive(Debug)]
+struct Counted(usize);
+
+/// Cuts whole small pages into as few and as large pages as their addresses allow; sizes from large to small,
+/// down to [`PageSize::KIB_4`].
+fn parts(range: Range<usize>, sizes: &[PageSize]) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
+    let mut at = range.start;
+    while at < range.end {
+        let fits = |page: &&PageSize| {
+            let bytes = page.bytes() as usize;
+            at % bytes == 0 && bytes <= range.end - at
+        };
+        let page = sizes.iter().find(fits).copied().unwrap_or(PageSize::KIB_4);
+        let from = at - range.start;
+        let to = from + page.bytes() as usize;
+        match parts.last_mut().filter(|last| last.page == page) {
+            Some(last) => last.range.end = to,
+            None => parts.push(Part {
+                range: from..to,
+                page,
+            }),
+        }
+        at = range.start + to;
+    }
+    parts
+}
+
+impl Counted {
+    fn new(pages: usize) -> io::Result<Self> {
+        let most = most_ranges().saturating_sub(OTHER_RANGES);
+        let before = PAGES.fetch_add(pages, Ordering::Relaxed);
+        let counted = Self(pages);
+        if before + pages > most {
+            let rule = format!(
+                "{pages} more pages of shared memory would be {}; a process can protect {most} of them each \
+                 by itself (vm.max_map_count): use larger pages",
+                before + pages
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, rule));
+        }
+        Ok(counted)
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        PAGES.fetch_sub(self.0, Ordering::Relaxed);
+    }
+}
+
+/// Ranges that the memory map of a process may have.
+fn most_ranges() -> usize {
+    let limit = std::fs::read_to_string("/proc/sys/vm/max_map_count");
+    let limit = limit.ok().and_then(|text| text.trim().parse().ok());
+    limit.unwrap_or(65_530)
+}
+
+fn memory_file(bytes: usize) -> io::Result<File> {
+    // SAFETY: a name that ends with 0; the new descriptor is nobody else's.
+    let file = unsafe {
+        let descriptor = libc::memfd_create(c"tombolo".as_ptr(), libc::MFD_CLOEXEC);
+        if descriptor < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        File::from_raw_fd(descriptor)
+    };
+    threads::without_size_signal(|| file.set_len(bytes as u64))?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_cut_where_their_addresses_allow_large_pages() {
+        let sizes = [PageSize::MIB_2, PageSize::KIB_4];
+        let start = 0x7fff_fffe_f000usize;
+        let made = parts(start..start + (5 << 20), &sizes);
+        let shape: Vec<(usize, u64)> = made
+            .iter()
+            .map(|part| (part.range.len(), part.page.bytes()))
+            .collect();
+        let head = (0x11000, 4096);
+        assert_eq!(
+            shape,
+            [head, (4 << 20, 2 << 20), ((1 << 20) - 0x11000, 4096)]
+        );
+        assert!(made
+            .windows(2)
+            .all(|two| two[0].range.end == two[1].range.start));
+        assert_eq!(parts(start..start + 4096, &sizes).len(), 1);
+    }
+}
