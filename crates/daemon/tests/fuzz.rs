@@ -13,10 +13,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tombolo::{Card, Continue, MapOptions};
-use units::{Picoseconds, SlotId};
+use units::{PageSize, Picoseconds, SlotId, VirtAddr};
 use wire::{
     encode, receive, send, ByteRange, Frame, Hello, Kind, LoadFolder, LoadId, MapDescriptor,
-    MappingId, Message, PacketPart, PortOf, Side, Signal, SpaceId, StreamHandle, Taken, Version,
+    MappingId, Message, PacketPart, PortOf, ShareDescriptor, Side, Signal, SpaceId, StreamHandle,
+    Taken, Version,
 };
 
 const MESSAGES: u64 = 12_000;
@@ -44,6 +45,16 @@ impl Heard {
             self.newest.fetch_max(name, Ordering::Relaxed);
         }
     }
+}
+
+/// Memory that keeps its size.
+fn sealed(bytes: u64) -> File {
+    use rustix::fs::{fcntl_add_seals, memfd_create, MemfdFlags, SealFlags};
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    let file = File::from(memfd_create("fuzz", flags).unwrap());
+    file.set_len(bytes).unwrap();
+    fcntl_add_seals(&file, SealFlags::SHRINK).unwrap();
+    file
 }
 
 /// One of each kind, with names that may be alive.
@@ -89,6 +100,24 @@ fn corpus(random: &mut Random, newest: u64) -> Vec<Message> {
             options,
         }
         .into(),
+        ShareDescriptor {
+            space,
+            address: VirtAddr::new(random.below(1 << 30) << 12).unwrap(),
+            bytes: random.below(64) << 12,
+            page: PageSize::KIB_4,
+            direct: random.below(4) == 0,
+        }
+        .into(),
+        wire::Take {
+            mapping,
+            range: ByteRange {
+                offset: random.below(1 << 14),
+                bytes: random.below(1 << 14),
+            },
+            write: random.below(2) == 0,
+        }
+        .into(),
+        wire::Free { mapping }.into(),
         LoadFolder {
             slot: (random.below(2) == 0).then(|| SlotId(random.below(5) as u8)),
             space,
@@ -335,6 +364,7 @@ fn one_connection(
             let file = match (&message, random.below(8)) {
                 (_, 0) => File::open("/dev/null"),
                 (_, 1) => File::open(served.path("bystander")),
+                (Message::ShareDescriptor(_), 2..=6) => Ok(sealed(random.below(1 << 18))),
                 (Message::LoadFolder(_), 2..=4) => File::open(kernel("gups")),
                 (Message::LoadFolder(_), _) => File::open(kernel("copy")),
                 _ => File::options()

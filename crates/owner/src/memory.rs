@@ -10,7 +10,7 @@ use crate::message::{ByteRange, MappingId, NewMapping, Share, Take};
 use crate::participants::Guest;
 use crate::report::{PingPong, TrapPlace};
 use card::{HostWork, WorkId};
-use error::Error;
+use error::{Error, StreamError};
 use pager::{Event, IoError, IoId, ObjectId, ObjectKind, RequestId, Success};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
@@ -240,7 +240,9 @@ impl Memories {
 
     fn find(&self, address: usize) -> Option<(ObjectId, u64)> {
         self.blocks.iter().find_map(|(object, memory)| {
-            let offset = address.checked_sub(memory.view.start() as usize)?;
+            // Addresses of another process are no place here.
+            let view = memory.view.is_there().then_some(&memory.view)?;
+            let offset = address.checked_sub(view.start() as usize)?;
             let inside = memory.part.range.contains(&offset);
             inside.then(|| (*object, (offset - memory.part.range.start) as u64))
         })
@@ -472,6 +474,7 @@ impl OwnerRef {
             space,
             view,
             direct,
+            file: _,
         } = request;
         let (asid, objects) = self.with(|owner| {
             let asid = owner.handles.space(client, space)?;
@@ -536,6 +539,17 @@ impl OwnerRef {
     /// Lets the program read, or also write, some bytes of a block.
     pub(super) async fn take_shared(&self, client: ClientId, request: Take) -> Result<(), Error> {
         let range = self.with(|owner| owner.handles.mapping(client, request.mapping))?;
+        let ByteRange { offset, bytes } = request.range;
+        if offset
+            .checked_add(bytes)
+            .is_none_or(|end| end > range.bytes)
+        {
+            return Err(Error::Stream(StreamError::OutOfMapping {
+                bytes,
+                offset,
+                mapped: range.bytes,
+            }));
+        }
         self.take_memory(range, request.range, request.write).await
     }
 

@@ -6,7 +6,7 @@ use card::kernel::KernelPackage;
 use error::Error;
 use owner::answer::Answer;
 use owner::message::{
-    AnyRequest, Close, KeepApart, Load, MakeReport, MapFile, ReplyTo, ReportOf, WayBack,
+    AnyRequest, Close, KeepApart, Load, MakeReport, MapFile, ReplyTo, ReportOf, Share, WayBack,
 };
 use serde::Serialize;
 use std::fs::File;
@@ -15,9 +15,11 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use trap::View;
 use units::Picoseconds;
 use wire::{
-    ClientId, ErrorCode, Failure, LoadFolder, MapDescriptor, Message, Status, WrittenReport,
+    ClientId, ErrorCode, Failure, LoadFolder, MapDescriptor, Message, ShareDescriptor, Status,
+    WrittenReport,
 };
 
 /// The bytes of a reply, made by whoever sends them.
@@ -162,6 +164,24 @@ impl Session {
                     options,
                 };
                 Ok(AnyRequest::MapFile(map, way.reply_to()))
+            }
+            (Message::ShareDescriptor(it), Some(file)) => {
+                let ShareDescriptor {
+                    space,
+                    address,
+                    bytes,
+                    page,
+                    direct,
+                } = it;
+                let view = View::of_another(&file, address, bytes, page)
+                    .map_err(|error| refused(format!("memory of the program: {error}")))?;
+                let share = Share {
+                    space,
+                    view: Arc::new(view),
+                    direct,
+                    file: None,
+                };
+                Ok(AnyRequest::Share(share, way.reply_to()))
             }
             (other, _) => Err(Error::Internal(format!("{} is not served", other.name()))),
         }

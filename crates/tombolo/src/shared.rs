@@ -4,7 +4,9 @@ use crate::link::Link;
 use crate::range::MappedRange;
 use crate::space::AddressSpace;
 use error::Error;
-use owner::message::{ByteRange, Describe, Free, MappingId, Prefetch, Share, Sync, Take, Unmap};
+use owner::message::{
+    ByteRange, Describe, Free, MappingId, NewMapping, Prefetch, Share, Sync, Take, Unmap,
+};
 use std::sync::atomic::{
     AtomicI16, AtomicI32, AtomicI64, AtomicI8, AtomicIsize, AtomicU16, AtomicU32, AtomicU64,
     AtomicU8, AtomicUsize,
@@ -91,7 +93,10 @@ impl AddressSpace {
     /// No memory; pages that the card does not have, or that do not fit into its memory; so many pages that the
     /// system cannot protect each by itself.
     pub fn alloc_with_pages(&self, bytes: usize, page: PageSize) -> Result<SharedMemory, Error> {
-        self.alloc_view(bytes, page, Some(TrapWay::Protect))
+        let failed = |source| Error::Unshareable { bytes, source };
+        let desk = self.link().desk(bytes)?;
+        let view = View::trapped(bytes, page, TrapWay::Protect, desk).map_err(failed)?;
+        self.share(Arc::new(view), 0, bytes)
     }
 
     /// As [`alloc_with_pages`](Self::alloc_with_pages), but the program is never trapped: before it reads or writes
@@ -102,7 +107,7 @@ impl AddressSpace {
     /// # Errors
     /// As [`alloc_with_pages`](Self::alloc_with_pages).
     pub fn alloc_untrapped(&self, bytes: usize, page: PageSize) -> Result<SharedMemory, Error> {
-        self.alloc_view(bytes, page, None)
+        self.share_untrapped(bytes, page, false)
     }
 
     /// As [`alloc_with_pages`](Self::alloc_with_pages), with a way in which the program is trapped. With
@@ -130,8 +135,8 @@ impl AddressSpace {
             },
             |()| way,
         );
-        let view = View::new(bytes, page, Some(way), desk).map_err(failed)?;
-        self.share(Arc::new(view), 0, bytes, false)
+        let view = View::trapped(bytes, page, way, desk).map_err(failed)?;
+        self.share(Arc::new(view), 0, bytes)
     }
 
     /// Allocates zeroed memory that stays where it is: the program and the kernels of this space read and write the same
@@ -142,22 +147,25 @@ impl AddressSpace {
     /// # Errors
     /// As [`alloc_with_pages`](Self::alloc_with_pages); a card without a way to host memory (`host_channel`).
     pub fn alloc_direct(&self, bytes: usize, page: PageSize) -> Result<SharedMemory, Error> {
-        let failed = |source| Error::Unshareable { bytes, source };
-        let desk = self.link().desk(bytes)?;
-        let view = View::new(bytes, page, None, desk).map_err(failed)?;
-        self.share(Arc::new(view), 0, bytes, true)
+        self.share_untrapped(bytes, page, true)
     }
 
-    fn alloc_view(
+    fn share_untrapped(
         &self,
         bytes: usize,
         page: PageSize,
-        way: Option<TrapWay>,
+        direct: bool,
     ) -> Result<SharedMemory, Error> {
-        let failed = |source| Error::Unshareable { bytes, source };
-        let desk = self.link().desk(bytes)?;
-        let view = View::new(bytes, page, way, desk).map_err(failed)?;
-        self.share(Arc::new(view), 0, bytes, false)
+        let made = View::untrapped(bytes, page);
+        let (view, file) = made.map_err(|source| Error::Unshareable { bytes, source })?;
+        let view = Arc::new(view);
+        let mapped = self.link().call(Share {
+            space: self.id(),
+            view: view.clone(),
+            direct,
+            file: Some(file),
+        })?;
+        Ok(self.shared(mapped, view, 0, bytes))
     }
 
     /// Shares memory that the program has, in place: its bytes stay where they are, for the program and for
@@ -228,29 +236,34 @@ impl AddressSpace {
             rule,
         })?;
         let lead = at - view.start() as usize;
-        self.share(Arc::new(view), lead, bytes, false)
+        self.share(Arc::new(view), lead, bytes)
     }
 
-    fn share(
-        &self,
-        view: Arc<View>,
-        lead: usize,
-        bytes: usize,
-        direct: bool,
-    ) -> Result<SharedMemory, Error> {
+    fn share(&self, view: Arc<View>, lead: usize, bytes: usize) -> Result<SharedMemory, Error> {
         let mapped = self.link().call(Share {
             space: self.id(),
             view: view.clone(),
-            direct,
+            direct: false,
+            file: None,
         })?;
-        Ok(SharedMemory {
+        Ok(self.shared(mapped, view, lead, bytes))
+    }
+
+    fn shared(
+        &self,
+        mapped: NewMapping,
+        view: Arc<View>,
+        lead: usize,
+        bytes: usize,
+    ) -> SharedMemory {
+        SharedMemory {
             link: self.link().clone(),
             id: mapped.mapping,
             view,
             lead,
             bytes,
             open: true,
-        })
+        }
     }
 }
 

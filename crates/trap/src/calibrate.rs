@@ -89,7 +89,7 @@ fn measure(bytes: usize, page: PageSize, way: TrapWay) -> io::Result<(Measured, 
             }
         })?
     };
-    let memory = Arc::new(View::new(bytes, page, Some(way), Arc::new(desk))?);
+    let memory = Arc::new(View::trapped(bytes, page, way, Arc::new(desk))?);
     let _ = view.set(Arc::downgrade(&memory));
     let (mut protect, mut open, mut trap) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {

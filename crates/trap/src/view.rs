@@ -26,6 +26,9 @@ static PAGES: AtomicUsize = AtomicUsize::new(0);
 /// Ranges that are left to everybody else.
 const OTHER_RANGES: usize = 8192;
 
+/// No block has so many bytes.
+const LARGEST: usize = 1 << 46;
+
 /// A block of shared memory.
 #[derive(Debug)]
 pub struct View {
@@ -91,36 +94,96 @@ enum Place {
     },
     /// Over memory that the program had.
     Taken(Taken),
+    /// In a program of another process.
+    Elsewhere,
     /// It was given back.
     Given,
 }
 
 impl View {
-    /// Whole pages of zeroes, aligned to pages, in which a program's accesses are trapped in some way, or not.
+    /// Whole pages of zeroes, aligned to pages, in which a program's accesses are trapped in some way.
     ///
     /// # Errors
     /// No memory, no addresses, or so many pages that the process could not protect each by itself.
-    pub fn new(
+    pub fn trapped(
         bytes: usize,
         page: PageSize,
-        way: Option<TrapWay>,
+        way: TrapWay,
         desk: Arc<Desk>,
     ) -> io::Result<Self> {
-        let userfault = match way {
-            Some(way) => desk.userfault(way)?,
-            None => None,
+        Self::new(bytes, page, Some((way, desk))).map(|(view, _)| view)
+    }
+
+    /// The same, but no access is trapped; and the memory as a file that keeps its size, for an owner in another process.
+    ///
+    /// # Errors
+    /// No memory, no addresses.
+    pub fn untrapped(bytes: usize, page: PageSize) -> io::Result<(Self, File)> {
+        Self::new(bytes, page, None)
+    }
+
+    /// Memory of a program of another process, which has it at an address of its own. Nobody is trapped there.
+    ///
+    /// # Errors
+    /// The file can become shorter, or is; what is no place for whole pages of that size.
+    pub fn of_another(
+        file: &File,
+        address: VirtAddr,
+        bytes: u64,
+        page: PageSize,
+    ) -> io::Result<Self> {
+        let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what);
+        if bytes == 0 || bytes % page.bytes() != 0 || address.get() % page.bytes() != 0 {
+            return Err(invalid("it is no range of whole pages"));
+        }
+        if bytes >= LARGEST as u64 || address.checked_add(bytes - 1).is_none() {
+            return Err(invalid("it ends beyond the addresses that there are"));
+        }
+        if !HostMemory::is_sealed(file.as_fd())? {
+            return Err(invalid(
+                "it is no memory file that is sealed against shrinking (F_SEAL_SHRINK)",
+            ));
+        }
+        let bytes = bytes as usize;
+        let alias = HostMemory::of_file(file.as_fd(), bytes)?;
+        Ok(Self {
+            start: address.get() as usize,
+            bytes,
+            parts: vec![Part {
+                range: 0..bytes,
+                page,
+            }],
+            pieces: Pieces::new(0, 0),
+            alias: Arc::new(alias),
+            file: file_of(file)?,
+            place: Mutex::new(Place::Elsewhere),
+            way: None,
+            guarded: Mutex::new(None),
+            _counted: Counted::new(1)?,
+            desk: Mutex::new(None),
+        })
+    }
+
+    fn new(
+        bytes: usize,
+        page: PageSize,
+        traps: Option<(TrapWay, Arc<Desk>)>,
+    ) -> io::Result<(Self, File)> {
+        let (way, desk) = traps.unzip();
+        let userfault = match (way, &desk) {
+            (Some(way), Some(desk)) => desk.userfault(way)?,
+            _ => None,
         };
         let page_bytes = page.bytes() as usize;
         let invalid = |what: String| io::Error::new(io::ErrorKind::InvalidInput, what);
         let bytes = bytes
             .checked_next_multiple_of(page_bytes)
-            .filter(|&bytes| bytes > 0 && bytes < 1 << 46)
+            .filter(|&bytes| bytes > 0 && bytes < LARGEST)
             .ok_or_else(|| invalid(format!("{bytes} bytes cannot be shared: give 1 to 2^46")))?;
-        // Missing pages need no range of the memory map.
-        let ranges = if userfault.is_some() {
-            1
-        } else {
-            bytes / page_bytes
+        // Only pages that are protected need ranges of the memory map.
+        let ranges = match way {
+            Some(_) if userfault.is_none() => bytes / page_bytes,
+            _ => 1,
         };
         let counted = Counted::new(ranges)?;
         let file = memory_file(bytes)?;
@@ -152,15 +215,17 @@ impl View {
         let protects = way == Some(TrapWay::Protect);
         let guard = |userfault| Guarded::new(userfault, (start, bytes), page_bytes, alias.clone());
         let guarded = userfault.map(guard).transpose()?;
-        let watched = match way {
-            Some(TrapWay::Protect) => Some(Watched::new(start, bytes, desk.index(), None)?),
-            Some(TrapWay::InThread) => {
+        let watched = match (way, &desk) {
+            (Some(TrapWay::Protect), Some(desk)) => {
+                Some(Watched::new(start, bytes, desk.index(), None)?)
+            }
+            (Some(TrapWay::InThread), Some(desk)) => {
                 let guarded = guarded.clone();
                 Some(Watched::new(start, bytes, desk.index(), guarded)?)
             }
-            Some(TrapWay::Userfault) | None => None,
+            _ => None,
         };
-        Ok(Self {
+        let view = Self {
             start,
             bytes,
             parts: vec![Part {
@@ -177,8 +242,9 @@ impl View {
             way,
             guarded: Mutex::new(guarded),
             _counted: counted,
-            desk: Mutex::new(Some(desk)),
-        })
+            desk: Mutex::new(desk),
+        };
+        Ok((view, file))
     }
 
     /// Memory that the program has, in place: its pages show a memory file from now on, with the same bytes.
@@ -256,13 +322,13 @@ impl View {
         lock(&self.guarded).clone()
     }
 
-    /// It was not given back.
+    /// This process has it, and it was not given back.
     pub fn is_there(&self) -> bool {
         let place = lock(&self.place);
-        !matches!(*place, Place::Given)
+        !matches!(*place, Place::Given | Place::Elsewhere)
     }
 
-    /// Its first byte, as programs see it.
+    /// Its first byte, as programs see it; nothing of ours, if they are in another process.
     pub fn start(&self) -> *mut u8 {
         self.start as *mut u8
     }
@@ -450,14 +516,20 @@ fn most_ranges() -> usize {
 fn memory_file(bytes: usize) -> io::Result<File> {
     // SAFETY: a name that ends with 0; the new descriptor is nobody else's.
     let file = unsafe {
-        let descriptor = libc::memfd_create(c"tombolo".as_ptr(), libc::MFD_CLOEXEC);
+        let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
+        let descriptor = libc::memfd_create(c"tombolo".as_ptr(), flags);
         if descriptor < 0 {
             return Err(io::Error::last_os_error());
         }
         File::from_raw_fd(descriptor)
     };
     threads::without_size_signal(|| file.set_len(bytes as u64))?;
-    Ok(file)
+    let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+    // SAFETY: takes no pointer, and the descriptor is open.
+    match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) } {
+        0 => Ok(file),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use crate::status::Status;
 use crate::{LoadId, MapOptions, NewMapping, Request, SpaceId};
 use serde::{Deserialize, Serialize};
-use units::SlotId;
+use units::{PageSize, SlotId, VirtAddr};
 
 /// Maps a range of a file, whose descriptor comes along with the rights that the mapping needs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -17,6 +17,25 @@ pub struct MapDescriptor {
 }
 
 impl Request for MapDescriptor {
+    type Reply = NewMapping;
+}
+
+/// Shares memory of the program, whose file comes along: one that keeps its size. No access of the program is trapped.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ShareDescriptor {
+    /// With whom.
+    pub space: SpaceId,
+    /// Where the program has it, and kernels will.
+    pub address: VirtAddr,
+    /// Whole pages.
+    pub bytes: u64,
+    /// The pages.
+    pub page: PageSize,
+    /// Kernels use it where it is.
+    pub direct: bool,
+}
+
+impl Request for ShareDescriptor {
     type Reply = NewMapping;
 }
 

@@ -25,7 +25,9 @@ mod requests;
 mod socket;
 mod status;
 
-pub use carried::{FetchReport, LoadFolder, Loaded, MapDescriptor, TakeStatus, WrittenReport};
+pub use carried::{
+    FetchReport, LoadFolder, Loaded, MapDescriptor, ShareDescriptor, TakeStatus, WrittenReport,
+};
 pub use error_code::ErrorCode;
 pub use failure::{Failure, Values};
 pub use fields::{MapField, MAP_FIELDS};

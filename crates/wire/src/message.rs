@@ -57,6 +57,7 @@ messages! {
     Expire,
     ExpireStream,
     FetchReport,
+    Free,
     Inspect,
     InspectStream,
     LoadFolder,
@@ -74,10 +75,12 @@ messages! {
     Schedule,
     SetArgument,
     SettleStream,
+    ShareDescriptor,
     Start,
     Stop,
     StopStream,
     Sync,
+    Take,
     TakeStatus,
     Unload,
     Unmap,
@@ -89,7 +92,7 @@ impl Message {
     /// How many descriptors come along with it.
     pub const fn descriptors(&self) -> usize {
         match self {
-            Self::LoadFolder(_) | Self::MapDescriptor(_) => 1,
+            Self::LoadFolder(_) | Self::MapDescriptor(_) | Self::ShareDescriptor(_) => 1,
             _ => 0,
         }
     }

@@ -337,6 +337,32 @@ impl Request for MakeHot {
     type Reply = u64;
 }
 
+/// Lets the program read, or also write, some bytes of shared memory.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Take {
+    /// The mapping.
+    pub mapping: MappingId,
+    /// The bytes.
+    pub range: ByteRange,
+    /// Also write.
+    pub write: bool,
+}
+
+impl Request for Take {
+    type Reply = ();
+}
+
+/// Ends the sharing of memory, unless a kernel of the space runs.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Free {
+    /// The mapping.
+    pub mapping: MappingId,
+}
+
+impl Request for Free {
+    type Reply = ();
+}
+
 /// Ends a part of a mapping; gives what is left.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct UnmapPart {

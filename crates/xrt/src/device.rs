@@ -85,11 +85,26 @@ pub fn device_count() -> u32 {
     asked.and_then(|count| count.parse().ok()).unwrap_or(1)
 }
 
-/// Name of the card that the environment asks for; `None`: that of the xclbin's platform.
-pub(crate) fn card_asked_for() -> Option<String> {
-    std::env::var("TOMBOLO_XRT_CARD")
-        .ok()
-        .filter(|card| !card.is_empty())
+/// The card that the environment asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum AskedFor {
+    /// No RTL and no time.
+    Functional,
+    /// A daemon's, by its name for `Card::open`.
+    Shared(String),
+    /// A simulated one of this platform.
+    Platform(String),
+}
+
+/// What the environment asks for: `TOMBOLO_XRT_CARD`, else `TOMBOLO_CARD`; `None`: the card of the xclbin's platform.
+pub(crate) fn card_asked_for() -> Option<AskedFor> {
+    let asked = |name| std::env::var(name).ok().filter(|card| !card.is_empty());
+    let card = asked("TOMBOLO_XRT_CARD").or_else(|| asked("TOMBOLO_CARD"))?;
+    Some(match card.as_str() {
+        "functional" => AskedFor::Functional,
+        shared if shared.starts_with("unix:") => AskedFor::Shared(card),
+        _ => AskedFor::Platform(card),
+    })
 }
 
 fn bdf(number: u32) -> String {
@@ -284,7 +299,10 @@ impl Device {
             .lock()
             .as_ref()
             .map(|session| session.platform().to_owned());
-        let asked = card_asked_for().filter(|card| card != "functional");
+        let asked = match card_asked_for() {
+            Some(AskedFor::Platform(name)) => Some(name),
+            Some(AskedFor::Functional | AskedFor::Shared(_)) | None => None,
+        };
         sim_options(
             &loaded
                 .or(asked)

@@ -2,7 +2,7 @@
 
 use crate::container::Container;
 use crate::design::{Design, Kernel, MemoryType};
-use crate::device::{card_asked_for, sim_options};
+use crate::device::{card_asked_for, sim_options, AskedFor};
 use crate::dispatch::Dispatcher;
 use crate::error::XrtError;
 use crate::uuid::Uuid;
@@ -41,6 +41,8 @@ struct Context {
 struct Opened {
     card: Card,
     host_memory: bool,
+    /// Its slots are not all of this design.
+    is_shared: bool,
 }
 
 impl Session {
@@ -56,18 +58,21 @@ impl Session {
             })?);
         }
         let manifests: Vec<&Manifest> = packages.iter().map(|one| &one.manifest).collect();
-        let Opened { card, host_memory } = open_card(&origin, design, &manifests)?;
+        let Opened {
+            card,
+            host_memory,
+            is_shared,
+        } = open_card(&origin, design, &manifests)?;
         let space = card.create_space()?;
         let mut units = Vec::new();
         for (number, unit) in design.units.iter().enumerate() {
             let kernel = &design.kernels[unit.kernel];
             let folder = kernel_folder(folder.path(), unit.kernel, kernel);
             // A design has at most 16 units.
-            units.push(Arc::new(card.load(
-                SlotId(number as u8),
-                &folder,
-                &space,
-            )?));
+            units.push(Arc::new(match is_shared {
+                true => card.load_anywhere(&folder, &space)?,
+                false => card.load(SlotId(number as u8), &folder, &space)?,
+            }));
         }
         let mut connections = Vec::new();
         for link in &design.streams {
@@ -216,7 +221,16 @@ fn open_card(origin: &str, design: &Design, manifests: &[&Manifest]) -> Result<O
         .iter()
         .any(|one| one.used && one.kind == MemoryType::Host);
     let asked = card_asked_for();
-    if asked.as_deref() == Some("functional") {
+    if let Some(AskedFor::Shared(name)) = &asked {
+        let card = Card::open(name)?;
+        let host_memory = card.describe()?.0.host_channel;
+        return Ok(Opened {
+            card,
+            host_memory,
+            is_shared: true,
+        });
+    }
+    if asked == Some(AskedFor::Functional) {
         let config = FunctionalConfig {
             slots,
             ports_per_slot,
@@ -225,14 +239,21 @@ fn open_card(origin: &str, design: &Design, manifests: &[&Manifest]) -> Result<O
             ..FunctionalConfig::default()
         };
         let card = Card::functional(FunctionalCard::new(config))?;
-        return Ok(Opened { card, host_memory });
-    }
-    if let Some(card) = asked.filter(|card| *card != design.platform) {
-        return Err(XrtError::OtherPlatform {
-            origin: origin.to_owned(),
-            linked: design.platform.clone(),
+        return Ok(Opened {
             card,
+            host_memory,
+            is_shared: false,
         });
+    }
+    match asked {
+        Some(AskedFor::Platform(card)) if card != design.platform => {
+            return Err(XrtError::OtherPlatform {
+                origin: origin.to_owned(),
+                linked: design.platform.clone(),
+                card,
+            });
+        }
+        _ => {}
     }
     let mut options = sim_options(&design.platform)?;
     options.shell.slots = slots;
@@ -242,5 +263,9 @@ fn open_card(origin: &str, design: &Design, manifests: &[&Manifest]) -> Result<O
     let card = Card::simulated(options, OwnerOptions::default(), |step| {
         tracing::info!("{step}");
     })?;
-    Ok(Opened { card, host_memory })
+    Ok(Opened {
+        card,
+        host_memory,
+        is_shared: false,
+    })
 }

@@ -20,12 +20,17 @@ pub struct Served {
 
 impl Served {
     pub fn new() -> Self {
+        Self::with(FunctionalConfig::default())
+    }
+
+    /// With a card that has more than that.
+    pub fn with(config: FunctionalConfig) -> Self {
         let folder = TempDir::new().unwrap();
         let config = FunctionalConfig {
             slots: 4,
             spaces: 8,
             channel_bytes: 64 << 20,
-            ..FunctionalConfig::default()
+            ..config
         };
         let card = Card::functional(FunctionalCard::new(config)).unwrap();
         let daemon = Daemon::listen(card, &folder.path().join("card")).unwrap();

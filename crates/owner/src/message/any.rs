@@ -172,14 +172,14 @@ pub trait WayBack {
 requests! {
     carried {
         Advise, Await, BeginTransfer, CheckTaken, Close, CloseStream, ConnectPorts, CreateSpace, Describe,
-        DestroySpace, Disconnect, Expire, ExpireStream, Inspect, InspectStream, MakeHot, OpenStream,
+        DestroySpace, Disconnect, Expire, ExpireStream, Free, Inspect, InspectStream, MakeHot, OpenStream,
         PacketsMissing, Poll, PollAny, PollStream, PollStreams, Prefetch, ReadRegister, Refresh, Schedule,
-        SetArgument, SettleStream, Start, Stop, StopStream, Sync, Unload, Unmap, UnmapPart,
+        SetArgument, SettleStream, Start, Stop, StopStream, Sync, Take, Unload, Unmap, UnmapPart,
         WriteRegisters,
     }
     of_process {
-        BeginAccess, BeginPeerTransfer, EndAccess, Free, HidePages, HomeMemory, HostLines, KeepApart, LineHistory, Load,
+        BeginAccess, BeginPeerTransfer, EndAccess, HidePages, HomeMemory, HostLines, KeepApart, LineHistory, Load,
         MakeReport, MapFile, PlugPeer, RecordLines, SetHoldTimeout, SetHomeTimeout, SetNetworkLink, Share,
-        ShowPage, Take, TakeStatus,
+        ShowPage, TakeStatus,
     }
 }

@@ -2,8 +2,7 @@
 
 use super::any::Carried;
 use super::{
-    ByteRange, Loaded, MapOptions, MappingId, NewMapping, Request, SpaceId, StreamHandle,
-    TakeStatus,
+    ByteRange, Loaded, MapOptions, NewMapping, Request, SpaceId, StreamHandle, TakeStatus,
 };
 use crate::behind::StandsFor;
 use crate::peer_handle::PeerHandle;
@@ -17,7 +16,7 @@ use std::sync::Arc;
 use trap::View;
 use units::access::{AccessId, LineAccess, LineBytes};
 use units::{Picoseconds, SlotId, StreamDirection};
-use wire::{FetchReport, LoadFolder, MapDescriptor, WrittenReport};
+use wire::{FetchReport, LoadFolder, MapDescriptor, ShareDescriptor, WrittenReport};
 
 /// A request of a process.
 pub trait OfProcess: Request {
@@ -42,9 +41,6 @@ macro_rules! stay {
 
 stay! {
     KeepApart: "clients of another daemon",
-    Share: "memory of the program",
-    Take: "memory of the program",
-    Free: "memory of the program",
     PlugPeer: "network interfaces",
     BeginPeerTransfer: "network interfaces",
     SetNetworkLink: "network interfaces",
@@ -104,6 +100,33 @@ impl OfProcess for MapFile {
             message: request.into(),
             descriptors: vec![file.into()],
             reply: super::any::reply::<MapDescriptor>,
+        })
+    }
+}
+
+impl OfProcess for Share {
+    /// Memory travels as its file. Accesses in another process cannot be trapped.
+    fn carried(self) -> Result<Carried<Self::Reply>, Error> {
+        let Self {
+            space,
+            view,
+            direct,
+            file,
+        } = self;
+        let file = file.ok_or(Error::NotCarried {
+            what: "memory whose accesses are trapped (it carries what asks by itself: alloc_untrapped, alloc_direct)",
+        })?;
+        let request = ShareDescriptor {
+            space,
+            address: view.address(),
+            bytes: view.bytes() as u64,
+            page: view.page(),
+            direct,
+        };
+        Ok(Carried {
+            message: request.into(),
+            descriptors: vec![file.into()],
+            reply: super::any::reply::<ShareDescriptor>,
         })
     }
 }
@@ -184,6 +207,8 @@ pub struct Share {
     pub view: Arc<View>,
     /// Kernels use it where it is.
     pub direct: bool,
+    /// The memory as a file that keeps its size, if nobody is trapped: an owner in another process can have that.
+    pub file: Option<File>,
 }
 
 impl Request for Share {
@@ -358,30 +383,4 @@ pub struct MakeReport {
 
 impl Request for MakeReport {
     type Reply = Box<Report>;
-}
-
-/// Lets the program read, or also write, some bytes of shared memory.
-#[derive(Clone, Debug)]
-pub struct Take {
-    /// The mapping.
-    pub mapping: MappingId,
-    /// The bytes.
-    pub range: ByteRange,
-    /// Also write.
-    pub write: bool,
-}
-
-impl Request for Take {
-    type Reply = ();
-}
-
-/// Ends the sharing of memory, unless a kernel of the space runs.
-#[derive(Clone, Debug)]
-pub struct Free {
-    /// The mapping.
-    pub mapping: MappingId,
-}
-
-impl Request for Free {
-    type Reply = ();
 }

@@ -14,11 +14,12 @@ pub use local::*;
 pub use wire::{
     Advise, Await, BeginTransfer, ByteRange, CheckTaken, ClientId, Close, CloseStream,
     ConnectPorts, ConnectionId, CreateSpace, Describe, Description, DestroySpace, Disconnect,
-    Expire, ExpireStream, Inspect, InspectStream, LoadId, Loaded, MakeHot, MappingId, NewMapping,
-    NewSpace, OpenStream, PacketPart, PacketsMissing, Poll, PollAny, PollStream, PollStreams,
-    PortOf, Prefetch, ReadRegister, Refresh, Request, RestOfMapping, Schedule, SetArgument,
-    SettleStream, SignalState, SpaceId, Start, Stop, StopStream, StreamHandle, Sync, TakeStatus,
-    Taken, TransferState, TransfersState, Unload, Unmap, UnmapPart, WriteRegisters,
+    Expire, ExpireStream, Free, Inspect, InspectStream, LoadId, Loaded, MakeHot, MappingId,
+    NewMapping, NewSpace, OpenStream, PacketPart, PacketsMissing, Poll, PollAny, PollStream,
+    PollStreams, PortOf, Prefetch, ReadRegister, Refresh, Request, RestOfMapping, Schedule,
+    SetArgument, SettleStream, SignalState, SpaceId, Start, Stop, StopStream, StreamHandle, Sync,
+    Take, TakeStatus, Taken, TransferState, TransfersState, Unload, Unmap, UnmapPart,
+    WriteRegisters,
 };
 pub use wire::{
     ConnectionState, FileState, MapOptions, Moved, Progress, RunState, Signal, SpaceOptions,

@@ -192,8 +192,8 @@ impl CoherentMemory {
             }
         });
         let desk = Arc::new(desk.map_err(refused)?);
-        let way = Some(TrapWay::Protect);
-        let view = View::new(bytes as usize, PageSize::KIB_4, way, desk).map_err(refused)?;
+        let view = View::trapped(bytes as usize, PageSize::KIB_4, TrapWay::Protect, desk)
+            .map_err(refused)?;
         view.protect(0, bytes, HostAccess::None).map_err(refused)?;
         let shared = Arc::new(Shared {
             memory: self.clone(),
