@@ -310,13 +310,6 @@ module tmb_home
   // Sweeps
   // ---------------------------------------------------------------------------------------------
 
-  typedef enum logic [1:0] {
-    StRest,
-    StOpen,    // on demand: the lines come home to whoever is there
-    StClosed,  // whoever was there is gone
-    StGap      // before the next sweep of the same
-  } state_e;
-
   // Operations of the kernel that the directory still has: a lock may be granted late.
   logic [NumLinks-1:0] operations_left;
   for (genvar s = 0; s < NumLinks; s++) begin : gen_operations
@@ -332,48 +325,21 @@ module tmb_home
     assign operations_left[s] = operations_q != '0;
   end
 
-  state_e state_q, state_d;
-  logic sweep, swept, goes, left_q, left_d;
-  logic [2:0] gap_q;
-  assign goes = (open_q && !open_d) || (line_open_q && !line_open_d);
-  assign sweep = state_q == StOpen || state_q == StClosed;
-  assign closing = state_q == StClosed || state_q == StGap;
-  always_comb begin
-    state_d = state_q;
-    left_d = left_q;
-    unique case (state_q)
-      StRest: begin
-        if (goes) state_d = StGap;
-        else if (from_block.RECALL.ALL.value) state_d = StOpen;
-      end
-      StOpen: begin
-        if (goes) state_d = StGap;
-        else if (swept) state_d = StRest;
-      end
-      StGap: begin
-        left_d = operations_left != '0;
-        if (gap_q == '1) state_d = StClosed;
-      end
-      default: begin
-        // What was granted since this sweep began is seen by the next.
-        if (goes) left_d = 1'b1;
-        if (swept) state_d = left_q ? StGap : StRest;
-      end
-    endcase
-  end
+  logic sweep, swept;
+  tmb_home_sweeps u_sweeps (
+    .clk_i,
+    .rst_ni,
+    .goes_i((open_q && !open_d) || (line_open_q && !line_open_d)),
+    .recall_i(from_block.RECALL.ALL.value),
+    .operations_left_i(operations_left != '0),
+    .sweep_o(sweep),
+    .swept_i(swept),
+    .closing_o(closing)
+  );
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      state_q <= StRest;
-      left_q <= 1'b0;
-      gap_q <= '0;
-      gone_q <= 1'b0;
-    end else begin
-      state_q <= state_d;
-      if (open_q && !open_d) gone_q <= 1'b1;
-      else if (!closing) gone_q <= 1'b0;
-      left_q <= left_d;
-      gap_q <= state_q == StGap ? gap_q + 1'b1 : '0;
-    end
+    if (!rst_ni) gone_q <= 1'b0;
+    else if (open_q && !open_d) gone_q <= 1'b1;
+    else if (!closing) gone_q <= 1'b0;
   end
   // A request that comes while lines are recalled anyway is done with that.
   assign to_block.RECALL.ALL.hwclr = sweep && swept;
@@ -431,7 +397,7 @@ module tmb_home
         violation_q <= 1'b0;
       end else begin
         idle_q <= !routed[k]
-            || ((to_memory ? &line_idle : &idle) && state_q != StClosed && state_q != StGap);
+            || ((to_memory ? &line_idle : &idle) && !closing);
         violation_q <= routed[k] && (|violation);
       end
     end

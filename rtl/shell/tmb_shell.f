@@ -93,6 +93,7 @@ rtl/directory/tmb_directory.sv
 rtl/home/tmb_home_pkg.sv
 rtl/home/tmb_home_guard.sv
 rtl/home/tmb_home_memory.sv
+rtl/home/tmb_home_sweeps.sv
 rtl/home/registers/tmb_home_regblock.vlt
 rtl/home/registers/tmb_home_regblock_pkg.sv
 rtl/home/registers/tmb_home_regblock.sv

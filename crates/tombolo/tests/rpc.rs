@@ -667,6 +667,41 @@ fn a_kernel_beside_card_memory_counts_in_its_lines() {
     assert_eq!(counts(0), [15; ROWS as usize]);
 }
 
+/// Locks that the directory grants after the slot has begun to close, because a core had the line and its answer was under
+/// way: none of them stays, however late it comes.
+#[test]
+fn a_lock_that_is_granted_while_its_slot_closes_is_released() {
+    const ROWS: u64 = 48;
+    const INFLIGHT: u64 = 16;
+    let kernel = simcard::home().join("kernels/memory_table");
+    let card = card_with_home(1 << 20);
+    let space = card.create_space().expect("space");
+    let memory = card.home_memory().expect("memory");
+    for round in 0..6 {
+        let slot = card.load(SlotId(0), &kernel, &space).expect("load");
+        let arguments = [
+            ("base", 0),
+            ("rows", ROWS),
+            ("updates", 1 << 30),
+            ("inflight", INFLIGHT),
+        ];
+        for (argument, value) in arguments {
+            slot.set(argument, value).expect("argument");
+        }
+        slot.start().expect("start");
+        // The cores have what the kernel locks next.
+        for row in 0..ROWS - round {
+            let core = memory.on_core((row % 8) as u8);
+            core.load_exclusive(row * LINE).expect("load");
+        }
+        let stopped = slot.wait(None, |_| tombolo::Continue::Stop);
+        assert!(stopped.is_err(), "it was in the middle");
+        for row in 0..ROWS {
+            memory.load_exclusive(row * LINE).expect("no lock stays");
+        }
+    }
+}
+
 /// A kernel that writes lines that it has not locked: of kernel `memory_table` its locks are taken away. Each of its writes is
 /// a quarter of a line, and goes by the directory: what the CPU has in the other quarters stays, and no rule is broken.
 #[test]
