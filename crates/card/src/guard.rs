@@ -201,6 +201,8 @@ pub struct PortStatus {
     pub starved: Option<Collection>,
     /// The kernel offers data that the shell does not take.
     pub data_offered: bool,
+    /// The shell does not take them because it has no address that they belong to.
+    pub address_missing: bool,
 }
 
 impl PortStatus {
@@ -219,6 +221,9 @@ impl PortStatus {
         let reads = read(port::READS)?;
         let writes = read(port::WRITES)?;
         let mut starved = None;
+        let data_offered = port::writes::DATA_OFFERED.get(writes) == 1;
+        let address_missing =
+            data_offered && port::write_beat::VALID.get(read(port::WRITE_BEAT)?) == 0;
         if port::writes::DATA_AWAITED.get(writes) == 1 {
             let word = read(port::WRITE_BEAT)?;
             let low = u64::from(read(port::WRITE_ADDRESS_LO)?);
@@ -239,7 +244,8 @@ impl PortStatus {
             reads: waiting(reads),
             writes: waiting(writes),
             starved,
-            data_offered: port::writes::DATA_OFFERED.get(writes) == 1,
+            data_offered,
+            address_missing,
         })
     }
 
@@ -270,6 +276,8 @@ impl PortStatus {
                     burst.beats,
                     burst.address
                 ));
+            } else if self.address_missing && !direction.address_offered && name == "writes" {
+                add("W offered without an address: no AW was sent for it".to_owned());
             } else if self.data_offered && name == "writes" {
                 add("W offered and not taken by the shell".to_owned());
             }
@@ -481,6 +489,23 @@ mod tests {
         assert_eq!(
             offered,
             ["reads: an address offered and not taken by the shell"]
+        );
+        // Data whose address has come wait for the shell; without one they wait for the kernel.
+        let data = (port::WRITES, 1 << 15);
+        let of_a_burst = (port::WRITE_BEAT, 15 << 8 | 1 << 16);
+        let waits = |words: &[(u32, u32)]| status(words).waits();
+        assert_eq!(
+            waits(&[data]),
+            ["writes: W offered without an address: no AW was sent for it"]
+        );
+        let taken_by_nobody = "writes: W offered and not taken by the shell";
+        assert_eq!(waits(&[data, of_a_burst]), [taken_by_nobody]);
+        let with_address = (port::WRITES, 1 << 15 | 1 << 12);
+        assert_eq!(
+            waits(&[with_address]),
+            [format!(
+                "{taken_by_nobody}, an address offered and not taken by the shell"
+            )]
         );
         assert!(status(&[]).waits().is_empty());
     }

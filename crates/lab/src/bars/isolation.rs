@@ -106,7 +106,7 @@ const ATTACKS: &[Attack] = &[
     attack(
         "data without addresses",
         WRITE + 19,
-        "W offered and not taken",
+        "no AW was sent for it",
     ),
     attack(
         "WLAST early",
