@@ -40,6 +40,11 @@ impl OwnerChanges {
     }
 }
 
+/// What is not there is not written, so that reports of kernels without such beats stay as they were.
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 /// What one requester (a port in one direction) did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RequesterStatistics {
@@ -47,6 +52,9 @@ pub struct RequesterStatistics {
     pub rows: u64,
     /// Bytes of the accepted bursts: beats × 2^AxSIZE.
     pub bytes: u64,
+    /// Beats of writes without a strobe: they write no byte.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub blank_rows: u64,
     /// Bursts over the slot boundary.
     pub bursts: u64,
     /// Cycles in which the kernel offered a burst and the shell did not take it.
@@ -171,7 +179,7 @@ impl<T: Since + Default + Clone> Since for Vec<T> {
 since! {
     Statistics { cycles, evaluated_cycles, requesters, channels, link, host, owner_changes }
     OwnerChanges { reads, writes }
-    RequesterStatistics { rows, bytes, bursts, address_stall_cycles, shell_stall_cycles, kernel_stall_cycles, l1_hits, l1_misses, walk_hits, walk_misses, faults, retries }
+    RequesterStatistics { rows, bytes, blank_rows, bursts, address_stall_cycles, shell_stall_cycles, kernel_stall_cycles, l1_hits, l1_misses, walk_hits, walk_misses, faults, retries }
     ChannelStatistics { rows_read, rows_written, busy_cycles, activations, refreshes }
     LinkStatistics { bytes_to_card, bytes_to_host, busy_to_card, busy_to_host, rows_zeroed, register_reads, register_writes }
     HostStatistics { service_busy, copy_busy, storage_busy, interrupts }

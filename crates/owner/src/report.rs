@@ -401,6 +401,15 @@ impl Report {
         (bytes(0), bytes(1))
     }
 
+    /// Beats that kernels wrote without a strobe, and all that they wrote.
+    fn blank_rows(&self) -> (u64, u64) {
+        let requesters = &self.statistics.requesters;
+        let writes = requesters.iter().skip(1).step_by(2);
+        writes.fold((0, 0), |(blank, rows), requester| {
+            (blank + requester.blank_rows, rows + requester.rows)
+        })
+    }
+
     /// The kind of memory of a channel, on a card of several.
     fn memory_of(&self, channel: usize) -> Option<MemoryKind> {
         let all = &self.card.memories;
@@ -416,7 +425,14 @@ impl Report {
             true => format!("{} ({})", bytes(count), rate(count, seconds)),
             false => bytes(count),
         };
-        writeln!(f, "  kernel read {}, wrote {}", of(read), of(written))
+        write!(f, "  kernel read {}, wrote {}", of(read), of(written))?;
+        match self.blank_rows() {
+            (0, _) => writeln!(f),
+            (blank, rows) if blank == rows => {
+                writeln!(f, ", every beat of it without a strobe: no byte changed")
+            }
+            (blank, rows) => writeln!(f, ", {blank} of {rows} beats without a strobe"),
+        }
     }
 
     fn write_times(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

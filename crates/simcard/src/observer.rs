@@ -19,6 +19,7 @@ pub(crate) struct PortObserver {
     awsize: Pin<u8>,
     wvalid: Pin<u8>,
     wready: Pin<u8>,
+    wstrb: Pin<u64>,
     /// Rows of accepted bursts that have not crossed. Data of a write may come before its address.
     reads_open: u64,
     writes_open: i64,
@@ -46,6 +47,7 @@ impl PortObserver {
             awsize: find.pin("awsize_i")?,
             wvalid: find.pin("wvalid_i")?,
             wready: find.pin("wready_o")?,
+            wstrb: find.pin("wstrb_i")?,
             reads_open: 0,
             writes_open: 0,
             read: RequesterStatistics::default(),
@@ -92,6 +94,7 @@ impl PortObserver {
         let (offered, taken) = (self.wvalid.high(), self.wready.high());
         if offered && taken {
             self.write.rows += 1;
+            self.write.blank_rows += u64::from(self.wstrb.get() == 0);
             self.writes_open -= 1;
         } else if offered {
             self.write.shell_stall_cycles += edges;
