@@ -5,7 +5,7 @@ use crate::print::print;
 use crate::progress::Work;
 use card::kernel::{ControlProtocol, KernelPackage, Manifest, Numbers};
 use clap::Args;
-use simcard::{build_kernel, check_kernel, home};
+use simcard::{build_kernel, check_kernel, home, refusals};
 use std::fmt::Write;
 use std::path::PathBuf;
 use units::StreamDirection;
@@ -15,7 +15,8 @@ use verilated::Builder;
 ///
 /// Says what is wrong with kernel.toml (file, line, key, rule), with the RTL (file and line), or
 /// which signal of which port is missing, has another width, or is not described; which argument lies beyond what
-/// s_axi_control addresses. Compiles no model.
+/// s_axi_control addresses; which calls of the RTL a run refuses when it comes to them ($fopen for writing).
+/// Compiles no model.
 #[derive(Args)]
 #[command(after_help = "Examples:
   tombolo kernel check kernels/vadd
@@ -43,7 +44,12 @@ impl Check {
         let checked = check_kernel(&Builder::locate()?, &kernel);
         drop(work);
         checked?;
-        print(summary(&kernel.manifest))?;
+        let mut text = summary(&kernel.manifest);
+        for refusal in refusals(&kernel)? {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "  refused in a run: {refusal}");
+        }
+        print(text)?;
         Ok(())
     }
 }
