@@ -719,7 +719,7 @@ pub extern "C" fn vfpio_close(dev_fd: c_int) -> c_int {
     with_errno(-1, || {
         let open = state().device(dev_fd)?;
         // What is over and nobody has waited for goes where it belongs, and how it went is told.
-        let told = open.sync(Patience::None);
+        let mut told = open.sync(Patience::None);
         if open.begun.iter().any(|begun| !lock(begun).is_empty()) {
             told?;
             let rule =
@@ -729,6 +729,10 @@ pub extern "C" fn vfpio_close(dev_fd: c_int) -> c_int {
         for (stream, _) in open.streams() {
             match stream.close() {
                 Ok(()) | Err(tombolo::Error::Stream(StreamError::NotOpen { .. })) => {}
+                // It is closed all the same.
+                Err(error @ tombolo::Error::Stream(StreamError::Unread { .. })) => {
+                    told = told.and(Err(error.into()));
+                }
                 Err(error) => return Err(error.into()),
             }
         }

@@ -161,6 +161,22 @@ pub enum StreamError {
         /// There was no room for it.
         full: bool,
     },
+    /// The port was closed, and the kernel had sent more than was taken from it.
+    #[error(
+        "{name}: closed, and {left}, behind the {bytes} bytes in {packets} packets that were taken: it would be lost \
+         with the kernel; begin transfers for all that the kernel sends, or, if it is not wanted, drop the stream \
+         without closing it"
+    )]
+    Unread {
+        /// The port.
+        name: PortName,
+        /// Packets that were taken.
+        packets: u64,
+        /// Bytes of them, and of one that is not over.
+        bytes: u64,
+        /// What waits there.
+        left: String,
+    },
     /// The kernel has sent fewer packets than were wanted.
     #[error(
         "{name}: {wanted} packets are wanted, and there is no room behind {packets} of them, of {bytes} bytes; give it \

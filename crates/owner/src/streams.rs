@@ -46,6 +46,8 @@ pub(super) struct Connection {
     pub(super) unfinished: VecDeque<Range>,
     /// Those that nobody has asked for.
     over: VecDeque<Result<Moved, StreamError>>,
+    /// What all its transfers have moved.
+    moved: Taken,
     /// The last transfer ended with a packet.
     packet_over: bool,
     /// The client has gone; the port is free when nothing is unfinished.
@@ -55,6 +57,12 @@ pub(super) struct Connection {
     /// The network interface that the port is plugged into.
     pub(super) interface: Option<u8>,
 }
+
+const NOTHING_TAKEN: Taken = Taken {
+    packets: 0,
+    bytes: 0,
+    full: false,
+};
 
 /// The open ports of all slots.
 #[derive(Debug, Default)]
@@ -342,6 +350,7 @@ impl Owner {
             serial,
             unfinished: VecDeque::new(),
             over: VecDeque::new(),
+            moved: NOTHING_TAKEN,
             packet_over: false,
             left: false,
             stopped: false,
@@ -529,6 +538,8 @@ impl Owner {
                 why,
             }),
         });
+        connection.moved.bytes += moved;
+        connection.moved.packets += u64::from(end.last);
         connection.packet_over = end.last;
         if connection.stopped {
             for _ in connection.unfinished.drain(..) {
@@ -644,11 +655,34 @@ impl Owner {
                 }));
             }
             None => {
+                let taken = connection.moved;
+                let done = match later || handle.stream.direction == StreamDirection::In {
+                    true => Ok(()),
+                    false => self.check_closed((handle.slot, handle.stream), taken),
+                };
                 self.remove_stream(handle.slot, handle.stream)?;
                 self.tell_carried(handle.slot, handle.stream, true)?;
+                return done;
             }
         }
         Ok(())
+    }
+
+    /// A program that closes a port out of a kernel takes no more from it: what waits there then is an error, and so is
+    /// what has come when the slot is emptied.
+    fn check_closed(&mut self, place: (SlotId, StreamId), taken: Taken) -> Result<(), Error> {
+        let (slot, stream) = place;
+        let waiting = self.waiting_at(slot, stream)?;
+        if !waiting.is_any() {
+            self.streams.settled.insert(place, taken);
+            return Ok(());
+        }
+        Err(Error::Stream(StreamError::Unread {
+            name: self.stream_name(slot, stream),
+            packets: taken.packets,
+            bytes: taken.bytes,
+            left: left(waiting),
+        }))
     }
 
     /// Tells the slot whether the host has closed its end of a stream that a memory port carries, so that the kernel hears it.
@@ -715,12 +749,7 @@ impl Owner {
         for stream in streams {
             let place = (slot, stream);
             let taken = self.streams.settled.get(&place).copied();
-            let none = Taken {
-                packets: 0,
-                bytes: 0,
-                full: false,
-            };
-            let Err(error) = self.check_settled(place, taken.unwrap_or(none)) else {
+            let Err(error) = self.check_settled(place, taken.unwrap_or(NOTHING_TAKEN)) else {
                 continue;
             };
             // It is told once.

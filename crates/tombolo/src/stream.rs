@@ -157,11 +157,22 @@ impl Stream {
     /// Disconnects the port, so that it can be opened again.
     ///
     /// # Errors
-    /// [`StreamError::UnderWay`]: a transfer is not over. The port stays open.
+    /// [`StreamError::UnderWay`]: a transfer is not over. The port stays open. [`StreamError::Unread`]: the kernel has
+    /// sent more than was taken. The port is closed; what waits there is the next transfer's, if it is opened again,
+    /// and is lost with the kernel. [`Slot::close`] reports what has come since then. A stream that is dropped instead
+    /// complains of nothing.
     pub fn close(&self) -> Result<(), Error> {
         self.link.call(CloseStream {
             stream: self.handle,
             later: false,
+        })
+    }
+
+    /// As [`close`](Self::close), for one who has asked himself what is left.
+    pub(crate) fn disconnect(&self) -> Result<(), Error> {
+        self.link.call(CloseStream {
+            stream: self.handle,
+            later: true,
         })
     }
 

@@ -138,6 +138,74 @@ fn what_comes_behind_a_flow_is_told_when_the_slot_closes() {
     }
 }
 
+/// A program that begins each transfer itself, and closes the port with a packet of the kernel in it: the error names the
+/// port and what is left, the packet is the next transfer's, and what nobody takes is an error of the slot's.
+#[test]
+fn a_stream_that_is_closed_too_early_is_an_error() {
+    for card in [functional(), simulated()] {
+        let card = Card::new(card, OwnerOptions::default()).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let space = card.create_space().unwrap();
+        let all = data(165, 2);
+        let from = source(&space, folder.path(), &all);
+        let to = sink(&space, folder.path(), 4096);
+        let kernel = simcard::home().join("kernels/loopback");
+        let slot = card.load(SlotId(0), &kernel, &space).unwrap();
+        let (input, output) = (
+            slot.open_stream("in").unwrap(),
+            slot.open_stream("out").unwrap(),
+        );
+        for (at, bytes) in [(0, 100), (100, 60)] {
+            input.read(from.slice(at, bytes).unwrap()).unwrap();
+        }
+        output.write(to.slice(0, 200).unwrap()).unwrap();
+        assert_eq!(output.wait(LIMIT, |_| Continue::Yes).unwrap().bytes, 100);
+        input.sync(LIMIT).unwrap();
+        let error = output.close().unwrap_err();
+        assert!(
+            matches!(
+                &error,
+                Error::Stream(StreamError::Unread {
+                    packets: 1,
+                    bytes: 100,
+                    ..
+                })
+            ),
+            "{error}"
+        );
+        assert!(error.to_string().contains("port out"), "{error}");
+        // It is closed, and nothing is lost.
+        let output = slot.open_stream("out").unwrap();
+        output.write(to.slice(100, 200).unwrap()).unwrap();
+        assert_eq!(output.wait(LIMIT, |_| Continue::Yes).unwrap().bytes, 60);
+        output.close().unwrap();
+        // What comes later is lost with the slot.
+        input.read(from.slice(160, 5).unwrap()).unwrap();
+        input.sync(LIMIT).unwrap();
+        let error = slot.close().unwrap_err();
+        assert!(
+            matches!(
+                &error,
+                Error::Stream(StreamError::Untaken { bytes: 60, .. })
+            ),
+            "{error}"
+        );
+        // One that is dropped asks for nothing more.
+        let slot = card.load(SlotId(0), &kernel, &space).unwrap();
+        let (input, output) = (
+            slot.open_stream("in").unwrap(),
+            slot.open_stream("out").unwrap(),
+        );
+        input.read(from.slice(0, 7).unwrap()).unwrap();
+        input.sync(LIMIT).unwrap();
+        drop(output);
+        slot.close().unwrap();
+        to.unmap().unwrap();
+        let got = fs::read(folder.path().join("sink")).unwrap();
+        assert!(got[..160] == all[..160]);
+    }
+}
+
 /// Words of 32 bits without TLAST: one by one from kernel to kernel, and as whole rows into a kernel without TKEEP.
 #[test]
 fn words_without_tlast_go_from_kernel_to_kernel() {

@@ -128,7 +128,8 @@ class Stream(Scope):
     def close(self) -> None:
         """Gives the port back; nothing if that was done.
 
-        :raises StreamError: a transfer is under way; the port stays open.
+        :raises StreamError: a transfer is under way; the port stays open. Or the kernel has sent more than was
+            taken: the port is closed, and what waits there is lost with the kernel.
         """
         self._native.close()
         self._held.clear()

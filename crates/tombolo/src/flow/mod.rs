@@ -332,7 +332,7 @@ impl<'a> Flow<'a> {
                 let port = &self.ports[number];
                 if port.over && port.carried && !port.closed {
                     self.settle_port(port, number)?;
-                    self.ports[number].stream.close()?;
+                    self.ports[number].stream.disconnect()?;
                     self.ports[number].closed = true;
                 }
             }
