@@ -184,9 +184,9 @@ fn ports_are_what_a_slot_offers() {
         );
     }
     let port = "[[port]]\nname = \"p#\"\nkind = \"axi4\"\ndata_width = 32\naccess = \"read\"\n";
-    let many: String = (0..7).map(|i| port.replace('#', &i.to_string())).collect();
+    let many: String = (0..31).map(|i| port.replace('#', &i.to_string())).collect();
     let (rule, key, _) = refusal("[[argument]]", &format!("{many}[[argument]]"));
-    assert_eq!((rule, key), (Rule::TooManyPorts(9), "port"));
+    assert_eq!((rule, key), (Rule::TooManyPorts(33), "port"));
 }
 
 #[test]
@@ -492,6 +492,8 @@ fn what_cannot_be_is_refused_by_its_key() {
     assert_eq!(text, (Rule::Text("a\"b".to_owned()), "parameters"));
     assert_eq!(rule("\n[parameters]\n\"a b\" = 1\n").1, "parameters");
     assert_eq!(rule("\n[defines]\n\"-x\" = 1\n").1, "defines");
+    let vhdl = refusal("sub/part.sv", "sub/part.vhd");
+    assert_eq!(vhdl.0, Rule::Vhdl("sub/part.vhd".to_owned()));
     let width = refusal("data_width = 64", "data_width = 64\naddress_width = 31");
     assert_eq!(width.0, Rule::AddressWidth(31));
     let include = refusal("control = ", "include = [\"../up\"]\ncontrol = ");

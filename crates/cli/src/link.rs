@@ -1,6 +1,6 @@
 //! `tombolo link`: kernels become an `.xclbin` that programs for XRT load.
 
-use crate::kernel::{folder_of, import_archive};
+use crate::kernel::{folder_of, import_package};
 use crate::print::{print, print_error, NotPrinted};
 use crate::progress::Work;
 use clap::Args;
@@ -14,7 +14,8 @@ use xrt::{ArgumentKind, Design, KernelImage, XrtError};
 
 /// Joins kernels into an .xclbin, as a configuration of v++ says, for host programs written for XRT.
 ///
-/// Kernels are .xo files, folders with a kernel.toml, or an .xclbin of this command (which is linked anew). The .xclbin is
+/// Kernels are .xo files, IP exports (.zip, or a folder with a component.xml), folders with a kernel.toml, or an .xclbin of
+/// this command (which is linked anew). The .xclbin is
 /// of our own format: it holds the RTL, runs on the simulated card, and is told from AMD's by its first bytes.
 #[derive(Args)]
 #[command(after_help = "Examples:
@@ -31,7 +32,7 @@ A configuration:
 
 Then: docs/coming-from-xrt.md")]
 pub struct Link {
-    /// .xo files, kernel folders, or names of kernels in `kernels/`.
+    /// .xo files, IP exports, kernel folders, or names of kernels in `kernels/`.
     #[arg(required = true, value_name = "KERNEL")]
     kernels: Vec<PathBuf>,
 
@@ -224,16 +225,22 @@ fn read_design(path: &Path) -> Result<Option<Design>, Failure> {
 }
 
 fn read_kernel(path: &Path) -> Result<KernelImage, Failure> {
-    if path.extension().is_none_or(|kind| kind != "xo") {
+    let kind = path
+        .extension()
+        .and_then(|kind| kind.to_str())
+        .unwrap_or("");
+    let exported =
+        path.is_dir() && !path.join("kernel.toml").exists() && path.join("component.xml").exists();
+    if !exported && !matches!(kind, "xo" | "zip") {
         return Ok(image_of(&folder_of(path)?, None)?);
     }
     let folder = tempfile::tempdir().map_err(io(path))?;
     let work = Work::spinner();
     work.say(format!("{}: reading the RTL", path.display()));
-    let imported = import_archive(path, folder.path(), &Builder::locate()?);
+    let imported = import_package(path, folder.path(), &Builder::locate()?);
     drop(work);
     let (kernel, arguments) = imported?;
-    Ok(image_of(&kernel, Some(arguments))?)
+    Ok(image_of(&kernel, arguments)?)
 }
 
 /// The file appears whole or not at all.

@@ -4,13 +4,16 @@ use lab::cases::{self, Case, Outcome};
 use std::path::Path;
 
 /// What `make test` runs; `make test-deep` runs all.
-const QUICK: [&str; 6] = [
+const QUICK: [&str; 9] = [
     "bring.parameters",
     "bring.prefixes",
     "bring.two_wide_bundles",
     "bring.fast_clock",
     "bring.width1024",
+    "bring.import.xo_without_kernel_xml",
+    "bring.import.streams",
     "bring.refused.address32",
+    "bring.refused.xpm",
 ];
 
 fn judge(list: &[Case]) {
@@ -39,7 +42,7 @@ fn a_handful_of_foreign_kernels_runs() {
 }
 
 #[test]
-#[ignore = "builds a model for each of forty kernels"]
+#[ignore = "builds a model for each of 45 kernels"]
 fn every_foreign_kernel_runs() {
     let wanted = std::env::var("TOMBOLO_BRING").unwrap_or_default();
     let mut list = cases::read(&cases::bring_folder()).unwrap();

@@ -109,7 +109,12 @@ pub fn kernel_ports(
     builder: &Builder,
     kernel: &KernelPackage,
 ) -> Result<Vec<ModelPort>, BuildError> {
-    Ok(builder.inspect(&kernel_design(kernel)?)?.ports)
+    // Which of them is the clock need not be known.
+    let design = Design {
+        clock: String::new(),
+        ..kernel_design(kernel)?
+    };
+    Ok(builder.inspect(&design)?.ports)
 }
 
 /// Builds a kernel's model, or finds it in the cache; `home` is the Tombolo checkout.

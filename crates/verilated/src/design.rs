@@ -23,7 +23,7 @@ pub struct Design {
     pub name: String,
     /// Top module.
     pub top: String,
-    /// The top's clock port.
+    /// The top's clock port; empty for a design that is only inspected, whose clock is not known yet.
     pub clock: String,
     /// Files of the design.
     pub file_sets: Vec<FileSet>,

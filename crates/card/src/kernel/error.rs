@@ -100,6 +100,9 @@ pub enum Rule {
     /// A source that is not there.
     #[error("there is no file `{0}`")]
     NoSuchFile(String),
+    /// A language that Verilator does not read.
+    #[error("`{0}` is VHDL: `tombolo kernel import` makes Verilog of it with GHDL")]
+    Vhdl(String),
     /// A library that is not there.
     #[error("there is no folder `{0}` beside the kernel's folder")]
     NoSuchLibrary(String),
@@ -123,7 +126,7 @@ pub enum Rule {
         lines: usize,
     },
     /// More ports than a slot has.
-    #[error("{0} ports: a kernel has at most 8")]
+    #[error("{0} ports: a kernel has at most 32")]
     TooManyPorts(usize),
     /// A width that no stream port has.
     #[error("{0} bits: a stream's data width is a multiple of 8 from 8 to 4096")]

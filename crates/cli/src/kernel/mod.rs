@@ -12,7 +12,7 @@ use crate::print::NotPrinted;
 use card::kernel::KernelError;
 use clap::{Args, Subcommand};
 pub use find::{folder_of, NoSuchKernel};
-pub use import::import_archive;
+pub use import::import_package;
 use std::path::{Path, PathBuf};
 use verilated::BuildError;
 

@@ -114,6 +114,10 @@ impl Run {
         if pairs > 0 {
             options.shell.ports_per_slot = ports_of(manifest);
             options.shell.streams_per_slot = pairs;
+        } else if preset.is_none() {
+            // A shell that was asked for is as it is.
+            let ports = &mut options.shell.ports_per_slot;
+            *ports = ports_of(manifest).max(*ports);
         }
         options.shell.network_pairs = connect::interfaces(&self.connections, manifest);
         Ok((options, owner, preset))
@@ -134,10 +138,11 @@ impl Run {
                 host_channel: self.direct().is_some(),
                 ..FunctionalConfig::default()
             };
-            if pairs > 0 {
-                config.ports_per_slot = ports_of(manifest);
-                config.streams_per_slot = pairs;
-            }
+            config.ports_per_slot = match pairs {
+                0 => ports_of(manifest).max(config.ports_per_slot),
+                _ => ports_of(manifest),
+            };
+            config.streams_per_slot = pairs;
             let bytes = self.card_memory.unwrap_or_else(|| {
                 // A frame for a page of each file, however large its pages are.
                 let pages = self.files.iter().filter_map(|map| map.page_size);

@@ -3,6 +3,7 @@
 pub(crate) mod aes;
 mod axi;
 mod bring;
+mod bring_kernels;
 mod cache;
 mod cache_controller;
 mod cases;
@@ -111,6 +112,10 @@ pub const ALL: &[Bar] = &[
     Bar {
         names: bring::NAMES,
         measure: bring::measure,
+    },
+    Bar {
+        names: bring_kernels::NAMES,
+        measure: bring_kernels::measure,
     },
     Bar {
         names: remote::NAMES,

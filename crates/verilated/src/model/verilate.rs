@@ -292,10 +292,12 @@ fn read_generated(
     let header_path = folder.join(format!("{PREFIX}.h"));
     let header = std::fs::read_to_string(&header_path).map_err(BuildError::io(&header_path))?;
     let ports = parse_header(&header);
+    let is_inspected = design.clock.is_empty().then(String::new);
     let clock_member = ports
         .iter()
         .find(|port| port.name == design.clock && port.width == 1 && !port.array)
         .map(|port| port.member.clone())
+        .or(is_inspected)
         .ok_or_else(|| BuildError::Mismatch {
             kernel: design.name.clone(),
             rule: format!(
@@ -306,7 +308,10 @@ fn read_generated(
     let symbols_path = folder.join(format!("{PREFIX}__Syms.h"));
     let symbols = std::fs::read_to_string(&symbols_path).map_err(BuildError::io(&symbols_path))?;
     let blocks = sleep::instances(&symbols, &classes);
-    let clock_history = scan.clock_history(&clock_member);
+    let clock_history = match clock_member.as_str() {
+        "" => None,
+        clock => scan.clock_history(clock),
+    };
     let phases = clock_history
         .as_ref()
         .and_then(|history| scan.phases(&clock_member, history, &blocks));

@@ -8,7 +8,9 @@ use std::collections::HashSet;
 use std::ops::Range;
 use toml::Spanned;
 
-const MAX_PORTS: usize = 8;
+const MAX_PORTS: usize = 32;
+/// The slot's registers have a bit for each direction of so many ports that carry streams.
+const MAX_CARRIERS: usize = 16;
 const MAX_STREAMS: usize = 16;
 const MAX_BUNDLES: usize = 2;
 const MAX_STREAM_WIDTH: u32 = 4096;
@@ -284,6 +286,8 @@ impl Reader<'_> {
             let rule = "one into the kernel comes on the read channels of its port, one out of it on the write \
                         channels, and `access` says that the port has not these";
             broken(Rule::Through(rule))
+        } else if index >= MAX_CARRIERS {
+            broken(Rule::Through("its port is one of the first sixteen"))
         } else if streams.iter().any(taken) {
             broken(Rule::Through("a port carries one of a direction"))
         } else {

@@ -38,6 +38,10 @@ impl Reader<'_> {
             let span = source.span();
             let text = source.get_ref().clone();
             let plain = self.inside(KEY, source)?;
+            let kind = plain.extension().and_then(|kind| kind.to_str());
+            if matches!(kind, Some("vhd" | "vhdl")) {
+                return Err(self.broken(KEY, span, Rule::Vhdl(text)));
+            }
             if !seen.insert(plain.clone()) {
                 return Err(self.broken(KEY, span, Rule::Duplicate(text)));
             }

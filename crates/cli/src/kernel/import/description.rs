@@ -55,6 +55,31 @@ pub enum ImportError {
     /// A kernel.xml alone.
     #[error("a kernel.xml comes without RTL; name the folder of the Verilog files with --rtl")]
     NoRtlFolder,
+    /// Files that are no kernel.
+    #[error("{path}: {source}", path = .path.display())]
+    Sources {
+        /// What was given.
+        path: PathBuf,
+        /// Why.
+        source: super::sources::SourcesError,
+    },
+    /// A description and RTL that do not agree.
+    #[error("{path}: {reason}", path = .path.display())]
+    Disagrees {
+        /// What was given.
+        path: PathBuf,
+        /// How.
+        reason: String,
+    },
+    /// Nothing that can be imported.
+    #[error(
+        "{path}: is neither a package (.xo, .zip), a kernel.xml, a component.xml, Verilog (.v, .sv) nor a folder of these",
+        path = .0.display()
+    )]
+    WhatIsIt(PathBuf),
+    /// `NAME=VALUE`.
+    #[error("--parameter {0}: write NAME=VALUE")]
+    Parameter(String),
     /// No Verilog.
     #[error(
         "{path} has no Verilog file (.v or .sv); let the tool export Verilog, not VHDL or a netlist",
@@ -71,20 +96,24 @@ const LIST_LIMIT: usize = 256;
 /// A kernel as described, checked for what the manifest's reader does not check.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Description {
-    /// Name, and top module.
+    /// Name.
     pub name: String,
+    /// Whether it comes from a kernel.xml, which lists every port.
+    pub is_complete: bool,
     /// Where it comes from, for people.
     pub origin: String,
-    /// Word for `kernel.control`.
-    pub control: &'static str,
+    /// Word for `kernel.control`, where it is known.
+    pub control: Option<&'static str>,
     /// Memory ports.
     pub ports: Vec<MemoryPort>,
     /// Stream ports.
     pub streams: Vec<StreamPort>,
+    /// Bundles of registers, by name in lower case.
+    pub bundles: Vec<String>,
     /// Arguments.
     pub arguments: Vec<Argument>,
-    /// Arguments as a host program counts them, streams included.
-    pub host: Vec<xrt::Argument>,
+    /// Arguments as a host program counts them, streams included, where a kernel.xml says so.
+    pub host: Option<Vec<xrt::Argument>>,
 }
 
 /// A memory port.
@@ -92,7 +121,7 @@ pub struct Description {
 pub struct MemoryPort {
     /// Name in lower case.
     pub name: String,
-    /// Data bits.
+    /// Data bits; 0 if nothing says it.
     pub data_width: u64,
 }
 
@@ -111,6 +140,7 @@ pub struct StreamPort {
 enum Listed {
     Memory(MemoryPort),
     Stream(StreamPort),
+    Registers(String),
 }
 
 /// An argument.
@@ -126,6 +156,19 @@ pub struct Argument {
     pub bytes: u64,
     /// Index of the port, for pointers.
     pub port: Option<usize>,
+    /// Index of the bundle that it is in.
+    pub bundle: usize,
+}
+
+/// The word for a control protocol.
+pub fn control_word(text: &str) -> Option<&'static str> {
+    let known = [
+        "ap_ctrl_hs",
+        "ap_ctrl_chain",
+        "ap_ctrl_none",
+        "user_managed",
+    ];
+    known.into_iter().find(|word| *word == text)
 }
 
 #[derive(Deserialize)]
@@ -201,6 +244,8 @@ struct Reader<'a> {
 impl Description {
     /// Reads a kernel.xml; `path` names it in errors.
     pub fn parse(path: &Path, text: &str) -> Result<Self, ImportError> {
+        // Some packagers write a byte order mark.
+        let text = text.trim_start_matches('\u{feff}');
         let reader = Reader { path, text };
         let root = reader.root()?;
         let kernel = match <[Kernel; 1]>::try_from(root.kernel) {
@@ -255,32 +300,27 @@ impl Reader<'_> {
         if !super::super::is_identifier(&kernel.name) {
             return broken("the name is not an identifier of up to 64 characters".to_owned());
         }
-        let control = match kernel.control.as_deref() {
-            None | Some("ap_ctrl_hs") => "ap_ctrl_hs",
-            Some("ap_ctrl_chain") => "ap_ctrl_chain",
-            Some("ap_ctrl_none") => "ap_ctrl_none",
-            Some("user_managed") => "user_managed",
-            Some(other) => {
-                return broken(format!(
-                    "hwControlProtocol=\"{other}\"; known are ap_ctrl_hs, ap_ctrl_chain, \
-                     ap_ctrl_none and user_managed"
-                ))
-            }
+        let said = kernel.control.as_deref().unwrap_or("ap_ctrl_hs");
+        let Some(control) = control_word(said) else {
+            return broken(format!(
+                "hwControlProtocol=\"{said}\"; known are ap_ctrl_hs, ap_ctrl_chain, \
+                 ap_ctrl_none and user_managed"
+            ));
         };
         if kernel.ports.port.len().max(kernel.args.arg.len()) > LIST_LIMIT {
             return broken(format!("more than {LIST_LIMIT} ports or arguments"));
         }
-        let (mut ports, mut streams) = (Vec::new(), Vec::new());
+        let (mut ports, mut streams, mut bundles) = (Vec::new(), Vec::new(), Vec::new());
         for port in &kernel.ports.port {
             match self.port(port)? {
-                Some(Listed::Memory(port)) => ports.push(port),
-                Some(Listed::Stream(port)) => streams.push(port),
-                None => {}
+                Listed::Memory(port) => ports.push(port),
+                Listed::Stream(port) => streams.push(port),
+                Listed::Registers(name) => bundles.push(name),
             }
         }
         let (mut arguments, mut host) = (Vec::new(), Vec::<xrt::Argument>::new());
         for (place, arg) in kernel.args.arg.iter().enumerate() {
-            let argument = self.argument(arg, &ports, &streams)?;
+            let argument = self.argument(arg, (&ports, &streams, &bundles))?;
             let counted = host_argument(place, arg, argument.as_ref(), &ports);
             if host.iter().any(|other| other.index == counted.index) {
                 let rule = format!("id=\"{}\" is that of another argument", arg.id);
@@ -292,16 +332,18 @@ impl Reader<'_> {
         Ok(Description {
             name: kernel.name,
             origin: kernel.vlnv,
-            control,
+            is_complete: true,
+            control: Some(control),
             ports,
             streams,
+            bundles,
             arguments,
-            host,
+            host: Some(host),
         })
     }
 
-    /// A memory port or a stream; `None` for the control port.
-    fn port(&self, port: &Port) -> Result<Option<Listed>, ImportError> {
+    /// A memory port, a stream, or a bundle of registers.
+    fn port(&self, port: &Port) -> Result<Listed, ImportError> {
         let broken = |rule: String| Err(self.broken("port", &port.name, rule));
         let name = port.name.to_ascii_lowercase();
         let width = || {
@@ -309,11 +351,11 @@ impl Reader<'_> {
             number(&port.data_width).ok_or_else(no_number)
         };
         let stream = |direction| match width() {
-            Ok(data_width) => Ok(Some(Listed::Stream(StreamPort {
+            Ok(data_width) => Ok(Listed::Stream(StreamPort {
                 name: name.clone(),
                 direction,
                 data_width,
-            }))),
+            })),
             Err(rule) => broken(rule),
         };
         match port.mode.as_str() {
@@ -322,10 +364,9 @@ impl Reader<'_> {
             _ if port.kind == "stream" => {
                 broken("a stream has mode=\"read_only\" or mode=\"write_only\"".to_owned())
             }
-            "slave" if name == "s_axi_control" => Ok(None),
-            "slave" => broken("the only slave port that a slot drives is s_axi_control".to_owned()),
+            "slave" => Ok(Listed::Registers(name)),
             "master" => match width() {
-                Ok(data_width) => Ok(Some(Listed::Memory(MemoryPort { name, data_width }))),
+                Ok(data_width) => Ok(Listed::Memory(MemoryPort { name, data_width })),
                 Err(rule) => broken(rule),
             },
             other => broken(format!(
@@ -338,8 +379,7 @@ impl Reader<'_> {
     fn argument(
         &self,
         arg: &Arg,
-        ports: &[MemoryPort],
-        streams: &[StreamPort],
+        (ports, streams, bundles): (&[MemoryPort], &[StreamPort], &[String]),
     ) -> Result<Option<Argument>, ImportError> {
         let broken = |rule: String| Err(self.broken("arg", &arg.name, rule));
         if arg.qualifier == "4" {
@@ -379,6 +419,10 @@ impl Reader<'_> {
             offset,
             bytes,
             port,
+            bundle: bundles
+                .iter()
+                .position(|name| *name == arg.port.to_ascii_lowercase())
+                .unwrap_or(0),
         }))
     }
 }
@@ -418,7 +462,7 @@ fn host_argument(
 }
 
 /// `0x10` or `16`.
-fn number(text: &str) -> Option<u64> {
+pub fn number(text: &str) -> Option<u64> {
     let text = text.trim();
     match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         Some(digits) => u64::from_str_radix(digits, 16).ok(),
@@ -441,7 +485,7 @@ mod tests {
     fn a_good_description_is_understood() {
         let description = parse(GOOD).unwrap();
         assert_eq!(description.name, "prefix_sum");
-        assert_eq!(description.control, "ap_ctrl_chain");
+        assert_eq!(description.control, Some("ap_ctrl_chain"));
         let ports: Vec<_> = description
             .ports
             .iter()

@@ -1,139 +1,610 @@
-//! From a description and what the RTL shows to the text of a `kernel.toml`.
+//! From a plan and the ports of the top module to the text of a `kernel.toml`.
 
-use super::description::{Description, ImportError};
-use super::rtl::RtlFile;
-use card::kernel::Sideband;
+use super::component::Register;
+use super::description::ImportError;
+use super::plan::Plan;
+use super::recognise::{Bus, Kind, Recognised, Reset};
+use card::kernel::{Ratio, DEFAULT_CLOCK, DEFAULT_RESET};
 use std::fmt::Write;
-use verilated::ModelPort;
+use units::StreamDirection;
 
-/// A manifest under construction.
-pub struct Draft {
-    description: Description,
-    sources: Vec<String>,
-    reset: bool,
-    interrupt: bool,
-    /// Per port: whether the RTL has its read channels, and its write channels.
-    channels: Vec<(bool, bool)>,
-    /// Per stream: signals out of the kernel that are not carried.
-    drops: Vec<Vec<Sideband>>,
+/// A port of the manifest.
+struct Port {
+    name: String,
+    bus: Bus,
 }
 
-impl Draft {
-    /// What can be said before the RTL is looked at.
-    pub fn new(description: Description, files: &[RtlFile]) -> Result<Self, ImportError> {
-        let mut sources: Vec<String> = files
-            .iter()
-            .filter(|file| file.is_source())
-            .map(|file| format!("rtl/{}", file.name))
-            .collect();
-        let is_package = |source: &String| source.ends_with("_pkg.sv");
-        sources.sort_by_key(|source| (!is_package(source), source.clone()));
-        Ok(Self {
-            channels: vec![(true, true); description.ports.len()],
-            drops: vec![Vec::new(); description.streams.len()],
-            description,
-            sources,
-            reset: true,
+/// An argument of the manifest.
+struct Argument {
+    name: String,
+    kind: String,
+    offset: u64,
+    bytes: u64,
+    /// Index among the memory ports.
+    port: Option<usize>,
+    /// Index among the bundles.
+    bundle: usize,
+}
+
+/// A manifest under construction.
+pub struct Draft<'a> {
+    plan: &'a Plan,
+    control: &'static str,
+    memories: Vec<Port>,
+    streams: Vec<Port>,
+    bundles: Vec<Port>,
+    arguments: Vec<Argument>,
+    clocks: Vec<Clock>,
+    reset: Option<Reset>,
+    interrupt: bool,
+    /// What a person has to answer, a comment each.
+    questions: Vec<String>,
+}
+
+struct Clock {
+    name: String,
+    ratio: Option<Ratio>,
+    reset: Option<Reset>,
+}
+
+fn quoted(text: &str) -> String {
+    toml::Value::from(text).to_string()
+}
+
+/// What Verilator needs to read the ports.
+pub fn outline(plan: &Plan) -> String {
+    let mut text = String::from(
+        "# Made by `tombolo kernel import`; docs/kernels.md explains every key.\n\n[kernel]\n",
+    );
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "name = {}", quoted(&plan.name));
+    if !plan.origin.is_empty() {
+        let _ = writeln!(text, "description = {}", quoted(&plan.origin));
+    }
+    let sources = plan
+        .files
+        .sources
+        .iter()
+        .map(|file| quoted(&format!("rtl/{}", file.name)));
+    let sources: Vec<String> = sources.collect();
+    let _ = writeln!(
+        text,
+        "top = {}\nsources = [\n  {},\n]",
+        quoted(&plan.top),
+        sources.join(",\n  ")
+    );
+    let include = plan
+        .files
+        .include
+        .iter()
+        .map(|folder| match folder.as_str() {
+            "" => quoted("rtl"),
+            folder => quoted(&format!("rtl/{folder}")),
+        });
+    let include: Vec<String> = include.collect();
+    if !include.is_empty() {
+        let _ = writeln!(text, "include = [{}]", include.join(", "));
+    }
+    text
+}
+
+/// The part behind the ports.
+pub fn parameters(plan: &Plan) -> String {
+    let mut text = String::new();
+    if !plan.parameters.is_empty() {
+        text.push_str("\n[parameters]\n");
+        for (name, value) in &plan.parameters {
+            let _ = writeln!(text, "{} = {value}", quoted(name));
+        }
+    }
+    text
+}
+
+impl<'a> Draft<'a> {
+    /// Joins what the plan and the RTL say.
+    pub fn new(plan: &'a Plan, found: &Recognised) -> Result<Self, ImportError> {
+        let disagrees = |reason: String| ImportError::Disagrees {
+            path: plan.path.clone(),
+            reason,
+        };
+        if let Some(reason) = found.refused.first() {
+            return Err(disagrees(format!("module {}: {reason}", plan.top)));
+        }
+        if !found.unknown.is_empty() {
+            let names = found
+                .unknown
+                .iter()
+                .map(|name| format!("`{name}`"))
+                .collect::<Vec<_>>();
+            return Err(disagrees(format!(
+                "module {} has inputs that belong to no bus, clock or reset: {}; nothing in a slot would drive them: make them \
+                 registers or parameters",
+                plan.top,
+                names.join(", ")
+            )));
+        }
+        let mut draft = Self {
+            plan,
+            control: "ap_ctrl_none",
+            memories: Vec::new(),
+            streams: Vec::new(),
+            bundles: Vec::new(),
+            arguments: Vec::new(),
+            clocks: Vec::new(),
+            reset: None,
             interrupt: false,
-        })
+            questions: Vec::new(),
+        };
+        draft.take_buses(found).map_err(disagrees)?;
+        draft.take_control(found);
+        draft.take_clocks(found).map_err(disagrees)?;
+        draft.take_arguments().map_err(disagrees)?;
+        Ok(draft)
     }
 
-    /// Takes over what the ports of the top module say.
-    pub fn learn(&mut self, ports: &[ModelPort]) {
-        let has = |name: &str| {
-            ports
-                .iter()
-                .any(|port| port.name.eq_ignore_ascii_case(name))
+    /// What a person has to answer.
+    pub fn questions(&self) -> &[String] {
+        &self.questions
+    }
+
+    /// The interface of the package that maps signals with this prefix.
+    fn interface(&self, prefix: &str) -> Option<&str> {
+        let of_prefix = |(_, signals): &(&String, &std::collections::BTreeMap<String, String>)| {
+            signals.iter().any(|(logical, physical)| {
+                let rest = physical.strip_prefix(prefix);
+                rest.is_some_and(|rest| rest.eq_ignore_ascii_case(logical))
+            })
         };
-        self.reset = has("ap_rst_n");
-        self.interrupt = has("interrupt") && self.description.control != "ap_ctrl_none";
-        for (port, channels) in self.description.ports.iter().zip(&mut self.channels) {
-            let reads = has(&format!("{}_arvalid", port.name));
-            let writes = has(&format!("{}_awvalid", port.name));
-            // A port without either is what the check against the RTL complains about.
-            *channels = (reads || !writes, writes || !reads);
+        let found = self.plan.component.buses.iter().find(of_prefix);
+        found.map(|(name, _)| name.as_str())
+    }
+
+    /// Ports that a kernel.xml lists, in its order, then what else the RTL has.
+    fn take_buses(&mut self, found: &Recognised) -> Result<(), String> {
+        let mut left: Vec<Bus> = found.buses.clone();
+        if let Some(description) = &self.plan.description {
+            let memory = |bus: &Bus| matches!(bus.kind, Kind::Memory { .. });
+            let stream = |bus: &Bus| matches!(bus.kind, Kind::Stream { .. });
+            let registers = |bus: &Bus| bus.kind == Kind::Registers;
+            for port in &description.ports {
+                let bus = self.take_bus(&mut left, &port.name, &memory)?;
+                self.same_width(&port.name, port.data_width, &bus)?;
+                self.memories.push(Port {
+                    name: port.name.clone(),
+                    bus,
+                });
+            }
+            for port in &description.streams {
+                let bus = self.take_bus(&mut left, &port.name, &stream)?;
+                self.same_width(&port.name, port.data_width, &bus)?;
+                self.streams.push(Port {
+                    name: port.name.clone(),
+                    bus,
+                });
+            }
+            for name in &description.bundles {
+                // Some list one that the kernel, which has no registers, has not.
+                if left.iter().any(registers) {
+                    let bus = self.take_bus(&mut left, name, &registers)?;
+                    self.bundles.push(Port {
+                        name: name.clone(),
+                        bus,
+                    });
+                }
+            }
         }
-        for (stream, drops) in self.description.streams.iter().zip(&mut self.drops) {
-            let lost = |signal: &Sideband| {
-                stream.direction == "out" && has(&format!("{}_{signal}", stream.name))
+        for bus in left {
+            let name = self
+                .interface(&bus.prefix)
+                .unwrap_or(&bus.name())
+                .to_ascii_lowercase();
+            let port = Port { name, bus };
+            match port.bus.kind {
+                Kind::Memory { .. } => self.memories.push(port),
+                Kind::Stream { .. } => self.streams.push(port),
+                Kind::Registers => self.bundles.push(port),
+            }
+        }
+        Ok(())
+    }
+
+    /// The bus of a described port.
+    fn take_bus(
+        &self,
+        left: &mut Vec<Bus>,
+        name: &str,
+        is_kind: &dyn Fn(&Bus) -> bool,
+    ) -> Result<Bus, String> {
+        let named = |bus: &Bus| {
+            bus.is_named(name)
+                || self
+                    .interface(&bus.prefix)
+                    .is_some_and(|interface| interface.eq_ignore_ascii_case(name))
+        };
+        let of_kind: Vec<usize> = (0..left.len()).filter(|at| is_kind(&left[*at])).collect();
+        let by_name = of_kind.iter().copied().find(|at| named(&left[*at]));
+        let only = (of_kind.len() == 1).then(|| of_kind[0]);
+        match by_name.or(only) {
+            Some(at) => Ok(left.remove(at)),
+            None => Err(format!(
+                "port `{name}` is described, and module {} has no bus of this name and kind; there is {}",
+                self.plan.top,
+                match left.as_slice() {
+                    [] => "none".to_owned(),
+                    buses => buses.iter().map(|bus| format!("`{}…`", bus.prefix)).collect::<Vec<_>>().join(", "),
+                }
+            )),
+        }
+    }
+
+    fn same_width(&self, name: &str, described: u64, bus: &Bus) -> Result<(), String> {
+        if described == u64::from(bus.data_width) {
+            return Ok(());
+        }
+        Err(format!(
+            "port `{name}` is described with {described} data bits, and module {} has {}: if a parameter decides that, give \
+             it: --parameter NAME=VALUE",
+            self.plan.top, bus.data_width
+        ))
+    }
+
+    fn take_control(&mut self, found: &Recognised) {
+        let guessed = match (self.bundles.is_empty(), self.plan.commented.is_empty()) {
+            (true, _) => "ap_ctrl_none",
+            (false, _) => "ap_ctrl_hs",
+        };
+        self.control = match (self.plan.control, self.bundles.is_empty()) {
+            // Nothing can be started without registers.
+            (Some(_), true) => "ap_ctrl_none",
+            (Some(control), false) => control,
+            (None, _) => guessed,
+        };
+        if self.plan.control.is_none() && !self.bundles.is_empty() {
+            self.questions.push(format!(
+                "what starts the kernel? Guessed: {guessed} (start and done in the register at 0x00). Others: ap_ctrl_chain, \
+                 ap_ctrl_none (nothing), user_managed (a program that knows its registers)"
+            ));
+        }
+        self.interrupt = found.has_interrupt && self.control != "ap_ctrl_none";
+    }
+
+    fn take_clocks(&mut self, found: &Recognised) -> Result<(), String> {
+        let Some(first) = found.clocks.first() else {
+            return Err(format!(
+                "module {} has no input that looks like a clock (clk, clock); write its kernel.toml by hand, with `clock`",
+                self.plan.top
+            ));
+        };
+        let mut resets = found.resets.clone();
+        let take_reset = |resets: &mut Vec<Reset>, clock: &str| {
+            let wanted = clock
+                .to_ascii_lowercase()
+                .replace("clock", "rst")
+                .replace("clk", "rst");
+            let plain = |name: &str| {
+                name.to_ascii_lowercase()
+                    .replace("reset", "rst")
+                    .replace("_n", "")
+                    .replace('_', "")
             };
-            *drops = Sideband::ALL.into_iter().filter(lost).collect();
+            let at = resets
+                .iter()
+                .position(|reset| plain(&reset.name) == plain(&wanted))?;
+            Some(resets.remove(at))
+        };
+        let own = take_reset(&mut resets, first);
+        let hertz = |name: &str| self.plan.component.clocks.get(name).copied().flatten();
+        for name in &found.clocks {
+            let ratio = match (hertz(name), hertz(first)) {
+                _ if name == first => Ratio::new(1, 1),
+                (Some(other), Some(own)) => ratio_of(other, own),
+                _ => None,
+            };
+            let reset = match name == first {
+                true => own.clone(),
+                false => take_reset(&mut resets, name),
+            };
+            if ratio.is_none() {
+                self.questions.push(format!(
+                    "how fast is clock {name}? Assumed: as fast as {first}. `ratio` is its frequency over that of {first}: \"2\", \"3/2\""
+                ));
+            }
+            self.clocks.push(Clock {
+                name: name.clone(),
+                ratio,
+                reset,
+            });
+        }
+        // What is left goes to the clocks that have none, in order.
+        resets.reverse();
+        for clock in self.clocks.iter_mut().filter(|clock| clock.reset.is_none()) {
+            clock.reset = resets.pop();
+        }
+        if let Some(reset) = resets.pop() {
+            return Err(format!(
+                "module {} has a reset `{}` that belongs to no clock",
+                self.plan.top, reset.name
+            ));
+        }
+        self.reset = self.clocks.first().and_then(|clock| clock.reset.clone());
+        Ok(())
+    }
+
+    fn port_index(ports: &[Port], name: &str, interface: impl Fn(&Port) -> bool) -> Option<usize> {
+        let named = |port: &Port| port.name.eq_ignore_ascii_case(name) || port.bus.is_named(name);
+        ports
+            .iter()
+            .position(named)
+            .or_else(|| ports.iter().position(interface))
+    }
+
+    fn take_arguments(&mut self) -> Result<(), String> {
+        let plan = self.plan;
+        if let Some(description) = &plan.description {
+            for one in &description.arguments {
+                // A kernel.xml names the memory port of a pointer, not the bundle that its register is in.
+                let packaged = plan
+                    .component
+                    .registers
+                    .iter()
+                    .find(|register| register.name == one.name);
+                let bundle = packaged.and_then(|register| self.bundle_of(register));
+                self.arguments.push(Argument {
+                    name: one.name.clone(),
+                    kind: one.kind.clone(),
+                    offset: one.offset,
+                    bytes: one.bytes,
+                    port: one.port,
+                    bundle: bundle.unwrap_or(one.bundle.min(self.bundles.len().saturating_sub(1))),
+                });
+            }
+            return Ok(());
+        }
+        if self.bundles.is_empty() {
+            return Ok(());
+        }
+        for register in &plan.component.registers {
+            let port = match &register.port {
+                None => None,
+                Some(name) => {
+                    let same = |port: &Port| {
+                        self.interface(&port.bus.prefix)
+                            .is_some_and(|one| one.eq_ignore_ascii_case(name))
+                    };
+                    let index = Self::port_index(&self.memories, name, same);
+                    Some(index.ok_or_else(|| {
+                        format!(
+                            "register `{}` is a pointer through `{name}`, which module {} has not",
+                            register.name, plan.top
+                        )
+                    })?)
+                }
+            };
+            self.push_register(register, port);
+        }
+        for register in &plan.commented {
+            let port = (register.bytes == 8 && self.memories.len() == 1).then_some(0);
+            self.push_register(register, port);
+        }
+        let known = !plan.component.registers.is_empty() || !plan.commented.is_empty();
+        if !plan.commented.is_empty() {
+            self.questions.push(
+                "which arguments are pointers, and what does the kernel do with their memory? `port` and `access` say it; a \
+                 number has neither"
+                    .to_owned(),
+            );
+        }
+        if !known && self.control != "user_managed" {
+            let port = self
+                .memories
+                .first()
+                .map_or("m_axi_gmem", |port| &port.name);
+            self.questions.push(format!(
+                "which registers hold arguments? For each:\n[[argument]]\nname = \"data\"\noffset = 0x10\nbytes = 8\n\
+                 port = \"{port}\"        # a pointer; a number has no port and no access\naccess = \"read_write\""
+            ));
+        }
+        Ok(())
+    }
+
+    fn bundle_of(&self, register: &Register) -> Option<usize> {
+        let same = |port: &Port| {
+            self.interface(&port.bus.prefix)
+                .is_some_and(|one| one.eq_ignore_ascii_case(&register.bus))
+        };
+        Self::port_index(&self.bundles, &register.bus, same)
+    }
+
+    fn push_register(&mut self, register: &Register, port: Option<usize>) {
+        let starts = matches!(self.control, "ap_ctrl_hs" | "ap_ctrl_chain");
+        let bundle = self.bundle_of(register).unwrap_or(0);
+        if !super::super::is_identifier(&register.name)
+            || (starts && bundle == 0 && register.offset < 0x10)
+        {
+            return;
+        }
+        self.arguments.push(Argument {
+            name: register.name.clone(),
+            kind: String::new(),
+            offset: register.offset,
+            bytes: if port.is_some() {
+                register.bytes.max(self.pointer_bytes(port))
+            } else {
+                register.bytes
+            },
+            port,
+            bundle,
+        });
+    }
+
+    fn pointer_bytes(&self, port: Option<usize>) -> u64 {
+        let width = port
+            .and_then(|port| self.memories.get(port))
+            .map(|port| &port.bus.kind);
+        match width {
+            Some(Kind::Memory { address_width, .. }) if *address_width <= 32 => 4,
+            _ => 8,
         }
     }
 
     /// The manifest.
     pub fn text(&self) -> String {
-        let description = &self.description;
-        let quoted = |text: &str| toml::Value::from(text).to_string();
-        let sources: Vec<String> = self.sources.iter().map(|source| quoted(source)).collect();
-        let mut text = String::from(
-            "# Made by `tombolo kernel import`; docs/kernels.md explains every key.\n\n[kernel]\n",
-        );
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "name = {}", quoted(&description.name));
-        if !description.origin.is_empty() {
-            let _ = writeln!(text, "description = {}", quoted(&description.origin));
-        }
+        let mut text = outline(self.plan);
         let _ = writeln!(
             text,
-            "top = {}\nsources = [\n  {},\n]\ncontrol = \"{}\"\ninterrupt = {}",
-            quoted(&description.name),
-            sources.join(",\n  "),
-            description.control,
-            self.interrupt
+            "control = \"{}\"\ninterrupt = {}",
+            self.control, self.interrupt
         );
-        if !self.reset {
-            text.push_str("reset = \"absent\"\n");
+        if let Some(first) = self
+            .clocks
+            .first()
+            .filter(|clock| clock.name != DEFAULT_CLOCK)
+        {
+            let _ = writeln!(text, "clock = {}", quoted(&first.name));
         }
-        for (port, channels) in description.ports.iter().zip(&self.channels) {
-            let _ = writeln!(
-                text,
-                "\n[[port]]\nname = {}\nkind = \"axi4\"\ndata_width = {}\naccess = \"{}\"",
-                quoted(&port.name),
-                port.data_width,
-                access(*channels)
+        text.push_str(&reset_keys(self.reset.as_ref(), DEFAULT_RESET));
+        for clock in self.clocks.iter().skip(1) {
+            let ratio = clock
+                .ratio
+                .map_or_else(|| "1".to_owned(), |ratio| ratio.to_string());
+            let default = clock.name.strip_prefix("ap_clk").map_or_else(
+                || format!("{}_rst_n", clock.name),
+                |rest| format!("ap_rst_n{rest}"),
             );
+            let _ = write!(
+                text,
+                "\n[[clock]]\nname = {}\nratio = \"{ratio}\"\n",
+                quoted(&clock.name)
+            );
+            text.push_str(&reset_keys(clock.reset.as_ref(), &default));
         }
-        for (stream, drops) in description.streams.iter().zip(&self.drops) {
-            let _ = writeln!(
-                text,
-                "\n[[port]]\nname = {}\nkind = \"axi4_stream\"\ndirection = \"{}\"\ndata_width = {}",
-                quoted(&stream.name),
-                stream.direction,
-                stream.data_width
-            );
-            if !drops.is_empty() {
-                let names: Vec<String> =
-                    drops.iter().map(|signal| format!("\"{signal}\"")).collect();
+        for port in &self.memories {
+            text.push_str(&port.head("axi4"));
+            if let Kind::Memory {
+                channels,
+                address_width,
+            } = &port.bus.kind
+            {
                 let _ = writeln!(
                     text,
-                    "# No device gets what the kernel sends there.\ndrops = [{}]",
-                    names.join(", ")
+                    "data_width = {}\naccess = \"{}\"",
+                    port.bus.data_width,
+                    access(*channels)
                 );
+                if *address_width != 64 {
+                    let _ = writeln!(text, "address_width = {address_width}");
+                }
             }
         }
-        for argument in &description.arguments {
-            let _ = writeln!(
-                text,
-                "\n[[argument]]\nname = {}\noffset = 0x{:02x}\nbytes = {}",
-                quoted(&argument.name),
-                argument.offset,
-                argument.bytes
-            );
-            if let Some(port) = argument.port {
+        for port in &self.streams {
+            text.push_str(&port.head("axi4_stream"));
+            if let Kind::Stream { direction, drops } = &port.bus.kind {
+                let way = if *direction == StreamDirection::In {
+                    "in"
+                } else {
+                    "out"
+                };
                 let _ = writeln!(
                     text,
-                    "port = {}\naccess = \"{}\"",
-                    quoted(&description.ports[port].name),
-                    access(self.channels[port])
+                    "direction = \"{way}\"\ndata_width = {}",
+                    port.bus.data_width
                 );
+                if !drops.is_empty() {
+                    let names: Vec<String> = drops.iter().map(|name| quoted(name)).collect();
+                    let _ = writeln!(
+                        text,
+                        "# No device gets what the kernel sends there.\ndrops = [{}]",
+                        names.join(", ")
+                    );
+                }
             }
-            if !argument.kind.is_empty() {
-                let _ = writeln!(text, "description = {}", quoted(&argument.kind));
+        }
+        let plain = matches!(self.bundles.as_slice(), [only] if only.bus.is_named("s_axi_control") && only.bus.data_width == 32);
+        for port in self.bundles.iter().filter(|_| !plain) {
+            text.push_str(&port.head("axi4_lite"));
+            if port.bus.data_width != 32 {
+                let _ = writeln!(text, "data_width = {}", port.bus.data_width);
+            }
+        }
+        for argument in &self.arguments {
+            self.write_argument(argument, &mut text);
+        }
+        text.push_str(&parameters(self.plan));
+        for question in &self.questions {
+            text.push('\n');
+            for (number, line) in question.lines().enumerate() {
+                let start = if number == 0 { "# QUESTION: " } else { "# " };
+                let _ = writeln!(text, "{start}{line}");
             }
         }
         text
     }
+
+    fn write_argument(&self, argument: &Argument, text: &mut String) {
+        let _ = writeln!(text, "\n[[argument]]\nname = {}", quoted(&argument.name));
+        if let (true, Some(bundle)) = (argument.bundle > 0, self.bundles.get(argument.bundle)) {
+            let _ = writeln!(text, "bundle = {}", quoted(&bundle.name));
+        }
+        let _ = writeln!(
+            text,
+            "offset = 0x{:02x}\nbytes = {}",
+            argument.offset, argument.bytes
+        );
+        if let Some(port) = argument.port.and_then(|port| self.memories.get(port)) {
+            let channels = match &port.bus.kind {
+                Kind::Memory { channels, .. } => *channels,
+                _ => (true, true),
+            };
+            let _ = writeln!(
+                text,
+                "port = {}\naccess = \"{}\"",
+                quoted(&port.name),
+                access(channels)
+            );
+        }
+        if !argument.kind.is_empty() {
+            let _ = writeln!(text, "description = {}", quoted(&argument.kind));
+        }
+    }
+}
+
+impl Port {
+    fn head(&self, kind: &str) -> String {
+        let mut text = format!(
+            "\n[[port]]\nname = {}\nkind = \"{kind}\"\n",
+            quoted(&self.name)
+        );
+        if !self.bus.is_named(&self.name) {
+            let _ = writeln!(text, "prefix = {}", quoted(&self.bus.prefix));
+        }
+        text
+    }
+}
+
+/// Keys for a reset, where it is not what it is by default.
+fn reset_keys(reset: Option<&Reset>, default: &str) -> String {
+    let Some(reset) = reset else {
+        return "reset = \"absent\"\n".to_owned();
+    };
+    let mut text = String::new();
+    if reset.is_high {
+        text.push_str("reset = \"active_high\"\n");
+    }
+    if reset.name != default {
+        let _ = writeln!(text, "reset_name = {}", quoted(&reset.name));
+    }
+    text
+}
+
+/// Two frequencies as a ratio of small numbers, if there is one.
+fn ratio_of(over: u64, under: u64) -> Option<Ratio> {
+    (1..=Ratio::LARGEST).find_map(|part| {
+        let product = u128::from(over) * u128::from(part);
+        let whole = product
+            .checked_div(u128::from(under))
+            .filter(|_| product % u128::from(under) == 0)?;
+        Ratio::new(u32::try_from(whole).ok()?, part)
+    })
 }
 
 fn access((reads, writes): (bool, bool)) -> &'static str {
@@ -141,5 +612,17 @@ fn access((reads, writes): (bool, bool)) -> &'static str {
         (true, false) => "read",
         (false, true) => "write",
         _ => "read_write",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frequencies_are_ratios_of_small_numbers() {
+        assert_eq!(ratio_of(500_000_000, 300_000_000), Ratio::new(5, 3));
+        assert_eq!(ratio_of(100_000_000, 300_000_000), Ratio::new(1, 3));
+        assert_eq!(ratio_of(1_000_003, 1_000_000), None);
     }
 }

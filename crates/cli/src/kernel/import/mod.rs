@@ -3,109 +3,158 @@
 //! What comes in is not trusted: sizes and counts are bounded, names stay inside the new folder, and
 //! the RTL is only ever given to Verilator.
 
+mod comments;
+mod component;
 mod description;
 mod manifest;
+mod plan;
+mod recognise;
 mod rtl;
+mod script;
+mod sources;
+mod vhdl;
+mod xml;
 
 pub use description::ImportError;
 
 use super::build::summary;
-use super::{fill_new_folder, write, Failure};
-use crate::print::print;
+use super::{fill_new_folder, is_identifier, write, Failure};
+use crate::print::{print, print_error};
 use crate::progress::Work;
 use card::kernel::KernelPackage;
 use clap::Args;
-use description::Description;
-use rtl::RtlFile;
+use plan::{Plan, Wishes};
 use simcard::{check_kernel, kernel_ports};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use verilated::Builder;
 
-/// Makes a kernel of what an HLS tool or a packager exported.
+/// Makes a kernel of what another tool exported, or of plain RTL.
 ///
-/// Takes an .xo file, or a kernel.xml with the folder of its RTL, and makes a folder with kernel.toml
-/// and the Verilog files. Which directions the ports have, reset and interrupt are found in the RTL.
+/// Takes an .xo file, the .zip or the folder of an IP export (component.xml), a packaging script (package_kernel.tcl) with
+/// its sources, a kernel.xml with the folder of its RTL, or a Verilog module without any description. Makes a folder with
+/// kernel.toml and the files that the top module uses; the others (test benches) are left out and listed. Ports are
+/// recognised by their names in the RTL. What cannot be known is a question in kernel.toml.
 #[derive(Args)]
 #[command(after_help = "Examples:
   tombolo kernel import scale.xo
+  tombolo kernel import xilinx_com_hls_scale_1_0.zip
+  tombolo kernel import ip_repo/scale_1_0
+  tombolo kernel import scripts/package_kernel.tcl --top scale
+  tombolo kernel import rtl/scale.v --parameter WIDTH=64 --into scale
   tombolo kernel import docs/tutorials/hls-export/kernel.xml \\
     --rtl docs/tutorials/hls-export/hdl/verilog --into prefix_sum")]
 pub struct Import {
-    /// An .xo file, or a kernel.xml.
+    /// An .xo, a .zip, a folder, a kernel.xml, a component.xml, a packaging script (.tcl) or a Verilog file.
     file: PathBuf,
 
-    /// The folder with the RTL; needed with a kernel.xml.
+    /// The folder with the RTL; needed with a kernel.xml (default: the folder of the file).
     #[arg(long, value_name = "FOLDER")]
     rtl: Option<PathBuf>,
 
     /// The folder to make (default: the kernel's name, here).
     #[arg(long, value_name = "FOLDER")]
     into: Option<PathBuf>,
+
+    /// The top module, where no description says it.
+    #[arg(long, value_name = "MODULE")]
+    top: Option<String>,
+
+    /// A parameter of the top module.
+    #[arg(long = "parameter", value_name = "NAME=VALUE")]
+    parameters: Vec<String>,
 }
 
 impl Import {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let (description, files) = self.read()?;
-        let folder = self
-            .into
-            .unwrap_or_else(|| PathBuf::from(&description.name));
+        let wishes = Wishes {
+            top: self.top,
+            parameters: parameters(&self.parameters)?,
+        };
+        let plan = Plan::read(&self.file, self.rtl.as_deref(), wishes)?;
+        let folder = self.into.unwrap_or_else(|| PathBuf::from(&plan.name));
         let builder = Builder::locate()?;
         let work = Work::spinner();
-        work.say(format!("{}: reading the RTL", description.name));
-        let done = fill_new_folder(&folder, || fill(&folder, description, files, &builder));
+        work.say(format!("{}: reading the RTL", plan.name));
+        let mut questions = Vec::new();
+        let done = fill_new_folder(&folder, || {
+            questions = fill(&folder, &plan, &builder)?;
+            Ok(())
+        });
         drop(work);
         done?;
+        report(&plan)?;
+        for question in &questions {
+            let first = question.lines().next().unwrap_or_default();
+            print_error(format_args!("tombolo: question: {first} (kernel.toml)\n"))?;
+        }
         print(summary(&KernelPackage::open(&folder)?.manifest))?;
         print(format_args!("imported into {}\n", folder.display()))?;
         Ok(())
     }
-
-    fn read(&self) -> Result<(Description, Vec<RtlFile>), Failure> {
-        let archive = self.file.extension().is_some_and(|kind| kind == "xo");
-        if archive {
-            let (xml, mut files) = rtl::read_archive(&self.file)?;
-            if let Some(folder) = &self.rtl {
-                files = rtl::read_folder(folder)?;
-            }
-            return Ok((Description::parse(&self.file, &xml)?, files));
-        }
-        let xml = rtl::read_text(&self.file)?;
-        let description = Description::parse(&self.file, &xml)?;
-        let folder = self.rtl.as_ref().ok_or(ImportError::NoRtlFolder)?;
-        Ok((description, rtl::read_folder(folder)?))
-    }
 }
 
-/// Makes the kernel of an .xo file in a folder of its name below `parent`; the folder, and the arguments as a host
-/// program counts them.
-pub fn import_archive(
+/// What was left out or assumed.
+fn report(plan: &Plan) -> Result<(), Failure> {
+    const SHOWN: usize = 20;
+    for note in plan.notes.iter().take(SHOWN) {
+        print_error(format_args!("tombolo: note: {note}\n"))?;
+    }
+    if plan.notes.len() > SHOWN {
+        print_error(format_args!(
+            "tombolo: note: and {} more\n",
+            plan.notes.len() - SHOWN
+        ))?;
+    }
+    Ok(())
+}
+
+/// `NAME=VALUE`, in the words of TOML.
+fn parameters(given: &[String]) -> Result<BTreeMap<String, String>, ImportError> {
+    let one = |text: &String| {
+        let wrong = || ImportError::Parameter(text.clone());
+        let (name, value) = text.split_once('=').ok_or_else(wrong)?;
+        if !is_identifier(name) || value.is_empty() {
+            return Err(wrong());
+        }
+        let value = match value.parse::<i64>() {
+            Ok(number) => number.to_string(),
+            Err(_) => toml::Value::from(value).to_string(),
+        };
+        Ok((name.to_owned(), value))
+    };
+    given.iter().map(one).collect()
+}
+
+/// Makes the kernel of a package in a folder of its name below `parent`; the folder, and the arguments as a host program
+/// counts them, where the package says so.
+pub fn import_package(
     path: &Path,
     parent: &Path,
     builder: &Builder,
-) -> Result<(PathBuf, Vec<xrt::Argument>), Failure> {
-    let (xml, files) = rtl::read_archive(path)?;
-    let description = Description::parse(path, &xml)?;
-    let arguments = description.host.clone();
-    let folder = parent.join(&description.name);
-    fill(&folder, description, files, builder)?;
-    Ok((folder, arguments))
+) -> Result<(PathBuf, Option<Vec<xrt::Argument>>), Failure> {
+    let plan = Plan::read(path, None, Wishes::default())?;
+    let folder = parent.join(&plan.name);
+    fill(&folder, &plan, builder)?;
+    report(&plan)?;
+    Ok((folder, plan.description.and_then(|one| one.host)))
 }
 
-fn fill(
-    folder: &Path,
-    description: Description,
-    files: Vec<RtlFile>,
-    builder: &Builder,
-) -> Result<(), Failure> {
-    for file in &files {
+/// Writes RTL and manifest; what a person has to answer.
+fn fill(folder: &Path, plan: &Plan, builder: &Builder) -> Result<Vec<String>, Failure> {
+    for file in plan.files.sources.iter().chain(&plan.files.beside) {
         write(&folder.join("rtl").join(&file.name), &file.bytes)?;
     }
+    let rtl = folder.join("rtl");
+    std::fs::create_dir_all(&rtl).map_err(Failure::io(&rtl))?;
     let path = folder.join("kernel.toml");
-    let mut draft = manifest::Draft::new(description, &files)?;
-    write(&path, draft.text().as_bytes())?;
+    // Enough to read the ports; control is not known yet.
+    let outline =
+        manifest::outline(plan) + "control = \"ap_ctrl_none\"\n" + &manifest::parameters(plan);
+    write(&path, outline.as_bytes())?;
     let ports = kernel_ports(builder, &KernelPackage::open(folder)?)?;
-    draft.learn(&ports);
+    let draft = manifest::Draft::new(plan, &recognise::recognise(&ports))?;
     write(&path, draft.text().as_bytes())?;
     check_kernel(builder, &KernelPackage::open(folder)?)?;
-    Ok(())
+    Ok(draft.questions().to_vec())
 }

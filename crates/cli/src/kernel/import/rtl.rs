@@ -18,8 +18,31 @@ pub struct RtlFile {
 impl RtlFile {
     /// Whether it is compiled by itself, rather than read by others.
     pub fn is_source(&self) -> bool {
-        matches!(kind(&self.name), Some("v" | "sv"))
+        matches!(self.kind(), "v" | "sv")
     }
+
+    /// Whether it is VHDL.
+    pub fn is_vhdl(&self) -> bool {
+        matches!(self.kind(), "vhd" | "vhdl")
+    }
+
+    /// What its name ends with.
+    pub fn kind(&self) -> &str {
+        self.name.rsplit_once('.').map_or("", |(_, kind)| kind)
+    }
+}
+
+/// What there is of a kernel.
+#[derive(Debug, Default)]
+pub struct Contents {
+    /// A kernel.xml.
+    pub kernel: Option<String>,
+    /// Texts of component.xml, by their names.
+    pub components: Vec<(String, String)>,
+    /// Verilog, and what it reads.
+    pub rtl: Vec<RtlFile>,
+    /// VHDL, scripts, and instances of vendor IP.
+    pub others: Vec<RtlFile>,
 }
 
 /// What Verilator may want to see.
@@ -28,10 +51,25 @@ const ENTRIES: usize = 10_000;
 const FILE_BYTES: u64 = 32 << 20;
 const ALL_BYTES: u64 = 256 << 20;
 const DEPTH: usize = 16;
+/// Bytes of a component.xml, at most: those of large IP list thousands of ports.
+const COMPONENT_LIMIT: u64 = 16 << 20;
+
+/// What says something about a kernel, and is no Verilog.
+const OTHERS: [&str; 4] = ["vhd", "vhdl", "tcl", "xci"];
 
 fn kind(name: &str) -> Option<&str> {
     let (_, extension) = name.rsplit_once('.')?;
     KINDS.into_iter().find(|kind| *kind == extension)
+}
+
+fn is_other(name: &str) -> bool {
+    name.rsplit_once('.')
+        .is_some_and(|(_, kind)| OTHERS.contains(&kind))
+}
+
+/// The last part of a name.
+fn base(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
 }
 
 /// A relative name of plain parts, or why it is refused.
@@ -133,12 +171,57 @@ impl<'a> Collection<'a> {
         Ok(())
     }
 
+    /// Reads a file if it is one that matters.
+    fn take(
+        &mut self,
+        contents: &mut Contents,
+        name: &str,
+        from: impl Read,
+    ) -> Result<(), ImportError> {
+        if base(name) == "kernel.xml" {
+            let bytes = read_bounded(from, XML_LIMIT)
+                .map_err(|error| self.refused(format!("{name}: {error}")))?;
+            let xml = text(self.path, bytes)?;
+            if contents.kernel.replace(xml).is_some() {
+                return Err(self.refused("it has more than one kernel.xml".to_owned()));
+            }
+        } else if base(name) == "component.xml" {
+            let bytes = read_bounded(from, COMPONENT_LIMIT)
+                .map_err(|error| self.refused(format!("{name}: {error}")))?;
+            let Some(bytes) = bytes else {
+                return Err(self.too_much(name, format!("{COMPONENT_LIMIT} bytes")));
+            };
+            let xml = String::from_utf8_lossy(&bytes).into_owned();
+            contents.components.push((name.to_owned(), xml));
+        } else if kind(name).is_some() {
+            self.add(name, from)?;
+        } else if is_other(name) && plain_name(name).is_ok() {
+            // What cannot be read whole is no reason to refuse the rest.
+            let bytes = read_bounded(from, FILE_BYTES.min(self.room))
+                .map_err(|error| self.refused(format!("{name}: {error}")))?;
+            if let Some(bytes) = bytes {
+                self.room -= bytes.len() as u64;
+                contents.others.push(RtlFile {
+                    name: name.to_owned(),
+                    bytes,
+                });
+            }
+        }
+        Ok(())
+    }
+
     /// The files below the folder that they all share.
-    fn finish(mut self) -> Result<Vec<RtlFile>, ImportError> {
-        if !self.files.iter().any(RtlFile::is_source) {
+    fn finish(mut self, contents: Contents) -> Result<Contents, ImportError> {
+        let vhdl = contents.others.iter().any(RtlFile::is_vhdl);
+        if !vhdl && !self.files.iter().any(RtlFile::is_source) {
             return Err(ImportError::NoVerilog(self.path.to_owned()));
         }
-        while let Some(first) = self.files[0].name.split_once('/').map(|(first, _)| first) {
+        while let Some(first) = self
+            .files
+            .first()
+            .and_then(|file| file.name.split_once('/'))
+            .map(|(first, _)| first)
+        {
             let prefix = format!("{first}/");
             if !self.files.iter().all(|file| file.name.starts_with(&prefix)) {
                 break;
@@ -148,22 +231,25 @@ impl<'a> Collection<'a> {
             }
         }
         self.files.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(self.files)
+        Ok(Contents {
+            rtl: self.files,
+            ..contents
+        })
     }
 }
 
-/// The kernel.xml and the RTL of an .xo file.
-pub fn read_archive(path: &Path) -> Result<(String, Vec<RtlFile>), ImportError> {
+/// What is in an archive: an .xo file, or the .zip of an IP export.
+pub fn read_archive(path: &Path) -> Result<Contents, ImportError> {
     let mut files = Collection::new(path);
     let damaged = |error: zip::result::ZipError| ImportError::Archive {
         path: path.to_owned(),
-        reason: format!("not a good .xo (zip) file: {error}"),
+        reason: format!("not a good .xo or .zip file: {error}"),
     };
     let mut archive = zip::ZipArchive::new(File::open(path).map_err(io(path))?).map_err(damaged)?;
     if archive.len() > ENTRIES {
         return Err(files.too_much("the archive", format!("{ENTRIES} files")));
     }
-    let mut xml = None;
+    let mut contents = Contents::default();
     for index in 0..archive.len() {
         let entry = archive.by_index(index).map_err(damaged)?;
         let name = entry.name().to_owned();
@@ -172,25 +258,17 @@ pub fn read_archive(path: &Path) -> Result<(String, Vec<RtlFile>), ImportError> 
             let reason = format!("{name:?} leads out of the archive, or is a link; refused");
             return Err(files.refused(reason));
         }
-        if name == "kernel.xml" || name.ends_with("/kernel.xml") {
-            let bytes = read_bounded(entry, XML_LIMIT)
-                .map_err(|error| files.refused(format!("{name}: {error}")))?;
-            if xml.replace(text(path, bytes)?).is_some() {
-                return Err(files.refused("it has more than one kernel.xml".to_owned()));
-            }
-        } else if entry.is_file() && kind(&name).is_some() {
-            files.add(&name, entry)?;
+        if entry.is_file() {
+            files.take(&mut contents, &name, entry)?;
         }
     }
-    match xml {
-        Some(xml) => Ok((xml, files.finish()?)),
-        None => Err(files.refused("it has no kernel.xml".to_owned())),
-    }
+    files.finish(contents)
 }
 
-/// The RTL below a folder; links are not followed.
-pub fn read_folder(folder: &Path) -> Result<Vec<RtlFile>, ImportError> {
+/// What is below a folder; links are not followed, and hidden folders not looked into.
+pub fn read_folder(folder: &Path) -> Result<Contents, ImportError> {
     let mut files = Collection::new(folder);
+    let mut contents = Contents::default();
     let mut open: Vec<(PathBuf, String)> = vec![(folder.to_owned(), String::new())];
     let mut seen = 0;
     while let Some((path, prefix)) = open.pop() {
@@ -201,16 +279,22 @@ pub fn read_folder(folder: &Path) -> Result<Vec<RtlFile>, ImportError> {
                 return Err(files.too_much("the folder", format!("{ENTRIES} files")));
             }
             let path = entry.path();
-            let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+            let own = entry.file_name().to_string_lossy().into_owned();
+            let name = format!("{prefix}{own}");
             let what = entry.file_type().map_err(io(&path))?;
+            if own.starts_with('.') {
+                continue;
+            }
             if what.is_dir() && name.matches('/').count() < DEPTH {
                 open.push((path, format!("{name}/")));
-            } else if what.is_file() && kind(&name).is_some() {
-                files.add(&name, File::open(&path).map_err(io(&path))?)?;
+            } else if what.is_file() {
+                files.take(&mut contents, &name, File::open(&path).map_err(io(&path))?)?;
             }
         }
     }
-    files.finish()
+    contents.components.sort();
+    contents.others.sort_by(|a, b| a.name.cmp(&b.name));
+    files.finish(contents)
 }
 
 #[cfg(test)]
@@ -232,7 +316,7 @@ mod tests {
         writer.finish().unwrap().into_inner()
     }
 
-    fn read(bytes: &[u8]) -> Result<(String, Vec<RtlFile>), ImportError> {
+    fn read(bytes: &[u8]) -> Result<Contents, ImportError> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("k.xo");
         std::fs::write(&path, bytes).unwrap();
@@ -250,8 +334,14 @@ mod tests {
 
     #[test]
     fn an_archive_gives_its_description_and_its_verilog() {
-        let (xml, files) = read(&good()).unwrap();
-        assert_eq!(xml, XML);
+        let Contents {
+            kernel,
+            rtl: files,
+            others,
+            ..
+        } = read(&good()).unwrap();
+        assert_eq!(kernel.as_deref(), Some(XML));
+        assert_eq!(others[0].name, "ip_repo/k/hdl/vhdl/b.vhd");
         let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
         assert_eq!(names, ["b.v", "rom/a.dat"]);
         assert_eq!(files[0].bytes, b"module b; endmodule");
@@ -263,7 +353,7 @@ mod tests {
         let xml: (&str, &[u8]) = ("kernel.xml", XML.as_bytes());
         let zeroes = vec![0; FILE_BYTES as usize + 1];
         let huge = vec![b' '; XML_LIMIT as usize + 1];
-        let cases: [(Files, &str); 10] = [
+        let cases: [(Files, &str); 8] = [
             (&[xml, ("../up.v", b"")], "leads out"),
             (&[xml, ("a/../../up.txt", b"")], "leads out"),
             (&[xml, ("/etc/x.v", b"")], "refused"),
@@ -272,8 +362,6 @@ mod tests {
             (&[xml, ("a.v", b""), ("A.v", b"")], "twice"),
             (&[xml, ("bomb.v", &zeroes)], "more than"),
             (&[("kernel.xml", &huge), ("a.v", b"")], "more than"),
-            (&[xml, ("a.vhd", b"")], "no Verilog"),
-            (&[("a.v", b"")], "no kernel.xml"),
         ];
         for (entries, words) in cases {
             let error = read(&archive(entries)).unwrap_err().to_string();
@@ -314,8 +402,8 @@ mod tests {
                 let at = at % bytes.len();
                 bytes[at] = value;
             }
-            if let Ok((_, files)) = read(&bytes) {
-                for file in files {
+            if let Ok(contents) = read(&bytes) {
+                for file in contents.rtl {
                     prop_assert!(plain_name(&file.name).is_ok());
                 }
             }

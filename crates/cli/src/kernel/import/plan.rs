@@ -1,0 +1,260 @@
+//! From what was given to what is known of a kernel before its RTL is read by Verilator.
+
+use super::comments;
+use super::component::{Component, Register};
+use super::description::{control_word, number, Description, ImportError};
+use super::rtl::{self, Contents, RtlFile};
+use super::script;
+use super::sources::{Reached, SourcesError, Tree};
+use super::vhdl::Vhdl;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// What a person says beside the package.
+#[derive(Debug, Default)]
+pub struct Wishes {
+    /// Top module.
+    pub top: Option<String>,
+    /// Parameters of the top, in the words of TOML.
+    pub parameters: BTreeMap<String, String>,
+}
+
+/// What is known of a kernel.
+#[derive(Debug)]
+pub struct Plan {
+    /// What was given, for messages.
+    pub path: PathBuf,
+    pub name: String,
+    pub top: String,
+    /// For people.
+    pub origin: String,
+    /// A kernel.xml.
+    pub description: Option<Description>,
+    /// A component.xml or a packaging script; empty without one.
+    pub component: Component,
+    /// Word for `kernel.control`, and whether it was only guessed.
+    pub control: Option<&'static str>,
+    /// Registers that a comment in the RTL lists.
+    pub commented: Vec<Register>,
+    /// In the words of TOML.
+    pub parameters: BTreeMap<String, String>,
+    pub files: Reached,
+    /// Of what was left out or assumed, a line each.
+    pub notes: Vec<String>,
+}
+
+/// A package, a description or RTL, read.
+struct Given {
+    contents: Contents,
+    /// The file that was named, of a folder that was read.
+    focus: Option<String>,
+}
+
+fn open(path: &Path, rtl: Option<&Path>) -> Result<Given, ImportError> {
+    let kind = path
+        .extension()
+        .and_then(|kind| kind.to_str())
+        .unwrap_or("");
+    let name = path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or("")
+        .to_owned();
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let mut focus = None;
+    let mut contents = match kind {
+        _ if path.is_dir() => rtl::read_folder(path)?,
+        "xo" | "zip" => rtl::read_archive(path)?,
+        "xml" if name == "component.xml" => rtl::read_folder(folder)?,
+        "xml" => {
+            let rtl = rtl.ok_or(ImportError::NoRtlFolder)?;
+            let kernel = rtl::read_text(path)?;
+            Contents {
+                kernel: Some(kernel),
+                ..rtl::read_folder(rtl)?
+            }
+        }
+        "tcl" => rtl::read_folder(folder)?,
+        "v" | "sv" => {
+            focus = Some(name);
+            rtl::read_folder(rtl.unwrap_or(folder))?
+        }
+        _ => {
+            // One that is not there is named by the system.
+            rtl::read_text(path)?;
+            return Err(ImportError::WhatIsIt(path.to_owned()));
+        }
+    };
+    if let (Some(rtl), "xo" | "zip") = (rtl, kind) {
+        contents.rtl = rtl::read_folder(rtl)?.rtl;
+    }
+    Ok(Given { contents, focus })
+}
+
+/// The component that describes the package, rather than a part of it: the one that lies highest.
+fn component_of(
+    path: &Path,
+    contents: &Contents,
+    is_needed: bool,
+) -> Result<Option<Component>, ImportError> {
+    let depth = |name: &str| name.matches('/').count();
+    let mut components: Vec<&(String, String)> = contents.components.iter().collect();
+    components.sort_by_key(|(name, _)| (depth(name), name.clone()));
+    let Some((name, text)) = components.first() else {
+        return Ok(None);
+    };
+    match Component::parse(&path.join(name), text) {
+        Ok(component) => Ok(Some(component)),
+        // A kernel.xml says enough.
+        Err(_) if !is_needed => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+impl Plan {
+    /// Reads what was given.
+    pub fn read(path: &Path, rtl: Option<&Path>, wishes: Wishes) -> Result<Self, ImportError> {
+        let Given { contents, focus } = open(path, rtl)?;
+        let description = contents
+            .kernel
+            .as_deref()
+            .map(|xml| Description::parse(path, xml))
+            .transpose()?;
+        let component = match component_of(path, &contents, description.is_none())? {
+            Some(component) => component,
+            None => {
+                let scripts = contents.others.iter().filter(|file| file.kind() == "tcl");
+                let mut said =
+                    scripts.filter_map(|file| script::read(&String::from_utf8_lossy(&file.bytes)));
+                said.next().filter(|_| focus.is_none()).unwrap_or_default()
+            }
+        };
+        let commented = match description.is_none() && component.registers.is_empty() {
+            true => commented(&contents.rtl),
+            false => Vec::new(),
+        };
+        let failed = |source| ImportError::Sources {
+            path: path.to_owned(),
+            source,
+        };
+        let vhdl = Vhdl::new(&contents.others);
+        let mut tree = Tree::new(contents.rtl, &contents.others);
+        let kernel_name = description.as_ref().map(|one| one.name.clone());
+        let known = [
+            wishes.top.clone(),
+            component.top.clone(),
+            kernel_name.clone(),
+        ];
+        let is_there = |top: &String| tree.has(top) || vhdl.has(top);
+        let known = known.into_iter().flatten().find(is_there);
+        let mut top = match (known, &wishes.top) {
+            (Some(top), None) => top,
+            (Some(top), Some(wanted)) if top == *wanted => top,
+            // It is named among those that there are.
+            (_, Some(wanted)) => wanted.clone(),
+            (None, None) => match (tree.guess_top(focus.as_deref()), vhdl.guess_top()) {
+                (Ok(top), _) | (Err(SourcesError::NoModule), Some(top)) => top,
+                (Err(error), _) => return Err(failed(error)),
+            },
+        };
+        let is_vhdl = !tree.has(&top) && vhdl.has(&top);
+        let mut wished = wishes.parameters;
+        let mut translated = Vec::new();
+        if is_vhdl {
+            tree.add(
+                vhdl.verilog(&top, &std::mem::take(&mut wished))
+                    .map_err(failed)?,
+            );
+            translated.push(top.clone());
+            top = tree.module_like(&top).unwrap_or(top);
+        } else {
+            // Entities that Verilog has instances of.
+            for entity in vhdl.entities() {
+                if !tree.has(entity) && tree.uses(entity) {
+                    tree.add(vhdl.verilog(entity, &BTreeMap::new()).map_err(failed)?);
+                    translated.push(entity.clone());
+                }
+            }
+        }
+        let (parameters, mut notes) = packaged(&component, &tree, &top);
+        notes.extend(
+            translated
+                .iter()
+                .map(|entity| format!("{entity}: VHDL, made Verilog by GHDL")),
+        );
+        let parameters = parameters.into_iter().chain(wished).collect();
+        let files = tree.reach(&top, &component.files).map_err(failed)?;
+        notes.extend(
+            files
+                .left_out
+                .iter()
+                .map(|what| format!("left out: {what}")),
+        );
+        let named = kernel_name
+            .or(Some(component.name.clone()).filter(|name| super::super::is_identifier(name)));
+        let said = component.control.as_deref().and_then(control_word);
+        let by_registers = match (component.registers.is_empty(), component.has_start) {
+            (_, true) => Some("ap_ctrl_hs"),
+            (false, false) => Some("ap_ctrl_none"),
+            (true, false) => None,
+        };
+        Ok(Self {
+            path: path.to_owned(),
+            name: named.unwrap_or_else(|| top.clone()),
+            origin: description
+                .as_ref()
+                .map_or_else(|| component.origin.clone(), |one| one.origin.clone()),
+            control: description
+                .as_ref()
+                .and_then(|one| one.control)
+                .or(said)
+                .or(by_registers),
+            top,
+            description,
+            component,
+            commented,
+            parameters,
+            files,
+            notes,
+        })
+    }
+}
+
+/// Registers of a comment that HLS and the wizard write.
+fn commented(files: &[RtlFile]) -> Vec<Register> {
+    let code = files.iter().filter(|file| file.is_source());
+    let mut found = code.map(|file| comments::registers(&String::from_utf8_lossy(&file.bytes)));
+    found
+        .find(|registers| !registers.is_empty())
+        .unwrap_or_default()
+}
+
+/// Parameters of the package that the top has with another value, and what is said of those that are no numbers.
+fn packaged(
+    component: &Component,
+    tree: &Tree,
+    top: &str,
+) -> (BTreeMap<String, String>, Vec<String>) {
+    let (mut parameters, mut notes) = (BTreeMap::new(), Vec::new());
+    for (name, value) in &component.parameters {
+        let bits = value
+            .strip_prefix("0b")
+            .and_then(|digits| u64::from_str_radix(digits, 2).ok());
+        let flag = matches!(value.as_str(), "true")
+            .then_some(1)
+            .or((value == "false").then_some(0));
+        let Some(value_number) = number(value).or(bits).or(flag) else {
+            if tree.takes(top, name, u64::MAX) {
+                notes.push(format!("parameter {name} = {value}: left as the RTL has it; --parameter {name}=… sets it"));
+            }
+            continue;
+        };
+        if tree.takes(top, name, value_number) && i64::try_from(value_number).is_ok() {
+            parameters.insert(name.clone(), value_number.to_string());
+        }
+    }
+    (parameters, notes)
+}

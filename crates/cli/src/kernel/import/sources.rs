@@ -1,0 +1,678 @@
+//! Which files of a tree a top module reaches, in which order, and what is missing among them.
+
+use super::rtl::RtlFile;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a file of Verilog has and uses.
+#[derive(Debug, Default)]
+struct Outline {
+    /// Modules, interfaces, primitives and programs.
+    modules: Vec<String>,
+    packages: Vec<String>,
+    /// Modules with at least one port.
+    with_ports: BTreeSet<String>,
+    words: BTreeSet<String>,
+    /// Names of included files, with their folders.
+    includes: Vec<String>,
+    is_protected: bool,
+}
+
+/// Why no files are the kernel's.
+#[derive(Debug, thiserror::Error)]
+pub enum SourcesError {
+    /// No such module.
+    #[error("no file has a module `{top}`; there is {known}; name another with --top")]
+    NoTop {
+        /// The module.
+        top: String,
+        /// Those that there are.
+        known: String,
+    },
+    /// More than one module could be the top.
+    #[error("which module is the kernel? {0} are used by no other; name one with --top")]
+    WhichTop(String),
+    /// No module at all.
+    #[error("no file has a module")]
+    NoModule,
+    /// A file that cannot be read.
+    #[error(
+        "{file}: is encrypted (`pragma protect`), and needed by `{top}`: only the vendor's tools read it; \
+         export the kernel with plain RTL, or put a model of its modules in its place"
+    )]
+    Encrypted {
+        /// The file.
+        file: String,
+        /// The top module.
+        top: String,
+    },
+    /// Modules that are a vendor's.
+    #[error("{}", .0.join("\n"))]
+    Missing(Vec<String>),
+    /// VHDL of which no Verilog could be made.
+    #[error("`{top}` is VHDL ({file}), of which GHDL makes Verilog: {reason}")]
+    Vhdl {
+        /// The entity.
+        top: String,
+        /// Its file.
+        file: String,
+        /// Why there is none.
+        reason: String,
+    },
+}
+
+/// The files of a kernel.
+#[derive(Debug)]
+pub struct Reached {
+    /// Compiled, in this order.
+    pub sources: Vec<RtlFile>,
+    /// Read by others: included files, contents of memories.
+    pub beside: Vec<RtlFile>,
+    /// Folders of included files.
+    pub include: Vec<String>,
+    /// Files that are left out, with the reason.
+    pub left_out: Vec<String>,
+}
+
+impl Outline {
+    fn of(text: &str) -> Self {
+        let mut outline = Self {
+            is_protected: text.contains("begin_protected"),
+            ..Self::default()
+        };
+        let tokens = tokens(text);
+        let mut before = "";
+        for (at, token) in tokens.iter().enumerate() {
+            let next = |step: usize| tokens.get(at + step).copied().unwrap_or("");
+            match *token {
+                // `extern module` and `endmodule : name` declare none.
+                "module" | "macromodule" | "interface" | "primitive"
+                    if before != "extern" && before != "virtual" =>
+                {
+                    let skip = usize::from(matches!(next(1), "automatic" | "static"));
+                    let name = next(1 + skip).trim_start_matches('\\').to_owned();
+                    // `interface class` is a class.
+                    let is_class = *token == "interface" && name == "class";
+                    if !is_class && (is_name(&name) || next(1 + skip).starts_with('\\')) {
+                        if has_ports(&tokens[at + 2 + skip..]) {
+                            outline.with_ports.insert(name.clone());
+                        }
+                        outline.modules.push(name);
+                    }
+                }
+                "package" => {
+                    let skip = usize::from(matches!(next(1), "automatic" | "static"));
+                    outline.packages.push(next(1 + skip).to_owned());
+                }
+                "`include" => {
+                    outline.includes.push(next(1).trim_matches('"').to_owned());
+                }
+                _ => {}
+            }
+            let word = token.trim_start_matches(['\\', '`']);
+            if is_name(word) {
+                outline.words.insert(word.to_owned());
+            }
+            before = token;
+        }
+        outline
+    }
+
+    fn declares(&self) -> impl Iterator<Item = &String> {
+        self.modules.iter().chain(&self.packages)
+    }
+}
+
+fn folder_of(name: &str) -> &str {
+    name.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+fn is_name(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+}
+
+/// Whether a module's header, from behind its name on, lists a port.
+fn has_ports(tokens: &[&str]) -> bool {
+    let header = tokens.iter().take_while(|token| **token != ";");
+    let body = tokens
+        .iter()
+        .skip_while(|token| **token != ";")
+        .take_while(|token| **token != "endmodule");
+    let is_direction = |token: &&&str| matches!(**token, "input" | "output" | "inout");
+    header.chain(body).any(|token| is_direction(&token))
+}
+
+/// Words, texts and single characters, without comments and attributes.
+fn tokens(text: &str) -> Vec<&str> {
+    let bytes = text.as_bytes();
+    let mut tokens = Vec::new();
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let rest = &bytes[at..];
+        let length = if rest.starts_with(b"//") {
+            let length = rest.iter().position(|c| *c == b'\n').unwrap_or(rest.len());
+            at += length;
+            continue;
+        } else if rest.starts_with(b"/*") {
+            let end = rest.windows(2).skip(2).position(|two| two == b"*/");
+            at += end.map_or(rest.len(), |end| end + 4);
+            continue;
+        } else if byte.is_ascii_whitespace() {
+            at += 1;
+            continue;
+        } else if byte == b'"' {
+            let mut length = 1;
+            while length < rest.len() && rest[length] != b'"' && rest[length] != b'\n' {
+                length += 1 + usize::from(rest[length] == b'\\');
+            }
+            (length + 1).min(rest.len())
+        } else if byte == b'\\' {
+            rest.iter()
+                .position(u8::is_ascii_whitespace)
+                .unwrap_or(rest.len())
+        } else if byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'`') {
+            let word = |c: &u8| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'$');
+            1 + rest[1..]
+                .iter()
+                .position(|c| !word(c))
+                .unwrap_or(rest.len() - 1)
+        } else {
+            1
+        };
+        // Bytes that are no ASCII stand in comments only; one elsewhere ends the file for us.
+        match text.get(at..at + length) {
+            Some(token) => tokens.push(token),
+            None if byte >= 0x80 => {}
+            None => break,
+        }
+        at += length.max(1);
+    }
+    tokens
+}
+
+/// Cells of AMD's libraries that kernels have.
+const UNISIM: [&str; 18] = [
+    "BUFG",
+    "BUFGCE",
+    "BUFGCE_DIV",
+    "BUFR",
+    "DSP48E1",
+    "DSP48E2",
+    "DSP58",
+    "FDCE",
+    "FDPE",
+    "FDRE",
+    "FDSE",
+    "HARD_SYNC",
+    "LUT6_2",
+    "MMCME2_ADV",
+    "OBUFDS",
+    "RAMB36E2",
+    "SRLC32E",
+    "URAM288",
+];
+
+fn with_outline(file: RtlFile) -> (RtlFile, Outline) {
+    let is_code = matches!(file.kind(), "v" | "sv" | "vh" | "svh");
+    let outline = match is_code {
+        true => Outline::of(&String::from_utf8_lossy(&file.bytes)),
+        false => Outline::default(),
+    };
+    (file, outline)
+}
+
+/// A tree of files with their outlines.
+pub struct Tree {
+    files: Vec<(RtlFile, Outline)>,
+    /// Names of instances of vendor IP that come without RTL.
+    instances: Vec<String>,
+    /// Names of modules that a script would make with `create_ip`.
+    scripted: Vec<String>,
+}
+
+impl Tree {
+    /// Looks at the RTL; `others` are the names of the files that are no RTL, with their text if it is a script.
+    pub fn new(files: Vec<RtlFile>, others: &[RtlFile]) -> Self {
+        let stem = |name: &str| {
+            name.rsplit('/')
+                .next()
+                .and_then(|name| name.split('.').next())
+                .unwrap_or("")
+                .to_owned()
+        };
+        let of_kind = |kind: &'static str| others.iter().filter(move |file| file.kind() == kind);
+        let made = of_kind("tcl").flat_map(|file| {
+            let text = String::from_utf8_lossy(&file.bytes).into_owned();
+            let found = text.match_indices("-module_name").filter_map(|(at, mark)| {
+                let name = text[at + mark.len()..].split_whitespace().next()?;
+                Some(name.trim_matches(['{', '}', '"', ']']).to_owned())
+            });
+            // HLS calls the script as the module that it makes.
+            let own = text.contains("create_ip").then(|| stem(&file.name));
+            found.chain(own).collect::<Vec<_>>()
+        });
+        Self {
+            scripted: made.collect(),
+            instances: of_kind("xci").map(|file| stem(&file.name)).collect(),
+            files: files.into_iter().map(with_outline).collect(),
+        }
+    }
+
+    /// A module of this name in any case, as its file has it.
+    pub fn module_like(&self, name: &str) -> Option<String> {
+        let mut modules = self.files.iter().flat_map(|(_, outline)| &outline.modules);
+        modules
+            .find(|module| module.eq_ignore_ascii_case(name))
+            .cloned()
+    }
+
+    /// Another file.
+    pub fn add(&mut self, file: RtlFile) {
+        self.files.push(with_outline(file));
+    }
+
+    /// Whether a file of Verilog uses the name.
+    pub fn uses(&self, name: &str) -> bool {
+        let is_it = |word: &String| word.eq_ignore_ascii_case(name);
+        self.files
+            .iter()
+            .any(|(_, outline)| outline.words.iter().any(is_it))
+    }
+
+    /// Whether a file declares the module.
+    pub fn has(&self, module: &str) -> bool {
+        self.files
+            .iter()
+            .any(|(_, outline)| outline.modules.iter().any(|name| name == module))
+    }
+
+    fn modules(&self) -> String {
+        let mut names: Vec<&str> = self
+            .files
+            .iter()
+            .flat_map(|(_, outline)| &outline.modules)
+            .map(String::as_str)
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        names.truncate(20);
+        names.join(", ")
+    }
+
+    /// The module with ports that no other uses, among those of some files (all, if none is named).
+    pub fn guess_top(&self, among: Option<&str>) -> Result<String, SourcesError> {
+        // What a test bench uses is used by no module of the kernel.
+        let benches = |outline: &Outline| {
+            outline
+                .modules
+                .iter()
+                .all(|name| !outline.with_ports.contains(name))
+        };
+        let designs: Vec<&(RtlFile, Outline)> = self
+            .files
+            .iter()
+            .filter(|(file, outline)| {
+                file.is_source() && !outline.modules.is_empty() && !benches(outline)
+            })
+            .collect();
+        let mut tops = Vec::new();
+        for (file, outline) in &designs {
+            if among.is_some_and(|among| among != file.name) {
+                continue;
+            }
+            for module in outline
+                .modules
+                .iter()
+                .filter(|name| outline.with_ports.contains(*name))
+            {
+                let elsewhere = designs.iter().any(|(other, outline)| {
+                    other.name != file.name && outline.words.contains(module)
+                });
+                let text = String::from_utf8_lossy(&file.bytes);
+                let here = tokens(&text)
+                    .iter()
+                    .filter(|token| *token == module)
+                    .count();
+                if (among.is_some() || !elsewhere) && here < 2 {
+                    tops.push(module.clone());
+                }
+            }
+        }
+        match tops.as_slice() {
+            [] => Err(SourcesError::NoModule),
+            [only] => Ok(only.clone()),
+            _ => Err(SourcesError::WhichTop(tops.join(", "))),
+        }
+    }
+
+    /// The files that the top reaches.
+    pub fn reach(self, top: &str, preferred: &[String]) -> Result<Reached, SourcesError> {
+        let mut owner: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut left_out = Vec::new();
+        let mut twice = BTreeSet::new();
+        let order = self.by_preference(preferred);
+        for &number in &order {
+            let (file, outline) = &self.files[number];
+            if !file.is_source() {
+                continue;
+            }
+            let taken = outline.declares().find_map(|name| owner.get(name.as_str()));
+            if let (Some(&first), false) = (taken, outline.modules.len() > 1) {
+                let same = self.files[first].0.bytes == file.bytes;
+                let how = if same {
+                    "is a copy of"
+                } else {
+                    "has a module that is in"
+                };
+                left_out.push(format!("{}: {how} {}", file.name, self.files[first].0.name));
+                twice.insert(number);
+                continue;
+            }
+            for name in outline.declares() {
+                owner.entry(name).or_insert(number);
+            }
+        }
+        let Some(&first) = owner.get(top) else {
+            return Err(SourcesError::NoTop {
+                top: top.to_owned(),
+                known: self.modules(),
+            });
+        };
+        let included = |outline: &Outline| -> Vec<(usize, String)> {
+            outline
+                .includes
+                .iter()
+                .filter_map(|name| self.included(name))
+                .collect()
+        };
+        let mut include = BTreeSet::new();
+        let (mut reached, mut read) = (BTreeSet::new(), BTreeSet::new());
+        let mut open = vec![first];
+        let mut wanted: BTreeSet<&str> = BTreeSet::new();
+        while let Some(number) = open.pop() {
+            let (file, outline) = &self.files[number];
+            if outline.is_protected {
+                return Err(SourcesError::Encrypted {
+                    file: file.name.clone(),
+                    top: top.to_owned(),
+                });
+            }
+            if !outline.includes.is_empty() {
+                include.insert(folder_of(&file.name).to_owned());
+            }
+            for (header, folder) in included(outline) {
+                include.insert(folder);
+                if read.insert(header) {
+                    open.push(header);
+                }
+            }
+            if file.is_source() && !read.contains(&number) {
+                reached.insert(number);
+            }
+            for word in &outline.words {
+                wanted.insert(word);
+                if let Some(&other) = owner.get(word.as_str()) {
+                    if !reached.contains(&other) && !open.contains(&other) {
+                        open.push(other);
+                    }
+                }
+            }
+        }
+        let reached: BTreeSet<usize> = reached.difference(&read).copied().collect();
+        self.refuse_missing(&wanted, &owner)?;
+        let sources = self.in_order(&reached, &owner);
+        for &number in &order {
+            let (file, _) = &self.files[number];
+            if file.is_source()
+                && !reached.contains(&number)
+                && !read.contains(&number)
+                && !twice.contains(&number)
+            {
+                left_out.push(format!("{}: {top} does not use it", file.name));
+            }
+        }
+        let mut files: Vec<Option<RtlFile>> =
+            self.files.into_iter().map(|(file, _)| Some(file)).collect();
+        let mut take = |number: usize| files[number].take();
+        let sources: Vec<RtlFile> = sources.into_iter().filter_map(&mut take).collect();
+        let beside = (0..files.len()).filter_map(|number| {
+            files[number]
+                .take()
+                .filter(|file| !file.is_source() || read.contains(&number))
+        });
+        Ok(Reached {
+            sources,
+            beside: beside.collect(),
+            include: include.into_iter().collect(),
+            left_out,
+        })
+    }
+
+    /// An included file, and the folder that leads to it.
+    fn included(&self, name: &str) -> Option<(usize, String)> {
+        let name = name.trim_start_matches("../").trim_start_matches("./");
+        let tail = format!("/{name}");
+        let whole =
+            |(file, _): &(RtlFile, Outline)| file.name == name || file.name.ends_with(&tail);
+        if let Some(number) = self.files.iter().position(whole) {
+            let found = &self.files[number].0.name;
+            let folder = found[..found.len() - name.len()].trim_end_matches('/');
+            return Some((number, folder.to_owned()));
+        }
+        let base = |name: &str| name.rsplit('/').next().map(str::to_owned);
+        let number = self
+            .files
+            .iter()
+            .position(|(file, _)| base(&file.name) == base(name))?;
+        Some((number, folder_of(&self.files[number].0.name).to_owned()))
+    }
+
+    /// Whether a file of the top's names it, and whether it is not given that value there already.
+    pub fn takes(&self, top: &str, parameter: &str, value: u64) -> bool {
+        let files = self
+            .files
+            .iter()
+            .filter(|(_, outline)| outline.modules.iter().any(|name| name == top));
+        let mut texts = files.map(|(file, _)| String::from_utf8_lossy(&file.bytes).into_owned());
+        texts.any(|text| {
+            let tokens = tokens(&text);
+            let mut places = (0..tokens.len()).filter(|at| tokens[*at] == parameter);
+            let default = places.next().filter(|at| tokens.get(at + 1) == Some(&"="));
+            let default = default.and_then(|at| tokens.get(at + 2)?.parse().ok());
+            tokens.contains(&parameter) && default != Some(value)
+        })
+    }
+
+    /// Files that a description names come first, in its order.
+    fn by_preference(&self, preferred: &[String]) -> Vec<usize> {
+        let rank = |name: &str| {
+            let ends = |wanted: &String| name == wanted || name.ends_with(&format!("/{wanted}"));
+            preferred.iter().position(ends).unwrap_or(preferred.len())
+        };
+        let mut order: Vec<usize> = (0..self.files.len()).collect();
+        order.sort_by_key(|&number| (rank(&self.files[number].0.name), number));
+        order
+    }
+
+    /// Packages before those that use them, else by name.
+    fn in_order(&self, reached: &BTreeSet<usize>, owner: &BTreeMap<&str, usize>) -> Vec<usize> {
+        let needs = |number: usize| -> Vec<usize> {
+            let outline = &self.files[number].1;
+            let of_package = |word: &&String| {
+                owner
+                    .get(word.as_str())
+                    .is_some_and(|other| self.files[*other].1.packages.contains(word))
+            };
+            let used = outline
+                .words
+                .iter()
+                .filter(of_package)
+                .filter_map(|word| owner.get(word.as_str()));
+            used.copied().filter(|other| *other != number).collect()
+        };
+        let mut done = Vec::new();
+        let mut seen = BTreeSet::new();
+        fn visit(
+            number: usize,
+            needs: &dyn Fn(usize) -> Vec<usize>,
+            seen: &mut BTreeSet<usize>,
+            done: &mut Vec<usize>,
+        ) {
+            if !seen.insert(number) {
+                return;
+            }
+            for other in needs(number) {
+                visit(other, needs, seen, done);
+            }
+            done.push(number);
+        }
+        for &number in reached {
+            visit(number, &needs, &mut seen, &mut done);
+        }
+        done
+    }
+
+    /// Modules of a vendor that are used and that no file has.
+    fn refuse_missing(
+        &self,
+        wanted: &BTreeSet<&str>,
+        owner: &BTreeMap<&str, usize>,
+    ) -> Result<(), SourcesError> {
+        const REMEDY: &str =
+            "put a model of it beside the RTL (a module of this name and these ports)";
+        let missing = wanted.iter().filter(|word| !owner.contains_key(**word));
+        let named = missing.filter_map(|word| {
+            let is = |list: &[String]| list.iter().any(|name| name == word);
+            if word.starts_with("xpm_") && !word.starts_with("xpm_version") {
+                Some(format!("`{word}` is a macro of AMD's (XPM), whose RTL comes with Vivado: {REMEDY}"))
+            } else if UNISIM.contains(word) {
+                Some(format!("`{word}` is a cell of AMD's FPGAs (UNISIM): {REMEDY}"))
+            } else if is(&self.scripted) {
+                Some(format!("`{word}` is IP that a script makes in Vivado (create_ip), without RTL here: {REMEDY}"))
+            } else if is(&self.instances) {
+                Some(format!("`{word}` is an instance of vendor IP (.xci), without RTL here: {REMEDY}"))
+            } else {
+                None
+            }
+        });
+        let named: Vec<String> = named.collect();
+        match named.is_empty() {
+            true => Ok(()),
+            false => Err(SourcesError::Missing(named)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(name: &str, text: &str) -> RtlFile {
+        RtlFile {
+            name: name.to_owned(),
+            bytes: text.as_bytes().to_vec(),
+        }
+    }
+
+    fn names(files: &[RtlFile]) -> Vec<&str> {
+        files.iter().map(|file| file.name.as_str()).collect()
+    }
+
+    #[test]
+    fn only_what_the_top_uses_is_reached() {
+        let files = vec![
+            file(
+                "a.sv",
+                "module a import z_types::*; (input c); part u(); // bench\n endmodule",
+            ),
+            file("bench.sv", "module bench; import vip::*; a u(); endmodule"),
+            file(
+                "part.v",
+                "`include \"inc/d.vh\"\nmodule part; /* other */ endmodule",
+            ),
+            file("h/inc/d.vh", "`define D"),
+            file("other.v", "module other(input c); endmodule"),
+            file("z.sv", "package z_types; endpackage"),
+        ];
+        let tree = Tree::new(files, &[]);
+        let reached = tree.reach("a", &[]).unwrap();
+        assert_eq!(names(&reached.sources), ["z.sv", "a.sv", "part.v"]);
+        assert_eq!(names(&reached.beside), ["h/inc/d.vh"]);
+        assert_eq!(reached.include, ["", "h"]);
+        assert_eq!(
+            reached.left_out,
+            ["bench.sv: a does not use it", "other.v: a does not use it"]
+        );
+    }
+
+    #[test]
+    fn a_top_is_what_no_other_uses() {
+        let two = || {
+            vec![
+                file("k.v", "module k(input c); part u(); endmodule"),
+                file("part.v", "module part(input c); endmodule"),
+                file("tb.v", "module tb; k u(); endmodule"),
+            ]
+        };
+        assert_eq!(Tree::new(two(), &[]).guess_top(None).unwrap(), "k");
+        let mut three = two();
+        three.push(file("l.v", "module l(input c); endmodule"));
+        let error = Tree::new(three, &[])
+            .guess_top(None)
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("k, l"), "{error}");
+        assert!(Tree::new(vec![file("p.sv", "package p; endpackage")], &[])
+            .guess_top(None)
+            .is_err());
+    }
+
+    #[test]
+    fn copies_are_left_out_and_the_described_one_is_taken() {
+        let files = || {
+            vec![
+                file("a/k.v", "module k(input c); endmodule"),
+                file("b/k.v", "module k(input d); endmodule"),
+            ]
+        };
+        let reached = Tree::new(files(), &[])
+            .reach("k", &["b/k.v".to_owned()])
+            .unwrap();
+        assert_eq!(names(&reached.sources), ["b/k.v"]);
+        assert_eq!(reached.left_out, ["a/k.v: has a module that is in b/k.v"]);
+    }
+
+    #[test]
+    fn what_is_a_vendors_is_named_as_what_it_is() {
+        let missing = |text: &str, others: &[RtlFile]| {
+            let files = vec![file("k.v", &format!("module k(input c); {text} endmodule"))];
+            Tree::new(files, others)
+                .reach("k", &[])
+                .unwrap_err()
+                .to_string()
+        };
+        assert!(missing("xpm_fifo_sync u();", &[]).contains("XPM"));
+        assert!(missing("BUFG u();", &[]).contains("UNISIM"));
+        assert!(missing("fifo_0 u();", &[file("ip/fifo_0.xci", "")]).contains(".xci"));
+        let script = file(
+            "f.tcl",
+            "create_ip -name floating_point -module_name fadd_ip\n",
+        );
+        assert!(missing("fadd_ip u();", &[script]).contains("create_ip"));
+        let script = file("a/fadd_ip.tcl", "create_ip -name floating_point\n");
+        assert!(missing("fadd_ip u();", &[script]).contains("create_ip"));
+        assert!(missing("`pragma protect begin_protected\n", &[]).contains("encrypted"));
+        let error = Tree::new(vec![file("k.v", "module k; endmodule")], &[])
+            .reach("top", &[])
+            .unwrap_err();
+        assert!(error.to_string().contains("there is k"), "{error}");
+    }
+
+    #[test]
+    fn texts_and_comments_are_no_words() {
+        let outline = Outline::of("module a(); initial $display(\"module b \\\" c\"); // module d\n/* module e */ endmodule");
+        assert_eq!(outline.modules, ["a"]);
+        assert!(!outline.words.contains("c"));
+        let _ = Outline::of("module \\class (input c); endmodule \"open");
+        let _ = Outline::of("/* open é");
+    }
+}

@@ -1,0 +1,37 @@
+//! Kernels of other tools: how many run as they are, by a manifest or an import alone.
+
+use super::{the_command, Failure};
+use crate::cases::{self, Case, Outcome};
+use crate::row::{Row, Target};
+
+/// The figures.
+pub const NAMES: &[&str] = &["bring.kernels", "bring.kernels_failed"];
+
+/// What is refused is no kernel that runs.
+fn is_kernel(case: &Case) -> bool {
+    !case.name.contains(".refused.")
+}
+
+/// The kernels whose every byte is right, and the cases that fail, refusals included. A case that is skipped here has
+/// not held.
+pub fn measure() -> Result<Vec<Row>, Failure> {
+    let folder = cases::bring_folder();
+    let list = cases::read(&folder)?;
+    let outcomes = cases::run(&the_command()?, &folder, &list, 2);
+    let (mut run, mut failed) = (0.0, 0.0);
+    for (case, outcome) in list.iter().zip(outcomes) {
+        match outcome {
+            Outcome::Held if is_kernel(case) => run += 1.0,
+            Outcome::Held => {}
+            Outcome::Skipped(program) => eprintln!("case {}: needs {program}", case.name),
+            Outcome::Failed(what) => {
+                eprintln!("case {}: {what}", case.name);
+                failed += 1.0;
+            }
+        }
+    }
+    Ok(vec![
+        Row::new(NAMES[0], run, "kernels", Target::AtLeast(30.0)),
+        Row::new(NAMES[1], failed, "cases", Target::Exactly(0.0)),
+    ])
+}

@@ -1,0 +1,3 @@
+package sizes;
+  localparam int unsigned Bits = 32;
+endpackage

@@ -1,0 +1,3 @@
+package constants is
+  constant ADDEND : natural := 7;
+end package;
