@@ -23,6 +23,10 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
   output logic         done_o,
   output access_rsp_t  rsp_o,
 
+  // What the board and the slots say they are.
+  input  card_facts_t  card_i,
+  input  logic [63:0]  slot_identity_i [Cfg.NumSlots],
+
   output logic         enable_o,
   output ring_t        command_ring_o [Cfg.NumQueues],
   input  logic [31:0]  command_head_i [Cfg.NumQueues],
@@ -83,6 +87,15 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
     end
   end
 
+  // Pins of the shell go to registers only.
+  card_facts_t card_q;
+  logic [63:0] slot_identity_q [Cfg.NumSlots];
+
+  always_ff @(posedge clk_i) begin
+    card_q <= card_i;
+    slot_identity_q <= slot_identity_i;
+  end
+
   // ---------------------------------------------------------------------------------------------
   // Generated block
   // ---------------------------------------------------------------------------------------------
@@ -90,7 +103,12 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
   tmb_shell_registers_pkg::tmb_shell__in_t hwif_in;
   tmb_shell_registers_pkg::tmb_shell__out_t hwif_out;
   array_rsp_t spaces_rsp, slots_rsp, queues_rsp, movers_rsp;
-  array_rsp_t switches_rsp, schedules_rsp;
+  array_rsp_t switches_rsp, schedules_rsp, kernels_rsp;
+
+  // Sizes of pages: as the smallest L1 TLB has them, or larger. Without L1 TLBs, and with addresses as they are, all.
+  localparam bit AnySize = Cfg.Translator == TranslatorIdentity || Cfg.L1[0].Ways == 0;
+  localparam int unsigned SmallestClass = AnySize ? 0 : Cfg.L1[0].PageBits - MinPageBits;
+  localparam logic [MaxSizeClass:0] PageSizes = (MaxSizeClass + 1)'({(MaxSizeClass + 1){1'b1}} << SmallestClass);
   logic read_ack, write_ack, read_error, write_error, stall_write, stall_read;
   logic [31:0] write_mask;
 
@@ -123,6 +141,13 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
     hwif_in.TRANSLATION.LOOK_AHEAD.next = 8'(Cfg.LookAhead);
     hwif_in.STREAM_GEOMETRY.PER_SLOT.next = 8'(Cfg.StreamsPerSlot);
     hwif_in.STREAM_GEOMETRY.NETWORK.next = 8'(Cfg.NetworkPairs);
+    hwif_in.FEATURES.HOST_CHANNEL.next = Cfg.HostChannel;
+    hwif_in.FEATURES.LINE_CACHE.next = Cfg.Cache.Sets != 0;
+    hwif_in.FEATURES.DIRECTORY_SLICES.next = 8'(Cfg.Directory.Slices);
+    hwif_in.CLOCK.PERIOD.next = card_q.clock_period;
+    hwif_in.CHANNEL_BYTES_LO.VALUE.next = card_q.channel_bytes[31:0];
+    hwif_in.CHANNEL_BYTES_HI.VALUE.next = card_q.channel_bytes[63:32];
+    hwif_in.PAGE_SIZES.MASK.next = PageSizes;
     hwif_in.STATUS.IDLE.next = idle_i;
     hwif_in.EVENT_TAIL.VALUE.next = event_tail_i;
     hwif_in.ROWS_IN_LO.VALUE.next = rows_in_q[31:0];
@@ -159,6 +184,9 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
     hwif_in.SCHEDULES.rd_ack = schedules_rsp.read_ack;
     hwif_in.SCHEDULES.rd_data = schedules_rsp.data;
     hwif_in.SCHEDULES.wr_ack = schedules_rsp.write_ack;
+    hwif_in.KERNELS.rd_ack = kernels_rsp.read_ack;
+    hwif_in.KERNELS.rd_data = kernels_rsp.data;
+    hwif_in.KERNELS.wr_ack = kernels_rsp.write_ack;
   end
 
   tmb_shell_registers u_registers (
@@ -284,6 +312,22 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
     .rsp_o(schedules_rsp),
     .schedule_o,
     .managed_o
+  );
+
+  tmb_kernel_registers #(
+    .NumSlots(Cfg.NumSlots)
+  ) u_kernels (
+    .clk_i,
+    .rst_ni,
+    .req_i('{
+        valid: hwif_out.KERNELS.req,
+        write: hwif_out.KERNELS.req_is_wr,
+        addr: 13'(hwif_out.KERNELS.addr),
+        data: hwif_out.KERNELS.wr_data,
+        mask: hwif_out.KERNELS.wr_biten
+    }),
+    .rsp_o(kernels_rsp),
+    .identity_i(slot_identity_q)
   );
 
   array_req_t mover_req, switch_req;

@@ -117,6 +117,7 @@ rtl/shell/tmb_array_access.sv
 rtl/shell/tmb_space_registers.sv
 rtl/shell/tmb_queue_registers.sv
 rtl/shell/tmb_slot_registers.sv
+rtl/shell/tmb_kernel_registers.sv
 rtl/shell/tmb_guard_registers.sv
 rtl/shell/tmb_requester_counters.sv
 rtl/stream/tmb_mover_registers.sv

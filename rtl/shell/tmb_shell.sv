@@ -58,6 +58,10 @@ module tmb_shell
   input  logic clk_i,
   input  logic rst_ni,
 
+  // What the board says of the card (card_facts_t): constants.
+  input  logic [31:0] card_clock_period_i,
+  input  logic [63:0] card_channel_bytes_i,
+
   // A record has been written to the event ring: one cycle each.
   output logic irq_o,
 
@@ -217,9 +221,10 @@ module tmb_shell
   input  logic         net_done_last_i [2*NetworkElements],
   input  logic [1:0]   net_done_status_i [2*NetworkElements],  // mover_status_e
 
-  // The kernels' interrupts, and their resets.
-  input  logic slot_interrupt_i [NumSlots],
-  output logic slot_rst_no [NumSlots],
+  // The kernels' interrupts, what they say they are (constants), and their resets.
+  input  logic        slot_interrupt_i [NumSlots],
+  input  logic [63:0] slot_identity_i [NumSlots],
+  output logic        slot_rst_no [NumSlots],
 
   // The directory's link to the CPU, one element a slice: from it, then to it.
   input  logic         link_request_valid_i [NumLinks],
@@ -611,15 +616,11 @@ module tmb_shell
         response: link_response_i[l],
         request_data_valid: link_request_data_valid_i[l],
         request_data: '{
-            header: link_request_data_header_i[l],
-            row: link_request_data_row_i[l],
-            last: link_request_data_last_i[l]
+            header: link_request_data_header_i[l], row: link_request_data_row_i[l], last: link_request_data_last_i[l]
         },
         response_data_valid: link_response_data_valid_i[l],
         response_data: '{
-            header: link_response_data_header_i[l],
-            row: link_response_data_row_i[l],
-            last: link_response_data_last_i[l]
+            header: link_response_data_header_i[l], row: link_response_data_row_i[l], last: link_response_data_last_i[l]
         }
     };
     assign link_request_ready_o[l] = link_rsp[l].request_ready;
@@ -709,9 +710,7 @@ module tmb_shell
         response: cache_response_i[l],
         response_data_valid: cache_response_data_valid_i[l],
         response_data: '{
-            header: cache_response_data_header_i[l],
-            row: cache_response_data_row_i[l],
-            last: cache_response_data_last_i[l]
+            header: cache_response_data_header_i[l], row: cache_response_data_row_i[l], last: cache_response_data_last_i[l]
         }
     };
   end
@@ -777,6 +776,7 @@ module tmb_shell
   ) u_core (
     .clk_i,
     .rst_ni,
+    .card_i('{clock_period: card_clock_period_i, channel_bytes: card_channel_bytes_i}),
     .bar_i(bar_req),
     .bar_o(bar_rsp),
     .irq_o,
@@ -789,6 +789,7 @@ module tmb_shell
     .ctl_o(ctl_req),
     .ctl_i(ctl_rsp),
     .slot_interrupt_i,
+    .slot_identity_i,
     .slot_live_o(slot_live),
     .mover_o(mover_control),
     .mover_i(mover_state),

@@ -41,6 +41,9 @@ module tmb_shell_core
   input  logic clk_i,
   input  logic rst_ni,
 
+  // What the board says of the card.
+  input  card_facts_t card_i,
+
   // The host: its register accesses, a record in the event ring (one cycle each), and its memory.
   input  bar_req_t  bar_i,
   output bar_rsp_t  bar_o,
@@ -56,11 +59,12 @@ module tmb_shell_core
   input  axi_req_t port_i [NumPorts],
   output axi_rsp_t port_o [NumPorts],
 
-  // Slots: the kernels' registers, their interrupts, and whether a slot is out of reset.
-  output ctl_req_t ctl_o [NumSlots],
-  input  ctl_rsp_t ctl_i [NumSlots],
-  input  logic     slot_interrupt_i [NumSlots],
-  output logic     slot_live_o [NumSlots],
+  // Slots: the kernels' registers, their interrupts and identities, and whether a slot is out of reset.
+  output ctl_req_t    ctl_o [NumSlots],
+  input  ctl_rsp_t    ctl_i [NumSlots],
+  input  logic        slot_interrupt_i [NumSlots],
+  input  logic [63:0] slot_identity_i [NumSlots],
+  output logic        slot_live_o [NumSlots],
 
   // Movers and switch (tmb_shell_io). Without stream pairs one pair's elements, which are not used.
   output mover_control_t  mover_o [2*SwitchElements],
@@ -195,6 +199,8 @@ module tmb_shell_core
     .access_i(access),
     .done_o(register_done),
     .rsp_o(register_rsp),
+    .card_i,
+    .slot_identity_i,
     .enable_o(enable),
     .command_ring_o(command_ring),
     .command_head_i(command_head),

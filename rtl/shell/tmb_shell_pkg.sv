@@ -32,6 +32,12 @@ package tmb_shell_pkg;
     logic [31:0] data;
   } access_rsp_t;
 
+  // What the board says of the card, constant: pins that its top ties.
+  typedef struct packed {
+    logic [31:0] clock_period;   // of clk_i, in picoseconds
+    logic [63:0] channel_bytes;  // memory of each channel; where channels differ, the least of them
+  } card_facts_t;
+
   // What comes with the answer to a read of a slot's window: the user bits of its R.
   typedef struct packed {
     logic closed;       // the guard has closed the slot

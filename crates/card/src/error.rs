@@ -151,6 +151,39 @@ pub enum CardError {
         /// What it broke.
         rule: &'static str,
     },
+    /// A register of the card contradicts the description that it was opened with.
+    #[error(
+        "{card}: register {register} reads {read}, and the description that the card was opened with says {described}: \
+         both must describe one card; {remedy}"
+    )]
+    Description {
+        /// The card's name.
+        card: String,
+        /// Register and field.
+        register: &'static str,
+        /// What the register says.
+        read: u64,
+        /// What the description says.
+        described: u64,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// A slot holds another kernel than the one that is asked for.
+    #[error(
+        "slot {slot} holds the kernel with identity 0x{found:016x}, and {kernel} has 0x{expected:016x}: a card whose \
+         kernels are in their slots is not given others; program the slot with {kernel}, or open the kernel that it holds",
+        slot = .slot.0
+    )]
+    OtherKernel {
+        /// The slot.
+        slot: SlotId,
+        /// The kernel asked for.
+        kernel: String,
+        /// What the slot's register says.
+        found: u64,
+        /// What the kernel's files say.
+        expected: u64,
+    },
     /// A device cannot be driven. What it is, why, and the way out.
     #[error("{0}")]
     Device(String),

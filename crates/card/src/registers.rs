@@ -62,10 +62,21 @@ pub const MEMORY: u32 = 0xc;
 pub const TRANSLATION: u32 = 0x10;
 /// Geometry: streams.
 pub const STREAM_GEOMETRY: u32 = 0x14;
+/// Features.
+pub const FEATURES: u32 = 0x18;
+/// Clock.
+pub const CLOCK: u32 = 0x1c;
 /// Shell control.
 pub const CONTROL: u32 = 0x20;
 /// Shell status.
 pub const STATUS: u32 = 0x24;
+/// Memory of a channel, low half. Bytes that each channel has; where channels differ, the least of
+/// them. At most 2^CHANNEL_BYTES_LOG2.
+pub const CHANNEL_BYTES_LO: u32 = 0x28;
+/// Memory of a channel, high half.
+pub const CHANNEL_BYTES_HI: u32 = 0x2c;
+/// Sizes of pages.
+pub const PAGE_SIZES: u32 = 0x30;
 /// Event ring, low half of its host address. Aligned to 64 bytes.
 pub const EVENT_BASE_LO: u32 = 0x60;
 /// Event ring, high half of its host address.
@@ -109,7 +120,7 @@ pub const WRITE_OWNER_CHANGES: u32 = 0xb4;
 /// What `ID` holds in field `MAGIC`.
 pub const ID_MAGIC: u32 = 0x424d4f54;
 /// What `VERSION` holds in field `MINOR`.
-pub const VERSION_MINOR: u32 = 0x5;
+pub const VERSION_MINOR: u32 = 0x6;
 /// What `VERSION` holds in field `MAJOR`.
 pub const VERSION_MAJOR: u32 = 0x2;
 /// Address space: one block each.
@@ -160,6 +171,12 @@ pub const SCHEDULE: Array = Array {
     stride: 0x8,
     count: 16,
 };
+/// Identity of a slot's kernel: one block each.
+pub const KERNEL: Array = Array {
+    base: 0x7b00,
+    stride: 0x8,
+    count: 16,
+};
 /// Slot control windows. Forwarded to the slot's s_axi_control.
 pub const SLOT_CONTROL: Array = Array {
     base: 0x100000,
@@ -181,7 +198,7 @@ pub mod version {
     use super::Field;
 
     /// Compatible additions.
-    /// Value in this version: 0x5.
+    /// Value in this version: 0x6.
     pub const MINOR: Field = Field { lsb: 0, width: 16 };
     /// Changes that break a driver.
     /// Value in this version: 0x2.
@@ -236,6 +253,26 @@ pub mod stream_geometry {
     pub const NETWORK: Field = Field { lsb: 8, width: 8 };
 }
 
+/// Fields of `FEATURES`.
+pub mod features {
+    use super::Field;
+
+    /// 1: pages may lie in host memory.
+    pub const HOST_CHANNEL: Field = Field { lsb: 0, width: 1 };
+    /// 1: the card has a cache of the CPU's lines.
+    pub const LINE_CACHE: Field = Field { lsb: 1, width: 1 };
+    /// Slices of the directory; 0: there is none.
+    pub const DIRECTORY_SLICES: Field = Field { lsb: 8, width: 8 };
+}
+
+/// Fields of `CLOCK`.
+pub mod clock {
+    use super::Field;
+
+    /// Period of the shell's clock, in picoseconds.
+    pub const PERIOD: Field = Field { lsb: 0, width: 32 };
+}
+
 /// Fields of `CONTROL`.
 pub mod control {
     use super::Field;
@@ -251,6 +288,14 @@ pub mod status {
 
     /// 1: no command is fetched, queued or running, and no event is on its way.
     pub const IDLE: Field = Field { lsb: 0, width: 1 };
+}
+
+/// Fields of `PAGE_SIZES`.
+pub mod page_sizes {
+    use super::Field;
+
+    /// Bit k: pages may have 2^(12+k) bytes.
+    pub const MASK: Field = Field { lsb: 0, width: 19 };
 }
 
 /// Fields of `L1_0`.
@@ -642,4 +687,12 @@ pub mod schedule {
         /// Rows that the slot may read, and rows that it may write, in 65,536 cycles; 0: no limit.
         pub const ROWS: Field = Field { lsb: 0, width: 24 };
     }
+}
+
+/// Registers of one element of [`KERNEL`].
+pub mod kernel {
+    /// Identity, low half.
+    pub const IDENTITY_LO: u32 = 0x0;
+    /// Identity, high half.
+    pub const IDENTITY_HI: u32 = 0x4;
 }

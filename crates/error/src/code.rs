@@ -83,13 +83,14 @@ fn of_card(error: &CardError) -> ErrorCode {
     match error {
         CardError::NoSuchSlot { .. } => ErrorCode::NoSuchSlot,
         CardError::Schedule { .. } => ErrorCode::Schedule,
-        CardError::Kernel(_) => ErrorCode::Kernel,
+        CardError::Kernel(_) | CardError::OtherKernel { .. } => ErrorCode::Kernel,
         CardError::Build(_) => ErrorCode::Build,
         CardError::Broken(_) => ErrorCode::CardBroken,
         CardError::NothingToWaitFor => ErrorCode::NothingToWaitFor,
-        CardError::Configuration(_) | CardError::Platform(_) | CardError::NoSuchStripe { .. } => {
-            ErrorCode::Configuration
-        }
+        CardError::Configuration(_)
+        | CardError::Platform(_)
+        | CardError::Description { .. }
+        | CardError::NoSuchStripe { .. } => ErrorCode::Configuration,
         _ => ErrorCode::Card,
     }
 }

@@ -341,6 +341,22 @@ impl Engine {
         Ok(())
     }
 
+    /// What the kernel in a slot says it is: constant pins, of which nothing moves.
+    pub(crate) fn set_identity(&mut self, slot: SlotId, identity: u64) -> Result<(), CardError> {
+        let name = "slot_identity_i";
+        let pin = self.shell.instance().number_pin(name, slot.0.into());
+        let pin = pin.ok_or_else(|| {
+            not_built(BuildError::Mismatch {
+                kernel: self.shell.instance().info().name.clone(),
+                rule: format!("the shell has no port `{name}` of 64 bits"),
+            })
+        })?;
+        if pin.set(identity) {
+            self.shell.touch();
+        }
+        Ok(())
+    }
+
     /// The slot's ports were reset: nothing is open on them.
     pub(crate) fn forget_bursts(&mut self, slot: SlotId) {
         let ports = self.ports_per_slot as usize;

@@ -84,6 +84,8 @@ pub(super) fn shell_ports(config: &ShellConfig) -> Vec<ShellPort> {
     let slots = Some(u32::from(config.slots));
     add("", "clk", 1, true, None);
     add("", "irq", 1, false, None);
+    add("card_", "clock_period", 32, true, None);
+    add("card_", "channel_bytes", 64, true, None);
     for signal in CONTROL {
         let width = if signal.name.ends_with("addr") {
             32
@@ -127,6 +129,7 @@ pub(super) fn shell_ports(config: &ShellConfig) -> Vec<ShellPort> {
         add("ctl_", signal.name, signal.width, !signal.manager, slots);
     }
     add("slot_", "interrupt", 1, true, slots);
+    add("slot_", "identity", 64, true, slots);
     if config.slices() != 0 {
         let slices = u32::from(config.slices());
         for &(name, width, input) in LINK {
@@ -170,7 +173,8 @@ pub(super) fn shell_ports(config: &ShellConfig) -> Vec<ShellPort> {
 /// Whether a port of the shell is inside a monolithic design.
 fn at_slot(name: &str) -> bool {
     let groups = ["port_", "ctl_", "slot_", "sin_", "sout_"];
-    groups.iter().any(|group| name.starts_with(group))
+    // What the kernel is, the machine says, as it does for a kernel apart.
+    groups.iter().any(|group| name.starts_with(group)) && name != "slot_identity_i"
 }
 
 /// Of each stream pair of a slot: a beat of the kernel is in the shell, and nobody has taken it. No pin of the shell: the

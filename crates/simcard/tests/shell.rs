@@ -4,7 +4,7 @@ mod sim;
 
 use card::command::{Command, QueueId};
 use card::event::Event;
-use card::registers::{READ_OWNER_CHANGES, WRITE_OWNER_CHANGES};
+use card::registers::{self, KERNEL, READ_OWNER_CHANGES, WRITE_OWNER_CHANGES};
 use card::{Card, CardError, Loader, Simulation, SlotId};
 use sim::{
     card_address, kernel, open, options, pattern, run_copy, run_copy_striped, Driver, SPACE,
@@ -42,6 +42,41 @@ fn bytes_go_in_and_come_out() {
     let statistics = driver.card.statistics().unwrap();
     assert_eq!(statistics.channels[0].rows_written, 100);
     assert_eq!(statistics.channels[0].rows_read, 100);
+}
+
+#[test]
+fn the_shell_says_what_the_card_and_its_kernels_are() {
+    let changes: [(&str, fn(&mut card::CardDescription)); 4] = [
+        ("GEOMETRY.SLOTS", |card| card.slots += 1),
+        ("CHANNEL_BYTES", |card| card.channel_bytes /= 2),
+        ("CLOCK.PERIOD", |card| {
+            card.clock_period = Picoseconds::new(1)
+        }),
+        ("L1_0", |card| card.l1_reach[0].bytes *= 2),
+    ];
+    for (named, change) in changes {
+        let machine = simcard::Machine::open(options(), |_| {}).unwrap();
+        let mut description = machine.description().clone();
+        change(&mut description);
+        match card::driver::Driver::start(machine, description) {
+            Err(CardError::Description { register, .. }) => assert_eq!(register, named),
+            other => panic!("{named}: {:?}", other.err()),
+        }
+    }
+
+    // Before it has a kernel, a slot says 0.
+    let mut card = open(options());
+    assert_eq!(identity(&mut card), 0);
+    let copy = kernel("copy");
+    card.loader().unwrap().load(SlotId(0), &copy).unwrap();
+    assert_eq!(identity(&mut card), copy.identity().unwrap());
+}
+
+/// What slot 0 says its kernel is.
+fn identity(card: &mut impl Card) -> u64 {
+    let base = KERNEL.at(0);
+    let mut read = |offset| u64::from(card.read_register(base + offset).unwrap());
+    read(registers::kernel::IDENTITY_HI) << 32 | read(registers::kernel::IDENTITY_LO)
 }
 
 #[test]

@@ -22,7 +22,7 @@ use units::{Asid, HostAddr, Picoseconds, ROW_BYTES};
 /// A card behind vfio-pci, in real time.
 ///
 /// Kernels are in its slots already: [`load`](Loader::load) checks that the slot has the ports that a kernel needs, and
-/// cannot know whether it is that kernel. Of its statistics only what the shell's registers count is there: translation, and
+/// that it is that kernel, if the slot says what it holds. Of its statistics only what the shell's registers count is there: translation, and
 /// rows that commands moved, which stand for the bytes of the link.
 pub struct VfioCard {
     driver: Driver<VfioTransport>,
@@ -125,9 +125,10 @@ impl Card for VfioCard {
 }
 
 impl Loader for VfioCard {
-    /// Checks the slot's ports; what is in it stays.
+    /// Checks the slot's ports and identity; what is in it stays.
     fn load(&mut self, slot: SlotId, kernel: &KernelPackage) -> Result<(), CardError> {
         self.driver.check_loadable(slot)?;
-        self.driver.description().check_fit(&kernel.manifest)
+        self.driver.description().check_fit(&kernel.manifest)?;
+        self.driver.check_identity(slot, kernel)
     }
 }

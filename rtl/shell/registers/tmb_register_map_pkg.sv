@@ -124,6 +124,11 @@ package tmb_register_map_pkg;
   localparam int unsigned ScheduleLimit = 32'h4;
   localparam int unsigned ScheduleLimitRowsLsb = 32'h0;
 
+  // Identity of a slot's kernel
+  localparam int unsigned KernelStride = 32'h8;
+  localparam int unsigned KernelIdentityLo = 32'h0;
+  localparam int unsigned KernelIdentityHi = 32'h4;
+
   // Slot control windows
   localparam int unsigned SlotControlBase = 32'h100000;
   localparam int unsigned SlotControlStride = 32'h10000;

@@ -74,8 +74,13 @@ module tmb_shell_registers (
         logic MEMORY;
         logic TRANSLATION;
         logic STREAM_GEOMETRY;
+        logic FEATURES;
+        logic CLOCK;
         logic CONTROL;
         logic STATUS;
+        logic CHANNEL_BYTES_LO;
+        logic CHANNEL_BYTES_HI;
+        logic PAGE_SIZES;
         logic EVENT_BASE_LO;
         logic EVENT_BASE_HI;
         logic EVENT_SIZE_LOG2;
@@ -103,6 +108,7 @@ module tmb_shell_registers (
         logic MOVERS;
         logic SWITCHES;
         logic SCHEDULES;
+        logic KERNELS;
     } decoded_reg_strb_t;
     decoded_reg_strb_t decoded_reg_strb;
     logic decoded_err;
@@ -127,8 +133,13 @@ module tmb_shell_registers (
         decoded_reg_strb.MEMORY = cpuif_req_masked & (cpuif_addr == 15'hc) & !cpuif_req_is_wr;
         decoded_reg_strb.TRANSLATION = cpuif_req_masked & (cpuif_addr == 15'h10) & !cpuif_req_is_wr;
         decoded_reg_strb.STREAM_GEOMETRY = cpuif_req_masked & (cpuif_addr == 15'h14) & !cpuif_req_is_wr;
+        decoded_reg_strb.FEATURES = cpuif_req_masked & (cpuif_addr == 15'h18) & !cpuif_req_is_wr;
+        decoded_reg_strb.CLOCK = cpuif_req_masked & (cpuif_addr == 15'h1c) & !cpuif_req_is_wr;
         decoded_reg_strb.CONTROL = cpuif_req_masked & (cpuif_addr == 15'h20);
         decoded_reg_strb.STATUS = cpuif_req_masked & (cpuif_addr == 15'h24) & !cpuif_req_is_wr;
+        decoded_reg_strb.CHANNEL_BYTES_LO = cpuif_req_masked & (cpuif_addr == 15'h28) & !cpuif_req_is_wr;
+        decoded_reg_strb.CHANNEL_BYTES_HI = cpuif_req_masked & (cpuif_addr == 15'h2c) & !cpuif_req_is_wr;
+        decoded_reg_strb.PAGE_SIZES = cpuif_req_masked & (cpuif_addr == 15'h30) & !cpuif_req_is_wr;
         decoded_reg_strb.EVENT_BASE_LO = cpuif_req_masked & (cpuif_addr == 15'h60);
         decoded_reg_strb.EVENT_BASE_HI = cpuif_req_masked & (cpuif_addr == 15'h64);
         decoded_reg_strb.EVENT_SIZE_LOG2 = cpuif_req_masked & (cpuif_addr == 15'h68);
@@ -172,6 +183,9 @@ module tmb_shell_registers (
         decoded_reg_strb.SCHEDULES = cpuif_req_masked & (cpuif_addr >= 15'h7a00) & (cpuif_addr <= 15'h7a00 + 15'h7f);
         is_external |= cpuif_req_masked & (cpuif_addr >= 15'h7a00) & (cpuif_addr <= 15'h7a00 + 15'h7f);
         is_valid_rw |= cpuif_req_masked & (cpuif_addr >= 15'h7a00) & (cpuif_addr <= 15'h7a00 + 15'h7f);
+        decoded_reg_strb.KERNELS = cpuif_req_masked & (cpuif_addr >= 15'h7b00) & (cpuif_addr <= 15'h7b00 + 15'h7f);
+        is_external |= cpuif_req_masked & (cpuif_addr >= 15'h7b00) & (cpuif_addr <= 15'h7b00 + 15'h7f);
+        is_valid_rw |= cpuif_req_masked & (cpuif_addr >= 15'h7b00) & (cpuif_addr <= 15'h7b00 + 15'h7f);
         decoded_err = '0;
         decoded_req_is_external = is_external;
     end
@@ -428,6 +442,12 @@ module tmb_shell_registers (
     assign hwif_out.SCHEDULES.req_is_wr = decoded_req_is_wr;
     assign hwif_out.SCHEDULES.wr_data = decoded_wr_data;
     assign hwif_out.SCHEDULES.wr_biten = decoded_wr_biten;
+    // External region: tmb_shell.KERNELS
+    assign hwif_out.KERNELS.req = decoded_reg_strb.KERNELS;
+    assign hwif_out.KERNELS.addr = decoded_addr[6:0];
+    assign hwif_out.KERNELS.req_is_wr = decoded_req_is_wr;
+    assign hwif_out.KERNELS.wr_data = decoded_wr_data;
+    assign hwif_out.KERNELS.wr_biten = decoded_wr_biten;
 
     //--------------------------------------------------------------------------
     // Write response
@@ -443,6 +463,7 @@ module tmb_shell_registers (
         wr_ack |= hwif_in.MOVERS.wr_ack;
         wr_ack |= hwif_in.SWITCHES.wr_ack;
         wr_ack |= hwif_in.SCHEDULES.wr_ack;
+        wr_ack |= hwif_in.KERNELS.wr_ack;
         external_wr_ack = wr_ack;
     end
     assign cpuif_wr_ack = external_wr_ack | (decoded_req & decoded_req_is_wr & ~decoded_req_is_external);
@@ -464,6 +485,7 @@ module tmb_shell_registers (
         rd_ack |= hwif_in.MOVERS.rd_ack;
         rd_ack |= hwif_in.SWITCHES.rd_ack;
         rd_ack |= hwif_in.SCHEDULES.rd_ack;
+        rd_ack |= hwif_in.KERNELS.rd_ack;
         readback_external_rd_ack_c = rd_ack;
     end
 
@@ -490,7 +512,7 @@ module tmb_shell_registers (
         automatic logic [31:0] readback_data_var;
         readback_data_var = '0;
         readback_data_var[31:0] |= (rd_mux_addr == 15'h0) ? 32'h424d4f54 : '0;
-        readback_data_var[15:0] |= (rd_mux_addr == 15'h4) ? 16'h5 : '0;
+        readback_data_var[15:0] |= (rd_mux_addr == 15'h4) ? 16'h6 : '0;
         readback_data_var[31:16] |= (rd_mux_addr == 15'h4) ? 16'h2 : '0;
         readback_data_var[7:0] |= (rd_mux_addr == 15'h8) ? hwif_in.GEOMETRY.SLOTS.next : '0;
         readback_data_var[15:8] |= (rd_mux_addr == 15'h8) ? hwif_in.GEOMETRY.PORTS_PER_SLOT.next : '0;
@@ -504,8 +526,15 @@ module tmb_shell_registers (
         readback_data_var[31:24] |= (rd_mux_addr == 15'h10) ? hwif_in.TRANSLATION.LOOK_AHEAD.next : '0;
         readback_data_var[7:0] |= (rd_mux_addr == 15'h14) ? hwif_in.STREAM_GEOMETRY.PER_SLOT.next : '0;
         readback_data_var[15:8] |= (rd_mux_addr == 15'h14) ? hwif_in.STREAM_GEOMETRY.NETWORK.next : '0;
+        readback_data_var[0] |= (rd_mux_addr == 15'h18) ? hwif_in.FEATURES.HOST_CHANNEL.next : '0;
+        readback_data_var[1] |= (rd_mux_addr == 15'h18) ? hwif_in.FEATURES.LINE_CACHE.next : '0;
+        readback_data_var[15:8] |= (rd_mux_addr == 15'h18) ? hwif_in.FEATURES.DIRECTORY_SLICES.next : '0;
+        readback_data_var[31:0] |= (rd_mux_addr == 15'h1c) ? hwif_in.CLOCK.PERIOD.next : '0;
         readback_data_var[0] |= (rd_mux_addr == 15'h20) ? field_storage.CONTROL.ENABLE.value : '0;
         readback_data_var[0] |= (rd_mux_addr == 15'h24) ? hwif_in.STATUS.IDLE.next : '0;
+        readback_data_var[31:0] |= (rd_mux_addr == 15'h28) ? hwif_in.CHANNEL_BYTES_LO.VALUE.next : '0;
+        readback_data_var[31:0] |= (rd_mux_addr == 15'h2c) ? hwif_in.CHANNEL_BYTES_HI.VALUE.next : '0;
+        readback_data_var[18:0] |= (rd_mux_addr == 15'h30) ? hwif_in.PAGE_SIZES.MASK.next : '0;
         readback_data_var[31:0] |= (rd_mux_addr == 15'h60) ? field_storage.EVENT_BASE_LO.VALUE.value : '0;
         readback_data_var[31:0] |= (rd_mux_addr == 15'h64) ? field_storage.EVENT_BASE_HI.VALUE.value : '0;
         readback_data_var[4:0] |= (rd_mux_addr == 15'h68) ? field_storage.EVENT_SIZE_LOG2.VALUE.value : '0;
@@ -541,6 +570,7 @@ module tmb_shell_registers (
         readback_data_var |= ((rd_mux_addr >= 15'h7000) && (rd_mux_addr <= 15'h7000 + 15'h7ff)) ? hwif_in.MOVERS.rd_data : '0;
         readback_data_var |= ((rd_mux_addr >= 15'h7800) && (rd_mux_addr <= 15'h7800 + 15'hff)) ? hwif_in.SWITCHES.rd_data : '0;
         readback_data_var |= ((rd_mux_addr >= 15'h7a00) && (rd_mux_addr <= 15'h7a00 + 15'h7f)) ? hwif_in.SCHEDULES.rd_data : '0;
+        readback_data_var |= ((rd_mux_addr >= 15'h7b00) && (rd_mux_addr <= 15'h7b00 + 15'h7f)) ? hwif_in.KERNELS.rd_data : '0;
         readback_data = readback_data_var;
         readback_done = decoded_req & ~decoded_req_is_wr & ~decoded_req_is_external;
         readback_err = '0;

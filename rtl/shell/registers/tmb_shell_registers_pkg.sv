@@ -5,7 +5,7 @@ package tmb_shell_registers_pkg;
 
     localparam TMB_SHELL_REGISTERS_DATA_WIDTH = 32;
     localparam TMB_SHELL_REGISTERS_MIN_ADDR_WIDTH = 15;
-    localparam TMB_SHELL_REGISTERS_SIZE = 'h7a80;
+    localparam TMB_SHELL_REGISTERS_SIZE = 'h7b80;
 
     typedef struct {
         logic [7:0] next;
@@ -81,11 +81,61 @@ package tmb_shell_registers_pkg;
 
     typedef struct {
         logic next;
+    } tmb_shell__FEATURES__HOST_CHANNEL__in_t;
+
+    typedef struct {
+        logic next;
+    } tmb_shell__FEATURES__LINE_CACHE__in_t;
+
+    typedef struct {
+        logic [7:0] next;
+    } tmb_shell__FEATURES__DIRECTORY_SLICES__in_t;
+
+    typedef struct {
+        tmb_shell__FEATURES__HOST_CHANNEL__in_t HOST_CHANNEL;
+        tmb_shell__FEATURES__LINE_CACHE__in_t LINE_CACHE;
+        tmb_shell__FEATURES__DIRECTORY_SLICES__in_t DIRECTORY_SLICES;
+    } tmb_shell__FEATURES__in_t;
+
+    typedef struct {
+        logic [31:0] next;
+    } tmb_shell__CLOCK__PERIOD__in_t;
+
+    typedef struct {
+        tmb_shell__CLOCK__PERIOD__in_t PERIOD;
+    } tmb_shell__CLOCK__in_t;
+
+    typedef struct {
+        logic next;
     } tmb_shell__STATUS__IDLE__in_t;
 
     typedef struct {
         tmb_shell__STATUS__IDLE__in_t IDLE;
     } tmb_shell__STATUS__in_t;
+
+    typedef struct {
+        logic [31:0] next;
+    } tmb_shell__CHANNEL_BYTES_LO__VALUE__in_t;
+
+    typedef struct {
+        tmb_shell__CHANNEL_BYTES_LO__VALUE__in_t VALUE;
+    } tmb_shell__CHANNEL_BYTES_LO__in_t;
+
+    typedef struct {
+        logic [31:0] next;
+    } tmb_shell__CHANNEL_BYTES_HI__VALUE__in_t;
+
+    typedef struct {
+        tmb_shell__CHANNEL_BYTES_HI__VALUE__in_t VALUE;
+    } tmb_shell__CHANNEL_BYTES_HI__in_t;
+
+    typedef struct {
+        logic [18:0] next;
+    } tmb_shell__PAGE_SIZES__MASK__in_t;
+
+    typedef struct {
+        tmb_shell__PAGE_SIZES__MASK__in_t MASK;
+    } tmb_shell__PAGE_SIZES__in_t;
 
     typedef struct {
         logic [31:0] next;
@@ -296,11 +346,22 @@ package tmb_shell_registers_pkg;
     } tmb_shell__SCHEDULES__in_t;
 
     typedef struct {
+        logic rd_ack;
+        logic [31:0] rd_data;
+        logic wr_ack;
+    } tmb_shell__KERNELS__in_t;
+
+    typedef struct {
         tmb_shell__GEOMETRY__in_t GEOMETRY;
         tmb_shell__MEMORY__in_t MEMORY;
         tmb_shell__TRANSLATION__in_t TRANSLATION;
         tmb_shell__STREAM_GEOMETRY__in_t STREAM_GEOMETRY;
+        tmb_shell__FEATURES__in_t FEATURES;
+        tmb_shell__CLOCK__in_t CLOCK;
         tmb_shell__STATUS__in_t STATUS;
+        tmb_shell__CHANNEL_BYTES_LO__in_t CHANNEL_BYTES_LO;
+        tmb_shell__CHANNEL_BYTES_HI__in_t CHANNEL_BYTES_HI;
+        tmb_shell__PAGE_SIZES__in_t PAGE_SIZES;
         tmb_shell__EVENT_TAIL__in_t EVENT_TAIL;
         tmb_shell__ROWS_IN_LO__in_t ROWS_IN_LO;
         tmb_shell__ROWS_IN_HI__in_t ROWS_IN_HI;
@@ -324,6 +385,7 @@ package tmb_shell_registers_pkg;
         tmb_shell__MOVERS__in_t MOVERS;
         tmb_shell__SWITCHES__in_t SWITCHES;
         tmb_shell__SCHEDULES__in_t SCHEDULES;
+        tmb_shell__KERNELS__in_t KERNELS;
     } tmb_shell__in_t;
 
     typedef struct {
@@ -431,6 +493,14 @@ package tmb_shell_registers_pkg;
     } tmb_shell__SCHEDULES__out_t;
 
     typedef struct {
+        logic req;
+        logic [6:0] addr;
+        logic req_is_wr;
+        logic [31:0] wr_data;
+        logic [31:0] wr_biten;
+    } tmb_shell__KERNELS__out_t;
+
+    typedef struct {
         tmb_shell__CONTROL__out_t CONTROL;
         tmb_shell__EVENT_BASE_LO__out_t EVENT_BASE_LO;
         tmb_shell__EVENT_BASE_HI__out_t EVENT_BASE_HI;
@@ -444,5 +514,6 @@ package tmb_shell_registers_pkg;
         tmb_shell__MOVERS__out_t MOVERS;
         tmb_shell__SWITCHES__out_t SWITCHES;
         tmb_shell__SCHEDULES__out_t SCHEDULES;
+        tmb_shell__KERNELS__out_t KERNELS;
     } tmb_shell__out_t;
 endpackage

@@ -14,6 +14,7 @@ from command_host import (ABSENT, COPY_IN, COPY_OUT, FAULT, FAULT_REPLY, GROW, I
 
 # Register offsets: docs/registers.md.
 ID, VERSION, GEOMETRY, MEMORY = 0x00, 0x04, 0x08, 0x0C
+FEATURES, CLOCK, CHANNEL_BYTES, PAGE_SIZES, KERNEL = 0x18, 0x1C, 0x28, 0x30, 0x7B00
 CONTROL, STATUS = 0x20, 0x24
 COMMAND_BASE, COMMAND_SIZE, COMMAND_TAIL, COMMAND_HEAD = 0x6000, 0x6008, 0x600C, 0x6010
 EVENT_BASE, EVENT_SIZE, EVENT_HEAD, EVENT_TAIL = 0x60, 0x68, 0x6C, 0x70
@@ -114,8 +115,14 @@ async def registers(dut):
     bench = Bench(dut, 1)
     await bench.start()
     assert await bench.register(ID) == 0x424D4F54
-    assert await bench.register(VERSION) == 0x00020005
+    assert await bench.register(VERSION) == 0x00020006
     assert await bench.register(GEOMETRY) == 1 | 2 << 8 | 4 << 16 | 2 << 26
+    # What the bench ties: constants, which no write changes. The second slot does not exist.
+    for register, value in [(FEATURES, 0), (CLOCK, 4000), (CHANNEL_BYTES, 1 << 22), (CHANNEL_BYTES + 4, 1),
+                            (PAGE_SIZES, (1 << 19) - 1), (KERNEL, 0x89AB_CDEF), (KERNEL + 4, 0x0123_4567),
+                            (KERNEL + 8, 0), (KERNEL + 12, 0)]:
+        await bench.register(register, 0xFFFF_FFFF)
+        assert await bench.register(register) == value, f"register 0x{register:x}"
     assert await bench.register(MEMORY) == 2 | 22 << 8
     assert await bench.register(L1_0) == 12 | 5 << 8 | 2 << 16
     assert await bench.register(L1_0 + 4) >> 16 == 0

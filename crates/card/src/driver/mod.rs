@@ -5,6 +5,7 @@
 
 mod address_map;
 mod counters;
+mod described;
 mod rings;
 mod streams;
 mod transport;
@@ -15,6 +16,7 @@ pub use transport::{Answer, Transport, Until, Woken};
 use crate::command::{Command, QueueId};
 use crate::event::Event;
 use crate::guard::{KernelWord, SlotNotes, SlotStatus};
+use crate::kernel::KernelPackage;
 use crate::memory::HostMemory;
 use crate::registers as reg;
 use crate::schedule::{CheckedSchedule, SlotSchedule};
@@ -52,11 +54,13 @@ pub struct Driver<T> {
 
 #[allow(missing_docs, clippy::missing_errors_doc)]
 impl<T: Transport> Driver<T> {
-    /// Finds the shell at the other end, which is out of reset, and gives it its rings.
+    /// Finds the shell at the other end, which is out of reset, asks it what it is, and gives it its rings.
     ///
     /// # Errors
-    /// [`CardError::Broken`]: no shell of this version answers; [`CardError::HostMemory`]: no memory for the rings.
-    pub fn start(transport: T, description: CardDescription) -> Result<Self, CardError> {
+    /// [`CardError::Broken`]: no shell of this version answers; [`CardError::Description`]: it is another card than
+    /// described; [`CardError::HostMemory`]: no memory for the rings.
+    pub fn start(mut transport: T, description: CardDescription) -> Result<Self, CardError> {
+        described::check(&mut transport, &description)?;
         let commands = (0..description.queues).map(|_| CommandRing::new());
         let mut driver = Self {
             transport,
@@ -84,6 +88,40 @@ impl<T: Transport> Driver<T> {
             )));
         }
         Ok(())
+    }
+
+    /// What the kernel in a slot says it is, before anything is asked of it; 0: nothing.
+    ///
+    /// # Errors
+    /// [`CardError::NoSuchSlot`], or a card that does not answer.
+    pub fn kernel_identity(&mut self, slot: SlotId) -> Result<u64, CardError> {
+        self.check_slot(slot)?;
+        let base = reg::KERNEL.at(slot.0.into());
+        let low = self.read_register(base + reg::kernel::IDENTITY_LO)?;
+        let high = self.read_register(base + reg::kernel::IDENTITY_HI)?;
+        Ok(u64::from(high) << 32 | u64::from(low))
+    }
+
+    /// Whether a slot holds a kernel, or does not say.
+    ///
+    /// # Errors
+    /// [`CardError::OtherKernel`]: it holds another one; a kernel or a card that cannot be read.
+    pub fn check_identity(
+        &mut self,
+        slot: SlotId,
+        kernel: &KernelPackage,
+    ) -> Result<(), CardError> {
+        let found = self.kernel_identity(slot)?;
+        let expected = kernel.identity()?;
+        if found == 0 || found == expected {
+            return Ok(());
+        }
+        Err(CardError::OtherKernel {
+            slot,
+            kernel: kernel.manifest.name.clone(),
+            found,
+            expected,
+        })
     }
 
     fn give_rings(&mut self) -> Result<(), CardError> {

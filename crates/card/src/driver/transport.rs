@@ -54,6 +54,27 @@ pub trait Transport: Send {
     /// [`CardError::Broken`].
     fn read(&mut self, address: u32) -> Result<Poll<Answer>, CardError>;
 
+    /// Reads a register before anything else is asked of the card. Where time is virtual, none passes.
+    ///
+    /// # Errors
+    /// [`CardError::Broken`].
+    fn probe(&mut self, address: u32) -> Result<Answer, CardError> {
+        if let Poll::Ready(answer) = self.read(address)? {
+            return Ok(answer);
+        }
+        loop {
+            match self.wait(Until::Answer, &mut Vec::new())? {
+                Woken::Answer(answer) => return Ok(answer),
+                Woken::Idle => {
+                    return Err(CardError::Broken(format!(
+                        "register 0x{address:06x}: the shell does not answer"
+                    )))
+                }
+                _ => {}
+            }
+        }
+    }
+
     /// Writes a register of the BAR. Posted: returns before the card has it; the card sees writes and reads in the
     /// order of the calls.
     ///

@@ -1,6 +1,7 @@
 //! Kernels as their authors deliver them: a folder with `kernel.toml` and RTL.
 
 mod error;
+mod identity;
 mod manifest;
 mod read;
 mod rtl;

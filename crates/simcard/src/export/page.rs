@@ -58,7 +58,10 @@ pub(super) fn page(config: &ShellConfig, pins: &[Pin]) -> String {
     }
     text.push_str(
         "| `irq` | one cycle for each record that is written into the event ring: to the PCIe core's user \
-         interrupt |\n\n\
+         interrupt |\n\
+         | `card_clock_period`, `card_channel_bytes` | constants: the period of `aclk` in picoseconds, the bytes of \
+         memory of each channel (the least, where they differ); the driver compares them with its description |\n\
+         | `slotS_identity` | constant: the identity of the kernel in the slot, 0 if it has none |\n\n\
          AXI4 managers send INCR bursts of whole 64-byte beats that do not cross 4 KiB, with at most 16 IDs at the \
          host and one at each memory, whose answers may take any time. Subordinates at a slot take what a Vitis \
          kernel sends: 64-bit addresses, any legal INCR burst up to 512 bits a beat, IDs up to 16 bits. \

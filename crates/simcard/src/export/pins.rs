@@ -2,6 +2,7 @@
 //!
 //! | at the shell | outside |
 //! |---|---|
+//! | `card_*`, `slot_identity[s]` | `card_*`, `slotS_identity`: constants, for the board's top to tie |
 //! | `bar_*` | `s_axi_bar_*` |
 //! | `host_*` | `m_axi_host_*` |
 //! | `mem_*[c]` | `m_axi_memC_*` |
@@ -108,6 +109,9 @@ fn outside(config: &ShellConfig, inner: &str, element: u32) -> (Option<String>, 
         "clk_i" => return (None, "aclk".to_owned()),
         "rst_ni" => return (None, "aresetn".to_owned()),
         "irq_o" => return (None, "irq".to_owned()),
+        "card_clock_period_i" => return (None, "card_clock_period".to_owned()),
+        "card_channel_bytes_i" => return (None, "card_channel_bytes".to_owned()),
+        "slot_identity_i" => return (None, format!("slot{element}_identity")),
         "slot_interrupt_i" => return (None, format!("slot{element}_interrupt")),
         "slot_rst_no" => return (None, format!("slot{element}_aresetn")),
         _ => {}

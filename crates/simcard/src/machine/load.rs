@@ -21,7 +21,7 @@ impl Machine {
             return match built_in == kernel {
                 true => {
                     self.engine.name_ports(slot, &kernel.manifest);
-                    Ok(())
+                    self.engine.set_identity(slot, kernel.identity()?)
                 }
                 false => Err(CardError::Configuration(format!(
                     "kernel {}: this card was built as one model with kernel {}",
@@ -50,6 +50,7 @@ impl Machine {
         let joined =
             KernelSlot::new(self.engine.shell(), place, instance, &interface).map_err(not_built)?;
         self.engine.name_ports(slot, &kernel.manifest);
+        self.engine.set_identity(slot, kernel.identity()?)?;
         self.engine.set_kernel(slot, Some(joined))
     }
 

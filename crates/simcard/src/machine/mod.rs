@@ -4,6 +4,7 @@ mod coherent;
 mod designs;
 mod load;
 mod memory;
+mod probe;
 mod served;
 mod statistics;
 mod transport;
@@ -24,8 +25,10 @@ use card::memories::CardMemory;
 use card::stream::{StreamId, StreamWaiting};
 use card::{CardDescription, CardError, CheckedDescription, HostWork, SlotId, WorkId};
 use designs::{monolithic_design, shell_design};
+use probe::{say_card, ShellProbe};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use timing::dram::Controller;
@@ -56,6 +59,9 @@ pub struct Machine {
     engine: Engine,
     host_model: HostModel,
     notices: Vec<Notice>,
+    /// For reads of registers before the card is used.
+    model: Rc<Model>,
+    probe: Option<ShellProbe>,
     /// The register read that is under way.
     read: Option<Read>,
     /// When the host next looks at the event ring, and the last interrupt that it knows of.
@@ -127,8 +133,8 @@ impl Machine {
         let built = shell_builder
             .model(&design, &|_| Ok(()), &mut progress)
             .map_err(not_built)?;
-        let mut shell =
-            Instance::new(&Model::load(&built).map_err(not_built)?).map_err(not_built)?;
+        let model = Model::load(&built).map_err(not_built)?;
+        let mut shell = Instance::new(&model).map_err(not_built)?;
         if let Some(waves) = waves {
             shell
                 .open_waves(&waves.wave_file(SHELL, period, None))
@@ -188,30 +194,6 @@ impl Machine {
             .map(|interface| NetworkPort::new(&shell, interface, options.network.figures()))
             .collect::<Result<_, BuildError>>()
             .map_err(not_built)?;
-        let engine = Engine::new(Parts {
-            clock: ClockDomain {
-                period: clock.period_ps,
-                phase: clock.phase_ps,
-            },
-            shell,
-            witness,
-            slots: config.slots.into(),
-            ports_per_slot: config.ports_per_slot.into(),
-            pairs_per_slot: config.streams_per_slot.into(),
-            slices: config.slices().into(),
-            caches: config.caches().into(),
-            coherent,
-            memories,
-            networks,
-            probes,
-            link: Box::new(PcieLink::new(options.platform.pcie())),
-            idle_skipping: options.idle_skipping,
-            monolithic: options.monolithic.is_some(),
-            seeks_activity: options
-                .waves
-                .as_ref()
-                .is_some_and(|waves| waves.from == WaveStart::FirstActivity),
-        })?;
         let description = CardDescription {
             name: format!("sim:{}", options.platform.name()),
             slots: config.slots,
@@ -236,6 +218,31 @@ impl Machine {
             clock_period: clock.period_ps,
             host_channel: config.host_channel,
         };
+        say_card(&shell, &description).map_err(not_built)?;
+        let engine = Engine::new(Parts {
+            clock: ClockDomain {
+                period: clock.period_ps,
+                phase: clock.phase_ps,
+            },
+            shell,
+            witness,
+            slots: config.slots.into(),
+            ports_per_slot: config.ports_per_slot.into(),
+            pairs_per_slot: config.streams_per_slot.into(),
+            slices: config.slices().into(),
+            caches: config.caches().into(),
+            coherent,
+            memories,
+            networks,
+            probes,
+            link: Box::new(PcieLink::new(options.platform.pcie())),
+            idle_skipping: options.idle_skipping,
+            monolithic: options.monolithic.is_some(),
+            seeks_activity: options
+                .waves
+                .as_ref()
+                .is_some_and(|waves| waves.from == WaveStart::FirstActivity),
+        })?;
         let (slices, caches) = (config.slices(), config.caches());
         let mut machine = Self {
             description,
@@ -248,6 +255,8 @@ impl Machine {
             engine,
             host_model: HostModel::new(options.platform.host()),
             notices: Vec::new(),
+            model,
+            probe: None,
             read: None,
             wakes_at: None,
             last_interrupt: Picoseconds::ZERO,

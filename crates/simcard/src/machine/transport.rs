@@ -2,6 +2,7 @@
 
 use super::super::bar_port::ReadAnswer;
 use super::super::engine::{Notice, Stop};
+use super::probe::ShellProbe;
 use super::Machine;
 use card::driver::{Answer, Transport, Until, Woken};
 use card::event::Event;
@@ -31,7 +32,18 @@ impl Transport for Machine {
         Ok(Poll::Pending)
     }
 
+    fn probe(&mut self, address: u32) -> Result<Answer, CardError> {
+        let mut probe = match self.probe.take() {
+            Some(probe) => probe,
+            None => ShellProbe::new(&self.model, &self.description)?,
+        };
+        let answer = probe.read(address);
+        self.probe = Some(probe);
+        answer
+    }
+
     fn write(&mut self, address: u32, value: u32) -> Result<(), CardError> {
+        self.probe = None;
         let arrives = self.engine.link.register_write(self.engine.now());
         self.engine.around.bar.write(arrives, address, value);
         self.register_writes += 1;

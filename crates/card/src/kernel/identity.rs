@@ -1,0 +1,105 @@
+//! What a kernel is, as a number that its slot shows.
+
+use super::{KernelError, KernelPackage};
+use sha2::{Digest, Sha256};
+use std::path::{Path, PathBuf};
+
+impl KernelPackage {
+    /// The first 64 bits of a SHA-256 of the manifest and of all RTL that the kernel may be made of: the same wherever
+    /// the folder lies, another one after any change. The shell shows it for each slot (register `KERNEL`); never 0,
+    /// which stands for an empty slot.
+    ///
+    /// # Errors
+    /// [`KernelError::Io`]: a file cannot be read.
+    pub fn identity(&self) -> Result<u64, KernelError> {
+        let mut hash = Sha256::new();
+        let mut files = vec![self.directory.join("kernel.toml")];
+        files.extend(self.sources());
+        for folder in self.include_directories() {
+            files.extend(headers(&folder)?);
+        }
+        for file in files {
+            let bytes = std::fs::read(&file).map_err(io(&file))?;
+            let name = file.file_name().unwrap_or_default().as_encoded_bytes();
+            hash.update((name.len() as u64).to_le_bytes());
+            hash.update(name);
+            hash.update((bytes.len() as u64).to_le_bytes());
+            hash.update(&bytes);
+        }
+        let digest = hash.finalize();
+        let first = digest.iter().take(8);
+        let identity = first.fold(0, |word, &byte| word << 8 | u64::from(byte));
+        Ok(identity.max(1))
+    }
+}
+
+/// Files that sources can include, by name.
+fn headers(folder: &Path) -> Result<Vec<PathBuf>, KernelError> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(io(folder))? {
+        let path = entry.map_err(io(folder))?.path();
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        if matches!(extension, Some("svh" | "vh")) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn io(path: &Path) -> impl Fn(std::io::Error) -> KernelError + '_ {
+    |source| KernelError::Io {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(folder: &Path, rtl: &str, header: &str) -> KernelPackage {
+        std::fs::create_dir_all(folder).unwrap();
+        let manifest = r#"
+            [kernel]
+            name = "k"
+            description = "nothing"
+            top = "k"
+            sources = ["k.sv"]
+            control = "ap_ctrl_hs"
+            [[port]]
+            name = "m_axi"
+            kind = "axi4"
+            data_width = 512
+            access = "read"
+        "#;
+        std::fs::write(folder.join("kernel.toml"), manifest).unwrap();
+        std::fs::write(folder.join("k.sv"), rtl).unwrap();
+        std::fs::write(folder.join("k.svh"), header).unwrap();
+        KernelPackage::open(folder).unwrap()
+    }
+
+    #[test]
+    fn the_folder_does_not_count_and_every_byte_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |place: &str, rtl: &str, header: &str| {
+            write(&folder.path().join(place), rtl, header)
+                .identity()
+                .unwrap()
+        };
+        let here = at("here", "module k;", "`define A");
+        assert_eq!(here, at("there", "module k;", "`define A"));
+        assert_ne!(here, at("there", "module  k;", "`define A"));
+        assert_ne!(here, at("there", "module k;", "`define B"));
+        assert_ne!(here, 0);
+    }
+
+    #[test]
+    fn a_file_that_is_gone_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let package = write(folder.path(), "module k;", "");
+        std::fs::remove_file(folder.path().join("k.sv")).unwrap();
+        let error = package.identity().unwrap_err().to_string();
+        assert!(error.contains("k.sv"), "{error}");
+    }
+}
