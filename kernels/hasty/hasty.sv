@@ -8,57 +8,12 @@
 // Throughput: a row a cycle, unless the mode slows it down. Control: ap_ctrl_hs; the next run is to be
 // started when the writes of the last one are over.
 
+`include "tmb_ports.svh"
+
 module hasty (
-  input  logic         ap_clk,
-  input  logic         ap_rst_n,
-  // Also a macro of some C headers, but the convention's name.
-  // verilator lint_off SYMRSVDWORD
-  output logic         interrupt,
-  // verilator lint_on SYMRSVDWORD
-
-  input  logic         s_axi_control_awvalid,
-  output logic         s_axi_control_awready,
-  input  logic [11:0]  s_axi_control_awaddr,
-  input  logic         s_axi_control_wvalid,
-  output logic         s_axi_control_wready,
-  input  logic [31:0]  s_axi_control_wdata,
-  input  logic [3:0]   s_axi_control_wstrb,
-  output logic         s_axi_control_bvalid,
-  input  logic         s_axi_control_bready,
-  output logic [1:0]   s_axi_control_bresp,
-  input  logic         s_axi_control_arvalid,
-  output logic         s_axi_control_arready,
-  input  logic [11:0]  s_axi_control_araddr,
-  output logic         s_axi_control_rvalid,
-  input  logic         s_axi_control_rready,
-  output logic [31:0]  s_axi_control_rdata,
-  output logic [1:0]   s_axi_control_rresp,
-
-  output logic         m_axi_gmem_awvalid,
-  input  logic         m_axi_gmem_awready,
-  output logic [63:0]  m_axi_gmem_awaddr,
-  output logic [7:0]   m_axi_gmem_awlen,
-  output logic [2:0]   m_axi_gmem_awsize,
-  output logic [1:0]   m_axi_gmem_awburst,
-  output logic         m_axi_gmem_wvalid,
-  input  logic         m_axi_gmem_wready,
-  output logic [511:0] m_axi_gmem_wdata,
-  output logic [63:0]  m_axi_gmem_wstrb,
-  output logic         m_axi_gmem_wlast,
-  input  logic         m_axi_gmem_bvalid,
-  output logic         m_axi_gmem_bready,
-  input  logic [1:0]   m_axi_gmem_bresp,
-  output logic         m_axi_gmem_arvalid,
-  input  logic         m_axi_gmem_arready,
-  output logic [63:0]  m_axi_gmem_araddr,
-  output logic [7:0]   m_axi_gmem_arlen,
-  output logic [2:0]   m_axi_gmem_arsize,
-  output logic [1:0]   m_axi_gmem_arburst,
-  input  logic         m_axi_gmem_rvalid,
-  output logic         m_axi_gmem_rready,
-  input  logic [511:0] m_axi_gmem_rdata,
-  input  logic         m_axi_gmem_rlast,
-  input  logic [1:0]   m_axi_gmem_rresp
+  `TMB_KERNEL_PORTS,
+  `TMB_WRITE_PORTS(m_axi_gmem),
+  `TMB_READ_PORTS(m_axi_gmem)
 );
 
   // The arguments of kernel.toml; in a packed struct the highest offset comes first.
@@ -78,26 +33,7 @@ module hasty (
   kernel_control_registers #(
     .ArgumentWords($bits(arguments_t) / 32)
   ) u_control (
-    .clk_i(ap_clk),
-    .rst_ni(ap_rst_n),
-    .awvalid_i(s_axi_control_awvalid),
-    .awready_o(s_axi_control_awready),
-    .awaddr_i(s_axi_control_awaddr),
-    .wvalid_i(s_axi_control_wvalid),
-    .wready_o(s_axi_control_wready),
-    .wdata_i(s_axi_control_wdata),
-    .wstrb_i(s_axi_control_wstrb),
-    .bvalid_o(s_axi_control_bvalid),
-    .bready_i(s_axi_control_bready),
-    .bresp_o(s_axi_control_bresp),
-    .arvalid_i(s_axi_control_arvalid),
-    .arready_o(s_axi_control_arready),
-    .araddr_i(s_axi_control_araddr),
-    .rvalid_o(s_axi_control_rvalid),
-    .rready_i(s_axi_control_rready),
-    .rdata_o(s_axi_control_rdata),
-    .rresp_o(s_axi_control_rresp),
-    .interrupt_o(interrupt),
+    `TMB_CONNECT_CONTROL,
     .begin_o(start),
     .done_i(done),
     .arguments_o(arguments)
@@ -135,8 +71,7 @@ module hasty (
   assign m_axi_gmem_awvalid = writing_q && address_row_q < rows && (!data_first || data_leads_q);
   assign m_axi_gmem_awaddr = arguments.base + {38'd0, address_row_q, 6'd0};
   assign m_axi_gmem_awlen = 8'(length - row_t'(1));
-  assign m_axi_gmem_awsize = 3'd6;
-  assign m_axi_gmem_awburst = 2'd1;
+  `TMB_WRITE_WHOLE_ROWS(m_axi_gmem)
   assign m_axi_gmem_wvalid = writing_q && (data_first ? data_row_q <= address_row_q && data_row_q < rows
                                          : data_row_q < address_row_q)
       && !mute && (!trickles || pace_q == '0);
@@ -155,8 +90,7 @@ module hasty (
   assign m_axi_gmem_arvalid = read_asked_q;
   assign m_axi_gmem_araddr = arguments.source;
   assign m_axi_gmem_arlen = 8'd15;
-  assign m_axi_gmem_arsize = 3'd6;
-  assign m_axi_gmem_arburst = 2'd1;
+  `TMB_READ_WHOLE_ROWS(m_axi_gmem)
   assign m_axi_gmem_rready = 1'b1;
 
   logic all_addressed, all_sent, all_answered, read_over;

@@ -11,21 +11,14 @@
 // pair is there. Back-pressure: a pair waits for the product before it; a part of C waits until it is taken. No
 // deadlock: it waits for its neighbours only. It has no registers; it runs when there are data.
 
+`include "tmb_ports.svh"
+
 module matmul (
   input  logic         ap_clk,
   input  logic         ap_rst_n,
 
-  input  logic [511:0] in_tdata,
-  input  logic [63:0]  in_tkeep,
-  input  logic         in_tlast,
-  input  logic         in_tvalid,
-  output logic         in_tready,
-
-  output logic [511:0] out_tdata,
-  output logic [63:0]  out_tkeep,
-  output logic         out_tlast,
-  output logic         out_tvalid,
-  input  logic         out_tready
+  `TMB_STREAM_IN_PORTS(in, 64),
+  `TMB_STREAM_OUT_PORTS(out, 64)
 );
 
   localparam int unsigned Size = 64;

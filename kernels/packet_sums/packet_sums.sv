@@ -14,64 +14,17 @@
 // Throughput: an integer a cycle within a packet; a packet ends in five cycles and more. Integers wrap in 64 bits.
 // Register map: kernel.toml. Control: ap_ctrl_hs.
 
+`include "tmb_ports.svh"
+
 module packet_sums (
-  input  logic         ap_clk,
-  input  logic         ap_rst_n,
-  // Also a macro of some C headers, but the convention's name.
-  // verilator lint_off SYMRSVDWORD
-  output logic         interrupt,
-  // verilator lint_on SYMRSVDWORD
-
-  input  logic         s_axi_control_awvalid,
-  output logic         s_axi_control_awready,
-  input  logic [11:0]  s_axi_control_awaddr,
-  input  logic         s_axi_control_wvalid,
-  output logic         s_axi_control_wready,
-  input  logic [31:0]  s_axi_control_wdata,
-  input  logic [3:0]   s_axi_control_wstrb,
-  output logic         s_axi_control_bvalid,
-  input  logic         s_axi_control_bready,
-  output logic [1:0]   s_axi_control_bresp,
-  input  logic         s_axi_control_arvalid,
-  output logic         s_axi_control_arready,
-  input  logic [11:0]  s_axi_control_araddr,
-  output logic         s_axi_control_rvalid,
-  input  logic         s_axi_control_rready,
-  output logic [31:0]  s_axi_control_rdata,
-  output logic [1:0]   s_axi_control_rresp,
-
-  output logic         m_axi_gmem_arvalid,
-  input  logic         m_axi_gmem_arready,
-  output logic [63:0]  m_axi_gmem_araddr,
-  output logic [1:0]   m_axi_gmem_arid,
-  output logic [7:0]   m_axi_gmem_arlen,
-  output logic [2:0]   m_axi_gmem_arsize,
-  output logic [1:0]   m_axi_gmem_arburst,
-  input  logic         m_axi_gmem_rvalid,
-  output logic         m_axi_gmem_rready,
-  input  logic [1:0]   m_axi_gmem_rid,
-  input  logic [511:0] m_axi_gmem_rdata,
-  input  logic         m_axi_gmem_rlast,
-  input  logic [1:0]   m_axi_gmem_rresp,
+  `TMB_KERNEL_PORTS,
+  `TMB_READ_PORTS(m_axi_gmem),
+  `TMB_READ_ID_PORTS(m_axi_gmem, 2),
   input  logic         m_axi_gmem_rstream,
 
-  output logic         m_axi_gmem_awvalid,
-  input  logic         m_axi_gmem_awready,
-  output logic [63:0]  m_axi_gmem_awaddr,
-  output logic [1:0]   m_axi_gmem_awid,
-  output logic [7:0]   m_axi_gmem_awlen,
-  output logic [2:0]   m_axi_gmem_awsize,
-  output logic [1:0]   m_axi_gmem_awburst,
-  output logic         m_axi_gmem_wvalid,
-  input  logic         m_axi_gmem_wready,
-  output logic [511:0] m_axi_gmem_wdata,
-  output logic [63:0]  m_axi_gmem_wstrb,
-  output logic         m_axi_gmem_wlast,
-  output logic         m_axi_gmem_wstream,
-  input  logic         m_axi_gmem_bvalid,
-  output logic         m_axi_gmem_bready,
-  input  logic [1:0]   m_axi_gmem_bid,
-  input  logic [1:0]   m_axi_gmem_bresp
+  `TMB_WRITE_PORTS(m_axi_gmem),
+  `TMB_WRITE_ID_PORTS(m_axi_gmem, 2),
+  output logic         m_axi_gmem_wstream
 );
 
   localparam logic [63:0] OpenAddress = 64'h8000_0000_0000_0000;
@@ -97,26 +50,7 @@ module packet_sums (
   kernel_control_registers #(
     .ArgumentWords(2)
   ) u_control (
-    .clk_i(ap_clk),
-    .rst_ni(ap_rst_n),
-    .awvalid_i(s_axi_control_awvalid),
-    .awready_o(s_axi_control_awready),
-    .awaddr_i(s_axi_control_awaddr),
-    .wvalid_i(s_axi_control_wvalid),
-    .wready_o(s_axi_control_wready),
-    .wdata_i(s_axi_control_wdata),
-    .wstrb_i(s_axi_control_wstrb),
-    .bvalid_o(s_axi_control_bvalid),
-    .bready_i(s_axi_control_bready),
-    .bresp_o(s_axi_control_bresp),
-    .arvalid_i(s_axi_control_arvalid),
-    .arready_o(s_axi_control_arready),
-    .araddr_i(s_axi_control_araddr),
-    .rvalid_o(s_axi_control_rvalid),
-    .rready_i(s_axi_control_rready),
-    .rdata_o(s_axi_control_rdata),
-    .rresp_o(s_axi_control_rresp),
-    .interrupt_o(interrupt),
+    `TMB_CONNECT_CONTROL,
     .begin_o(start),
     .done_i(done),
     .arguments_o(counts)

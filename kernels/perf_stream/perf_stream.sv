@@ -10,21 +10,14 @@
 // are data. Throughput: a beat of 64 bytes a cycle. Latency: one cycle. Ordering: beats in order, packets whole.
 // Back-pressure: passed on, by way of a queue of two beats. No deadlock: it waits for its neighbours only.
 
+`include "tmb_ports.svh"
+
 module perf_stream (
   input  logic         ap_clk,
   input  logic         ap_rst_n,
 
-  input  logic [511:0] in_tdata,
-  input  logic [63:0]  in_tkeep,
-  input  logic         in_tlast,
-  input  logic         in_tvalid,
-  output logic         in_tready,
-
-  output logic [511:0] out_tdata,
-  output logic [63:0]  out_tkeep,
-  output logic         out_tlast,
-  output logic         out_tvalid,
-  input  logic         out_tready
+  `TMB_STREAM_IN_PORTS(in, 64),
+  `TMB_STREAM_OUT_PORTS(out, 64)
 );
 
   logic [511:0] sum;

@@ -19,97 +19,16 @@
 // cycles (3 cycles a slice); the link is slower. Latency: see rpc_lines_slice; the answer goes out three cycles after
 // the last line is handled. Ordering and no deadlock: see rpc_lines_slice.
 
+`include "tmb_ports.svh"
+
 module rpc_lines #(
   parameter int unsigned PairWidth = 10
 ) (
-  input  logic         ap_clk,
-  input  logic         ap_rst_n,
-  // Also a macro of some C headers, but the convention's name.
-  // verilator lint_off SYMRSVDWORD
-  output logic         interrupt,
-  // verilator lint_on SYMRSVDWORD
-
-  input  logic         s_axi_control_awvalid,
-  output logic         s_axi_control_awready,
-  input  logic [11:0]  s_axi_control_awaddr,
-  input  logic         s_axi_control_wvalid,
-  output logic         s_axi_control_wready,
-  input  logic [31:0]  s_axi_control_wdata,
-  input  logic [3:0]   s_axi_control_wstrb,
-  output logic         s_axi_control_bvalid,
-  input  logic         s_axi_control_bready,
-  output logic [1:0]   s_axi_control_bresp,
-  input  logic         s_axi_control_arvalid,
-  output logic         s_axi_control_arready,
-  input  logic [11:0]  s_axi_control_araddr,
-  output logic         s_axi_control_rvalid,
-  input  logic         s_axi_control_rready,
-  output logic [31:0]  s_axi_control_rdata,
-  output logic [1:0]   s_axi_control_rresp,
-
-  input  logic         s_home0_arvalid,
-  output logic         s_home0_arready,
-  input  logic [15:0]  s_home0_arid,
-  input  logic [63:0]  s_home0_araddr,
-  output logic         s_home0_rvalid,
-  input  logic         s_home0_rready,
-  output logic [15:0]  s_home0_rid,
-  output logic [511:0] s_home0_rdata,
-  output logic [1:0]   s_home0_rresp,
-  output logic         s_home0_rlast,
-  input  logic         s_home0_awvalid,
-  output logic         s_home0_awready,
-  input  logic [15:0]  s_home0_awid,
-  input  logic [63:0]  s_home0_awaddr,
-  input  logic         s_home0_wvalid,
-  output logic         s_home0_wready,
-  input  logic [511:0] s_home0_wdata,
-  input  logic [63:0]  s_home0_wstrb,
-  output logic         s_home0_bvalid,
-  input  logic         s_home0_bready,
-  output logic [15:0]  s_home0_bid,
-  output logic [1:0]   s_home0_bresp,
-
-  output logic         m_line0_req_valid,
-  input  logic         m_line0_req_ready,
-  output logic [2:0]   m_line0_req_operation,
-  output logic [5:0]   m_line0_req_tag,
-  output logic [32:0]  m_line0_req_line,
-  input  logic         m_line0_ack_valid,
-  output logic         m_line0_ack_ready,
-  input  logic [5:0]   m_line0_ack_tag,
-
-  input  logic         s_home1_arvalid,
-  output logic         s_home1_arready,
-  input  logic [15:0]  s_home1_arid,
-  input  logic [63:0]  s_home1_araddr,
-  output logic         s_home1_rvalid,
-  input  logic         s_home1_rready,
-  output logic [15:0]  s_home1_rid,
-  output logic [511:0] s_home1_rdata,
-  output logic [1:0]   s_home1_rresp,
-  output logic         s_home1_rlast,
-  input  logic         s_home1_awvalid,
-  output logic         s_home1_awready,
-  input  logic [15:0]  s_home1_awid,
-  input  logic [63:0]  s_home1_awaddr,
-  input  logic         s_home1_wvalid,
-  output logic         s_home1_wready,
-  input  logic [511:0] s_home1_wdata,
-  input  logic [63:0]  s_home1_wstrb,
-  output logic         s_home1_bvalid,
-  input  logic         s_home1_bready,
-  output logic [15:0]  s_home1_bid,
-  output logic [1:0]   s_home1_bresp,
-
-  output logic         m_line1_req_valid,
-  input  logic         m_line1_req_ready,
-  output logic [2:0]   m_line1_req_operation,
-  output logic [5:0]   m_line1_req_tag,
-  output logic [32:0]  m_line1_req_line,
-  input  logic         m_line1_ack_valid,
-  output logic         m_line1_ack_ready,
-  input  logic [5:0]   m_line1_ack_tag
+  `TMB_KERNEL_PORTS,
+  `TMB_HOME_PORTS(s_home0),
+  `TMB_LINE_PORTS(m_line0),
+  `TMB_HOME_PORTS(s_home1),
+  `TMB_LINE_PORTS(m_line1)
 );
 
   localparam int unsigned LineLog2 = 7;
@@ -133,26 +52,7 @@ module rpc_lines #(
   kernel_control_registers #(
     .ArgumentWords($bits(arguments_t) / 32)
   ) u_control (
-    .clk_i(ap_clk),
-    .rst_ni(ap_rst_n),
-    .awvalid_i(s_axi_control_awvalid),
-    .awready_o(s_axi_control_awready),
-    .awaddr_i(s_axi_control_awaddr),
-    .wvalid_i(s_axi_control_wvalid),
-    .wready_o(s_axi_control_wready),
-    .wdata_i(s_axi_control_wdata),
-    .wstrb_i(s_axi_control_wstrb),
-    .bvalid_o(s_axi_control_bvalid),
-    .bready_i(s_axi_control_bready),
-    .bresp_o(s_axi_control_bresp),
-    .arvalid_i(s_axi_control_arvalid),
-    .arready_o(s_axi_control_arready),
-    .araddr_i(s_axi_control_araddr),
-    .rvalid_o(s_axi_control_rvalid),
-    .rready_i(s_axi_control_rready),
-    .rdata_o(s_axi_control_rdata),
-    .rresp_o(s_axi_control_rresp),
-    .interrupt_o(interrupt),
+    `TMB_CONNECT_CONTROL,
     .begin_o(start),
     .done_i(1'b0),
     .arguments_o(arguments)

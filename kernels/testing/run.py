@@ -43,7 +43,8 @@ def run_cocotb(kernel: str, module: str, folder: Path, bare: bool = False) -> No
     top = manifest(kernel)["kernel"]["top"] if bare else "kernel_test_top"
     os.environ["PYTHONPATH"] = f"{TESTING}:{folder}"
     macros = {"KERNEL": manifest(kernel)["kernel"]["top"], **one_port(kernel)}
-    options = [f"--define={name}={value}" for name, value in macros.items()]
+    options = [f"--include={KERNELS / 'lib'}"]
+    options += [f"--define={name}={value}" for name, value in macros.items()]
     files = [*sources(kernel), *([] if bare else [TESTING / "kernel_test_top.sv"])]
     program = verilate.build_cocotb(ROOT, kernel, top, files, *options)
     work = BUILD / kernel / "cocotb"

@@ -16,157 +16,24 @@
 // commit waits for line operations and memory, and nothing but its own synchronisation line waits for it.
 // Register map: kernel.toml. Control: ap_ctrl_hs; a run has no end.
 
+`include "tmb_ports.svh"
+
 module view #(
   parameter int unsigned CustomersLog2 = 14
 ) (
-  input  logic         ap_clk,
-  input  logic         ap_rst_n,
-  // Also a macro of some C headers, but the convention's name.
-  // verilator lint_off SYMRSVDWORD
-  output logic         interrupt,
-  // verilator lint_on SYMRSVDWORD
-
-  input  logic         s_axi_control_awvalid,
-  output logic         s_axi_control_awready,
-  input  logic [11:0]  s_axi_control_awaddr,
-  input  logic         s_axi_control_wvalid,
-  output logic         s_axi_control_wready,
-  input  logic [31:0]  s_axi_control_wdata,
-  input  logic [3:0]   s_axi_control_wstrb,
-  output logic         s_axi_control_bvalid,
-  input  logic         s_axi_control_bready,
-  output logic [1:0]   s_axi_control_bresp,
-  input  logic         s_axi_control_arvalid,
-  output logic         s_axi_control_arready,
-  input  logic [11:0]  s_axi_control_araddr,
-  output logic         s_axi_control_rvalid,
-  input  logic         s_axi_control_rready,
-  output logic [31:0]  s_axi_control_rdata,
-  output logic [1:0]   s_axi_control_rresp,
-
-  input  logic         s_home0_arvalid,
-  output logic         s_home0_arready,
-  input  logic [15:0]  s_home0_arid,
-  input  logic [63:0]  s_home0_araddr,
-  output logic         s_home0_rvalid,
-  input  logic         s_home0_rready,
-  output logic [15:0]  s_home0_rid,
-  output logic [511:0] s_home0_rdata,
-  output logic [1:0]   s_home0_rresp,
-  output logic         s_home0_rlast,
-  input  logic         s_home0_awvalid,
-  output logic         s_home0_awready,
-  input  logic [15:0]  s_home0_awid,
-  input  logic [63:0]  s_home0_awaddr,
-  input  logic         s_home0_wvalid,
-  output logic         s_home0_wready,
-  input  logic [511:0] s_home0_wdata,
-  input  logic [63:0]  s_home0_wstrb,
-  output logic         s_home0_bvalid,
-  input  logic         s_home0_bready,
-  output logic [15:0]  s_home0_bid,
-  output logic [1:0]   s_home0_bresp,
-
-  output logic         m_line0_req_valid,
-  input  logic         m_line0_req_ready,
-  output logic [2:0]   m_line0_req_operation,
-  output logic [5:0]   m_line0_req_tag,
-  output logic [32:0]  m_line0_req_line,
-  input  logic         m_line0_ack_valid,
-  output logic         m_line0_ack_ready,
-  input  logic [5:0]   m_line0_ack_tag,
-
-  input  logic         s_home1_arvalid,
-  output logic         s_home1_arready,
-  input  logic [15:0]  s_home1_arid,
-  input  logic [63:0]  s_home1_araddr,
-  output logic         s_home1_rvalid,
-  input  logic         s_home1_rready,
-  output logic [15:0]  s_home1_rid,
-  output logic [511:0] s_home1_rdata,
-  output logic [1:0]   s_home1_rresp,
-  output logic         s_home1_rlast,
-  input  logic         s_home1_awvalid,
-  output logic         s_home1_awready,
-  input  logic [15:0]  s_home1_awid,
-  input  logic [63:0]  s_home1_awaddr,
-  input  logic         s_home1_wvalid,
-  output logic         s_home1_wready,
-  input  logic [511:0] s_home1_wdata,
-  input  logic [63:0]  s_home1_wstrb,
-  output logic         s_home1_bvalid,
-  input  logic         s_home1_bready,
-  output logic [15:0]  s_home1_bid,
-  output logic [1:0]   s_home1_bresp,
-
-  output logic         m_line1_req_valid,
-  input  logic         m_line1_req_ready,
-  output logic [2:0]   m_line1_req_operation,
-  output logic [5:0]   m_line1_req_tag,
-  output logic [32:0]  m_line1_req_line,
-  input  logic         m_line1_ack_valid,
-  output logic         m_line1_ack_ready,
-  input  logic [5:0]   m_line1_ack_tag,
-
-  output logic [0:0]   m_axi_gmem0_arid,
-  output logic         m_axi_gmem0_arvalid,
-  input  logic         m_axi_gmem0_arready,
-  output logic [63:0]  m_axi_gmem0_araddr,
-  output logic [7:0]   m_axi_gmem0_arlen,
-  output logic [2:0]   m_axi_gmem0_arsize,
-  output logic [1:0]   m_axi_gmem0_arburst,
-  input  logic [0:0]   m_axi_gmem0_rid,
-  input  logic         m_axi_gmem0_rvalid,
-  output logic         m_axi_gmem0_rready,
-  input  logic [511:0] m_axi_gmem0_rdata,
-  input  logic         m_axi_gmem0_rlast,
-  input  logic [1:0]   m_axi_gmem0_rresp,
-  output logic [0:0]   m_axi_gmem0_awid,
-  output logic         m_axi_gmem0_awvalid,
-  input  logic         m_axi_gmem0_awready,
-  output logic [63:0]  m_axi_gmem0_awaddr,
-  output logic [7:0]   m_axi_gmem0_awlen,
-  output logic [2:0]   m_axi_gmem0_awsize,
-  output logic [1:0]   m_axi_gmem0_awburst,
-  output logic         m_axi_gmem0_wvalid,
-  input  logic         m_axi_gmem0_wready,
-  output logic [511:0] m_axi_gmem0_wdata,
-  output logic [63:0]  m_axi_gmem0_wstrb,
-  output logic         m_axi_gmem0_wlast,
-  input  logic [0:0]   m_axi_gmem0_bid,
-  input  logic         m_axi_gmem0_bvalid,
-  output logic         m_axi_gmem0_bready,
-  input  logic [1:0]   m_axi_gmem0_bresp,
-
-  output logic [0:0]   m_axi_gmem1_arid,
-  output logic         m_axi_gmem1_arvalid,
-  input  logic         m_axi_gmem1_arready,
-  output logic [63:0]  m_axi_gmem1_araddr,
-  output logic [7:0]   m_axi_gmem1_arlen,
-  output logic [2:0]   m_axi_gmem1_arsize,
-  output logic [1:0]   m_axi_gmem1_arburst,
-  input  logic [0:0]   m_axi_gmem1_rid,
-  input  logic         m_axi_gmem1_rvalid,
-  output logic         m_axi_gmem1_rready,
-  input  logic [511:0] m_axi_gmem1_rdata,
-  input  logic         m_axi_gmem1_rlast,
-  input  logic [1:0]   m_axi_gmem1_rresp,
-  output logic [0:0]   m_axi_gmem1_awid,
-  output logic         m_axi_gmem1_awvalid,
-  input  logic         m_axi_gmem1_awready,
-  output logic [63:0]  m_axi_gmem1_awaddr,
-  output logic [7:0]   m_axi_gmem1_awlen,
-  output logic [2:0]   m_axi_gmem1_awsize,
-  output logic [1:0]   m_axi_gmem1_awburst,
-  output logic         m_axi_gmem1_wvalid,
-  input  logic         m_axi_gmem1_wready,
-  output logic [511:0] m_axi_gmem1_wdata,
-  output logic [63:0]  m_axi_gmem1_wstrb,
-  output logic         m_axi_gmem1_wlast,
-  input  logic [0:0]   m_axi_gmem1_bid,
-  input  logic         m_axi_gmem1_bvalid,
-  output logic         m_axi_gmem1_bready,
-  input  logic [1:0]   m_axi_gmem1_bresp
+  `TMB_KERNEL_PORTS,
+  `TMB_HOME_PORTS(s_home0),
+  `TMB_LINE_PORTS(m_line0),
+  `TMB_HOME_PORTS(s_home1),
+  `TMB_LINE_PORTS(m_line1),
+  `TMB_READ_ID_PORTS(m_axi_gmem0, 1),
+  `TMB_READ_PORTS(m_axi_gmem0),
+  `TMB_WRITE_ID_PORTS(m_axi_gmem0, 1),
+  `TMB_WRITE_PORTS(m_axi_gmem0),
+  `TMB_READ_ID_PORTS(m_axi_gmem1, 1),
+  `TMB_READ_PORTS(m_axi_gmem1),
+  `TMB_WRITE_ID_PORTS(m_axi_gmem1, 1),
+  `TMB_WRITE_PORTS(m_axi_gmem1)
 );
 
   localparam int unsigned LineLog2 = 7;
@@ -194,26 +61,7 @@ module view #(
   kernel_control_registers #(
     .ArgumentWords($bits(arguments_t) / 32)
   ) u_control (
-    .clk_i(ap_clk),
-    .rst_ni(ap_rst_n),
-    .awvalid_i(s_axi_control_awvalid),
-    .awready_o(s_axi_control_awready),
-    .awaddr_i(s_axi_control_awaddr),
-    .wvalid_i(s_axi_control_wvalid),
-    .wready_o(s_axi_control_wready),
-    .wdata_i(s_axi_control_wdata),
-    .wstrb_i(s_axi_control_wstrb),
-    .bvalid_o(s_axi_control_bvalid),
-    .bready_i(s_axi_control_bready),
-    .bresp_o(s_axi_control_bresp),
-    .arvalid_i(s_axi_control_arvalid),
-    .arready_o(s_axi_control_arready),
-    .araddr_i(s_axi_control_araddr),
-    .rvalid_o(s_axi_control_rvalid),
-    .rready_i(s_axi_control_rready),
-    .rdata_o(s_axi_control_rdata),
-    .rresp_o(s_axi_control_rresp),
-    .interrupt_o(interrupt),
+    `TMB_CONNECT_CONTROL,
     .begin_o(start),
     .done_i(1'b0),
     .arguments_o(arguments)
@@ -316,12 +164,10 @@ module view #(
   assign m_axi_gmem0_wlast = m_wlast[0];
   assign m_axi_gmem0_bready = m_bready[0];
   assign m_axi_gmem0_arid = '0;
-  assign m_axi_gmem0_arsize = 3'd6;
-  assign m_axi_gmem0_arburst = 2'b01;
+  `TMB_READ_WHOLE_ROWS(m_axi_gmem0)
   assign m_axi_gmem0_awid = '0;
   assign m_axi_gmem0_awlen = 8'd1;
-  assign m_axi_gmem0_awsize = 3'd6;
-  assign m_axi_gmem0_awburst = 2'b01;
+  `TMB_WRITE_WHOLE_ROWS(m_axi_gmem0)
   assign m_line0_req_valid = op_valid[0];
   assign m_line0_req_operation = CleanInvalidate;
   assign m_line0_req_tag = op_tag[0];
@@ -351,12 +197,10 @@ module view #(
   assign m_axi_gmem1_wlast = m_wlast[1];
   assign m_axi_gmem1_bready = m_bready[1];
   assign m_axi_gmem1_arid = '0;
-  assign m_axi_gmem1_arsize = 3'd6;
-  assign m_axi_gmem1_arburst = 2'b01;
+  `TMB_READ_WHOLE_ROWS(m_axi_gmem1)
   assign m_axi_gmem1_awid = '0;
   assign m_axi_gmem1_awlen = 8'd1;
-  assign m_axi_gmem1_awsize = 3'd6;
-  assign m_axi_gmem1_awburst = 2'b01;
+  `TMB_WRITE_WHOLE_ROWS(m_axi_gmem1)
   assign m_line1_req_valid = op_valid[1];
   assign m_line1_req_operation = CleanInvalidate;
   assign m_line1_req_tag = op_tag[1];
