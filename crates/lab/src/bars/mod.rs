@@ -240,6 +240,8 @@ pub const ALL: &[Bar] = &[
             "house.names_twice",
             "house.mapping_shapes",
             "house.longest_rtl",
+            "house.loose_parameters",
+            "house.port_comments",
         ],
         measure: house::figures,
     },
