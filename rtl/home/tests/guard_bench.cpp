@@ -8,6 +8,7 @@
 //
 //   random       a kernel that obeys
 //   closes       the same; the way to it is closed at random moments
+//   in_time      a kernel that answers in time, while the slice always waits for something: the clock of ages never rests
 //   no_patience  a kernel that is very late, with no limit
 //   rate         no stalls; prints rows a cycle of reads and of writes
 //   read_late, write_late, read_unknown, rows, write_unknown, operation, tag
@@ -474,6 +475,19 @@ struct Bench {
     std::printf("ok\n");
   }
 
+  // Ages are counted in periods of the patience: several pass, and whatever is answered meanwhile is young again.
+  void in_time() {
+    top.patience_i = 200;
+    late = 100;
+    lines = false;
+    for (unsigned n = 0; n < 20000; ++n) {
+      edge();
+      if (violations) fail("a violation of a kernel that is in time", rule, at);
+    }
+    drain();
+    std::printf("ok\n");
+  }
+
   void rate() {
     late = 100;
     lines = false;
@@ -709,6 +723,7 @@ int main(int argc, char** argv) {
   if (scenario == "random") bench.traffic(false);
   else if (scenario == "closes") bench.traffic(true);
   else if (scenario == "lines_close") bench.lines_traffic();
+  else if (scenario == "in_time") bench.in_time();
   else if (scenario == "no_patience") bench.no_patience();
   else if (scenario == "rate") bench.rate();
   else if (scenario == "read_late") bench.late_answers(false);

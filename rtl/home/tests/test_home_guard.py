@@ -52,6 +52,11 @@ def test_a_broken_rule_is_named_and_goes_no_further(bench, rule):
     run_cpp(bench, rule, 1)
 
 
+def test_a_kernel_in_time_is_never_late(bench):
+    """However often the patience is over while others are answered."""
+    run_cpp(bench, "in_time", 1)
+
+
 def test_no_limit_is_no_limit(bench):
     run_cpp(bench, "no_patience", 1)
 
