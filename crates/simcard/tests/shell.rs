@@ -46,7 +46,8 @@ fn bytes_go_in_and_come_out() {
 
 #[test]
 fn the_shell_says_what_the_card_and_its_kernels_are() {
-    let changes: [(&str, fn(&mut card::CardDescription)); 4] = [
+    type Change = fn(&mut card::CardDescription);
+    let changes: [(&str, Change); 4] = [
         ("GEOMETRY.SLOTS", |card| card.slots += 1),
         ("CHANNEL_BYTES", |card| card.channel_bytes /= 2),
         ("CLOCK.PERIOD", |card| {
