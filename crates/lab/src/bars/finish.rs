@@ -175,11 +175,9 @@ fn kernel(folder: &Path, tells: Tells) -> Result<PathBuf, Failure> {
     fs::create_dir_all(&place)?;
     fs::write(place.join("kernel.toml"), text)?;
     fs::copy(original.join("hasty.sv"), place.join("hasty.sv"))?;
-    let registers = "kernel_control_registers.sv";
-    fs::copy(
-        home().join("kernels/lib").join(registers),
-        place.join(registers),
-    )?;
+    for file in ["kernel_control_registers.sv", "tmb_ports.svh"] {
+        fs::copy(home().join("kernels/lib").join(file), place.join(file))?;
+    }
     Ok(place)
 }
 

@@ -45,8 +45,9 @@ fn kernel(folder: &Path, line: &str, instead: &str) -> PathBuf {
     fs::create_dir_all(&place).unwrap();
     fs::write(place.join("kernel.toml"), text).unwrap();
     fs::copy(original.join("hasty.sv"), place.join("hasty.sv")).unwrap();
-    let library = home().join("kernels/lib/kernel_control_registers.sv");
-    fs::copy(library, place.join("kernel_control_registers.sv")).unwrap();
+    for file in ["kernel_control_registers.sv", "tmb_ports.svh"] {
+        fs::copy(home().join("kernels/lib").join(file), place.join(file)).unwrap();
+    }
     place
 }
 
