@@ -77,7 +77,13 @@ fn open(path: &Path, rtl: Option<&Path>) -> Result<Given, ImportError> {
                 ..rtl::read_folder(rtl)?
             }
         }
-        "tcl" => rtl::read_folder(folder)?,
+        "tcl" => match rtl::read_folder(rtl.unwrap_or(folder)) {
+            // Scripts have a folder of their own beside that of the sources.
+            Err(ImportError::NoVerilog(_)) if rtl.is_none() => {
+                rtl::read_folder(&folder.join(".."))?
+            }
+            read => read?,
+        },
         "v" | "sv" => {
             focus = Some(name);
             rtl::read_folder(rtl.unwrap_or(folder))?
