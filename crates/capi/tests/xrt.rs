@@ -6,10 +6,12 @@
 #[allow(dead_code, reason = "other tests use the rest")]
 mod installed;
 
+use daemon::Daemon;
 use installed::{here, run, skip, Installed, SANITIZED, STRICT};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use tombolo::{Card, FunctionalCard, FunctionalConfig};
 use xrt::container;
 use xrt::link::{config, image_of, link};
 
@@ -86,6 +88,53 @@ fn passes(output: &Output) {
         output.status
     );
     assert!(!said.contains("FAILED"), "{said}");
+}
+
+#[test]
+fn programs_share_the_card_of_a_daemon() {
+    let installed = Installed::new();
+    let kernels = [installed.kernel("vadd")];
+    let vadd = linked(
+        &kernels,
+        "[connectivity]\nnk=vadd:2",
+        &installed.path("two.xclbin"),
+    );
+    let vadd = vadd.to_str().unwrap();
+    let program = compile(&installed, "vadd.cpp", "c++17");
+    let config = FunctionalConfig {
+        slots: 6,
+        spaces: 4,
+        ..FunctionalConfig::default()
+    };
+    let card = Card::functional(FunctionalCard::new(config)).unwrap();
+    let socket = installed.path("card");
+    let daemon = Daemon::listen(card, &socket).unwrap();
+    let name = format!("unix:{}", socket.display());
+    // Two units each, in whatever slots are empty; at the same time, and more of them than there are slots one after the other.
+    let runs: Vec<_> = ["1000", "70001", "1"]
+        .map(|count| {
+            let (installed, program, name) = (&installed, &program, &name);
+            move || passes(&on_card(installed, program, name, &[vadd, count]))
+        })
+        .into_iter()
+        .collect();
+    std::thread::scope(|scope| {
+        for run in &runs {
+            scope.spawn(run);
+        }
+    });
+    runs.iter().for_each(|run| run());
+    // What the card has no room for is an exception with its name.
+    let kernels = [installed.kernel("vadd")];
+    let many = linked(
+        &kernels,
+        "[connectivity]\nnk=vadd:7",
+        &installed.path("many.xclbin"),
+    );
+    let refused = on_card(&installed, &program, &name, &[many.to_str().unwrap()]);
+    assert!(!refused.status.success());
+    assert!(text(&refused).contains("all 6 slots"), "{}", text(&refused));
+    daemon.stop();
 }
 
 #[test]

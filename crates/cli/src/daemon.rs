@@ -22,6 +22,7 @@ use tombolo::{
   In two other terminals:
     tombolo run copy --card unix:/run/user/1000/tombolo --map input=a --map output=b:new --set 'bytes=size(input)'
     TOMBOLO_CARD=unix:/run/user/1000/tombolo tombolo run vadd --map a=a.bin …
+    TOMBOLO_CARD=unix:/run/user/1000/tombolo ./host vadd.xclbin
   Who uses it:
     tombolo status --socket /run/user/1000/tombolo
   A simulated card with two slots:
@@ -42,6 +43,10 @@ pub(crate) struct Serve {
     /// Slots: so many kernels at a time (default: as the shell says; 4 with --functional).
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=16))]
     slots: Option<u8>,
+
+    /// Pairs of stream ports a slot, besides its memory ports (default: as the shell says; 2 with --functional).
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=4))]
+    streams: Option<u8>,
 
     /// Memory of each of the card's channels (default: all of the platform's; 512MiB of this machine's with --functional).
     #[arg(long, value_name = "BYTES", value_parser = |text: &str| parse_bytes(text))]
@@ -83,6 +88,7 @@ pub(crate) enum ServeError {
 /// Of the functional card: it is this machine's memory, and pages take it when they are used.
 const FUNCTIONAL_CHANNEL: u64 = 512 << 20;
 const FUNCTIONAL_SLOTS: u8 = 4;
+const FUNCTIONAL_STREAMS: u8 = 2;
 
 impl Serve {
     pub(crate) fn run(self) -> Result<(), ServeError> {
@@ -113,15 +119,18 @@ impl Serve {
         let preset = self.shell.as_deref().map(Preset::load).transpose()?;
         if self.functional {
             let shell = preset.map_or_else(ShellConfig::default, |preset| preset.shell);
-            let slots = match (self.slots, &self.shell) {
-                (Some(slots), _) => slots,
-                (None, Some(_)) => shell.slots,
-                (None, None) => FUNCTIONAL_SLOTS,
+            let told = |option: Option<u8>, of_shell, otherwise| match (option, &self.shell) {
+                (Some(told), _) => told,
+                (None, Some(_)) => of_shell,
+                (None, None) => otherwise,
             };
+            let slots = told(self.slots, shell.slots, FUNCTIONAL_SLOTS);
+            let streams = told(self.streams, shell.streams_per_slot, FUNCTIONAL_STREAMS);
+            let memory_ports = shell.ports_per_slot.saturating_sub(shell.streams_per_slot);
             let config = FunctionalConfig {
                 slots,
-                ports_per_slot: shell.ports_per_slot,
-                streams_per_slot: shell.streams_per_slot,
+                ports_per_slot: memory_ports + streams,
+                streams_per_slot: streams,
                 spaces: shell.spaces.max(slots),
                 host_channel: shell.host_channel,
                 channel_bytes: self.channel_memory.unwrap_or(FUNCTIONAL_CHANNEL),
@@ -139,6 +148,12 @@ impl Serve {
         if let Some(slots) = self.slots {
             options.shell.slots = slots;
             options.shell.spaces = options.shell.spaces.max(slots);
+        }
+        if let Some(streams) = self.streams {
+            let shell = &mut options.shell;
+            let memory_ports = shell.ports_per_slot.saturating_sub(shell.streams_per_slot);
+            shell.ports_per_slot = memory_ports + streams;
+            shell.streams_per_slot = streams;
         }
         // The card keeps what it tells; the work is over when the card is there.
         let work = Arc::new(Work::spinner());

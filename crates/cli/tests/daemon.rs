@@ -284,3 +284,27 @@ fn options_that_a_daemon_cannot_have_are_refused_and_others_win_over_the_environ
     let mut command = tombolo(folder.path(), &[&copy[..], &["--functional"]].concat());
     succeed(command.env("TOMBOLO_CARD", "unix:nobody"));
 }
+
+#[test]
+fn pipes_go_through_a_kernel_of_a_daemon() {
+    let daemon = Daemon::start(&["--functional"]);
+    let bytes: Vec<u8> = (0..300_001u32).map(|n| (n * 11 % 253) as u8).collect();
+    fs::write(daemon.path("in"), &bytes).unwrap();
+    for _ in 0..2 {
+        let input = fs::File::open(daemon.path("in")).unwrap();
+        let connected = ["loopback", "--connect", "in=-", "--connect", "out=-"];
+        let output = daemon.run(&connected).stdin(input).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{said}");
+        assert!(output.stdout == bytes, "{} bytes", output.stdout.len());
+    }
+    // A daemon whose slots have none says what is missing.
+    let daemon = Daemon::start(&["--functional", "--streams", "0"]);
+    let connected = ["loopback", "--connect", "in=-", "--connect", "out=-"];
+    let output = daemon.run(&connected).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        !output.status.success() && said.contains("streams_per_slot"),
+        "{said}"
+    );
+}
