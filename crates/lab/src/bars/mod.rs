@@ -11,6 +11,7 @@ mod cckit;
 mod cckit_varied;
 mod coherent_map;
 mod command;
+mod daemon;
 mod demo;
 mod determinism;
 mod direct;
@@ -1076,6 +1077,14 @@ pub const ALL: &[Bar] = &[
             "stranger.other_files_changed",
         ],
         measure: command::internal_errors,
+    },
+    Bar {
+        names: daemon::ENDS,
+        measure: daemon::ends,
+    },
+    Bar {
+        names: daemon::COSTS,
+        measure: daemon::costs,
     },
     Bar {
         names: serve::NAMES,

@@ -1,0 +1,235 @@
+//! A card for many programs: what is lost or left when clients end, and what the socket costs.
+
+use super::{the_command, Failure};
+use crate::processor;
+use crate::row::{Row, Target};
+use ::daemon::Daemon;
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tombolo::{Advice, Card, Fetch, FunctionalCard, FunctionalConfig, MapOptions, PageSize};
+
+/// Figures of clients that end.
+pub const ENDS: &[&str] = &["daemon.deaths", "daemon.lost", "daemon.leaked"];
+/// Figures of what the socket costs.
+pub const COSTS: &[&str] = &[
+    "daemon.request_ratio",
+    "daemon.cpu_share",
+    "daemon.cpu_share_faults",
+];
+
+const DEATHS: u64 = 10_000;
+/// Requests of one round, and rounds of which the median counts.
+const REQUESTS: u32 = 2000;
+const ROUNDS: usize = 5;
+/// Copies before those that are measured.
+const WARMING: usize = 5;
+/// Bytes of a frame before its message.
+const HEADER: usize = 16;
+/// Copied in one run.
+const STREAM_BYTES: usize = 512 << 20;
+const FAULTING_BYTES: usize = 64 << 20;
+/// Of the cards that copy.
+const CHANNEL_BYTES: u64 = 512 << 20;
+
+/// Clients that are killed, disconnect, speak no sense or do not read, at random moments: `crates/daemon/tests/deaths.rs`, with
+/// more of them.
+pub fn ends() -> Result<Vec<Row>, Failure> {
+    let run = Command::new("cargo")
+        .args(["test", "--quiet", "--release", "-p", "tombolo-daemon"])
+        .args(["--test", "deaths", "--", "--nocapture"])
+        .env("TOMBOLO_DEATHS", DEATHS.to_string())
+        .current_dir(simcard::home())
+        .output()?;
+    let said = String::from_utf8_lossy(&run.stdout);
+    let counts = said
+        .lines()
+        .find_map(|line| line.find("{\"deaths\"").map(|at| &line[at..]));
+    let wrong = || format!("{said}{}", String::from_utf8_lossy(&run.stderr));
+    let counts: serde_json::Value = serde_json::from_str(counts.ok_or_else(wrong)?)?;
+    let count = |name: &str| counts[name].as_f64().ok_or("no figure");
+    if !run.status.success() {
+        eprintln!("{}", wrong());
+    }
+    let none = Target::Exactly(0.0);
+    Ok(vec![
+        Row::new(
+            ENDS[0],
+            count("deaths")?,
+            "",
+            Target::AtLeast(DEATHS as f64),
+        ),
+        Row::new(ENDS[1], count("lost")?, "", none),
+        Row::new(ENDS[2], count("leaked")?, "", none),
+    ])
+}
+
+/// A request beside a ping-pong of as many bytes over a pair of sockets; and processor time.
+pub fn costs() -> Result<Vec<Row>, Failure> {
+    let tombolo = the_command()?;
+    let folder = tempfile::tempdir()?;
+    Ok(vec![
+        Row::new(
+            COSTS[0],
+            request_ratio(folder.path())?,
+            "x",
+            Target::AtMost(4.0),
+        ),
+        Row::new(
+            COSTS[1],
+            cpu_share(&tombolo, folder.path(), STREAM_BYTES, |options| options)?,
+            "",
+            Target::AtLeast(0.85),
+        ),
+        Row::new(
+            COSTS[2],
+            cpu_share(&tombolo, folder.path(), FAULTING_BYTES, |options| {
+                let on_demand = Advice::fetching(Fetch::OnDemand);
+                options.page_size(PageSize::KIB_4).advice(on_demand)
+            })?,
+            "",
+            Target::AtLeast(0.6),
+        ),
+    ])
+}
+
+fn median(mut times: Vec<Duration>) -> f64 {
+    times.sort();
+    times[times.len() / 2].as_secs_f64()
+}
+
+fn request_ratio(folder: &Path) -> Result<f64, Failure> {
+    let card = Card::functional(FunctionalCard::new(FunctionalConfig::default()))?;
+    let socket = folder.join("ratio");
+    let daemon = Daemon::listen(card, &socket)?;
+    let client = Card::open(format!("unix:{}", socket.display()))?;
+    let request = wire::encode(&wire::Message::from(wire::Describe))?.len() + HEADER;
+    let (card, now) = client.describe()?;
+    let card = Box::new(card);
+    let reply = wire::encode(&wire::Description { card, now })?.len() + HEADER;
+    let (mut asked, mut pinged) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        let begin = Instant::now();
+        for _ in 0..REQUESTS {
+            client.describe()?;
+        }
+        asked.push(begin.elapsed());
+        pinged.push(ping_pong(request, reply)?);
+    }
+    client.close()?;
+    daemon.stop();
+    Ok(median(asked) / median(pinged))
+}
+
+fn ping_pong(request: usize, reply: usize) -> Result<Duration, Failure> {
+    let (mut here, mut there) = UnixStream::pair()?;
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let (mut got, given) = (vec![0; request], vec![1; reply]);
+            while there.read_exact(&mut got).is_ok() && there.write_all(&given).is_ok() {}
+        });
+        let (given, mut got) = (vec![2; request], vec![0; reply]);
+        let begin = Instant::now();
+        for _ in 0..REQUESTS {
+            here.write_all(&given)?;
+            here.read_exact(&mut got)?;
+        }
+        let taken = begin.elapsed();
+        here.shutdown(std::net::Shutdown::Both)?;
+        Ok(taken)
+    })
+}
+
+/// A daemon's process, ended with this.
+struct Process(Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Processor time of a process, of all its threads that there were; in hundredths of a second.
+fn time_of(process: u32) -> Result<Duration, Failure> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat"))?;
+    let (_, rest) = stat.rsplit_once(')').ok_or("a process without a name")?;
+    let ticks = |place: usize| -> Result<u64, Failure> {
+        Ok(rest
+            .split_whitespace()
+            .nth(place)
+            .ok_or("no time")?
+            .parse()?)
+    };
+    // User and system, the 14th and 15th of all.
+    Ok(Duration::from_millis(10 * (ticks(11)? + ticks(12)?)))
+}
+
+/// Processor time of a copy on a card in this process, over that of this process and a daemon for one on the daemon's. Both
+/// cards are the same, and have copied before.
+fn cpu_share(
+    tombolo: &Path,
+    folder: &Path,
+    bytes: usize,
+    options: impl Fn(MapOptions) -> MapOptions,
+) -> Result<f64, Failure> {
+    let (input, output) = (folder.join("in"), folder.join("out"));
+    let content: Vec<u8> = (0..bytes)
+        .map(|place| (place * 7 + place / 251) as u8)
+        .collect();
+    fs::write(&input, &content)?;
+    let socket = folder.join("share");
+    let _ = fs::remove_file(&socket);
+    let served = Command::new(tombolo)
+        .args(["daemon", "--functional", "--slots", "1", "--channel-memory"])
+        .arg(CHANNEL_BYTES.to_string())
+        .arg("--socket")
+        .arg(&socket)
+        .stdout(Stdio::null())
+        .spawn()?;
+    let served = Process(served);
+    while !socket.exists() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let copy = |card: &Card| -> Result<Duration, Failure> {
+        let _ = fs::remove_file(&output);
+        let before = processor::own();
+        let space = card.create_space()?;
+        let from = space.map_file(&input, options(MapOptions::read_only()))?;
+        let to = space.map_file(&output, options(MapOptions::create(from.bytes())))?;
+        let slot = card.load_anywhere(simcard::home().join("kernels/copy"), &space)?;
+        slot.set_mapping("input", &from)?;
+        slot.set_mapping("output", &to)?;
+        slot.set("bytes", from.bytes())?;
+        slot.run()?;
+        to.unmap()?;
+        space.close()?;
+        let taken = processor::own() - before;
+        match fs::read(&output)? == content {
+            true => Ok(taken),
+            false => Err("the copy has other bytes".into()),
+        }
+    };
+    let alone = Card::functional(FunctionalCard::new(FunctionalConfig {
+        slots: 1,
+        channel_bytes: CHANNEL_BYTES,
+        ..FunctionalConfig::default()
+    }))?;
+    let shared = Card::open(format!("unix:{}", socket.display()))?;
+    // Until each frame of both has been touched.
+    for _ in 0..WARMING {
+        copy(&alone)?;
+        copy(&shared)?;
+    }
+    let (mut here, mut there) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        here.push(copy(&alone)?);
+        let before = time_of(served.0.id())?;
+        let client = copy(&shared)?;
+        there.push(client + time_of(served.0.id())? - before);
+    }
+    Ok(median(here) / median(there))
+}
