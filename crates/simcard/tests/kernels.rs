@@ -140,7 +140,7 @@ fn a_manifest_that_does_not_match_names_signal_and_rule() {
             "ap_rst_n, output logic m_axi_extra_arvalid,",
             ["m_axi_extra_arvalid", "does not list"],
         ),
-        ("ap_rst_n", "reset_n", ["ap_rst_n", "has a reset"]),
+        ("ap_rst_n", "reset_n", ["ap_rst_n", "has this reset"]),
         (
             "input  logic        S_AXI_CONTROL_BREADY",
             "output logic S_AXI_CONTROL_BREADY",
