@@ -1,4 +1,4 @@
-//! `tombolo daemon` and `tombolo status`
+//! `tombolo daemon`: one card for many programs.
 
 use crate::arguments::parse_bytes;
 use crate::interrupt;
@@ -6,12 +6,11 @@ use crate::print::{print, say, NotPrinted};
 use crate::progress::Work;
 use ::daemon::{Daemon, DaemonError};
 use clap::Args;
-use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tombolo::{
-    Card, ClientStatus, Error, FunctionalCard, FunctionalConfig, OwnerOptions, Picoseconds, Preset,
-    PresetError, ShellConfig, SimOptions, SlotStatus, Status,
+    Card, Error, FunctionalCard, FunctionalConfig, OwnerOptions, Preset, PresetError, ShellConfig,
+    SimOptions,
 };
 
 /// Opens a card and shares it with programs on this machine: `tombolo run --card unix:FILE`, Card::open.
@@ -55,18 +54,6 @@ pub(crate) struct Serve {
     /// Runs kernels' reference models on the functional card: no RTL, no time.
     #[arg(long)]
     functional: bool,
-}
-
-/// Says who uses what of a daemon's card.
-#[derive(Args)]
-pub(crate) struct ShowStatus {
-    /// Where the daemon listens.
-    #[arg(long, value_name = "FILE")]
-    socket: PathBuf,
-
-    /// Prints JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -164,75 +151,4 @@ impl Serve {
             }
         })?)
     }
-}
-
-impl ShowStatus {
-    pub(crate) fn run(self) -> Result<(), ServeError> {
-        let card = Card::open(format!("unix:{}", self.socket.display()))?;
-        let status = card.status()?;
-        let text = match self.json {
-            true => serde_json::to_string_pretty(&status).map_err(ServeError::Json)? + "\n",
-            false => text(&status),
-        };
-        Ok(print(text)?)
-    }
-}
-
-fn text(status: &Status) -> String {
-    let owner = &status.owner;
-    let now = match owner.now {
-        Picoseconds::ZERO => String::new(),
-        now => format!(", virtual time {now}"),
-    };
-    let mut text = format!(
-        "card {}, {} slots, {} address spaces{now}\n",
-        owner.card,
-        owner.slots.len(),
-        owner.spaces,
-    );
-    let mut line = |line: String| {
-        // Into a string, which takes everything.
-        let _ = writeln!(text, "  {line}");
-    };
-    for (number, slot) in owner.slots.iter().enumerate() {
-        line(of_slot(number, slot));
-    }
-    for client in &owner.clients {
-        line(of_client(client));
-    }
-    let daemon = status.daemon;
-    line(format!(
-        "daemon {}: {} connections, {} descriptors, {} threads",
-        daemon.process, daemon.connections, daemon.descriptors, daemon.threads
-    ));
-    text
-}
-
-fn of_slot(number: usize, slot: &SlotStatus) -> String {
-    match (&slot.kernel, slot.client) {
-        (Some(kernel), Some(client)) => {
-            let does = if slot.running { "runs" } else { "waits" };
-            format!(
-                "slot {number}: kernel {kernel} of client {} {does}",
-                client.0
-            )
-        }
-        _ => format!("slot {number}: empty"),
-    }
-}
-
-fn of_client(client: &ClientStatus) -> String {
-    let who = match client.process {
-        Some(process) => format!("{} (process {process})", client.program),
-        None => "the daemon".to_owned(),
-    };
-    format!(
-        "client {}: {who}: {} slots, {} spaces, {} mappings of {} bytes, {} requests under way",
-        client.client.0,
-        client.slots.len(),
-        client.spaces,
-        client.mappings,
-        client.mapped_bytes,
-        client.requests
-    )
 }

@@ -19,6 +19,7 @@ mod run;
 mod serve;
 mod shell;
 mod standard;
+mod status;
 mod text_file;
 
 use clap::{Parser, Subcommand};
@@ -48,7 +49,7 @@ enum Command {
     Devices(devices::Devices),
     Serve(serve::Serve),
     Daemon(daemon::Serve),
-    Status(daemon::ShowStatus),
+    Status(status::ShowStatus),
 }
 
 /// What happens goes to standard error as `TOMBOLO_LOG` asks: `debug`, or `tombolo=debug,card=trace`. Errors only

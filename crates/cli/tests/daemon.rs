@@ -308,3 +308,56 @@ fn pipes_go_through_a_kernel_of_a_daemon() {
         "{said}"
     );
 }
+
+#[test]
+fn a_status_is_for_people_for_programs_and_live() {
+    let mut daemon = Daemon::start(&["--functional"]);
+    let status = |how: &[&str]| {
+        let words = [&["status", "--socket", "card"], how].concat();
+        tombolo(daemon.folder.path(), &words)
+    };
+    let metrics = succeed(&mut status(&["--prometheus"]));
+    let lines: Vec<&str> = metrics
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .collect();
+    assert!(
+        lines.contains(&"tombolo_slot_running{slot=\"3\",kernel=\"\",client=\"\"} 0"),
+        "{metrics}"
+    );
+    assert!(lines.contains(&"tombolo_daemon_connections 1"), "{metrics}");
+    let of_this =
+        |line: &&&str| line.starts_with("tombolo_client_requests{") && line.ends_with("} 1");
+    assert!(lines.iter().any(|line| of_this(&line)), "{metrics}");
+    for refused in [
+        &["--watch", "0"][..],
+        &["--watch", "soon"],
+        &["--json", "--prometheus"],
+    ] {
+        assert!(
+            !status(refused).output().unwrap().status.success(),
+            "{refused:?}"
+        );
+    }
+    // A line each time, until the daemon is gone.
+    let watch = status(&["--json", "--watch", "0.05"]).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(400));
+    let id = Pid::from_raw(daemon.process.id() as i32).unwrap();
+    kill_process(id, Signal::TERM).unwrap();
+    let seen = watch.wait_with_output().unwrap();
+    daemon.process.wait().unwrap();
+    let said = String::from_utf8_lossy(&seen.stderr).into_owned();
+    assert!(
+        !seen.status.success() && said.contains("the daemon is gone"),
+        "{said}"
+    );
+    let lines = String::from_utf8(seen.stdout).unwrap();
+    let all: Vec<Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert!(all.len() > 1, "{lines}");
+    assert!(all
+        .iter()
+        .all(|one| one["owner"]["slots"].as_array().unwrap().len() == 4));
+}

@@ -1,0 +1,259 @@
+//! `tombolo status`: who uses what of a daemon's card, once or live, for people and for programs.
+
+use crate::daemon::ServeError;
+use crate::print::print;
+use clap::Args;
+use std::fmt::Write;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::time::Duration;
+use tombolo::{Card, ClientStatus, Picoseconds, SlotStatus, Status};
+
+/// Says who uses what of a daemon's card.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  Once:
+    tombolo status --socket /run/user/1000/tombolo
+  Live, every half second:
+    tombolo status --socket /run/user/1000/tombolo --watch 0.5
+  For the node exporter of Prometheus:
+    tombolo status --socket /run/user/1000/tombolo --prometheus > /var/lib/node_exporter/tombolo.prom")]
+pub(crate) struct ShowStatus {
+    /// Where the daemon listens.
+    #[arg(long, value_name = "FILE")]
+    socket: PathBuf,
+
+    /// Prints JSON; with --watch a line each time.
+    #[arg(long, conflicts_with = "prometheus")]
+    json: bool,
+
+    /// Prints metrics in the text format of Prometheus.
+    #[arg(long)]
+    prometheus: bool,
+
+    /// Again and again, until it is interrupted or the daemon is gone.
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "1", value_parser = pause)]
+    watch: Option<Duration>,
+}
+
+/// A time between two looks.
+fn pause(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text
+        .parse()
+        .map_err(|_| "write a number of seconds".to_owned())?;
+    match (0.05..=86_400.0).contains(&seconds) {
+        true => Ok(Duration::from_secs_f64(seconds)),
+        false => Err("0.05 to 86400 seconds are possible".to_owned()),
+    }
+}
+
+impl ShowStatus {
+    pub(crate) fn run(self) -> Result<(), ServeError> {
+        let card = Card::open(format!("unix:{}", self.socket.display()))?;
+        let Some(pause) = self.watch else {
+            return Ok(print(self.words(&card.status()?)?)?);
+        };
+        let clear = std::io::stdout().is_terminal() && !self.json && !self.prometheus;
+        loop {
+            let words = self.words(&card.status()?)?;
+            print(match clear {
+                true => format!("\x1b[H\x1b[2J{words}"),
+                false => words,
+            })?;
+            std::thread::sleep(pause);
+        }
+    }
+
+    fn words(&self, status: &Status) -> Result<String, ServeError> {
+        let json = match self.watch {
+            Some(_) => serde_json::to_string,
+            None => serde_json::to_string_pretty,
+        };
+        match (self.json, self.prometheus) {
+            (true, _) => Ok(json(status).map_err(ServeError::Json)? + "\n"),
+            (_, true) => Ok(metrics(status)),
+            _ => Ok(text(status)),
+        }
+    }
+}
+
+fn text(status: &Status) -> String {
+    let owner = &status.owner;
+    let now = match owner.now {
+        Picoseconds::ZERO => String::new(),
+        now => format!(", virtual time {now}"),
+    };
+    let mut text = format!(
+        "card {}, {} slots, {} address spaces{now}\n",
+        owner.card,
+        owner.slots.len(),
+        owner.spaces,
+    );
+    let mut line = |line: String| {
+        // Into a string, which takes everything.
+        let _ = writeln!(text, "  {line}");
+    };
+    for (number, slot) in owner.slots.iter().enumerate() {
+        line(of_slot(number, slot));
+    }
+    for client in &owner.clients {
+        line(of_client(client));
+    }
+    let daemon = status.daemon;
+    line(format!(
+        "daemon {}: {} connections, {} descriptors, {} threads",
+        daemon.process, daemon.connections, daemon.descriptors, daemon.threads
+    ));
+    text
+}
+
+fn of_slot(number: usize, slot: &SlotStatus) -> String {
+    match (&slot.kernel, slot.client) {
+        (Some(kernel), Some(client)) => {
+            let does = if slot.running { "runs" } else { "waits" };
+            format!(
+                "slot {number}: kernel {kernel} of client {} {does}",
+                client.0
+            )
+        }
+        _ => format!("slot {number}: empty"),
+    }
+}
+
+fn of_client(client: &ClientStatus) -> String {
+    let who = match client.process {
+        Some(process) => format!("{} (process {process})", client.program),
+        None => "the daemon".to_owned(),
+    };
+    format!(
+        "client {}: {who}: {} slots, {} spaces, {} mappings of {} bytes, {} requests under way",
+        client.client.0,
+        client.slots.len(),
+        client.spaces,
+        client.mappings,
+        client.mapped_bytes,
+        client.requests
+    )
+}
+
+/// One kind of metric, with what stands before its first value.
+struct Metric<'a> {
+    text: &'a mut String,
+    name: &'static str,
+}
+
+impl Metric<'_> {
+    fn value(&mut self, labels: &[(&str, &str)], value: impl std::fmt::Display) {
+        let labels: Vec<String> = labels
+            .iter()
+            .map(|(label, value)| format!("{label}=\"{}\"", escaped(value)))
+            .collect();
+        let labels = match labels.is_empty() {
+            true => String::new(),
+            false => format!("{{{}}}", labels.join(",")),
+        };
+        // Into a string, which takes everything.
+        let _ = writeln!(self.text, "{}{labels} {value}", self.name);
+    }
+}
+
+/// The value of a label, as Prometheus writes it.
+fn escaped(value: &str) -> String {
+    value
+        .replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n")
+}
+
+/// The status in the text format of Prometheus.
+fn metrics(status: &Status) -> String {
+    let Status { owner, daemon } = status;
+    let mut text = String::new();
+    let mut metric = |name: &'static str, help: &str, values: &dyn Fn(&mut Metric<'_>)| {
+        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} gauge");
+        values(&mut Metric {
+            text: &mut text,
+            name,
+        });
+    };
+    metric(
+        "tombolo_virtual_time_seconds",
+        "Virtual time of the card; 0 on a card without time.",
+        &|it| it.value(&[("card", &owner.card)], owner.now.get() as f64 / 1e12),
+    );
+    metric(
+        "tombolo_slot_running",
+        "1: the kernel of the slot runs; 0: it waits, or there is none.",
+        &|it| {
+            for (number, slot) in owner.slots.iter().enumerate() {
+                let number = number.to_string();
+                let client = slot.client.map(|client| client.0.to_string());
+                let labels = [
+                    ("slot", number.as_str()),
+                    ("kernel", slot.kernel.as_deref().unwrap_or_default()),
+                    ("client", client.as_deref().unwrap_or_default()),
+                ];
+                it.value(&labels, u8::from(slot.running));
+            }
+        },
+    );
+    let clients = |it: &mut Metric<'_>, of: &dyn Fn(&ClientStatus) -> u64| {
+        for client in &owner.clients {
+            let number = client.client.0.to_string();
+            let process = client.process.map(|process| process.to_string());
+            let labels = [
+                ("client", number.as_str()),
+                ("process", process.as_deref().unwrap_or_default()),
+                ("program", client.program.as_str()),
+            ];
+            it.value(&labels, of(client));
+        }
+    };
+    metric(
+        "tombolo_client_slots",
+        "Slots with a kernel of the client.",
+        &|it| {
+            clients(it, &|client| client.slots.len() as u64);
+        },
+    );
+    metric(
+        "tombolo_client_spaces",
+        "Address spaces of the client.",
+        &|it| {
+            clients(it, &|client| client.spaces.into());
+        },
+    );
+    metric(
+        "tombolo_client_mapped_bytes",
+        "Bytes of the client's mappings.",
+        &|it| {
+            clients(it, &|client| client.mapped_bytes);
+        },
+    );
+    metric(
+        "tombolo_client_requests",
+        "Requests that are not answered yet.",
+        &|it| {
+            clients(it, &|client| client.requests.into());
+        },
+    );
+    metric(
+        "tombolo_daemon_connections",
+        "Connections that are open.",
+        &|it| {
+            it.value(&[], daemon.connections);
+        },
+    );
+    metric(
+        "tombolo_daemon_descriptors",
+        "Descriptors that are open.",
+        &|it| {
+            it.value(&[], daemon.descriptors);
+        },
+    );
+    metric("tombolo_daemon_threads", "Threads.", &|it| {
+        it.value(&[], daemon.threads)
+    });
+    text
+}
