@@ -1,8 +1,8 @@
 //! What the guard of a slot says: the rule that a kernel broke, and what its ports wait for.
 //!
 //! The guard closes a slot ([`Event::SlotClosed`](crate::event::Event::SlotClosed)) and keeps why;
-//! [`Card::slot_status`](crate::Card::slot_status) reads it. Texts here have no subject, so that
-//! whoever knows names can put kernel and port before them.
+//! [`crate::Card::slot_status`] reads it. Texts here have no subject, so that whoever knows names can
+//! put kernel and port before them.
 
 use crate::registers::{self as reg, port};
 use crate::{Card, CardError, SlotId};

@@ -10,7 +10,7 @@ pub struct SpaceTable {
     /// Sizes of its pages (bit k: size class k).
     pub size_classes: u32,
     /// How frames are spread over channels: card addresses in its entries are striped like this, and copies to and from
-    /// its frames have to say so ([`Command::stripe`](crate::command::Command::stripe)).
+    /// its frames have to say so (word 4 of the command).
     pub stripe: Stripe,
 }
 

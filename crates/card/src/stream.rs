@@ -30,7 +30,7 @@ pub enum TransferStatus {
     AccessFailed,
     /// The kernel sent a beat whose kept bytes are not the first ones.
     MalformedBeat,
-    /// Of a network interface: the peer does not answer, or refuses; [`network_failure`](crate::Card::network_failure)
+    /// Of a network interface: the peer does not answer, or refuses; [`network_failure`](crate::Network::network_failure)
     /// says why. What was acknowledged is counted.
     NetworkFailed,
 }

@@ -22,7 +22,7 @@ pub struct Message {
 }
 
 impl Message {
-    /// The header on the link: message [63:59], poisoned [58], request [57:50], parts [49:46], address [39:0].
+    /// The header on the link: message `[63:59]`, poisoned `[58]`, request `[57:50]`, parts `[49:46]`, address `[39:0]`.
     #[must_use]
     pub fn header(&self) -> u64 {
         u64::from(self.id.0) << 59

@@ -4,7 +4,7 @@
 //! and fences, page tables in card memory, faults with look-ahead, slots with ap_ctrl_hs registers.
 //! Its kernels are [models in Rust](FunctionalKernel), found by the name in `kernel.toml`.
 //!
-//! [`Card::now`] counts the steps that the card made, a microsecond each, so that deadlines end.
+//! [`Card::now`](card::Card::now) counts the steps that the card made, a microsecond each, so that deadlines end.
 //!
 //! ```
 //! use card::command::Command;

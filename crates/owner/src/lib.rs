@@ -1,7 +1,7 @@
 //! The owner of a card: drives the pager, the card and file I/O, and answers clients.
 //!
-//! A thread of its own ([`thread`]) and event-driven: requests are begun and answered later, any number at
-//! once ([`requests`], [`owner_ref`]). Nothing that a client or a kernel does ends it.
+//! A thread of its own (`thread`) and event-driven: requests are begun and answered later, any number at
+//! once (`requests`, `owner_ref`). Nothing that a client or a kernel does ends it.
 
 pub mod answer;
 mod answers;
@@ -119,7 +119,7 @@ pub struct OwnerOptions {
     /// Size of the pages of files whose mapping asks for no other. `None`: 2 MiB, and of a range that a smaller page
     /// holds, the smallest that does.
     pub page_size: Option<PageSize>,
-    /// Files whose mapping asks for no page size have [automatic](crate::MapOptions::auto_pages) ones.
+    /// Files whose mapping asks for no page size have [automatic](wire::MapOptions::auto_pages) ones.
     pub auto_pages: bool,
     /// Host buffers for DMA, of 2 MiB each. Larger pages move in pieces.
     pub dma_buffers: u32,
@@ -134,7 +134,7 @@ pub struct OwnerOptions {
     /// is read as a whole and copied then.
     pub piece_bytes: u64,
     /// At most so many bytes of host memory are set aside for files whose pages stay there
-    /// ([`MapOptions::direct`](crate::MapOptions::direct)), in whole pages; `None`: as many as the card reaches.
+    /// ([`MapOptions::direct`](wire::MapOptions::direct)), in whole pages; `None`: as many as the card reaches.
     pub direct_bytes: Option<u64>,
     /// Which page leaves when card memory runs out.
     pub eviction: Eviction,
@@ -148,11 +148,11 @@ pub struct OwnerOptions {
     /// It moves to one of twice the size when a set is full and this percentage of its entries is in
     /// use. Until then a full set gives up its oldest entry.
     pub table_grow_percent: u8,
-    /// Card memory whose lines the directory of a coherent card keeps: [`Card::home_memory`](crate::Card::home_memory).
+    /// Card memory whose lines the directory of a coherent card keeps: `Card::home_memory`.
     /// It is not for pages.
     pub home_bytes: u64,
     /// What a kernel may use of the CPU's memory on a card that caches its lines:
-    /// [`Card::host_lines`](crate::Card::host_lines). A multiple of 4096.
+    /// `Card::host_lines`. A multiple of 4096.
     pub host_line_bytes: u64,
     /// When virtual time passes.
     pub clock: ClockMode,

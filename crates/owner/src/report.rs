@@ -94,7 +94,7 @@ pub struct PagingReport {
     /// Pages that stayed in host memory, if there were any.
     #[serde(default, skip_serializing_if = "is_default")]
     pub direct: DirectReport,
-    /// Bytes that were put on the card at no virtual time ([`Mapping::make_hot`](crate::Mapping::make_hot)).
+    /// Bytes that were put on the card at no virtual time (`Mapping::make_hot`).
     #[serde(default, skip_serializing_if = "is_default")]
     pub made_hot: u64,
     /// Shared memory, if there was any.

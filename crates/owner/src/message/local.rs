@@ -190,7 +190,7 @@ pub struct MapFile {
     pub behind: Option<Box<dyn StandsFor>>,
     /// The file's name, for messages.
     pub label: String,
-    /// How; [`MapOptions::range`] says how many bytes.
+    /// How; [`MapOptions::bytes`] says how many bytes.
     pub options: MapOptions,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! A request is a struct that names the type of its reply ([`Request`]), so an answer of another kind cannot be
 //! written. Requests whose fields are plain data are those of the crate `wire`; what only a process can hold (memory of the
-//! program, callbacks, a kernel's folder that is open already) is in [`local`]. Within a process requests are moved to
-//! the owner's thread; over a socket they are messages ([`any`]). Clients open files, so that the system's permission
+//! program, callbacks, a kernel's folder that is open already) is in `local`. Within a process requests are moved to
+//! the owner's thread; over a socket they are messages (`any`). Clients open files, so that the system's permission
 //! checks are theirs.
 
 mod any;

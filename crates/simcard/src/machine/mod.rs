@@ -45,7 +45,7 @@ const RESET_EDGES: u32 = 16;
 pub type ProgressCallback = Box<dyn FnMut(Progress) + Send>;
 
 /// A simulated card without its driver: the shell's RTL and kernels' RTL, Verilated, with memories, a link and a host
-/// around them, in deterministic virtual time. It is the way to a card ([`Transport`]) for a driver in this process, and
+/// around them, in deterministic virtual time. It is the way to a card (`card::driver::Transport`) for a driver in this process, and
 /// what somebody serves who offers the card to others.
 pub struct Machine {
     description: CardDescription,

@@ -39,7 +39,7 @@ pub struct Small {
     pub direct: bool,
     /// When entries are written.
     pub install_order: InstallOrder,
-    /// See [`Config::clean_ahead`].
+    /// See [`crate::Config::clean_ahead`].
     pub clean_ahead: u64,
     /// Accesses of kernels, or [`Small::ANY`].
     pub accesses: u8,
