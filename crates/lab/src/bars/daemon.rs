@@ -26,7 +26,9 @@ const DEATHS: u64 = 10_000;
 const REQUESTS: u32 = 2000;
 const ROUNDS: usize = 5;
 /// Copies before those that are measured.
-const WARMING: usize = 5;
+const WARMING: usize = 3;
+/// Pairs of cards.
+const PAIRS: usize = 3;
 /// Bytes of a frame before its message.
 const HEADER: usize = 16;
 /// Copied in one run.
@@ -80,13 +82,13 @@ pub fn costs() -> Result<Vec<Row>, Failure> {
         ),
         Row::new(
             COSTS[1],
-            cpu_share(&tombolo, folder.path(), STREAM_BYTES, |options| options)?,
+            worst_cpu_share(&tombolo, folder.path(), STREAM_BYTES, |options| options)?,
             "",
             Target::AtLeast(0.85),
         ),
         Row::new(
             COSTS[2],
-            cpu_share(&tombolo, folder.path(), FAULTING_BYTES, |options| {
+            worst_cpu_share(&tombolo, folder.path(), FAULTING_BYTES, |options| {
                 let on_demand = Advice::fetching(Fetch::OnDemand);
                 options.page_size(PageSize::KIB_4).advice(on_demand)
             })?,
@@ -166,6 +168,19 @@ fn time_of(process: u32) -> Result<Duration, Failure> {
     };
     // User and system, the 14th and 15th of all.
     Ok(Duration::from_millis(10 * (ticks(11)? + ticks(12)?)))
+}
+
+/// The worst of some pairs of cards. How fast memory is differs between processes, by a factor of up to four on some
+/// machines, and stays so while they live: one pair says little.
+fn worst_cpu_share(
+    tombolo: &Path,
+    folder: &Path,
+    bytes: usize,
+    options: impl Fn(MapOptions) -> MapOptions,
+) -> Result<f64, Failure> {
+    let shares = (0..PAIRS).map(|_| cpu_share(tombolo, folder, bytes, &options));
+    let shares = shares.collect::<Result<Vec<f64>, Failure>>()?;
+    Ok(shares.into_iter().fold(f64::INFINITY, f64::min))
 }
 
 /// Processor time of a copy on a card in this process, over that of this process and a daemon for one on the daemon's. Both
