@@ -113,11 +113,11 @@ impl Serve {
             };
             let slots = told(self.slots, shell.slots, FUNCTIONAL_SLOTS);
             let streams = told(self.streams, shell.streams_per_slot, FUNCTIONAL_STREAMS);
-            let memory_ports = shell.ports_per_slot.saturating_sub(shell.streams_per_slot);
+            let shell = with_streams(shell, streams);
             let config = FunctionalConfig {
                 slots,
-                ports_per_slot: memory_ports + streams,
-                streams_per_slot: streams,
+                ports_per_slot: shell.ports_per_slot,
+                streams_per_slot: shell.streams_per_slot,
                 spaces: shell.spaces.max(slots),
                 host_channel: shell.host_channel,
                 channel_bytes: self.channel_memory.unwrap_or(FUNCTIONAL_CHANNEL),
@@ -137,10 +137,7 @@ impl Serve {
             options.shell.spaces = options.shell.spaces.max(slots);
         }
         if let Some(streams) = self.streams {
-            let shell = &mut options.shell;
-            let memory_ports = shell.ports_per_slot.saturating_sub(shell.streams_per_slot);
-            shell.ports_per_slot = memory_ports + streams;
-            shell.streams_per_slot = streams;
+            options.shell = with_streams(options.shell, streams);
         }
         // The card keeps what it tells; the work is over when the card is there.
         let work = Arc::new(Work::spinner());
@@ -150,5 +147,15 @@ impl Serve {
                 work.say(what.to_string());
             }
         })?)
+    }
+}
+
+/// The same shell with so many pairs of stream ports a slot, and the memory ports that it had.
+fn with_streams(shell: ShellConfig, streams: u8) -> ShellConfig {
+    let memory_ports = shell.ports_per_slot.saturating_sub(shell.streams_per_slot);
+    ShellConfig {
+        ports_per_slot: memory_ports + streams,
+        streams_per_slot: streams,
+        ..shell
     }
 }

@@ -14,8 +14,7 @@ use owner::message::{
     Close, CreateSpace, Describe, Load, MakeReport, PollAny, ReportOf, SpaceOptions, TakeStatus,
 };
 use owner::report::Report;
-use owner::SLICE;
-use owner::{ClockMode, OwnerOptions};
+use owner::{ClockMode, OwnerOptions, SLICE};
 use simcard::{SimCard, SimOptions};
 use std::path::Path;
 use std::sync::Arc;

@@ -4,15 +4,13 @@ use crate::link::Link;
 use crate::range::MappedRange;
 use crate::space::AddressSpace;
 use error::Error;
-use owner::message::{
-    ByteRange, Describe, Free, MappingId, NewMapping, Prefetch, Share, Sync, Take, Unmap,
-};
+use owner::message::{ByteRange, Describe, Free, MappingId, Prefetch, Share, Sync, Take, Unmap};
 use std::sync::atomic::{
     AtomicI16, AtomicI32, AtomicI64, AtomicI8, AtomicIsize, AtomicU16, AtomicU32, AtomicU64,
     AtomicU8, AtomicUsize,
 };
 use std::sync::Arc;
-use trap::{TrapWay, View};
+use trap::{Desk, TrapWay, View};
 use units::{PageSize, VirtAddr};
 
 /// Types of which shared memory can be seen as an array.
@@ -93,10 +91,8 @@ impl AddressSpace {
     /// No memory; pages that the card does not have, or that do not fit into its memory; so many pages that the
     /// system cannot protect each by itself.
     pub fn alloc_with_pages(&self, bytes: usize, page: PageSize) -> Result<SharedMemory, Error> {
-        let failed = |source| Error::Unshareable { bytes, source };
         let desk = self.link().desk(bytes)?;
-        let view = View::trapped(bytes, page, TrapWay::Protect, desk).map_err(failed)?;
-        self.share(Arc::new(view), 0, bytes)
+        self.share_trapped(bytes, page, TrapWay::Protect, desk)
     }
 
     /// As [`alloc_with_pages`](Self::alloc_with_pages), but the program is never trapped: before it reads or writes
@@ -126,7 +122,6 @@ impl AddressSpace {
         page: PageSize,
         way: TrapWay,
     ) -> Result<SharedMemory, Error> {
-        let failed = |source| Error::Unshareable { bytes, source };
         let desk = self.link().desk(bytes)?;
         let way = desk.probe(way).map_or_else(
             |error| {
@@ -135,8 +130,19 @@ impl AddressSpace {
             },
             |()| way,
         );
-        let view = View::trapped(bytes, page, way, desk).map_err(failed)?;
-        self.share(Arc::new(view), 0, bytes)
+        self.share_trapped(bytes, page, way, desk)
+    }
+
+    fn share_trapped(
+        &self,
+        bytes: usize,
+        page: PageSize,
+        way: TrapWay,
+        desk: Arc<Desk>,
+    ) -> Result<SharedMemory, Error> {
+        let made = View::trapped(bytes, page, way, desk);
+        let view = made.map_err(|source| Error::Unshareable { bytes, source })?;
+        self.share(self.in_this_process(view), 0, bytes)
     }
 
     /// Allocates zeroed memory that stays where it is: the program and the kernels of this space read and write the same
@@ -158,14 +164,12 @@ impl AddressSpace {
     ) -> Result<SharedMemory, Error> {
         let made = View::untrapped(bytes, page);
         let (view, file) = made.map_err(|source| Error::Unshareable { bytes, source })?;
-        let view = Arc::new(view);
-        let mapped = self.link().call(Share {
-            space: self.id(),
-            view: view.clone(),
+        let request = Share {
             direct,
             file: Some(file),
-        })?;
-        Ok(self.shared(mapped, view, 0, bytes))
+            ..self.in_this_process(view)
+        };
+        self.share(request, 0, bytes)
     }
 
     /// Shares memory that the program has, in place: its bytes stay where they are, for the program and for
@@ -236,34 +240,30 @@ impl AddressSpace {
             rule,
         })?;
         let lead = at - view.start() as usize;
-        self.share(Arc::new(view), lead, bytes)
+        self.share(self.in_this_process(view), lead, bytes)
     }
 
-    fn share(&self, view: Arc<View>, lead: usize, bytes: usize) -> Result<SharedMemory, Error> {
-        let mapped = self.link().call(Share {
+    /// To share a block with an owner in this process.
+    fn in_this_process(&self, view: View) -> Share {
+        Share {
             space: self.id(),
-            view: view.clone(),
+            view: Arc::new(view),
             direct: false,
             file: None,
-        })?;
-        Ok(self.shared(mapped, view, lead, bytes))
+        }
     }
 
-    fn shared(
-        &self,
-        mapped: NewMapping,
-        view: Arc<View>,
-        lead: usize,
-        bytes: usize,
-    ) -> SharedMemory {
-        SharedMemory {
+    fn share(&self, request: Share, lead: usize, bytes: usize) -> Result<SharedMemory, Error> {
+        let view = request.view.clone();
+        let mapped = self.link().call(request)?;
+        Ok(SharedMemory {
             link: self.link().clone(),
             id: mapped.mapping,
             view,
             lead,
             bytes,
             open: true,
-        }
+        })
     }
 }
 
