@@ -13,6 +13,7 @@ mod hll;
 mod list_sum;
 mod loopback;
 mod packet;
+mod pgrnk;
 mod reduce;
 mod sequential;
 mod sha3;
@@ -23,7 +24,7 @@ mod vadd;
 use super::kernel::{KernelModel, Step};
 
 /// All of them.
-pub(super) const ALL: [KernelModel; 24] = [
+pub(super) const ALL: [KernelModel; 25] = [
     aes256ctr::MODEL,
     bfs::MODEL,
     conv::MODEL,
@@ -44,6 +45,7 @@ pub(super) const ALL: [KernelModel; 24] = [
     packet::PERF,
     packet::RNG,
     packet::SHA256,
+    pgrnk::MODEL,
     sha3::MODEL,
     traffic::MODEL,
     transform::MODEL,

@@ -207,6 +207,85 @@ proptest! {
     }
 }
 
+/// What an iteration of PageRank leaves in `next` and `output`, from its definition.
+fn page_rank(records: &[[u64; 2]], edges: &[u64], weights: &[u64], given: &[u64; 3]) -> Vec<u64> {
+    let [base, damping, ranks] = *given;
+    let mut rest = edges.iter();
+    let mut next = Vec::new();
+    let mut report = [0u64, 0, edges.len() as u64, 0, 0, 0, 0, 0];
+    for &[incoming, outgoing] in records {
+        let mine = rest.by_ref().take(incoming.min(1 << 20) as usize);
+        let found = mine.map(|&source| weights.get(source as usize).copied().unwrap_or(0));
+        let sum = found.fold(0, u64::wrapping_add);
+        let share = (u128::from(sum) * u128::from(damping)) / (1 << 32);
+        let rank = base.wrapping_add(share as u64);
+        report[1] = report[1].wrapping_add(rank);
+        report[3] = report[3].wrapping_add(incoming);
+        if outgoing == 0 {
+            report[0] = report[0].wrapping_add(rank);
+        }
+        next.push(if ranks == 1 || outgoing == 0 {
+            rank
+        } else {
+            rank / outgoing
+        });
+    }
+    report[4] = edges
+        .iter()
+        .filter(|&&source| source >= weights.len() as u64)
+        .count() as u64;
+    next.extend(report);
+    next
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    /// Numbers of a graph, and numbers that are none's: counts that ask for too much, sources that are not there.
+    #[test]
+    fn pgrnk_ranks_as_defined(
+        order in any::<Option<u64>>(),
+        records in prop::collection::vec(
+            prop_oneof![
+                9 => [0u64..5, 0u64..4],
+                1 => [any::<u64>(), any::<u64>()],
+            ],
+            0..40,
+        ),
+        edges in prop::collection::vec(prop_oneof![9 => 0u64..30, 1 => any::<u64>()], 0..90),
+        weights in prop::collection::vec(any::<u64>(), 1..40),
+        given in (any::<u64>(), any::<u32>(), 0u64..2),
+    ) {
+        let given = [given.0, given.1.into(), given.2];
+        let memory = pattern(32 * 1024, edges.len());
+        let bytes = |words: &[u64]| -> Vec<u8> { words.iter().flat_map(|w| w.to_le_bytes()).collect() };
+        let mut before = memory.clone();
+        let (at, flat) = ([64, 4096 - 64, 8192 + 128, 12288, 20480], records.concat());
+        for (at, words) in at.iter().zip([&flat, &edges, &weights]) {
+            before[*at..at + 8 * words.len()].copy_from_slice(&bytes(words));
+        }
+        let mut expected = before.clone();
+        let left = page_rank(&records, &edges, &weights, &given);
+        let (next, report) = left.split_at(records.len());
+        expected[at[3]..at[3] + 8 * next.len()].copy_from_slice(&bytes(next));
+        expected[at[4]..at[4] + 64].copy_from_slice(&bytes(report));
+        let arguments = [
+            ("records", address(at[0])),
+            ("edge_sources", address(at[1])),
+            ("weights", address(at[2])),
+            ("next", address(at[3])),
+            ("output", address(at[4])),
+            ("vertices", number(records.len() as u64)),
+            ("edges", number(edges.len() as u64)),
+            ("sources", number(weights.len() as u64)),
+            ("base", number(given[0])),
+            ("damping", (given[1] as u32).to_le_bytes().to_vec()),
+            ("ranks", (given[2] as u32).to_le_bytes().to_vec()),
+        ];
+        prop_assert!(run("pgrnk", order, before, &arguments) == expected);
+    }
+}
+
 /// First bytes of a traffic kernel's bursts in a buffer of 128 rows: random ones by Marsaglia's xorshift.
 fn burst_places(seed: u64, random: bool, bursts: usize, length: usize) -> Vec<usize> {
     let mut x = seed;
