@@ -22,18 +22,17 @@
 #![deny(missing_debug_implementations)]
 
 mod connection;
+mod listening;
 mod outgoing;
 mod process;
 mod table;
 
+pub use listening::Listening;
+
 use connection::Connection;
 use std::io;
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
-use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use table::Table;
 use tombolo::{Card, Error};
 
@@ -44,10 +43,10 @@ pub const MOST_CLIENTS: usize = 64;
 #[derive(Debug, thiserror::Error)]
 pub enum DaemonError {
     /// Somebody listens there.
-    #[error("{path}: a daemon listens there already; stop it, or choose another --socket", path = .0.display())]
+    #[error("{path}: a daemon listens there already; stop it, or choose another place", path = .0.display())]
     Taken(PathBuf),
     /// Something else is there.
-    #[error("{path}: it is no socket; choose another --socket", path = .0.display())]
+    #[error("{path}: it is no socket; choose another place", path = .0.display())]
     NoSocket(PathBuf),
     /// The system says no.
     #[error("{path}: listening there: {source}", path = .path.display())]
@@ -62,11 +61,8 @@ pub enum DaemonError {
 /// A daemon that serves.
 #[derive(Debug)]
 pub struct Daemon {
-    path: PathBuf,
-    listener: Arc<UnixListener>,
-    ending: Arc<AtomicBool>,
+    listening: Listening,
     table: Arc<Table>,
-    thread: JoinHandle<()>,
     card: Card,
 }
 
@@ -76,80 +72,25 @@ impl Daemon {
     /// # Errors
     /// See [`DaemonError`].
     pub fn listen(card: Card, path: &Path) -> Result<Self, DaemonError> {
-        let failed = |source| DaemonError::Listen {
-            path: path.to_owned(),
-            source,
-        };
-        clear(path)?;
-        let listener = Arc::new(UnixListener::bind(path).map_err(failed)?);
-        // Who connects before is looked at like everybody else.
-        let only_its_user = std::fs::Permissions::from_mode(0o600);
-        std::fs::set_permissions(path, only_its_user).map_err(failed)?;
-        let ending = Arc::new(AtomicBool::new(false));
         let table = Arc::new(Table::default());
-        let thread = {
-            let (listener, ending) = (listener.clone(), ending.clone());
+        let listening = {
             let (table, card) = (table.clone(), card.clone());
-            threads::spawn("tombolo-accept", move || {
-                accept(&listener, &ending, &table, &card);
-            })
+            Listening::begin(path, move |socket| Connection::begin(socket, &table, &card))?
         };
         Ok(Self {
-            path: path.to_owned(),
-            listener,
-            ending,
+            listening,
             table,
-            thread: thread.map_err(failed)?,
             card,
         })
     }
 
     /// Serves no more: every client is told by the end of its connection, and what it had ends as if it had gone.
     pub fn stop(self) {
-        self.ending.store(true, Ordering::Release);
-        // Whoever waits for a connection gets an error.
-        let _ = rustix::net::shutdown(&*self.listener, rustix::net::Shutdown::Both);
-        // A panic there is in the log.
-        let _ = self.thread.join();
+        self.listening.stop();
         self.table.hang_up();
         self.table.join();
-        let _ = std::fs::remove_file(&self.path);
         if let Err(error) = self.card.close() {
             tracing::error!(%error, "closing the card");
-        }
-    }
-}
-
-/// Removes a socket at which nobody listens.
-fn clear(path: &Path) -> Result<(), DaemonError> {
-    let Ok(found) = path.symlink_metadata() else {
-        return Ok(());
-    };
-    if !found.file_type().is_socket() {
-        return Err(DaemonError::NoSocket(path.to_owned()));
-    }
-    match UnixStream::connect(path) {
-        Ok(_) => Err(DaemonError::Taken(path.to_owned())),
-        Err(_) => std::fs::remove_file(path).map_err(|source| DaemonError::Listen {
-            path: path.to_owned(),
-            source,
-        }),
-    }
-}
-
-fn accept(listener: &UnixListener, ending: &AtomicBool, table: &Arc<Table>, card: &Card) {
-    loop {
-        let accepted = listener.accept();
-        if ending.load(Ordering::Acquire) {
-            return;
-        }
-        match accepted {
-            Ok((socket, _)) => Connection::begin(socket, table, card),
-            Err(error) => {
-                tracing::warn!(%error, "a client could not be taken");
-                // Descriptors may be short: others end theirs meanwhile.
-                std::thread::sleep(std::time::Duration::from_millis(50));
-            }
         }
     }
 }

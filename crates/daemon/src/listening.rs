@@ -1,0 +1,101 @@
+//! A Unix socket at which something listens, and the thread that takes whoever connects.
+
+use crate::DaemonError;
+use std::fmt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+/// A socket of this user's alone, until [`stop`](Self::stop).
+pub struct Listening {
+    path: PathBuf,
+    listener: Arc<UnixListener>,
+    ending: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+impl Listening {
+    /// Listens at a path, and gives each connection to `begin`, on a thread of its own that must not wait there. A socket
+    /// that a process has left behind is taken over.
+    ///
+    /// # Errors
+    /// See [`DaemonError`].
+    pub fn begin(
+        path: &Path,
+        begin: impl Fn(UnixStream) + Send + 'static,
+    ) -> Result<Self, DaemonError> {
+        let failed = |source| DaemonError::Listen {
+            path: path.to_owned(),
+            source,
+        };
+        clear(path)?;
+        let listener = Arc::new(UnixListener::bind(path).map_err(failed)?);
+        // Who connects before is looked at like everybody else.
+        let only_its_user = std::fs::Permissions::from_mode(0o600);
+        std::fs::set_permissions(path, only_its_user).map_err(failed)?;
+        let ending = Arc::new(AtomicBool::new(false));
+        let thread = {
+            let (listener, ending) = (listener.clone(), ending.clone());
+            threads::spawn("tombolo-accept", move || accept(&listener, &ending, &begin))
+        };
+        Ok(Self {
+            path: path.to_owned(),
+            listener,
+            ending,
+            thread: thread.map_err(failed)?,
+        })
+    }
+
+    /// Takes nobody any more, and removes the socket. Connections go on.
+    pub fn stop(self) {
+        self.ending.store(true, Ordering::Release);
+        // Whoever waits for a connection gets an error.
+        let _ = rustix::net::shutdown(&*self.listener, rustix::net::Shutdown::Both);
+        // A panic there is in the log.
+        let _ = self.thread.join();
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+impl fmt::Debug for Listening {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Listening").field(&self.path).finish()
+    }
+}
+
+/// Removes a socket at which nobody listens.
+fn clear(path: &Path) -> Result<(), DaemonError> {
+    let Ok(found) = path.symlink_metadata() else {
+        return Ok(());
+    };
+    if !found.file_type().is_socket() {
+        return Err(DaemonError::NoSocket(path.to_owned()));
+    }
+    match UnixStream::connect(path) {
+        Ok(_) => Err(DaemonError::Taken(path.to_owned())),
+        Err(_) => std::fs::remove_file(path).map_err(|source| DaemonError::Listen {
+            path: path.to_owned(),
+            source,
+        }),
+    }
+}
+
+fn accept(listener: &UnixListener, ending: &AtomicBool, begin: &impl Fn(UnixStream)) {
+    loop {
+        let accepted = listener.accept();
+        if ending.load(Ordering::Acquire) {
+            return;
+        }
+        match accepted {
+            Ok((socket, _)) => begin(socket),
+            Err(error) => {
+                tracing::warn!(%error, "a client could not be taken");
+                // Descriptors may be short: others end theirs meanwhile.
+                std::thread::sleep(std::time::Duration::from_millis(50));
+            }
+        }
+    }
+}

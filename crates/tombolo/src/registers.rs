@@ -1,0 +1,171 @@
+//! The registers of a kernel, for programs that drive it by nothing else.
+
+use crate::slot::{Continue, Slot};
+use card::kernel::ControlProtocol;
+use error::Error;
+use owner::message::RunState;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use units::Picoseconds;
+
+/// `ap_start`, `ap_done`, `ap_idle`, `ap_ready`.
+const START: u32 = 1;
+const DONE: u32 = 2;
+const IDLE: u32 = 4;
+const READY: u32 = 8;
+/// Registers below are control and interrupts.
+const FIRST_ARGUMENT: u32 = 0x10;
+
+/// The registers of a kernel as its program sees them, which does not start it by [`Slot::start`].
+///
+/// Those of a kernel with `ap_start` are seen through the slot, which uses the first four itself, to learn of the kernel's
+/// end while it serves its faults: a program's start is the slot's, `done` is reported to the program once, and arguments are
+/// kept until the start, because a kernel in reset does not listen. Other kernels are read and written as they are.
+///
+/// Dropping it stops a kernel that it has started and that still runs.
+#[derive(Debug)]
+pub struct Registers {
+    slot: Arc<Slot>,
+    look: Picoseconds,
+    control: Mutex<Control>,
+}
+
+#[derive(Debug, Default)]
+struct Control {
+    started: bool,
+    running: bool,
+    done: bool,
+    /// Global enable, enables, status of the interrupts: no line leads to the program.
+    interrupts: [u32; 3],
+    /// Words that were written for the next start, by offset.
+    words: BTreeMap<u32, u32>,
+}
+
+impl Registers {
+    /// The registers of the kernel of a slot. While a kernel with `ap_start` runs, each read lets at most `look` of virtual
+    /// time pass, so that loops that poll come to an end.
+    pub fn new(slot: Arc<Slot>, look: Picoseconds) -> Self {
+        Self {
+            slot,
+            look,
+            control: Mutex::default(),
+        }
+    }
+
+    fn control(&self) -> MutexGuard<'_, Control> {
+        self.control.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the slot starts the kernel, and knows when it is done.
+    pub fn is_started_by_slot(&self) -> bool {
+        matches!(
+            self.slot.manifest().control,
+            ControlProtocol::ApCtrlHs | ControlProtocol::ApCtrlChain
+        )
+    }
+
+    /// A start that was written here is not known to be over.
+    pub fn is_running(&self) -> bool {
+        self.control().running
+    }
+
+    /// Lets some virtual time pass while the kernel runs.
+    fn look(&self, control: &mut Control) -> Result<(), Error> {
+        if !control.running {
+            return Ok(());
+        }
+        match self.slot.poll(self.look) {
+            Ok(RunState::Running(_)) => {}
+            Ok(RunState::Done(_)) => (control.running, control.done) = (false, true),
+            Err(error) => {
+                control.running = false;
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a register. Virtual time passes meanwhile.
+    ///
+    /// # Errors
+    /// Outside the register window; the kernel does not answer, or an access of its run failed.
+    pub fn read(&self, offset: u32) -> Result<u32, Error> {
+        if !self.is_started_by_slot() {
+            return self.slot.read_register(offset);
+        }
+        let mut control = self.control();
+        self.look(&mut control)?;
+        if offset >= FIRST_ARGUMENT {
+            return match control.words.get(&offset) {
+                Some(word) if !control.started => Ok(*word),
+                _ => self.slot.read_register(offset),
+            };
+        }
+        Ok(match offset / 4 {
+            0 if control.running => START,
+            // Reading it takes it back.
+            0 if std::mem::take(&mut control.done) => DONE | IDLE | READY,
+            0 => IDLE,
+            register => control.interrupts[register as usize - 1],
+        })
+    }
+
+    /// Writes a register. Bit 0 of the first starts a kernel that has `ap_start`.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read); the kernel does not take a value of its arguments.
+    pub fn write(&self, offset: u32, value: u32) -> Result<(), Error> {
+        if !self.is_started_by_slot() {
+            return self.slot.write_register(offset, value);
+        }
+        let mut control = self.control();
+        if offset >= FIRST_ARGUMENT {
+            control.words.insert(offset, value);
+            if control.running {
+                self.slot.write_register(offset, value)?;
+            }
+            return Ok(());
+        }
+        match offset / 4 {
+            0 if value & START != 0 && !control.running => {
+                self.apply(&control.words)?;
+                self.slot.start()?;
+                (control.started, control.running, control.done) = (true, true, false);
+            }
+            0 => {}
+            register => control.interrupts[register as usize - 1] = value,
+        }
+        Ok(())
+    }
+
+    /// Gives the slot what was written for the start: whole arguments, of which words that nobody wrote are zero.
+    fn apply(&self, words: &BTreeMap<u32, u32>) -> Result<(), Error> {
+        for argument in &self.slot.manifest().arguments {
+            let offsets =
+                (argument.offset..argument.offset.saturating_add(argument.bytes)).step_by(4);
+            let given: Vec<Option<u32>> = offsets.map(|at| words.get(&at).copied()).collect();
+            if given.iter().any(Option::is_some) {
+                let bytes = given
+                    .into_iter()
+                    .flat_map(|word| word.unwrap_or(0).to_le_bytes());
+                self.slot
+                    .set_bytes(&argument.name, &bytes.collect::<Vec<u8>>())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Registers {
+    fn drop(&mut self) {
+        let control = self.control.get_mut();
+        if control.unwrap_or_else(PoisonError::into_inner).running {
+            // Nobody is there to wait for it. What stops a kernel is that nobody wants to go on.
+            let stopped = self.slot.wait(None, |_| Continue::Stop);
+            tracing::debug!(
+                ?stopped,
+                "the registers of a kernel were closed while it ran"
+            );
+        }
+    }
+}
