@@ -2,11 +2,14 @@
 
 use crate::arguments::parse_bytes;
 use crate::interrupt;
+use crate::kernel::{folder_of, NoSuchKernel};
 use crate::print::{print, say, NotPrinted};
 use crate::progress::Work;
 use ::daemon::{Daemon, DaemonError};
+use card::kernel::KernelPackage;
 use clap::Args;
-use std::path::PathBuf;
+use fsrf::{AppOptions, Layout, LayoutError, Server, ServerError};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tombolo::{
     Card, Error, FunctionalCard, FunctionalConfig, OwnerOptions, Preset, PresetError, ShellConfig,
@@ -25,11 +28,25 @@ use tombolo::{
   Who uses it:
     tombolo status --socket /run/user/1000/tombolo
   A simulated card with two slots:
-    tombolo daemon --platform f1 --slots 2 --socket card")]
+    tombolo daemon --platform f1 --slots 2 --socket card
+  For programs of FSRF (docs/coming-from-fsrf.md), which find kernels md5 and sha256 as applications 0 and 1:
+    tombolo daemon --fsrf /tmp/aos_daemon.socket --app 0=md5 --app 1=sha256")]
 pub(crate) struct Serve {
     /// Where it listens: a new socket, which is this user's alone.
-    #[arg(long, value_name = "FILE")]
-    socket: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "fsrf")]
+    socket: Option<PathBuf>,
+
+    /// Where it listens for programs that were built against FSRF's library; theirs connect to /tmp/aos_daemon.socket.
+    #[arg(long, value_name = "FILE", requires = "apps")]
+    fsrf: Option<PathBuf>,
+
+    /// An application of those programs: its number, and the kernel (a folder, or a name in kernels/).
+    #[arg(long = "app", value_name = "N=KERNEL", value_parser = parse_app, requires = "fsrf")]
+    apps: Vec<App>,
+
+    /// How the programs' header lays out its messages, where that differs from FSRF's documentation: a TOML file.
+    #[arg(long, value_name = "FILE", requires = "fsrf")]
+    fsrf_layout: Option<PathBuf>,
 
     /// The platform to simulate: a name in platforms/, or a file.
     #[arg(long, default_value = "f1")]
@@ -56,8 +73,41 @@ pub(crate) struct Serve {
     functional: bool,
 }
 
+/// An option `--app`.
+#[derive(Clone, Debug)]
+struct App {
+    number: u64,
+    kernel: PathBuf,
+}
+
+fn parse_app(text: &str) -> Result<App, String> {
+    let (number, kernel) = text
+        .split_once('=')
+        .ok_or("write the application's number, =, and the kernel: 0=md5")?;
+    let number = number
+        .parse()
+        .map_err(|_| format!("{number}: an application's number is 0, 1, 2 …"))?;
+    match kernel {
+        "" => Err("the kernel is missing: a folder, or a name in kernels/".to_owned()),
+        _ => Ok(App {
+            number,
+            kernel: kernel.into(),
+        }),
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ServeError {
+    #[error(transparent)]
+    NoSuchKernel(#[from] NoSuchKernel),
+    #[error(transparent)]
+    Kernel(#[from] card::kernel::KernelError),
+    #[error(transparent)]
+    Fsrf(#[from] ServerError),
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+    #[error("--slots {slots}: {apps} applications need a slot each")]
+    Slots { slots: u8, apps: usize },
     #[error(transparent)]
     Card(#[from] Error),
     #[error(transparent)]
@@ -79,18 +129,51 @@ const FUNCTIONAL_STREAMS: u8 = 2;
 
 impl Serve {
     pub(crate) fn run(self) -> Result<(), ServeError> {
-        let card = self.open()?;
+        let apps = self.applications()?;
+        let layout = self.fsrf_layout.as_deref().map(Layout::load).transpose()?;
+        let card = self.open(Needs::of(&apps)?)?;
         let (description, _) = card.describe()?;
-        let daemon = Daemon::listen(card, &self.socket)?;
+        // Their kernels come first into their slots.
+        let server = match &self.fsrf {
+            None => None,
+            Some(path) => {
+                let layout = layout.unwrap_or_default();
+                let report = |notice: &fsrf::Notice| say!("tombolo: fsrf: {notice}");
+                Some(Server::listen(&card, apps, layout, path, report)?)
+            }
+        };
+        let daemon = match &self.socket {
+            None => None,
+            Some(path) => Some(Daemon::listen(card.clone(), path)?),
+        };
         interrupt::say(
             "interrupted: the card is gone; what kernels wrote is in the files of its clients",
         );
-        interrupt::before_the_end(move || daemon.stop());
+        interrupt::before_the_end(move || {
+            if let Some(server) = server {
+                server.stop();
+            }
+            match daemon {
+                Some(daemon) => daemon.stop(),
+                None => close(&card),
+            }
+        });
+        let place = |path: &Path| path.display().to_string();
+        let places = self
+            .socket
+            .as_deref()
+            .map(|path| format!("unix:{}", place(path)));
+        let places = places.into_iter();
+        let places = places.chain(
+            self.fsrf
+                .as_deref()
+                .map(|path| format!("{} (FSRF)", place(path))),
+        );
         let told = format!(
-            "{} with {} slots at unix:{}\n",
+            "{} with {} slots at {}\n",
             description.name,
             description.slots,
-            self.socket.display()
+            places.collect::<Vec<_>>().join(" and ")
         );
         // Whoever started it may read no more.
         if let Err(error) = print(&told) {
@@ -102,7 +185,25 @@ impl Serve {
         }
     }
 
-    fn open(&self) -> Result<Card, ServeError> {
+    /// Those of FSRF's programs.
+    fn applications(&self) -> Result<Vec<AppOptions>, ServeError> {
+        let apps = self.apps.iter().map(|app| {
+            Ok(AppOptions {
+                number: app.number,
+                folder: folder_of(&app.kernel)?,
+            })
+        });
+        apps.collect()
+    }
+
+    fn open(&self, needs: Needs) -> Result<Card, ServeError> {
+        if let Some(slots) = self
+            .slots
+            .filter(|slots| usize::from(*slots) < needs.slots.into())
+        {
+            let apps = needs.slots.into();
+            return Err(ServeError::Slots { slots, apps });
+        }
         let preset = self.shell.as_deref().map(Preset::load).transpose()?;
         if self.functional {
             let shell = preset.map_or_else(ShellConfig::default, |preset| preset.shell);
@@ -111,9 +212,9 @@ impl Serve {
                 (None, Some(_)) => of_shell,
                 (None, None) => otherwise,
             };
-            let slots = told(self.slots, shell.slots, FUNCTIONAL_SLOTS);
+            let slots = told(self.slots, shell.slots, FUNCTIONAL_SLOTS).max(needs.slots);
             let streams = told(self.streams, shell.streams_per_slot, FUNCTIONAL_STREAMS);
-            let shell = with_streams(shell, streams);
+            let shell = needs.ports(with_streams(shell, streams));
             let config = FunctionalConfig {
                 slots,
                 ports_per_slot: shell.ports_per_slot,
@@ -139,6 +240,9 @@ impl Serve {
         if let Some(streams) = self.streams {
             options.shell = with_streams(options.shell, streams);
         }
+        options.shell = needs.ports(options.shell);
+        options.shell.slots = options.shell.slots.max(needs.slots);
+        options.shell.spaces = options.shell.spaces.max(needs.slots);
         // The card keeps what it tells; the work is over when the card is there.
         let work = Arc::new(Work::spinner());
         let told = Arc::downgrade(&work);
@@ -147,6 +251,45 @@ impl Serve {
                 work.say(what.to_string());
             }
         })?)
+    }
+}
+
+/// What applications need of the card's shape.
+#[derive(Clone, Copy, Debug)]
+struct Needs {
+    slots: u8,
+    memory_ports: u8,
+}
+
+impl Needs {
+    fn of(apps: &[AppOptions]) -> Result<Self, ServeError> {
+        let mut memory_ports = 0;
+        for app in apps {
+            let manifest = KernelPackage::open(&app.folder)?.manifest;
+            memory_ports = manifest.ports.len().max(memory_ports);
+        }
+        // Who wants more than a card can have learns it from the card.
+        let most = |count: usize| u8::try_from(count).unwrap_or(u8::MAX);
+        Ok(Self {
+            slots: most(apps.len()),
+            memory_ports: most(memory_ports),
+        })
+    }
+
+    /// The same shell with room for the applications' kernels.
+    fn ports(self, shell: ShellConfig) -> ShellConfig {
+        let least = self.memory_ports.saturating_add(shell.streams_per_slot);
+        ShellConfig {
+            ports_per_slot: shell.ports_per_slot.max(least),
+            ..shell
+        }
+    }
+}
+
+/// Of a card that only FSRF's programs use.
+fn close(card: &Card) {
+    if let Err(error) = card.close() {
+        say!("tombolo: error: closing the card: {error}");
     }
 }
 

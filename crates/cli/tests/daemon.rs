@@ -361,3 +361,44 @@ fn a_status_is_for_people_for_programs_and_live() {
         .iter()
         .all(|one| one["owner"]["slots"].as_array().unwrap().len() == 4));
 }
+
+#[test]
+fn what_cannot_be_served_to_programs_of_fsrf_is_refused() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("layout"), "[write]\nsize = 8\napp = 4\n").unwrap();
+    let refused = |words: &[&str], told: &str| {
+        let words = [&["daemon", "--functional"], words].concat();
+        let output = tombolo(folder.path(), &words).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            !output.status.success() && said.contains(told),
+            "{words:?}: {said}"
+        );
+    };
+    refused(&[], "--socket <FILE>");
+    refused(&["--socket", "card", "--app", "0=copy"], "--fsrf");
+    let fsrf = |more: &[&'static str]| [&["--fsrf", "aos"], more].concat();
+    refused(&fsrf(&[]), "--app");
+    refused(&fsrf(&["--app", "copy"]), "0=md5");
+    refused(&fsrf(&["--app", "one=copy"]), "0, 1, 2");
+    refused(&fsrf(&["--app", "0="]), "the kernel is missing");
+    refused(&fsrf(&["--app", "0=nobody"]), "no kernel `nobody`");
+    refused(
+        &fsrf(&["--app", "4=copy", "--app", "4=md5"]),
+        "application 4 is given twice",
+    );
+    refused(
+        &fsrf(&["--app", "0=copy", "--app", "1=md5", "--slots", "1"]),
+        "--slots 1: 2 applications",
+    );
+    refused(
+        &fsrf(&["--app", "0=copy", "--fsrf-layout", "layout"]),
+        "app = 4: 8 bytes",
+    );
+    refused(
+        &fsrf(&["--app", "0=copy", "--fsrf-layout", "none"]),
+        "No such file",
+    );
+    fs::write(folder.path().join("aos"), "").unwrap();
+    refused(&fsrf(&["--app", "0=copy"]), "it is no socket");
+}

@@ -1,0 +1,436 @@
+//! An application of the card: a slot with a kernel, and an address space that nobody else uses.
+//!
+//! It belongs to the process that uses it first, until that process's last connection ends; then everything is made anew, so
+//! that the next process finds no register and no mapping of the one before.
+
+use crate::files::{FileError, OpenFile};
+use crate::message::{Map, Range};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tombolo::{
+    AddressSpace, Card, Error, MapOptions, Mapping, Picoseconds, Registers, Slot, SlotId, Unsaved,
+    VirtAddr,
+};
+
+/// Virtual time that a read of a kernel with `ap_start` lets pass while it runs.
+const LOOK: Picoseconds = Picoseconds::from_micros(100);
+/// Virtual time after which a register that a program reads again and again, and that holds what it held, is reported so: 4
+/// µs, and twice as long each time, 8 ms in all. Programs take a register that does not change for the end of the work, and
+/// a page may be fetched from storage meanwhile.
+const FIRST_PAUSE: Picoseconds = Picoseconds::from_micros(4);
+const PAUSES: u32 = 11;
+/// Bytes of a slot's registers.
+const WINDOW: u64 = 0x1_0000;
+/// Of an application.
+const MOST_MAPPINGS: usize = 4096;
+
+/// Those of `<sys/mman.h>`.
+mod mman {
+    pub(super) const PROT_READ: i32 = 1;
+    pub(super) const PROT_WRITE: i32 = 2;
+    pub(super) const PROT_EXEC: i32 = 4;
+    pub(super) const MAP_PRIVATE: i32 = 2;
+    pub(super) const MAP_FIXED: i32 = 0x10;
+    pub(super) const MAP_ANONYMOUS: i32 = 0x20;
+    pub(super) const MAP_POPULATE: i32 = 0x8000;
+    pub(super) const MS_INVALIDATE: i32 = 2;
+}
+
+/// Which kernel is an application.
+#[derive(Clone, Debug)]
+pub struct AppOptions {
+    /// The number by which programs call it.
+    pub number: u64,
+    /// The kernel's folder.
+    pub folder: PathBuf,
+}
+
+/// What was asked for cannot be.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum AppError {
+    #[error("process {0} uses it; wait until it has ended, or start on another application")]
+    Taken(u32),
+    #[error("register {0:#x}: offsets are multiples of 4 below {WINDOW:#x}")]
+    Register(u64),
+    #[error("mmap: {0}")]
+    Map(&'static str),
+    #[error("mmap: it has {MOST_MAPPINGS} mappings already")]
+    TooMany,
+    #[error("nothing is mapped in {bytes} bytes from {address:#x} on")]
+    Nothing { address: u64, bytes: u64 },
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error(transparent)]
+    Card(#[from] Error),
+}
+
+impl AppError {
+    /// The daemon ends.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        matches!(self, Self::Card(Error::Interrupted))
+    }
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct App {
+    slot: SlotId,
+    folder: PathBuf,
+    card: Card,
+    /// Calls that wait end.
+    ending: Arc<AtomicBool>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    holder: Option<Holder>,
+    ready: Option<Ready>,
+}
+
+/// A process, and how many of its connections use the application.
+#[derive(Clone, Copy, Debug)]
+struct Holder {
+    process: u32,
+    connections: usize,
+}
+
+/// What a process uses. The order of the fields is that in which they end.
+#[derive(Debug)]
+struct Ready {
+    registers: Registers,
+    mappings: BTreeMap<u64, Mapped>,
+    /// The register that was read last, and what it held.
+    last: Option<(u32, u64)>,
+    slot: Arc<Slot>,
+    space: AddressSpace,
+    client: Card,
+}
+
+#[derive(Debug)]
+struct Mapped {
+    mapping: Mapping,
+    file: Arc<OpenFile>,
+}
+
+impl App {
+    pub(crate) fn new(
+        card: &Card,
+        slot: SlotId,
+        options: AppOptions,
+        ending: Arc<AtomicBool>,
+    ) -> Result<Self, Error> {
+        let app = Self {
+            slot,
+            folder: options.folder,
+            card: card.clone(),
+            ending,
+            state: Mutex::default(),
+        };
+        app.state().ready = Some(app.prepare()?);
+        Ok(app)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A client, a space and the kernel.
+    fn prepare(&self) -> Result<Ready, Error> {
+        let client = self.card.client();
+        let space = client.create_space()?;
+        let ready = Ready::load(client, space, self.slot, &self.folder)?;
+        ready.watch(&self.ending);
+        Ok(ready)
+    }
+
+    /// One more connection of a process uses it.
+    pub(crate) fn take(&self, process: u32) -> Result<(), AppError> {
+        let mut state = self.state();
+        match &mut state.holder {
+            Some(holder) if holder.process == process => {
+                holder.connections += 1;
+                return Ok(());
+            }
+            Some(holder) => return Err(AppError::Taken(holder.process)),
+            None => {}
+        }
+        if state.ready.is_none() {
+            state.ready = Some(self.prepare()?);
+        }
+        state.holder = Some(Holder {
+            process,
+            connections: 1,
+        });
+        Ok(())
+    }
+
+    /// A connection has ended. With the last of its process, everything of it has.
+    pub(crate) fn release(&self) -> Result<(), Error> {
+        let mut state = self.state();
+        let Some(holder) = &mut state.holder else {
+            return Ok(());
+        };
+        holder.connections -= 1;
+        if holder.connections > 0 {
+            return Ok(());
+        }
+        state.holder = None;
+        let Some(ready) = state.ready.take() else {
+            return Ok(());
+        };
+        if self.ending.load(Ordering::Acquire) {
+            return ready.end();
+        }
+        let (ready, lost) = ready.renewed(self.slot, &self.folder)?;
+        ready.watch(&self.ending);
+        state.ready = Some(ready);
+        lost.map_or(Ok(()), Err)
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&mut Ready) -> Result<T, AppError>) -> Result<T, AppError> {
+        let mut state = self.state();
+        let gone = || {
+            let rule = "its kernel could not be loaded anew after the last process";
+            Error::Internal(rule.to_owned())
+        };
+        work(state.ready.as_mut().ok_or_else(gone)?)
+    }
+
+    pub(crate) fn read(&self, register: u64) -> Result<u64, AppError> {
+        let offset = offset(register)?;
+        self.with(|ready| Ok(ready.read(offset)?))
+    }
+
+    pub(crate) fn write(&self, register: u64, value: u64) -> Result<(), AppError> {
+        let offset = offset(register)?;
+        self.with(|ready| {
+            ready.last = None;
+            ready.registers.write(offset, value as u32)?;
+            Ok(ready.registers.write(offset + 4, (value >> 32) as u32)?)
+        })
+    }
+
+    pub(crate) fn map(&self, file: &Arc<OpenFile>, asked: Map) -> Result<u64, AppError> {
+        let options = options(asked)?;
+        self.with(|ready| {
+            if ready.mappings.len() >= MOST_MAPPINGS {
+                return Err(AppError::TooMany);
+            }
+            let own = file.file.try_clone().map_err(|source| FileError::Reopen {
+                path: file.path.clone(),
+                source,
+            })?;
+            let mapping = ready.space.map_open_file(own, &file.path, options)?;
+            if asked.flags & mman::MAP_POPULATE != 0 {
+                mapping.prefetch()?;
+            }
+            let address = mapping.address().get();
+            let file = file.clone();
+            ready.mappings.insert(address, Mapped { mapping, file });
+            Ok(address)
+        })
+    }
+
+    /// Writes back and ends all in a range, whatever fails; the first failure is told.
+    pub(crate) fn unmap(&self, range: Range) -> Result<(), AppError> {
+        self.with(|ready| {
+            let mut result = Ok(());
+            for start in ready.touched(range)? {
+                result = result.and(ready.unmap(start, range));
+            }
+            result
+        })
+    }
+
+    /// Writes back all in a range; with `MS_INVALIDATE` it is read from its file again.
+    pub(crate) fn sync(&self, range: Range, flags: i32) -> Result<(), AppError> {
+        self.with(|ready| {
+            let mut result = Ok(());
+            for start in ready.touched(range)? {
+                let Some(mapped) = ready.mappings.get(&start) else {
+                    continue;
+                };
+                let done = match flags & mman::MS_INVALIDATE {
+                    0 => mapped.mapping.sync(),
+                    _ => mapped.mapping.refresh(Unsaved::Save),
+                };
+                result = result.and(done.inspect_err(|_| mapped.file.lose()));
+            }
+            Ok(result?)
+        })
+    }
+}
+
+impl Ready {
+    /// Puts the kernel into its slot, fresh.
+    fn load(client: Card, space: AddressSpace, slot: SlotId, folder: &Path) -> Result<Self, Error> {
+        let slot = Arc::new(client.load(slot, folder, &space)?);
+        Ok(Self {
+            registers: Registers::new(slot.clone(), LOOK),
+            mappings: BTreeMap::new(),
+            last: None,
+            slot,
+            space,
+            client,
+        })
+    }
+
+    /// Calls that wait end when the daemon does.
+    fn watch(&self, ending: &Arc<AtomicBool>) {
+        let ending = ending.clone();
+        self.client
+            .interrupt_when(move || ending.load(Ordering::Acquire));
+    }
+
+    /// A register of 64 bits, of which the card has two halves.
+    fn once(&self, offset: u32) -> Result<u64, Error> {
+        let low = u64::from(self.registers.read(offset)?);
+        let high = u64::from(self.registers.read(offset + 4)?);
+        Ok(high << 32 | low)
+    }
+
+    fn read(&mut self, offset: u32) -> Result<u64, Error> {
+        let mut found = self.once(offset)?;
+        let is_same = |found| self.last == Some((offset, found));
+        // While a kernel with ap_start runs, reading lets time pass.
+        if !self.registers.is_started_by_slot() {
+            let mut pause = FIRST_PAUSE;
+            for _ in 0..PAUSES {
+                if !is_same(found) {
+                    break;
+                }
+                match self.slot.wait_interrupt(Some(pause)) {
+                    Ok(_) | Err(Error::Deadline { .. }) => {}
+                    // It cannot be waited for: each read takes its time.
+                    Err(Error::SlotState { .. }) => {}
+                    Err(error) => return Err(error),
+                }
+                found = self.once(offset)?;
+                pause = pause + pause;
+            }
+        }
+        self.last = Some((offset, found));
+        Ok(found)
+    }
+
+    /// Where the mappings begin that a range touches.
+    fn touched(&self, range: Range) -> Result<Vec<u64>, AppError> {
+        let Range { address, bytes, .. } = range;
+        let end = address.saturating_add(bytes);
+        let mappings = self.mappings.iter();
+        let found = mappings
+            .filter(|(start, mapped)| **start < end && **start + mapped.mapping.bytes() > address);
+        let found: Vec<u64> = found.map(|(start, _)| *start).collect();
+        match found.is_empty() {
+            true => Err(AppError::Nothing { address, bytes }),
+            false => Ok(found),
+        }
+    }
+
+    fn unmap(&mut self, start: u64, range: Range) -> Result<(), AppError> {
+        let Some(mapped) = self.mappings.remove(&start) else {
+            return Ok(());
+        };
+        let Mapped { mapping, file } = mapped;
+        let end = start + mapping.bytes();
+        let (from, to) = (
+            start.max(range.address),
+            end.min(range.address.saturating_add(range.bytes)),
+        );
+        if (from, to) == (start, end) {
+            return Ok(mapping.unmap().inspect_err(|_| file.lose())?);
+        }
+        match mapping.unmap_part(from - start, to - from) {
+            Ok(parts) => {
+                for mapping in parts {
+                    let file = file.clone();
+                    let address = mapping.address().get();
+                    self.mappings.insert(address, Mapped { mapping, file });
+                }
+                Ok(())
+            }
+            Err(error) => {
+                file.lose();
+                self.mappings.insert(start, Mapped { mapping, file });
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Stops the kernel, writes back, ends all mappings. The first failure is told.
+    fn clear(self) -> (Card, AddressSpace, Result<(), Error>) {
+        // What is to be written back is, also when the daemon ends.
+        self.client.interrupt_when(|| false);
+        drop(self.registers);
+        let mut result = Ok(());
+        for mapped in self.mappings.into_values() {
+            result = result.and(mapped.mapping.unmap());
+        }
+        (self.client, self.space, result)
+    }
+
+    /// The same application, with nothing of the process that has used it, and what went wrong at that process's end. Its
+    /// slot has a kernel all the time, so nobody else takes it.
+    fn renewed(self, slot: SlotId, folder: &Path) -> Result<(Self, Option<Error>), Error> {
+        let (client, space, result) = self.clear();
+        let ready = Self::load(client, space, slot, folder)?;
+        Ok((ready, result.err()))
+    }
+
+    fn end(self) -> Result<(), Error> {
+        let (client, space, result) = self.clear();
+        drop(space);
+        result.and(client.close())
+    }
+}
+
+fn offset(register: u64) -> Result<u32, AppError> {
+    match u32::try_from(register) {
+        Ok(offset) if register % 4 == 0 && register + 8 <= WINDOW => Ok(offset),
+        _ => Err(AppError::Register(register)),
+    }
+}
+
+/// What the arguments of mmap mean for a kernel.
+fn options(asked: Map) -> Result<MapOptions, AppError> {
+    let Map {
+        protection, flags, ..
+    } = asked;
+    let refuse = |rule| Err(AppError::Map(rule));
+    let known = mman::PROT_READ | mman::PROT_WRITE | mman::PROT_EXEC;
+    if protection & !known != 0 {
+        return refuse("protections are PROT_READ and PROT_WRITE");
+    }
+    let writes = protection & mman::PROT_WRITE != 0;
+    if protection & (mman::PROT_READ | mman::PROT_WRITE) == 0 {
+        return refuse("a kernel could neither read nor write it: PROT_READ, PROT_WRITE or both");
+    }
+    if flags & mman::MAP_ANONYMOUS != 0 {
+        return refuse("MAP_ANONYMOUS: there is no memory but files");
+    }
+    if writes && flags & mman::MAP_PRIVATE != 0 {
+        return refuse(
+            "MAP_PRIVATE: what a kernel writes is written to the file; map it MAP_SHARED",
+        );
+    }
+    if asked.bytes == 0 {
+        return refuse("a length of 0");
+    }
+    if asked.offset % 4096 != 0 {
+        return refuse("the offset is no multiple of 4096");
+    }
+    let options = match writes {
+        true => MapOptions::read_write(),
+        false => MapOptions::read_only(),
+    };
+    let options = options.offset(asked.offset).bytes(asked.bytes);
+    if flags & mman::MAP_FIXED == 0 {
+        return Ok(options);
+    }
+    let fixed = VirtAddr::new(asked.address);
+    let fixed = fixed.ok_or(AppError::Map("MAP_FIXED: addresses have 48 bits"))?;
+    Ok(options.address(fixed))
+}
