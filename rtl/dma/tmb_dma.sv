@@ -10,7 +10,7 @@
 //   (fetch, decode)  (one each)          ├─ share ─► zero ─────┴─► card writer ─► fabric
 //                                        ├─ share ─► copy out ◄── fabric
 //                                        └─────────► table ─► virtual memory
-//   completions, faults, interrupts, closed slots ─► events ─► event ring, irq
+//   completions, faults, interrupts, closed slots ─► events ─► event ring
 //
 // Queues are independent: each has its ring, its order and its fences, and they take turns, burst by
 // burst; at the host link by the priorities, weights and floors of their slots, where these differ. Within a queue commands start in ring order; copies and zeroes then run side by side, table
@@ -50,7 +50,10 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_stream_pkg::
   output logic        row_out_o,
   output logic        row_zeroed_o,
 
-  output logic irq_o,
+  input  logic stop_i,         // grant no burst any more
+  output logic quiet_reads_o,  // none is unanswered at host memory
+  output logic quiet_writes_o,
+  output logic record_o,       // the host has a record more: one cycle
   input  logic interrupt_i [Cfg.NumSlots],
   input  logic closed_i [Cfg.NumSlots],
   input  logic        transfer_valid_i,  // the end of a transfer of a mover
@@ -583,7 +586,7 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_stream_pkg::
     .enable_i,
     .ring_i(event_ring_i),
     .tail_o(event_tail_o),
-    .irq_o,
+    .record_o,
     .completion_valid_i(completion_valid),
     .completion_ready_o(completion_ready),
     .completion_i(completion),
@@ -619,6 +622,9 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_stream_pkg::
   ) u_host (
     .clk_i,
     .rst_ni,
+    .stop_i,
+    .quiet_reads_o,
+    .quiet_writes_o,
     .command_ar_valid_i(command_ar_valid),
     .command_ar_ready_o(command_ar_ready),
     .command_ar_i(command_ar),

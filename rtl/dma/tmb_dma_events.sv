@@ -5,7 +5,7 @@
 // Event writer: completions, faults, kernel interrupts, slots that the guard has closed, ends of stream
 // transfers and trouble of the directory become records in the event ring.
 //
-// A record is one posted row. When the host side has accepted it, irq_o pulses once: an interrupt
+// A record is one posted row. When the host side has accepted it, record_o pulses: an interrupt made of it
 // never overtakes the record it announces, nor the data that a completion announces (a completion
 // is made after the acceptance of its last row).
 //
@@ -37,7 +37,7 @@ module tmb_dma_events import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_strea
   input  logic        enable_i,
   input  ring_t       ring_i,
   output logic [31:0] tail_o,  // records accepted by the host side
-  output logic        irq_o,
+  output logic        record_o,  // one more, in the same cycle
 
   input  logic        completion_valid_i,
   output logic        completion_ready_o,
@@ -289,13 +289,11 @@ module tmb_dma_events import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_strea
     if (!rst_ni) begin
       issued_q <= '0;
       accepted_q <= '0;
-      irq_o <= 1'b0;
     end else begin
       if (!enable_i) issued_q <= '0;
       else if (take) issued_q <= issued_q + 1'b1;
       if (!enable_i) accepted_q <= '0;
       else if (host_b_valid_i) accepted_q <= accepted_q + 1'b1;
-      irq_o <= host_b_valid_i;
     end
   end
 
@@ -307,6 +305,7 @@ module tmb_dma_events import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_strea
       last: 1'b1
   };
   assign tail_o = accepted_q;
+  assign record_o = host_b_valid_i;
   logic unused_ok;
   assign unused_ok = &{1'b0, transfer_valid_i};
 
@@ -314,6 +313,11 @@ module tmb_dma_events import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_strea
 
   `TMB_ASSERT_INIT(MaxRecordsPowerOfTwo, (MaxRecords & (MaxRecords - 1)) == 0)
   `TMB_ASSERT(AcceptedAfterSent, !host_b_valid_i || under_way_q != '0)
+  // A record is one row at its own place, and its last word holds the phase: who carries a row keeps its words in
+  // order, so a host that sees the phase sees the record.
+  `TMB_ASSERT(RecordIsOneRow, !host_w_valid_o || (host_w_o.last && host_aw_o.len == '0
+      && addr_q[RowOffsetWidth-1:0] == ring_i.base[RowOffsetWidth-1:0]))
+  `TMB_ASSERT(LastWordHasThePhase, !host_w_valid_o || host_w_o.row[511:448] == {63'd0, phase_q})
   `TMB_ASSERT(NeverMoreThanTheRingHolds, !take || used < (32'd1 << ring_i.size_log2))
 
 endmodule

@@ -18,8 +18,13 @@
 //               asks. The link answers in order, so shares of it go by rows outstanding: with the same
 //               bound each gets half, and neither waits behind more than that of the other's
 //
+// stop_i: bursts of command fetch, CopyIn, CopyOut and events are granted no more. Those of direct pages are: they end
+// what their channel has granted (tmb_channel). quiet_*_o: no burst is unanswered, of reads, of writes.
+//
 // Throughput: one row a cycle each way. Latency: one cycle each way.
 // No deadlock: writers request with all rows ready; readers with room for all rows.
+
+`include "tmb_assert.svh"
 
 module tmb_dma_host import tmb_pkg::*; import tmb_dma_pkg::*; #(
   parameter bit HostChannel = 1'b0,
@@ -27,6 +32,10 @@ module tmb_dma_host import tmb_pkg::*; import tmb_dma_pkg::*; #(
 ) (
   input  logic     clk_i,
   input  logic     rst_ni,
+
+  input  logic     stop_i,
+  output logic     quiet_reads_o,
+  output logic     quiet_writes_o,
 
   input  logic     command_ar_valid_i,
   output logic     command_ar_ready_o,
@@ -138,8 +147,8 @@ module tmb_dma_host import tmb_pkg::*; import tmb_dma_pkg::*; #(
     end
     assign copy_may = may[0];
     assign direct_may = may[1];
-    assign read_request = {direct_i.ar_valid && direct_may, copy_in_ar_valid_i && copy_may,
-                           command_ar_valid_i};
+    assign read_request = {direct_i.ar_valid && direct_may, copy_in_ar_valid_i && copy_may && !stop_i,
+                           command_ar_valid_i && !stop_i};
     assign direct_o.ar_ready = read_ready && read_grant[Direct];
     assign read_won = read_grant[Direct] ? '{id: HostIdDirect, ax: direct_i.ar}
         : read_grant[1] ? '{id: HostIdCopyIn, ax: copy_in_ar_i}
@@ -147,7 +156,7 @@ module tmb_dma_host import tmb_pkg::*; import tmb_dma_pkg::*; #(
   end else begin : gen_no_bound
     assign copy_may = 1'b1;
     assign direct_may = 1'b0;
-    assign read_request = {copy_in_ar_valid_i, command_ar_valid_i};
+    assign read_request = {copy_in_ar_valid_i && !stop_i, command_ar_valid_i && !stop_i};
     assign direct_o.ar_ready = 1'b0;
     assign read_won = read_grant[1] ? '{id: HostIdCopyIn, ax: copy_in_ar_i}
                                     : '{id: HostIdCommand, ax: command_ar_i};
@@ -212,13 +221,13 @@ module tmb_dma_host import tmb_pkg::*; import tmb_dma_pkg::*; #(
   tagged_ax_t write_won, host_aw;
 
   if (HostChannel) begin : gen_direct_write
-    assign write_request = {direct_i.aw_valid, event_aw_valid_i, copy_out_aw_valid_i};
+    assign write_request = {direct_i.aw_valid, event_aw_valid_i && !stop_i, copy_out_aw_valid_i && !stop_i};
     assign direct_o.aw_ready = write_accept && write_grant[Direct];
     assign write_won = write_grant[Direct] ? '{id: HostIdDirect, ax: direct_i.aw}
         : write_grant[1] ? '{id: HostIdEvent, ax: event_aw_i}
                          : '{id: HostIdCopyOut, ax: copy_out_aw_i};
   end else begin : gen_no_direct_write
-    assign write_request = {event_aw_valid_i, copy_out_aw_valid_i};
+    assign write_request = {event_aw_valid_i && !stop_i, copy_out_aw_valid_i && !stop_i};
     assign direct_o.aw_ready = 1'b0;
     assign write_won = write_grant[1] ? '{id: HostIdEvent, ax: event_aw_i}
                                       : '{id: HostIdCopyOut, ax: copy_out_aw_i};
@@ -318,6 +327,31 @@ module tmb_dma_host import tmb_pkg::*; import tmb_dma_pkg::*; #(
   assign event_b_valid_o = b_valid_q && b_q.id == HostIdEvent;
   assign direct_o.b_valid = HostChannel && b_valid_q && b_q.id == HostIdDirect;
   assign direct_o.b_error = b_q.error;
+
+  // ---------------------------------------------------------------------------------------------
+  // Bursts that are granted and not answered
+  // ---------------------------------------------------------------------------------------------
+
+  typedef logic [9:0] bursts_t;
+  bursts_t reads_q, writes_q;
+  logic read_begins, read_ends, write_begins;
+  assign read_begins = read_any && read_ready;
+  assign read_ends = r_valid_q && r_q.r.last;
+  assign write_begins = write_any && write_accept;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) reads_q <= '0;
+    else if (read_begins != read_ends) reads_q <= read_begins ? reads_q + 1'b1 : reads_q - 1'b1;
+  end
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) writes_q <= '0;
+    else if (write_begins != b_valid_q) writes_q <= write_begins ? writes_q + 1'b1 : writes_q - 1'b1;
+  end
+  assign quiet_reads_o = reads_q == '0;
+  assign quiet_writes_o = writes_q == '0;
+
+  `TMB_ASSERT(ReadsAreCounted, reads_q != '1 && !(read_ends && reads_q == '0))
+  `TMB_ASSERT(WritesAreCounted, writes_q != '1 && !(b_valid_q && writes_q == '0))
 
   logic unused_ok;
   assign unused_ok = &{1'b0, unused_reader, direct_i, copy_may, direct_may};

@@ -22,6 +22,8 @@
 // asked" routes the answers: {reader, tag, place} a read, {writer, tag} a write. Requesters get answers of
 // several channels at the same time, without reordering logic here.
 //
+// stop_i: nothing is granted any more. quiet_*_o: nothing that was granted is unanswered, of reads, of writes.
+//
 // Throughput: one request a cycle each for reads and writes, one row read and one row written a
 // cycle; the writer of the next burst is known while the present one streams, so bursts follow
 // each other without a bubble. Latency: request 1 cycle, row or response 1 cycle to the return
@@ -55,6 +57,10 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_sched
 ) (
   input  logic clk_i,
   input  logic rst_ni,
+
+  input  logic stop_i,
+  output logic quiet_reads_o,
+  output logic quiet_writes_o,
 
   input  logic      managed_i,                  // the schedulers are in use
   input  schedule_t schedule_i [SlotElements],
@@ -153,7 +159,7 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_sched
   );
 
   logic rows_left_q, granted;
-  assign read_room = read_order_ready && rows_left_q;
+  assign read_room = read_order_ready && rows_left_q && !stop_i;
   assign read_accept = ar_ready && read_room;
   assign granted = read_any && read_accept;
   assign read_req_ready_o = read_accept ? read_grant : '0;
@@ -284,7 +290,7 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_sched
     .index_o(write_winner)
   );
 
-  assign write_room = write_order_ready && turn_ready;
+  assign write_room = write_order_ready && turn_ready && !stop_i;
   assign write_accept = aw_ready && write_room;
   assign write_req_ready_o = write_accept ? write_grant : '0;
 
@@ -447,6 +453,9 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_sched
     );
   end
 
+  assign quiet_reads_o = !read_order_valid;
+  assign quiet_writes_o = !write_order_valid;
+
   // The order queues are asked for nothing that was not requested.
   `TMB_ASSERT(RowWasAskedFor, !r_valid || read_order_valid)
   `TMB_ASSERT(ResponseWasAskedFor, !b_valid || write_order_valid)
@@ -456,6 +465,6 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_sched
   `TMB_ASSERT_INIT(OffsetFitsAddress, ChannelBytesLog2 <= CardAddrWidth)
 
   logic unused_ok;
-  assign unused_ok = &{1'b0, read_order_valid, write_order_valid, read_won, write_won};
+  assign unused_ok = &{1'b0, read_won, write_won};
 
 endmodule

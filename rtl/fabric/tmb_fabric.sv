@@ -62,6 +62,10 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_schedu
   input  logic clk_i,
   input  logic rst_ni,
 
+  input  logic stop_i,          // grant nothing any more
+  output logic quiet_reads_o,   // nothing that was granted is unanswered, at any channel
+  output logic quiet_writes_o,
+
   input  logic      managed_i,  // the schedulers are in use
   input  schedule_t schedule_i [SlotElements],
 
@@ -391,6 +395,10 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_schedu
   logic [WriterWidth-1:0] channel_done_writer [NumChannels];
   piece_done_t channel_done [NumChannels];
 
+  logic [NumChannels-1:0] quiet_reads, quiet_writes;
+  assign quiet_reads_o = &quiet_reads;
+  assign quiet_writes_o = &quiet_writes;
+
   for (genvar c = 0; c < NumChannels; c++) begin : gen_channel
     tmb_channel #(
       .NumReaders(NumReaders),
@@ -406,6 +414,9 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_schedu
     ) u_channel (
       .clk_i,
       .rst_ni,
+      .stop_i,
+      .quiet_reads_o(quiet_reads[c]),
+      .quiet_writes_o(quiet_writes[c]),
       .managed_i,
       .schedule_i,
       .read_req_valid_i(channel_read_valid[c]),

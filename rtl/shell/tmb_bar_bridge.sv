@@ -16,6 +16,8 @@
 // moment (read_notes_t), so that a host that reads "done" learns without another access whether the ports
 // are. A bridge to PCIe gives it as the upper word of an 8-byte read. Zero with other answers.
 //
+// hold_i: no access is begun; idle_o: none is under way. error_o: an access ends with an error, one cycle.
+//
 // Throughput: one access every five cycles or so, more for a slow slot. Latency: 4 cycles for a
 // register. All signals are registered both ways. Ordering: accesses happen one after the other.
 // No deadlock: every target answers in bounded time (tmb_slot_control counts).
@@ -30,6 +32,10 @@ module tmb_bar_bridge import tmb_shell_pkg::*; import tmb_register_map_pkg::*; #
   // The host's accesses.
   input  bar_req_t    bar_i,
   output bar_rsp_t    bar_o,
+
+  input  logic        hold_i,
+  output logic        idle_o,
+  output bar_error_t  error_o,
 
   // One cycle a request; the access stays until the answer, which may come in the same cycle.
   output access_t     access_o,
@@ -88,9 +94,9 @@ module tmb_bar_bridge import tmb_shell_pkg::*; import tmb_register_map_pkg::*; #
   assign bar_wready = !w_full_q;
   assign bar_arready = !ar_full_q;
 
-  assign start_read = state_q == StIdle && ar_full_q &&
+  assign start_read = state_q == StIdle && !hold_i && ar_full_q &&
       (prefer_read_q || !(aw_full_q && w_full_q));
-  assign start_write = state_q == StIdle && aw_full_q && w_full_q && !start_read;
+  assign start_write = state_q == StIdle && !hold_i && aw_full_q && w_full_q && !start_read;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -204,6 +210,21 @@ module tmb_bar_bridge import tmb_shell_pkg::*; import tmb_register_map_pkg::*; #
 
   logic unused_ok;
   assign unused_ok = &{1'b0, araddr_q[1:0], awaddr_q[1:0]};
+
+  // The whole address, for who asks what has failed.
+  logic [23:0] address_q;
+  logic ends;
+  always_ff @(posedge clk_i) begin
+    if (start_read || start_write) address_q <= {start_read ? araddr_q[23:2] : awaddr_q[23:2], 2'b00};
+  end
+  assign ends = state_q == StRespond && (access_q.write ? bar_i.bready : bar_i.rready);
+  assign idle_o = state_q == StIdle;
+  assign error_o = '{
+      read: ends && resp_q[1] && !access_q.write,
+      write: ends && resp_q[1] && access_q.write,
+      decode: resp_q[0],
+      address: address_q
+  };
 
   assign access_o = access_q;
   // Registers are asked while others are decoded: their answer passes a multiplexer of all registers, and

@@ -27,6 +27,16 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
   input  card_facts_t  card_i,
   input  logic [63:0]  slot_identity_i [Cfg.NumSlots],
 
+  output logic         reset_start_o,  // one cycle
+  output logic         used_o,         // the host writes another register than RESET: one cycle
+  input  reset_state_t reset_i,
+  output interrupt_cfg_t interrupt_o,
+  input  interrupt_state_t interrupt_i,
+  output logic         acknowledge_o,  // EVENT_HEAD is written: one cycle
+  output error_bits_t  errors_o,
+  input  error_bits_t  errors_set_i,
+  input  error_firsts_t error_firsts_i,
+
   output logic         enable_o,
   output ring_t        command_ring_o [Cfg.NumQueues],
   input  logic [31:0]  command_head_i [Cfg.NumQueues],
@@ -149,6 +159,26 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
     hwif_in.CHANNEL_BYTES_HI.VALUE.next = card_q.channel_bytes[63:32];
     hwif_in.PAGE_SIZES.MASK.next = PageSizes;
     hwif_in.STATUS.IDLE.next = idle_i;
+    hwif_in.RESET.BUSY.next = reset_i.busy;
+    hwif_in.RESET.DONE.next = reset_i.done;
+    hwif_in.RESET.USED.next = reset_i.used;
+    hwif_in.RESET.WAITS_FOR.next = reset_i.waits_for;
+    hwif_in.INTERRUPT.RECORDS_PENDING.next = interrupt_i.records;
+    hwif_in.INTERRUPT.ERRORS_PENDING.next = interrupt_i.errors;
+    hwif_in.INTERRUPT.SENT.next = interrupt_i.sent;
+    hwif_in.ERROR.BAR_READ.hwset = errors_set_i.bar_read;
+    hwif_in.ERROR.BAR_WRITE.hwset = errors_set_i.bar_write;
+    hwif_in.ERROR.HOST_READ.hwset = errors_set_i.host_read;
+    hwif_in.ERROR.HOST_WRITE.hwset = errors_set_i.host_write;
+    hwif_in.ERROR.MEMORY_READ.hwset = errors_set_i.memory_read;
+    hwif_in.ERROR.MEMORY_WRITE.hwset = errors_set_i.memory_write;
+    hwif_in.ERROR_MASTER.MASTER.next = error_firsts_i.master;
+    hwif_in.ERROR_MASTER.RESPONSE.next = {1'b1, error_firsts_i.decode};
+    hwif_in.ERROR_MASTER.PORT.next = error_firsts_i.port;
+    hwif_in.ERROR_READ.ADDRESS.next = error_firsts_i.read_address;
+    hwif_in.ERROR_READ.RESPONSE.next = {1'b1, error_firsts_i.read_decode};
+    hwif_in.ERROR_WRITE.ADDRESS.next = error_firsts_i.write_address;
+    hwif_in.ERROR_WRITE.RESPONSE.next = {1'b1, error_firsts_i.write_decode};
     hwif_in.EVENT_TAIL.VALUE.next = event_tail_i;
     hwif_in.ROWS_IN_LO.VALUE.next = rows_in_q[31:0];
     hwif_in.ROWS_IN_HI.VALUE.next = rows_in_q[63:32];
@@ -211,6 +241,22 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
   assign done_o = read_ack || write_ack;
   assign rsp_o.error = read_ack ? read_error : write_error;
 
+  assign reset_start_o = hwif_out.RESET.START.value;
+  assign used_o = valid_i && access_i.write && !hwif_out.RESET.START.swmod;
+  assign interrupt_o = '{
+      acknowledge: hwif_out.INTERRUPT.ACKNOWLEDGE.value,
+      errors: hwif_out.INTERRUPT.ERRORS.value,
+      records: hwif_out.INTERRUPT.RECORDS.value
+  };
+  assign acknowledge_o = hwif_out.EVENT_HEAD.VALUE.swmod;
+  assign errors_o = '{
+      memory_write: hwif_out.ERROR.MEMORY_WRITE.value,
+      memory_read: hwif_out.ERROR.MEMORY_READ.value,
+      host_write: hwif_out.ERROR.HOST_WRITE.value,
+      host_read: hwif_out.ERROR.HOST_READ.value,
+      bar_write: hwif_out.ERROR.BAR_WRITE.value,
+      bar_read: hwif_out.ERROR.BAR_READ.value
+  };
   assign enable_o = hwif_out.CONTROL.ENABLE.value;
   assign event_ring_o = '{
       base: {hwif_out.EVENT_BASE_HI.VALUE.value, hwif_out.EVENT_BASE_LO.VALUE.value},

@@ -129,6 +129,9 @@ rtl/shell/tmb_register_block.sv
 rtl/shell/tmb_bar_bridge.sv
 rtl/shell/tmb_slot_control.sv
 rtl/shell/tmb_slot_reset.sv
+rtl/shell/tmb_shell_reset.sv
+rtl/shell/tmb_shell_errors.sv
+rtl/shell/tmb_shell_interrupt.sv
 rtl/shell/tmb_slot_guard.sv
 rtl/shell/tmb_slot_interrupt.sv
 rtl/shell/tmb_shell_core.sv

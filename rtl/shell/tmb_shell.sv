@@ -62,7 +62,7 @@ module tmb_shell
   input  logic [31:0] card_clock_period_i,
   input  logic [63:0] card_channel_bytes_i,
 
-  // A record has been written to the event ring: one cycle each.
+  // An interrupt (register INTERRUPT): one cycle each.
   output logic irq_o,
 
   // The host's register accesses (docs/registers.md): AXI4-Lite, the host is the manager.
@@ -392,13 +392,12 @@ module tmb_shell
       b_valid: host_bvalid_i,
       b_id: host_bid_i,
       b_error: host_bresp_i[1],
+      b_decode: host_bresp_i[0],
       r_valid: host_rvalid_i,
       r_id: host_rid_i,
+      r_decode: host_rresp_i[0],
       r: '{row: host_rdata_i, last: host_rlast_i, error: host_rresp_i[1]}
   };
-
-  logic unused_host;
-  assign unused_host = &{1'b0, host_rresp_i[0], host_bresp_i[0]};
 
   // ---------------------------------------------------------------------------------------------
   // Card memory
@@ -426,12 +425,11 @@ module tmb_shell
         w_ready: mem_wready_i[c],
         b_valid: mem_bvalid_i[c],
         b_error: mem_bresp_i[c][1],
+        b_decode: mem_bresp_i[c][0],
         r_valid: mem_rvalid_i[c],
+        r_decode: mem_rresp_i[c][0],
         r: '{row: mem_rdata_i[c], last: mem_rlast_i[c], error: mem_rresp_i[c][1]}
     };
-
-    logic unused_ok;
-    assign unused_ok = &{1'b0, mem_rresp_i[c][0], mem_bresp_i[c][0]};
   end
 
   // ---------------------------------------------------------------------------------------------
@@ -742,6 +740,7 @@ module tmb_shell
   // Parts
   // ---------------------------------------------------------------------------------------------
 
+  logic parts_rst_n;  // low while the host resets the shell, too
   mover_control_t mover_control [2*SwitchElements];
   mover_state_t mover_state [2*SwitchElements];
   switch_control_t switch_control [SwitchElements];
@@ -776,6 +775,7 @@ module tmb_shell
   ) u_core (
     .clk_i,
     .rst_ni,
+    .parts_rst_no(parts_rst_n),
     .card_i('{clock_period: card_clock_period_i, channel_bytes: card_channel_bytes_i}),
     .bar_i(bar_req),
     .bar_o(bar_rsp),
@@ -827,7 +827,7 @@ module tmb_shell
     .Cfg(Cfg)
   ) u_io (
     .clk_i,
-    .rst_ni,
+    .rst_ni(parts_rst_n),
     .mover_i(mover_control),
     .mover_o(mover_state),
     .switch_i(switch_control),
@@ -858,7 +858,7 @@ module tmb_shell
     .Cfg(Cfg)
   ) u_coherent (
     .clk_i,
-    .rst_ni,
+    .rst_ni(parts_rst_n),
     .valid_i(coherent_valid),
     .access_i(coherent_access),
     .done_o(coherent_done),

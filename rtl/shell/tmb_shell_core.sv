@@ -13,6 +13,8 @@
 // and tmb_dma; between them waiting goes one way: kernel -> virtual memory -> fabric -> memory, and
 // host commands -> DMA -> fabric -> memory. A translation that needs the host parks outside of both.
 //
+// The host can reset all of it but the BAR's bridge (tmb_shell_reset), and its neighbours too (parts_rst_no).
+//
 // Every output comes from registers and every input goes to registers only, so no combinational
 // path leads from an input to an output.
 //
@@ -40,11 +42,12 @@ module tmb_shell_core
 ) (
   input  logic clk_i,
   input  logic rst_ni,
+  output logic parts_rst_no,  // of all but the BAR: low while the host resets the shell, too
 
   // What the board says of the card.
   input  card_facts_t card_i,
 
-  // The host: its register accesses, a record in the event ring (one cycle each), and its memory.
+  // The host: its register accesses, interrupts (one cycle each), and its memory.
   input  bar_req_t  bar_i,
   output bar_rsp_t  bar_o,
   output logic      irq_o,
@@ -135,6 +138,31 @@ module tmb_shell_core
   access_rsp_t control_rsp [NumSlots];
   read_notes_t slot_notes [NumSlots];
 
+  logic parts_rst_n, bar_hold, bar_idle, reset_start, register_used, stop;
+  reset_state_t reset_state;
+  quiet_t quiet;
+  bar_error_t bar_error;
+  error_bits_t errors, errors_set;
+  error_firsts_t error_firsts;
+  interrupt_cfg_t interrupt_cfg;
+  interrupt_state_t interrupt_state;
+  logic record_written, acknowledged;
+
+  assign parts_rst_no = parts_rst_n;
+
+  tmb_shell_reset u_shell_reset (
+    .clk_i,
+    .rst_ni,
+    .start_i(reset_start),
+    .used_i(register_used),
+    .state_o(reset_state),
+    .stop_o(stop),
+    .quiet_i(quiet),
+    .hold_o(bar_hold),
+    .bar_idle_i(bar_idle),
+    .rst_no(parts_rst_n)
+  );
+
   tmb_bar_bridge #(
     .NumSlots(NumSlots),
     .HasDirectory(HasDirectory)
@@ -143,6 +171,9 @@ module tmb_shell_core
     .rst_ni,
     .bar_i,
     .bar_o,
+    .hold_i(bar_hold),
+    .idle_o(bar_idle),
+    .error_o(bar_error),
     .access_o(access),
     .register_valid_o(register_valid),
     .register_done_i(register_done),
@@ -194,13 +225,22 @@ module tmb_shell_core
     .Cfg(Cfg)
   ) u_registers (
     .clk_i,
-    .rst_ni,
+    .rst_ni(parts_rst_n),
     .valid_i(register_valid),
     .access_i(access),
     .done_o(register_done),
     .rsp_o(register_rsp),
     .card_i,
     .slot_identity_i,
+    .reset_start_o(reset_start),
+    .used_o(register_used),
+    .reset_i(reset_state),
+    .interrupt_o(interrupt_cfg),
+    .interrupt_i(interrupt_state),
+    .acknowledge_o(acknowledged),
+    .errors_o(errors),
+    .errors_set_i(errors_set),
+    .error_firsts_i(error_firsts),
     .enable_o(enable),
     .command_ring_o(command_ring),
     .command_head_i(command_head),
@@ -236,6 +276,32 @@ module tmb_shell_core
     .managed_o(managed)
   );
 
+  tmb_shell_errors #(
+    .NumChannels(NumChannels)
+  ) u_errors (
+    .clk_i,
+    .rst_ni(parts_rst_n),
+    .bar_i(bar_error),
+    .host_i,
+    .mem_i,
+    .held_i(errors),
+    .set_o(errors_set),
+    .first_o(error_firsts)
+  );
+
+  tmb_shell_interrupt u_shell_interrupt (
+    .clk_i,
+    .rst_ni(parts_rst_n),
+    .cfg_i(interrupt_cfg),
+    .state_o(interrupt_state),
+    .record_i(record_written),
+    .written_i(event_tail),
+    .consumed_i(event_ring.host_count),
+    .error_i(errors != '0),
+    .acknowledge_i(acknowledged),
+    .irq_o
+  );
+
   for (genvar m = 0; m < 2 * SwitchElements; m++) begin : gen_mover
     if (m < MoverElements) begin : gen_used
       assign mover_o[m] = '{start: mover_start[m], command: mover_command[m]};
@@ -254,7 +320,7 @@ module tmb_shell_core
     .NumPorts(NumPorts)
   ) u_port_registers (
     .clk_i,
-    .rst_ni,
+    .rst_ni(parts_rst_n),
     .req_i(ports_req),
     .rsp_o(ports_rsp),
     .status_i(port_guard)
@@ -264,7 +330,7 @@ module tmb_shell_core
     .NumRequesters(2 * NumPorts)
   ) u_requester_counters (
     .clk_i,
-    .rst_ni,
+    .rst_ni(parts_rst_n),
     .req_i(requesters_req),
     .rsp_o(requesters_rsp),
     .events_i(port_events)
@@ -289,7 +355,7 @@ module tmb_shell_core
 
     tmb_slot_reset u_reset (
       .clk_i,
-      .rst_ni,
+      .rst_ni(parts_rst_n),
       .run_i(slot_run[s]),
       .asid_i(slot_asid[s]),
       .idle_i(slot_idle[s]),
@@ -299,7 +365,7 @@ module tmb_shell_core
 
     tmb_slot_control u_control (
       .clk_i,
-      .rst_ni,
+      .rst_ni(parts_rst_n),
       .run_i(live),
       .hung_o(slot_hung[s]),
       .unanswered_o(slot_unanswered[s]),
@@ -340,7 +406,7 @@ module tmb_shell_core
       .NumPorts(Cfg.PortsPerSlot + 1)
     ) u_guard (
       .clk_i,
-      .rst_ni,
+      .rst_ni(parts_rst_n),
       .live_i(live),
       .violation_i({coherent_violation_i[s], violations}),
       .hung_i(slot_hung[s]),
@@ -350,7 +416,7 @@ module tmb_shell_core
 
     tmb_slot_interrupt u_interrupt (
       .clk_i,
-      .rst_ni,
+      .rst_ni(parts_rst_n),
       .live_i(live),
       .interrupt_i(slot_interrupt_i[s]),
       .rearm_i(slot_rearm[s]),
@@ -441,7 +507,7 @@ module tmb_shell_core
       .NumSlots(NumSlots)
     ) u_owner_changes (
       .clk_i,
-      .rst_ni,
+      .rst_ni(parts_rst_n),
       .moved_i(slot_moved[d]),
       .count_o(owner_changes[d])
     );
@@ -458,7 +524,7 @@ module tmb_shell_core
     .Cfg(Cfg)
   ) u_virtual_memory (
     .clk_i,
-    .rst_ni,
+    .rst_ni(parts_rst_n),
     .port_req_i(port_i),
     .port_rsp_o(port_o),
     .port_asid_i(port_asid),
@@ -534,7 +600,7 @@ module tmb_shell_core
     .Cfg(Cfg)
   ) u_dma (
     .clk_i,
-    .rst_ni,
+    .rst_ni(parts_rst_n),
     .managed_i(managed),
     .schedule_i(queue_schedule),
     .enable_i(enable),
@@ -546,7 +612,10 @@ module tmb_shell_core
     .row_in_o(row_in),
     .row_out_o(row_out),
     .row_zeroed_o(row_zeroed),
-    .irq_o,
+    .stop_i(stop),
+    .quiet_reads_o(quiet.host_reads),
+    .quiet_writes_o(quiet.host_writes),
+    .record_o(record_written),
     .interrupt_i(interrupt),
     .closed_i(slot_report),
     .transfer_valid_i,
@@ -638,7 +707,7 @@ module tmb_shell_core
       .T(stripe_t)
     ) u_stripe (
       .clk_i,
-      .rst_ni,
+      .rst_ni(parts_rst_n),
       .d_i(stripe),
       .q_o(read_stripe[p])
     );
@@ -679,7 +748,10 @@ module tmb_shell_core
     .PortsPerSlot(Cfg.PortsPerSlot)
   ) u_fabric (
     .clk_i,
-    .rst_ni,
+    .rst_ni(parts_rst_n),
+    .stop_i(stop),
+    .quiet_reads_o(quiet.memory_reads),
+    .quiet_writes_o(quiet.memory_writes),
     .managed_i(managed),
     .schedule_i(schedule),
     .read_req_valid_i(read_req_valid),
@@ -739,7 +811,7 @@ module tmb_shell_core
   if (Cfg.HostChannel) begin : gen_host_channel
     tmb_host_channel u_host_channel (
       .clk_i,
-      .rst_ni,
+      .rst_ni(parts_rst_n),
       .mem_ar_valid_i(mem_ar_valid[NumChannels]),
       .mem_ar_ready_o(mem_ar_ready[NumChannels]),
       .mem_ar_i(mem_ar[NumChannels]),

@@ -142,8 +142,10 @@ package tmb_shell_pkg;
     logic        b_valid;
     logic [3:0]  b_id;
     logic        b_error;
+    logic        b_decode;  // with an error: DECERR, else SLVERR
     logic        r_valid;
     logic [3:0]  r_id;
+    logic        r_decode;
     host_r_t     r;
   } host_rsp_t;
 
@@ -165,9 +167,73 @@ package tmb_shell_pkg;
     logic       w_ready;
     logic       b_valid;
     logic       b_error;
+    logic       b_decode;
     logic       r_valid;
+    logic       r_decode;
     channel_r_t r;
   } channel_rsp_t;
+
+  // ---------------------------------------------------------------------------------------------
+  // Reset, interrupt, errors
+  // ---------------------------------------------------------------------------------------------
+
+  // Nothing that was granted is unanswered. In the order of RESET.WAITS_FOR.
+  typedef struct packed {
+    logic memory_writes;
+    logic memory_reads;
+    logic host_writes;
+    logic host_reads;
+  } quiet_t;
+
+  // Register RESET, and the pulse that begins one.
+  typedef struct packed {
+    quiet_t waits_for;
+    logic   used;
+    logic   done;
+    logic   busy;
+  } reset_state_t;
+
+  // Register INTERRUPT: what the host writes, and what it reads.
+  typedef struct packed {
+    logic acknowledge;
+    logic errors;
+    logic records;
+  } interrupt_cfg_t;
+
+  typedef struct packed {
+    logic sent;
+    logic errors;
+    logic records;
+  } interrupt_state_t;
+
+  // A register access of the host that was answered with an error: one cycle.
+  typedef struct packed {
+    logic        read;
+    logic        write;
+    logic        decode;
+    logic [23:0] address;
+  } bar_error_t;
+
+  // Register ERROR.
+  typedef struct packed {
+    logic memory_write;
+    logic memory_read;
+    logic host_write;
+    logic host_read;
+    logic bar_write;
+    logic bar_read;
+  } error_bits_t;
+
+  // Registers ERROR_MASTER, ERROR_READ and ERROR_WRITE.
+  typedef struct packed {
+    logic [2:0]  master;
+    logic        decode;
+    logic [7:0]  port;
+    logic [23:0] read_address;
+    logic        read_decode;
+    logic [23:0] write_address;
+    logic        write_decode;
+  } error_firsts_t;
 
   // ---------------------------------------------------------------------------------------------
   // Streams and networks

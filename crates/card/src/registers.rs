@@ -77,6 +77,23 @@ pub const CHANNEL_BYTES_LO: u32 = 0x28;
 pub const CHANNEL_BYTES_HI: u32 = 0x2c;
 /// Sizes of pages.
 pub const PAGE_SIZES: u32 = 0x30;
+/// Reset of the shell. No request is begun any more; what has been begun is ended, at host memory
+/// and at card memory; then everything but this register is as after power-on: rings, spaces,
+/// slots, faults, schedules, counters, errors. Accesses that come while the reset is carried out
+/// wait for it, some 20 cycles. Network interfaces and links to a CPU are not reset.
+pub const RESET: u32 = 0x34;
+/// Interrupt.
+pub const INTERRUPT: u32 = 0x38;
+/// Errors. Each stays until 1 is written to it, or the shell is reset. On a bus without error
+/// responses a failed read is all ones: then this says whether it has failed.
+pub const ERROR: u32 = 0x40;
+/// First error at a memory. Since HOST_READ, HOST_WRITE, MEMORY_READ and MEMORY_WRITE of ERROR were
+/// last all 0.
+pub const ERROR_MASTER: u32 = 0x44;
+/// First register read that failed. Since ERROR.BAR_READ was last 0.
+pub const ERROR_READ: u32 = 0x48;
+/// First register write that failed. Since ERROR.BAR_WRITE was last 0.
+pub const ERROR_WRITE: u32 = 0x4c;
 /// Event ring, low half of its host address. Aligned to 64 bytes.
 pub const EVENT_BASE_LO: u32 = 0x60;
 /// Event ring, high half of its host address.
@@ -84,7 +101,7 @@ pub const EVENT_BASE_HI: u32 = 0x64;
 /// Event ring, log2(records).
 pub const EVENT_SIZE_LOG2: u32 = 0x68;
 /// Records consumed. Free-running count of records that the host has consumed: gives their room
-/// back.
+/// back, and acknowledges the interrupt.
 pub const EVENT_HEAD: u32 = 0x6c;
 /// Records written. Free-running count of records whose write the host side has accepted.
 pub const EVENT_TAIL: u32 = 0x70;
@@ -120,7 +137,7 @@ pub const WRITE_OWNER_CHANGES: u32 = 0xb4;
 /// What `ID` holds in field `MAGIC`.
 pub const ID_MAGIC: u32 = 0x424d4f54;
 /// What `VERSION` holds in field `MINOR`.
-pub const VERSION_MINOR: u32 = 0x6;
+pub const VERSION_MINOR: u32 = 0x7;
 /// What `VERSION` holds in field `MAJOR`.
 pub const VERSION_MAJOR: u32 = 0x2;
 /// Address space: one block each.
@@ -198,7 +215,7 @@ pub mod version {
     use super::Field;
 
     /// Compatible additions.
-    /// Value in this version: 0x6.
+    /// Value in this version: 0x7.
     pub const MINOR: Field = Field { lsb: 0, width: 16 };
     /// Changes that break a driver.
     /// Value in this version: 0x2.
@@ -296,6 +313,96 @@ pub mod page_sizes {
 
     /// Bit k: pages may have 2^(12+k) bytes.
     pub const MASK: Field = Field { lsb: 0, width: 19 };
+}
+
+/// Fields of `RESET`.
+pub mod reset {
+    use super::Field;
+
+    /// Write 1: begin. Ignored while BUSY is 1.
+    pub const START: Field = Field { lsb: 0, width: 1 };
+    /// 1: what has been begun is not ended, or the reset is carried out.
+    pub const BUSY: Field = Field { lsb: 1, width: 1 };
+    /// 1: the reset that was begun last has ended. 0 after power-on.
+    pub const DONE: Field = Field { lsb: 2, width: 1 };
+    /// 1: since power-on, or the last reset, the host has written a register other than this one: a
+    /// program may have left rings, spaces and slots in use.
+    pub const USED: Field = Field { lsb: 3, width: 1 };
+    /// What BUSY waits for: bit 0 reads of host memory, 1 writes of host memory, 2 reads of card
+    /// memory, 3 writes of card memory.
+    pub const WAITS_FOR: Field = Field { lsb: 8, width: 4 };
+}
+
+/// Fields of `INTERRUPT`.
+pub mod interrupt {
+    use super::Field;
+
+    /// Mask: 1: records in the event ring raise the interrupt.
+    pub const RECORDS: Field = Field { lsb: 0, width: 1 };
+    /// Mask: 1: ERROR raises the interrupt, if it is not 0. Only with ACKNOWLEDGE.
+    pub const ERRORS: Field = Field { lsb: 1, width: 1 };
+    /// 0: each record is an interrupt. 1: after an interrupt there is no other until the host
+    /// acknowledges it by writing EVENT_HEAD; if something is pending then, the next one comes at
+    /// once.
+    pub const ACKNOWLEDGE: Field = Field { lsb: 2, width: 1 };
+    /// Pending: EVENT_TAIL is not EVENT_HEAD. A mask hides nothing here.
+    pub const RECORDS_PENDING: Field = Field { lsb: 8, width: 1 };
+    /// Pending: ERROR is not 0.
+    pub const ERRORS_PENDING: Field = Field { lsb: 9, width: 1 };
+    /// 1: an interrupt has been sent and not been acknowledged (0 without ACKNOWLEDGE).
+    pub const SENT: Field = Field { lsb: 10, width: 1 };
+}
+
+/// Fields of `ERROR`.
+pub mod error {
+    use super::Field;
+
+    /// A register read of the host was answered with an error: ERROR_READ.
+    pub const BAR_READ: Field = Field { lsb: 0, width: 1 };
+    /// A register write of the host was: ERROR_WRITE.
+    pub const BAR_WRITE: Field = Field { lsb: 1, width: 1 };
+    /// Host memory answered a read of the shell with an error.
+    pub const HOST_READ: Field = Field { lsb: 2, width: 1 };
+    /// Host memory answered a write.
+    pub const HOST_WRITE: Field = Field { lsb: 3, width: 1 };
+    /// Card memory answered a read.
+    pub const MEMORY_READ: Field = Field { lsb: 4, width: 1 };
+    /// Card memory answered a write.
+    pub const MEMORY_WRITE: Field = Field { lsb: 5, width: 1 };
+}
+
+/// Fields of `ERROR_MASTER`.
+pub mod error_master {
+    use super::Field;
+
+    /// 0 none, 1 read of host memory, 2 write of host memory, 3 read of card memory, 4 write of
+    /// card memory.
+    pub const MASTER: Field = Field { lsb: 0, width: 3 };
+    /// Response: 2 SLVERR, 3 DECERR.
+    pub const RESPONSE: Field = Field { lsb: 4, width: 2 };
+    /// Host memory: AXI ID (0 command fetch, 1 CopyIn, 2 CopyOut, 3 event ring, 4 pages in host
+    /// memory); card memory: channel.
+    pub const PORT: Field = Field { lsb: 8, width: 8 };
+}
+
+/// Fields of `ERROR_READ`.
+pub mod error_read {
+    use super::Field;
+
+    /// Address in the BAR, in bytes.
+    pub const ADDRESS: Field = Field { lsb: 0, width: 24 };
+    /// Response: 2 SLVERR, 3 DECERR.
+    pub const RESPONSE: Field = Field { lsb: 28, width: 2 };
+}
+
+/// Fields of `ERROR_WRITE`.
+pub mod error_write {
+    use super::Field;
+
+    /// Address in the BAR, in bytes.
+    pub const ADDRESS: Field = Field { lsb: 0, width: 24 };
+    /// Response: 2 SLVERR, 3 DECERR.
+    pub const RESPONSE: Field = Field { lsb: 28, width: 2 };
 }
 
 /// Fields of `L1_0`.

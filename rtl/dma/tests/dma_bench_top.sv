@@ -221,6 +221,11 @@ module dma_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma
   // No movers.
   logic transfer_ready;
 
+  // As the shell does: an interrupt a record, one cycle after it.
+  logic record;
+  logic [1:0] unused_host_quiet;
+  always_ff @(posedge clk_i) irq_o <= rst_ni && record;
+
   tmb_dma #(
     .Cfg(Cfg)
   ) u_dma (
@@ -241,7 +246,10 @@ module dma_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma
     .row_in_o,
     .row_out_o,
     .row_zeroed_o,
-    .irq_o,
+    .stop_i(1'b0),
+    .quiet_reads_o(unused_host_quiet[0]),
+    .quiet_writes_o(unused_host_quiet[1]),
+    .record_o(record),
     .interrupt_i(interrupt),
     .closed_i(closed),
     .transfer_valid_i(1'b0),
@@ -340,6 +348,7 @@ module dma_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma
   logic mem_b_valid [2];
   logic mem_b_error [2];
 
+  logic [1:0] unused_quiet;
   tmb_fabric #(
     .Cfg(Cfg),
     .NumReaders(1),
@@ -347,6 +356,9 @@ module dma_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma
   ) u_fabric (
     .clk_i,
     .rst_ni,
+    .stop_i(1'b0),
+    .quiet_reads_o(unused_quiet[0]),
+    .quiet_writes_o(unused_quiet[1]),
     .managed_i(1'b0),
     .schedule_i('{tmb_schedule_pkg::DefaultSchedule}),
     .read_req_valid_i(read_req_valid),

@@ -120,12 +120,16 @@ module link_bench_top
   assign host_w_data_o = host_w.row[63:0];
   assign host_w_last_o = host_w.last;
 
+  logic [1:0] unused_quiet;
   tmb_dma_host #(
     .HostChannel(1'b1),
     .SharedRows(SharedRows)
   ) u_host (
     .clk_i,
     .rst_ni,
+    .stop_i(1'b0),
+    .quiet_reads_o(unused_quiet[0]),
+    .quiet_writes_o(unused_quiet[1]),
     .command_ar_valid_i(ar_valid_i[0]),
     .command_ar_ready_o(ar_ready_o[0]),
     .command_ar_i('{addr: ar_addr_i[0], len: ar_len_i[0]}),

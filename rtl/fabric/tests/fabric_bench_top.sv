@@ -53,6 +53,7 @@ module fabric_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; #(
     return cfg;
   endfunction
 
+  logic [1:0] unused_quiet;
   tmb_fabric #(
     .Cfg(bench_cfg()),
     .NumReaders(NumReaders),
@@ -60,6 +61,9 @@ module fabric_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   ) u_fabric (
     .clk_i,
     .rst_ni,
+    .stop_i(1'b0),
+    .quiet_reads_o(unused_quiet[0]),
+    .quiet_writes_o(unused_quiet[1]),
     .managed_i(1'b0),
     .schedule_i('{tmb_schedule_pkg::DefaultSchedule}),
     .read_req_valid_i,

@@ -184,6 +184,7 @@ module lanes_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_t
   logic            mem_b_ready [NumChannels];
   logic            mem_b_error [NumChannels];
 
+  logic [1:0] unused_quiet;
   tmb_fabric #(
     .Cfg(bench_cfg()),
     .NumReaders(NumEngines),
@@ -193,6 +194,9 @@ module lanes_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_t
   ) u_fabric (
     .clk_i,
     .rst_ni,
+    .stop_i(1'b0),
+    .quiet_reads_o(unused_quiet[0]),
+    .quiet_writes_o(unused_quiet[1]),
     .managed_i(1'b0),
     .schedule_i('{tmb_schedule_pkg::DefaultSchedule}),
     .read_req_valid_i(req_valid[0]),

@@ -81,6 +81,12 @@ module tmb_shell_registers (
         logic CHANNEL_BYTES_LO;
         logic CHANNEL_BYTES_HI;
         logic PAGE_SIZES;
+        logic RESET;
+        logic INTERRUPT;
+        logic ERROR;
+        logic ERROR_MASTER;
+        logic ERROR_READ;
+        logic ERROR_WRITE;
         logic EVENT_BASE_LO;
         logic EVENT_BASE_HI;
         logic EVENT_SIZE_LOG2;
@@ -140,6 +146,12 @@ module tmb_shell_registers (
         decoded_reg_strb.CHANNEL_BYTES_LO = cpuif_req_masked & (cpuif_addr == 15'h28) & !cpuif_req_is_wr;
         decoded_reg_strb.CHANNEL_BYTES_HI = cpuif_req_masked & (cpuif_addr == 15'h2c) & !cpuif_req_is_wr;
         decoded_reg_strb.PAGE_SIZES = cpuif_req_masked & (cpuif_addr == 15'h30) & !cpuif_req_is_wr;
+        decoded_reg_strb.RESET = cpuif_req_masked & (cpuif_addr == 15'h34);
+        decoded_reg_strb.INTERRUPT = cpuif_req_masked & (cpuif_addr == 15'h38);
+        decoded_reg_strb.ERROR = cpuif_req_masked & (cpuif_addr == 15'h40);
+        decoded_reg_strb.ERROR_MASTER = cpuif_req_masked & (cpuif_addr == 15'h44) & !cpuif_req_is_wr;
+        decoded_reg_strb.ERROR_READ = cpuif_req_masked & (cpuif_addr == 15'h48) & !cpuif_req_is_wr;
+        decoded_reg_strb.ERROR_WRITE = cpuif_req_masked & (cpuif_addr == 15'h4c) & !cpuif_req_is_wr;
         decoded_reg_strb.EVENT_BASE_LO = cpuif_req_masked & (cpuif_addr == 15'h60);
         decoded_reg_strb.EVENT_BASE_HI = cpuif_req_masked & (cpuif_addr == 15'h64);
         decoded_reg_strb.EVENT_SIZE_LOG2 = cpuif_req_masked & (cpuif_addr == 15'h68);
@@ -225,6 +237,52 @@ module tmb_shell_registers (
         } CONTROL;
         struct {
             struct {
+                logic next;
+                logic load_next;
+            } START;
+        } RESET;
+        struct {
+            struct {
+                logic next;
+                logic load_next;
+            } RECORDS;
+            struct {
+                logic next;
+                logic load_next;
+            } ERRORS;
+            struct {
+                logic next;
+                logic load_next;
+            } ACKNOWLEDGE;
+        } INTERRUPT;
+        struct {
+            struct {
+                logic next;
+                logic load_next;
+            } BAR_READ;
+            struct {
+                logic next;
+                logic load_next;
+            } BAR_WRITE;
+            struct {
+                logic next;
+                logic load_next;
+            } HOST_READ;
+            struct {
+                logic next;
+                logic load_next;
+            } HOST_WRITE;
+            struct {
+                logic next;
+                logic load_next;
+            } MEMORY_READ;
+            struct {
+                logic next;
+                logic load_next;
+            } MEMORY_WRITE;
+        } ERROR;
+        struct {
+            struct {
                 logic [31:0] next;
                 logic load_next;
             } VALUE;
@@ -256,6 +314,42 @@ module tmb_shell_registers (
                 logic value;
             } ENABLE;
         } CONTROL;
+        struct {
+            struct {
+                logic value;
+            } START;
+        } RESET;
+        struct {
+            struct {
+                logic value;
+            } RECORDS;
+            struct {
+                logic value;
+            } ERRORS;
+            struct {
+                logic value;
+            } ACKNOWLEDGE;
+        } INTERRUPT;
+        struct {
+            struct {
+                logic value;
+            } BAR_READ;
+            struct {
+                logic value;
+            } BAR_WRITE;
+            struct {
+                logic value;
+            } HOST_READ;
+            struct {
+                logic value;
+            } HOST_WRITE;
+            struct {
+                logic value;
+            } MEMORY_READ;
+            struct {
+                logic value;
+            } MEMORY_WRITE;
+        } ERROR;
         struct {
             struct {
                 logic [31:0] value;
@@ -302,6 +396,258 @@ module tmb_shell_registers (
         end
     end
     assign hwif_out.CONTROL.ENABLE.value = field_storage.CONTROL.ENABLE.value;
+    // Field: tmb_shell.RESET.START
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.RESET.START.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.RESET && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.RESET.START.value & ~decoded_wr_biten[0:0]) | (decoded_wr_data[0:0] & decoded_wr_biten[0:0]);
+            load_next_c = '1;
+        end else begin // singlepulse clears back to 0
+            next_c = '0;
+            load_next_c = '1;
+        end
+        field_combo.RESET.START.next = next_c;
+        field_combo.RESET.START.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(~rst_n) begin
+            field_storage.RESET.START.value <= 1'h0;
+        end else begin
+            if(field_combo.RESET.START.load_next) begin
+                field_storage.RESET.START.value <= field_combo.RESET.START.next;
+            end
+        end
+    end
+    assign hwif_out.RESET.START.value = field_storage.RESET.START.value;
+    assign hwif_out.RESET.START.swmod = decoded_reg_strb.RESET && decoded_req_is_wr && |(decoded_wr_biten[0:0]);
+    // Field: tmb_shell.INTERRUPT.RECORDS
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.INTERRUPT.RECORDS.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.INTERRUPT && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.INTERRUPT.RECORDS.value & ~decoded_wr_biten[0:0]) | (decoded_wr_data[0:0] & decoded_wr_biten[0:0]);
+            load_next_c = '1;
+        end
+        field_combo.INTERRUPT.RECORDS.next = next_c;
+        field_combo.INTERRUPT.RECORDS.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(~rst_n) begin
+            field_storage.INTERRUPT.RECORDS.value <= 1'h1;
+        end else begin
+            if(field_combo.INTERRUPT.RECORDS.load_next) begin
+                field_storage.INTERRUPT.RECORDS.value <= field_combo.INTERRUPT.RECORDS.next;
+            end
+        end
+    end
+    assign hwif_out.INTERRUPT.RECORDS.value = field_storage.INTERRUPT.RECORDS.value;
+    // Field: tmb_shell.INTERRUPT.ERRORS
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.INTERRUPT.ERRORS.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.INTERRUPT && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.INTERRUPT.ERRORS.value & ~decoded_wr_biten[1:1]) | (decoded_wr_data[1:1] & decoded_wr_biten[1:1]);
+            load_next_c = '1;
+        end
+        field_combo.INTERRUPT.ERRORS.next = next_c;
+        field_combo.INTERRUPT.ERRORS.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(~rst_n) begin
+            field_storage.INTERRUPT.ERRORS.value <= 1'h0;
+        end else begin
+            if(field_combo.INTERRUPT.ERRORS.load_next) begin
+                field_storage.INTERRUPT.ERRORS.value <= field_combo.INTERRUPT.ERRORS.next;
+            end
+        end
+    end
+    assign hwif_out.INTERRUPT.ERRORS.value = field_storage.INTERRUPT.ERRORS.value;
+    // Field: tmb_shell.INTERRUPT.ACKNOWLEDGE
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.INTERRUPT.ACKNOWLEDGE.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.INTERRUPT && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.INTERRUPT.ACKNOWLEDGE.value & ~decoded_wr_biten[2:2]) | (decoded_wr_data[2:2] & decoded_wr_biten[2:2]);
+            load_next_c = '1;
+        end
+        field_combo.INTERRUPT.ACKNOWLEDGE.next = next_c;
+        field_combo.INTERRUPT.ACKNOWLEDGE.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(~rst_n) begin
+            field_storage.INTERRUPT.ACKNOWLEDGE.value <= 1'h0;
+        end else begin
+            if(field_combo.INTERRUPT.ACKNOWLEDGE.load_next) begin
+                field_storage.INTERRUPT.ACKNOWLEDGE.value <= field_combo.INTERRUPT.ACKNOWLEDGE.next;
+            end
+        end
+    end
+    assign hwif_out.INTERRUPT.ACKNOWLEDGE.value = field_storage.INTERRUPT.ACKNOWLEDGE.value;
+    // Field: tmb_shell.ERROR.BAR_READ
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.ERROR.BAR_READ.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.ERROR && decoded_req_is_wr) begin // SW write 1 clear
+            next_c = field_storage.ERROR.BAR_READ.value & ~(decoded_wr_data[0:0] & decoded_wr_biten[0:0]);
+            load_next_c = '1;
+        end else if(hwif_in.ERROR.BAR_READ.hwset) begin // HW Set
+            next_c = '1;
+            load_next_c = '1;
+        end
+        field_combo.ERROR.BAR_READ.next = next_c;
+        field_combo.ERROR.BAR_READ.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(~rst_n) begin
+            field_storage.ERROR.BAR_READ.value <= 1'h0;
+        end else begin
+            if(field_combo.ERROR.BAR_READ.load_next) begin
+                field_storage.ERROR.BAR_READ.value <= field_combo.ERROR.BAR_READ.next;
+            end
+        end
+    end
+    assign hwif_out.ERROR.BAR_READ.value = field_storage.ERROR.BAR_READ.value;
+    // Field: tmb_shell.ERROR.BAR_WRITE
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.ERROR.BAR_WRITE.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.ERROR && decoded_req_is_wr) begin // SW write 1 clear
+            next_c = field_storage.ERROR.BAR_WRITE.value & ~(decoded_wr_data[1:1] & decoded_wr_biten[1:1]);
+            load_next_c = '1;
+        end else if(hwif_in.ERROR.BAR_WRITE.hwset) begin // HW Set
+            next_c = '1;
+            load_next_c = '1;
+        end
+        field_combo.ERROR.BAR_WRITE.next = next_c;
+        field_combo.ERROR.BAR_WRITE.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(~rst_n) begin
+            field_storage.ERROR.BAR_WRITE.value <= 1'h0;
+        end else begin
+            if(field_combo.ERROR.BAR_WRITE.load_next) begin
+                field_storage.ERROR.BAR_WRITE.value <= field_combo.ERROR.BAR_WRITE.next;
+            end
+        end
+    end
+    assign hwif_out.ERROR.BAR_WRITE.value = field_storage.ERROR.BAR_WRITE.value;
+    // Field: tmb_shell.ERROR.HOST_READ
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.ERROR.HOST_READ.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.ERROR && decoded_req_is_wr) begin // SW write 1 clear
+            next_c = field_storage.ERROR.HOST_READ.value & ~(decoded_wr_data[2:2] & decoded_wr_biten[2:2]);
+            load_next_c = '1;
+        end else if(hwif_in.ERROR.HOST_READ.hwset) begin // HW Set
+            next_c = '1;
+            load_next_c = '1;
+        end
+        field_combo.ERROR.HOST_READ.next = next_c;
+        field_combo.ERROR.HOST_READ.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(~rst_n) begin
+            field_storage.ERROR.HOST_READ.value <= 1'h0;
+        end else begin
+            if(field_combo.ERROR.HOST_READ.load_next) begin
+                field_storage.ERROR.HOST_READ.value <= field_combo.ERROR.HOST_READ.next;
+            end
+        end
+    end
+    assign hwif_out.ERROR.HOST_READ.value = field_storage.ERROR.HOST_READ.value;
+    // Field: tmb_shell.ERROR.HOST_WRITE
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.ERROR.HOST_WRITE.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.ERROR && decoded_req_is_wr) begin // SW write 1 clear
+            next_c = field_storage.ERROR.HOST_WRITE.value & ~(decoded_wr_data[3:3] & decoded_wr_biten[3:3]);
+            load_next_c = '1;
+        end else if(hwif_in.ERROR.HOST_WRITE.hwset) begin // HW Set
+            next_c = '1;
+            load_next_c = '1;
+        end
+        field_combo.ERROR.HOST_WRITE.next = next_c;
+        field_combo.ERROR.HOST_WRITE.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(~rst_n) begin
+            field_storage.ERROR.HOST_WRITE.value <= 1'h0;
+        end else begin
+            if(field_combo.ERROR.HOST_WRITE.load_next) begin
+                field_storage.ERROR.HOST_WRITE.value <= field_combo.ERROR.HOST_WRITE.next;
+            end
+        end
+    end
+    assign hwif_out.ERROR.HOST_WRITE.value = field_storage.ERROR.HOST_WRITE.value;
+    // Field: tmb_shell.ERROR.MEMORY_READ
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.ERROR.MEMORY_READ.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.ERROR && decoded_req_is_wr) begin // SW write 1 clear
+            next_c = field_storage.ERROR.MEMORY_READ.value & ~(decoded_wr_data[4:4] & decoded_wr_biten[4:4]);
+            load_next_c = '1;
+        end else if(hwif_in.ERROR.MEMORY_READ.hwset) begin // HW Set
+            next_c = '1;
+            load_next_c = '1;
+        end
+        field_combo.ERROR.MEMORY_READ.next = next_c;
+        field_combo.ERROR.MEMORY_READ.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(~rst_n) begin
+            field_storage.ERROR.MEMORY_READ.value <= 1'h0;
+        end else begin
+            if(field_combo.ERROR.MEMORY_READ.load_next) begin
+                field_storage.ERROR.MEMORY_READ.value <= field_combo.ERROR.MEMORY_READ.next;
+            end
+        end
+    end
+    assign hwif_out.ERROR.MEMORY_READ.value = field_storage.ERROR.MEMORY_READ.value;
+    // Field: tmb_shell.ERROR.MEMORY_WRITE
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.ERROR.MEMORY_WRITE.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.ERROR && decoded_req_is_wr) begin // SW write 1 clear
+            next_c = field_storage.ERROR.MEMORY_WRITE.value & ~(decoded_wr_data[5:5] & decoded_wr_biten[5:5]);
+            load_next_c = '1;
+        end else if(hwif_in.ERROR.MEMORY_WRITE.hwset) begin // HW Set
+            next_c = '1;
+            load_next_c = '1;
+        end
+        field_combo.ERROR.MEMORY_WRITE.next = next_c;
+        field_combo.ERROR.MEMORY_WRITE.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(~rst_n) begin
+            field_storage.ERROR.MEMORY_WRITE.value <= 1'h0;
+        end else begin
+            if(field_combo.ERROR.MEMORY_WRITE.load_next) begin
+                field_storage.ERROR.MEMORY_WRITE.value <= field_combo.ERROR.MEMORY_WRITE.next;
+            end
+        end
+    end
+    assign hwif_out.ERROR.MEMORY_WRITE.value = field_storage.ERROR.MEMORY_WRITE.value;
     // Field: tmb_shell.EVENT_BASE_LO.VALUE
     always_comb begin
         automatic logic [31:0] next_c;
@@ -394,6 +740,7 @@ module tmb_shell_registers (
         end
     end
     assign hwif_out.EVENT_HEAD.VALUE.value = field_storage.EVENT_HEAD.VALUE.value;
+    assign hwif_out.EVENT_HEAD.VALUE.swmod = decoded_reg_strb.EVENT_HEAD && decoded_req_is_wr && |(decoded_wr_biten[31:0]);
     // External region: tmb_shell.SPACES
     assign hwif_out.SPACES.req = decoded_reg_strb.SPACES;
     assign hwif_out.SPACES.addr = decoded_addr[8:0];
@@ -512,7 +859,7 @@ module tmb_shell_registers (
         automatic logic [31:0] readback_data_var;
         readback_data_var = '0;
         readback_data_var[31:0] |= (rd_mux_addr == 15'h0) ? 32'h424d4f54 : '0;
-        readback_data_var[15:0] |= (rd_mux_addr == 15'h4) ? 16'h6 : '0;
+        readback_data_var[15:0] |= (rd_mux_addr == 15'h4) ? 16'h7 : '0;
         readback_data_var[31:16] |= (rd_mux_addr == 15'h4) ? 16'h2 : '0;
         readback_data_var[7:0] |= (rd_mux_addr == 15'h8) ? hwif_in.GEOMETRY.SLOTS.next : '0;
         readback_data_var[15:8] |= (rd_mux_addr == 15'h8) ? hwif_in.GEOMETRY.PORTS_PER_SLOT.next : '0;
@@ -535,6 +882,29 @@ module tmb_shell_registers (
         readback_data_var[31:0] |= (rd_mux_addr == 15'h28) ? hwif_in.CHANNEL_BYTES_LO.VALUE.next : '0;
         readback_data_var[31:0] |= (rd_mux_addr == 15'h2c) ? hwif_in.CHANNEL_BYTES_HI.VALUE.next : '0;
         readback_data_var[18:0] |= (rd_mux_addr == 15'h30) ? hwif_in.PAGE_SIZES.MASK.next : '0;
+        readback_data_var[1] |= (rd_mux_addr == 15'h34) ? hwif_in.RESET.BUSY.next : '0;
+        readback_data_var[2] |= (rd_mux_addr == 15'h34) ? hwif_in.RESET.DONE.next : '0;
+        readback_data_var[3] |= (rd_mux_addr == 15'h34) ? hwif_in.RESET.USED.next : '0;
+        readback_data_var[11:8] |= (rd_mux_addr == 15'h34) ? hwif_in.RESET.WAITS_FOR.next : '0;
+        readback_data_var[0] |= (rd_mux_addr == 15'h38) ? field_storage.INTERRUPT.RECORDS.value : '0;
+        readback_data_var[1] |= (rd_mux_addr == 15'h38) ? field_storage.INTERRUPT.ERRORS.value : '0;
+        readback_data_var[2] |= (rd_mux_addr == 15'h38) ? field_storage.INTERRUPT.ACKNOWLEDGE.value : '0;
+        readback_data_var[8] |= (rd_mux_addr == 15'h38) ? hwif_in.INTERRUPT.RECORDS_PENDING.next : '0;
+        readback_data_var[9] |= (rd_mux_addr == 15'h38) ? hwif_in.INTERRUPT.ERRORS_PENDING.next : '0;
+        readback_data_var[10] |= (rd_mux_addr == 15'h38) ? hwif_in.INTERRUPT.SENT.next : '0;
+        readback_data_var[0] |= (rd_mux_addr == 15'h40) ? field_storage.ERROR.BAR_READ.value : '0;
+        readback_data_var[1] |= (rd_mux_addr == 15'h40) ? field_storage.ERROR.BAR_WRITE.value : '0;
+        readback_data_var[2] |= (rd_mux_addr == 15'h40) ? field_storage.ERROR.HOST_READ.value : '0;
+        readback_data_var[3] |= (rd_mux_addr == 15'h40) ? field_storage.ERROR.HOST_WRITE.value : '0;
+        readback_data_var[4] |= (rd_mux_addr == 15'h40) ? field_storage.ERROR.MEMORY_READ.value : '0;
+        readback_data_var[5] |= (rd_mux_addr == 15'h40) ? field_storage.ERROR.MEMORY_WRITE.value : '0;
+        readback_data_var[2:0] |= (rd_mux_addr == 15'h44) ? hwif_in.ERROR_MASTER.MASTER.next : '0;
+        readback_data_var[5:4] |= (rd_mux_addr == 15'h44) ? hwif_in.ERROR_MASTER.RESPONSE.next : '0;
+        readback_data_var[15:8] |= (rd_mux_addr == 15'h44) ? hwif_in.ERROR_MASTER.PORT.next : '0;
+        readback_data_var[23:0] |= (rd_mux_addr == 15'h48) ? hwif_in.ERROR_READ.ADDRESS.next : '0;
+        readback_data_var[29:28] |= (rd_mux_addr == 15'h48) ? hwif_in.ERROR_READ.RESPONSE.next : '0;
+        readback_data_var[23:0] |= (rd_mux_addr == 15'h4c) ? hwif_in.ERROR_WRITE.ADDRESS.next : '0;
+        readback_data_var[29:28] |= (rd_mux_addr == 15'h4c) ? hwif_in.ERROR_WRITE.RESPONSE.next : '0;
         readback_data_var[31:0] |= (rd_mux_addr == 15'h60) ? field_storage.EVENT_BASE_LO.VALUE.value : '0;
         readback_data_var[31:0] |= (rd_mux_addr == 15'h64) ? field_storage.EVENT_BASE_HI.VALUE.value : '0;
         readback_data_var[4:0] |= (rd_mux_addr == 15'h68) ? field_storage.EVENT_SIZE_LOG2.VALUE.value : '0;

@@ -138,6 +138,124 @@ package tmb_shell_registers_pkg;
     } tmb_shell__PAGE_SIZES__in_t;
 
     typedef struct {
+        logic next;
+    } tmb_shell__RESET__BUSY__in_t;
+
+    typedef struct {
+        logic next;
+    } tmb_shell__RESET__DONE__in_t;
+
+    typedef struct {
+        logic next;
+    } tmb_shell__RESET__USED__in_t;
+
+    typedef struct {
+        logic [3:0] next;
+    } tmb_shell__RESET__WAITS_FOR__in_t;
+
+    typedef struct {
+        tmb_shell__RESET__BUSY__in_t BUSY;
+        tmb_shell__RESET__DONE__in_t DONE;
+        tmb_shell__RESET__USED__in_t USED;
+        tmb_shell__RESET__WAITS_FOR__in_t WAITS_FOR;
+    } tmb_shell__RESET__in_t;
+
+    typedef struct {
+        logic next;
+    } tmb_shell__INTERRUPT__RECORDS_PENDING__in_t;
+
+    typedef struct {
+        logic next;
+    } tmb_shell__INTERRUPT__ERRORS_PENDING__in_t;
+
+    typedef struct {
+        logic next;
+    } tmb_shell__INTERRUPT__SENT__in_t;
+
+    typedef struct {
+        tmb_shell__INTERRUPT__RECORDS_PENDING__in_t RECORDS_PENDING;
+        tmb_shell__INTERRUPT__ERRORS_PENDING__in_t ERRORS_PENDING;
+        tmb_shell__INTERRUPT__SENT__in_t SENT;
+    } tmb_shell__INTERRUPT__in_t;
+
+    typedef struct {
+        logic hwset;
+    } tmb_shell__ERROR__BAR_READ__in_t;
+
+    typedef struct {
+        logic hwset;
+    } tmb_shell__ERROR__BAR_WRITE__in_t;
+
+    typedef struct {
+        logic hwset;
+    } tmb_shell__ERROR__HOST_READ__in_t;
+
+    typedef struct {
+        logic hwset;
+    } tmb_shell__ERROR__HOST_WRITE__in_t;
+
+    typedef struct {
+        logic hwset;
+    } tmb_shell__ERROR__MEMORY_READ__in_t;
+
+    typedef struct {
+        logic hwset;
+    } tmb_shell__ERROR__MEMORY_WRITE__in_t;
+
+    typedef struct {
+        tmb_shell__ERROR__BAR_READ__in_t BAR_READ;
+        tmb_shell__ERROR__BAR_WRITE__in_t BAR_WRITE;
+        tmb_shell__ERROR__HOST_READ__in_t HOST_READ;
+        tmb_shell__ERROR__HOST_WRITE__in_t HOST_WRITE;
+        tmb_shell__ERROR__MEMORY_READ__in_t MEMORY_READ;
+        tmb_shell__ERROR__MEMORY_WRITE__in_t MEMORY_WRITE;
+    } tmb_shell__ERROR__in_t;
+
+    typedef struct {
+        logic [2:0] next;
+    } tmb_shell__ERROR_MASTER__MASTER__in_t;
+
+    typedef struct {
+        logic [1:0] next;
+    } tmb_shell__ERROR_MASTER__RESPONSE__in_t;
+
+    typedef struct {
+        logic [7:0] next;
+    } tmb_shell__ERROR_MASTER__PORT__in_t;
+
+    typedef struct {
+        tmb_shell__ERROR_MASTER__MASTER__in_t MASTER;
+        tmb_shell__ERROR_MASTER__RESPONSE__in_t RESPONSE;
+        tmb_shell__ERROR_MASTER__PORT__in_t PORT;
+    } tmb_shell__ERROR_MASTER__in_t;
+
+    typedef struct {
+        logic [23:0] next;
+    } tmb_shell__ERROR_READ__ADDRESS__in_t;
+
+    typedef struct {
+        logic [1:0] next;
+    } tmb_shell__ERROR_READ__RESPONSE__in_t;
+
+    typedef struct {
+        tmb_shell__ERROR_READ__ADDRESS__in_t ADDRESS;
+        tmb_shell__ERROR_READ__RESPONSE__in_t RESPONSE;
+    } tmb_shell__ERROR_READ__in_t;
+
+    typedef struct {
+        logic [23:0] next;
+    } tmb_shell__ERROR_WRITE__ADDRESS__in_t;
+
+    typedef struct {
+        logic [1:0] next;
+    } tmb_shell__ERROR_WRITE__RESPONSE__in_t;
+
+    typedef struct {
+        tmb_shell__ERROR_WRITE__ADDRESS__in_t ADDRESS;
+        tmb_shell__ERROR_WRITE__RESPONSE__in_t RESPONSE;
+    } tmb_shell__ERROR_WRITE__in_t;
+
+    typedef struct {
         logic [31:0] next;
     } tmb_shell__EVENT_TAIL__VALUE__in_t;
 
@@ -362,6 +480,12 @@ package tmb_shell_registers_pkg;
         tmb_shell__CHANNEL_BYTES_LO__in_t CHANNEL_BYTES_LO;
         tmb_shell__CHANNEL_BYTES_HI__in_t CHANNEL_BYTES_HI;
         tmb_shell__PAGE_SIZES__in_t PAGE_SIZES;
+        tmb_shell__RESET__in_t RESET;
+        tmb_shell__INTERRUPT__in_t INTERRUPT;
+        tmb_shell__ERROR__in_t ERROR;
+        tmb_shell__ERROR_MASTER__in_t ERROR_MASTER;
+        tmb_shell__ERROR_READ__in_t ERROR_READ;
+        tmb_shell__ERROR_WRITE__in_t ERROR_WRITE;
         tmb_shell__EVENT_TAIL__in_t EVENT_TAIL;
         tmb_shell__ROWS_IN_LO__in_t ROWS_IN_LO;
         tmb_shell__ROWS_IN_HI__in_t ROWS_IN_HI;
@@ -397,6 +521,66 @@ package tmb_shell_registers_pkg;
     } tmb_shell__CONTROL__out_t;
 
     typedef struct {
+        logic value;
+        logic swmod;
+    } tmb_shell__RESET__START__out_t;
+
+    typedef struct {
+        tmb_shell__RESET__START__out_t START;
+    } tmb_shell__RESET__out_t;
+
+    typedef struct {
+        logic value;
+    } tmb_shell__INTERRUPT__RECORDS__out_t;
+
+    typedef struct {
+        logic value;
+    } tmb_shell__INTERRUPT__ERRORS__out_t;
+
+    typedef struct {
+        logic value;
+    } tmb_shell__INTERRUPT__ACKNOWLEDGE__out_t;
+
+    typedef struct {
+        tmb_shell__INTERRUPT__RECORDS__out_t RECORDS;
+        tmb_shell__INTERRUPT__ERRORS__out_t ERRORS;
+        tmb_shell__INTERRUPT__ACKNOWLEDGE__out_t ACKNOWLEDGE;
+    } tmb_shell__INTERRUPT__out_t;
+
+    typedef struct {
+        logic value;
+    } tmb_shell__ERROR__BAR_READ__out_t;
+
+    typedef struct {
+        logic value;
+    } tmb_shell__ERROR__BAR_WRITE__out_t;
+
+    typedef struct {
+        logic value;
+    } tmb_shell__ERROR__HOST_READ__out_t;
+
+    typedef struct {
+        logic value;
+    } tmb_shell__ERROR__HOST_WRITE__out_t;
+
+    typedef struct {
+        logic value;
+    } tmb_shell__ERROR__MEMORY_READ__out_t;
+
+    typedef struct {
+        logic value;
+    } tmb_shell__ERROR__MEMORY_WRITE__out_t;
+
+    typedef struct {
+        tmb_shell__ERROR__BAR_READ__out_t BAR_READ;
+        tmb_shell__ERROR__BAR_WRITE__out_t BAR_WRITE;
+        tmb_shell__ERROR__HOST_READ__out_t HOST_READ;
+        tmb_shell__ERROR__HOST_WRITE__out_t HOST_WRITE;
+        tmb_shell__ERROR__MEMORY_READ__out_t MEMORY_READ;
+        tmb_shell__ERROR__MEMORY_WRITE__out_t MEMORY_WRITE;
+    } tmb_shell__ERROR__out_t;
+
+    typedef struct {
         logic [31:0] value;
     } tmb_shell__EVENT_BASE_LO__VALUE__out_t;
 
@@ -422,6 +606,7 @@ package tmb_shell_registers_pkg;
 
     typedef struct {
         logic [31:0] value;
+        logic swmod;
     } tmb_shell__EVENT_HEAD__VALUE__out_t;
 
     typedef struct {
@@ -502,6 +687,9 @@ package tmb_shell_registers_pkg;
 
     typedef struct {
         tmb_shell__CONTROL__out_t CONTROL;
+        tmb_shell__RESET__out_t RESET;
+        tmb_shell__INTERRUPT__out_t INTERRUPT;
+        tmb_shell__ERROR__out_t ERROR;
         tmb_shell__EVENT_BASE_LO__out_t EVENT_BASE_LO;
         tmb_shell__EVENT_BASE_HI__out_t EVENT_BASE_HI;
         tmb_shell__EVENT_SIZE_LOG2__out_t EVENT_SIZE_LOG2;

@@ -9,7 +9,7 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, ReadOnly, RisingEdge
 from cocotbext.axi import (AxiBus, AxiLiteBus, AxiLiteMaster, AxiLiteRam, AxiMaster, AxiResp)
-from command_host import (ABSENT, COPY_IN, COPY_OUT, FAULT, FAULT_REPLY, GROW, INSTALL, INTERRUPT,
+from command_host import (ABSENT, BUS_ERROR, COPY_IN, COPY_OUT, FAULT, FAULT_REPLY, GROW, INSTALL, INTERRUPT,
                           INVALIDATE, NOP, OK, REFUSED, ROW, SLOT_CLOSED, ZERO, CommandHost, Memory)
 
 # Register offsets: docs/registers.md.
@@ -69,12 +69,17 @@ class Bench:
         return None
 
     async def start(self):
-        """Resets, sets up rings and space 0, zeroes its table, lets the slot run."""
+        """Power-on, then `open`."""
         dut = self.dut
         dut.rst_ni.value = 0
         await ClockCycles(dut.clk_i, 4)
         dut.rst_ni.value = 1
         await ClockCycles(dut.clk_i, 2)
+        await self.open()
+
+    async def open(self):
+        """Sets up rings and space 0 of a shell that is as after power-on, zeroes its table, lets the slot run."""
+        dut = self.dut
         for register, base in [(COMMAND_BASE, COMMANDS), (EVENT_BASE, EVENTS)]:
             await self.register(register, (HOST_BASE + base) & 0xFFFFFFFF)
             await self.register(register + 4, (HOST_BASE + base) >> 32)
@@ -115,7 +120,7 @@ async def registers(dut):
     bench = Bench(dut, 1)
     await bench.start()
     assert await bench.register(ID) == 0x424D4F54
-    assert await bench.register(VERSION) == 0x00020006
+    assert await bench.register(VERSION) == 0x00020007
     assert await bench.register(GEOMETRY) == 1 | 2 << 8 | 4 << 16 | 2 << 26
     # What the bench ties: constants, which no write changes. The second slot does not exist.
     for register, value in [(FEATURES, 0), (CLOCK, 4000), (CHANNEL_BYTES, 1 << 22), (CHANNEL_BYTES + 4, 1),
@@ -424,3 +429,214 @@ async def a_slot_is_reset_at_any_moment(dut):
         got = await bench.ports[1 - k].read(base + k * PAGE + offset, len(data))
         assert got.resp == AxiResp.OKAY and got.data == data
         assert bench.card_read(frames[k] * PAGE + offset, len(data)) == data
+
+
+RESET, SHELL_INTERRUPT, ERROR, ERROR_MASTER, ERROR_READ, ERROR_WRITE = 0x34, 0x38, 0x40, 0x44, 0x48, 0x4C
+BUSY, DONE, USED = 1 << 1, 1 << 2, 1 << 3
+
+
+class Unanswered:
+    """What a memory's bus has been given and has not answered: reads, writes, and the data of writes."""
+
+    def __init__(self, dut, prefix):
+        self.reads = self.writes = self.data = self.offered = 0
+        self.pins = [getattr(dut, f"{prefix}_{name}") for name in (
+            "arvalid", "arready", "rvalid", "rready", "rlast", "awvalid", "awready", "wvalid", "wready", "wlast",
+            "bvalid", "bready")]
+        cocotb.start_soon(self._watch(dut))
+
+    async def _watch(self, dut):
+        while True:
+            await RisingEdge(dut.clk_i)
+            (arvalid, arready, rvalid, rready, rlast, awvalid, awready, wvalid, wready, wlast, bvalid,
+             bready) = (bool(pin.value) for pin in self.pins)
+            self.reads += (arvalid and arready) - (rvalid and rready and rlast)
+            self.writes += (awvalid and awready) - (bvalid and bready)
+            self.data += (wvalid and wready and wlast) - (bvalid and bready)
+            self.offered = arvalid + awvalid + wvalid
+
+    def none(self):
+        """Whether there is nothing."""
+        return (self.reads, self.writes, self.data, self.offered) == (0, 0, 0, 0)
+
+
+@cocotb.test(timeout_time=4000, timeout_unit="us")
+async def the_host_resets_the_shell_at_any_moment(dut):
+    """Copies, faults, and accesses of both ports under way: all that memories have taken is answered before the reset,
+    nothing is written after it, everything is forgotten, and the next host finds a card that works."""
+    bench = Bench(dut, 9)
+    await bench.start()
+    buses = [Unanswered(dut, prefix) for prefix in ("host", "mem0", "mem1")]
+    rng, base = bench.random, 0x6000_0000
+    waited = set()
+
+    async def traffic(port):
+        while True:
+            # One access in eight is of a page that is not there, and waits for the host for ever.
+            at = base + rng.randrange(PAGE) if rng.random() < 0.88 else base + 0x100000
+            length = rng.randrange(1, 2000)
+            if rng.random() < 0.5:
+                cocotb.start_soon(bench.ports[port].read(at, length))
+            else:
+                cocotb.start_soon(bench.ports[port].write(at, bytes(length)))
+            await ClockCycles(dut.clk_i, rng.randrange(1, 40))
+
+    for attempt in range(12):
+        bench.stall(100 + attempt)
+        commands = bench.commands
+        assert await commands.run(INSTALL, base, page_entry(0x180)) == (OK, 0, 0)
+        for _ in range(rng.randrange(1, 6)):
+            length = ROW * rng.randrange(1, 300)
+            commands.put(COPY_IN, CHANNEL - 40 * ROW, HOST_BASE + DATA, length, notify=bool(rng.randrange(2)))
+            commands.put(COPY_OUT, CHANNEL - 40 * ROW, HOST_BASE + 0x80000, length)
+        await commands.doorbell()
+        running = [cocotb.start_soon(traffic(port)) for port in range(2)]
+        if rng.random() < 0.3:
+            bench.kernel.read_if.ar_channel.pause = True
+            await bench.bar.read(WINDOW, 4)
+        await ClockCycles(dut.clk_i, rng.randrange(1, 600))
+        commands.leave()
+        assert await bench.register(RESET) & (BUSY | USED) == USED
+        # The pulse, and again while it is busy: that is ignored.
+        await bench.register(RESET, 1)
+        await bench.register(RESET, 1)
+        while dut.slot_rst_no.value == 1:
+            waited.add(await bench.register(RESET) >> 8)
+            await RisingEdge(dut.clk_i)
+        await ReadOnly()
+        assert all(bus.none() for bus in buses), f"attempt {attempt}: a burst was cut off"
+        await RisingEdge(dut.clk_i)
+        for task in running:
+            task.cancel()
+        bench.kernel.read_if.ar_channel.pause = False
+        while await bench.register(RESET) & BUSY:
+            pass
+        assert await bench.register(RESET) == DONE
+        then = bytes(bench.host_bytes)
+        for register, value in [(CONTROL, 0), (STATUS, 1), (EVENT_BASE, 0), (EVENT_HEAD, 0), (EVENT_TAIL, 0),
+                                (COMMAND_BASE, 0), (COMMAND_TAIL, 0), (COMMAND_HEAD, 0), (SPACE + SPACE_CTRL, 0),
+                                (SLOT + SLOT_CTRL, 0), (SLOT + SLOT_STATUS, 1), (ROWS_IN, 0), (SHELL_INTERRUPT, 1),
+                                (ERROR, 0)]:
+            assert await bench.register(register) == value, f"register 0x{register:x}"
+        await ClockCycles(dut.clk_i, 300)
+        assert all(bus.none() for bus in buses) and bytes(bench.host_bytes) == then
+        # The next host: rings anew, and nothing of the old one comes.
+        bench.host_bytes[:DATA] = bytes(DATA)
+        await bench.open()
+        assert await bench.register(RESET) == DONE | USED
+        got = cocotb.start_soon(bench.ports[0].read(base, 64))
+        await bench.commands.until(lambda: bench.commands.events[1:] != [])
+        assert [words[0] & 0xFF for words in bench.commands.events[1:]] == [FAULT], "the old page is still translated"
+        await bench.register(SLOT + SLOT_CTRL, 0)
+        await bench.register(SLOT + SLOT_CTRL, 1)
+        got.cancel()
+        await ClockCycles(dut.clk_i, 4)
+        assert await bench.commands.run(INSTALL, base, page_entry(0x180)) == (OK, 0, 0)
+        data = rng.randbytes(300)
+        assert (await bench.ports[1].write(base + 100, data)).resp == AxiResp.OKAY
+        assert (await bench.ports[0].read(base + 100, 300)).data == data
+        assert await bench.commands.run(INVALIDATE, base, 0) == (OK, 1, 1)
+    # Of what may be waited for everything was, in some attempt.
+    assert set().union(*({bit for bit in range(4) if mask >> bit & 1} for mask in waited)) == {0, 1, 2, 3}
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+async def errors_are_held(dut):
+    """Error responses of every master are held, with the first of each kind, until 1 is written or the shell is reset."""
+    bench = Bench(dut, 10)
+    await bench.start()
+    commands = bench.commands
+    assert await bench.register(ERROR) == 0
+    # A copy from host memory that fails, then one from card memory, then both directions of the other side.
+    bench.host.read.failing = range(HOST_BASE + 0x90000, HOST_BASE + 0xA0000)
+    assert (await commands.run(COPY_IN, 0x100000, HOST_BASE + 0x90000, 4 * ROW))[0] == BUS_ERROR
+    assert await bench.register(ERROR) == 1 << 2
+    assert await bench.register(ERROR_MASTER) == 1 | 2 << 4 | 1 << 8
+    bench.card[1].write.failing = range(CHANNEL)
+    assert (await commands.run(COPY_IN, CHANNEL, HOST_BASE + DATA, 4 * ROW))[0] == BUS_ERROR
+    assert await bench.register(ERROR) == 1 << 2 | 1 << 5
+    assert await bench.register(ERROR_MASTER) == 1 | 2 << 4 | 1 << 8, "the first stays"
+    await bench.register(ERROR, 1 << 2)
+    assert await bench.register(ERROR) == 1 << 5
+    await bench.register(ERROR, 1 << 5)
+    assert (await commands.run(COPY_IN, CHANNEL, HOST_BASE + DATA, 4 * ROW))[0] == BUS_ERROR
+    assert await bench.register(ERROR_MASTER) == 4 | 2 << 4 | 1 << 8
+    await bench.register(ERROR, 0x3F)
+    bench.card[0].read.failing = range(CHANNEL)
+    assert (await commands.run(COPY_OUT, 0x100000, HOST_BASE + 0x80000, 4 * ROW))[0] == BUS_ERROR
+    assert await bench.register(ERROR) == 1 << 4 and await bench.register(ERROR_MASTER) == 3 | 2 << 4
+    bench.card[0].read.failing = range(0)
+    await bench.register(ERROR, 0x3F)
+    bench.host.write.failing = range(HOST_BASE + 0x80000, HOST_BASE + 0x81000)
+    assert (await commands.run(COPY_OUT, 0x100000, HOST_BASE + 0x80000, 4 * ROW))[0] == BUS_ERROR
+    assert await bench.register(ERROR) == 1 << 3 and await bench.register(ERROR_MASTER) == 2 | 2 << 4 | 2 << 8
+    # Accesses of the host: DECERR where nothing is, SLVERR of a kernel in reset.
+    assert (await bench.bar.read(0x200008, 4)).resp == AxiResp.DECERR
+    assert await bench.register(ERROR) == 1 << 3 | 1 and await bench.register(ERROR_READ) == 0x200008 | 3 << 28
+    await bench.register(SLOT + SLOT_CTRL, 0)
+    await ClockCycles(dut.clk_i, 4)
+    assert (await bench.bar.read(WINDOW + 0x14, 4)).resp == AxiResp.SLVERR
+    assert await bench.register(ERROR_READ) == 0x200008 | 3 << 28, "the first stays"
+    assert (await bench.bar.write(WINDOW + 0x18, bytes(4))).resp == AxiResp.SLVERR
+    assert await bench.register(ERROR) == 0b1011 and await bench.register(ERROR_WRITE) == WINDOW + 0x18 | 2 << 28
+    await bench.register(ERROR, 1)
+    assert (await bench.bar.read(WINDOW + 0x14, 4)).resp == AxiResp.SLVERR
+    assert await bench.register(ERROR_READ) == WINDOW + 0x14 | 2 << 28
+    await bench.register(RESET, 1)
+    while await bench.register(RESET) != DONE:
+        pass
+    assert await bench.register(ERROR) == 0
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+async def interrupts_wait_for_the_acknowledge(dut):
+    """With ACKNOWLEDGE there is one interrupt until EVENT_HEAD is written, then one at once if records are left."""
+    bench = Bench(dut, 11)
+    await bench.start()
+    commands = bench.commands
+    commands.leave()
+    count = 0
+
+    async def watch():
+        nonlocal count
+        while True:
+            await RisingEdge(dut.clk_i)
+            count += int(dut.irq_o.value)
+
+    async def nops(number):
+        for _ in range(number):
+            commands.put(NOP)
+        await commands.doorbell()
+        await commands.until(lambda: commands.record(written + number - 1) is not None)
+        await ClockCycles(dut.clk_i, 20)
+
+    cocotb.start_soon(watch())
+    written = await bench.register(EVENT_TAIL)
+    await bench.register(EVENT_HEAD, written)
+    await bench.register(SHELL_INTERRUPT, 0b101)
+    await nops(3)
+    written += 3
+    assert count == 1 and await bench.register(SHELL_INTERRUPT) == 0b101 | 1 << 8 | 1 << 10
+    await bench.register(EVENT_HEAD, written - 1)
+    await ClockCycles(dut.clk_i, 10)
+    assert count == 2, "one record is left"
+    await bench.register(EVENT_HEAD, written)
+    await ClockCycles(dut.clk_i, 10)
+    assert count == 2 and await bench.register(SHELL_INTERRUPT) == 0b101
+    # Masked: pending, and nothing comes; then it does.
+    await bench.register(SHELL_INTERRUPT, 0b100)
+    await nops(2)
+    written += 2
+    assert count == 2 and await bench.register(SHELL_INTERRUPT) == 0b100 | 1 << 8
+    await bench.register(SHELL_INTERRUPT, 0b110)
+    await bench.bar.read(0x200000, 4)
+    await ClockCycles(dut.clk_i, 10)
+    assert count == 3 and await bench.register(SHELL_INTERRUPT) == 0b110 | 1 << 8 | 1 << 9 | 1 << 10
+    await bench.register(ERROR, 1)
+    await bench.register(EVENT_HEAD, written)
+    await ClockCycles(dut.clk_i, 10)
+    assert count == 3 and await bench.register(SHELL_INTERRUPT) == 0b110
+    # Without ACKNOWLEDGE each record is one.
+    await bench.register(SHELL_INTERRUPT, 1)
+    await nops(4)
+    assert count == 7

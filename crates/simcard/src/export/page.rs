@@ -57,8 +57,8 @@ pub(super) fn page(config: &ShellConfig, pins: &[Pin]) -> String {
         );
     }
     text.push_str(
-        "| `irq` | one cycle for each record that is written into the event ring: to the PCIe core's user \
-         interrupt |\n\
+        "| `irq` | one cycle for each interrupt: to the PCIe core's user interrupt. After power-on one for each record in \
+         the event ring; with `INTERRUPT.ACKNOWLEDGE` no second one before the host has acknowledged the first |\n\
          | `card_clock_period`, `card_channel_bytes` | constants: the period of `aclk` in picoseconds, the bytes of \
          memory of each channel (the least, where they differ); the driver compares them with its description |\n\
          | `slotS_identity` | constant: the identity of the kernel in the slot, 0 if it has none |\n\n\

@@ -28,7 +28,7 @@ pub(super) fn top(pins: &[Pin]) -> String {
                     "  (* X_INTERFACE_PARAMETER = \"ASSOCIATED_BUSIF {}, ASSOCIATED_RESET aresetn\" *)\n",
                     buses.join(":")
                 ),
-                "irq" => "  // One cycle for each record in the event ring.\n".to_owned(),
+                "irq" => "  // One cycle for each interrupt.\n".to_owned(),
                 _ => String::new(),
             };
             format!("{attribute}  {}", declaration(pin, "wire"))
