@@ -184,6 +184,20 @@ pub enum CardError {
         /// What the kernel's files say.
         expected: u64,
     },
+    /// A card that another program has used does not come out of its reset.
+    #[error(
+        "{card}: register RESET reads 0x{value:08x} and stays busy: it waits for {waits_for}; a memory does not answer \
+         the shell: reset the device (`echo 1 > /sys/bus/pci/devices/ADDRESS/reset`), program the card anew, or switch \
+         its power off and on"
+    )]
+    Reset {
+        /// The card's name.
+        card: String,
+        /// What the register says.
+        value: u32,
+        /// What the shell waits for.
+        waits_for: String,
+    },
     /// A device cannot be driven. What it is, why, and the way out.
     #[error("{0}")]
     Device(String),

@@ -41,6 +41,10 @@ pub(crate) struct Device {
     #[arg(long, value_name = "FILE")]
     card: Option<PathBuf>,
 
+    /// Leaves out the function-level reset, as some cards do: programs use the shell's own.
+    #[arg(long)]
+    no_function_reset: bool,
+
     /// Ends when the first host has gone.
     #[arg(long)]
     once: bool,
@@ -123,7 +127,10 @@ impl Device {
             })?;
         }
         interrupt::say("interrupted: the device is gone");
-        let function = Function::new(shell, interrupts);
+        let mut function = Function::new(shell, interrupts);
+        if self.no_function_reset {
+            function = function.without_reset();
+        }
         let (once, socket) = (self.once, self.socket.display().to_string());
         print(format_args!("a card at {socket}\n"))?;
         serve(&self.socket, function, |end| {

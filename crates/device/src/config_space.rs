@@ -40,6 +40,8 @@ pub(crate) struct Shape {
     pub pending_offset: u32,
     /// Interrupt vectors.
     pub vectors: u16,
+    /// It has a function-level reset.
+    pub can_reset: bool,
 }
 
 /// What a write has brought about besides bytes.
@@ -84,7 +86,7 @@ impl ConfigSpace {
         space.writable[at..at + 8].copy_from_slice(&address);
         space.bytes[CAPABILITIES] = EXPRESS as u8;
         space.put(EXPRESS, &[0x10, MSIX as u8, 0x02, 0x00]); // PCI Express endpoint, version 2.
-        let function_level_reset = 1u32 << 28;
+        let function_level_reset = u32::from(shape.can_reset) << 28;
         space.put(EXPRESS + 4, &function_level_reset.to_le_bytes());
         space.allow(EXPRESS_CONTROL, 0x7fff);
         space.put(MSIX, &[0x11, 0]);
@@ -123,7 +125,8 @@ impl ConfigSpace {
                 break;
             };
             self.bytes[at] = self.bytes[at] & !writable | byte & writable;
-            if at == EXPRESS_CONTROL + 1 && byte & (CONTROL_RESET >> 8) as u8 != 0 {
+            let resets = self.shape.can_reset && at == EXPRESS_CONTROL + 1;
+            if resets && byte & (CONTROL_RESET >> 8) as u8 != 0 {
                 effects.reset = true;
             }
         }
@@ -156,6 +159,7 @@ mod tests {
             msix_bar_bytes: 4096,
             pending_offset: 0x800,
             vectors: 1,
+            can_reset: true,
         })
     }
 
@@ -205,6 +209,17 @@ mod tests {
         assert_eq!(dword(&space, 0x48) & 0xffff, 0, "the bit reads as zero");
         space.reset();
         assert!(!space.is_bus_master());
+    }
+
+    #[test]
+    fn a_function_without_reset_says_so_and_ignores_it() {
+        let shape = Shape {
+            can_reset: false,
+            ..space().shape
+        };
+        let mut space = ConfigSpace::new(shape);
+        assert_eq!(dword(&space, 0x44) >> 28, 0);
+        assert_eq!(space.write(0x48, &[0, 0x80]), Effects::default());
     }
 
     #[test]

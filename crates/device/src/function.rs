@@ -79,6 +79,7 @@ pub(crate) enum Region {
 
 /// Function 0 of the device.
 pub struct Function<H> {
+    shape: Shape,
     hardware: H,
     configuration: ConfigSpace,
     interrupts: Interrupts,
@@ -93,13 +94,23 @@ impl<H: Hardware> Function<H> {
             msix_bar_bytes: msix::BAR_BYTES,
             pending_offset: msix::PENDING,
             vectors: VECTORS,
+            can_reset: true,
         };
         Self {
+            shape,
             hardware,
             configuration: ConfigSpace::new(shape),
             interrupts,
             maps: Maps::default(),
         }
+    }
+
+    /// The same without function-level reset, as some cards are: what a program leaves stays for the next one.
+    #[must_use]
+    pub fn without_reset(mut self) -> Self {
+        self.shape.can_reset = false;
+        self.configuration = ConfigSpace::new(self.shape);
+        self
     }
 
     /// Bytes of a region.

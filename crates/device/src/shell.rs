@@ -261,6 +261,8 @@ impl Worker {
         while answer.is_none() {
             answer = self.wait(Until::Answer)?;
         }
+        // As on PCI Express: what the card had written before it answered is there before the answer.
+        self.machine()?.settle();
         match answer {
             Some(Answer {
                 value,

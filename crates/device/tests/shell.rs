@@ -17,6 +17,9 @@ use units::{CardAddr, CommandId, CommandStatus, HostAddr, Operation, SlotId, Str
 struct Direct {
     shell: Shell,
     addresses: AddressMap,
+    /// What the driver has mapped for itself, before anything else.
+    rings: Vec<HostAddr>,
+    queues: usize,
 }
 
 impl Transport for Direct {
@@ -36,6 +39,9 @@ impl Transport for Direct {
     fn map(&mut self, memory: Arc<HostMemory>) -> Result<HostAddr, CardError> {
         let address = self.addresses.map(memory.clone()).unwrap();
         self.shell.map(address.get(), memory)?;
+        if self.rings.len() < self.queues + 1 {
+            self.rings.push(address);
+        }
         Ok(address)
     }
 
@@ -43,6 +49,14 @@ impl Transport for Direct {
         self.addresses.unmap(address);
         self.shell.unmap(address.get());
         Ok(())
+    }
+
+    fn is_device(&self) -> bool {
+        true
+    }
+
+    fn pause(&mut self) {
+        std::thread::sleep(Duration::from_micros(200));
     }
 
     fn wait(&mut self, _: Until, _: &mut Vec<Event>) -> Result<Woken, CardError> {
@@ -67,8 +81,13 @@ fn shell() -> Shell {
 
 fn start(shell: Shell) -> Driver<Direct> {
     let description = shell.description().clone();
-    let addresses = AddressMap::default();
-    Driver::start(Direct { shell, addresses }, description).unwrap()
+    let way = Direct {
+        shell,
+        addresses: AddressMap::default(),
+        rings: Vec::new(),
+        queues: description.queues.into(),
+    };
+    Driver::start(way, description).unwrap()
 }
 
 fn memory(byte: u8) -> Arc<HostMemory> {
@@ -187,4 +206,98 @@ fn a_reset_in_the_middle_leaves_a_card_that_starts_anew_and_writes_nothing() {
     // The slot is in reset, and so is who would answer.
     let kernel = shell.read(card::registers::SLOT_CONTROL.base);
     assert!(matches!(kernel, Err(CardError::Bus { .. })), "{kernel:?}");
+}
+
+/// A program that is killed: what it had mapped goes with it, and nothing is told to the card.
+fn killed(driver: Driver<Direct>, mapped: &[HostAddr]) -> Shell {
+    let mut way = driver.into_transport();
+    let rings = way.rings.clone();
+    for address in mapped.iter().chain(&rings) {
+        way.shell.unmap(address.get());
+    }
+    way.shell
+}
+
+#[test]
+fn the_next_program_resets_what_a_killed_one_has_left_and_nothing_is_written_after_it() {
+    let mut shell = shell();
+    let mut in_the_middle = 0;
+    for attempt in 0..12 {
+        let mut driver = start(shell);
+        let reset = driver.read_register(card::registers::RESET).unwrap();
+        let done = card::registers::reset::DONE.get(reset);
+        assert_eq!(done, u32::from(attempt > 0), "attempt {attempt}");
+        let (source, target) = (memory(7), memory(9));
+        let from = driver.map_host(source).unwrap();
+        let to = driver.map_host(target.clone()).unwrap();
+        // Both directions at once, and more than ends before it is killed.
+        for id in 0..4 {
+            submit(&mut driver, 2 * id, copy_in(from));
+            submit(&mut driver, 2 * id + 1, copy_out(to));
+        }
+        driver.read_register(card::registers::STATUS).unwrap();
+        std::thread::sleep(Duration::from_micros(700 * attempt));
+        let idle = driver.read_register(card::registers::STATUS).unwrap();
+        in_the_middle += u32::from(idle == 0);
+        shell = killed(driver, &[from, to]);
+        // The next program's memory is where the killed one's was: whatever is still written would be seen.
+        let innocent = memory(3);
+        for address in [from, to] {
+            shell.map(address.get(), innocent.clone()).unwrap();
+        }
+        shell.write(card::registers::RESET, 1).unwrap();
+        let limit = Instant::now() + Duration::from_secs(60);
+        while shell.read(card::registers::RESET).unwrap() & 0b110 != 0b100 {
+            assert!(Instant::now() < limit, "the reset does not end");
+        }
+        let then = bytes_of(&innocent);
+        std::thread::sleep(Duration::from_millis(20));
+        assert_eq!(
+            bytes_of(&innocent),
+            then,
+            "attempt {attempt}: written after reset"
+        );
+        for address in [from, to] {
+            shell.unmap(address.get());
+        }
+        // Used again, so that it is the driver who resets next.
+        shell.write(card::registers::EVENT_BASE_LO, 64).unwrap();
+    }
+    assert!(in_the_middle >= 6, "{in_the_middle} of 12 in the middle");
+    let mut driver = start(shell);
+    let (source, target) = (memory(7), memory(0));
+    let from = driver.map_host(source).unwrap();
+    let to = driver.map_host(target.clone()).unwrap();
+    submit(&mut driver, 1, copy_in(from));
+    assert_eq!(ended(&mut driver, 1), CommandStatus::Ok);
+    submit(&mut driver, 2, copy_out(to));
+    assert_eq!(ended(&mut driver, 2), CommandStatus::Ok);
+    assert!(bytes_of(&target).iter().all(|byte| *byte == 7));
+}
+
+#[test]
+fn errors_are_held_with_master_port_and_response() {
+    let mut driver = start(shell());
+    assert_eq!(driver.take_errors().unwrap(), None);
+    // Nothing is mapped there.
+    submit(&mut driver, 1, copy_out(HostAddr::new(0x7000_0000)));
+    assert_eq!(ended(&mut driver, 1), CommandStatus::BusError);
+    let held = driver.take_errors().unwrap().unwrap();
+    let (master, port, _) = held.first().unwrap();
+    assert_eq!(
+        (master, port),
+        (card::driver::Master::HostWrite, 2),
+        "{held}"
+    );
+    // The slot is in reset, and so is who would answer.
+    let shell = &mut driver.transport_mut().shell;
+    let window = card::registers::SLOT_CONTROL.base + 0x10;
+    assert!(shell.read(window).is_err());
+    let held = driver.take_errors().unwrap().unwrap();
+    assert!(
+        held.to_string()
+            .contains("read of register 0x100010: SLVERR"),
+        "{held}"
+    );
+    assert_eq!(driver.take_errors().unwrap(), None);
 }

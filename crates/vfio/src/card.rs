@@ -17,7 +17,7 @@ use card::{
     SpaceControl, Statistics, Streams,
 };
 use std::sync::Arc;
-use units::{Asid, HostAddr, Picoseconds, ROW_BYTES};
+use units::{Asid, CommandStatus, HostAddr, Picoseconds, ROW_BYTES};
 
 /// A card behind vfio-pci, in real time.
 ///
@@ -98,7 +98,22 @@ impl Card for VfioCard {
     }
 
     fn wait(&mut self, deadline: Option<Picoseconds>) -> Result<Vec<Event>, CardError> {
-        self.driver.wait(deadline)
+        let events = self.driver.wait(deadline)?;
+        let fails = |event: &Event| {
+            matches!(
+                event,
+                Event::Completed {
+                    status: CommandStatus::BusError,
+                    ..
+                }
+            )
+        };
+        if events.iter().any(fails) {
+            if let Some(held) = self.driver.take_errors()? {
+                tracing::warn!("{}: {held}", self.driver.description().name);
+            }
+        }
+        Ok(events)
     }
 
     fn statistics(&mut self) -> Result<Statistics, CardError> {

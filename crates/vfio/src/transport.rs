@@ -13,6 +13,8 @@ use units::{HostAddr, Picoseconds};
 
 /// How long one wait for an interrupt is at most; then the card is looked at once more.
 const WAIT: Duration = Duration::from_secs(1);
+/// Between two looks at a register that is waited for.
+const PAUSE: Duration = Duration::from_millis(1);
 const PICOSECONDS: u64 = 1000;
 
 /// BAR, IOMMU and interrupt of a card, in real time.
@@ -38,6 +40,25 @@ impl VfioTransport {
     pub(crate) fn now(&self) -> Picoseconds {
         let nanoseconds = u64::try_from(self.opened.elapsed().as_nanos()).unwrap_or(u64::MAX);
         Picoseconds::new(nanoseconds.saturating_mul(PICOSECONDS))
+    }
+
+    /// What a read of all ones means: the register's value, an error, which the shell holds (true), or nobody who answers.
+    fn all_ones(&mut self, address: u32) -> Result<bool, CardError> {
+        let held = self.device.read(reg::ERROR).unwrap_or(u32::MAX);
+        if held == u32::MAX {
+            return Err(CardError::Broken(format!(
+                "{}: register 0x{address:06x} reads 0xffffffff, and so does register ERROR: the card was reset, unplugged, \
+                 or has stopped; open it anew",
+                self.device.address()
+            )));
+        }
+        if reg::error::BAR_READ.get(held) == 0 {
+            self.check_present()?;
+            return Ok(false);
+        }
+        let first = self.device.read(reg::ERROR_READ).unwrap_or(u32::MAX);
+        self.device.write(reg::ERROR, reg::error::BAR_READ.put(1));
+        Ok(reg::error_read::ADDRESS.get(first) == address)
     }
 
     /// Fails if the card does not answer any more.
@@ -66,13 +87,10 @@ impl Transport for VfioTransport {
             .device
             .read(address)
             .ok_or_else(|| self.outside(address))?;
-        // All ones: a register with that value, or nobody who answers.
-        if value == u32::MAX {
-            self.check_present()?;
-        }
+        let error = value == u32::MAX && self.all_ones(address)?;
         Ok(Poll::Ready(Answer {
             value,
-            error: false,
+            error,
             notes: None,
         }))
     }
@@ -82,6 +100,14 @@ impl Transport for VfioTransport {
             true => Ok(()),
             false => Err(self.outside(address)),
         }
+    }
+
+    fn is_device(&self) -> bool {
+        true
+    }
+
+    fn pause(&mut self) {
+        std::thread::sleep(PAUSE);
     }
 
     fn map(&mut self, memory: Arc<HostMemory>) -> Result<HostAddr, CardError> {

@@ -6,11 +6,14 @@
 mod address_map;
 mod counters;
 mod described;
+mod fresh;
+mod held;
 mod rings;
 mod streams;
 mod transport;
 
 pub use address_map::AddressMap;
+pub use held::{HeldErrors, Master};
 pub use transport::{Answer, Transport, Until, Woken};
 
 use crate::command::{Command, QueueId};
@@ -50,16 +53,23 @@ pub struct Driver<T> {
     broken: Option<String>,
     /// The last wait ended because somebody wanted the thread back.
     rung: bool,
+    /// The interrupt is acknowledged: `EVENT_HEAD` is written whenever the ring has been looked at.
+    acknowledges: bool,
 }
 
 #[allow(missing_docs, clippy::missing_errors_doc)]
 impl<T: Transport> Driver<T> {
-    /// Finds the shell at the other end, which is out of reset, asks it what it is, and gives it its rings.
+    /// Finds the shell at the other end, which is out of reset, resets it if another program has used it, asks it what it
+    /// is, and gives it its rings.
     ///
     /// # Errors
+    /// [`CardError::Reset`]: what that program began does not end;
     /// [`CardError::Broken`]: no shell of this version answers; [`CardError::Description`]: it is another card than
     /// described; [`CardError::HostMemory`]: no memory for the rings.
     pub fn start(mut transport: T, description: CardDescription) -> Result<Self, CardError> {
+        if transport.is_device() {
+            fresh::reset_if_used(&mut transport, &description.name)?;
+        }
         described::check(&mut transport, &description)?;
         let commands = (0..description.queues).map(|_| CommandRing::new());
         let mut driver = Self {
@@ -71,14 +81,17 @@ impl<T: Transport> Driver<T> {
             counters: Counters::default(),
             broken: None,
             rung: false,
+            acknowledges: false,
             description,
         };
-        driver.identify()?;
+        let version = driver.identify()?;
+        driver.acknowledges =
+            driver.transport.is_device() && reg::version::MINOR.get(version) >= fresh::SINCE;
         driver.give_rings()?;
         Ok(driver)
     }
 
-    fn identify(&mut self) -> Result<(), CardError> {
+    fn identify(&mut self) -> Result<u32, CardError> {
         let id = self.read_register(reg::ID)?;
         let version = self.read_register(reg::VERSION)?;
         if id != reg::ID_MAGIC || reg::version::MAJOR.get(version) != reg::VERSION_MAJOR {
@@ -87,7 +100,7 @@ impl<T: Transport> Driver<T> {
                  version"
             )));
         }
-        Ok(())
+        Ok(version)
     }
 
     /// What the kernel in a slot says it is, before anything is asked of it; 0: nothing.
@@ -136,6 +149,10 @@ impl<T: Transport> Driver<T> {
                 self.write_register(base + offset, value)?;
             }
         }
+        if self.acknowledges {
+            let interrupt = reg::interrupt::ACKNOWLEDGE.put(1) | reg::interrupt::RECORDS.put(1);
+            self.write_register(reg::INTERRUPT, interrupt)?;
+        }
         let records = self.map_host(self.records.memory().clone())?.get();
         for (address, value) in [
             (reg::EVENT_BASE_LO, records as u32),
@@ -148,6 +165,36 @@ impl<T: Transport> Driver<T> {
         // A read after the writes: they have arrived.
         self.read_register(reg::STATUS)?;
         Ok(())
+    }
+
+    /// What the sticky error register holds, which is cleared; `None`: nothing, or the card has no such register.
+    ///
+    /// # Errors
+    /// A card that does not answer.
+    pub fn take_errors(&mut self) -> Result<Option<HeldErrors>, CardError> {
+        let version = self.read_register(reg::VERSION)?;
+        if reg::version::MINOR.get(version) < fresh::SINCE {
+            return Ok(None);
+        }
+        let bits = self.read_register(reg::ERROR)?;
+        if bits == 0 {
+            return Ok(None);
+        }
+        let held = HeldErrors {
+            bits,
+            master: self.read_register(reg::ERROR_MASTER)?,
+            accesses: [
+                self.read_register(reg::ERROR_READ)?,
+                self.read_register(reg::ERROR_WRITE)?,
+            ],
+        };
+        self.write_register(reg::ERROR, bits)?;
+        Ok(Some(held))
+    }
+
+    /// Lets go of the card as it is.
+    pub fn into_transport(self) -> T {
+        self.transport
     }
 
     /// The way to the card.
@@ -475,7 +522,12 @@ impl<T: Transport> Driver<T> {
             let address = reg::SLOT.at(slot.0.into()) + reg::slot::INTERRUPT;
             self.post(address, reg::slot::interrupt::REARM.put(1))?;
         }
-        if let Some(count) = self.records.give_back() {
+        let count = match self.acknowledges {
+            // Also when there was no record: whatever the interrupt was for, the next one may come.
+            true => Some(self.records.acknowledge()),
+            false => self.records.give_back(),
+        };
+        if let Some(count) = count {
             self.post(reg::EVENT_HEAD, count)?;
         }
         Ok(())

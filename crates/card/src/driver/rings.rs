@@ -152,6 +152,12 @@ impl EventRing {
         }
     }
 
+    /// The count that acknowledges the interrupt, and gives all room back.
+    pub(super) fn acknowledge(&mut self) -> u32 {
+        self.told = self.head;
+        self.head
+    }
+
     /// The count that gives room back, when enough has gathered to be worth a register write.
     pub(super) fn give_back(&mut self) -> Option<u32> {
         let gathered = self.head.wrapping_sub(self.told);

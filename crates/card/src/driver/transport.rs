@@ -100,6 +100,15 @@ pub trait Transport: Send {
     /// [`CardError::Broken`].
     fn wait(&mut self, until: Until, events: &mut Vec<Event>) -> Result<Woken, CardError>;
 
+    /// Whether the card is a device that outlives programs: another one may have driven it before, so it is reset if it
+    /// was used, and it is given acknowledged interrupts. The card of a process has one program, and a pulse a record.
+    fn is_device(&self) -> bool {
+        false
+    }
+
+    /// Lets some real time pass between two looks at a register; nothing where time is virtual.
+    fn pause(&mut self) {}
+
     /// The driver has taken this record from the event ring, now: for pictures of what happened when.
     fn taken(&mut self, _event: &Event) {}
 }

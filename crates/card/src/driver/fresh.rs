@@ -1,0 +1,185 @@
+//! A card that another program has driven before, and may have left in the middle of its work: it is reset by its own
+//! register before it is given rings.
+
+use super::transport::Transport;
+use crate::registers as reg;
+use crate::CardError;
+
+/// The first minor version of the register map with a reset.
+pub(super) const SINCE: u32 = 7;
+/// Looks at the register, with a pause after each, before the card is called stuck.
+const LOOKS: u32 = 2000;
+/// What `RESET.WAITS_FOR` names, from bit 0 on.
+const WAITS_FOR: [&str; 4] = [
+    "reads of host memory",
+    "writes of host memory",
+    "reads of card memory",
+    "writes of card memory",
+];
+
+/// Resets the card if somebody has used it; true: it was.
+///
+/// # Errors
+/// [`CardError::Reset`]: it does not come to rest; [`CardError::Broken`]: it cannot be read.
+pub(super) fn reset_if_used<T: Transport>(
+    transport: &mut T,
+    card: &str,
+) -> Result<bool, CardError> {
+    let version = read(transport, reg::VERSION)?;
+    // Another map, or none, is for the driver to name.
+    let known = read(transport, reg::ID)? == reg::ID_MAGIC
+        && reg::version::MAJOR.get(version) == reg::VERSION_MAJOR;
+    if !known || reg::version::MINOR.get(version) < SINCE {
+        return Ok(false);
+    }
+    let found = read(transport, reg::RESET)?;
+    if reg::reset::USED.get(found) == 0 && reg::reset::BUSY.get(found) == 0 {
+        return Ok(false);
+    }
+    transport.write(reg::RESET, reg::reset::START.put(1))?;
+    let mut last = found;
+    for _ in 0..LOOKS {
+        last = read(transport, reg::RESET)?;
+        if reg::reset::DONE.get(last) == 1 && reg::reset::BUSY.get(last) == 0 {
+            return Ok(true);
+        }
+        transport.pause();
+    }
+    let waits = reg::reset::WAITS_FOR.get(last);
+    let names = WAITS_FOR.iter().enumerate();
+    let named: Vec<_> = names
+        .filter_map(|(bit, name)| (waits >> bit & 1 == 1).then_some(*name))
+        .collect();
+    Err(CardError::Reset {
+        card: card.to_owned(),
+        value: last,
+        waits_for: match named.is_empty() {
+            true => "nothing that it names".to_owned(),
+            false => named.join(", "),
+        },
+    })
+}
+
+fn read<T: Transport>(transport: &mut T, address: u32) -> Result<u32, CardError> {
+    let answer = transport.probe(address)?;
+    match answer.error {
+        false => Ok(answer.value),
+        true => Err(CardError::Bus {
+            address,
+            what: "read; the shell answered with an error",
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::driver::{Answer, Until, Woken};
+    use crate::event::Event;
+    use crate::memory::HostMemory;
+    use std::sync::Arc;
+    use std::task::Poll;
+    use units::HostAddr;
+
+    /// A shell that has only the registers that matter, and drains for some reads; `None`: for ever.
+    struct Registers {
+        minor: u32,
+        reset: u32,
+        drains: Option<u32>,
+        begun: u32,
+        pauses: u32,
+    }
+
+    impl Registers {
+        fn used(drains: Option<u32>) -> Self {
+            Self {
+                minor: SINCE,
+                reset: reg::reset::USED.put(1),
+                drains,
+                begun: 0,
+                pauses: 0,
+            }
+        }
+    }
+
+    impl Transport for Registers {
+        fn read(&mut self, address: u32) -> Result<Poll<Answer>, CardError> {
+            let value = match address {
+                reg::ID => reg::ID_MAGIC,
+                reg::VERSION => reg::version::MAJOR.put(reg::VERSION_MAJOR) | self.minor,
+                reg::RESET => {
+                    match (self.begun, &mut self.drains) {
+                        (0, _) | (_, None) => {}
+                        (_, Some(0)) => self.reset = reg::reset::DONE.put(1),
+                        (_, Some(left)) => *left -= 1,
+                    }
+                    self.reset
+                }
+                other => panic!("register 0x{other:x}"),
+            };
+            Ok(Poll::Ready(Answer {
+                value,
+                error: false,
+                notes: None,
+            }))
+        }
+
+        fn write(&mut self, address: u32, value: u32) -> Result<(), CardError> {
+            assert_eq!((address, value), (reg::RESET, 1));
+            self.begun += 1;
+            self.reset |= reg::reset::BUSY.put(1) | reg::reset::WAITS_FOR.put(0b1010);
+            Ok(())
+        }
+
+        fn map(&mut self, _: Arc<HostMemory>) -> Result<HostAddr, CardError> {
+            unreachable!("nothing is mapped before the reset")
+        }
+
+        fn unmap(&mut self, _: HostAddr) -> Result<(), CardError> {
+            unreachable!()
+        }
+
+        fn wait(&mut self, _: Until, _: &mut Vec<Event>) -> Result<Woken, CardError> {
+            unreachable!()
+        }
+
+        fn pause(&mut self) {
+            self.pauses += 1;
+        }
+    }
+
+    #[test]
+    fn a_card_that_was_used_is_reset_and_waited_for() {
+        let mut card = Registers::used(Some(5));
+        assert!(reset_if_used(&mut card, "card").unwrap());
+        assert_eq!((card.begun, card.pauses), (1, 5));
+    }
+
+    #[test]
+    fn a_fresh_card_and_one_without_the_register_are_left_alone() {
+        let mut fresh = Registers::used(None);
+        fresh.reset = reg::reset::DONE.put(1);
+        assert!(!reset_if_used(&mut fresh, "card").unwrap());
+        let mut old = Registers::used(None);
+        old.minor = SINCE - 1;
+        assert!(!reset_if_used(&mut old, "card").unwrap());
+        assert_eq!((fresh.begun, old.begun), (0, 0));
+    }
+
+    #[test]
+    fn one_that_does_not_come_to_rest_is_named_with_what_it_waits_for() {
+        let mut stuck = Registers::used(None);
+        let error = reset_if_used(&mut stuck, "vfio:card").unwrap_err();
+        let said = error.to_string();
+        for part in [
+            "vfio:card",
+            "RESET",
+            "0x00000a0a",
+            "writes of host memory, writes of card memory",
+            "power",
+        ] {
+            assert!(said.contains(part), "{said}");
+        }
+        assert_eq!(stuck.pauses, LOOKS);
+    }
+}
