@@ -110,7 +110,7 @@ def test_notebooks_run(notebook: Path, tmp_path: Path) -> None:
     assert "<iframe" in done.stdout, "the page of a report is shown"
 
 
-@pytest.mark.parametrize("page", ["python/README.md", "docs/tutorials/python.md"])
+@pytest.mark.parametrize("page", ["python/README.md", "docs/tutorials/python.md", "docs/coming-from-pynq.md"])
 def test_programs_in_pages_run(page: str, tmp_path: Path) -> None:
     """All programs of a page, in order, as one: a reader types them one after the other."""
     text = (REPOSITORY / page).read_text()
