@@ -22,6 +22,7 @@ mod places;
 mod registers;
 mod run;
 mod session;
+mod unpacked;
 mod uuid;
 
 pub use buffer::{Buffer, BufferFlags, Direction};

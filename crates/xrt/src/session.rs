@@ -5,12 +5,12 @@ use crate::design::{Design, Kernel, MemoryType};
 use crate::device::{card_asked_for, sim_options, AskedFor};
 use crate::dispatch::Dispatcher;
 use crate::error::XrtError;
+use crate::unpacked::Unpacked;
 use crate::uuid::Uuid;
 use card::kernel::{KernelPackage, Manifest};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tempfile::TempDir;
 use tombolo::{
     AddressSpace, Card, Connection, FunctionalCard, FunctionalConfig, OwnerOptions, ShellConfig,
     Slot, SlotId,
@@ -27,7 +27,7 @@ pub(crate) struct Session {
     space: AddressSpace,
     card: Card,
     host_memory: bool,
-    _folder: TempDir,
+    _folder: Unpacked,
 }
 
 /// Who has a compute unit open.
@@ -48,7 +48,7 @@ struct Opened {
 impl Session {
     pub(crate) fn open(origin: String, container: Container) -> Result<Self, XrtError> {
         let design = &container.design;
-        let folder = unpack(design)?;
+        let folder = Unpacked::new(design)?;
         let mut packages = Vec::new();
         for (number, kernel) in design.kernels.iter().enumerate() {
             let package = KernelPackage::open(&kernel_folder(folder.path(), number, kernel));
@@ -180,25 +180,6 @@ impl Session {
 /// Each kernel has a place of its own, so that libraries of the same name do not meet.
 fn kernel_folder(root: &Path, number: usize, kernel: &Kernel) -> std::path::PathBuf {
     root.join(number.to_string()).join(&kernel.name)
-}
-
-fn unpack(design: &Design) -> Result<TempDir, XrtError> {
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        move |source| XrtError::File { path, source }
-    };
-    let made = tempfile::Builder::new().prefix("tombolo-xclbin-").tempdir();
-    let folder = made.map_err(failed(&std::env::temp_dir()))?;
-    for (number, kernel) in design.kernels.iter().enumerate() {
-        for file in &kernel.files {
-            let path = folder.path().join(number.to_string()).join(&file.name);
-            if let Some(parent) = path.parent() {
-                std::fs::create_dir_all(parent).map_err(failed(parent))?;
-            }
-            std::fs::write(&path, &file.bytes).map_err(failed(&path))?;
-        }
-    }
-    Ok(folder)
 }
 
 /// A card whose slots have room for the largest of the kernels.
