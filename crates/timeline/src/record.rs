@@ -268,6 +268,26 @@ impl Busy {
         Picoseconds::new(self.with(other).0.round() as u64)
     }
 
+    /// When both were busy.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        let mut both = Self::default();
+        let mut place = 0;
+        for span in &self.spans {
+            while other.spans.get(place).is_some_and(|o| o.to <= span.from) {
+                place += 1;
+            }
+            for met in other.spans[place..].iter().take_while(|o| o.from < span.to) {
+                let (from, to) = (span.from.max(met.from), span.to.min(met.to));
+                let length = (to - from).max(1) as f64;
+                let busy = span.between(from, to) * met.between(from, to) / length;
+                let busy = busy.round() as u64;
+                both.spans.push(Span { from, to, busy });
+            }
+        }
+        both
+    }
+
     /// When at least one of them was.
     pub fn or(&self, other: &Self) -> Self {
         self.with(other).1
@@ -486,6 +506,9 @@ mod tests {
             let (one, two) = (of(half), of(rest));
             let both = count(&|now| at(half, now) && at(rest, now));
             assert_eq!(one.overlap(&two).get() as usize, both);
+            assert_eq!(one.and(&two).total().get() as usize, both);
+            let within = one.and(&two).or(&one);
+            assert_eq!(within.total(), one.total());
             assert_eq!(one.or(&two).total(), all.total());
             let shares = all.shares(ps(240), 24);
             for (part, share) in shares.iter().enumerate() {
