@@ -1,5 +1,6 @@
 //! `NativeReport`, and the names that its page uses.
 
+use advice::{Bound, Unmodelled};
 use html::{MappingName, Page, SlotName};
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -101,6 +102,7 @@ impl SharedNames {
 pub struct NativeReport {
     report: Report,
     record: Option<Record>,
+    bound: Result<Bound, Unmodelled>,
     names: Names,
     timeline: Option<String>,
 }
@@ -113,6 +115,7 @@ impl NativeReport {
         timeline: Option<String>,
     ) -> Self {
         Self {
+            bound: Bound::of(&report, record.as_ref()),
             report,
             record,
             names,
@@ -125,12 +128,21 @@ impl NativeReport {
 impl NativeReport {
     /// As JSON.
     fn json(&self, py: Python<'_>) -> PyResult<String> {
-        crate::card::json(py, serde_json::to_string(&self.report))
+        let json = serde_json::to_value(&self.report).map(|mut json| {
+            json["bound"] = Bound::json(&self.bound);
+            json.to_string()
+        });
+        crate::card::json(py, json)
     }
 
     /// As text for people.
     fn text(&self) -> String {
-        self.report.to_string()
+        format!("{}\n{}", self.report, Bound::words(&self.bound))
+    }
+
+    /// What bounds the run, in a sentence, and what to try.
+    fn bound(&self) -> String {
+        Bound::words(&self.bound)
     }
 
     /// When each track of the run was busy: the seconds up to the end of the last thing, and by track the share
@@ -149,6 +161,7 @@ impl NativeReport {
     fn html(&self) -> String {
         Page::new(&self.report)
             .record(self.record.as_ref())
+            .bound(&self.bound)
             .slots(&self.names.slots)
             .mappings(&self.names.mappings)
             .trace(self.timeline.as_deref())

@@ -82,3 +82,12 @@ def test_without_pandas_and_matplotlib(functional: tombolo.Report, monkeypatch: 
         functional.plot()
     with pytest.raises(ValueError, match="no table 'nonsense'; there are runs, "):
         functional.frame("nonsense")
+
+
+def test_bound_is_a_sentence_and_figures(simulated: tombolo.Report, functional: tombolo.Report) -> None:
+    assert simulated.bound.startswith("bound by ")
+    assert simulated.bound in str(simulated)
+    assert simulated["bound"]["gain"] >= 1
+    assert 'id=bound' in simulated._native.html()
+    assert functional["bound"] == {"unmodelled": "the card has no virtual time"}
+    assert "no advice" in functional.bound

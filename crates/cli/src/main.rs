@@ -5,6 +5,7 @@ mod connect;
 mod daemon;
 mod device;
 mod devices;
+mod diff;
 mod host;
 mod interrupt;
 mod kernel;
@@ -39,6 +40,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Run(Box<run::Run>),
+    Diff(diff::Diff),
     Kernel(kernel::Kernel),
     Link(Box<link::Link>),
     Shell(shell::Shell),
@@ -80,6 +82,7 @@ fn main() -> ExitCode {
             Ok(()) => Vec::new(),
             Err(failures) => failures.into_iter().map(Into::into).collect(),
         },
+        Command::Diff(diff) => failure_of(diff.run()),
         Command::Kernel(kernel) => failure_of(kernel.run()),
         Command::Link(link) => failure_of(link.run()),
         Command::Shell(shell) => failure_of(shell.run()),

@@ -1,7 +1,7 @@
 //! The page around its sections.
 
 use crate::text::{bytes, count, json, of_time, percent, rate, Text};
-use crate::{channels, faults, owners, pages, time_line, waits, Page};
+use crate::{bound, channels, faults, owners, pages, time_line, waits, Page};
 use std::fmt::{self, Formatter};
 use units::Picoseconds;
 
@@ -24,6 +24,7 @@ pub(crate) fn write(page: &Page<'_>, f: &mut Formatter<'_>) -> fmt::Result {
     }
     figures(page, f)?;
     f.write_str("</header>\n<main>\n")?;
+    bound::write(page, f)?;
     time_line::write(page, f)?;
     waits::write(page, f)?;
     faults::write(page, f)?;

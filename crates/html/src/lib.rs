@@ -18,6 +18,7 @@
 //!
 //! A [`Study`] is such a page of an experiment: a paper's figures beside ours.
 
+mod bound;
 mod channels;
 mod document;
 mod faults;
@@ -31,6 +32,7 @@ mod waits;
 
 pub use study::{Section, Study, Verdict};
 
+use advice::{Bound, Unmodelled};
 use std::fmt;
 use timeline::Record;
 use tombolo::Report;
@@ -106,6 +108,7 @@ pub struct Page<'a> {
     slots: &'a [SlotName],
     mappings: &'a [MappingName],
     trace: Option<&'a str>,
+    bound: Option<&'a Result<Bound, Unmodelled>>,
     advice: Option<&'a str>,
     failure: Option<&'a str>,
 }
@@ -119,6 +122,7 @@ impl<'a> Page<'a> {
             slots: &[],
             mappings: &[],
             trace: None,
+            bound: None,
             advice: None,
             failure: None,
         }
@@ -149,6 +153,13 @@ impl<'a> Page<'a> {
     #[must_use]
     pub fn trace(mut self, file: Option<&'a str>) -> Self {
         self.trace = file;
+        self
+    }
+
+    /// With what bounds the run, and what to try.
+    #[must_use]
+    pub fn bound(mut self, bound: &'a Result<Bound, Unmodelled>) -> Self {
+        self.bound = Some(bound);
         self
     }
 

@@ -50,6 +50,13 @@ class Report(Dict[str, Any]):
     def __str__(self) -> str:
         return self._native.text()
 
+    @property
+    def bound(self) -> str:
+        """What bounds the run, in a sentence, and what to try, a line each. ``report["bound"]`` has the same for
+        programs: ``by``, ``share``, ``gain``, ``bytes_per_second``, ``advice``, ``resources``; or ``unmodelled``, why
+        there is no model of the run."""
+        return self._native.bound()
+
     def html(self, path: Union[str, os.PathLike[str]]) -> None:
         """Writes a page that says where the time went: a time line, what waited for what, faults, a map of the
         pages of each mapping. It is one file, which any browser shows without network.

@@ -18,6 +18,7 @@ use crate::connect;
 use crate::kernel::folder_of;
 use crate::outputs::Outputs;
 use crate::progress::Work;
+use advice::Bound;
 use card::kernel::{ControlProtocol, KernelPackage};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::Args;
@@ -29,7 +30,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use tombolo::{
     AddressSpace, Card, Continue, Error, Flowed, Mapping, Picoseconds, Slot, SlotId, SpaceOptions,
-    TranslationMode, WaveStart,
+    Timeline, TranslationMode, WaveStart,
 };
 use units::access::ADDRESS_BITS;
 use waves::{parse_start, WaveOf};
@@ -324,9 +325,17 @@ impl Run {
             failures.push(error.into());
             None
         });
-        if let (Some(file), Some(report)) = (written.page.take(), &report) {
-            let timeline = written.timeline.as_ref();
-            if let Err(failure) = page::write(self, report, &names, timeline, &failures, file) {
+        let record = written.timeline.as_ref().and_then(Timeline::record);
+        let bound = report
+            .as_ref()
+            .map(|report| Bound::of(report, record.as_ref()));
+        if let (Some(file), Some(report), Some(bound)) = (written.page.take(), &report, &bound) {
+            let shown = page::Shown {
+                report,
+                record: record.as_ref(),
+                bound,
+            };
+            if let Err(failure) = page::write(self, &shown, &names, &failures, file) {
                 self.html.iter().for_each(|path| outputs.withdraw(path));
                 failures.push(failure);
             }
@@ -345,8 +354,8 @@ impl Run {
             true => report::To::StandardError,
             false => report::To::StandardOutput,
         };
-        if let Some(report) = report.filter(|_| failures.is_empty()) {
-            let result = report::write(&report, place, written.report);
+        if let (Some(report), Some(bound), true) = (report, bound, failures.is_empty()) {
+            let result = report::write(&report, &bound, place, written.report);
             failures.extend(result.err());
         }
         match failures.is_empty() {

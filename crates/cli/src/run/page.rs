@@ -3,12 +3,14 @@
 use super::{Failure, Run};
 use crate::outputs::folder_of;
 use crate::text_file::TextFile;
+use advice::{Bound, Unmodelled};
 use card::kernel::Manifest;
 use html::{MappingName, Page, SlotName};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
-use tombolo::{AddressSpace, Mapping, Report, SlotId, Timeline};
+use timeline::Record;
+use tombolo::{AddressSpace, Mapping, Report, SlotId};
 
 /// What the page calls things; taken while they are there.
 pub(super) struct Names {
@@ -51,16 +53,21 @@ impl Names {
     }
 }
 
+/// What a page is made of.
+pub(super) struct Shown<'a> {
+    pub(super) report: &'a Report,
+    pub(super) record: Option<&'a Record>,
+    pub(super) bound: &'a Result<Bound, Unmodelled>,
+}
+
 /// Writes the page of everything that the card did; of a run that failed, too.
 pub(super) fn write(
     run: &Run,
-    report: &Report,
+    shown: &Shown<'_>,
     names: &Names,
-    recorder: Option<&Timeline>,
     failures: &[Failure],
     file: TextFile,
 ) -> Result<(), Failure> {
-    let record = recorder.and_then(Timeline::record);
     let trace = run.trace.as_deref();
     let trace = trace.and_then(|trace| link(run.html.as_deref()?, trace));
     let failure = failures.iter().fold(String::new(), |mut all, failure| {
@@ -72,8 +79,9 @@ pub(super) fn write(
         true => "run it without --functional, with --trace run.pftrace",
         false => "run it again with --trace run.pftrace",
     };
-    let page = Page::new(report)
-        .record(record.as_ref())
+    let page = Page::new(shown.report)
+        .record(shown.record)
+        .bound(shown.bound)
         .slots(&names.slots)
         .mappings(&names.mappings)
         .trace(trace.as_deref())

@@ -82,14 +82,13 @@ impl Run {
             let name = place.named.clone();
             let file = TextFile::begin(place, outputs, true).map_err(Failure::writing(&name))?;
             written.page = Some(file);
-            let here = !self.functional && self.served().is_none();
-            written.timeline = here.then(Timeline::recorder);
         }
+        // What was busy when: for the page, and for the sentence about the bound.
+        let here = !self.functional && self.served().is_none();
+        written.timeline = here.then(Timeline::recorder);
         if let Some(place) = trace {
             let name = place.named.clone();
-            let record = self.html.is_some();
-            let timeline =
-                begin_timeline(place, outputs, record).map_err(Failure::writing(&name))?;
+            let timeline = begin_timeline(place, outputs).map_err(Failure::writing(&name))?;
             written.timeline = Some(timeline);
         }
         written.waves = self.begin_waves(waves, outputs)?;
@@ -98,14 +97,10 @@ impl Run {
 }
 
 /// A timeline beside its place, or right into what is no regular file.
-fn begin_timeline(place: Place, outputs: &mut Outputs, record: bool) -> std::io::Result<Timeline> {
-    let create = match record {
-        true => Timeline::create_and_record,
-        false => Timeline::create,
-    };
+fn begin_timeline(place: Place, outputs: &mut Outputs) -> std::io::Result<Timeline> {
     if place.is_special() {
-        return create(&place.path);
+        return Timeline::create_and_record(&place.path);
     }
     let (_, temporary) = outputs.record(place)?;
-    create(&temporary)
+    Timeline::create_and_record(&temporary)
 }

@@ -3,6 +3,7 @@
 use super::Failure;
 use crate::print::{print, print_error};
 use crate::text_file::TextFile;
+use advice::{Bound, Unmodelled};
 use std::io;
 use tombolo::Report;
 
@@ -18,11 +19,16 @@ pub(super) enum To {
 }
 
 /// Writes the report of everything that the card did.
-pub(super) fn write(report: &Report, to: To, file: Option<TextFile>) -> Result<(), Failure> {
-    show(report, to)?;
+pub(super) fn write(
+    report: &Report,
+    bound: &Result<Bound, Unmodelled>,
+    to: To,
+    file: Option<TextFile>,
+) -> Result<(), Failure> {
+    show(report, bound, to)?;
     if let Some(file) = file {
         let named = file.named().to_owned();
-        let json = with_units(report).map_err(io::Error::other);
+        let json = with_units(report, bound).map_err(io::Error::other);
         json.and_then(|json| file.write(&(json + "\n")))
             .map_err(Failure::writing(&named))?;
     }
@@ -46,8 +52,9 @@ const UNITS: [(&str, &str); 9] = [
 ];
 
 /// The report as JSON, with an object that says what its numbers are.
-fn with_units(report: &Report) -> serde_json::Result<String> {
+fn with_units(report: &Report, bound: &Result<Bound, Unmodelled>) -> serde_json::Result<String> {
     let mut json = serde_json::to_value(report)?;
+    json["bound"] = Bound::json(bound);
     let is_there = |unit: &str| report.has_time() || !unit.contains("time");
     let units = UNITS.iter().filter(|(_, unit)| is_there(unit));
     let units = units.map(|(name, unit)| ((*name).to_owned(), (*unit).into()));
@@ -60,11 +67,12 @@ fn with_units(report: &Report) -> serde_json::Result<String> {
     serde_json::to_string_pretty(&json)
 }
 
-fn show(report: &Report, to: To) -> Result<(), Failure> {
+fn show(report: &Report, bound: &Result<Bound, Unmodelled>, to: To) -> Result<(), Failure> {
+    let advice = Bound::words(bound);
     match to {
         To::Nobody => {}
-        To::StandardOutput => print(format_args!("{report}\n"))?,
-        To::StandardError => print_error(format_args!("{report}\n"))?,
+        To::StandardOutput => print(format_args!("{report}\n{advice}\n"))?,
+        To::StandardError => print_error(format_args!("{report}\n{advice}\n"))?,
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! The bars, a file an idea.
 
+mod advice;
 pub(crate) mod aes;
 mod axi;
 mod bring;
@@ -1171,6 +1172,10 @@ pub const ALL: &[Bar] = &[
             "html.too_wide",
         ],
         measure: html::measure,
+    },
+    Bar {
+        names: advice::NAMES,
+        measure: advice::measure,
     },
     Bar {
         names: &["demo.identical", "demo.speedup", "demo.wall_s"],
