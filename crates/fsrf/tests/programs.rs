@@ -149,6 +149,23 @@ fn a_program_that_is_killed_leaves_the_application_to_the_next() {
 }
 
 #[test]
+fn a_server_that_stops_writes_back_and_ends_its_programs() {
+    let endless = compile("endless");
+    let mut served = Served::new(Which::Functional, &[(0, "gups")]);
+    let table = served.file("table", &[1; 32 << 10]);
+    let mut victim = served.program(&endless);
+    victim.arg("0").arg(&table).stdout(Stdio::piped());
+    let mut victim = victim.spawn().unwrap();
+    let mut said = [0; 9];
+    std::io::Read::read_exact(victim.stdout.as_mut().unwrap(), &mut said).unwrap();
+    served.stop();
+    assert_eq!(victim.wait().unwrap().code(), Some(3));
+    assert!(fs::read(&table).unwrap() != vec![1; 32 << 10]);
+    assert!(!served.path("socket").exists());
+    assert_eq!(served.notices(), "");
+}
+
+#[test]
 fn what_cannot_be_is_answered_or_reported() {
     let mistakes = compile("mistakes");
     for which in BOTH {

@@ -96,6 +96,11 @@ impl Served {
         self.path(name)
     }
 
+    /// Serves no more.
+    pub fn stop(&mut self) {
+        self.server.take().unwrap().stop();
+    }
+
     /// A program that finds the socket.
     pub fn program(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
