@@ -79,6 +79,10 @@ impl Wanted {
         Ok(Self { kind, banks })
     }
 
+    pub(super) fn is_ddr(self) -> bool {
+        self.kind == MemoryType::Ddr
+    }
+
     /// Its index in the list; a range gets a group of its own, behind all banks.
     pub(super) fn find(self, memories: &mut Vec<Memory>, platform: &str) -> Result<u32, String> {
         let (kind, (first, last)) = (self.kind, self.banks);

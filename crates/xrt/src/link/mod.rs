@@ -90,6 +90,15 @@ fn platform_for(name: &str) -> (String, Option<String>) {
     (ours.to_owned(), Some(note))
 }
 
+/// Whether a setting connects an argument to DDR.
+fn is_ddr(setting: &Setting) -> bool {
+    let memory = setting
+        .value
+        .split_once(':')
+        .map(|(_, memory)| memory.trim());
+    memory.is_some_and(|memory| Wanted::parse(memory).is_ok_and(Wanted::is_ddr))
+}
+
 /// A design, and what a person should know of how it came about.
 #[derive(Debug)]
 pub struct Linked {
@@ -124,8 +133,14 @@ pub fn link(kernels: Vec<Kernel>, settings: &[Setting]) -> Result<Linked, LinkEr
     let asked = of("platform")
         .next_back()
         .map_or(DEFAULT_PLATFORM, |one| &one.value);
-    let (platform, note) = platform_for(asked);
+    let (mut platform, note) = platform_for(asked);
     notes.extend(note);
+    // A U280 has both; the platform with one of them is the simpler.
+    let is_asked_for = of("platform").any(|one| one.value == platform);
+    if platform == "u280" && !is_asked_for && of("connectivity.sp").any(is_ddr) {
+        platform = "u280-both".to_owned();
+        notes.push("a memory is DDR: simulated as u280-both, which has HBM and DDR".to_owned());
+    }
     let options = sim_options(&platform)?;
     let mut linker = Linker {
         design: Design {

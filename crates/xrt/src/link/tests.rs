@@ -51,6 +51,29 @@ fn without_a_configuration_there_is_one_unit_in_the_first_bank() {
 }
 
 #[test]
+fn a_u280_has_ddr_where_it_is_wanted() {
+    let platform = |text: &str| linked(&["vadd"], text).map(|linked| linked.design.platform);
+    let ddr = "[connectivity]\nsp=vadd_1.a:HBM[0]\nsp=vadd_1.b:DDR[1]\n";
+    assert_eq!(platform(ddr).unwrap(), "u280-both");
+    let vitis = "platform=xilinx_u280_gen3x16_xdma_1_202211_1\n";
+    assert_eq!(platform(&format!("{vitis}{ddr}")).unwrap(), "u280-both");
+    assert_eq!(
+        platform(&format!("{vitis}[connectivity]\nsp=vadd_1.b:bank0\n")).unwrap(),
+        "u280-both"
+    );
+    assert_eq!(
+        platform("[connectivity]\nsp=vadd_1.a:HBM[0:3]\n").unwrap(),
+        "u280"
+    );
+    // Who names a card of ours gets that one.
+    let refused = platform(&format!("platform=u280\n{ddr}")).unwrap_err();
+    assert!(
+        refused.contains("platform u280 has no such memory"),
+        "{refused}"
+    );
+}
+
+#[test]
 fn units_and_banks_are_those_of_the_configuration() {
     let text = "platform=xilinx_u280_gen3x16_xdma_1_202211_1\n[connectivity]\nnk=vadd:2:left.right\n\
                 sp=left.a:HBM[3]\nsp=left.M_AXI_GMEM1:HBM[4:7]\nsp=right.c:HBM[4:7]\nslr=left:SLR0\n[clock]\nfreqHz=200000000:left";
@@ -129,7 +152,10 @@ fn settings_that_fit_nothing_are_named_with_their_line() {
             "sp=vadd_1.a:HBM[32]",
             "platform u280 has no such memory; it has HBM[0:31], PLRAM[0:5], HOST[0]",
         ),
-        ("sp=vadd_1.a:DDR[0]", "platform u280 has no such memory"),
+        (
+            "sp=vadd_1.a:DDR[2]",
+            "platform u280-both has no such memory; it has HBM[0:31], DDR[0:1]",
+        ),
         (
             "sp=vadd_1.a:HBM[3:1]",
             "the first bank comes before the last",
