@@ -6,18 +6,19 @@
 #   make bench              every bar, written to bench/results.json
 #   make bench ONLY=name    one bar (a prefix is enough)
 #   make bench STRICT=1     fails when a bar is missed or could not be measured
+#   make docs               the site, in build/site/index.html; every link checked
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-deep test-rust test-rtl test-python lint bench setup clean
+.PHONY: docs help demo test test-deep test-rust test-rtl test-python lint bench setup clean
 
 export TOMBOLO_CACHE ?= $(HOME)/.cache/tombolo
 export PATH := $(HOME)/.cargo/bin:$(TOMBOLO_CACHE)/bin:$(PATH)
 PYTHON := $(TOMBOLO_CACHE)/venv/bin/python
 
 help:
-	@sed -n '2,10s/^# \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
+	@sed -n '2,11s/^# \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
 
 setup:
 	@tools/setup
@@ -48,6 +49,9 @@ lint: setup
 bench: setup
 	@tools/progress --quiet "Compiling (cargo)" cargo build --release --bin tombolo-bench
 	@cargo run --quiet --release --bin tombolo-bench -- $(if $(ONLY),--only $(ONLY)) $(if $(STRICT),--strict)
+
+docs:
+	@tools/docs
 
 clean:
 	cargo clean

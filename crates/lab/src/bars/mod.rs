@@ -17,6 +17,7 @@ mod demo;
 mod determinism;
 mod direct;
 mod directory;
+mod docs;
 mod fault;
 mod finish;
 mod first;
@@ -1172,6 +1173,10 @@ pub const ALL: &[Bar] = &[
             "html.too_wide",
         ],
         measure: html::measure,
+    },
+    Bar {
+        names: docs::NAMES,
+        measure: docs::measure,
     },
     Bar {
         names: advice::NAMES,
