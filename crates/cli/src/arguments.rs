@@ -73,10 +73,11 @@ pub enum ConnectArgument {
 /// What a scalar argument is set to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
-    /// A number; hexadecimal ones may be as long as the argument, and are bytes in reading order when
-    /// longer than 8 bytes.
+    /// A number, of up to 16 hexadecimal digits. Longer ones are bytes.
     Number(u64),
-    /// Bytes in reading order.
+    /// A number below zero: two's complement, as long as the argument.
+    Negative(i64),
+    /// Bytes in the order of memory: of hexadecimal ones the first two digits are the first byte.
     Bytes(Vec<u8>),
     /// The bytes mapped for an argument.
     SizeOf(String),
@@ -162,7 +163,7 @@ pub enum SyntaxError {
         part: String,
     },
     /// Not a value.
-    #[error("`{text}` is no value; write 42, 0x2a, 0x with pairs of digits for bytes, or size(ARGUMENT)")]
+    #[error("`{text}` is no value; write 42, -42, 0x2a, f32:1.5, f64:1.5, hex: with pairs of digits for bytes in the order of memory, or size(ARGUMENT)")]
     Value {
         /// What was given.
         text: String,
@@ -490,6 +491,25 @@ fn parse_value(text: &str) -> Result<Value, SyntaxError> {
     let wrong = || SyntaxError::Value {
         text: text.to_owned(),
     };
+    if let Some(hex) = text.strip_prefix("hex:") {
+        return pairs(hex).map(Value::Bytes).ok_or_else(wrong);
+    }
+    if let Some(number) = text.strip_prefix("f32:") {
+        let number: f32 = number.parse().map_err(|_| wrong())?;
+        return Ok(Value::Bytes(number.to_le_bytes().into()));
+    }
+    if let Some(number) = text.strip_prefix("f64:") {
+        let number: f64 = number.parse().map_err(|_| wrong())?;
+        return Ok(Value::Bytes(number.to_le_bytes().into()));
+    }
+    if text.starts_with('-') {
+        let number = text.parse().map_err(|_| wrong())?;
+        return Ok(match number {
+            // `-0`
+            0.. => Value::Number(0),
+            _ => Value::Negative(number),
+        });
+    }
     let Some(hex) = text.strip_prefix("0x") else {
         return text.parse().map(Value::Number).map_err(|_| wrong());
     };
@@ -498,13 +518,29 @@ fn parse_value(text: &str) -> Result<Value, SyntaxError> {
             return Ok(Value::Number(number));
         }
     }
-    if hex.is_empty() || hex.len() % 2 != 0 || !hex.is_ascii() {
-        return Err(wrong());
+    pairs(hex).map(Value::Bytes).ok_or_else(wrong)
+}
+
+/// Bytes as pairs of hexadecimal digits, the first byte first.
+fn pairs(hex: &str) -> Option<Vec<u8>> {
+    let digits = hex.bytes().map(|digit| char::from(digit).to_digit(16));
+    let digits: Vec<u32> = digits.collect::<Option<_>>()?;
+    let whole = !digits.is_empty() && digits.len() % 2 == 0;
+    whole.then(|| {
+        let pairs = digits.chunks_exact(2);
+        pairs.map(|pair| (pair[0] << 4 | pair[1]) as u8).collect()
+    })
+}
+
+impl Value {
+    /// A negative number in two's complement of so many bytes, if it fits.
+    pub fn in_bytes(number: i64, bytes: u32) -> Option<Vec<u8>> {
+        let fits = match bytes {
+            1..8 => number >= -1 << (8 * bytes - 1),
+            _ => bytes == 8,
+        };
+        fits.then(|| number.to_le_bytes()[..bytes as usize].to_vec())
     }
-    let bytes = (0..hex.len())
-        .step_by(2)
-        .map(|at| u8::from_str_radix(&hex[at..at + 2], 16).map_err(|_| wrong()));
-    Ok(Value::Bytes(bytes.collect::<Result<_, _>>()?))
 }
 
 #[cfg(test)]
@@ -716,7 +752,30 @@ mod tests {
         assert_eq!(value("n=size(input)"), Ok(Value::SizeOf("input".into())));
         let bytes = Value::Bytes((0..10).collect());
         assert_eq!(value("k=0x00010203040506070809"), Ok(bytes));
+        let bytes = |bytes: &[u8]| Ok(Value::Bytes(bytes.to_vec()));
+        // As a number the last digits come first in memory, as bytes the first ones.
+        assert_eq!(value("k=0x0102"), Ok(Value::Number(0x102)));
+        assert_eq!(value("k=hex:0102"), bytes(&[1, 2]));
+        assert_eq!(value("x=f32:1.5"), bytes(&1.5f32.to_le_bytes()));
+        assert_eq!(value("x=f64:-1e300"), bytes(&(-1e300f64).to_le_bytes()));
+        assert_eq!(value("n=-42"), Ok(Value::Negative(-42)));
+        assert_eq!(value("n=-0"), Ok(Value::Number(0)));
+        assert_eq!(Value::in_bytes(-2, 4), Some(vec![0xfe, 0xff, 0xff, 0xff]));
+        assert_eq!(Value::in_bytes(-128, 1), Some(vec![0x80]));
+        assert_eq!(Value::in_bytes(-129, 1), None);
+        assert_eq!(Value::in_bytes(i64::MIN, 8).map(|b| b[7]), Some(0x80));
+        assert_eq!(Value::in_bytes(-1, 16), None);
         for wrong in [
+            "n=-",
+            "n=--1",
+            "n=1.5",
+            "n=f32:",
+            "n=f32:x",
+            "n=hex:",
+            "n=hex:1",
+            "n=hex:+1",
+            "n=0x+1020304050607080901",
+            "n=-9223372036854775809",
             "n=x",
             "n=0xg",
             "n=0x",

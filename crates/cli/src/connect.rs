@@ -1,25 +1,46 @@
 //! `tombolo run --connect`: the streams of a kernel, connected to files, pipes and sockets.
 
 use crate::arguments::{ConnectArgument, Mode};
+use crate::suggest::did_you_mean;
 use card::kernel::{Manifest, StreamPort};
 use std::collections::BTreeMap;
 use tombolo::{AddressSpace, Device, Error, Flow, Mapping, Slot};
 use units::StreamDirection;
 
-/// Says what is wrong with the connections, if anything is.
+/// Says which connection names no stream port, if one does, and what the kernel has.
+pub fn no_port(connections: &[ConnectArgument], manifest: &Manifest) -> Option<String> {
+    let kernel = &manifest.name;
+    let mut names = connections.iter().map(ConnectArgument::port);
+    let port = names.find(|port| manifest.stream(port).is_none())?;
+    if manifest.argument(port).is_some() {
+        return Some(format!(
+            "`{port}` of kernel {kernel} is an argument: use --map {port}=FILE or --set {port}=VALUE"
+        ));
+    }
+    let ports: Vec<&str> = manifest.streams.iter().map(|s| s.name.as_str()).collect();
+    if ports.is_empty() {
+        let arguments = manifest.arguments.iter().map(|it| it.name.as_str());
+        let arguments: Vec<&str> = arguments.collect();
+        return Some(format!(
+            "kernel {kernel} has no stream ports, so not `{port}`; it has the arguments {}, for --map and --set",
+            arguments.join(", ")
+        ));
+    }
+    Some(format!(
+        "kernel {kernel} has no stream port `{port}`; it has {}{}",
+        ports.join(", "),
+        did_you_mean(port, ports.iter().copied())
+    ))
+}
+
+/// Says what is wrong with the connections, if anything is; all name ports.
 pub fn wrong(connections: &[ConnectArgument], manifest: &Manifest) -> Option<String> {
     let kernel = &manifest.name;
     let names: Vec<&str> = manifest.streams.iter().map(|s| s.name.as_str()).collect();
-    let known = match names.is_empty() {
-        true => "none".to_owned(),
-        false => names.join(", "),
-    };
     for (number, connection) in connections.iter().enumerate() {
         let port = connection.port();
         let Some((stream, _)) = manifest.stream(port) else {
-            return Some(format!(
-                "kernel {kernel} has no stream port `{port}`; it has {known}"
-            ));
+            continue;
         };
         let before = &connections[..number];
         if before.iter().any(|other| other.port() == port) {

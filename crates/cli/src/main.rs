@@ -1,6 +1,8 @@
 //! The `tombolo` command.
 
 mod arguments;
+mod cache;
+mod completions;
 mod connect;
 mod daemon;
 mod device;
@@ -21,6 +23,7 @@ mod serve;
 mod shell;
 mod standard;
 mod status;
+mod suggest;
 mod text_file;
 
 use clap::{Parser, Subcommand};
@@ -52,6 +55,9 @@ enum Command {
     Serve(serve::Serve),
     Daemon(daemon::Serve),
     Status(status::ShowStatus),
+    Cache(cache::Cache),
+    Completions(completions::Completions),
+    Man(completions::Man),
 }
 
 /// What happens goes to standard error as `TOMBOLO_LOG` asks: `debug`, or `tombolo=debug,card=trace`. Errors only
@@ -83,6 +89,9 @@ fn main() -> ExitCode {
             Err(failures) => failures.into_iter().map(Into::into).collect(),
         },
         Command::Diff(diff) => failure_of(diff.run()),
+        Command::Cache(cache) => failure_of(cache.run()),
+        Command::Completions(completions) => failure_of(completions.run::<Arguments>()),
+        Command::Man(man) => failure_of(man.run::<Arguments>()),
         Command::Kernel(kernel) => failure_of(kernel.run()),
         Command::Link(link) => failure_of(link.run()),
         Command::Shell(shell) => failure_of(shell.run()),

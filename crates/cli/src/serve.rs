@@ -1,6 +1,6 @@
 //! `tombolo serve`
 
-use crate::arguments::parse_bytes;
+use crate::arguments::{parse_bytes, SyntaxError};
 use crate::interrupt;
 use crate::print::{print, say};
 use clap::Args;
@@ -35,6 +35,8 @@ pub(crate) struct Serve {
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ServeError {
+    #[error("{0}; there is no file of that name either")]
+    Bytes(#[from] SyntaxError),
     #[error("{what}: {source}")]
     Export { what: String, source: io::Error },
     #[error("listening at {address}: {source}")]
@@ -52,6 +54,9 @@ impl Serve {
             Ok(bytes) => {
                 interrupt::say("interrupted: it serves no more, and its memory is gone");
                 Export::memory(bytes).map_err(failed)?
+            }
+            Err(wrong) if what.starts_with(|c: char| c.is_ascii_digit()) && !self.what.exists() => {
+                return Err(wrong.into());
             }
             Err(_) => {
                 interrupt::say(match self.read_only {

@@ -1,6 +1,7 @@
 //! A text that goes into a file, a pipe, a device or the standard output.
 
 use crate::outputs::{Outputs, Place};
+use crate::print::Output;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -37,6 +38,14 @@ impl TextFile {
         Ok(Self { named, to })
     }
 
+    /// The standard output.
+    pub fn standard_output() -> Self {
+        Self {
+            named: "standard output".into(),
+            to: Destination::StandardOutput,
+        }
+    }
+
     /// As the user calls it.
     pub fn named(&self) -> &Path {
         &self.named
@@ -47,7 +56,10 @@ impl TextFile {
         let text = text.as_bytes();
         match self.to {
             Destination::File(mut file) => file.write_all(text),
-            Destination::StandardOutput => io::stdout().write_all(text),
+            Destination::StandardOutput => {
+                Output.write_all(text)?;
+                Output.flush()
+            }
             Destination::Special => {
                 let mut file = OpenOptions::new().write(true).open(&self.named)?;
                 file.write_all(text)

@@ -1,11 +1,13 @@
 //! Kernels by folder or by name.
 
+use crate::print::say;
+use crate::suggest::did_you_mean;
 use std::path::{Path, PathBuf};
 
 /// Neither a folder nor a name of a kernel.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "no kernel `{name}`: there is no {name}/kernel.toml, and {library} has {known}",
+    "no kernel `{name}`: there is no {name}/kernel.toml, and {library} has {known}{meant}",
     name = .name.display(),
     library = .library.display()
 )]
@@ -13,6 +15,7 @@ pub struct NoSuchKernel {
     name: PathBuf,
     library: PathBuf,
     known: String,
+    meant: String,
 }
 
 /// The folder of the kernels that come with Tombolo.
@@ -37,10 +40,28 @@ pub fn known() -> Vec<String> {
     names
 }
 
+/// The folder of a kernel in `kernels/`.
+pub fn in_library(name: &str) -> PathBuf {
+    library().join(name)
+}
+
+/// Whether a bare name is that of a folder here and of another kernel in `kernels/`.
+fn hides(here: &Path, library: &Path) -> bool {
+    let bare = here.components().count() == 1 && is_kernel(library);
+    bare && here.canonicalize().ok() != library.canonicalize().ok()
+}
+
 /// A folder with a `kernel.toml`, or the name of one in `kernels/`.
 pub fn folder_of(name: &Path) -> Result<PathBuf, NoSuchKernel> {
     let library = library();
     let places = [name.to_owned(), library.join(name)];
+    if is_kernel(name) && hides(name, &places[1]) {
+        say!(
+            "note: kernel {name} is the folder ./{name} here; the one that comes with Tombolo is {path}",
+            name = name.display(),
+            path = places[1].display()
+        );
+    }
     if let Some(found) = places.into_iter().find(|folder| is_kernel(folder)) {
         return Ok(found);
     }
@@ -49,7 +70,9 @@ pub fn folder_of(name: &Path) -> Result<PathBuf, NoSuchKernel> {
         true => "none".to_owned(),
         false => names.join(", "),
     };
+    let meant = did_you_mean(&name.to_string_lossy(), names.iter().map(String::as_str));
     Err(NoSuchKernel {
+        meant,
         name: name.to_owned(),
         library,
         known,

@@ -28,7 +28,7 @@ impl List {
         if self.kernels.is_empty() {
             let known: Vec<Manifest> = find::known()
                 .iter()
-                .map(|name| Ok(KernelPackage::open(&folder_of(name.as_ref())?)?.manifest))
+                .map(|name| Ok(KernelPackage::open(&find::in_library(name))?.manifest))
                 .collect::<Result<_, Failure>>()?;
             let width = known.iter().map(|manifest| manifest.name.len()).max();
             for manifest in &known {

@@ -4,7 +4,8 @@ use super::{Failure, Run};
 use crate::arguments::{SetArgument, Value};
 use crate::connect;
 use crate::standard::{was_closed, Stream};
-use card::kernel::Manifest;
+use crate::suggest::did_you_mean;
+use card::kernel::{Manifest, Numbers};
 use card::schedule::CheckedSchedule;
 use std::path::Path;
 use tombolo::{Error, SlotId};
@@ -19,11 +20,7 @@ impl Run {
         let sets = self.sets.iter().map(|set| (set.argument.as_str(), false));
         for (name, is_map) in maps.chain(sets) {
             let Some(argument) = manifest.arguments.iter().find(|a| a.name == name) else {
-                return wrong(format!(
-                    "kernel {} has no argument `{name}`; it has {}",
-                    manifest.name,
-                    names.join(", ")
-                ));
+                return wrong(no_argument(manifest, name));
             };
             if is_map && argument.port.is_none() {
                 return wrong(format!("`{name}` is no pointer; use --set {name}=VALUE"));
@@ -32,6 +29,10 @@ impl Run {
                 return wrong(format!("argument `{name}` is given twice"));
             }
             given.push(name);
+        }
+        // A port that is none, before what is missing without it.
+        if let Some(text) = connect::no_port(&self.connections, manifest) {
+            return wrong(text);
         }
         for name in names {
             if !given.contains(&name) {
@@ -111,11 +112,38 @@ impl Run {
         if fills && was_closed(Stream::Output) {
             return wrong("the standard output is closed, and `-` writes it: redirect it (>FILE), or name a file or a pipe");
         }
+        if self.prints_json() && was_closed(Stream::Output) {
+            return wrong("the standard output is closed, and `--json -` writes it: redirect it (>FILE), or name a file");
+        }
         if !fills && !self.quiet && was_closed(Stream::Output) {
             return wrong("the standard output is closed, and the report goes there: redirect it, or say --quiet");
         }
         Ok(())
     }
+}
+
+/// Says that there is no such argument, and what there is.
+fn no_argument(manifest: &Manifest, name: &str) -> String {
+    let kernel = &manifest.name;
+    if manifest.stream(name).is_some() {
+        return format!(
+            "`{name}` of kernel {kernel} is a stream port: use --connect {name}=file:… or another of `tombolo devices`"
+        );
+    }
+    let arguments = || manifest.arguments.iter().map(|it| it.name.as_str());
+    let list = |names: Vec<&str>| match names.is_empty() {
+        true => "none".to_owned(),
+        false => names.join(", "),
+    };
+    let mut text = format!(
+        "kernel {kernel} has no argument `{name}`; it has {}",
+        list(arguments().collect())
+    );
+    let ports: Vec<&str> = manifest.streams.iter().map(|it| it.name.as_str()).collect();
+    if !ports.is_empty() {
+        text += &format!(", and stream ports, for --connect: {}", list(ports));
+    }
+    text + &did_you_mean(name, arguments())
 }
 
 /// Whether a value fits its argument, and is one that the kernel takes, before anything is built for it.
@@ -129,6 +157,21 @@ fn check_value(manifest: &Manifest, set: &SetArgument) -> Result<(), Failure> {
         Value::Number(number) => {
             let bytes = (8 - number.leading_zeros() as usize / 8).max(1);
             (bytes <= room && room <= 8, bytes)
+        }
+        Value::Negative(number) => {
+            let fits = Value::in_bytes(*number, argument.bytes).is_some();
+            return match (fits, argument.numbers == Numbers::ALL) {
+                (true, true) => Ok(()),
+                _ => Err(Failure::Arguments(format!(
+                    "argument `{}` of kernel {}: {number} is none of its numbers: {}",
+                    set.argument,
+                    manifest.name,
+                    match fits {
+                        true => format!("it takes {}", argument.numbers),
+                        false => format!("it has {room} bytes"),
+                    }
+                ))),
+            };
         }
         Value::Bytes(bytes) => (bytes.len() == room, bytes.len()),
         Value::SizeOf(_) => (room <= 8, 8),

@@ -92,7 +92,8 @@ pub struct Run {
     #[arg(skip)]
     files: Vec<MapArgument>,
 
-    /// Sets an argument: ARGUMENT=VALUE; a number, bytes as 0x…, or size(ARGUMENT).
+    /// Sets an argument: ARGUMENT=VALUE; a number (42, -42, 0x2a), hex: and bytes in the order of memory, f32:1.5, f64:1.5, or
+    /// size(ARGUMENT). 0x with more than 16 digits are bytes, too.
     #[arg(long = "set", value_name = "ARGUMENT=VALUE",
           value_parser = OsStringValueParser::new().try_map(|text| SetArgument::parse(&text)))]
     sets: Vec<SetArgument>,
@@ -196,7 +197,7 @@ pub struct Run {
     #[arg(long, value_name = "TIME", value_parser = text().try_map(|text| parse_time(&text)), default_value = "1ms", requires = "wave")]
     wave_for: Picoseconds,
 
-    /// Writes the report as JSON.
+    /// Writes the report as JSON; - is the standard output, and the report as text is on the standard error then.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
@@ -352,6 +353,7 @@ impl Run {
         let place = match connect::fills_standard_output(&self.connections, &kernel.manifest) {
             _ if self.quiet => report::To::Nobody,
             true => report::To::StandardError,
+            false if self.prints_json() => report::To::StandardError,
             false => report::To::StandardOutput,
         };
         if let (Some(report), Some(bound), true) = (report, bound, failures.is_empty()) {
@@ -464,6 +466,11 @@ fn set_argument(
     match &set.value {
         Value::Number(number) => slot.set(&set.argument, *number)?,
         Value::Bytes(bytes) => slot.set_bytes(&set.argument, bytes)?,
+        Value::Negative(number) => {
+            let argument = slot.manifest().argument(&set.argument);
+            let bytes = argument.and_then(|it| Value::in_bytes(*number, it.bytes));
+            slot.set_bytes(&set.argument, &bytes.unwrap_or_default())?;
+        }
         Value::SizeOf(name) => {
             slot.set(&set.argument, mappings.get(name).map_or(0, Mapping::bytes))?;
         }

@@ -20,6 +20,11 @@ pub(super) struct Written {
 }
 
 impl Run {
+    /// Whether the report as JSON is for the standard output; a file of that name is `./-`.
+    pub(super) fn prints_json(&self) -> bool {
+        self.json.as_deref() == Some(Path::new("-"))
+    }
+
     /// Opens inputs, finds outputs, holds them against one another, and begins the outputs.
     pub(super) fn prepare(
         &self,
@@ -36,7 +41,8 @@ impl Run {
         };
         let planned = files::plan(&self.files, access_of)?;
         let find = |path: &PathBuf| Place::find(path).map_err(Failure::writing(path));
-        let report = self.json.as_ref().map(find).transpose()?;
+        let json = self.json.as_ref().filter(|_| !self.prints_json());
+        let report = json.map(find).transpose()?;
         let page = self.html.as_ref().map(find).transpose()?;
         let trace = self.trace.as_ref().map(find).transpose()?;
         let waves = self
@@ -45,7 +51,7 @@ impl Run {
             .map(find)
             .collect::<Result<Vec<_>, _>>()?;
         let fills = connect::fills_standard_output(&self.connections, &kernel.manifest);
-        if fills && report.as_ref().is_some_and(Place::is_standard_output) {
+        if fills && (self.prints_json() || report.as_ref().is_some_and(Place::is_standard_output)) {
             let text = "--json: a port writes the standard output; name another file";
             return Err(Failure::Arguments(text.to_owned()));
         }
@@ -72,7 +78,10 @@ impl Run {
             .map(|file| file.begin(outputs))
             .collect();
         let ready = ready?;
-        let mut written = Written::default();
+        let mut written = Written {
+            report: self.prints_json().then(TextFile::standard_output),
+            ..Written::default()
+        };
         if let Some(place) = report {
             let name = place.named.clone();
             let file = TextFile::begin(place, outputs, false).map_err(Failure::writing(&name))?;

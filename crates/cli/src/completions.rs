@@ -1,0 +1,120 @@
+//! `tombolo completions` and `tombolo man`: from the same description of the command as its help.
+
+use crate::kernel::known;
+use crate::print::{print, NotPrinted};
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Command, CommandFactory, ValueEnum};
+use clap_complete::{generate, Shell};
+use std::io;
+use std::path::PathBuf;
+
+/// Prints a script that completes commands and options; in bash and zsh names of kernels, too.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  bash, from now on (needs bash-completion):
+    tombolo completions bash >~/.local/share/bash-completion/completions/tombolo
+  zsh, in a folder of $fpath:
+    tombolo completions zsh >~/.zfunc/_tombolo
+  fish:
+    tombolo completions fish >~/.config/fish/completions/tombolo.fish")]
+pub struct Completions {
+    /// Which shell.
+    shell: For,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum For {
+    Bash,
+    Zsh,
+    Fish,
+}
+
+/// Prints the manual page, or writes those of all commands into a folder.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  tombolo man | man -l -
+  tombolo man --into ~/.local/share/man/man1")]
+pub struct Man {
+    /// A folder, which gets tombolo.1, tombolo-run.1 and so on; it must be there.
+    #[arg(long, value_name = "FOLDER")]
+    into: Option<PathBuf>,
+}
+
+/// Why there is no page.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// A page cannot be written.
+    #[error("{path}: {source}", path = .path.display())]
+    Io {
+        /// Where to.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The standard output.
+    #[error(transparent)]
+    NotPrinted(#[from] NotPrinted),
+}
+
+/// The command with the kernels that are there as values of `tombolo run`.
+fn with_kernels(command: Command) -> Command {
+    // Names of values live as long as the command, which ends with this.
+    let names = known().into_iter().map(|name| -> &str { name.leak() });
+    let names = PossibleValuesParser::new(names);
+    command.mut_subcommand("run", |run| {
+        run.mut_arg("kernel", |kernel| kernel.value_parser(names))
+    })
+}
+
+impl Completions {
+    /// Does it.
+    pub fn run<C: CommandFactory>(self) -> Result<(), NotPrinted> {
+        let shell = match self.shell {
+            For::Bash => Shell::Bash,
+            For::Zsh => Shell::Zsh,
+            For::Fish => Shell::Fish,
+        };
+        let mut script = Vec::new();
+        generate(
+            shell,
+            &mut with_kernels(C::command()),
+            "tombolo",
+            &mut script,
+        );
+        print(String::from_utf8_lossy(&script))
+    }
+}
+
+impl Man {
+    /// Does it.
+    pub fn run<C: CommandFactory>(self) -> Result<(), Failure> {
+        let mut command = C::command();
+        command.build();
+        let Some(folder) = self.into else {
+            print(page(&command))?;
+            return Ok(());
+        };
+        write(&command, &folder)
+    }
+}
+
+fn page(command: &Command) -> String {
+    let mut page = Vec::new();
+    // Into memory, which takes everything.
+    let _ = clap_mangen::Man::new(command.clone()).render(&mut page);
+    String::from_utf8_lossy(&page).into_owned()
+}
+
+/// Writes the page of a command and those of the commands below it.
+fn write(command: &Command, folder: &std::path::Path) -> Result<(), Failure> {
+    let name = command.get_display_name().unwrap_or(command.get_name());
+    let path = folder.join(format!("{name}.1"));
+    std::fs::write(&path, page(command)).map_err(|source| Failure::Io {
+        path: path.clone(),
+        source,
+    })?;
+    let below = command.get_subcommands();
+    below
+        .filter(|command| command.get_name() != "help")
+        .try_for_each(|command| write(command, folder))
+}

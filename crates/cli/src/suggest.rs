@@ -1,0 +1,71 @@
+//! "Did you mean": the known word that is nearest to an unknown one.
+
+/// Changes of a letter up to which a word counts as a misspelling of another.
+const LETTERS: usize = 3;
+
+/// How many letters have to be changed, added or taken away; a swap of neighbours is one.
+fn distance(one: &str, other: &str) -> usize {
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    let mut before: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=other.len()).collect();
+    for (row, letter) in one.iter().enumerate() {
+        let mut now = vec![row + 1];
+        for (column, of_other) in other.iter().enumerate() {
+            let change = last[column] + usize::from(letter != of_other);
+            let mut best = change.min(last[column + 1] + 1).min(now[column] + 1);
+            let swapped =
+                row > 0 && column > 0 && *letter == other[column - 1] && one[row - 1] == *of_other;
+            if swapped {
+                best = best.min(before[column - 1] + 1);
+            }
+            now.push(best);
+        }
+        before = std::mem::replace(&mut last, now);
+    }
+    last[other.len()]
+}
+
+/// `; did you mean …?`, or nothing if no known word is near.
+pub fn did_you_mean<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let near = known
+        .into_iter()
+        .map(|word| (distance(unknown, word), word))
+        // Of a short word that many letters changed leave nothing.
+        .filter(|(far, word)| *far <= LETTERS && 2 * far <= word.chars().count().max(2))
+        .min();
+    near.map_or_else(String::new, |(_, word)| format!("; did you mean `{word}`?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn misspellings_have_distances() {
+        for (one, other, far) in [
+            ("input", "input", 0),
+            ("inptu", "input", 1),
+            ("aes255ctr", "aes256ctr", 1),
+            ("sha265", "sha256", 1),
+            ("", "abc", 3),
+            ("abc", "", 3),
+            ("kitten", "sitting", 3),
+            ("bytes", "length", 6),
+        ] {
+            assert_eq!(distance(one, other), far, "{one} {other}");
+            assert_eq!(distance(other, one), far, "{other} {one}");
+        }
+    }
+
+    #[test]
+    fn the_nearest_word_is_meant_and_far_ones_are_not() {
+        let kernels = ["aes256ctr", "copy", "sha256", "sha3", "sum"];
+        let meant = |word| did_you_mean(word, kernels);
+        assert_eq!(meant("aes265crt"), "; did you mean `aes256ctr`?");
+        assert_eq!(meant("sah256"), "; did you mean `sha256`?");
+        assert_eq!(meant("cpoy"), "; did you mean `copy`?");
+        assert_eq!(meant("multiply"), "");
+        assert_eq!(meant("xy"), "");
+        assert_eq!(did_you_mean("copy", []), "");
+    }
+}
