@@ -1,7 +1,6 @@
 """Does pgrnk give, bit for bit, what its definition gives, and what networkx's Google matrix gives?"""
 
 import os
-import random as random_module
 import sys
 from pathlib import Path
 
@@ -10,10 +9,10 @@ sys.path[:0] = [str(FOLDER.parent / "testing"), str(FOLDER)]
 
 import cocotb
 import graph as graphs
-import networkx
 import numpy
 import pytest
 from kernel_bench import KernelBench
+from reference import graph_of, judge, real, reference_wrong
 
 MASK = (1 << 64) - 1
 
@@ -116,26 +115,12 @@ async def iterations(bench, graph, damping, count):
     return numpy.array([rank / graphs.ONE for rank in weights])
 
 
-def judge(directed, damping, count):
-    """Power iteration with networkx's Google matrix, which treats dangling vertices itself."""
-    matrix = numpy.asarray(networkx.google_matrix(directed, alpha=damping, nodelist=sorted(directed)))
-    ranks = numpy.full(len(directed), 1 / len(directed))
-    for _ in range(count):
-        ranks = ranks @ matrix
-    return ranks
-
-
-def graph_of(directed):
-    ends = list(directed.edges())
-    return graphs.from_edges(len(directed), [s for s, _ in ends], [t for _, t in ends])
-
-
 @cocotb.test()
 async def the_karate_club(dut):
     """Zachary's karate club, the real graph that networkx ships: 34 members, friendships in both directions."""
     bench = KernelBench(dut, seed=4)
     await bench.reset()
-    club = networkx.DiGraph(networkx.Graph(networkx.karate_club_graph().edges()))
+    club = real()[0]
     ranks = await iterations(bench, graph_of(club), 0.85, 6)
     assert abs(ranks - judge(club, 0.85, 6)).max() < 1e-9
     assert int(ranks.argmax()) == 33
@@ -156,31 +141,6 @@ def test_pgrnk_a_thousand_times(monkeypatch):
 
 
 # -- Without RTL: the exact model, which the RTL equals, against networkx ---------------------------
-
-
-def model_ranks(graph, damping, count):
-    records = [tuple(map(int, record)) for record in graph.records]
-    edges = list(map(int, graph.sources))
-    weights, dangling = list(map(int, graph.first_weights())), graph.first_dangling()
-    for number in range(count):
-        base = graphs.base(damping, graph.vertices, dangling)
-        weights, report = graphs.iterate(records, edges, weights, base, graphs.damping_of(damping),
-                                         number == count - 1)
-        dangling = report.dangling
-    return numpy.array([rank / graphs.ONE for rank in weights])
-
-
-def reference_wrong(count):
-    """Random graphs, with loops and dangling vertices, of which the model and networkx differ."""
-    random, wrong = random_module.Random(5), 0
-    for number in range(count):
-        vertices = random.randint(1, 30)
-        directed = networkx.gnp_random_graph(vertices, random.choice([0.02, 0.1, 0.4]), number, directed=True)
-        directed.add_edges_from((v, v) for v in range(vertices) if random.randrange(9) == 0)
-        damping, rounds = random.choice([0.0, 0.5, 0.85, 0.99]), random.randint(1, 6)
-        ranks = model_ranks(graph_of(directed), damping, rounds)
-        wrong += not abs(ranks - judge(directed, damping, rounds)).max() < 1e-9
-    return wrong
 
 
 def test_networkx_agrees():

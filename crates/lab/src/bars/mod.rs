@@ -30,6 +30,7 @@ mod guest;
 mod house;
 mod html;
 mod isolation;
+mod kernels;
 mod languages;
 pub(crate) mod memory_model;
 mod mutants;
@@ -195,6 +196,10 @@ pub const ALL: &[Bar] = &[
     Bar {
         names: small::NAMES,
         measure: small::measure,
+    },
+    Bar {
+        names: &["kernels.reference_wrong"],
+        measure: kernels::measure,
     },
     Bar {
         names: functional::NAMES,

@@ -18,8 +18,8 @@ use units::{
     PageSize, Picoseconds, SlotId, Stripe, TableGeometry, Target, VirtAddr,
 };
 
-/// Input and output of an application lie this far above its part of card memory, and twice as far. Below are
-/// the page tables.
+/// The input of an application lies this far above its part of card memory, the output behind it at the next multiple.
+/// Below are the page tables.
 const DATA: u64 = 1 << 30;
 /// log2 of the sets of a page table.
 const SETS_LOG2: u8 = 12;
@@ -205,7 +205,9 @@ impl Hot {
             let chance = Chance::of((setting.run, setting.first_places), number, unit);
             hot.starts.push(chance.start);
             let input = base + DATA + chance.input;
-            let output = base + 2 * DATA + chance.output;
+            // Of a set of up to half a GiB that is twice as far.
+            let behind = (DATA / 2 + data.set_bytes).next_multiple_of(DATA);
+            let output = base + DATA + behind + chance.output;
             if hot.driver.card.description().translated {
                 let stripe = preset.placement(number).stripe();
                 let mapped: &[u64] = if walks { &[input, output] } else { &[] };
@@ -222,12 +224,31 @@ impl Hot {
             hot.driver.card.control_slot(slot, asid, true)?;
             let output = output + 64 * setting.shift_rows;
             let load = workload.load;
+            let stripe = match hot.driver.card.description().translated {
+                true => preset.placement(number).stripe(),
+                false => Stripe::NONE,
+            };
+            for (place, content) in load.contents(&data, bytes) {
+                hot.preload(stripe, input + place, &content)?;
+            }
             for (name, value) in load.arguments(&data, bytes, (input, output), Seed::Measured) {
                 hot.driver.set(slot, &kernel, name, &value)?;
             }
             hot.driver.enable_interrupt(slot)?;
         }
         Ok(hot)
+    }
+
+    /// Puts bytes at an address of a space, which is the card's, without simulating it.
+    fn preload(&mut self, stripe: Stripe, address: u64, bytes: &[u8]) -> Result<(), Failure> {
+        let address = CardAddr::new(address).ok_or("an address beyond the card")?;
+        let log2 = self.driver.card.description().channel_bytes_log2;
+        let pieces: Vec<_> = stripe.pieces(address, bytes.len() as u64, log2).collect();
+        for (place, part) in pieces {
+            let part = &bytes[part.start as usize..part.end as usize];
+            self.driver.card.preload(place, part)?;
+        }
+        Ok(())
     }
 
     /// A space with these ranges in its page table, which is put there without simulating it: the space has one

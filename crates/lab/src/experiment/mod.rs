@@ -11,6 +11,7 @@ mod description;
 pub mod fleximem;
 mod folder_hash;
 pub mod fsrf;
+mod graph;
 mod hot;
 mod outcome;
 mod run;

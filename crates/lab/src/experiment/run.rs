@@ -89,7 +89,23 @@ impl Cell<'_> {
 
     /// The preset that it runs on.
     pub(crate) fn preset(&self) -> &Preset {
-        self.system.preset(self.workload, self.size)
+        let data = self.workload.data(self.size);
+        let scale_log2 = data.and_then(|data| data.of(self.loads_large()).scale_log2());
+        self.system.preset_at(self.workload, self.size, scale_log2)
+    }
+
+    /// Whether its data comes to the card in pages of 2 MiB or more.
+    fn loads_large(&self) -> bool {
+        // These are the same at every scale.
+        let preset = self.system.preset(self.workload, self.size);
+        // FSRF's batch is as large as a page of 2 MiB, as long as there is room.
+        let batches =
+            preset.batch_bytes >= PageSize::MIB_2.bytes() && self.size != Size::Oversubscribed;
+        let loads =
+            self.temperature != Temperature::Hot && (preset.page >= PageSize::MIB_2 || batches);
+        // What is jumped about in comes in small pages to systems that choose.
+        let jumps = self.adapts() && self.workload.load.is_random();
+        loads && !jumps
     }
 
     /// Whether page sizes change as the system sees fit.
@@ -104,14 +120,7 @@ impl Cell<'_> {
     pub(crate) fn data(&self) -> Result<Data, Failure> {
         let data = self.workload.data(self.size);
         let data = *data.ok_or_else(|| format!("{}: no data of that size", self.name()))?;
-        // FSRF's batch is as large as a page of 2 MiB, as long as there is room.
-        let batches = self.preset().batch_bytes >= PageSize::MIB_2.bytes()
-            && self.size != Size::Oversubscribed;
-        let loads = self.temperature != Temperature::Hot
-            && (self.preset().page >= PageSize::MIB_2 || batches);
-        // What is jumped about in comes in small pages to systems that choose.
-        let jumps = self.adapts() && self.workload.load.is_random();
-        Ok(data.of(loads && !jumps))
+        Ok(data.of(self.loads_large()))
     }
 
     /// The whole of what it is made of, by names and values. Cells that are made of the same are the same: a stream
@@ -139,6 +148,7 @@ impl Cell<'_> {
                         data.card_bytes(),
                         self.adapts(),
                         self.system.is_ours(),
+                        data.graph,
                     )
                 )
             }

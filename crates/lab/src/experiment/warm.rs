@@ -5,6 +5,7 @@ use super::workload::Seed;
 use super::{Cell, Failure, Outcome, Temperature};
 use crate::bars::aes::write_input;
 use simcard::SimOptions;
+use std::os::unix::fs::FileExt;
 use tombolo::{
     Card, Continue, FileState, MapOptions, OwnerOptions, Picoseconds, Report, ServiceThreads,
     SlotId, SpaceOptions,
@@ -20,6 +21,7 @@ pub(super) fn run(cell: &Cell<'_>, options: SimOptions) -> Result<Outcome, Failu
     let load = cell.workload.load;
     let accessed = data.accessed(load, preset, false);
     let buffers = load.buffers(&data, accessed);
+    let contents = load.contents(&data, accessed);
     let mut options = options;
     // A thread for the faults of each application, as FSRF has it [section 5.1], in the paper's systems with one fault
     // at a time [5.2].
@@ -46,7 +48,16 @@ pub(super) fn run(cell: &Cell<'_>, options: SimOptions) -> Result<Outcome, Failu
         let space = card.create_space_with(options.limit(data.card_bytes()))?;
         let map = |name: &str, bytes, options| -> Result<_, Failure> {
             let path = files.path().join(format!("{name}{number}"));
-            write_input(&path, bytes)?;
+            match (name, contents.is_empty()) {
+                ("in", false) => {
+                    let file = std::fs::File::create(&path)?;
+                    file.set_len(bytes)?;
+                    for (place, content) in &contents {
+                        file.write_all_at(content, *place)?;
+                    }
+                }
+                _ => write_input(&path, bytes)?,
+            }
             Ok(space.map_file(&path, options)?)
         };
         let input = match buffers.input {

@@ -1,6 +1,7 @@
 //! What the kernels of workloads are given: arguments, and the memory behind their pointers.
 
 use super::description::Data;
+use super::graph::Sizes;
 
 /// What a kernel does with its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub(crate) enum Load {
     Hash,
     /// Reads a stream of numbers, and writes a sketch: `hll`.
     Sketch,
+    /// Reads vertices and edges as streams and weights at random, and writes weights: `pgrnk`.
+    Ranks,
 }
 
 /// Lanes of hashes: enough for a row a cycle.
@@ -32,6 +35,13 @@ const BLOCKS: u64 = 16;
 const WEIGHTS: [u8; 12] = [1, 2, 1, 2, 4, 2, 1, 2, 1, 0, 0, 0];
 /// Bytes of a sketch.
 const SKETCH: u64 = 16384;
+/// Seed of synthetic graphs.
+const GRAPH_SEED: u64 = 1;
+/// Bytes of a report of `pgrnk`.
+const REPORT: u64 = 64;
+/// 0.15 of a rank over a million vertices, and 0.85, as `pgrnk` has them: numbers that cost no time.
+const BASE: u64 = (1 << 62) / 1_000_000 * 15 / 100;
+const DAMPING: u32 = 3_650_722_202;
 /// Bytes that an update reads and writes.
 const UPDATE: u64 = 16;
 
@@ -65,6 +75,7 @@ impl Load {
             "gups" => Self::Updates { under_way: 0 },
             "md5" | "sha256" => Self::Hash,
             "hll" => Self::Sketch,
+            "pgrnk" => Self::Ranks,
             _ => return None,
         })
     }
@@ -73,12 +84,18 @@ impl Load {
     pub(crate) fn is_random(self) -> bool {
         matches!(
             self,
-            Self::Random | Self::RandomWrites | Self::Updates { .. }
+            Self::Random | Self::RandomWrites | Self::Updates { .. } | Self::Ranks
         )
     }
 
     /// Why the kernel cannot access this data in this way.
     pub(super) fn broken_rule(self, data: &Data, accessed: u64) -> Option<String> {
+        if self == Self::Ranks {
+            return Sizes::of(data, accessed).err();
+        }
+        if data.graph.is_some() || data.degree.is_some() {
+            return Some("`graph` and `degree` are for graphs only".to_owned());
+        }
         let unit = match (self, data.access_bytes) {
             (Self::Random | Self::RandomWrites, None) => {
                 return Some("`access_bytes` is missing".to_owned())
@@ -88,7 +105,7 @@ impl Load {
             (Self::Picture, None) => 2 * 64 * BLOCKS,
             (Self::Cipher, None) => 2 * 64,
             (Self::Updates { .. }, None) => UPDATE,
-            (Self::Hash | Self::Sketch, None) => 64,
+            (Self::Hash | Self::Sketch | Self::Ranks, None) => 64,
         };
         if unit == 0 || accessed == 0 || accessed % unit != 0 {
             return Some(format!(
@@ -109,8 +126,24 @@ impl Load {
             Self::Updates { .. } | Self::RandomWrites => (0, data.set_bytes),
             Self::Hash => (accessed, 32 * LANES),
             Self::Sketch => (accessed, SKETCH),
+            Self::Ranks => match Sizes::of(data, accessed) {
+                Ok(sizes) => (sizes.places().2, sizes.written() + REPORT),
+                Err(_) => (0, 0),
+            },
         };
         Buffers { input, output }
+    }
+
+    /// What has to be in the input, and where: of most loads any bytes will do. All applications have the same.
+    pub(super) fn contents(self, data: &Data, accessed: u64) -> Vec<(u64, Vec<u8>)> {
+        match Sizes::of(data, accessed) {
+            Ok(sizes) if self == Self::Ranks => {
+                let (records, edges, _) = sizes.places();
+                let contents = sizes.contents(GRAPH_SEED);
+                vec![(records, contents.0), (edges, contents.1)]
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// Its arguments, names and values, for memory at these addresses.
@@ -172,6 +205,25 @@ impl Load {
             }
             Self::Hash => vec![("bytes", number(accessed)), ("lanes", number(LANES))],
             Self::Sketch => vec![("length", number(accessed / 8))],
+            Self::Ranks => {
+                let Ok(sizes) = Sizes::of(data, accessed) else {
+                    return Vec::new();
+                };
+                let (records, edges, _) = sizes.places();
+                return vec![
+                    ("records", number(input + records)),
+                    ("edge_sources", number(input + edges)),
+                    ("weights", number(input)),
+                    ("next", number(output)),
+                    ("output", number(output + sizes.written())),
+                    ("vertices", number(sizes.vertices)),
+                    ("edges", number(sizes.edges)),
+                    ("sources", number(sizes.sources)),
+                    ("base", number(BASE)),
+                    ("damping", DAMPING.to_le_bytes().to_vec()),
+                    ("ranks", 0u32.to_le_bytes().to_vec()),
+                ];
+            }
         };
         streams.into_iter().chain(rest).collect()
     }
@@ -185,12 +237,24 @@ mod tests {
     /// Every argument of the manifests is given, with the size that it has.
     #[test]
     fn kernels_get_what_their_manifests_say() {
-        for kernel in ["aes256ctr", "conv", "rng", "gups", "md5", "sha256", "hll"] {
+        for kernel in [
+            "aes256ctr",
+            "conv",
+            "rng",
+            "gups",
+            "md5",
+            "sha256",
+            "hll",
+            "pgrnk",
+        ] {
             let load = Load::of(kernel).unwrap();
             let access = (load == Load::Random).then_some(64);
             let data: Data = toml::from_str(&format!(
                 "set_bytes = 524288\naccessed_bytes = 262144\n{}",
-                access.map_or(String::new(), |bytes| format!("access_bytes = {bytes}"))
+                match load {
+                    Load::Ranks => "graph = \"web\"\ndegree = 3.0".to_owned(),
+                    _ => access.map_or(String::new(), |bytes| format!("access_bytes = {bytes}")),
+                }
             ))
             .unwrap();
             assert_eq!(load.broken_rule(&data, 262_144), None);

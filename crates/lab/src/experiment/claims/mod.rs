@@ -48,10 +48,26 @@ pub(super) struct Row {
     state: RowState,
     /// Why it is not run.
     reason: Option<String>,
+    /// Columns of a row that runs which are not run, of all systems, for `reason`.
+    #[serde(default)]
+    not_run_columns: Vec<String>,
     /// Workloads of a mean that have no kernel here.
     #[serde(default)]
     without: Vec<String>,
     published: BTreeMap<String, Columns>,
+}
+
+impl Row {
+    /// Whether a column is run.
+    fn runs(&self, column: &str) -> bool {
+        self.state == RowState::Predicted && !self.not_run_columns.iter().any(|one| one == column)
+    }
+
+    /// Values of columns that are run, or of those that are not.
+    fn printed(&self, run: bool) -> usize {
+        let columns = self.published.values().flat_map(BTreeMap::keys);
+        columns.filter(|column| self.runs(column) == run).count()
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -150,11 +166,17 @@ impl Claims {
                     row.name
                 ));
             }
-            if (row.state == RowState::NotRun) != row.reason.is_some() {
+            let left_out = row.state == RowState::NotRun || !row.not_run_columns.is_empty();
+            if left_out != row.reason.is_some() {
                 return Err(format!(
-                    "row `{}`: `reason` belongs to rows that are not run, and to all of them",
+                    "row `{}`: `reason` belongs to rows and columns that are not run, and to all of them",
                     row.name
                 ));
+            }
+            let printed =
+                |column: &&String| self.0.columns.values().flatten().any(|one| one == *column);
+            if let Some(column) = row.not_run_columns.iter().find(|column| !printed(column)) {
+                return Err(format!("row `{}`: no column `{column}`", row.name));
             }
             let unknown = |system: &&String| !self.0.columns.contains_key(*system);
             if let Some(system) = row.published.keys().find(unknown) {
@@ -251,8 +273,11 @@ impl Claims {
     fn not_run(&self) -> impl Iterator<Item = (&str, usize, &str)> {
         let rows = self.0.row.iter();
         rows.filter_map(|row| {
-            let values = row.published.values().map(BTreeMap::len).sum();
-            Some((row.name.as_str(), values, row.reason.as_deref()?))
+            Some((
+                row.name.as_str(),
+                row.printed(false),
+                row.reason.as_deref()?,
+            ))
         })
     }
 
@@ -276,16 +301,20 @@ impl Claims {
     /// Printed values of rows that run, or of those that do not.
     pub(super) fn printed(&self, run: bool) -> usize {
         let rows = self.0.row.iter();
-        let rows = rows.filter(|row| (row.state == RowState::Predicted) == run);
-        rows.flat_map(|row| row.published.values())
-            .map(BTreeMap::len)
-            .sum()
+        rows.map(|row| row.printed(run)).sum()
+    }
+
+    /// Whether a column of a printed row is run.
+    pub(super) fn runs(&self, row: &str, column: &str) -> bool {
+        let row = self.0.row.iter().find(|one| one.name == row);
+        row.is_some_and(|row| row.runs(column))
     }
 
     /// State of a published value of this row, system and column.
     pub(super) fn state(&self, at: (&str, &str, &str)) -> State<'_> {
         let row = self.0.row.iter().find(|row| row.name == at.0);
-        if let Some(reason) = row.and_then(|row| row.reason.as_deref()) {
+        let left_out = row.filter(|row| !row.runs(at.2));
+        if let Some(reason) = left_out.and_then(|row| row.reason.as_deref()) {
             return State::NotRun(reason);
         }
         let fitted = |one: &&Constant| any(&one.fitted_to, at);

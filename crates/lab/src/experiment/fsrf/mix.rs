@@ -5,7 +5,7 @@ use crate::experiment::{Experiment, Failure, Outcome, Size, System, Workload};
 use simcard::SimOptions;
 use tombolo::{Picoseconds, Preset};
 
-/// Applications of the mix: those of the paper that there are, `gups` in place of PGRNK, which there is not, and `sha`
+/// Applications of the mix: those of the paper that there are, `gups` in place of PGRNK, and `sha`
 /// (Verilog) for the paper's SHA of HLS.
 pub const APPLICATIONS: [&str; 4] = ["aes", "gups", "sha", "rng_read"];
 /// Systems of the figure.

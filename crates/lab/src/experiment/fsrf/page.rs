@@ -455,7 +455,7 @@ fn figure7(measured: &Measured<'_>) -> Section {
         head: words(head.into_iter().chain(mix::APPLICATIONS)),
         rows,
         notes: vec![
-            "PGRNK is not there: gups stands in its place, so shares of the others beside it are not the paper’s. sha is \
+            "gups is run for PGRNK, so shares of the others beside it are not the paper’s. sha is \
              the one in Verilog. Each runs again and again until all have run; the first run of each is not counted. \
              All run on one card, FSRF’s with DRAM TLBs."
                 .to_owned(),
