@@ -92,7 +92,7 @@ impl NativeSpace {
         self.space.call(py, |space| Ok(space.asid().get()))
     }
 
-    #[pyo3(signature = (path, mode, *, create, offset, bytes, address, page_size, direct, memory, file_state))]
+    #[pyo3(signature = (path, mode, *, create, offset, bytes, address, page_size, direct, memory, file_state, holes))]
     #[allow(clippy::too_many_arguments)] // Named in Python.
     fn map_file(
         &self,
@@ -107,6 +107,7 @@ impl NativeSpace {
         direct: bool,
         memory: Option<&str>,
         file_state: Option<&str>,
+        holes: bool,
     ) -> PyResult<NativeMapping> {
         let mut options = options(mode, create, offset, bytes, address, page_size)?;
         if direct {
@@ -126,6 +127,9 @@ impl NativeSpace {
                 return Err(PyValueError::new_err(rule));
             }
         };
+        if holes {
+            options = options.holes();
+        }
         let mapped = self
             .space
             .call(py, |space| space.map_file(&path, options))?;

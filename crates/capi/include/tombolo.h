@@ -221,7 +221,7 @@ typedef struct tmb_map_options {
     uint32_t memory;       /* TMB_MEMORY_ANY, or which memory of a card that has several its pages lie in */
     uint32_t file_state;   /* simulated: TMB_FILE_WARM (in the page cache), TMB_FILE_COLD (on storage), or as the card's
                             * options say */
-    uint32_t reserved;     /* 0 */
+    uint32_t holes;        /* simulated: 1: holes of a cold file cost no reading; 0: as data */
 } tmb_map_options;
 
 #define TMB_MAP_OPTIONS { sizeof(tmb_map_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }

@@ -241,7 +241,7 @@ pub struct MapOptions {
     pub direct: u32,
     pub memory: u32,
     pub file_state: u32,
-    pub reserved: u32,
+    pub holes: u32,
 }
 
 // SAFETY: as the trait asks.
@@ -252,17 +252,13 @@ unsafe impl Options for MapOptions {
 impl MapOptions {
     /// Where the file is, for the cost of reading it; `None`: as the card's options say.
     pub fn file_state(&self) -> Result<Option<FileState>, Failure> {
-        match (self.file_state, self.reserved) {
-            (0, 0) => Ok(None),
-            (1, 0) => Ok(Some(FileState::Warm)),
-            (2, 0) => Ok(Some(FileState::Cold)),
-            (other @ 3.., _) => Err(Failure::argument(format!(
+        match self.file_state {
+            0 => Ok(None),
+            1 => Ok(Some(FileState::Warm)),
+            2 => Ok(Some(FileState::Cold)),
+            other => Err(Failure::argument(format!(
                 "file_state is {other}: use TMB_FILE_DEFAULT, TMB_FILE_WARM or TMB_FILE_COLD"
             ))),
-            _ => {
-                let rule = "reserved is not 0: begin with TMB_MAP_OPTIONS";
-                Err(Failure::argument(rule))
-            }
         }
     }
 

@@ -74,6 +74,9 @@ fn library(options: &MapOptions) -> Result<tombolo::MapOptions, Failure> {
     if let Some(state) = options.file_state()? {
         made = made.file_state(state);
     }
+    if options.holes != 0 {
+        made = made.holes();
+    }
     Ok(made)
 }
 

@@ -271,9 +271,7 @@ static void handles(const char *kernel, const char *file)
     EXPECT(tmb_map_file(space, file, &placed, &again), TMB_ERROR_ARGUMENT);
     TRUE(strstr(tmb_last_error(), "TMB_FILE_COLD") != NULL);
     placed.file_state = TMB_FILE_COLD;
-    placed.reserved = 1;
-    EXPECT(tmb_map_file(space, file, &placed, &again), TMB_ERROR_ARGUMENT);
-    placed.reserved = 0;
+    placed.holes = 1;
     placed.memory = TMB_MEMORY_HBM;
     EXPECT(tmb_map_file(space, "/proc/self/exe", &placed, &again), TMB_ERROR_UNMAPPABLE);
     TRUE(strstr(tmb_last_error(), "hbm") != NULL);

@@ -30,7 +30,7 @@ pub enum Mode {
     New(Option<Size>),
 }
 
-/// `ARGUMENT=FILE[@OFFSET[+BYTES]][:MODE][:page=SIZE][:advice=WORDS][:direct][:hot|:warm|:cold][:memory=KIND]`
+/// `ARGUMENT=FILE[@OFFSET[+BYTES]][:MODE][:page=SIZE][:advice=WORDS][:direct][:hot|:warm|:cold][:holes][:memory=KIND]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MapArgument {
     /// The kernel's pointer argument.
@@ -53,6 +53,8 @@ pub struct MapArgument {
     pub hot: bool,
     /// Where the file is before, for the cost of reading it.
     pub file_state: Option<FileState>,
+    /// Its holes cost no reading.
+    pub holes: bool,
     /// Its pages lie in card memory of that kind.
     pub memory: Option<MemoryKind>,
     /// How the kernel is going to use it.
@@ -171,9 +173,9 @@ pub enum SyntaxError {
 }
 
 const MAP_FORM: &str =
-    "ARGUMENT=FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS][:direct][:hot|:warm|:cold][:memory=KIND]";
+    "ARGUMENT=FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS][:direct][:hot|:warm|:cold][:holes][:memory=KIND]";
 const CONNECT_FORM: &str =
-    "PORT=file:FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS][:direct][:hot|:warm|:cold][:memory=KIND][:packets=N|all|any], or another device, \
+    "PORT=file:FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS][:direct][:hot|:warm|:cold][:holes][:memory=KIND][:packets=N|all|any], or another device, \
      PORT=KIND:WHERE";
 const SET_FORM: &str = "ARGUMENT=VALUE";
 const SCHEDULE_FORM: &str = "SLOT=low|normal|high|urgent[,weight=N][,floor=PERCENT][,limit=BYTES]";
@@ -271,6 +273,7 @@ impl MapArgument {
             direct: options.direct,
             hot: options.hot,
             file_state: options.file_state,
+            holes: options.holes,
             memory: options.memory,
             advice: options.advice.unwrap_or_default(),
             packets: options.packets,
@@ -338,6 +341,7 @@ struct Options {
     direct: bool,
     hot: bool,
     file_state: Option<FileState>,
+    holes: bool,
     memory: Option<MemoryKind>,
     advice: Option<Advice>,
     /// They are behind a file that is connected to a port, which has packets.
@@ -401,6 +405,7 @@ fn split_options(mut text: &[u8], mut options: Options) -> Result<(&[u8], Option
             _ if word == "cold" && options.file_state.is_none() => {
                 options.file_state = Some(FileState::Cold);
             }
+            _ if word == "holes" && !options.holes => options.holes = true,
             _ if options.mode.is_some() => break,
             _ => match parse_mode(word)? {
                 Some(found) => options.mode = Some(found),

@@ -4,10 +4,14 @@
 //! Completions carry bytes, never time: the card's model says when the work counts as done.
 
 mod blocking;
+mod identity;
 pub mod lock;
+mod open_file;
 mod uring;
 
 pub use blocking::BlockingIo;
+pub use identity::{identity, Identity};
+pub use open_file::OpenFile;
 pub use uring::UringIo;
 
 use card::memory::HostMemory;
@@ -38,7 +42,7 @@ pub struct Transfer {
     /// Which way.
     pub direction: Direction,
     /// The file, kept open by the transfer.
-    pub file: Arc<File>,
+    pub file: Arc<OpenFile>,
     /// Offset in the file.
     pub file_offset: u64,
     /// The memory, kept alive by the transfer.
@@ -107,19 +111,38 @@ pub fn make_durable(file: &File) -> io::Result<()> {
     }
 }
 
-/// Whether a file has no bytes in a range, only a hole: storage has nothing to read there. False where nobody knows.
-/// The descriptor's place moves; whoever reads says where.
-pub fn is_hole(file: &File, range: Range<u64>) -> bool {
-    let (Ok(start), Ok(end)) = (i64::try_from(range.start), i64::try_from(range.end)) else {
-        return false;
-    };
-    // SAFETY: takes no pointer, and the descriptor is open as long as `file` is borrowed.
-    let data = unsafe { libc::lseek(file.as_raw_fd(), start, libc::SEEK_DATA) };
-    match data {
-        // Behind the end, or a hole up to it: ENXIO.
-        -1 => io::Error::last_os_error().raw_os_error() == Some(libc::ENXIO),
-        data => data >= end,
+/// Where a file has no bytes, only holes, in a range: apart and in order. Storage has nothing to read there. Where nobody
+/// knows there is none. The descriptor's place moves; whoever reads says where.
+///
+/// # Errors
+/// What the system says of the file.
+pub fn holes(file: &File, range: Range<u64>) -> io::Result<Vec<Range<u64>>> {
+    let mut holes = Vec::new();
+    let mut at = range.start;
+    while at < range.end {
+        let data = next(file, at, libc::SEEK_DATA)?.map_or(range.end, |data| data.min(range.end));
+        if data > at {
+            holes.push(at..data);
+        }
+        at = match data < range.end {
+            true => next(file, data, libc::SEEK_HOLE)?.map_or(range.end, |hole| hole.max(data + 1)),
+            false => range.end,
+        };
     }
+    Ok(holes)
+}
+
+/// The next byte of a kind; `None` if there is none up to the end.
+fn next(file: &File, from: u64, kind: libc::c_int) -> io::Result<Option<u64>> {
+    let from = i64::try_from(from).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+    // SAFETY: takes no pointer, and the descriptor is open as long as `file` is borrowed.
+    let found = unsafe { libc::lseek(file.as_raw_fd(), from, kind) };
+    u64::try_from(found)
+        .map(Some)
+        .or_else(|_| match io::Error::last_os_error() {
+            error if error.raw_os_error() == Some(libc::ENXIO) => Ok(None),
+            error => Err(error),
+        })
 }
 
 /// What a descriptor was opened for.
@@ -223,7 +246,7 @@ mod tests {
     fn transfer(
         id: u64,
         direction: Direction,
-        file: &Arc<File>,
+        file: &Arc<OpenFile>,
         memory: &Arc<HostMemory>,
         bytes: usize,
     ) -> Transfer {
@@ -242,7 +265,7 @@ mod tests {
     fn round_trip(mut io: Box<dyn FileIo>) {
         let mut plain = tempfile::tempfile().unwrap();
         plain.write_all(b"abcdefgh").unwrap();
-        let file = Arc::new(plain);
+        let file = Arc::new(OpenFile::from(plain));
         let memory = Arc::new(HostMemory::allocate(4096).unwrap());
         io.start(transfer(1, Direction::Read, &file, &memory, 100));
         assert_eq!(
@@ -261,7 +284,7 @@ mod tests {
         assert_eq!(io.finish(TransferId(3)).unwrap(), 1);
         assert_eq!(io.finish(TransferId(2)).unwrap(), 3);
         let mut all = String::new();
-        let mut reader = file.as_ref();
+        let mut reader: &File = &file;
         reader.rewind().unwrap();
         reader.read_to_string(&mut all).unwrap();
         assert_eq!(all, "abcXYZgh");
@@ -292,8 +315,24 @@ mod tests {
         let file = tempfile::tempfile().unwrap();
         file.set_len(1 << 20).unwrap();
         std::os::unix::fs::FileExt::write_all_at(&file, b"here", 512 << 10).unwrap();
-        assert!(is_hole(&file, 0..64 << 10) && is_hole(&file, 768 << 10..1 << 20));
-        assert!(!is_hole(&file, 0..1 << 20) && !is_hole(&file, 512 << 10..516 << 10));
+        let found = holes(&file, 0..1 << 20).unwrap();
+        // The file system's blocks may be larger than what was written.
+        let first = found.first().unwrap();
+        assert!(
+            first.start == 0 && first.end > 64 << 10 && first.end <= 512 << 10,
+            "{found:?}"
+        );
+        let last = found.last().unwrap();
+        assert!(
+            found.len() == 2 && last.end == 1 << 20 && last.start > 512 << 10,
+            "{found:?}"
+        );
+        let inside = holes(&file, 4096..8192).unwrap();
+        assert_eq!(inside, std::slice::from_ref(&(4096..8192)));
+        assert!(holes(&file, 512 << 10..(512 << 10) + 4).unwrap().is_empty());
+        // Behind the end there is nothing.
+        let behind = holes(&file, (1 << 20) - 4096..2 << 20).unwrap();
+        assert_eq!(behind, std::slice::from_ref(&((1 << 20) - 4096..2 << 20)));
     }
 
     #[test]
@@ -302,7 +341,7 @@ mod tests {
         let Ok(full) = File::options().write(true).open("/dev/full") else {
             return;
         };
-        let full = Arc::new(full);
+        let full = Arc::new(OpenFile::from(full));
         for mut io in [Box::new(BlockingIo::default()) as Box<dyn FileIo>, best()] {
             io.start(transfer(1, Direction::Write, &full, &memory, 64));
             assert_eq!(

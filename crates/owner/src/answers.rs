@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 pub(super) struct Answers {
     asked: u64,
     given: BTreeMap<RequestId, Result<Success, PagerError>>,
+    /// Requests whose answer is not waited for any more, and what is said instead until somebody looks.
+    given_up: BTreeMap<RequestId, Option<Error>>,
     /// The last failed write of each place, until it is told.
     write_back_errors: BTreeMap<(ObjectId, u64), Error>,
 }
@@ -21,11 +23,21 @@ impl Answers {
     }
 
     pub(super) fn give(&mut self, request: RequestId, result: Result<Success, PagerError>) {
-        self.given.insert(request, result);
+        if self.given_up.remove(&request).is_none() {
+            self.given.insert(request, result);
+        }
+    }
+
+    /// Whoever waits for the answer is told this instead.
+    pub(super) fn give_up(&mut self, request: RequestId, error: Error) {
+        self.given_up.entry(request).or_insert(Some(error));
     }
 
     /// The answer, if it is there, with the I/O error behind it if there was one.
     pub(super) fn take(&mut self, request: RequestId) -> Option<Result<Success, Error>> {
+        if let Some(error) = self.given_up.get_mut(&request).and_then(Option::take) {
+            return Some(Err(error));
+        }
         let answer = self.given.remove(&request)?;
         Some(answer.map_err(|error| {
             let cause = match error {

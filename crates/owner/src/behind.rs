@@ -4,9 +4,8 @@
 use super::owner_ref::OwnerRef;
 use super::Aside;
 use error::Error;
-use file_io::{Transfer, TransferId};
+use file_io::{OpenFile, Transfer, TransferId};
 use std::fmt::Debug;
-use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
@@ -31,7 +30,7 @@ pub trait StandsFor: Debug + Send {
     ///
     /// # Errors
     /// The system has not what it needs.
-    fn start(self: Box<Self>, store: Arc<File>, tell: Tell) -> io::Result<Arc<dyn Behind>>;
+    fn start(self: Box<Self>, store: Arc<OpenFile>, tell: Tell) -> io::Result<Arc<dyn Behind>>;
 }
 
 /// The same, mapped. Nothing here waits.

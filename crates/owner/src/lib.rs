@@ -21,7 +21,8 @@ mod host_lines;
 mod host_time;
 mod hot;
 mod inbox;
-mod io_thread;
+mod lane;
+mod lanes;
 mod managed;
 mod memory;
 pub mod message;
@@ -31,6 +32,7 @@ mod owner_ref;
 mod owner_thread;
 mod page_cache;
 pub mod participants;
+mod patience;
 mod peer_handle;
 mod policies;
 mod pressure;
@@ -62,7 +64,7 @@ use clients::Clients;
 use coherent::Coherent;
 use commands::Commands;
 use error::Error;
-use file_io::{FileIo, TransferId};
+use file_io::TransferId;
 use files::Files;
 use handles::Handles;
 pub use handles::Planted;
@@ -70,13 +72,16 @@ use home_memory::HomeRange;
 use host_time::HostTime;
 use hot::Hot;
 use inbox::Inbox;
-use io_thread::{IoThread, Post};
+use lane::Post;
+use lanes::Lanes;
+pub use lanes::MakeIo;
 use memory::Memories;
 use moved::MovedBytes;
 pub use owner_thread::{OwnerThread, ACROSS_FORK};
 use pager::eviction::Eviction;
 use pager::fetch::Chosen;
 use pager::{ChannelMemory, Config, InstallOrder, Pager, Policies};
+use patience::Patience;
 pub use peer_handle::PeerHandle;
 use schedules::Schedules;
 use service::Service;
@@ -84,6 +89,7 @@ pub use service::ServiceThreads;
 use slot_table::Slots;
 use spaces::Spaces;
 use std::sync::Arc;
+use std::time::Duration;
 use streams::Streams;
 use tasks::Tasks;
 pub use thread::start;
@@ -156,6 +162,9 @@ pub struct OwnerOptions {
     pub host_line_bytes: u64,
     /// When virtual time passes.
     pub clock: ClockMode,
+    /// In lockstep, the clock stands so long for a file system that does not answer; then who waits for it gets an
+    /// error. `None`: [`FILE_SECONDS`], or 120 seconds.
+    pub file_limit: Option<Duration>,
     /// What reading a file costs in virtual time.
     pub file_state: FileState,
     /// Cold files that are read in order come into the host's page cache so many bytes at a time, ahead of who reads them:
@@ -201,6 +210,7 @@ impl Default for OwnerOptions {
             home_bytes: 0,
             host_line_bytes: 64 << 20,
             clock: ClockMode::Lockstep,
+            file_limit: None,
             file_state: FileState::Warm,
             host_read_ahead_bytes: 0,
             read_around_bytes: 2 << 20,
@@ -215,7 +225,20 @@ impl Default for OwnerOptions {
     }
 }
 
+/// Environment variable: seconds for which the clock stands for a file system.
+pub const FILE_SECONDS: &str = "TOMBOLO_FILE_SECONDS";
+
+/// Unless somebody says more: disks that sleep and archives wake up in less.
+const FILE_LIMIT: Duration = Duration::from_secs(120);
+
 impl OwnerOptions {
+    fn file_limit(&self) -> Duration {
+        let told = std::env::var(FILE_SECONDS).ok();
+        let told = told.and_then(|text| text.parse().ok());
+        let told = self.file_limit.or(told.map(Duration::from_secs));
+        told.unwrap_or(FILE_LIMIT)
+    }
+
     /// Pages of a large file whose mapping asks for no size.
     pub fn largest_page(&self) -> PageSize {
         self.page_size.unwrap_or(PageSize::MIB_2)
@@ -239,8 +262,8 @@ pub(crate) struct Owner {
     card: Box<dyn Card>,
     host_time: HostTime,
     pager: Pager,
-    io: IoThread,
     post: Post,
+    patience: Patience,
     options: OwnerOptions,
     transfers: Transfers,
     files: Files,
@@ -261,6 +284,8 @@ pub(crate) struct Owner {
     /// What each client has done.
     clients: Clients,
     coherent: Coherent,
+    /// The last to go: files are closed in them.
+    lanes: Lanes,
 }
 
 impl Owner {
@@ -271,7 +296,7 @@ impl Owner {
     /// too small for one page.
     fn new(
         mut card: Box<dyn Card>,
-        io: Box<dyn FileIo>,
+        io: MakeIo,
         options: OwnerOptions,
         post: Post,
         inbox: Inbox,
@@ -344,11 +369,8 @@ impl Owner {
             card,
             host_time: HostTime::default(),
             pager,
-            io: IoThread::new(io, post.clone()).map_err(|source| Error::File {
-                path: "/proc/self/task".into(),
-                what: "starting a thread for file I/O",
-                source,
-            })?,
+            patience: Patience::new(options.clock, options.file_limit()),
+            lanes: Lanes::new(io, post.clone()),
             post,
             handles: Handles::new(options.planted),
             service: Service::new(options.service_threads),
@@ -394,7 +416,7 @@ impl Owner {
             preset_chosen: self.options.preset_chosen.clone(),
             host: self.host(HostFile::name),
             host_hash: self.host(HostFile::hash),
-            file_io: self.io.name().to_owned(),
+            file_io: self.lanes.name().to_owned(),
             time,
             runs: self.clients.runs(),
             paging: PagingReport {

@@ -6,6 +6,7 @@
 use card::memory::HostMemory;
 use file_io::Direction;
 use std::fmt;
+use std::ops::Range;
 use twox_hash::XxHash3_128;
 
 /// XXH3 over every transfer in order: its direction, its place in its file, and its bytes. Names of files
@@ -53,6 +54,13 @@ impl MovedBytes {
             self.hash.write(part);
             done += part.len();
         }
+    }
+
+    /// A hole of a file that costs no reading.
+    pub(super) fn note_hole(&mut self, hole: &Range<u64>) {
+        self.hash.write(&[2]);
+        self.hash.write(&hole.start.to_le_bytes());
+        self.hash.write(&hole.end.to_le_bytes());
     }
 
     /// The hash of all so far, in hexadecimal.

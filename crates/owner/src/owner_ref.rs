@@ -6,13 +6,14 @@
 //! names are looked up anew. Tasks wait for one of three things: the card ([`OwnerRef::card`]), work beside the
 //! owner's thread ([`OwnerRef::beside`]), or another task ([`OwnerRef::claim`], [`OwnerRef::until`]).
 
-use super::io_thread::told;
+use super::lane::told;
+use super::patience::Awaited;
 use super::{Aside, Owner};
 use card::CardError;
 use error::Error;
+use file_io::OpenFile;
 use pager::{Event, RequestId, Success};
 use std::cell::RefCell;
-use std::fs::File;
 use std::future::poll_fn;
 use std::io;
 use std::rc::Rc;
@@ -150,12 +151,14 @@ impl OwnerRef {
     }
 
     /// Puts a file on storage.
-    pub(super) async fn storage(&self, file: &Arc<File>) -> io::Result<()> {
+    pub(super) async fn storage(&self, file: &Arc<OpenFile>, awaited: Awaited) -> io::Result<()> {
         let id = self.with(|owner| {
+            let lane = owner.lanes.of(awaited.device)?;
             let id = owner.tasks.open_aside();
-            owner.io.make_durable(id, file.clone());
-            id
-        });
+            lane.make_durable(id, file.clone());
+            owner.wait_for_file(id, awaited);
+            Ok::<_, io::Error>(id)
+        })?;
         match self.aside(id).await {
             Err(Error::File { source, .. }) => Err(source),
             Err(other) => Err(io::Error::other(other.to_string())),

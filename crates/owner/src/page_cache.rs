@@ -187,19 +187,19 @@ impl PageCache {
         }
     }
 
-    fn file(&mut self, object: ObjectId, size: impl FnOnce() -> u64) -> &mut Reading {
+    fn file(&mut self, object: ObjectId, size: u64) -> &mut Reading {
         self.files.entry(object).or_insert_with(|| Reading {
-            bytes: size(),
+            bytes: size,
             ..Reading::default()
         })
     }
 
-    /// Where bytes of a file are, whose size `size` knows.
+    /// Where bytes of a file of that size are.
     pub(super) fn find(
         &mut self,
         object: ObjectId,
         (offset, bytes): (u64, u64),
-        size: impl FnOnce() -> u64,
+        size: u64,
     ) -> Found {
         let (window, around) = (self.window, self.around);
         if window == 0 {
@@ -254,12 +254,7 @@ impl PageCache {
     }
 
     /// Bytes of a file are written, so they are there.
-    pub(super) fn written(
-        &mut self,
-        object: ObjectId,
-        (offset, bytes): (u64, u64),
-        size: impl FnOnce() -> u64,
-    ) {
+    pub(super) fn written(&mut self, object: ObjectId, (offset, bytes): (u64, u64), size: u64) {
         if self.window > 0 {
             self.file(object, size).keep(&(offset..offset + bytes));
         }
@@ -318,7 +313,7 @@ mod tests {
         let mut cache = PageCache::new(WINDOW, 0);
         let (mut from_storage, mut waited) = (Vec::new(), 0);
         for offset in (0..size).step_by(PAGE as usize) {
-            match cache.find(object, (offset, PAGE), || size) {
+            match cache.find(object, (offset, PAGE), size) {
                 Found::Storage(bytes) => from_storage.push(bytes),
                 Found::Around(..) => panic!("it is read in order"),
                 Found::Cached => {}
@@ -338,15 +333,15 @@ mod tests {
     fn what_was_read_or_written_stays() {
         let object = ObjectId(1);
         let mut cache = PageCache::new(WINDOW, 0);
-        let mut find = |at| cache.find(object, (at, PAGE), || 1 << 30);
+        let mut find = |at| cache.find(object, (at, PAGE), 1 << 30);
         assert_eq!(find(20 * PAGE), Found::Storage(PAGE));
         assert_eq!(find(20 * PAGE), Found::Cached);
         assert_eq!(find(90 * PAGE), Found::Storage(PAGE));
         assert_eq!(find(20 * PAGE), Found::Cached);
-        cache.written(object, (50 * PAGE, PAGE), || 1 << 30);
-        let found = cache.find(object, (50 * PAGE, PAGE), || 1 << 30);
+        cache.written(object, (50 * PAGE, PAGE), 1 << 30);
+        let found = cache.find(object, (50 * PAGE, PAGE), 1 << 30);
         assert_eq!(found, Found::Cached);
-        let next = cache.find(object, (51 * PAGE, PAGE), || 1 << 30);
+        let next = cache.find(object, (51 * PAGE, PAGE), 1 << 30);
         assert_eq!(next, Found::Storage(WINDOW), "in order");
     }
 
@@ -355,20 +350,17 @@ mod tests {
         let object = ObjectId(1);
         let mut cache = PageCache::new(WINDOW, 0);
         for offset in [20 * PAGE, 7 * PAGE, 90 * PAGE] {
-            let found = cache.find(object, (offset, PAGE), || 1 << 30);
+            let found = cache.find(object, (offset, PAGE), 1 << 30);
             assert_eq!(found, Found::Storage(PAGE));
             assert_eq!(cache.ahead(object), None);
         }
         // As much as a window at once, too: what is not there yet, two pages are. And all where nothing is kept.
         assert_eq!(
-            cache.find(object, (0, WINDOW), || 1 << 30),
+            cache.find(object, (0, WINDOW), 1 << 30),
             Found::Storage(WINDOW - 2 * PAGE)
         );
         let mut none = PageCache::default();
-        assert_eq!(
-            none.find(object, (0, PAGE), || 1 << 30),
-            Found::Storage(PAGE)
-        );
+        assert_eq!(none.find(object, (0, PAGE), 1 << 30), Found::Storage(PAGE));
     }
 
     /// Reads pages of a file at random places; how many reads of storage, and bytes that came.
@@ -380,7 +372,7 @@ mod tests {
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1);
             let at = (state >> 33) % pages * PAGE;
-            match cache.find(object, (at, PAGE), || size) {
+            match cache.find(object, (at, PAGE), size) {
                 Found::Storage(bytes) => (count, came) = (count + 1, came + bytes),
                 Found::Around(bytes, window) => {
                     assert!(
@@ -417,8 +409,7 @@ mod tests {
     fn a_read_of_what_comes_along_waits_for_it() {
         let object = ObjectId(1);
         let mut cache = PageCache::new(WINDOW, 2 << 20);
-        let find =
-            |cache: &mut PageCache, page| cache.find(object, (page * PAGE, PAGE), || 1 << 30);
+        let find = |cache: &mut PageCache, page| cache.find(object, (page * PAGE, PAGE), 1 << 30);
         let window = 20 * PAGE..24 * PAGE;
         assert_eq!(find(&mut cache, 22), Found::Around(4 * PAGE, window));
         assert_eq!(find(&mut cache, 20), Found::Coming);

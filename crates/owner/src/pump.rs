@@ -69,7 +69,7 @@ impl Owner {
     pub(super) fn handle_events(&mut self) -> Result<bool, Error> {
         while let Some(event) = self.service.next_told() {
             if let CardEvent::HostWorkDone(id) = event {
-                if self.lacks_bytes(id) && self.options.clock == ClockMode::Lockstep {
+                if self.stands_for(id) {
                     self.service.put_back(event);
                     return Ok(false);
                 }
@@ -82,9 +82,14 @@ impl Owner {
         Ok(true)
     }
 
-    fn lacks_bytes(&self, work: WorkId) -> bool {
+    /// Whether the clock waits for the bytes of a transfer.
+    fn stands_for(&mut self, work: WorkId) -> bool {
         match self.host_time.get(work) {
-            Some(Work::Transfer(pending)) => self.transfers.lacks(pending),
+            Some(Work::Transfer(pending)) if self.transfers.lacks(pending) => {
+                let id = pending.id();
+                self.options.clock == ClockMode::Lockstep
+                    && !self.patience.lacks(id, || pending.awaited())
+            }
             _ => false,
         }
     }
@@ -142,6 +147,7 @@ impl Owner {
                 }
             }
             Aside::Durable(id, result) => {
+                self.patience.heard(id);
                 let result = result.map_err(|source| Error::File {
                     path: std::path::PathBuf::new(),
                     what: "putting it on storage",
@@ -149,7 +155,10 @@ impl Owner {
                 });
                 self.tasks.aside_over(id, result);
             }
-            Aside::Worked(id, result) => self.tasks.aside_over(id, result),
+            Aside::Worked(id, result) => {
+                self.patience.heard(id);
+                self.tasks.aside_over(id, result);
+            }
         }
         Ok(())
     }

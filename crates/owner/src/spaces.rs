@@ -13,6 +13,8 @@ use units::{Asid, CardDescription, PageSizes, Picoseconds, SlotId, VirtAddr};
 #[derive(Debug)]
 pub(super) struct Spaces {
     used: Vec<bool>,
+    /// Whose last page has not left: a file system has not answered.
+    leaving: Vec<Asid>,
     /// What translates each of them, as its register says.
     translations: Vec<TranslationMode>,
 }
@@ -22,6 +24,7 @@ impl Spaces {
     pub(super) fn new(count: u8) -> Self {
         Self {
             used: vec![false; usize::from(count)],
+            leaving: Vec::new(),
             translations: vec![TranslationMode::Both; usize::from(count)],
         }
     }
@@ -190,11 +193,17 @@ impl Owner {
 
     fn take_asid(&mut self) -> Result<Asid, Error> {
         let spaces = self.spaces.count();
+        // Those that have not left stay.
+        let leaving = std::mem::take(&mut self.spaces.leaving);
+        leaving.into_iter().for_each(|asid| self.free_asid(asid));
         self.spaces.take().ok_or(Error::NoFreeSpace { spaces })
     }
 
     fn free_asid(&mut self, asid: Asid) {
-        self.spaces.give_back(asid);
+        match self.pager.has_space(asid) {
+            true => self.spaces.leaving.push(asid),
+            false => self.spaces.give_back(asid),
+        }
     }
 
     fn works_in(&self, slot: SlotId, asid: Asid) -> bool {

@@ -6,7 +6,8 @@
 //! ([`OwnerRef::clock_may_run`]).
 
 use super::inbox::Inbox;
-use super::io_thread::Post;
+use super::lane::Post;
+use super::lanes::MakeIo;
 use super::owner_ref::{panicked, OwnerRef};
 use super::{Aside, ClockMode, Owner, OwnerOptions};
 use crate::call::{Bell, Call, Message, TicketId};
@@ -15,7 +16,6 @@ use crate::owner_thread::OwnerThread;
 use crate::participants::{Caller, Guest, Participants, LOOK};
 use card::{Card, CardError};
 use error::Error;
-use file_io::FileIo;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -32,10 +32,10 @@ use units::Picoseconds;
 /// In free mode, virtual time between two looks at what nobody waits for.
 const FREE_SLICE: Picoseconds = Picoseconds::from_micros(100);
 
-/// Takes a card and starts the thread that owns it.
+/// Takes a card and starts the thread that owns it; `io` makes the file I/O of each mount.
 pub fn start(
     mut card: Box<dyn Card>,
-    io: Box<dyn FileIo>,
+    io: MakeIo,
     options: OwnerOptions,
 ) -> Result<Arc<OwnerThread>, Error> {
     let (sender, inbox) = channel();
@@ -160,6 +160,7 @@ impl Rounds {
             }));
         }
         self.begin_held();
+        self.owner.with(Owner::tell_of_silence);
         self.go_on();
         self.settle();
         self.forget();
@@ -182,7 +183,14 @@ impl Rounds {
                 match self.owner.with(|owner| owner.turn(deadline)) {
                     // The bytes of a file are awaited, and the card has nothing else to do.
                     Err(Error::Card(CardError::NothingToWaitFor))
-                        if self.owner.with(|owner| owner.transfers.any_late()) => {}
+                        if self.owner.with(|owner| owner.transfers.any_late()) =>
+                    {
+                        // Nothing else can happen for those who are left.
+                        if let Some(silence) = self.owner.with(|owner| owner.patience.trouble()) {
+                            self.fail(silence);
+                            return true;
+                        }
+                    }
                     Err(error) => {
                         self.fail(error);
                         return true;
@@ -197,7 +205,12 @@ impl Rounds {
         }
         match self.block() {
             Ok(message) => self.take(message),
-            Err(RecvTimeoutError::Timeout) => self.look_for_sleepers(),
+            Err(RecvTimeoutError::Timeout) => {
+                self.owner.with(Owner::lose_patience);
+                if self.stands() {
+                    self.look_for_sleepers();
+                }
+            }
             // A client's last handle says so first; without clients nothing is left to do.
             Err(RecvTimeoutError::Disconnected) => self.stop = true,
         }
@@ -205,9 +218,16 @@ impl Rounds {
     }
 
     fn block(&self) -> Result<Message, RecvTimeoutError> {
-        let stands = self.somebody_waits() && !self.participants.all_wait();
-        let limit = stands.then_some(LOOK);
-        self.owner.with(|owner| owner.inbox.wait(limit))
+        let stands = self.stands().then_some(LOOK);
+        self.owner.with(|owner| {
+            let looks = owner.patience.next_look();
+            owner.inbox.wait(stands.into_iter().chain(looks).min())
+        })
+    }
+
+    /// Whether calls wait for participants that compute.
+    fn stands(&self) -> bool {
+        self.somebody_waits() && !self.participants.all_wait()
     }
 
     fn somebody_waits(&self) -> bool {

@@ -1,17 +1,18 @@
 //! Bytes between files and memory that a card reaches, and the time that it costs.
 
+use super::files::Backing;
 use super::host_time::Work;
 use super::moved::MovedBytes;
 use super::page_cache::{Found, PageCache};
+use super::patience::Awaited;
 use super::{Owner, OwnerOptions};
 use crate::message::FileState;
 use card::memory::HostMemory;
 use card::HostWork;
 use error::Error;
-use file_io::{is_hole, write_stopped, Direction, Transfer, TransferId};
+use file_io::{write_stopped, Direction, Transfer, TransferId};
 use pager::{BufferId, Event, IoError, IoId, ObjectId};
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
@@ -43,13 +44,27 @@ pub(super) struct Pending {
     direction: Direction,
     part: Part,
     place: Place,
+    /// The device of the file's mount.
+    device: u64,
     /// The file's name, for messages.
     label: String,
 }
 
 impl Pending {
-    fn id(&self) -> TransferId {
+    pub(super) fn id(&self) -> TransferId {
         TransferId(self.part.io.0)
+    }
+
+    /// That its bytes are waited for.
+    pub(super) fn awaited(&self) -> Awaited {
+        Awaited {
+            device: self.device,
+            label: self.label.clone(),
+            what: match self.direction {
+                Direction::Read => "reading it",
+                Direction::Write => "writing it back",
+            },
+        }
     }
 
     /// The host copies it out of its page cache.
@@ -118,6 +133,13 @@ impl Transfers {
         !self.arrived.contains_key(&pending.id())
     }
 
+    /// The time of a run depends on where a file has holes.
+    pub(super) fn has_holes(&mut self, holes: &[Range<u64>]) {
+        if let Some(moved) = &mut self.moved {
+            holes.iter().for_each(|hole| moved.note_hole(hole));
+        }
+    }
+
     /// The hash of all bytes that were moved; nothing without virtual time.
     pub(super) fn bytes_hash(&self) -> String {
         let moved = self.moved.as_ref();
@@ -125,26 +147,26 @@ impl Transfers {
     }
 
     /// What a transfer costs.
-    fn price(&mut self, direction: Direction, state: FileState, part: Part, file: &File) -> Price {
+    fn price(&mut self, direction: Direction, part: Part, backing: &Backing) -> Price {
         let Part {
             object,
             offset,
             bytes,
             ..
         } = part;
-        let size = || file.metadata().map_or(0, |data| data.len());
+        let (length, place) = (backing.length, (offset, bytes));
         let mut along = None;
-        let work = match (direction, state) {
+        let work = match (direction, backing.state) {
             (_, FileState::Warm) => Some(HostWork::PageCacheCopy { bytes }),
             (Direction::Write, FileState::Cold) => {
-                self.page_cache.written(object, (offset, bytes), size);
+                self.page_cache.written(object, place, length);
                 Some(HostWork::StorageWrite { bytes })
             }
-            (Direction::Read, FileState::Cold) if is_hole(file, offset..offset + bytes) => {
+            (Direction::Read, FileState::Cold) if backing.is_hole => {
                 Some(HostWork::PageCacheCopy { bytes })
             }
             (Direction::Read, FileState::Cold) => {
-                match self.page_cache.find(object, (offset, bytes), size) {
+                match self.page_cache.find(object, place, length) {
                     Found::Storage(bytes) => Some(HostWork::StorageRead { bytes }),
                     Found::Around(bytes, window) => {
                         along = Some(window);
@@ -177,30 +199,32 @@ impl Owner {
         place: Place,
     ) -> Result<(), Error> {
         let object = part.object;
-        let Some((file, label, state)) = self.files.of(object, direction) else {
+        let usual = self.options.file_state;
+        let Some(backing) = self.files.backing(direction, part, usual) else {
             return Err(Error::Internal(format!("{object} has no file")));
         };
-        let state = state.unwrap_or(self.options.file_state);
         let price = match direction == Direction::Read && self.makes_hot() {
             true => Price {
                 work: Some(HostWork::Serve(Picoseconds::ZERO)),
                 along: None,
             },
-            false => self.transfers.price(direction, state, part, &file),
+            false => self.transfers.price(direction, part, &backing),
         };
         let pending = Pending {
             direction,
             part,
             place,
-            label,
+            device: backing.device,
+            label: backing.label,
         };
         if direction == Direction::Write {
+            self.files.fill(part);
             self.transfers.note(&pending, part.bytes as usize);
         }
         let transfer = Transfer {
             id: pending.id(),
             direction,
-            file,
+            file: backing.file,
             file_offset: part.offset,
             memory: pending.place.memory.clone(),
             memory_offset: pending.place.offset as usize,
@@ -212,7 +236,7 @@ impl Owner {
                 let begun = behind.transfer(transfer);
                 begun.map_err(|error| Error::Internal(format!("{}: {error}", pending.label)))?;
             }
-            None => self.io.start(transfer),
+            None => self.lanes.transfer(pending.device, transfer),
         }
         match price.work {
             Some(work) => {
@@ -265,6 +289,7 @@ impl Owner {
         id: TransferId,
         result: io::Result<usize>,
     ) -> Result<bool, Error> {
+        self.patience.moved(id);
         match self.transfers.late.remove(&id) {
             Some(pending) => self.finish_transfer(pending, result).map(|()| true),
             None => {

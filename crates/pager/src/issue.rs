@@ -154,6 +154,11 @@ impl Issued {
         &self.operations
     }
 
+    /// The page of an I/O under way.
+    pub(crate) fn page_of(&self, id: IoId) -> Option<ObjectPage> {
+        self.io.get(&id).map(|(page, _)| *page)
+    }
+
     pub(crate) fn io_count(&self) -> usize {
         self.io.len()
     }

@@ -64,5 +64,5 @@ pub use config::{ChannelMemory, Config, InstallOrder};
 pub use error::{AccessError, ConfigError, Direction, IoError, PagerError};
 pub use event::{Event, ObjectKind};
 pub use ids::{BufferId, IoId, ObjectId, RequestId};
-pub use pager::{Occupied, Pager, Policies};
+pub use pager::{Occupied, Pager, Policies, Waits};
 pub use statistics::{SpaceStatistics, Statistics};

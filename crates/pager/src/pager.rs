@@ -8,10 +8,10 @@ use crate::event::Event;
 use crate::eviction::{EvictionPolicy, Fifo};
 use crate::fetch::{FetchPolicy, OnDemand};
 use crate::frame::FrameMemory;
-use crate::ids::{ObjectId, RequestId};
+use crate::ids::{IoId, ObjectId, RequestId};
 use crate::issue::{Io, Issued, Meaning};
 use crate::object::Object;
-use crate::page::{ObjectPage, Page};
+use crate::page::{ObjectPage, Page, Waiter};
 use crate::placement::{Placement, RoundRobin};
 use crate::queue::PageQueue;
 use crate::request::Requests;
@@ -22,7 +22,8 @@ use crate::statistics::{SpaceStatistics, Statistics};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use units::{
-    Asid, CommandId, CommandStatus, FrameNumber, PageSize, PageSizes, SpacePlacement, ROW_BYTES,
+    Asid, CommandId, CommandStatus, FaultToken, FrameNumber, PageSize, PageSizes, SpacePlacement,
+    ROW_BYTES,
 };
 
 /// The replaceable decisions.
@@ -52,6 +53,15 @@ impl Default for Policies {
 
 /// Bytes of card memory that are filled on behalf of a space and, of an isolated one, the channels that it has now.
 pub type Occupied = (u64, Option<Range<usize>>);
+
+/// Who waits for a page.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Waits {
+    /// Accesses of kernels.
+    pub faults: Vec<FaultToken>,
+    /// Requests that end with its way to the card, or back.
+    pub requests: Vec<RequestId>,
+}
 
 /// A part of a page that moves at once: bytes of the object, and the rows that hold them.
 #[derive(Clone, Copy, Debug)]
@@ -360,6 +370,30 @@ impl Pager {
                 (charged, space.map(|space| space.channels.clone())),
             )
         })
+    }
+
+    /// Whether a space is there, if only until its last page has left.
+    pub fn has_space(&self, asid: Asid) -> bool {
+        self.spaces.contains_key(&asid)
+    }
+
+    /// Whether an object is there, if only until its last page has left.
+    pub fn has_object(&self, object: ObjectId) -> bool {
+        self.objects.contains_key(&object)
+    }
+
+    /// Who waits for the page of an I/O under way.
+    pub fn waits_for(&self, io: IoId) -> Waits {
+        let page = self.issued.page_of(io).and_then(|key| self.pages.get(&key));
+        let Some(page) = page else {
+            return Waits::default();
+        };
+        let accesses = page.waiters.iter().filter_map(Waiter::access);
+        let requests = [&page.joined, &page.wanted, &page.leaving, &page.returning];
+        Waits {
+            faults: accesses.map(|access| access.token).collect(),
+            requests: requests.into_iter().flatten().copied().collect(),
+        }
     }
 
     /// Counts something of a space, if there ever was one.

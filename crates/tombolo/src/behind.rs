@@ -1,10 +1,9 @@
 //! What a mapping can show that is no file.
 
 use crate::device::window::{Source, Window};
-use file_io::Transfer;
+use file_io::{OpenFile, Transfer};
 use owner::{Behind, Done, StandsFor, Tell};
 use remote::{Backing, RemoteMemory};
-use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
@@ -17,7 +16,7 @@ impl StandsFor for OfPeer {
         Some(self.0.address())
     }
 
-    fn start(self: Box<Self>, _store: Arc<File>, tell: Tell) -> io::Result<Arc<dyn Behind>> {
+    fn start(self: Box<Self>, _store: Arc<OpenFile>, tell: Tell) -> io::Result<Arc<dyn Behind>> {
         let done = move |id, result| tell(Done::Moved(id, result));
         Ok(Arc::new(Peer(Backing::start(self.0, done)?)))
     }
@@ -53,7 +52,7 @@ impl StandsFor for Source {
         None
     }
 
-    fn start(self: Box<Self>, store: Arc<File>, tell: Tell) -> io::Result<Arc<dyn Behind>> {
+    fn start(self: Box<Self>, store: Arc<OpenFile>, tell: Tell) -> io::Result<Arc<dyn Behind>> {
         Ok(Arc::new(Window::start(*self, store, tell)?))
     }
 }

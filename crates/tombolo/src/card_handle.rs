@@ -66,20 +66,20 @@ impl Card {
     /// Host memory for DMA cannot be had, the card does not have the owner's page size, or its memory is
     /// too small for one page.
     pub fn new(card: Box<dyn card::Card>, options: OwnerOptions) -> Result<Self, Error> {
-        Self::with_io(card, file_io::best(), options)
+        Self::with_io(card, file_io::best, options)
     }
 
-    /// As [`new`](Card::new), with a file I/O of the caller's choice.
+    /// As [`new`](Card::new), with file I/O of the caller's choice: `io` makes it, for each mount that files lie on.
     ///
     /// # Errors
     /// Host memory for DMA cannot be had, the card does not have the owner's page size, or its memory is
     /// too small for one page.
     pub fn with_io(
         card: Box<dyn card::Card>,
-        io: Box<dyn FileIo>,
+        io: impl FnMut() -> Box<dyn FileIo> + Send + 'static,
         options: OwnerOptions,
     ) -> Result<Self, Error> {
-        let link = Link::new(owner::start(card, io, options)?);
+        let link = Link::new(owner::start(card, Box::new(io), options)?);
         Ok(Self { link })
     }
 

@@ -116,14 +116,17 @@ fn each_operation_in_turn_fails() {
     for fault in [Fault::Error, Fault::Short] {
         for number in 0.. {
             let until = Arc::new(AtomicI64::new(-1));
-            let io = Failing {
-                inner: BlockingIo::default(),
-                until: until.clone(),
-                fault,
-                chosen: None,
+            let count = until.clone();
+            let io = move || -> Box<dyn FileIo> {
+                Box::new(Failing {
+                    inner: BlockingIo::default(),
+                    until: count.clone(),
+                    fault,
+                    chosen: None,
+                })
             };
             let raw = Box::new(small_card());
-            let card = Card::with_io(raw, Box::new(io), OwnerOptions::default()).unwrap();
+            let card = Card::with_io(raw, io, OwnerOptions::default()).unwrap();
             // A bystander with dirty pages on the card.
             let space = card.create_space().unwrap();
             let input = space
@@ -240,13 +243,16 @@ fn a_sync_that_fails_says_so_and_loses_nothing() {
             fs::write(path(name), content).unwrap();
         }
         let armed = Arc::new(Mutex::new(None));
-        let io = FailingSync {
-            inner: BlockingIo::default(),
-            armed: armed.clone(),
-            chosen: None,
+        let flag = armed.clone();
+        let io = move || -> Box<dyn FileIo> {
+            Box::new(FailingSync {
+                inner: BlockingIo::default(),
+                armed: flag.clone(),
+                chosen: None,
+            })
         };
         let raw = Box::new(FunctionalCard::new(FunctionalConfig::default()));
-        let card = Card::with_io(raw, Box::new(io), OwnerOptions::default()).unwrap();
+        let card = Card::with_io(raw, io, OwnerOptions::default()).unwrap();
         let bystander = card.create_space().unwrap();
         let map = |space: &AddressSpace, name: &str| {
             let options = MapOptions::read_only();

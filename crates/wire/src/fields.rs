@@ -63,4 +63,5 @@ pub const MAP_FIELDS: &[MapField] = &[
         Some("file_state"),
         Some(":cold"),
     ),
+    field("holes", Some("holes"), Some("holes"), Some(":holes")),
 ];

@@ -138,6 +138,8 @@ pub struct MapOptions {
     pub hot: bool,
     /// Whether the file is in the page cache, for the cost of reading it; `None`: as the owner says.
     pub file_state: Option<FileState>,
+    /// Its holes cost no reading.
+    pub holes: bool,
 }
 
 impl MapOptions {
@@ -157,6 +159,7 @@ impl MapOptions {
             advice: Advice::NONE,
             hot: false,
             file_state: None,
+            holes: false,
         }
     }
 
@@ -246,6 +249,16 @@ impl MapOptions {
     pub const fn file_state(self, state: FileState) -> Self {
         Self {
             file_state: Some(state),
+            ..self
+        }
+    }
+
+    /// With holes that cost no reading of storage, as on the machine that they are on. Which there are is asked of the file
+    /// system now, and is a part of the report's hash: otherwise the time of a run follows from the bytes alone, however
+    /// they are stored. It makes a difference to a [cold](FileState::Cold) file only.
+    pub const fn holes(self) -> Self {
+        Self {
+            holes: true,
             ..self
         }
     }

@@ -124,6 +124,7 @@ class NativeSpace:
         direct: bool,
         memory: Optional[str],
         file_state: Optional[str],
+        holes: bool,
     ) -> NativeMapping: ...
     def map_descriptor(
         self, descriptor: int, name: str, mode: str, page_size: Optional[int]

@@ -202,6 +202,7 @@ class AddressSpace(Scope):
         direct: bool = False,
         memory: Optional[str] = None,
         file_state: Optional[str] = None,
+        holes: bool = False,
     ) -> Mapping:
         """Maps a file, or a range of it, opened here with the rights of this process.
 
@@ -221,6 +222,7 @@ class AddressSpace(Scope):
             ``"u280-both"``); in any if not given.
         :param file_state: ``"warm"``: the file is in the host's page cache, or ``"cold"``: on storage, for the cost of
             reading it in virtual time; as the card was opened (``cold``) if not given.
+        :param holes: holes of a cold file cost no reading; otherwise they cost as data.
         :raises OSError: the file cannot be opened so, or made.
         :raises UnmappableError: empty, not a regular file, a range outside of it or over another mapping.
         """
@@ -236,6 +238,7 @@ class AddressSpace(Scope):
             direct=direct,
             memory=memory,
             file_state=file_state,
+            holes=holes,
         )
         return Mapping(self, native, where)
 

@@ -110,6 +110,10 @@ impl<'a> Mapped<'a> {
             Some(state) => options.file_state(state),
             None => options,
         };
+        let options = match self.map.holes {
+            true => options.holes(),
+            false => options,
+        };
         let options = match self.map.memory {
             Some(kind) => options.memory(kind),
             None => options,

@@ -133,16 +133,19 @@ fn unknown_kernel(folder: &Path) -> Result<std::path::PathBuf, Failure> {
 fn bystander(raw: Box<dyn card::Card>, builds: bool) -> Result<Duration, Failure> {
     let folder = tempfile::tempdir()?;
     let slow = Arc::new(AtomicBool::new(false));
-    let io = SlowIo {
-        inner: BlockingIo::default(),
-        slow: slow.clone(),
+    let flag = slow.clone();
+    let io = move || -> Box<dyn FileIo> {
+        Box::new(SlowIo {
+            inner: BlockingIo::default(),
+            slow: flag.clone(),
+        })
     };
     let options = OwnerOptions {
         clock: ClockMode::Free,
         page_size: Some(PageSize::KIB_4),
         ..OwnerOptions::default()
     };
-    let card = Card::with_io(raw, Box::new(io), options)?;
+    let card = Card::with_io(raw, io, options)?;
     let kernel = simcard::home().join("kernels/copy");
     let other = card.client();
     let quiet = other.create_space()?;

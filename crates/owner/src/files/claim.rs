@@ -5,13 +5,19 @@
 //! free. A claim covers exactly the bytes of writable mappings, from before the first is mapped until what was written
 //! is in the file.
 
-use super::{Identity, Mapped, View};
-use crate::Owner;
+use super::{Files, Mapped, View};
+use crate::lane::Lane;
+use crate::owner_ref::OwnerRef;
+use crate::patience::Awaited;
+use error::Error;
 use file_io::lock::{NotLocked, RangeLock};
+use file_io::{Identity, OpenFile};
+use std::collections::BTreeMap;
+use std::fmt;
 use std::fs::File;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
 /// Bytes of a file that a card of this process may write.
 struct Taken {
@@ -26,60 +32,164 @@ fn taken() -> MutexGuard<'static, Vec<Taken>> {
     TAKEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The right to write ranges of a file. Dropped, others may have it.
-#[derive(Debug)]
-pub(super) struct Claim {
+/// Locks of a claim on its file. Only the lane of the file's mount looks at them: each call may wait for it.
+enum Locks {
+    /// None so far.
+    None,
+    Held(RangeLock),
+    /// The file system has none.
+    Unsupported,
+}
+
+type SharedLocks = Arc<Mutex<Locks>>;
+
+fn locked(locks: &SharedLocks) -> MutexGuard<'_, Locks> {
+    locks.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The right to write ranges of a file.
+struct Claim {
     holder: u64,
     identity: Identity,
-    /// `None`: the file system has no locks.
-    lock: Option<RangeLock>,
+    locks: SharedLocks,
+    /// Mappings that take their right to all of the range just now.
+    begun: u32,
+    lane: Lane,
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let (locks, holder) = (self.locks.clone(), self.holder);
+        self.lane.go_and_do(move || {
+            // The file first: whoever finds the table free finds the file free too.
+            *locked(&locks) = Locks::None;
+            taken().retain(|other| other.holder != holder);
+        });
+    }
+}
+
+/// The claims of a card, by what writable mappings show.
+#[derive(Default)]
+pub(super) struct Claims(BTreeMap<View, Claim>);
+
+impl fmt::Debug for Claims {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+/// A range that is claimed in this process, and is to be locked.
+pub(super) struct Locking {
+    locks: SharedLocks,
+    range: Range<u64>,
+}
+
+/// Ranges that stay locked.
+pub(super) struct Keeping {
+    locks: SharedLocks,
+    kept: Vec<Range<u64>>,
+}
+
+impl Claims {
+    /// Claims all of a range, of which parts may have been given back, against other cards of this process; or the rule
+    /// against it. [`ended`](Self::ended) follows.
+    fn begin(&mut self, view: View, lane: &Lane) -> Result<Locking, String> {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        let range = view.offset..view.end();
+        let own = self.0.get(&view).map(|claim| claim.holder);
+        let mut taken = taken();
+        let clash = taken.iter().find(|other| {
+            other.identity == view.identity
+                && Some(other.holder) != own
+                && other.range.start < range.end
+                && range.start < other.range.end
+        });
+        if let Some(other) = clash {
+            return Err(format!(
+                "its bytes {} are mapped for writing on another card of this process: pages are written back whole, so \
+                 one card would undo what the other wrote. Unmap it there first, map ranges apart, or map it read-only",
+                words(&other.range)
+            ));
+        }
+        let claim = self.0.entry(view).or_insert_with(|| Claim {
+            holder: LAST.fetch_add(1, Ordering::Relaxed),
+            identity: view.identity,
+            locks: Arc::new(Mutex::new(Locks::None)),
+            begun: 0,
+            lane: lane.clone(),
+        });
+        claim.begun += 1;
+        taken.push(Taken {
+            holder: claim.holder,
+            identity: view.identity,
+            range: range.clone(),
+        });
+        let locks = claim.locks.clone();
+        Ok(Locking { locks, range })
+    }
+
+    /// A mapping has its right, or was refused.
+    fn ended(&mut self, view: View) {
+        if let Some(claim) = self.0.get_mut(&view) {
+            claim.begun -= 1;
+        }
+    }
+
+    /// What stays locked of a range if these parts, in order and apart, are shown.
+    fn keeping(&self, view: View, shown: Vec<Range<u64>>) -> Option<Keeping> {
+        let claim = self.0.get(&view)?;
+        Some(Keeping {
+            locks: claim.locks.clone(),
+            kept: claim.kept(view, shown),
+        })
+    }
+
+    /// What is not shown has been unlocked: it is free for other cards too.
+    fn settle(&mut self, view: View, shown: Vec<Range<u64>>) {
+        let Some(claim) = self.0.get(&view) else {
+            return;
+        };
+        let kept = claim.kept(view, shown);
+        let mut taken = taken();
+        taken.retain(|other| other.holder != claim.holder);
+        if kept.is_empty() {
+            drop(taken);
+            self.0.remove(&view);
+            return;
+        }
+        taken.extend(kept.into_iter().map(|range| Taken {
+            holder: claim.holder,
+            identity: claim.identity,
+            range,
+        }));
+    }
 }
 
 impl Claim {
-    /// The right to write a range; or the rule against it.
-    pub(super) fn take(view: View, file: &File) -> Result<Self, String> {
-        static LAST: AtomicU64 = AtomicU64::new(0);
-        let lock = RangeLock::new(file);
-        let lock = lock.map_err(|error| format!("opening it once more, to lock it: {error}"))?;
-        let mut claim = Self {
-            holder: LAST.fetch_add(1, Ordering::Relaxed),
-            identity: view.identity,
-            lock: Some(lock),
-        };
-        claim.extend(view, file)?;
-        Ok(claim)
-    }
-
-    /// The right to write all of a range of which parts may have been given back. If it is refused, some of it may
-    /// have been taken: [`keep`](Self::keep) gives it back.
-    pub(super) fn extend(&mut self, view: View, file: &File) -> Result<(), String> {
-        let range = view.offset..view.end();
-        {
-            let mut taken = taken();
-            let clash = taken.iter().find(|other| {
-                other.identity == self.identity
-                    && other.holder != self.holder
-                    && other.range.start < range.end
-                    && range.start < other.range.end
-            });
-            if let Some(other) = clash {
-                return Err(format!(
-                    "its bytes {} are mapped for writing on another card of this process: pages are written back whole, so \
-                     one card would undo what the other wrote. Unmap it there first, map ranges apart, or map it read-only",
-                    words(&other.range)
-                ));
-            }
-            taken.push(Taken {
-                holder: self.holder,
-                identity: self.identity,
-                range: range.clone(),
-            });
+    fn kept(&self, view: View, shown: Vec<Range<u64>>) -> Vec<Range<u64>> {
+        match self.begun {
+            0 => shown,
+            _ => std::iter::once(view.offset..view.end()).collect(),
         }
-        let Some(lock) = &mut self.lock else {
-            return Ok(());
+    }
+}
+
+impl Locking {
+    /// Locks the range in its file: false if the file system has no locks; or the rule against it. If it is refused,
+    /// some of it may have been locked.
+    pub(super) fn lock(self, file: &File) -> Result<bool, String> {
+        let mut locks = locked(&self.locks);
+        if let Locks::None = *locks {
+            let lock = RangeLock::new(file);
+            let lock =
+                lock.map_err(|error| format!("opening it once more, to lock it: {error}"))?;
+            *locks = Locks::Held(lock);
+        }
+        let Locks::Held(lock) = &mut *locks else {
+            return Ok(false);
         };
-        match lock.lock(range, file) {
-            Ok(()) => Ok(()),
+        match lock.lock(self.range, file) {
+            Ok(()) => Ok(true),
             Err(NotLocked::Held {
                 start,
                 bytes,
@@ -99,37 +209,22 @@ impl Claim {
             )),
             Err(NotLocked::Unsupported(error)) => {
                 unsupported(error);
-                self.lock = None;
-                Ok(())
+                *locks = Locks::Unsupported;
+                Ok(false)
             }
         }
     }
-
-    /// Gives back what is not in these ranges, which are in order and apart.
-    fn keep(&mut self, kept: &[Range<u64>]) {
-        // The file first: whoever finds the table free finds the file free too.
-        if let Some(lock) = &mut self.lock {
-            lock.keep(kept);
-        }
-        let mut taken = taken();
-        taken.retain(|other| other.holder != self.holder);
-        let (holder, identity) = (self.holder, self.identity);
-        taken.extend(kept.iter().cloned().map(|range| Taken {
-            holder,
-            identity,
-            range,
-        }));
-    }
-
-    /// Whether other processes are kept out too.
-    pub(super) fn is_locked(&self) -> bool {
-        self.lock.is_some()
-    }
 }
 
-impl Drop for Claim {
-    fn drop(&mut self) {
-        self.keep(&[]);
+impl Keeping {
+    /// Unlocks the rest.
+    pub(super) fn keep(self) {
+        let mut locks = locked(&self.locks);
+        match &mut *locks {
+            Locks::Held(_) if self.kept.is_empty() => *locks = Locks::None,
+            Locks::Held(lock) => lock.keep(&self.kept),
+            Locks::None | Locks::Unsupported => {}
+        }
     }
 }
 
@@ -149,47 +244,99 @@ fn unsupported(error: std::io::Error) {
     });
 }
 
-impl Owner {
-    /// A range is to be mapped for writing.
-    pub(super) fn claim_range(&mut self, view: View, file: &File) -> Result<(), String> {
-        if self.files.stand_ins.contains_key(&view.identity) {
-            return Ok(());
-        }
-        let Some(object) = self.files.objects.get_mut(&view) else {
-            return Ok(());
+impl OwnerRef {
+    /// Takes the right to write a range that is to be mapped; [`claim_ended`](Self::claim_ended) follows.
+    pub(super) async fn claim_range(
+        &self,
+        view: View,
+        file: &Arc<OpenFile>,
+        label: &str,
+    ) -> Result<(), Error> {
+        let refused = |rule| Error::Unmappable {
+            path: label.into(),
+            rule,
         };
-        match &mut object.claim {
-            Some(claim) => claim.extend(view, file)?,
-            None => object.claim = Some(Claim::take(view, file)?),
+        let awaited = Awaited {
+            device: view.identity.device,
+            label: label.to_owned(),
+            what: "locking it",
+        };
+        let begun = self.with(|owner| {
+            let lane = owner.lanes.of(view.identity.device);
+            let lane = lane.map_err(|error| format!("a thread for its mount: {error}"))?;
+            owner.files.claims.begin(view, lane)
+        });
+        let locking = begun.map_err(refused)?;
+        let file = file.clone();
+        let locked = self.in_lane(awaited, move || locking.lock(&file)).await;
+        let locked = match locked {
+            Ok(Ok(locked)) => Ok(locked),
+            Ok(Err(rule)) => Err(refused(rule)),
+            Err(silence) => Err(silence),
+        };
+        match locked {
+            Ok(true) => Ok(()),
+            Ok(false) => {
+                self.with(|owner| owner.files.unlocked.insert(label.to_owned()));
+                Ok(())
+            }
+            Err(error) => {
+                self.claim_ended(view).await;
+                Err(error)
+            }
         }
-        if object
-            .claim
-            .as_ref()
-            .is_some_and(|claim| !claim.is_locked())
-        {
-            self.files.unlocked.insert(object.label.clone());
-        }
-        Ok(())
+    }
+
+    /// What asked for the right to all of a range is mapped, or was refused.
+    pub(super) async fn claim_ended(&self, view: View) {
+        self.with(|owner| owner.files.claims.ended(view));
+        self.settle_claim(view).await;
     }
 
     /// A range is claimed as far as writable mappings show it.
-    pub(super) fn settle_claim(&mut self, view: View) {
-        let Some(object) = self.files.objects.get_mut(&view) else {
+    pub(super) async fn settle_claim(&self, view: View) {
+        let found = self.with(|owner| {
+            let keeping = owner.files.claims.keeping(view, owner.files.shown(view))?;
+            Some((keeping, owner.files.label_of(view)))
+        });
+        let Some((keeping, label)) = found else {
             return;
         };
-        let base = view.offset / object.page_size.bytes() * object.page_size.bytes();
+        let awaited = Awaited {
+            device: view.identity.device,
+            label,
+            what: "unlocking it",
+        };
+        match self.in_lane(awaited, move || keeping.keep()).await {
+            Ok(()) => self.with(|owner| {
+                let shown = owner.files.shown(view);
+                owner.files.claims.settle(view, shown);
+            }),
+            Err(error) => tracing::warn!(%error, "it stays claimed"),
+        }
+    }
+}
+
+impl Files {
+    /// What writable mappings show of a range, in order and apart.
+    fn shown(&self, view: View) -> Vec<Range<u64>> {
+        let page = self.objects.get(&view).map(|object| object.page_size);
+        let Some(page) = page else {
+            return Vec::new();
+        };
+        let base = view.offset / page.bytes() * page.bytes();
         let shown = |mapped: &Mapped| {
             let start = base + mapped.first;
             start.max(view.offset)..(start + mapped.bytes).min(view.end())
         };
-        let writable = self.files.mappings.iter();
+        let writable = self.mappings.iter();
         let writable = writable.filter(|mapped| mapped.writable && mapped.view == view);
-        let kept = joined(writable.map(shown).collect());
-        match &mut object.claim {
-            Some(_) if kept.is_empty() => object.claim = None,
-            Some(claim) => claim.keep(&kept),
-            None => {}
-        }
+        joined(writable.map(shown).collect())
+    }
+
+    fn label_of(&self, view: View) -> String {
+        let object = self.objects.get(&view);
+        object.map_or_else(|| "a mapped file".to_owned(), |object| object.label.clone())
     }
 }
 
@@ -210,6 +357,8 @@ fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lane::Post;
+    use std::sync::mpsc::channel;
 
     #[test]
     fn ranges_are_joined() {
@@ -219,11 +368,40 @@ mod tests {
         );
     }
 
+    /// A card of a test: its lane does what it is told at once.
+    struct Card(Claims, Lane);
+
+    impl Card {
+        fn new() -> Self {
+            let post = Post {
+                sender: channel().0,
+                bell: None,
+            };
+            let (lane, _) = Lane::start(file_io::best(), post).unwrap();
+            Self(Claims::default(), lane)
+        }
+
+        fn take(&mut self, view: View, file: &File) -> Result<(), String> {
+            let locking = self.0.begin(view, &self.1)?;
+            let locked = locking.lock(file);
+            self.0.ended(view);
+            let shown = locked.as_ref().map_or(0, |_| view.bytes);
+            self.show(view, view.offset..view.offset + shown);
+            locked.map(drop)
+        }
+
+        fn show(&mut self, view: View, shown: Range<u64>) {
+            let shown = joined(std::iter::once(shown).collect());
+            if let Some(keeping) = self.0.keeping(view, shown.clone()) {
+                keeping.keep();
+                self.0.settle(view, shown);
+            }
+        }
+    }
+
     fn view(file: &File, offset: u64, bytes: u64) -> View {
-        use std::os::unix::fs::MetadataExt;
-        let found = file.metadata().unwrap();
         View {
-            identity: (found.dev(), found.ino()),
+            identity: file_io::identity(file).unwrap(),
             offset,
             bytes,
         }
@@ -232,24 +410,45 @@ mod tests {
     #[test]
     fn a_byte_has_one_claim_and_what_is_given_back_is_free() {
         let file = tempfile::tempfile().unwrap();
-        let take = |offset, bytes| Claim::take(view(&file, offset, bytes), &file);
-        let mut first = take(0, 100).unwrap();
-        let told = take(99, 10).unwrap_err();
+        let view = |offset, bytes| view(&file, offset, bytes);
+        let (mut first, mut second) = (Card::new(), Card::new());
+        first.take(view(0, 100), &file).unwrap();
+        let told = second.take(view(99, 10), &file).unwrap_err();
         assert!(
             told.contains("bytes 0 to 99") && told.contains("another card"),
             "{told}"
         );
         // A refused one has left nothing behind.
-        drop(take(100, 10).unwrap());
-        let half = 0..50;
-        first.keep(&[half]);
-        let second = take(50, 50).unwrap();
-        let told = first.extend(view(&file, 0, 100), &file).unwrap_err();
+        second.take(view(100, 10), &file).unwrap();
+        second.show(view(100, 10), 100..100);
+        first.show(view(0, 100), 0..50);
+        second.take(view(50, 50), &file).unwrap();
+        let told = first.take(view(0, 100), &file).unwrap_err();
         assert!(told.contains("bytes 50 to 99"), "{told}");
-        drop(second);
-        first.extend(view(&file, 0, 100), &file).unwrap();
-        assert!(take(80, 1).is_err());
-        drop(first);
-        take(0, 1000).unwrap();
+        second.show(view(50, 50), 50..50);
+        first.take(view(0, 100), &file).unwrap();
+        assert!(second.take(view(80, 1), &file).is_err());
+        // Dropped, it gives everything back, when its lane comes to it.
+        let Card(claims, lane) = first;
+        drop(claims);
+        let (done, told) = channel();
+        lane.go_and_do(move || done.send(()).unwrap());
+        told.recv().unwrap();
+        second.take(view(0, 1000), &file).unwrap();
+    }
+
+    #[test]
+    fn a_right_that_is_being_taken_is_kept() {
+        let file = tempfile::tempfile().unwrap();
+        let (mut first, mut second) = (Card::new(), Card::new());
+        let all = view(&file, 0, 100);
+        let locking = first.0.begin(all, &first.1).unwrap();
+        locking.lock(&file).unwrap();
+        // Another mapping of the range ends meanwhile.
+        first.show(all, 0..0);
+        assert!(second.take(view(&file, 50, 1), &file).is_err());
+        first.0.ended(all);
+        first.show(all, 0..0);
+        second.take(view(&file, 50, 1), &file).unwrap();
     }
 }

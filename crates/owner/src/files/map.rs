@@ -1,31 +1,44 @@
 //! Mapping: from a request to an address.
 
-use super::{named, Identity, Mapped, StandIn, View};
+use super::{named, Mapped, StandIn, View};
 use crate::behind::StandsFor;
 use crate::handles::MappedRange;
+use crate::lanes::InLane;
 use crate::message::ClientId;
 use crate::message::{
     Advise, ByteRange, MakeHot, MapFile, MapOptions, MappingId, NewMapping, Refresh, SpaceId, Sync,
 };
 use crate::owner_ref::OwnerRef;
+use crate::patience::Awaited;
 use crate::Aside;
 use crate::Owner;
 use crate::NOT_REGULAR;
 use error::Error;
+use file_io::{Identity, OpenFile};
 use pager::{Event, Success};
 use std::fs::{File, Metadata};
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::ops::Range;
 use std::sync::Arc;
 use units::{Asid, PageSize, VirtAddr};
 
 /// What has the bytes of a mapping.
 struct Source {
-    file: Arc<File>,
+    file: Arc<OpenFile>,
+    identity: Identity,
     /// What the file stands in for.
     stand_in: Option<StandIn>,
     /// Its name, for messages.
     label: String,
+}
+
+/// What is to be mapped of a file.
+struct Looked {
+    view: View,
+    /// Bytes of all of it.
+    length: u64,
+    /// Where the view has no bytes, if the mapping asks for that.
+    holes: Vec<Range<u64>>,
 }
 
 impl OwnerRef {
@@ -42,22 +55,13 @@ impl OwnerRef {
             label,
             options,
         } = request;
-        let (stand_in, file) = match behind {
-            None => (None, Arc::new(file)),
-            Some(behind) => {
-                let stand_in = self.with(|owner| owner.stand_in(file, behind, &label))?;
-                let file = stand_in.1.file.clone();
-                (Some(stand_in), file)
-            }
-        };
-        let identity = stand_in.as_ref().map(|(identity, _)| *identity);
-        let source = Source {
-            file,
-            stand_in: stand_in.map(|(_, stand_in)| stand_in),
-            label,
-        };
+        let source = self.with(|owner| match behind {
+            None => owner.source(file, label),
+            Some(behind) => owner.stand_in(file, behind, label),
+        })?;
+        let (identity, stands_in) = (source.identity, source.stand_in.is_some());
         let mapped = self.map_source(client, space, source, options).await;
-        if let (Err(_), Some(identity)) = (&mapped, identity) {
+        if mapped.is_err() && stands_in {
             self.with(|owner| owner.files.forget_stand_in(identity));
         }
         let mapped = mapped?;
@@ -137,53 +141,58 @@ impl OwnerRef {
         source: Source,
         options: MapOptions,
     ) -> Result<NewMapping, Error> {
+        let Looked {
+            view,
+            length,
+            holes,
+        } = self.look_at(&source, options).await?;
+        let options = options.bytes(view.bytes);
         let Source {
             file,
+            identity,
             stand_in,
             label,
         } = source;
-        let metadata = file.metadata().map_err(|source| Error::File {
-            path: label.clone().into(),
-            what: "looking at it",
-            source,
+        self.closed(identity, &label).await?;
+        // Whoever closed it meanwhile has forgotten it.
+        let stands_in = stand_in.map(|stand_in| (identity, stand_in));
+        self.with(|owner| {
+            owner.files.stand_ins.extend(stands_in);
+            owner.may_begin(view, &label, options)
         })?;
-        check_rights(&file, &label, options)?;
-        let length = options.create.unwrap_or(metadata.len());
-        let bytes =
-            check_options(&metadata, length, options).map_err(|rule| Error::Unmappable {
-                path: label.clone().into(),
-                rule,
-            })?;
-        let options = options.bytes(bytes);
-        let identity = (metadata.dev(), metadata.ino());
-        let view = View {
-            identity,
-            offset: options.offset,
-            bytes,
-        };
-        // What its last mapping wrote is still on its way to it.
-        self.until(|owner| !owner.files.is_closing(identity)).await;
-        let asid = self.with(|owner| owner.handles.space(client, space))?;
+        let claims = options.write && !self.with(|owner| owner.files.stands_in(identity));
+        if claims {
+            self.claim_range(view, &file, &label).await?;
+        }
+        // The space may have gone while the file was locked.
         let mapped = self.with(|owner| {
-            // Whoever closed it meanwhile has forgotten it.
-            owner
-                .files
-                .stand_ins
-                .extend(stand_in.map(|stand_in| (identity, stand_in)));
-            owner.map(asid, view, file, &label, length, options)
+            let asid = owner.handles.space(client, space)?;
+            let mapped = owner.map(asid, view, file, &label, length, options)?;
+            if options.holes {
+                owner.transfers.has_holes(&holes);
+                owner.files.has_holes(view, holes);
+            }
+            let emptied = owner.empty_if_fresh(view, &label, options);
+            Ok::<_, Error>((asid, mapped, emptied))
         });
-        let (address, page) = match mapped {
-            Ok(mapped) => mapped,
+        let mapped = match mapped {
+            Ok((asid, mapped, emptied)) => match self.emptied(emptied, &label).await {
+                Ok(()) => Ok((asid, mapped)),
+                Err(error) => {
+                    self.unmap(asid, mapped.0, view.bytes).await?;
+                    Err(error)
+                }
+            },
             Err(error) => {
                 self.close_files(vec![view], true).await;
-                return Err(error);
+                Err(error)
             }
         };
-        let emptied = self.with(|owner| owner.empty_if_fresh(view, &label, options));
-        if let Err(error) = emptied {
-            self.unmap(asid, address, bytes).await?;
-            return Err(error);
+        if claims {
+            self.claim_ended(view).await;
         }
+        let (asid, (address, page)) = mapped?;
+        let bytes = view.bytes;
         let range = MappedRange {
             space,
             asid,
@@ -201,18 +210,137 @@ impl OwnerRef {
             page,
         })
     }
+
+    /// What is to be mapped of a file.
+    async fn look_at(&self, source: &Source, options: MapOptions) -> Result<Looked, Error> {
+        let Source {
+            file,
+            identity,
+            label,
+            ..
+        } = source;
+        check_rights(file, label, options)?;
+        let what = "looking at it";
+        let awaited = Awaited {
+            device: identity.device,
+            label: label.clone(),
+            what,
+        };
+        let looked = file.clone();
+        let look = move || {
+            let metadata = looked.metadata()?;
+            let end = options
+                .bytes
+                .and_then(|bytes| options.offset.checked_add(bytes));
+            let end = end.unwrap_or(u64::MAX).min(metadata.len());
+            let holes = match options.holes && metadata.is_file() {
+                true => file_io::holes(&looked, options.offset..end)?,
+                false => Vec::new(),
+            };
+            Ok((metadata, holes))
+        };
+        let found = self.in_lane(awaited, look).await?;
+        let (metadata, holes) = found.map_err(|source| Error::File {
+            path: label.into(),
+            what,
+            source,
+        })?;
+        let length = options.create.unwrap_or(metadata.len());
+        let bytes =
+            check_options(&metadata, length, options).map_err(|rule| Error::Unmappable {
+                path: label.into(),
+                rule,
+            })?;
+        let view = View {
+            identity: *identity,
+            offset: options.offset,
+            bytes,
+        };
+        Ok(Looked {
+            view,
+            length,
+            holes,
+        })
+    }
+
+    /// Waits until what the last mapping of a file wrote is in it.
+    async fn closed(&self, identity: Identity, label: &str) -> Result<(), Error> {
+        self.until(|owner| owner.files.is_given_up(identity) || !owner.files.is_closing(identity))
+            .await;
+        let answers = self.with(|owner| !owner.patience.is_silent(identity.device));
+        if answers && self.with(|owner| owner.files.is_given_up(identity)) {
+            // Nobody has waited for the card to take what came late.
+            self.card(|owner| Ok(owner.given_up_has_left(identity).then_some(())))
+                .await?;
+            for view in self.with(Owner::forget_given_up) {
+                self.settle_claim(view).await;
+            }
+        }
+        match self.with(|owner| owner.files.is_given_up(identity)) {
+            true => Err(Error::Unmappable {
+                path: label.into(),
+                rule: "its file system has not answered, and what was asked of it may still be done: map it again when it \
+                       answers"
+                    .to_owned(),
+            }),
+            false => Ok(()),
+        }
+    }
+
+    /// Waits until a file is made anew.
+    async fn emptied(
+        &self,
+        emptied: Option<Result<InLane<io::Result<()>>, Error>>,
+        label: &str,
+    ) -> Result<(), Error> {
+        let Some(emptied) = emptied.transpose()? else {
+            return Ok(());
+        };
+        let emptied = self.lane_result(emptied).await?;
+        emptied.map_err(|source| Error::File {
+            path: label.into(),
+            what: EMPTYING,
+            source,
+        })
+    }
 }
 
+/// What is done to a file that is made anew, for messages.
+const EMPTYING: &str = "giving it its size";
+
 impl Owner {
+    /// A file that has the bytes of a mapping.
+    fn source(&mut self, file: File, label: String) -> Result<Source, Error> {
+        let opened = file_io::identity(&file)
+            .and_then(|identity| Ok((identity, self.lanes.open(identity.device, file)?)));
+        let (identity, file) = opened.map_err(|source| Error::File {
+            path: (&label).into(),
+            what: "looking which file it is",
+            source,
+        })?;
+        Ok(Source {
+            file: Arc::new(file),
+            identity,
+            stand_in: None,
+            label,
+        })
+    }
+
     /// What has the bytes of a mapping, with the file that stands in for it: the peer there is, or this one.
     fn stand_in(
         &mut self,
         file: File,
         behind: Box<dyn StandsFor>,
-        label: &str,
-    ) -> Result<(Identity, StandIn), Error> {
+        label: String,
+    ) -> Result<Source, Error> {
+        let source = |identity, stand_in: StandIn, label| Source {
+            file: stand_in.file.clone(),
+            identity,
+            stand_in: Some(stand_in),
+            label,
+        };
         let failed = |source| Error::File {
-            path: label.into(),
+            path: (&label).into(),
             what: "standing in for it",
             source,
         };
@@ -222,17 +350,17 @@ impl Owner {
             .and_then(|address| known.find(|(_, known)| known.behind.address() == Some(address)));
         if let Some((identity, known)) = found {
             return match known.behind.failure() {
-                None => Ok((*identity, known.clone())),
+                None => Ok(source(*identity, known.clone(), label)),
                 Some(why) => Err(Error::Unmappable {
                     path: label.into(),
                     rule: format!("it is mapped already and has failed; unmap it first: {why}"),
                 }),
             };
         }
-        let metadata = file.metadata().map_err(failed)?;
-        let identity = (metadata.dev(), metadata.ino());
+        let identity = file_io::identity(&file).map_err(failed)?;
         let post = self.post.clone();
-        let file = Arc::new(file);
+        // It is memory, which keeps nobody waiting.
+        let file = Arc::new(OpenFile::from(file));
         let behind = behind.start(
             file.clone(),
             Box::new(move |done| post.send(Aside::from(done))),
@@ -242,26 +370,19 @@ impl Owner {
             behind: behind.map_err(failed)?,
         };
         self.files.stand_ins.insert(identity, stand_in.clone());
-        Ok((identity, stand_in))
+        Ok(source(identity, stand_in, label))
     }
 
     fn map(
         &mut self,
         space: Asid,
         view: View,
-        file: Arc<File>,
+        file: Arc<OpenFile>,
         label: &str,
         length: u64,
         options: MapOptions,
     ) -> Result<(VirtAddr, PageSize), Error> {
         let (object, page) = self.object(space, view, &file, label, length, options)?;
-        if options.write {
-            self.claim_range(view, &file)
-                .map_err(|rule| Error::Unmappable {
-                    path: label.into(),
-                    rule,
-                })?;
-        }
         // The pager maps whole pages of the object; the client gets the byte that it asked for.
         let lead = view.offset % page.bytes();
         let address = match options.address {
@@ -317,22 +438,22 @@ impl Owner {
         Ok((address, page))
     }
 
-    /// Empties a file that is to be made anew. Everything that can be refused has been checked, and no time
-    /// has passed since.
+    /// Begins to empty a file that is to be made anew. Everything that can be refused has been checked; what is written
+    /// back from now on is written behind this.
     fn empty_if_fresh(
         &mut self,
         view: View,
         label: &str,
         options: MapOptions,
-    ) -> Result<(), Error> {
-        let (Some(bytes), Some(object)) = (options.create, self.files.objects.get(&view)) else {
-            return Ok(());
+    ) -> Option<Result<InLane<io::Result<()>>, Error>> {
+        let (bytes, object) = (options.create?, self.files.objects.get(&view)?);
+        let file = object.writer.as_ref().unwrap_or(&object.file).clone();
+        let awaited = Awaited {
+            device: view.identity.device,
+            label: label.to_owned(),
+            what: EMPTYING,
         };
-        empty(object.writer.as_ref().unwrap_or(&object.file), bytes).map_err(|source| Error::File {
-            path: label.into(),
-            what: "giving it its size",
-            source,
-        })
+        Some(self.ask_lane(awaited, move || empty(&file, bytes)))
     }
 }
 

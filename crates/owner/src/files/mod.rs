@@ -13,17 +13,19 @@ mod save;
 
 use super::behind::Behind;
 use super::direct::Direct;
+use super::patience::Awaited;
 use super::policies::Paged;
 use super::stray::Stray;
-use super::transfers::Place;
+use super::transfers::{Part, Place};
 use super::Owner;
 use crate::message::FileState;
-use claim::Claim;
+use claim::Claims;
 use error::Error;
-use file_io::Direction;
+use file_io::lock::without;
+use file_io::{Direction, Identity, OpenFile};
 use pager::ObjectId;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
+use std::ops::Range;
 use std::sync::Arc;
 use units::{Advice, Asid, MemoryKind, PageSize, VirtAddr};
 
@@ -31,9 +33,9 @@ use units::{Advice, Asid, MemoryKind, PageSize, VirtAddr};
 struct Object {
     id: ObjectId,
     /// Open for reading.
-    file: Arc<File>,
+    file: Arc<OpenFile>,
     /// Open for writing, since the first writable mapping.
-    writer: Option<Arc<File>>,
+    writer: Option<Arc<OpenFile>>,
     label: String,
     /// Of the whole file.
     length: u64,
@@ -50,15 +52,30 @@ struct Object {
     memory: Option<MemoryKind>,
     /// Where its bytes are, if somebody said so.
     file_state: Option<FileState>,
+    /// Where it has none, as far as that was asked, and nobody has written since: apart and in order.
+    holes: Vec<Range<u64>>,
     advice: Advice,
-    /// The right to write what writable mappings show of it.
-    claim: Option<Claim>,
     mappings: u32,
     /// What it has on the card is being written back, after its last mapping.
     closing: bool,
+    /// Nobody waits for that any more.
+    given_up: bool,
 }
 
 impl Object {
+    fn is_hole(&self, range: Range<u64>) -> bool {
+        let mut holes = self.holes.iter();
+        holes.any(|hole| hole.start <= range.start && range.end <= hole.end)
+    }
+
+    /// Bytes are written.
+    fn fill(&mut self, range: Range<u64>) {
+        let holes = std::mem::take(&mut self.holes);
+        let around = std::slice::from_ref(&range);
+        let left = holes.iter().flat_map(|hole| without(hole, around));
+        self.holes = left.collect();
+    }
+
     fn paged(&self) -> Paged {
         Paged {
             page_size: self.page_size,
@@ -100,15 +117,23 @@ impl Mapped {
     }
 }
 
-/// Device and inode.
-type Identity = (u64, u64);
-
 /// A range of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct View {
     identity: Identity,
     pub(super) offset: u64,
     pub(super) bytes: u64,
+}
+
+impl Durable {
+    /// That it is put on storage.
+    fn awaited(&self) -> Awaited {
+        Awaited {
+            device: self.identity.device,
+            label: self.label.clone(),
+            what: "putting it on storage",
+        }
+    }
 }
 
 impl View {
@@ -126,7 +151,7 @@ impl View {
 #[derive(Debug)]
 pub(super) struct Durable {
     identity: Identity,
-    file: Arc<File>,
+    file: Arc<OpenFile>,
     label: String,
     /// An earlier attempt failed.
     doubtful: bool,
@@ -138,6 +163,7 @@ pub(super) struct Durable {
 #[derive(Debug, Default)]
 pub(super) struct Files {
     objects: BTreeMap<View, Object>,
+    claims: Claims,
     mappings: Vec<Mapped>,
     /// What kernels wrote around objects, until it is told.
     strays: BTreeMap<ObjectId, Stray>,
@@ -157,10 +183,26 @@ pub(super) struct Files {
     next: u64,
 }
 
+/// What has the bytes of a part of an object.
+#[derive(Debug)]
+pub(super) struct Backing {
+    /// Open for the way that they go.
+    pub(super) file: Arc<OpenFile>,
+    /// The device of its mount.
+    pub(super) device: u64,
+    pub(super) label: String,
+    /// Where its bytes are.
+    pub(super) state: FileState,
+    /// Bytes of the whole file.
+    pub(super) length: u64,
+    /// Storage has nothing of it.
+    pub(super) is_hole: bool,
+}
+
 /// A file that stands in, and for what.
 #[derive(Clone, Debug)]
 struct StandIn {
-    file: Arc<File>,
+    file: Arc<OpenFile>,
     behind: Arc<dyn Behind>,
 }
 
@@ -201,18 +243,38 @@ impl Files {
         }
     }
 
-    /// File and name behind an object; the file is open for that direction. And where its bytes are, if a mapping said so.
-    pub(super) fn of(
-        &self,
-        object: ObjectId,
-        way: Direction,
-    ) -> Option<(Arc<File>, String, Option<FileState>)> {
-        let found = self.find(object)?;
+    /// What is behind a part of an object, for a transfer that way. Its file is `usual` unless a mapping said where its
+    /// bytes are.
+    pub(super) fn backing(&self, way: Direction, part: Part, usual: FileState) -> Option<Backing> {
+        let mut all = self.objects.iter();
+        let (view, found) = all.find(|(_, candidate)| candidate.id == part.object)?;
         let file = match way {
             Direction::Read => &found.file,
             Direction::Write => found.writer.as_ref()?,
         };
-        Some((file.clone(), found.label.clone(), found.file_state))
+        Some(Backing {
+            file: file.clone(),
+            device: view.identity.device,
+            label: found.label.clone(),
+            state: found.file_state.unwrap_or(usual),
+            length: found.length,
+            is_hole: found.is_hole(part.offset..part.offset + part.bytes),
+        })
+    }
+
+    /// Where a range has no bytes: a mapping asked for that.
+    fn has_holes(&mut self, view: View, holes: Vec<Range<u64>>) {
+        if let Some(object) = self.objects.get_mut(&view) {
+            object.holes = holes;
+        }
+    }
+
+    /// A part of an object is written back.
+    pub(super) fn fill(&mut self, part: Part) {
+        let mut all = self.objects.values_mut();
+        if let Some(object) = all.find(|candidate| candidate.id == part.object) {
+            object.fill(part.offset..part.offset + part.bytes);
+        }
     }
 
     /// A place in the memory of an object whose pages stay in host memory, from its first page on.
@@ -255,6 +317,25 @@ impl Files {
         Some((mapped.address, object.page_size.bytes()))
     }
 
+    /// Whether it is a file that stands in for something else.
+    fn stands_in(&self, identity: Identity) -> bool {
+        self.stand_ins.contains_key(&identity)
+    }
+
+    /// Nobody waits for the end of a range's object any more.
+    fn give_up(&mut self, view: View) {
+        if let Some(object) = self.objects.get_mut(&view) {
+            object.given_up = true;
+        }
+    }
+
+    /// Ranges whose objects were given up, of those for which that is so.
+    fn given_up(&self, is_so: impl Fn(ObjectId) -> bool) -> Vec<View> {
+        let all = self.objects.iter();
+        let gone = all.filter(|(_, object)| object.given_up && is_so(object.id));
+        gone.map(|(view, _)| *view).collect()
+    }
+
     /// Ends what a file stands in for, if nothing of it is mapped.
     fn forget_stand_in(&mut self, identity: Identity) {
         if !self.shows(identity) {
@@ -265,6 +346,11 @@ impl Files {
     fn is_closing(&self, identity: Identity) -> bool {
         let mut objects = self.objects.iter();
         objects.any(|(view, object)| view.identity == identity && object.closing)
+    }
+
+    fn is_given_up(&self, identity: Identity) -> bool {
+        let mut objects = self.objects.iter();
+        objects.any(|(view, object)| view.identity == identity && object.given_up)
     }
 
     /// A name for an object, for messages.

@@ -6,8 +6,8 @@ use crate::policies::AUTOMATIC;
 use crate::Owner;
 use card::memories::{self};
 use error::Error;
+use file_io::OpenFile;
 use pager::{Event, ObjectId, ObjectKind};
-use std::fs::File;
 use std::ops;
 use std::sync::Arc;
 use units::{Advice, Asid, CardMemory, MemoryKind, PageSize, PageSizes};
@@ -36,7 +36,7 @@ impl Owner {
         &mut self,
         space: Asid,
         view: View,
-        file: &Arc<File>,
+        file: &Arc<OpenFile>,
         label: &str,
         length: u64,
         options: MapOptions,
@@ -45,7 +45,7 @@ impl Owner {
             path: label.into(),
             rule,
         };
-        self.may_begin(view, options).map_err(refused)?;
+        self.may_begin(view, label, options)?;
         let pages = self
             .pages_for(space, options, view.bytes)
             .map_err(refused)?;
@@ -112,10 +112,11 @@ impl Owner {
             direct,
             memory: options.memory,
             file_state: options.file_state,
+            holes: Vec::new(),
             advice: Advice::default(),
-            claim: None,
             mappings: 0,
             closing: false,
+            given_up: false,
         };
         self.files.told.remove(label);
         self.files.objects.insert(view, object);
@@ -126,17 +127,28 @@ impl Owner {
     }
 
     /// Refuses a range that what is mapped already stands against.
-    fn may_begin(&self, view: View, options: MapOptions) -> Result<(), String> {
+    pub(super) fn may_begin(
+        &self,
+        view: View,
+        label: &str,
+        options: MapOptions,
+    ) -> Result<(), Error> {
+        let refused = |rule: String| {
+            Err(Error::Unmappable {
+                path: label.into(),
+                rule,
+            })
+        };
         if options.create.is_some() && self.files.shows(view.identity) {
             let rule = "it is mapped already, and cannot be made anew; unmap it first";
-            return Err(rule.to_owned());
+            return refused(rule.to_owned());
         }
         let mut others = self.files.objects.iter();
         let clash = |(other, object): &(&View, &Object)| {
             **other != view && view.overlaps(**other) && (options.write || object.writer.is_some())
         };
         match others.find(clash) {
-            Some((other, _)) => Err(format!(
+            Some((other, _)) => refused(format!(
                 "its bytes {} to {} are mapped already, and {} to {} overlap them: mappings of a file show \
                  the same range or ranges apart, unless none is writable. Map one range that holds both",
                 other.offset,

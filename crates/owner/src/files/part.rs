@@ -64,7 +64,9 @@ impl OwnerRef {
             bytes,
         });
         unmapped.await?;
-        self.with(|owner| view.into_iter().for_each(|view| owner.settle_claim(view)));
+        if let Some(view) = view {
+            self.settle_claim(view).await;
+        }
         self.make_durable(&durable).await?;
         Ok(parts)
     }

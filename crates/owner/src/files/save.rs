@@ -5,6 +5,7 @@ use crate::handles::MappedRange;
 use crate::owner_ref::OwnerRef;
 use crate::Owner;
 use error::Error;
+use file_io::Identity;
 use pager::Event;
 use std::io;
 use units::{Asid, VirtAddr};
@@ -97,7 +98,7 @@ impl OwnerRef {
             let (what, source) = if durable.doubtful {
                 let source = io::Error::from_raw_os_error(libc::EIO);
                 ("putting it on storage, which failed before,", source)
-            } else if let Err(source) = self.storage(&durable.file).await {
+            } else if let Err(source) = self.storage(&durable.file, durable.awaited()).await {
                 ("putting it on storage", source)
             } else {
                 continue;
@@ -121,7 +122,7 @@ impl OwnerRef {
     pub(crate) async fn close_files(&self, files: Vec<View>, saved: bool) {
         for view in files {
             if saved {
-                self.with(|owner| owner.settle_claim(view));
+                self.settle_claim(view).await;
             }
             if let Err(error) = self.close_file(view).await {
                 tracing::warn!(%error, "a file could not be closed");
@@ -150,27 +151,56 @@ impl OwnerRef {
             // What could not be written back was reported by the unmap; nobody can reach it now.
             result = self.ask(close(true)).await;
         }
-        self.with(|owner| {
-            if let Some(object) = owner.files.objects.remove(&view) {
-                // When every page has left, the card has answered every Invalidate. A card that fails may still
-                // write: it keeps the memory.
-                if let Some(direct) = object.direct.as_ref().filter(|_| result.is_ok()) {
-                    owner.end_direct(direct);
-                }
-                owner.remember_paging(object.label.clone(), object.paged());
+        let left = self.with(|owner| {
+            let left = !owner.pager.has_object(object);
+            match left {
+                true => owner.forget_object(view, result.is_ok()),
+                // Its file system has not answered, and may still take what was written: nobody else gets the file.
+                false => owner.files.give_up(view),
             }
-            owner.files.strays.remove(&object);
-            if !owner.files.shows(view.identity) {
-                owner.files.doubtful.remove(&view.identity);
-            }
-            owner.files.forget_stand_in(view.identity);
             owner.tasks.stir();
+            left
         });
+        if !left {
+            return result.map(drop);
+        }
+        self.settle_claim(view).await;
         result.map(drop)
     }
 }
 
 impl Owner {
+    /// The pager has forgotten the object of a range; all of it went well if it is `saved`.
+    fn forget_object(&mut self, view: View, saved: bool) {
+        if let Some(object) = self.files.objects.remove(&view) {
+            // When every page has left, the card has answered every Invalidate. A card that fails may still
+            // write: it keeps the memory.
+            if let Some(direct) = object.direct.as_ref().filter(|_| saved) {
+                self.end_direct(direct);
+            }
+            self.remember_paging(object.label.clone(), object.paged());
+            self.files.strays.remove(&object.id);
+        }
+        if !self.files.shows(view.identity) {
+            self.files.doubtful.remove(&view.identity);
+        }
+        self.files.forget_stand_in(view.identity);
+    }
+
+    /// Whether the pager has nothing more of a file that was given up when it was closed.
+    pub(super) fn given_up_has_left(&self, identity: Identity) -> bool {
+        let there = self.files.given_up(|object| self.pager.has_object(object));
+        there.iter().all(|view| view.identity != identity)
+    }
+
+    /// Forgets what was given up when it was closed, and has left since.
+    pub(super) fn forget_given_up(&mut self) -> Vec<View> {
+        let left: Vec<View> = self.files.given_up(|object| !self.pager.has_object(object));
+        left.iter()
+            .for_each(|view| self.forget_object(*view, false));
+        left
+    }
+
     /// Forgets the mappings of a space (in a range); gives the files that may be closed.
     pub(crate) fn forget_mappings(&mut self, space: Asid, range: Option<(u64, u64)>) -> Vec<View> {
         let mut gone = Vec::new();

@@ -13,10 +13,9 @@
 use super::end::{End, Ending, Socket, Way};
 use super::name::Kind;
 use super::{Device, DeviceError};
-use file_io::{Direction, Transfer};
+use file_io::{Direction, OpenFile, Transfer};
 use owner::Done;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixStream;
@@ -80,7 +79,7 @@ impl Window {
     /// Starts the thread. `store` keeps the bytes; `done` is told what ends.
     pub(crate) fn start(
         source: Source,
-        store: Arc<File>,
+        store: Arc<OpenFile>,
         done: impl Fn(Done) + Send + 'static,
     ) -> io::Result<Self> {
         let (stop, stopped) = UnixStream::pair()?;
@@ -120,7 +119,7 @@ impl Window {
 struct Work {
     source: Source,
     name: String,
-    store: Arc<File>,
+    store: Arc<OpenFile>,
     stop: UnixStream,
     end: Option<End>,
     /// Bytes that have arrived, or have gone out.

@@ -176,15 +176,18 @@ fn a_slow_file_holds_up_nobody_else() {
     for clock in [ClockMode::Lockstep, ClockMode::Free] {
         let folder = TempDir::new().unwrap();
         let slow = Arc::new(AtomicBool::new(false));
-        let io = SlowIo {
-            inner: BlockingIo::default(),
-            slow: slow.clone(),
+        let flag = slow.clone();
+        let io = move || -> Box<dyn FileIo> {
+            Box::new(SlowIo {
+                inner: BlockingIo::default(),
+                slow: flag.clone(),
+            })
         };
         let options = OwnerOptions {
             clock,
             ..small_pages()
         };
-        let card = Card::with_io(raw(2), Box::new(io), options).unwrap();
+        let card = Card::with_io(raw(2), io, options).unwrap();
         let job = Job::new(&card, 0, folder.path(), "slow", 50_000).unwrap();
         let other = card.client();
         let quiet = Job::new(&other, 1, folder.path(), "quiet", 64).unwrap();

@@ -1,11 +1,11 @@
 //! Cold data. Read at random: reads of what is on its way with another page wait for it, and nothing else
 //! changes; on the functional card, where work of the host ends in any order. And what is cold takes its time: one file
-//! and not another, and no hole.
+//! and not another, and a hole if a mapping says so.
 
 use std::path::Path;
 use tombolo::{
     Card, Continue, FileState, FunctionalCard, FunctionalConfig, MapOptions, OwnerOptions,
-    PageSize, Picoseconds, SimOptions, SlotId,
+    PageSize, Picoseconds, Report, SimOptions, SlotId,
 };
 
 /// The table as it begins: 1 MiB.
@@ -62,18 +62,23 @@ fn random_pages_of_a_cold_file_come_with_what_lies_around_them() {
 
 /// How long the simulated card needs to add two files, by what their mappings say of where they are.
 fn time_to_add(folder: &Path, states: [Option<FileState>; 2]) -> Picoseconds {
+    let options = states.map(|state| {
+        let options = MapOptions::read_only().page_size(PageSize::KIB_4);
+        state.map_or(options, |state| options.file_state(state))
+    });
+    add(folder, options).time
+}
+
+/// Adds two files, mapped so, on the simulated card.
+fn add(folder: &Path, inputs: [MapOptions; 2]) -> Report {
     let options = SimOptions::named("f1").unwrap();
     let card = Card::simulated(options, OwnerOptions::default(), |_| {}).unwrap();
     let space = card.create_space().unwrap();
-    let input = |name: &str, state: Option<FileState>| {
-        let options = MapOptions::read_only().page_size(PageSize::KIB_4);
-        let options = state.map_or(options, |state| options.file_state(state));
-        space.map_file(folder.join(name), options).unwrap()
-    };
+    let input = |name: &str, options| space.map_file(folder.join(name), options).unwrap();
     let output = MapOptions::create(4096).page_size(PageSize::KIB_4);
     let maps = [
-        ("a", input("a", states[0])),
-        ("b", input("b", states[1])),
+        ("a", input("a", inputs[0])),
+        ("b", input("b", inputs[1])),
         ("c", space.map_file(folder.join("c"), output).unwrap()),
     ];
     let kernel = simcard::home().join("kernels/vadd");
@@ -84,11 +89,11 @@ fn time_to_add(folder: &Path, states: [Option<FileState>; 2]) -> Picoseconds {
     slot.set("length", 1024).unwrap();
     slot.start().unwrap();
     slot.wait(None, |_| Continue::Yes).unwrap();
-    card.report().unwrap().time
+    card.report().unwrap()
 }
 
 #[test]
-fn each_file_is_cold_or_warm_by_itself_and_holes_cost_nothing() {
+fn each_file_is_cold_or_warm_by_itself() {
     let folder = tempfile::TempDir::new().unwrap();
     for name in ["a", "b"] {
         std::fs::write(folder.path().join(name), [1; 4096]).unwrap();
@@ -105,7 +110,33 @@ fn each_file_is_cold_or_warm_by_itself_and_holes_cost_nothing() {
         one > warm + Picoseconds::from_micros(80),
         "{one} for {warm}"
     );
+}
+
+/// How bytes are stored changes nothing, unless a mapping says that it shall.
+#[test]
+fn holes_cost_nothing_if_a_mapping_says_so() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let write = |name: &str, content: &[u8]| {
+        std::fs::write(folder.path().join(name), content).unwrap();
+    };
+    let warm = MapOptions::read_only().page_size(PageSize::KIB_4);
+    let cold = warm.file_state(FileState::Cold);
+    write("b", &[1; 4096]);
+    let run = |first| add(folder.path(), [first, warm]);
+    write("a", &[0; 4096]);
+    let (dense, asked) = (run(cold), run(cold.holes()));
+    assert_eq!(
+        (dense.time, &dense.bytes_hash),
+        (asked.time, &asked.bytes_hash)
+    );
     let sparse = std::fs::File::create(folder.path().join("a")).unwrap();
     sparse.set_len(4096).unwrap();
-    assert_eq!(time_to_add(folder.path(), [cold, None]), warm);
+    let as_data = run(cold);
+    assert_eq!(
+        (as_data.time, &as_data.bytes_hash),
+        (dense.time, &dense.bytes_hash)
+    );
+    let (hole, read) = (run(cold.holes()), run(warm));
+    assert_eq!(hole.time, read.time);
+    assert_ne!(hole.bytes_hash, dense.bytes_hash);
 }

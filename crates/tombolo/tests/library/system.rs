@@ -430,12 +430,14 @@ fn a_full_disk_is_reported_and_nothing_written_is_lost() {
     ];
     for raw in cards {
         let folder = TempDir::new().unwrap();
-        let disk = FullDisk {
-            inner: BlockingIo::default(),
-            room: 1,
-            refused: Vec::new(),
+        let disk = || -> Box<dyn FileIo> {
+            Box::new(FullDisk {
+                inner: BlockingIo::default(),
+                room: 1,
+                refused: Vec::new(),
+            })
         };
-        let card = Card::with_io(raw, Box::new(disk), OwnerOptions::default()).unwrap();
+        let card = Card::with_io(raw, disk, OwnerOptions::default()).unwrap();
         let content = bytes(5 << 20);
         let (to, _space, output) = copy_files(&card, folder.path(), &content);
         let error = output.unmap().unwrap_err().to_string();

@@ -66,7 +66,7 @@ pub fn run(
         fs::write(path, content)?;
     }
     let told = {
-        let io = match plant {
+        let io = move || match plant {
             Some(Plant::ClipOffByOne) => Box::new(Greedy(best())),
             _ => best(),
         };

@@ -1,21 +1,26 @@
-//! The thread that moves bytes of files, so that a slow file holds up nobody but who waits for it.
+//! A thread that does what may wait for one mount, so that a slow file holds up nobody but who waits for it.
 
 use super::Aside;
 use crate::call::{Bell, Message};
-use file_io::{check_length, FileIo, Transfer, TransferId};
+use error::Error;
+use file_io::{check_length, FileIo, OpenFile, Transfer, TransferId};
+use std::any::Any;
 use std::collections::VecDeque;
-use std::fs::File;
 use std::io;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{channel, Receiver, Sender};
+use std::sync::mpsc::{channel, Receiver, RecvTimeoutError, SendError, Sender};
 use std::sync::Arc;
-use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// What the thread is asked.
 enum Job {
     Move(Transfer),
-    MakeDurable(u64, Arc<File>),
+    MakeDurable(u64, Arc<OpenFile>),
+    /// Whoever waits is told the result.
+    Ask(u64, Box<dyn FnOnce() -> Result<(), Error> + Send>),
+    /// Nobody waits.
+    Do(Box<dyn FnOnce() + Send>),
 }
 
 /// Where results go.
@@ -56,57 +61,59 @@ impl Post {
 }
 
 /// The words of a panic.
-pub(super) fn told(panic: &(dyn std::any::Any + Send)) -> String {
+pub(super) fn told(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "no reason given".to_owned())
 }
 
-/// The owner's end of it.
-pub(super) struct IoThread {
-    name: &'static str,
-    jobs: Option<Sender<Job>>,
-    thread: Option<JoinHandle<()>>,
+/// The way to a lane. It ends when the last way to it is gone.
+#[derive(Clone)]
+pub(super) struct Lane(Sender<Job>);
+
+/// Says when the thread has ended: nobody sends anything, and the sender is gone then.
+pub(super) struct Ended(Receiver<()>);
+
+impl Ended {
+    /// Waits for the end; false if it does not come in time.
+    pub(super) fn wait(&self, limit: Duration) -> bool {
+        !matches!(self.0.recv_timeout(limit), Err(RecvTimeoutError::Timeout))
+    }
 }
 
-impl IoThread {
-    pub(super) fn new(io: Box<dyn FileIo>, post: Post) -> io::Result<Self> {
-        let name = io.name();
+impl Lane {
+    pub(super) fn start(io: Box<dyn FileIo>, post: Post) -> io::Result<(Self, Ended)> {
         let (jobs, inbox) = channel();
-        let thread = threads::spawn("tombolo-io", move || run(io, &inbox, &post))?;
-        Ok(Self {
-            name,
-            jobs: Some(jobs),
-            thread: Some(thread),
-        })
+        let (ending, ended) = channel();
+        threads::spawn("tombolo-io", move || {
+            let _ending: Sender<()> = ending;
+            run(io, &inbox, &post);
+        })?;
+        Ok((Self(jobs), Ended(ended)))
     }
 
-    /// `io_uring` or `blocking`.
-    pub(super) fn name(&self) -> &'static str {
-        self.name
-    }
-
-    pub(super) fn start(&self, transfer: Transfer) {
+    pub(super) fn transfer(&self, transfer: Transfer) {
         self.send(Job::Move(transfer));
     }
 
-    pub(super) fn make_durable(&self, id: u64, file: Arc<File>) {
+    pub(super) fn make_durable(&self, id: u64, file: Arc<OpenFile>) {
         self.send(Job::MakeDurable(id, file));
     }
 
-    fn send(&self, job: Job) {
-        // The thread ends only when this does.
-        if let Some(jobs) = &self.jobs {
-            let _ = jobs.send(job);
-        }
+    /// Does something behind all that was asked before, whose result somebody waits for.
+    pub(super) fn ask(&self, id: u64, work: impl FnOnce() -> Result<(), Error> + Send + 'static) {
+        self.send(Job::Ask(id, Box::new(work)));
     }
-}
 
-impl Drop for IoThread {
-    fn drop(&mut self) {
-        self.jobs = None;
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
+    /// Does something behind all that was asked before. Nobody hears of it.
+    pub(super) fn go_and_do(&self, work: impl FnOnce() + Send + 'static) {
+        self.send(Job::Do(Box::new(work)));
+    }
+
+    fn send(&self, job: Job) {
+        // The thread ends only when all ways to it are gone; whatever happened to it, nothing is forgotten.
+        if let Err(SendError(Job::Do(work))) = self.0.send(job) {
+            work();
         }
     }
 }
@@ -145,6 +152,16 @@ fn run(mut io: Box<dyn FileIo>, inbox: &Receiver<Job>, post: &Post) {
                     ),
                 }
             }
+            Some(Job::Ask(id, work)) => {
+                let result = catch_unwind(AssertUnwindSafe(work))
+                    .unwrap_or_else(|panic| Err(Error::Internal(broken(&*panic).to_string())));
+                post.send(Aside::Worked(id, result));
+            }
+            Some(Job::Do(work)) => {
+                if let Err(panic) = catch_unwind(AssertUnwindSafe(work)) {
+                    tracing::error!(error = %broken(&*panic), "nobody waits for it");
+                }
+            }
             None => {
                 if let Some(id) = started.pop_front() {
                     let result = catch_unwind(AssertUnwindSafe(|| io.finish(id)));
@@ -156,6 +173,6 @@ fn run(mut io: Box<dyn FileIo>, inbox: &Receiver<Job>, post: &Post) {
     }
 }
 
-fn broken(panic: &(dyn std::any::Any + Send)) -> io::Error {
+fn broken(panic: &(dyn Any + Send)) -> io::Error {
     io::Error::other(format!("file I/O panicked: {}", told(panic)))
 }

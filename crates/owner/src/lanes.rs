@@ -1,0 +1,146 @@
+//! What may wait for a file system is done beside the owner's thread, in a lane for each mount: a mount that does not
+//! answer holds up what is asked of it, and nothing else. What is asked of one lane is done in order.
+//!
+//! With a free clock, and on a real card, whoever waits for such a mount waits, and nobody else does. In lockstep the
+//! clock stands for all while anybody waits for a file; so there is a limit, after which whoever waits gets an error,
+//! and the clock goes on without the bytes ([`patience`](super::patience)).
+
+use super::lane::{Ended, Lane, Post};
+use super::owner_ref::OwnerRef;
+use super::patience::Awaited;
+use super::{Aside, Owner};
+use error::Error;
+use file_io::{FileIo, OpenFile, Transfer};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Makes file I/O for a mount.
+pub type MakeIo = Box<dyn FnMut() -> Box<dyn FileIo> + Send>;
+
+/// So long a lane may take to end when a card is closed. One whose mount is gone stays behind with what it holds.
+const LAST_WAIT: Duration = Duration::from_secs(2);
+
+/// The lanes of a card, by device.
+pub(super) struct Lanes {
+    make: MakeIo,
+    post: Post,
+    lanes: BTreeMap<u64, (Lane, Ended)>,
+    name: Option<&'static str>,
+}
+
+impl Lanes {
+    pub(super) fn new(make: MakeIo, post: Post) -> Self {
+        Self {
+            make,
+            post,
+            lanes: BTreeMap::new(),
+            name: None,
+        }
+    }
+
+    /// `io_uring` or `blocking`.
+    pub(super) fn name(&mut self) -> &'static str {
+        let make = &mut self.make;
+        self.name.get_or_insert_with(|| make().name())
+    }
+
+    /// The lane of a device.
+    pub(super) fn of(&mut self, device: u64) -> io::Result<&Lane> {
+        if !self.lanes.contains_key(&device) {
+            let io = (self.make)();
+            self.name = Some(io.name());
+            let lane = Lane::start(io, self.post.clone())?;
+            self.lanes.insert(device, lane);
+        }
+        let lane = self.lanes.get(&device).map(|(lane, _)| lane);
+        lane.ok_or_else(|| io::Error::other("a lane that was just made"))
+    }
+
+    /// Begins a transfer; its end is told in any case.
+    pub(super) fn transfer(&mut self, device: u64, transfer: Transfer) {
+        let id = transfer.id;
+        match self.of(device) {
+            Ok(lane) => lane.transfer(transfer),
+            Err(error) => self.post.send(Aside::Moved(id, Err(error))),
+        }
+    }
+
+    /// A file that is closed in the lane of its device.
+    pub(super) fn open(&mut self, device: u64, file: File) -> io::Result<OpenFile> {
+        let lane = self.of(device)?.clone();
+        Ok(OpenFile::closed_by(file, move |file| {
+            lane.go_and_do(move || drop(file));
+        }))
+    }
+}
+
+impl Drop for Lanes {
+    fn drop(&mut self) {
+        for (device, (lane, ended)) in std::mem::take(&mut self.lanes) {
+            drop(lane);
+            if !ended.wait(LAST_WAIT) {
+                tracing::warn!(device, "a mount does not answer: its thread stays behind");
+            }
+        }
+    }
+}
+
+/// Something that was asked of a lane.
+pub(super) struct InLane<T> {
+    aside: u64,
+    result: Arc<Mutex<Option<T>>>,
+}
+
+impl Owner {
+    /// Asks for something that may wait for a file system: it is done behind all that was asked of the mount before.
+    pub(super) fn ask_lane<T: Send + 'static>(
+        &mut self,
+        awaited: Awaited,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<InLane<T>, Error> {
+        let lane = self
+            .lanes
+            .of(awaited.device)
+            .map_err(|source| Error::File {
+                path: (&awaited.label).into(),
+                what: "starting a thread for its mount",
+                source,
+            })?;
+        let aside = self.tasks.open_aside();
+        let result = Arc::new(Mutex::new(None));
+        let place = result.clone();
+        lane.ask(aside, move || {
+            let result = work();
+            *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+            Ok(())
+        });
+        self.wait_for_file(aside, awaited);
+        Ok(InLane { aside, result })
+    }
+}
+
+impl OwnerRef {
+    /// Waits for the result of what was asked of a lane. It costs no virtual time.
+    ///
+    /// # Errors
+    /// In lockstep, the limit has passed: it may still be done later, and its result goes to nobody.
+    pub(super) async fn lane_result<T>(&self, asked: InLane<T>) -> Result<T, Error> {
+        self.aside(asked.aside).await?;
+        let mut result = asked.result.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = result.take();
+        result.ok_or_else(|| Error::Internal("a lane has lost a result".into()))
+    }
+
+    /// [`Owner::ask_lane`], and [`lane_result`](Self::lane_result).
+    pub(super) async fn in_lane<T: Send + 'static>(
+        &self,
+        awaited: Awaited,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Error> {
+        let asked = self.with(|owner| owner.ask_lane(awaited, work))?;
+        self.lane_result(asked).await
+    }
+}

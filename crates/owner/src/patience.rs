@@ -1,0 +1,185 @@
+//! How long the clock stands for a file system that does not answer.
+//!
+//! In lockstep no virtual time passes while somebody waits for a file, so a mount that hangs would stop every user of the
+//! card. After [`OwnerOptions::file_limit`](super::OwnerOptions::file_limit) of real time the wait is given up: who waits
+//! gets an error that names the file, and the clock goes on. From then on nobody waits for that mount at all, until it
+//! answers something.
+//!
+//! A transfer that was given up is still under way: its memory stays its own, and its page is neither there nor gone,
+//! until the system says how it ended. Whoever comes to wait for it is told at once.
+
+use super::Owner;
+use crate::ClockMode;
+use error::Error;
+use file_io::TransferId;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::time::{Duration, Instant};
+use units::SlotId;
+
+/// How often it is looked whether a limit has passed.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Something that is asked of a file.
+#[derive(Clone, Debug)]
+pub(super) struct Awaited {
+    /// The device of its mount.
+    pub(super) device: u64,
+    /// The file's name, for messages.
+    pub(super) label: String,
+    /// What is asked.
+    pub(super) what: &'static str,
+}
+
+/// Who waits for files, and since when.
+#[derive(Debug, Default)]
+pub(super) struct Patience {
+    /// `None`: whoever waits, waits alone.
+    limit: Option<Duration>,
+    /// By the name of the work beside the owner's thread.
+    asked: BTreeMap<u64, (Instant, Awaited)>,
+    /// The transfer for which the clock stands.
+    lacking: Option<(TransferId, Instant)>,
+    /// Transfers for which it stands no longer.
+    given_up: BTreeMap<TransferId, Awaited>,
+    /// Devices of mounts that did not answer in time.
+    silent: BTreeSet<u64>,
+}
+
+impl Patience {
+    pub(super) fn new(clock: ClockMode, limit: Duration) -> Self {
+        Self {
+            limit: (clock == ClockMode::Lockstep).then_some(limit),
+            ..Self::default()
+        }
+    }
+
+    /// How long may be waited until somebody looks whether a limit has passed; `None`: for ever.
+    pub(super) fn next_look(&self) -> Option<Duration> {
+        let waits = !self.asked.is_empty() || self.lacking.is_some();
+        (waits && self.limit.is_some()).then_some(LOOK)
+    }
+
+    /// Those that were given up and are not over.
+    fn given_up(&self) -> Vec<(TransferId, Awaited)> {
+        let all = self.given_up.iter();
+        all.map(|(&id, awaited)| (id, awaited.clone())).collect()
+    }
+
+    /// What those are told who wait for a transfer that was given up.
+    pub(super) fn trouble(&self) -> Option<Error> {
+        let mut all = self.given_up.values();
+        all.next().map(|awaited| self.silence(awaited))
+    }
+
+    /// Whether a mount did not answer in time, and has answered nothing since.
+    pub(super) fn is_silent(&self, device: u64) -> bool {
+        self.silent.contains(&device)
+    }
+
+    /// Somebody has heard the result.
+    pub(super) fn heard(&mut self, aside: u64) {
+        if let Some((_, awaited)) = self.asked.remove(&aside) {
+            self.silent.remove(&awaited.device);
+        }
+    }
+
+    /// The system has moved the bytes of a transfer, or has not.
+    pub(super) fn moved(&mut self, id: TransferId) {
+        if let Some(awaited) = self.given_up.remove(&id) {
+            self.silent.remove(&awaited.device);
+        }
+        self.lacking.take_if(|(lacking, _)| *lacking == id);
+    }
+
+    /// The clock has come to the end of a transfer whose bytes are not there. True if it goes on without them.
+    pub(super) fn lacks(&mut self, id: TransferId, awaited: impl FnOnce() -> Awaited) -> bool {
+        let Some(limit) = self.limit else {
+            return false;
+        };
+        let since = match self.lacking {
+            Some((lacking, since)) if lacking == id => since,
+            _ => Instant::now(),
+        };
+        self.lacking = Some((id, since));
+        let awaited = awaited();
+        let over = since.elapsed() >= limit || self.silent.contains(&awaited.device);
+        if over {
+            self.lacking = None;
+            self.silent.insert(awaited.device);
+            self.given_up.insert(id, awaited);
+        }
+        over
+    }
+
+    /// Who has waited for too long, and what they are told.
+    fn expired(&mut self) -> Vec<(u64, Error)> {
+        let Some(limit) = self.limit else {
+            return Vec::new();
+        };
+        let late = |(_, (since, awaited)): &(&u64, &(Instant, Awaited))| {
+            since.elapsed() >= limit || self.silent.contains(&awaited.device)
+        };
+        let late: Vec<u64> = self.asked.iter().filter(late).map(|(id, _)| *id).collect();
+        let told = late.into_iter().filter_map(|id| {
+            let (_, awaited) = self.asked.remove(&id)?;
+            self.silent.insert(awaited.device);
+            Some((id, awaited))
+        });
+        let told: Vec<_> = told.collect();
+        told.into_iter()
+            .map(|(id, awaited)| (id, self.silence(&awaited)))
+            .collect()
+    }
+
+    fn silence(&self, awaited: &Awaited) -> Error {
+        let seconds = self.limit.unwrap_or_default().as_secs();
+        Error::File {
+            path: (&awaited.label).into(),
+            what: awaited.what,
+            source: io::Error::new(
+                io::ErrorKind::TimedOut,
+                format!(
+                    "its file system has not answered for {seconds} s, and the clock of a simulated card in lockstep stands \
+                     for all who use it: look after the mount, or allow more (TOMBOLO_FILE_SECONDS)"
+                ),
+            ),
+        }
+    }
+}
+
+impl Owner {
+    /// Somebody waits for work in a lane.
+    pub(super) fn wait_for_file(&mut self, aside: u64, awaited: Awaited) {
+        let asked = &mut self.patience.asked;
+        asked.insert(aside, (Instant::now(), awaited));
+    }
+
+    /// Gives up what has been waited for too long.
+    pub(super) fn lose_patience(&mut self) {
+        for (aside, error) in self.patience.expired() {
+            tracing::warn!(%error, "given up");
+            self.tasks.aside_over(aside, Err(error));
+            self.tasks.stir();
+        }
+    }
+
+    /// Tells those who wait for transfers that were given up.
+    pub(super) fn tell_of_silence(&mut self) {
+        let given_up = self.patience.given_up();
+        let ports = self.card.description().ports_per_slot.max(1);
+        for (id, awaited) in given_up {
+            let silence = |owner: &Self| owner.patience.silence(&awaited);
+            let waits = self.pager.waits_for(pager::IoId(id.0));
+            for fault in waits.faults {
+                let slot = SlotId(fault.requester / 2 / ports);
+                self.kernel_failed(slot, silence(self).to_string());
+                self.tasks.stir();
+            }
+            for request in waits.requests {
+                self.answers.give_up(request, silence(self));
+                self.tasks.stir();
+            }
+        }
+    }
+}
