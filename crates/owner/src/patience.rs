@@ -38,6 +38,8 @@ pub(super) struct Patience {
     limit: Option<Duration>,
     /// By the name of the work beside the owner's thread.
     asked: BTreeMap<u64, (Instant, Awaited)>,
+    /// What was asked and is waited for no longer, with its device.
+    late: BTreeMap<u64, u64>,
     /// The transfer for which the clock stands.
     lacking: Option<(TransferId, Instant)>,
     /// Transfers for which it stands no longer.
@@ -77,10 +79,12 @@ impl Patience {
         self.silent.contains(&device)
     }
 
-    /// Somebody has heard the result.
+    /// A mount has answered.
     pub(super) fn heard(&mut self, aside: u64) {
-        if let Some((_, awaited)) = self.asked.remove(&aside) {
-            self.silent.remove(&awaited.device);
+        let asked = self.asked.remove(&aside);
+        let device = asked.map(|(_, awaited)| awaited.device);
+        if let Some(device) = device.or_else(|| self.late.remove(&aside)) {
+            self.silent.remove(&device);
         }
     }
 
@@ -124,6 +128,7 @@ impl Patience {
         let told = late.into_iter().filter_map(|id| {
             let (_, awaited) = self.asked.remove(&id)?;
             self.silent.insert(awaited.device);
+            self.late.insert(id, awaited.device);
             Some((id, awaited))
         });
         let told: Vec<_> = told.collect();
