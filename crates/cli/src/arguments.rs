@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use tombolo::{
-    Advice, AdviceError, Device, FileState, MemoryKind, Packets, UnknownMemory, UnknownPackets,
+    AdviceError, Device, FileState, MapOptions, MemoryKind, Packets, UnknownMemory, UnknownPackets,
 };
 use units::{PageSize, Priority, SlotSchedule};
 
@@ -43,22 +43,8 @@ pub struct MapArgument {
     pub bytes: Option<u64>,
     /// How.
     pub mode: Mode,
-    /// Size of the file's pages, or the owner's.
-    pub page_size: Option<PageSize>,
-    /// The pager chooses the size of each page.
-    pub auto_pages: bool,
-    /// Its pages stay in host memory.
-    pub direct: bool,
-    /// Its pages are on the card before the kernel starts, at no virtual time.
-    pub hot: bool,
-    /// Where the file is before, for the cost of reading it.
-    pub file_state: Option<FileState>,
-    /// Its holes cost no reading.
-    pub holes: bool,
-    /// Its pages lie in card memory of that kind.
-    pub memory: Option<MemoryKind>,
-    /// How the kernel is going to use it.
-    pub advice: Advice,
+    /// What its words say of the mapping; which bytes of it, and for what, is decided when the file is opened.
+    pub options: MapOptions,
     /// Of a connection: how many packets of the kernel it takes.
     pub packets: Option<Packets>,
 }
@@ -268,14 +254,7 @@ impl MapArgument {
             offset,
             bytes,
             mode: options.mode.unwrap_or(Mode::AsNeeded),
-            page_size: options.page_size,
-            auto_pages: options.auto_pages,
-            direct: options.direct,
-            hot: options.hot,
-            file_state: options.file_state,
-            holes: options.holes,
-            memory: options.memory,
-            advice: options.advice.unwrap_or_default(),
+            options: options.map,
             packets: options.packets,
         })
     }
@@ -333,22 +312,26 @@ impl ConnectArgument {
 }
 
 /// What stands behind a file's name.
-#[derive(Default)]
 struct Options {
     mode: Option<Mode>,
-    page_size: Option<PageSize>,
-    auto_pages: bool,
-    direct: bool,
-    hot: bool,
-    file_state: Option<FileState>,
-    holes: bool,
-    memory: Option<MemoryKind>,
-    advice: Option<Advice>,
+    map: MapOptions,
     /// They are behind a file that is connected to a port, which has packets.
     of_connection: bool,
     packets: Option<Packets>,
     /// Those of a device, which belong to its name, each with its colon.
     of_device: Vec<u8>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            mode: None,
+            map: MapOptions::read_only(),
+            of_connection: false,
+            packets: None,
+            of_device: Vec::new(),
+        }
+    }
 }
 
 /// Mode, page size, place and advice at the end, in any order; file names may contain colons.
@@ -378,34 +361,35 @@ fn split_options(mut text: &[u8], mut options: Options) -> Result<(&[u8], Option
         let advice = word.strip_prefix("advice=");
         if let Some(kind) = word
             .strip_prefix("memory=")
-            .filter(|_| options.memory.is_none())
+            .filter(|_| options.map.memory.is_none())
         {
             let kind: Result<MemoryKind, UnknownMemory> = kind.parse();
-            options.memory = Some(kind.map_err(SyntaxError::Memory)?);
+            options.map.memory = Some(kind.map_err(SyntaxError::Memory)?);
             text = rest;
             continue;
         }
+        let map = &mut options.map;
         match (page, advice) {
-            (Some("auto"), _) if options.page_size.is_none() => options.auto_pages = true,
-            (Some(size), _) if options.page_size.is_none() && !options.auto_pages => {
+            (Some("auto"), _) if map.page_size.is_none() => *map = map.auto_pages(),
+            (Some(size), _) if map.page_size.is_none() && map.auto_pages.is_none() => {
                 let wrong = || SyntaxError::PageSize {
                     text: size.to_owned(),
                 };
                 let bytes = parse_bytes(size).map_err(|_| wrong())?;
-                options.page_size = Some(PageSize::from_bytes(bytes).ok_or_else(wrong)?);
+                *map = map.page_size(PageSize::from_bytes(bytes).ok_or_else(wrong)?);
             }
-            (_, Some(words)) if options.advice.is_none() => {
-                options.advice = Some(words.parse().map_err(SyntaxError::Advice)?);
+            (_, Some(words)) if map.advice.is_empty() => {
+                map.advice = words.parse().map_err(SyntaxError::Advice)?;
             }
-            _ if word == "direct" && !options.direct => options.direct = true,
-            _ if word == "hot" && !options.hot => options.hot = true,
-            _ if word == "warm" && options.file_state.is_none() => {
-                options.file_state = Some(FileState::Warm);
+            _ if word == "direct" && !map.direct => map.direct = true,
+            _ if word == "hot" && !map.hot => map.hot = true,
+            _ if word == "warm" && map.file_state.is_none() => {
+                map.file_state = Some(FileState::Warm);
             }
-            _ if word == "cold" && options.file_state.is_none() => {
-                options.file_state = Some(FileState::Cold);
+            _ if word == "cold" && map.file_state.is_none() => {
+                map.file_state = Some(FileState::Cold);
             }
-            _ if word == "holes" && !options.holes => options.holes = true,
+            _ if word == "holes" && !map.holes => map.holes = true,
             _ if options.mode.is_some() => break,
             _ => match parse_mode(word)? {
                 Some(found) => options.mode = Some(found),
@@ -594,30 +578,31 @@ mod tests {
         );
         assert_eq!(map("a=odd:name@home").file, PathBuf::from("odd:name@home"));
         let paged = map("a=b@1+2:ro:page=64KiB");
-        assert_eq!(paged.page_size.map(PageSize::bytes), Some(64 << 10));
+        assert_eq!(paged.options.page_size.map(PageSize::bytes), Some(64 << 10));
         assert_eq!(
             (paged.file, paged.bytes, paged.mode),
             ("b".into(), Some(2), Mode::ReadOnly)
         );
         let new = map("a=b:page=1GiB:new=5");
-        assert_eq!(new.page_size, Some(PageSize::GIB_1));
-        assert!(map("in=data.bin:page=auto").auto_pages);
+        assert_eq!(new.options.page_size, Some(PageSize::GIB_1));
+        assert!(map("in=data.bin:page=auto").options.auto_pages == Some(true));
         let direct = map("in=data.bin:direct:ro");
-        assert!(direct.direct && direct.mode == Mode::ReadOnly);
-        assert!(!map("in=data.bin:ro").direct);
+        assert!(direct.options.direct && direct.mode == Mode::ReadOnly);
+        assert!(!map("in=data.bin:ro").options.direct);
         let hot = map("in=data.bin:hot:ro");
-        let states = ["in=a:cold:ro", "in=a:ro:warm", "in=a"].map(|text| map(text).file_state);
+        let states =
+            ["in=a:cold:ro", "in=a:ro:warm", "in=a"].map(|text| map(text).options.file_state);
         assert_eq!(states, [Some(FileState::Cold), Some(FileState::Warm), None]);
-        assert!(hot.hot && hot.mode == Mode::ReadOnly && !map("in=data.bin").hot);
+        assert!(hot.options.hot && hot.mode == Mode::ReadOnly && !map("in=data.bin").options.hot);
         let placed = map("in=data.bin:memory=hbm:ro");
         assert_eq!(
-            (placed.memory, placed.mode),
+            (placed.options.memory, placed.mode),
             (Some(MemoryKind::Hbm), Mode::ReadOnly)
         );
         assert!(MapArgument::parse(OsStr::new("in=x:memory=sram")).is_err());
         assert_eq!(map("in=x:direct:direct").file, PathBuf::from("x:direct"));
         let advised = map("in=data.bin:advice=stream+lowuse:ro");
-        assert_eq!(advised.advice.to_string(), "stream+lowuse");
+        assert_eq!(advised.options.advice.to_string(), "stream+lowuse");
         assert_eq!(advised.mode, Mode::ReadOnly);
         let both = MapArgument::parse(OsStr::new("in=data.bin:advice=stream+random")).unwrap_err();
         assert!(both.to_string().contains("exclude each other"), "{both}");

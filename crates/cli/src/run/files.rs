@@ -91,37 +91,13 @@ impl<'a> Mapped<'a> {
     }
 
     fn options(&self) -> MapOptions {
-        let options = match (&self.source, self.write) {
-            (Source::New(_), _) => MapOptions::create(self.length),
-            (_, true) => MapOptions::read_write(),
-            (_, false) => MapOptions::read_only(),
-        };
-        let options = options.offset(self.offset).bytes(self.bytes);
-        let options = options.advice(self.map.advice);
-        let options = match self.map.direct {
-            true => options.direct(),
-            false => options,
-        };
-        let options = match self.map.hot {
-            true => options.hot(),
-            false => options,
-        };
-        let options = match self.map.file_state {
-            Some(state) => options.file_state(state),
-            None => options,
-        };
-        let options = match self.map.holes {
-            true => options.holes(),
-            false => options,
-        };
-        let options = match self.map.memory {
-            Some(kind) => options.memory(kind),
-            None => options,
-        };
-        match self.map.page_size {
-            Some(size) => options.page_size(size),
-            None if self.map.auto_pages => options.auto_pages(),
-            None => options,
+        MapOptions {
+            read: true,
+            write: self.write || matches!(self.source, Source::New(_)),
+            create: matches!(self.source, Source::New(_)).then_some(self.length),
+            offset: self.offset,
+            bytes: Some(self.bytes),
+            ..self.map.options
         }
     }
 }

@@ -19,12 +19,12 @@ const HOME_BYTES: u64 = 16 << 20;
 impl Run {
     /// The first file whose pages stay in host memory.
     fn direct(&self) -> Option<&MapArgument> {
-        self.files.iter().find(|file| file.direct)
+        self.files.iter().find(|file| file.options.direct)
     }
 
     /// Advice that holds for all files.
     fn advice(&self) -> Advice {
-        let stream = |file: &MapArgument| file.advice.pattern == Advice::STREAM.pattern;
+        let stream = |file: &MapArgument| file.options.advice.pattern == Advice::STREAM.pattern;
         match !self.files.is_empty() && self.files.iter().all(stream) {
             true => Advice::STREAM,
             false => Advice::NONE,
@@ -145,7 +145,7 @@ impl Run {
             config.streams_per_slot = pairs;
             let bytes = self.card_memory.unwrap_or_else(|| {
                 // A frame for a page of each file, however large its pages are.
-                let pages = self.files.iter().filter_map(|map| map.page_size);
+                let pages = self.files.iter().filter_map(|map| map.options.page_size);
                 let pages: u64 = pages.map(PageSize::bytes).sum();
                 FUNCTIONAL_MEMORY.max(2 * u64::from(config.channels) * pages)
             });

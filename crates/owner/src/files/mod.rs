@@ -18,7 +18,7 @@ use super::policies::Paged;
 use super::stray::Stray;
 use super::transfers::{Part, Place};
 use super::Owner;
-use crate::message::FileState;
+use crate::message::{FileState, MapOptions};
 use claim::Claims;
 use error::Error;
 use file_io::lock::without;
@@ -27,7 +27,7 @@ use pager::ObjectId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
-use units::{Advice, Asid, MemoryKind, PageSize, VirtAddr};
+use units::{Advice, Asid, PageSize, VirtAddr};
 
 #[derive(Debug)]
 struct Object {
@@ -42,19 +42,14 @@ struct Object {
     page_size: PageSize,
     /// Size of the pages that become those of `page_size`, without automatic sizes.
     parts: PageSize,
-    /// Whose choice the page size was.
-    size_asked: bool,
+    /// As it was mapped first, and what was said of it since: the state of its file, advice.
+    options: MapOptions,
     /// Its pages may be smaller.
-    auto_pages: bool,
+    varies: bool,
     /// Its pages stay in host memory.
     direct: Option<Direct>,
-    /// Its pages lie in card memory of that kind.
-    memory: Option<MemoryKind>,
-    /// Where its bytes are, if somebody said so.
-    file_state: Option<FileState>,
     /// Where it has none, as far as that was asked, and nobody has written since: apart and in order.
     holes: Vec<Range<u64>>,
-    advice: Advice,
     mappings: u32,
     /// What it has on the card is being written back, after its last mapping.
     closing: bool,
@@ -80,11 +75,11 @@ impl Object {
         Paged {
             page_size: self.page_size,
             parts: self.parts,
-            asked: self.size_asked,
-            auto: self.auto_pages,
+            asked: self.options.page_size.is_some(),
+            auto: self.varies,
             direct: self.direct.as_ref().map(|direct| direct.asked),
-            memory: self.memory,
-            advice: self.advice,
+            memory: self.options.memory,
+            advice: self.options.advice,
         }
     }
 }
@@ -229,7 +224,7 @@ impl Files {
         let object = self.objects.get(&mapped.view)?;
         let whole = bytes >= mapped.view.bytes && object.mappings == 1;
         let can = whole
-            && !object.auto_pages
+            && !object.varies
             && object.parts == object.page_size
             && !object.closing
             && object.direct.is_none();
@@ -256,7 +251,7 @@ impl Files {
             file: file.clone(),
             device: view.identity.device,
             label: found.label.clone(),
-            state: found.file_state.unwrap_or(usual),
+            state: found.options.file_state.unwrap_or(usual),
             length: found.length,
             is_hole: found.is_hole(part.offset..part.offset + part.bytes),
         })
@@ -385,7 +380,7 @@ impl Files {
         let touched = |m: &&Mapped| m.touches(space, (address, bytes));
         for mapped in self.mappings.iter().filter(touched) {
             if let Some(object) = self.objects.get_mut(&mapped.view) {
-                object.advice = object.advice.then(advice);
+                object.options.advice = object.options.advice.then(advice);
             }
         }
     }

@@ -53,7 +53,8 @@ impl Owner {
             return match object.differs(length, options, pages.parts) {
                 Some(rule) => Err(refused(rule)),
                 None => {
-                    object.file_state = options.file_state.or(object.file_state);
+                    let state = options.file_state.or(object.options.file_state);
+                    object.options.file_state = state;
                     Ok((object.id, object.page_size))
                 }
             };
@@ -107,13 +108,11 @@ impl Owner {
             length,
             page_size: pages.size,
             parts: pages.parts,
-            size_asked: options.page_size.is_some(),
-            auto_pages: pages.auto,
+            // Advice is told when it is mapped.
+            options: options.advice(Advice::NONE),
+            varies: pages.auto,
             direct,
-            memory: options.memory,
-            file_state: options.file_state,
             holes: Vec::new(),
-            advice: Advice::default(),
             mappings: 0,
             closing: false,
             given_up: false,
@@ -238,14 +237,10 @@ impl Object {
                  unmap it first",
                 self.length
             )
-        } else if options.page_size.is_some() && self.auto_pages
-            || options.auto_pages == Some(true) && !self.auto_pages
+        } else if options.page_size.is_some() && self.varies
+            || options.auto_pages == Some(true) && !self.varies
         {
-            let how = if self.auto_pages {
-                "automatic"
-            } else {
-                "fixed"
-            };
+            let how = if self.varies { "automatic" } else { "fixed" };
             format!(
                 "it is mapped already with pages of {how} size; unmap it first, or map it likewise"
             )
@@ -258,8 +253,8 @@ impl Object {
                 "in host memory (direct)"
             };
             format!("it is mapped already with pages {place}; unmap it first, or map it likewise")
-        } else if options.memory.is_some() && options.memory != self.memory {
-            let place = match self.memory {
+        } else if options.memory.is_some() && options.memory != self.options.memory {
+            let place = match self.options.memory {
                 Some(memory) => memory.to_string(),
                 None => "any memory of the card".to_owned(),
             };
