@@ -89,5 +89,5 @@ def test_bound_is_a_sentence_and_figures(simulated: tombolo.Report, functional: 
     assert simulated.bound in str(simulated)
     assert simulated["bound"]["gain"] >= 1
     assert 'id=bound' in simulated._native.html()
-    assert functional["bound"] == {"unmodelled": "the card has no virtual time"}
+    assert functional["bound"] == {"unmodelled": "the card has no time"}
     assert "no advice" in functional.bound

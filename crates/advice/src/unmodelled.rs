@@ -28,7 +28,7 @@ pub enum Unmodelled {
 impl fmt::Display for Unmodelled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NoTime => "the card has no virtual time",
+            Self::NoTime => "the card has no time",
             Self::NotRecorded => "nothing was recorded over time",
             Self::NothingRan => "no kernel ended",
             Self::SeveralSlots => "kernels in several slots",

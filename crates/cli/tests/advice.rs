@@ -82,7 +82,7 @@ fn a_run_without_a_model_says_so_and_gets_no_advice() {
     let text = out(&tombolo(folder.path(), &[&words[..], &maps, &set].concat()));
     let json = std::fs::read(folder.path().join("run.json")).unwrap();
     let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
-    let why = "the card has no virtual time";
+    let why = "the card has no time";
     assert_eq!(json["bound"]["unmodelled"], why);
     assert!(json["bound"]["advice"].is_null());
     assert!(text.contains(&format!("no model for this run ({why}), so no advice")));

@@ -23,11 +23,19 @@ pub type MakeIo = Box<dyn FnMut() -> Box<dyn FileIo> + Send>;
 /// So long a lane may take to end when a card is closed. One whose mount is gone stays behind with what it holds.
 const LAST_WAIT: Duration = Duration::from_secs(2);
 
+/// A lane, while files of its mount are open.
+struct Held {
+    lane: Lane,
+    ended: Ended,
+    /// Each open file has one of these.
+    files: Arc<()>,
+}
+
 /// The lanes of a card, by device.
 pub(super) struct Lanes {
     make: MakeIo,
     post: Post,
-    lanes: BTreeMap<u64, (Lane, Ended)>,
+    lanes: BTreeMap<u64, Held>,
     name: Option<&'static str>,
 }
 
@@ -52,11 +60,12 @@ impl Lanes {
         if !self.lanes.contains_key(&device) {
             let io = (self.make)();
             self.name = Some(io.name());
-            let lane = Lane::start(io, self.post.clone())?;
-            self.lanes.insert(device, lane);
+            let (lane, ended) = Lane::start(io, self.post.clone())?;
+            let files = Arc::default();
+            self.lanes.insert(device, Held { lane, ended, files });
         }
-        let lane = self.lanes.get(&device).map(|(lane, _)| lane);
-        lane.ok_or_else(|| io::Error::other("a lane that was just made"))
+        let held = self.lanes.get(&device).map(|held| &held.lane);
+        held.ok_or_else(|| io::Error::other("a lane that was just made"))
     }
 
     /// Begins a transfer; its end is told in any case.
@@ -70,16 +79,20 @@ impl Lanes {
 
     /// A file that is closed in the lane of its device.
     pub(super) fn open(&mut self, device: u64, file: File) -> io::Result<OpenFile> {
+        // Mounts of which nothing is open need none: it ends when it has done what it was told.
+        self.lanes
+            .retain(|other, held| *other == device || Arc::strong_count(&held.files) > 1);
         let lane = self.of(device)?.clone();
+        let open = self.lanes.get(&device).map(|held| held.files.clone());
         Ok(OpenFile::closed_by(file, move |file| {
-            lane.go_and_do(move || drop(file));
+            lane.go_and_do(move || drop((file, open)));
         }))
     }
 }
 
 impl Drop for Lanes {
     fn drop(&mut self) {
-        for (device, (lane, ended)) in std::mem::take(&mut self.lanes) {
+        for (device, Held { lane, ended, .. }) in std::mem::take(&mut self.lanes) {
             drop(lane);
             if !ended.wait(LAST_WAIT) {
                 tracing::warn!(device, "a mount does not answer: its thread stays behind");
