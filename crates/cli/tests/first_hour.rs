@@ -233,7 +233,7 @@ fn the_cache_is_listed_measured_and_cleared() {
         command.unwrap()
     };
     assert!(printed(&cache(&["list"])).starts_with("0 models, 0.0 MB, in "));
-    for name in ["0123", "4567", "89ab.tmp12"] {
+    for name in ["0123", "4567", "89ab.tmp12", "89ab.build-cdef-0"] {
         std::fs::create_dir_all(models.join(name).join("deep")).unwrap();
         std::fs::write(models.join(name).join("deep/model.so"), vec![1; 100_000]).unwrap();
     }
@@ -256,5 +256,7 @@ fn the_cache_is_listed_measured_and_cleared() {
     assert!(!models.join("0123").exists() && models.join("4567/deep/model.so").exists());
     drop(lock);
     assert!(printed(&cache(&["clear"])).starts_with("removed 1 models"));
-    assert!(models.join("89ab.tmp12").exists(), "somebody makes it");
+    for name in ["89ab.tmp12", "89ab.build-cdef-0"] {
+        assert!(models.join(name).exists(), "somebody makes it");
+    }
 }

@@ -1,7 +1,7 @@
 //! The builder: what is in the cache is found, what is not is built, once.
 
 use crate::design::{self, Design};
-use crate::entry::{self, lock, Scratch};
+use crate::entry::{self, lock, lock_of, Scratch};
 use crate::error::BuildError;
 use crate::model::compile;
 use crate::model::verilate::{self, ModelInfo};
@@ -381,7 +381,7 @@ impl Builder {
         }
         let models = folder.parent().unwrap_or(&self.models);
         std::fs::create_dir_all(models).map_err(BuildError::cache(models))?;
-        let _lock = lock(&folder.with_extension("lock"), &mut || {
+        let _lock = lock(&lock_of(folder), &mut || {
             progress(Progress::Waiting { design: name() });
         })?;
         if let Some(found) = find()? {
@@ -423,7 +423,7 @@ impl Builder {
             return Ok(folder);
         }
         std::fs::create_dir_all(&self.models).map_err(BuildError::cache(&self.models))?;
-        let _lock = lock(&folder.with_extension("lock"), &mut || {})?;
+        let _lock = lock(&lock_of(&folder), &mut || {})?;
         if !entry::is_whole(&folder) {
             entry::clear(&folder)?;
             let building = Scratch::create(&folder)?;

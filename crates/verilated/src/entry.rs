@@ -9,6 +9,7 @@ use crate::design::hash_of_bytes;
 use crate::error::BuildError;
 use crate::model::verilate::ModelInfo;
 use std::collections::hash_map::RandomState;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::hash::{BuildHasher, Hasher};
 use std::io::ErrorKind;
@@ -158,14 +159,29 @@ fn token() -> &'static str {
 /// for abandoned when there is no process of the number that follows.
 const MARKS: [&str; 2] = [".build-", ".tmp"];
 
+/// Of the name of a scratch folder, that of its entry, and what is behind its mark.
+pub(crate) fn scratch_entry(name: &OsStr) -> Option<(&str, &str)> {
+    let mut marks = MARKS.iter();
+    marks.find_map(|mark| name.to_str()?.split_once(mark))
+}
+
+/// The lock of an entry: of whoever builds it, or takes it away.
+pub(crate) fn lock_of(entry: &Path) -> PathBuf {
+    entry.with_extension("lock")
+}
+
+/// Takes the lock until the file is dropped; false if somebody has it.
+pub(crate) fn try_lock(file: &File) -> bool {
+    // SAFETY: a call on a descriptor that `file` keeps open.
+    unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) == 0 }
+}
+
 /// Scratch folders: each with the name of its entry, and what is behind its mark.
 fn scratch_folders(models: &Path) -> impl Iterator<Item = (PathBuf, PathBuf, String)> {
     let entries = std::fs::read_dir(models).into_iter().flatten().flatten();
     entries.filter_map(|found| {
         let name = found.file_name();
-        let (entry, rest) = MARKS
-            .iter()
-            .find_map(|mark| name.to_str()?.split_once(mark))?;
+        let (entry, rest) = scratch_entry(&name)?;
         let entry = found.path().with_file_name(entry);
         Some((found.path(), entry, rest.to_owned()))
     })
@@ -187,17 +203,13 @@ pub(crate) fn remove_abandoned(models: &Path, own: &Path) {
         // An entry without a lock has no builder: whoever builds makes it first.
         let lock = match entry == own {
             true => None,
-            false => match File::open(entry.with_extension("lock")) {
+            false => match File::open(lock_of(&entry)) {
                 Ok(file) => Some(file),
                 Err(error) if error.kind() == ErrorKind::NotFound => None,
                 Err(_) => continue,
             },
         };
-        // SAFETY: a call on a descriptor that `lock` keeps open.
-        let taken = |file: &File| unsafe {
-            libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) == 0
-        };
-        if lock.as_ref().is_none_or(taken) {
+        if lock.as_ref().is_none_or(try_lock) {
             let _ = std::fs::remove_dir_all(path);
         }
     }
@@ -216,7 +228,7 @@ impl Scratch {
     }
 
     /// A name beside `folder` that only this process uses.
-    fn name(folder: &Path) -> Self {
+    pub(crate) fn name(folder: &Path) -> Self {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         Self(folder.with_extension(format!("build-{}-{number}", token())))

@@ -21,6 +21,7 @@ mod compiler;
 mod design;
 mod entry;
 mod error;
+mod kept;
 mod model;
 mod prebuilt;
 mod program;
@@ -31,6 +32,7 @@ pub use builder::{remove_unfinished, Builder, BuiltModel, Progress, ProgressSink
 pub use compiler::Compiler;
 pub use design::{Design, FileSet};
 pub use error::BuildError;
+pub use kept::{models, Kept};
 pub use model::compile::ABI;
 pub use model::ports::{Direction, ModelPort};
 pub use model::sleep::can_sleep;
