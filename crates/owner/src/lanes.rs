@@ -11,7 +11,7 @@ use super::patience::Awaited;
 use super::{Aside, Owner};
 use error::Error;
 use file_io::{FileIo, OpenFile, Transfer};
-use std::collections::BTreeMap;
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::fs::File;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -57,15 +57,20 @@ impl Lanes {
 
     /// The lane of a device.
     pub(super) fn of(&mut self, device: u64) -> io::Result<&Lane> {
-        if !self.lanes.contains_key(&device) {
-            let io = (self.make)();
-            self.name = Some(io.name());
-            let (lane, ended) = Lane::start(io, self.post.clone())?;
-            let files = Arc::default();
-            self.lanes.insert(device, Held { lane, ended, files });
+        self.held(device).map(|held| &held.lane)
+    }
+
+    fn held(&mut self, device: u64) -> io::Result<&Held> {
+        match self.lanes.entry(device) {
+            Entry::Occupied(there) => Ok(there.into_mut()),
+            Entry::Vacant(place) => {
+                let io = (self.make)();
+                self.name = Some(io.name());
+                let (lane, ended) = Lane::start(io, self.post.clone())?;
+                let files = Arc::default();
+                Ok(place.insert(Held { lane, ended, files }))
+            }
         }
-        let held = self.lanes.get(&device).map(|held| &held.lane);
-        held.ok_or_else(|| io::Error::other("a lane that was just made"))
     }
 
     /// Begins a transfer; its end is told in any case.
@@ -82,8 +87,8 @@ impl Lanes {
         // Mounts of which nothing is open need none: it ends when it has done what it was told.
         self.lanes
             .retain(|other, held| *other == device || Arc::strong_count(&held.files) > 1);
-        let lane = self.of(device)?.clone();
-        let open = self.lanes.get(&device).map(|held| held.files.clone());
+        let held = self.held(device)?;
+        let (lane, open) = (held.lane.clone(), held.files.clone());
         Ok(OpenFile::closed_by(file, move |file| {
             lane.go_and_do(move || drop((file, open)));
         }))
