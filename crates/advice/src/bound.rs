@@ -1,7 +1,7 @@
 //! The bound of a run: an estimate for each resource, and the largest.
 
 use crate::remedy::{self, Remedy};
-use crate::{Occupancy, Resource, Unmodelled};
+use crate::{Occupancy, Resource, Unmodelled, Use};
 use serde::Serialize;
 use std::fmt::{self, Write};
 use timeline::Record;
@@ -69,27 +69,38 @@ impl Shares<'_> {
         1.0 - self.share(self.of.card_alone)
     }
 
-    /// The run's time if a stage of page-in were free, from what is busy otherwise.
-    fn without_stage(&self, number: usize) -> f64 {
+    /// The stages of page-in.
+    fn stages(&self) -> [(Resource, Use); 4] {
         let of = self.of;
-        let stages = [&of.service, &of.copies, &of.storage, &of.link];
-        let stage = stages[number];
+        [
+            (Resource::FaultService, of.service),
+            (Resource::Copies, of.copies),
+            (Resource::Storage, of.storage),
+            (Resource::Link, of.link),
+        ]
+    }
+
+    /// The run's time if a stage of page-in were free, from what is busy otherwise.
+    fn without_stage(&self, resource: Resource, stage: Use) -> f64 {
+        let of = self.of;
         let mut alone = self.share(stage.alone);
-        if number == 3 {
+        if resource == Resource::Link {
             // The DMA engine takes its own time for the same rows, and for those that it zeroes.
             let floor = ratio(of.dma, stage.busy).min(1.0);
             alone = self.share(stage.waited) * (1.0 - floor) + self.share(of.messages);
         }
-        let others = stages.iter().enumerate();
-        let others = others.filter(|(other, _)| *other != number);
-        let longest = others
-            .map(|(_, other)| self.share(other.busy))
-            .fold(1.0 - self.waiting(), f64::max);
         let left = 1.0 - alone;
-        let piped = match number {
+        let piped = match resource {
             // What overlaps the link is ahead of it already.
-            3 => left,
-            _ => longest.min(left),
+            Resource::Link => left,
+            _ => {
+                let others = self.stages().into_iter();
+                let others = others.filter(|(other, _)| *other != resource);
+                let longest = others
+                    .map(|(_, other)| self.share(other.busy))
+                    .fold(1.0 - self.waiting(), f64::max);
+                longest.min(left)
+            }
         };
         let hidden = HIDDEN * alone.min(1.0);
         (left - hidden * (left - piped)).max(self.share(of.port))
@@ -157,16 +168,9 @@ impl Bound {
             gain: (1.0 / left.max(1e-3)).max(1.0),
         };
         let o = occupancy;
-        let stages = [
-            (Resource::FaultService, o.service.busy),
-            (Resource::Copies, o.copies.busy),
-            (Resource::Storage, o.storage.busy),
-            (Resource::Link, o.link.busy),
-        ];
-        let mut number = 0;
-        let stages = stages.map(|(resource, busy)| {
-            number += 1;
-            of(resource, busy, shares.without_stage(number - 1))
+        let stages = shares.stages().map(|(resource, stage)| {
+            let left = shares.without_stage(resource, stage);
+            of(resource, stage.busy, left)
         });
         let kernel = o.run - o.waiting - o.memory;
         let own = match ratio(o.port, kernel) >= FULL_PORT {
@@ -254,7 +258,6 @@ impl fmt::Display for Bound {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Use;
 
     fn us(count: u64) -> Picoseconds {
         Picoseconds::from_micros(count)
