@@ -3,7 +3,6 @@
 
 use super::owner_ref::OwnerRef;
 use super::Aside;
-use error::Error;
 use file_io::{OpenFile, Transfer, TransferId};
 use std::fmt::Debug;
 use std::io;
@@ -71,10 +70,6 @@ impl OwnerRef {
     pub(super) async fn send(&self, behind: &dyn Behind) -> io::Result<()> {
         let id = self.with(|owner| owner.tasks.open_aside());
         behind.send(id)?;
-        match self.aside(id).await {
-            Err(Error::File { source, .. }) => Err(source),
-            Err(other) => Err(io::Error::other(other.to_string())),
-            Ok(()) => Ok(()),
-        }
+        self.aside_io(id).await
     }
 }

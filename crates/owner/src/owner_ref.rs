@@ -159,6 +159,11 @@ impl OwnerRef {
             owner.wait_for_file(id, awaited);
             Ok::<_, io::Error>(id)
         })?;
+        self.aside_io(id).await
+    }
+
+    /// The result of [`aside`](Self::aside) that is the system's.
+    pub(super) async fn aside_io(&self, id: u64) -> io::Result<()> {
         match self.aside(id).await {
             Err(Error::File { source, .. }) => Err(source),
             Err(other) => Err(io::Error::other(other.to_string())),

@@ -329,6 +329,16 @@ fn others_are_as_ever(card: &Card, folder: &Path, round: u8) {
     assert!(fs::read(&to).unwrap() == bytes(round));
 }
 
+/// A copy within the mount, whose bytes are on the card when it hangs.
+fn written_when_it_hangs(card: &Card, mount: &mut Mount) -> Copy {
+    let (from, to) = (mount.path(0), mount.path(1));
+    let copy = Copy::new(card, 0, &from, &to, MapOptions::read_write());
+    copy.slot.start().unwrap();
+    copy.slot.join(None).unwrap();
+    mount.hangs();
+    copy
+}
+
 fn names(error: &Error, file: &str) {
     let text = error.to_string();
     let named = text.contains(&format!("/{file}")) && text.contains("has not answered");
@@ -389,16 +399,7 @@ fn what_is_written_to_it_is_safe_or_an_error() {
     };
     let elsewhere = TempDir::new().unwrap();
     let card = card(ClockMode::Lockstep);
-    let copy = Copy::new(
-        &card,
-        0,
-        &mount.path(0),
-        &mount.path(1),
-        MapOptions::read_write(),
-    );
-    copy.slot.start().unwrap();
-    copy.slot.join(None).unwrap();
-    mount.hangs();
+    let copy = written_when_it_hangs(&card, &mut mount);
     names(&copy.output.sync().unwrap_err(), "b");
     others_are_as_ever(&card, elsewhere.path(), 3);
     mount.answers();
@@ -466,16 +467,7 @@ fn a_card_is_closed_all_the_same() {
         return;
     };
     let card = card(ClockMode::Lockstep);
-    let copy = Copy::new(
-        &card,
-        0,
-        &mount.path(0),
-        &mount.path(1),
-        MapOptions::read_write(),
-    );
-    copy.slot.start().unwrap();
-    copy.slot.join(None).unwrap();
-    mount.hangs();
+    let copy = written_when_it_hangs(&card, &mut mount);
     names(&copy.output.unmap().unwrap_err(), "b");
     let (done, closed) = std::sync::mpsc::channel();
     let closes = std::thread::spawn(move || {
