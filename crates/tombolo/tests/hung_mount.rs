@@ -29,6 +29,8 @@ const NAMES: [&str; 2] = ["a", "b"];
 #[derive(Clone, Default)]
 struct State {
     hung: Arc<AtomicBool>,
+    /// It does not answer who changes a file's size.
+    keeps_sizes: Arc<AtomicBool>,
     content: Arc<Mutex<[Vec<u8>; 2]>>,
 }
 
@@ -110,6 +112,9 @@ impl Filesystem for State {
         reply: ReplyAttr,
     ) {
         self.wait();
+        while self.keeps_sizes.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(2));
+        }
         if let Some(size) = size {
             self.content.lock().unwrap()[inode as usize - 2].resize(size as usize, 0);
         }
@@ -188,11 +193,15 @@ fn a_mount_is_served() {
             .map_or_else(ToString::to_string, |_| "mounted".into())
     );
     for line in std::io::stdin().lines() {
-        state.hung.store(line.unwrap() == "hang", Ordering::Relaxed);
+        let line = line.unwrap();
+        state.hung.store(line == "hang", Ordering::Relaxed);
+        let keeps = line == "keep sizes";
+        state.keeps_sizes.store(keeps, Ordering::Relaxed);
         println!("done");
     }
     // Whoever still waits is let go before the mount ends.
     state.hung.store(false, Ordering::Relaxed);
+    state.keeps_sizes.store(false, Ordering::Relaxed);
     drop(session);
 }
 
@@ -459,6 +468,46 @@ fn mapping_its_files_is_refused_after_a_while_and_goes_on_by_itself_with_a_free_
             }
         }
     }
+}
+
+/// A client that ends while its file is made anew leaves nothing, and takes nothing from who comes next.
+#[test]
+fn a_client_that_ends_meanwhile_leaves_nothing() {
+    let Some(mut mount) = Mount::new() else {
+        return;
+    };
+    let elsewhere = TempDir::new().unwrap();
+    let card = card(ClockMode::Free);
+    let client = card.client();
+    let space = client.create_space().unwrap();
+    let path = mount.path(0);
+    let options = MapOptions::create(BYTES as u64);
+    let file = File::options().read(true).write(true).open(&path);
+    let file = file.unwrap();
+    mount.tell("keep sizes");
+    std::thread::scope(|scope| {
+        let mapped = scope.spawn(|| space.map_open_file(file, &path, options));
+        // Its mapping is there, and its file is not empty yet.
+        let mappings = || {
+            let clients = card.status().unwrap().owner.clients;
+            clients.iter().map(|client| client.mappings).sum::<u32>()
+        };
+        for attempt in 0.. {
+            if mappings() == 1 {
+                break;
+            }
+            assert!(attempt < 1000 && !mapped.is_finished());
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let closes = scope.spawn(|| client.close());
+        others_are_as_ever(&card, elsewhere.path(), 4);
+        mount.answers();
+        closes.join().unwrap().unwrap();
+        let _said = mapped.join().unwrap();
+        assert_eq!(mappings(), 0);
+    });
+    assert!(fs::read(&path).unwrap() == vec![0; BYTES]);
+    others_are_as_ever(&card, elsewhere.path(), 9);
 }
 
 #[test]

@@ -164,24 +164,39 @@ impl OwnerRef {
         if claims {
             self.claim_range(view, &file, &label).await?;
         }
-        // The space may have gone while the file was locked.
+        // The space may have gone while the file was locked, and may go while the file is emptied: the mapping has its name
+        // from the start, and ends with its space.
         let mapped = self.with(|owner| {
             let asid = owner.handles.space(client, space)?;
-            let mapped = owner.map(asid, view, file, &label, length, options)?;
+            let (address, page) = owner.map(asid, view, file, &label, length, options)?;
             if options.holes {
                 owner.transfers.has_holes(&holes);
                 owner.files.has_holes(view, holes);
             }
-            let emptied = owner.empty_if_fresh(view, &label, options);
-            Ok::<_, Error>((asid, mapped, emptied))
+            owner.clients.mapped(client, &label, options.page_size);
+            let bytes = view.bytes;
+            let range = MappedRange {
+                space,
+                asid,
+                address,
+                bytes,
+            };
+            let mapping = owner.handles.add_mapping(client, range);
+            let mapped = NewMapping {
+                mapping,
+                address,
+                bytes,
+                page,
+            };
+            Ok::<_, Error>((mapped, owner.empty_if_fresh(view, &label, options)))
         });
         let mapped = match mapped {
-            Ok((asid, mapped, emptied)) => match self.emptied(emptied, &label).await {
-                Ok(()) => Ok((asid, mapped)),
-                Err(error) => {
-                    self.unmap(asid, mapped.0, view.bytes).await?;
-                    Err(error)
-                }
+            Ok((mapped, emptied)) => match self.emptied(emptied, &label).await {
+                Ok(()) => Ok(mapped),
+                Err(error) => self
+                    .end_mapping(client, mapped.mapping)
+                    .await
+                    .and(Err(error)),
             },
             Err(error) => {
                 self.close_files(vec![view], true).await;
@@ -191,24 +206,7 @@ impl OwnerRef {
         if claims {
             self.claim_ended(view).await;
         }
-        let (asid, (address, page)) = mapped?;
-        let bytes = view.bytes;
-        let range = MappedRange {
-            space,
-            asid,
-            address,
-            bytes,
-        };
-        let mapping = self.with(|owner| {
-            owner.clients.mapped(client, &label, options.page_size);
-            owner.handles.add_mapping(client, range)
-        });
-        Ok(NewMapping {
-            mapping,
-            address,
-            bytes,
-            page,
-        })
+        mapped
     }
 
     /// What is to be mapped of a file.
