@@ -199,11 +199,47 @@ fn a_descriptor_gives_no_more_than_its_own_rights() {
         error.to_string().contains("without the right to read"),
         "{error}"
     );
+    // What is written through it would be behind the end, wherever it belongs.
+    let appends = || {
+        let mut how = OpenOptions::new();
+        how.read(true).append(true).open(&path).unwrap()
+    };
+    let error = space
+        .map_open_file(appends(), &path, MapOptions::read_write())
+        .unwrap_err();
+    assert!(error.to_string().contains("for appending"), "{error}");
     let folder = std::fs::File::open(served.folder.path()).unwrap();
     let error = space
         .map_open_file(folder, &path, MapOptions::read_only())
         .unwrap_err();
     assert!(error.to_string().contains("regular files"), "{error}");
+}
+
+#[test]
+fn what_a_kernel_wrote_around_a_mapping_is_told_to_its_program() {
+    let served = Served::new();
+    let path = served.file("file", &[1; 8192]);
+    let input = served.file("input", &[2; 8192]);
+    let (card, reader) = (served.open(), served.open());
+    let (space, others) = (card.create_space().unwrap(), reader.create_space().unwrap());
+    let part = |options: MapOptions| options.bytes(5000);
+    let to = space.map_file(&path, part(MapOptions::read_write()));
+    let to = to.unwrap();
+    let seen = others.map_file(&path, part(MapOptions::read_only()));
+    let seen = seen.unwrap();
+    let from = space.map_file(&input, MapOptions::read_only()).unwrap();
+    let slot = card.load_anywhere(kernel("copy"), &space).unwrap();
+    slot.set_mapping("input", &from).unwrap();
+    slot.set_mapping("output", &to).unwrap();
+    slot.set("bytes", 6000).unwrap();
+    slot.run().unwrap();
+    // It may see all of it first, and has not written.
+    seen.sync().unwrap();
+    seen.unmap().unwrap();
+    let error = to.sync().unwrap_err();
+    assert_eq!(error.code(), ErrorCode::Outside, "{error}");
+    let expected = [vec![2; 5000], vec![1; 3192]].concat();
+    assert_eq!(std::fs::read(&path).unwrap(), expected);
 }
 
 #[test]

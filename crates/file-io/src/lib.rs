@@ -152,6 +152,8 @@ pub struct Rights {
     pub read: bool,
     /// It may be written to.
     pub write: bool,
+    /// What is written goes to the end of the file, wherever it should.
+    pub appends: bool,
 }
 
 /// The rights of this descriptor, whatever others of the same file may have.
@@ -166,6 +168,7 @@ pub fn rights(file: &File) -> io::Result<Rights> {
     Ok(Rights {
         read: !path_only && mode != libc::O_WRONLY,
         write: !path_only && mode != libc::O_RDONLY,
+        appends: flags & libc::O_APPEND != 0,
     })
 }
 

@@ -4,6 +4,7 @@ use super::{the_command, Failure};
 use crate::processor;
 use crate::row::{Row, Target};
 use ::daemon::Daemon;
+use serde_json::Value;
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -14,6 +15,8 @@ use tombolo::{Advice, Card, Fetch, FunctionalCard, FunctionalConfig, MapOptions,
 
 /// Figures of clients that end.
 pub const ENDS: &[&str] = &["daemon.deaths", "daemon.lost", "daemon.leaked"];
+/// Figures of what one program can do to files of another.
+pub const RIGHTS: &[&str] = &["daemon.rights_cells", "daemon.rights_violations"];
 /// Figures of what the socket costs.
 pub const COSTS: &[&str] = &[
     "daemon.request_ratio",
@@ -21,7 +24,10 @@ pub const COSTS: &[&str] = &[
     "daemon.cpu_share_faults",
 ];
 
+const NONE: Target = Target::Exactly(0.0);
 const DEATHS: u64 = 10_000;
+/// Cells of the matrix of rights.
+const CELLS: f64 = 56.0;
 /// Requests of one round, and rounds of which the median counts.
 const REQUESTS: u32 = 2000;
 const ROUNDS: usize = 5;
@@ -37,35 +43,55 @@ const FAULTING_BYTES: usize = 64 << 20;
 /// Of the cards that copy.
 const CHANNEL_BYTES: u64 = 512 << 20;
 
-/// Clients that are killed, disconnect, speak no sense or do not read, at random moments: `crates/daemon/tests/deaths.rs`, with
-/// more of them.
-pub fn ends() -> Result<Vec<Row>, Failure> {
+/// What a test of `crates/daemon` counted: the line of JSON that it prints, which begins with a name.
+fn counted(test: &str, first: &str, environment: &[(&str, String)]) -> Result<Value, Failure> {
     let run = Command::new("cargo")
         .args(["test", "--quiet", "--release", "-p", "tombolo-daemon"])
-        .args(["--test", "deaths", "--", "--nocapture"])
-        .env("TOMBOLO_DEATHS", DEATHS.to_string())
+        .args(["--test", test, "--", "--nocapture"])
+        .envs(environment.iter().map(|(name, value)| (name, value)))
         .current_dir(simcard::home())
         .output()?;
     let said = String::from_utf8_lossy(&run.stdout);
+    let begins = format!("{{\"{first}\"");
     let counts = said
         .lines()
-        .find_map(|line| line.find("{\"deaths\"").map(|at| &line[at..]));
+        .find_map(|line| line.find(&begins).map(|at| &line[at..]));
     let wrong = || format!("{said}{}", String::from_utf8_lossy(&run.stderr));
-    let counts: serde_json::Value = serde_json::from_str(counts.ok_or_else(wrong)?)?;
-    let count = |name: &str| counts[name].as_f64().ok_or("no figure");
+    let counts = serde_json::from_str(counts.ok_or_else(wrong)?)?;
     if !run.status.success() {
         eprintln!("{}", wrong());
     }
-    let none = Target::Exactly(0.0);
+    Ok(counts)
+}
+
+fn count(counts: &Value, name: &str) -> Result<f64, Failure> {
+    Ok(counts[name].as_f64().ok_or("no figure")?)
+}
+
+/// Clients that are killed, disconnect, speak no sense or do not read, at random moments: `crates/daemon/tests/deaths.rs`, with
+/// more of them.
+pub fn ends() -> Result<Vec<Row>, Failure> {
+    let deaths = [("TOMBOLO_DEATHS", DEATHS.to_string())];
+    let counts = counted("deaths", "deaths", &deaths)?;
+    let enough = Target::AtLeast(DEATHS as f64);
+    Ok(vec![
+        Row::new(ENDS[0], count(&counts, "deaths")?, "", enough),
+        Row::new(ENDS[1], count(&counts, "lost")?, "", NONE),
+        Row::new(ENDS[2], count(&counts, "leaked")?, "", NONE),
+    ])
+}
+
+/// What programs can do to files of others, cell by cell: `crates/daemon/tests/rights.rs`.
+pub fn rights() -> Result<Vec<Row>, Failure> {
+    let counts = counted("rights", "cells", &[])?;
     Ok(vec![
         Row::new(
-            ENDS[0],
-            count("deaths")?,
+            RIGHTS[0],
+            count(&counts, "cells")?,
             "",
-            Target::AtLeast(DEATHS as f64),
+            Target::AtLeast(CELLS),
         ),
-        Row::new(ENDS[1], count("lost")?, "", none),
-        Row::new(ENDS[2], count("leaked")?, "", none),
+        Row::new(RIGHTS[1], count(&counts, "violations")?, "", NONE),
     ])
 }
 

@@ -1090,6 +1090,10 @@ pub const ALL: &[Bar] = &[
         measure: daemon::ends,
     },
     Bar {
+        names: daemon::RIGHTS,
+        measure: daemon::rights,
+    },
+    Bar {
         names: daemon::COSTS,
         measure: daemon::costs,
     },

@@ -334,7 +334,7 @@ impl Files {
         joined(writable.map(shown).collect())
     }
 
-    fn label_of(&self, view: View) -> String {
+    pub(super) fn label_of(&self, view: View) -> String {
         let object = self.objects.get(&view);
         object.map_or_else(|| "a mapped file".to_owned(), |object| object.label.clone())
     }

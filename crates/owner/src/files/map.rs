@@ -130,7 +130,13 @@ impl OwnerRef {
         client: ClientId,
         request: Refresh,
     ) -> Result<(), Error> {
-        let range = self.with(|owner| owner.handles.mapping(client, request.mapping))?;
+        let range = self.with(|owner| {
+            let range = owner.handles.mapping(client, request.mapping)?;
+            match request.discard {
+                true => owner.may_discard(client, range).map(|()| range),
+                false => Ok(range),
+            }
+        })?;
         self.refresh(range, request.discard).await
     }
 
@@ -436,6 +442,24 @@ impl Owner {
         Ok((address, page))
     }
 
+    /// Whether a client may drop what kernels wrote to the range of a mapping: who may not write there leaves what others
+    /// wrote as it is.
+    fn may_discard(&self, client: ClientId, range: MappedRange) -> Result<(), Error> {
+        let Some(mapped) = self.files.at(range).filter(|mapped| !mapped.writable) else {
+            return Ok(());
+        };
+        let is_own = |space| self.handles.asids(client).any(|own| own == space);
+        match self.files.writers(mapped.view).all(is_own) {
+            true => Ok(()),
+            false => Err(Error::Unmappable {
+                path: self.files.label_of(mapped.view).into(),
+                rule: "another program has it mapped for writing, and this mapping is read-only: what that one wrote can \
+                       be saved by a refresh, and not dropped"
+                    .to_owned(),
+            }),
+        }
+    }
+
     /// Begins to empty a file that is to be made anew. Everything that can be refused has been checked; what is written
     /// back from now on is written behind this.
     fn empty_if_fresh(
@@ -463,10 +487,17 @@ fn check_rights(file: &File, label: &str, options: MapOptions) -> Result<(), Err
         what: "looking how it was opened",
         source,
     })?;
-    let rule = match (rights.read, rights.write || !options.write) {
-        (false, _) => "the file was opened without the right to read; open it for reading too",
-        (_, false) => "the file was opened read-only; open it for writing too, or map it read-only",
-        (true, true) => return Ok(()),
+    let rule = if !rights.read {
+        "the file was opened without the right to read; open it for reading too"
+    } else if !options.write {
+        return Ok(());
+    } else if !rights.write {
+        "the file was opened read-only; open it for writing too, or map it read-only"
+    } else if rights.appends {
+        "the file was opened for appending, and what is written through it goes to its end; open it without that, or \
+         map it read-only"
+    } else {
+        return Ok(());
     };
     Err(Error::Unmappable {
         path: label.into(),

@@ -408,15 +408,24 @@ impl Files {
         self.strays.entry(object).or_insert(stray);
     }
 
-    /// What kernels wrote around the objects in a range, as an error; each is told once.
+    /// Spaces in which a range of a file is mapped for writing.
+    fn writers(&self, view: View) -> impl Iterator<Item = Asid> + '_ {
+        let writable = self.mappings.iter().filter(|mapped| mapped.writable);
+        writable
+            .filter(move |mapped| mapped.view == view)
+            .map(|mapped| mapped.space)
+    }
+
+    /// What kernels wrote around the objects that a range shows for writing, as an error; each is told once.
     pub(super) fn take_stray(
         &mut self,
         space: Asid,
         address: VirtAddr,
         bytes: u64,
     ) -> Result<(), Error> {
-        let touched = |m: &&Mapped| m.touches(space, (address, bytes));
-        for mapped in self.mappings.iter().filter(touched) {
+        // Who only reads has written nothing.
+        let written = |m: &&Mapped| m.writable && m.touches(space, (address, bytes));
+        for mapped in self.mappings.iter().filter(written) {
             let Some(object) = self.objects.get(&mapped.view) else {
                 continue;
             };

@@ -167,7 +167,7 @@ impl super::Files {
         all.position(|m| m.holds(range.asid, range.address))
     }
 
-    fn at(&self, range: MappedRange) -> Option<&Mapped> {
+    pub(super) fn at(&self, range: MappedRange) -> Option<&Mapped> {
         self.place_of(range).map(|place| &self.mappings[place])
     }
 }
