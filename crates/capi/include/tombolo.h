@@ -85,6 +85,7 @@ enum {
     TMB_ERROR_MEMORY_IN_USE = 53,      /* shared memory cannot be freed while a kernel of its space runs */
     TMB_ERROR_UNREGISTRABLE = 54,      /* memory of the program that cannot be shared in place; the text says why */
     TMB_ERROR_NO_FREE_SLOT = 55,       /* every slot has a kernel */
+    TMB_ERROR_QUOTA = 56,              /* the quota of a tenant of a daemon is used up; the text names it */
     TMB_ERROR_GONE = 60,               /* the handle was closed, or what it stands for has ended */
     TMB_ERROR_OTHER_CARD = 61,         /* a space of one card, a slot of another */
     TMB_ERROR_OTHER_SPACE = 62,        /* a mapping of one space, a kernel of another */

@@ -5,7 +5,7 @@ use crate::interrupt;
 use crate::kernel::{folder_of, NoSuchKernel};
 use crate::print::{print, say, NotPrinted};
 use crate::progress::Work;
-use ::daemon::{Daemon, DaemonError};
+use ::daemon::{Daemon, DaemonError, Quotas, QuotasError};
 use card::kernel::KernelPackage;
 use clap::Args;
 use fsrf::{AppOptions, Layout, LayoutError, Server, ServerError};
@@ -29,12 +29,18 @@ use tombolo::{
     tombolo status --socket /run/user/1000/tombolo
   A simulated card with two slots:
     tombolo daemon --platform f1 --slots 2 --socket card
+  For other users too, each within a quota:
+    tombolo daemon --functional --socket /run/tombolo/card --quotas /etc/tombolo/quotas.toml
   For programs of FSRF (docs/coming-from-fsrf.md), which find kernels md5 and sha256 as applications 0 and 1:
     tombolo daemon --fsrf /tmp/aos_daemon.socket --app 0=md5 --app 1=sha256")]
 pub(crate) struct Serve {
-    /// Where it listens: a new socket, which is this user's alone.
+    /// Where it listens: a new socket, which is this user's alone, or that of those whom --quotas names.
     #[arg(long, value_name = "FILE", required_unless_present = "fsrf")]
     socket: Option<PathBuf>,
+
+    /// Who else may use the card, and how much of it each: a TOML file. See docs/daemon.md.
+    #[arg(long, value_name = "FILE", requires = "socket")]
+    quotas: Option<PathBuf>,
 
     /// Where it listens for programs that were built against FSRF's library; theirs connect to /tmp/aos_daemon.socket.
     #[arg(long, value_name = "FILE", requires = "apps")]
@@ -117,6 +123,8 @@ pub(crate) enum ServeError {
     #[error(transparent)]
     Daemon(#[from] DaemonError),
     #[error(transparent)]
+    Quotas(#[from] QuotasError),
+    #[error(transparent)]
     NotPrinted(#[from] NotPrinted),
     #[error("{0}")]
     Json(serde_json::Error),
@@ -130,6 +138,7 @@ const FUNCTIONAL_STREAMS: u8 = 2;
 impl Serve {
     pub(crate) fn run(self) -> Result<(), ServeError> {
         let apps = self.applications()?;
+        let quotas = self.quotas.as_deref().map(Quotas::load).transpose()?;
         let layout = self.fsrf_layout.as_deref().map(Layout::load).transpose()?;
         let card = self.open(Needs::of(&apps)?)?;
         let (description, _) = card.describe()?;
@@ -144,7 +153,11 @@ impl Serve {
         };
         let daemon = match &self.socket {
             None => None,
-            Some(path) => Some(Daemon::listen(card.clone(), path)?),
+            Some(path) => Some(Daemon::listen_within(
+                card.clone(),
+                path,
+                quotas.unwrap_or_default(),
+            )?),
         };
         interrupt::say(
             "interrupted: the card is gone; what kernels wrote is in the files of its clients",

@@ -7,7 +7,8 @@ use std::fmt::Write;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::Duration;
-use tombolo::{Card, ClientStatus, Picoseconds, SlotStatus, Status};
+use tombolo::report::bytes;
+use tombolo::{Card, ClientStatus, Picoseconds, SlotStatus, Status, TenantStatus, Use};
 
 /// Says who uses what of a daemon's card.
 #[derive(Args)]
@@ -100,6 +101,9 @@ fn text(status: &Status) -> String {
     for client in &owner.clients {
         line(of_client(client));
     }
+    for tenant in &owner.tenants {
+        line(of_tenant(tenant));
+    }
     let daemon = status.daemon;
     line(format!(
         "daemon {}: {} connections, {} descriptors, {} threads",
@@ -112,10 +116,12 @@ fn of_slot(number: usize, slot: &SlotStatus) -> String {
     match (&slot.kernel, slot.client) {
         (Some(kernel), Some(client)) => {
             let does = if slot.running { "runs" } else { "waits" };
-            format!(
-                "slot {number}: kernel {kernel} of client {} {does}",
-                client.0
-            )
+            // Those of other users have no name here.
+            let kernel = match kernel.as_str() {
+                "" => "a kernel".to_owned(),
+                name => format!("kernel {name}"),
+            };
+            format!("slot {number}: {kernel} of client {} {does}", client.0)
         }
         _ => format!("slot {number}: empty"),
     }
@@ -123,8 +129,13 @@ fn of_slot(number: usize, slot: &SlotStatus) -> String {
 
 fn of_client(client: &ClientStatus) -> String {
     let who = match client.process {
+        Some(process) if client.program.is_empty() => format!("process {process}"),
         Some(process) => format!("{} (process {process})", client.program),
         None => "the daemon".to_owned(),
+    };
+    let who = match &client.tenant {
+        Some(tenant) => format!("{who} of tenant {tenant}"),
+        None => who,
     };
     format!(
         "client {}: {who}: {} slots, {} spaces, {} mappings of {} bytes, {} requests under way",
@@ -134,6 +145,25 @@ fn of_client(client: &ClientStatus) -> String {
         client.mappings,
         client.mapped_bytes,
         client.requests
+    )
+}
+
+/// What a tenant has, beside its quota.
+fn of_tenant(tenant: &TenantStatus) -> String {
+    let number = |number: u64| number.to_string();
+    let beside = |of: Use, shown: &dyn Fn(u64) -> String| match of.most {
+        Some(most) => format!("{} of {}", shown(of.used), shown(most)),
+        None => shown(of.used),
+    };
+    format!(
+        "tenant {}: {} clients, {} slots, {} spaces, {} mappings, {} of card memory, {} requests under way",
+        tenant.name,
+        beside(tenant.clients, &number),
+        beside(tenant.slots, &number),
+        beside(tenant.spaces, &number),
+        beside(tenant.mappings, &number),
+        beside(tenant.card_bytes, &bytes),
+        beside(tenant.requests, &number),
     )
 }
 
@@ -238,6 +268,28 @@ fn metrics(status: &Status) -> String {
             clients(it, &|client| client.requests.into());
         },
     );
+    let tenants = |it: &mut Metric<'_>, of: &dyn Fn(Use) -> Option<u64>| {
+        for tenant in &owner.tenants {
+            for (what, there) in [
+                ("clients", tenant.clients),
+                ("slots", tenant.slots),
+                ("spaces", tenant.spaces),
+                ("mappings", tenant.mappings),
+                ("card_bytes", tenant.card_bytes),
+                ("requests", tenant.requests),
+            ] {
+                if let Some(value) = of(there) {
+                    it.value(&[("tenant", tenant.name.as_str()), ("of", what)], value);
+                }
+            }
+        }
+    };
+    metric("tombolo_tenant_used", "What a tenant has.", &|it| {
+        tenants(it, &|there| Some(there.used));
+    });
+    metric("tombolo_tenant_quota", "What a tenant may have.", &|it| {
+        tenants(it, &|there| there.most);
+    });
     metric(
         "tombolo_daemon_connections",
         "Connections that are open.",

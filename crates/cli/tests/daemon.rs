@@ -3,6 +3,8 @@
 use rustix::process::{kill_process, Pid, Signal};
 use serde_json::Value;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -401,4 +403,166 @@ fn what_cannot_be_served_to_programs_of_fsrf_is_refused() {
     );
     fs::write(folder.path().join("aos"), "").unwrap();
     refused(&fsrf(&["--app", "0=copy"]), "it is no socket");
+}
+
+/// A user without rights of his own.
+const NOBODY: u32 = 65_534;
+
+/// Whether a test can be somebody else, who can run the command; if not, says so.
+fn can_be_another(test: &str) -> bool {
+    let why = if !rustix::process::geteuid().is_root() {
+        "only the superuser's processes can be another user's (root)"
+    } else {
+        let mut version = Command::new(env!("CARGO_BIN_EXE_tombolo"));
+        let version = version
+            .arg("--version")
+            .uid(NOBODY)
+            .gid(NOBODY)
+            .stdout(Stdio::null());
+        match version.status() {
+            Ok(status) if status.success() => return true,
+            _ => "other users cannot run the command (a checkout for all)",
+        }
+    };
+    let line = format!("skipped: {test}: {why}\n");
+    std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes()).unwrap();
+    false
+}
+
+#[test]
+fn others_use_a_card_within_their_quotas_and_with_installed_kernels() {
+    let quotas = format!("[[tenant]]\nname = 'guests'\nusers = [{NOBODY}]\nslots = 1\nspaces = 2\ncard_memory = '64MiB'\n");
+    let with = |quotas: &str| {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), quotas).unwrap();
+        let path = file.path().display().to_string();
+        let daemon = Daemon::start(&["--functional", "--quotas", &path]);
+        fs::set_permissions(daemon.folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
+        daemon
+    };
+    if !can_be_another("others_use_a_card_within_their_quotas_and_with_installed_kernels") {
+        return;
+    }
+    let daemon = with(&quotas);
+    // Theirs, where they can write.
+    let own = TempDir::new().unwrap();
+    std::os::unix::fs::chown(own.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+    let bytes: Vec<u8> = (0..300_001u32).map(|n| (n * 13 % 253) as u8).collect();
+    fs::write(own.path().join("input"), &bytes).unwrap();
+    let card = format!("unix:{}", daemon.path("card").display());
+    let as_other = |kernel: &str, card: &str| {
+        let words = [
+            "run",
+            kernel,
+            "--card",
+            card,
+            "--map",
+            "input=input",
+            "--map",
+            "output=output:new",
+            "--set",
+            "bytes=size(input)",
+        ];
+        let mut command = tombolo(own.path(), &words);
+        command.uid(NOBODY).gid(NOBODY).output().unwrap()
+    };
+    let output = as_other("copy", &card);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    assert!(fs::read(own.path().join("output")).unwrap() == bytes);
+    // One that they can change would run with the daemon's rights.
+    let put = |folder: &Path| {
+        for name in ["kernel", "lib"] {
+            fs::create_dir(folder.join(name)).unwrap();
+        }
+        let copied = simcard::home().join("kernels/copy");
+        for name in ["kernel.toml", "copy.sv"] {
+            fs::copy(copied.join(name), folder.join("kernel").join(name)).unwrap();
+        }
+        folder.join("kernel").display().to_string()
+    };
+    let installed = TempDir::new().unwrap();
+    let mode =
+        |path: &Path, mode| fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+    mode(installed.path(), 0o755);
+    let (theirs, ours) = (put(own.path()), put(installed.path()));
+    let refused = |output: std::process::Output, told: &str| {
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && said.contains(told), "{said}");
+    };
+    let changeable = "can be changed by others than the superuser";
+    refused(as_other(&theirs, &card), changeable);
+    let library = installed.path().join("lib");
+    mode(&library, 0o777);
+    refused(as_other(&ours, &card), changeable);
+    mode(&library, 0o755);
+    let output = as_other(&ours, &card);
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let trusting = with(&format!("{quotas}own_kernels = true\n"));
+    let card = format!("unix:{}", trusting.path("card").display());
+    let output = as_other(&theirs, &card);
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    // Names of what others run are theirs.
+    let victim = endless(&trusting);
+    trusting.until(|status| running(status) == 1);
+    let status = |user: u32, how: &[&str]| {
+        let words = [&["status", "--socket", "card"], how].concat();
+        let mut command = tombolo(trusting.folder.path(), &words);
+        succeed(command.uid(user).gid(user))
+    };
+    let (theirs, ours) = (status(NOBODY, &[]), status(0, &[]));
+    assert!(
+        theirs.contains("a kernel of client") && !theirs.contains("gups"),
+        "{theirs}"
+    );
+    assert!(ours.contains("kernel gups of client"), "{ours}");
+    let tenant = "tenant guests: 1 clients, 0 of 1 slots, 0 of 2 spaces, 0 mappings, 0 B of 64.0 MiB of card memory, 1 requests";
+    assert!(theirs.contains(tenant), "{theirs}");
+    let metrics = status(NOBODY, &["--prometheus"]);
+    assert!(
+        metrics.contains("tombolo_tenant_quota{tenant=\"guests\",of=\"slots\"} 1\n"),
+        "{metrics}"
+    );
+    drop(trusting);
+    drop(victim.wait_with_output().unwrap());
+    let strict = with("[[tenant]]\nname = 'one'\nusers = ['root']\n");
+    let card = format!("unix:{}", strict.path("card").display());
+    refused(
+        as_other("copy", &card),
+        "no tenant in the quotas of this daemon has user 65534",
+    );
+}
+
+#[test]
+fn a_file_of_quotas_that_is_wrong_is_refused_with_its_line() {
+    let folder = TempDir::new().unwrap();
+    fs::write(
+        folder.path().join("quotas"),
+        "[[tenant]]\nname = 'a'\nusers = ['root']\nslots = 0\n",
+    )
+    .unwrap();
+    for (file, told) in [
+        ("quotas", "quotas: TOML parse error at line 4"),
+        ("none", "none: No such file"),
+    ] {
+        let words = [
+            "daemon",
+            "--functional",
+            "--socket",
+            "card",
+            "--quotas",
+            file,
+        ];
+        let output = tombolo(folder.path(), &words).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && said.contains(told), "{said}");
+    }
 }

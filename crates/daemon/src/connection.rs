@@ -1,13 +1,15 @@
 //! One client: its first words, its requests, its end.
 
+use crate::installed;
+use crate::log_lost;
 use crate::outgoing::{failure, Outgoing, TicketInUse};
+use crate::quotas::{Entry, Quotas, UnderWay};
 use crate::table::Table;
-use crate::{log_lost, MOST_CLIENTS};
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
-use tombolo::serving::Session;
+use tombolo::serving::{Guest, MayLoad, Session};
 use tombolo::Card;
 use wire::{
     decode, encode, peer_of, receive, send, ErrorCode, Failure, Frame, Hello, Kind, Message, Peer,
@@ -23,6 +25,9 @@ pub(crate) struct Connection {
     table: Arc<Table>,
     card: Card,
     number: u64,
+    peer: Peer,
+    /// With whom it shares a quota.
+    tenant: Option<Arc<Entry>>,
 }
 
 /// Why a connection ends before its client wants it to.
@@ -46,26 +51,27 @@ impl From<TicketInUse> for Broken {
 
 impl Connection {
     /// Serves a client on threads of its own, unless it is refused.
-    pub(crate) fn begin(socket: UnixStream, table: &Arc<Table>, card: &Card) {
+    pub(crate) fn begin(socket: UnixStream, table: &Arc<Table>, card: &Card, quotas: &Quotas) {
         let socket = Arc::new(socket);
         let peer = match peer_of(&socket) {
             Ok(peer) => peer,
             Err(error) => return tracing::warn!(%error, "a client that the system does not name"),
         };
-        if let Err(rule) = may_use(peer) {
-            return refuse(&socket, &rule);
-        }
-        let Some(number) = table.add(socket.clone(), peer, MOST_CLIENTS) else {
-            let rule = format!(
-                "as many clients as it serves at a time ({MOST_CLIENTS}) are connected; try again later"
-            );
-            return refuse(&socket, &rule);
+        let tenant = match may_use(peer, quotas) {
+            Ok(tenant) => tenant,
+            Err(rule) => return refuse(&socket, &rule),
+        };
+        let number = match table.add(socket.clone(), peer, tenant.clone()) {
+            Ok(number) => number,
+            Err(rule) => return refuse(&socket, &rule),
         };
         let connection = Self {
             socket,
             table: table.clone(),
             card: card.clone(),
             number,
+            peer,
+            tenant,
         };
         // Without a thread it is dropped, and so is the connection.
         if let Err(error) = threads::spawn("tombolo-client", move || connection.serve()) {
@@ -97,14 +103,7 @@ impl Connection {
             refuse(&self.socket, &error.to_string());
             return Ok(None);
         }
-        let session = {
-            let (replies, table) = (outgoing.clone(), self.table.clone());
-            self.card.session(
-                Arc::new(move |ticket, reply| replies.give(ticket, reply)),
-                Arc::new(move |status| table.complete(status)),
-            )
-        };
-        let session = match session {
+        let session = match self.card.session(self.guest(outgoing)) {
             Ok(session) => session,
             Err(error) => {
                 refuse(&self.socket, &error.to_string());
@@ -127,6 +126,30 @@ impl Connection {
                 log_lost(client.0, session.close());
                 Err(ReceiveError::from(error).into())
             }
+        }
+    }
+
+    /// What the owner is to know of the client.
+    fn guest(&self, outgoing: &Arc<Outgoing>) -> Guest {
+        let (replies, table) = (outgoing.clone(), self.table.clone());
+        let asks = self.peer.user;
+        Guest {
+            replies: Arc::new(move |ticket, reply| replies.give(ticket, reply)),
+            complete: Arc::new(move |status| table.complete(status, asks)),
+            tenant: self.tenant.as_ref().map(|entry| entry.tenant().clone()),
+            may_load: self.may_load(),
+        }
+    }
+
+    /// Kernels run with the daemon's rights: whose user has others loads those that it cannot change.
+    fn may_load(&self) -> MayLoad {
+        let trusted = match &self.tenant {
+            Some(entry) => entry.own_kernels,
+            None => true,
+        };
+        match trusted || has_the_daemons_rights(self.peer) {
+            true => Arc::new(|_| Ok(())),
+            false => Arc::new(installed::check),
         }
     }
 
@@ -169,8 +192,17 @@ impl Connection {
             match frame.kind {
                 Kind::Request => {
                     let message: Message = decode(&frame.body).map_err(Broken::Request)?;
-                    if !outgoing.begin(frame.ticket)? {
+                    let counts = self.tenant.as_ref().map(UnderWay::begin).transpose();
+                    let (counts, refused) = match counts {
+                        Ok(counts) => (counts, None),
+                        Err(error) => (None, Some(error)),
+                    };
+                    if !outgoing.begin(frame.ticket, counts)? {
                         return Ok(());
+                    }
+                    if let Some(error) = refused {
+                        outgoing.give(frame.ticket, Box::new(|| Err(error.into())));
+                        continue;
                     }
                     session.begin(frame.ticket, message, frame.descriptors);
                 }
@@ -187,16 +219,27 @@ impl Drop for Connection {
     }
 }
 
-/// Whether the user of a client may use the card: the daemon's own, and the superuser.
-fn may_use(peer: Peer) -> Result<(), String> {
-    let own = rustix::process::geteuid().as_raw();
-    match peer.user == own || peer.user == 0 {
-        true => Ok(()),
-        false => Err(format!(
-            "this daemon serves user {own}, and you are user {}: start one of your own",
-            peer.user
+/// The tenant of a client that may use the card: of a user whom the quotas name. The daemon's own user and the superuser need
+/// none.
+fn may_use(peer: Peer, quotas: &Quotas) -> Result<Option<Arc<Entry>>, String> {
+    if let Some(tenant) = quotas.tenant_of(peer) {
+        return Ok(Some(tenant.clone()));
+    }
+    let (own, other) = (rustix::process::geteuid().as_raw(), peer.user);
+    match (has_the_daemons_rights(peer), quotas.admits_others()) {
+        (true, _) => Ok(None),
+        (false, true) => Err(format!(
+            "no tenant in the quotas of this daemon has user {other}: ask user {own}, who runs it"
+        )),
+        (false, false) => Err(format!(
+            "this daemon serves user {own}, and you are user {other}: start one of your own"
         )),
     }
+}
+
+/// The daemon's own user, and the superuser.
+fn has_the_daemons_rights(peer: Peer) -> bool {
+    peer.user == rustix::process::geteuid().as_raw() || peer.user == 0
 }
 
 /// A client's name for itself, without what a terminal would obey.

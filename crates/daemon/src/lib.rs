@@ -22,12 +22,15 @@
 #![deny(missing_debug_implementations)]
 
 mod connection;
+mod installed;
 mod listening;
 mod outgoing;
 mod process;
+mod quotas;
 mod table;
 
-pub use listening::Listening;
+pub use listening::{Door, Listening};
+pub use quotas::{Quotas, QuotasError};
 
 use connection::Connection;
 use std::io;
@@ -72,10 +75,23 @@ impl Daemon {
     /// # Errors
     /// See [`DaemonError`].
     pub fn listen(card: Card, path: &Path) -> Result<Self, DaemonError> {
+        Self::listen_within(card, path, Quotas::default())
+    }
+
+    /// As [`listen`](Self::listen), for users whom the quotas name too, each within its quota.
+    ///
+    /// # Errors
+    /// See [`DaemonError`].
+    pub fn listen_within(card: Card, path: &Path, quotas: Quotas) -> Result<Self, DaemonError> {
         let table = Arc::new(Table::default());
+        let door = match quotas.admits_others() {
+            true => Door::Everybody,
+            false => Door::OwnUser,
+        };
         let listening = {
             let (table, card) = (table.clone(), card.clone());
-            Listening::begin(path, move |socket| Connection::begin(socket, &table, &card))?
+            let begin = move |socket| Connection::begin(socket, &table, &card, &quotas);
+            Listening::begin(path, door, begin)?
         };
         Ok(Self {
             listening,

@@ -9,7 +9,25 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-/// A socket of this user's alone, until [`stop`](Self::stop).
+/// Who may connect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Door {
+    /// The user of this process.
+    OwnUser,
+    /// Everybody; whoever is not to be served is looked at then.
+    Everybody,
+}
+
+impl Door {
+    const fn mode(self) -> u32 {
+        match self {
+            Self::OwnUser => 0o600,
+            Self::Everybody => 0o666,
+        }
+    }
+}
+
+/// A socket, until [`stop`](Self::stop).
 pub struct Listening {
     path: PathBuf,
     listener: Arc<UnixListener>,
@@ -25,6 +43,7 @@ impl Listening {
     /// See [`DaemonError`].
     pub fn begin(
         path: &Path,
+        door: Door,
         begin: impl Fn(UnixStream) + Send + 'static,
     ) -> Result<Self, DaemonError> {
         let failed = |source| DaemonError::Listen {
@@ -34,8 +53,8 @@ impl Listening {
         clear(path)?;
         let listener = Arc::new(UnixListener::bind(path).map_err(failed)?);
         // Who connects before is looked at like everybody else.
-        let only_its_user = std::fs::Permissions::from_mode(0o600);
-        std::fs::set_permissions(path, only_its_user).map_err(failed)?;
+        let mode = std::fs::Permissions::from_mode(door.mode());
+        std::fs::set_permissions(path, mode).map_err(failed)?;
         let ending = Arc::new(AtomicBool::new(false));
         let thread = {
             let (listener, ending) = (listener.clone(), ending.clone());

@@ -3,7 +3,8 @@
 //! A client has a bounded number of requests under way, from the moment one is read until its reply is being written; so
 //! what waits here is bounded too, and nobody else waits for who does not read.
 
-use std::collections::{BTreeSet, VecDeque};
+use crate::quotas::UnderWay;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
@@ -16,7 +17,8 @@ pub(crate) const MOST_UNDER_WAY: usize = 256;
 
 #[derive(Default)]
 struct State {
-    under_way: BTreeSet<u64>,
+    /// By their tickets, with what they count against.
+    under_way: BTreeMap<u64, Option<UnderWay>>,
     replies: VecDeque<(u64, Reply)>,
     /// Nothing is sent any more.
     closed: bool,
@@ -43,16 +45,18 @@ impl Outgoing {
         woken.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A request was read. Waits while there are as many as there may be; false if the connection has ended.
-    pub(crate) fn begin(&self, ticket: u64) -> Result<bool, TicketInUse> {
+    /// A request was read, which counts against a quota. Waits while there are as many as there may be; false if the
+    /// connection has ended.
+    pub(crate) fn begin(&self, ticket: u64, counts: Option<UnderWay>) -> Result<bool, TicketInUse> {
         let mut state = self.state();
         while state.under_way.len() >= MOST_UNDER_WAY && !state.closed {
             state = self.wait(state);
         }
-        match state.under_way.insert(ticket) {
-            true => Ok(!state.closed),
-            false => Err(TicketInUse(ticket)),
+        if state.under_way.contains_key(&ticket) {
+            return Err(TicketInUse(ticket));
         }
+        state.under_way.insert(ticket, counts);
+        Ok(!state.closed)
     }
 
     /// A reply is there.
@@ -68,7 +72,7 @@ impl Outgoing {
 
     /// The tickets of requests that are not answered yet.
     pub(crate) fn tickets(&self) -> Vec<u64> {
-        self.state().under_way.iter().copied().collect()
+        self.state().under_way.keys().copied().collect()
     }
 
     /// Nothing is sent any more.

@@ -2,6 +2,8 @@
 
 use crate::outgoing::Outgoing;
 use crate::process;
+use crate::quotas::Entry as Tenant;
+use crate::MOST_CLIENTS;
 use std::collections::BTreeMap;
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
@@ -13,6 +15,7 @@ use wire::{ClientId, ClientStatus, Peer, Status};
 struct Entry {
     socket: Arc<UnixStream>,
     peer: Peer,
+    tenant: Option<Arc<Tenant>>,
     /// Since it has said who it is.
     client: Option<Known>,
 }
@@ -31,6 +34,20 @@ struct State {
     connections: BTreeMap<u64, Entry>,
 }
 
+impl State {
+    /// How many are of a tenant.
+    fn clients_of(&self, tenant: &str) -> u64 {
+        let all = self.connections.values();
+        let of = |entry: &&Entry| {
+            entry
+                .tenant
+                .as_ref()
+                .is_some_and(|one| one.name() == tenant)
+        };
+        all.filter(of).count() as u64
+    }
+}
+
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
@@ -44,21 +61,37 @@ impl Table {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a connection, under a number; `None` if there are as many as there may be.
-    pub(crate) fn add(&self, socket: Arc<UnixStream>, peer: Peer, most: usize) -> Option<u64> {
+    /// Adds a connection, under a number.
+    ///
+    /// # Errors
+    /// There are as many as there may be, of all or of its tenant: the rule.
+    pub(crate) fn add(
+        &self,
+        socket: Arc<UnixStream>,
+        peer: Peer,
+        tenant: Option<Arc<Tenant>>,
+    ) -> Result<u64, String> {
         let mut state = self.state();
-        if state.connections.len() >= most {
-            return None;
+        if state.connections.len() >= MOST_CLIENTS {
+            return Err(format!(
+                "as many clients as it serves at a time ({MOST_CLIENTS}) are connected; try again later"
+            ));
+        }
+        if let Some(tenant) = &tenant {
+            let there = tenant.clients(state.clients_of(tenant.name()));
+            let within = tenant.within("clients", there);
+            within.map_err(|error| error.to_string())?;
         }
         state.next += 1;
         let number = state.next;
         let entry = Entry {
             socket,
             peer,
+            tenant,
             client: None,
         };
         state.connections.insert(number, entry);
-        Some(number)
+        Ok(number)
     }
 
     /// A connection has said who it is.
@@ -101,9 +134,12 @@ impl Table {
         }
     }
 
-    /// Adds to what the owner says who its clients are, and those that have nothing.
-    pub(crate) fn complete(&self, mut status: Status) -> Status {
+    /// Adds to what the owner says who its clients are, and those that have nothing. Names are told to their own user, and to
+    /// who runs the daemon.
+    pub(crate) fn complete(&self, mut status: Status, asks: u32) -> Status {
         let state = self.state();
+        let own = rustix::process::geteuid().as_raw();
+        let may_know = |user: u32| asks == user || asks == own || asks == 0;
         for entry in state.connections.values() {
             let Some(known) = &entry.client else {
                 continue;
@@ -112,16 +148,27 @@ impl Table {
             let found = clients.iter_mut().find(|one| one.client == known.client);
             let (process, user) = (Some(entry.peer.process), Some(entry.peer.user));
             let requests = known.outgoing.under_way();
+            let program = match may_know(entry.peer.user) {
+                true => known.program.clone(),
+                false => String::new(),
+            };
+            if !may_know(entry.peer.user) {
+                let slots = status.owner.slots.iter_mut();
+                for slot in slots.filter(|slot| slot.client == Some(known.client)) {
+                    slot.kernel = Some(String::new());
+                }
+            }
             match found {
                 Some(one) => {
                     (one.process, one.user, one.requests) = (process, user, requests);
-                    one.program.clone_from(&known.program);
+                    one.program = program;
                 }
                 None => clients.push(ClientStatus {
                     client: known.client,
                     process,
                     user,
-                    program: known.program.clone(),
+                    program,
+                    tenant: entry.tenant.as_ref().map(|one| one.name().to_owned()),
                     slots: Vec::new(),
                     spaces: 0,
                     mappings: 0,
@@ -131,6 +178,14 @@ impl Table {
             }
         }
         status.owner.clients.sort_by_key(|one| one.client);
+        for tenant in &mut status.owner.tenants {
+            let all = state.connections.values();
+            let mut all = all.filter_map(|entry| entry.tenant.as_ref());
+            if let Some(known) = all.find(|known| known.name() == tenant.name) {
+                tenant.clients = known.clients(state.clients_of(&tenant.name));
+                tenant.requests = known.requests();
+            }
+        }
         status.daemon = process::status(state.connections.len() as u32);
         status
     }

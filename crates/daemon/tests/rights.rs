@@ -6,11 +6,12 @@ mod common;
 use common::{kernel, Served};
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
-use std::io::Read;
+use std::io::{Read, Write as _};
 use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use tombolo::{AddressSpace, Advice, Card, Error, MapOptions, Mapping, Unsaved};
+use tombolo::{AddressSpace, Advice, Card, Error, FunctionalConfig, MapOptions, Mapping, Unsaved};
 
 /// Bytes of a file: some pages, and a part of one.
 const BYTES: usize = 10_000;
@@ -270,8 +271,41 @@ fn expected(act: Act, rights: Rights, holder: Rights) -> Outcome {
     }
 }
 
-/// One cell: a program has a file mapped, another does something.
-fn cell(served: &Served, act: Act, rights: Rights, holder: Rights) -> (Outcome, String) {
+/// A user without rights of his own.
+const NOBODY: u32 = 65_534;
+
+/// Whether a test can be somebody else: the superuser's can, in a checkout that others can read.
+fn can_be_another() -> Result<(), String> {
+    if !rustix::process::geteuid().is_root() {
+        return Err("only the superuser's processes can be another user's (root)".to_owned());
+    }
+    let needs = [
+        std::env::current_exe().unwrap(),
+        kernel("copy").join("kernel.toml"),
+    ];
+    for path in needs {
+        let mut reads = Command::new("cat");
+        let reads = reads
+            .arg(&path)
+            .uid(NOBODY)
+            .gid(NOBODY)
+            .stdout(Stdio::null());
+        if !reads.status().unwrap().success() {
+            return Err(format!(
+                "other users cannot read {} (a checkout for all)",
+                path.display()
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// One cell: a program has a file mapped, another does something, as a user of its own or as another one.
+fn cell(
+    served: &Served,
+    user: Option<u32>,
+    (act, rights, holder): (Act, Rights, Rights),
+) -> (Outcome, String) {
     let path = served.file("file", &old());
     let program = Program::open(served.folder.path());
     let mapping = program.space.map_file(&path, holder.options()).unwrap();
@@ -281,7 +315,11 @@ fn cell(served: &Served, act: Act, rights: Rights, holder: Rights) -> (Outcome, 
     }
     let mut how = OpenOptions::new();
     let descriptor = how.read(true).write(rights == Rights::Write).open(&path);
-    let output = Command::new(std::env::current_exe().unwrap())
+    let mut other = Command::new(std::env::current_exe().unwrap());
+    if let Some(user) = user {
+        other.uid(user).gid(user);
+    }
+    let output = other
         .args([
             "--exact",
             "another_process_acts_if_it_is_one",
@@ -338,9 +376,8 @@ fn words(read: &Outcome, write: &Outcome) -> &'static str {
     }
 }
 
-#[test]
-fn a_program_does_to_others_what_its_descriptor_lets_it_and_no_more() {
-    let served = Served::new();
+/// All cells with another program of the same user, or of another; the table, how many cells, and those that are wrong.
+fn matrix(served: &Served, user: Option<u32>) -> (String, usize, Vec<String>) {
     served.file("written", &written());
     served.file("others", &others());
     let mut table = String::from(
@@ -351,7 +388,7 @@ fn a_program_does_to_others_what_its_descriptor_lets_it_and_no_more() {
     for act in Act::ALL {
         let row = Rights::BOTH.map(|rights| {
             let beside = Rights::BOTH.map(|holder| {
-                let (found, told) = cell(&served, act, rights, holder);
+                let (found, told) = cell(served, user, (act, rights, holder));
                 cells += 1;
                 if found != expected(act, rights, holder) {
                     let shown = |bytes: &[u8]| match bytes {
@@ -361,7 +398,7 @@ fn a_program_does_to_others_what_its_descriptor_lets_it_and_no_more() {
                         _ => format!("{} others", bytes.len()),
                     };
                     violations.push(format!(
-                        "{act:?} by {rights:?} beside {holder:?}: {told}; view {}, file {}, saved {}",
+                        "{act:?} by {rights:?} of {user:?} beside {holder:?}: {told}; view {}, file {}, saved {}",
                         shown(&found.view),
                         shown(&found.file),
                         found.saved
@@ -374,6 +411,26 @@ fn a_program_does_to_others_what_its_descriptor_lets_it_and_no_more() {
         });
         let [read, write] = row;
         writeln!(table, "| {} | {read} | {write} |", act.words()).unwrap();
+    }
+    (table, cells, violations)
+}
+
+#[test]
+fn a_program_does_to_others_what_its_descriptor_lets_it_and_no_more() {
+    let quotas = format!("[[tenant]]\nname = 'others'\nusers = [{NOBODY}]\n");
+    let served = Served::within(FunctionalConfig::default(), &quotas);
+    let (table, mut cells, mut violations) = matrix(&served, None);
+    match can_be_another() {
+        Ok(()) => {
+            let others = matrix(&served, Some(NOBODY));
+            assert_eq!(others.0, table);
+            cells += others.1;
+            violations.extend(others.2);
+        }
+        Err(why) => {
+            let line = format!("skipped: rights of another user: {why}\n");
+            std::io::stderr().write_all(line.as_bytes()).unwrap();
+        }
     }
     // For the bar.
     println!("{{\"cells\":{cells},\"violations\":{}}}", violations.len());

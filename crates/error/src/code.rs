@@ -50,6 +50,7 @@ impl Error {
             Self::OtherSpace { .. } => ErrorCode::OtherSpace,
             Self::NoFreeSpace { .. } => ErrorCode::NoFreeSpace,
             Self::NoFreeSlot { .. } => ErrorCode::NoFreeSlot,
+            Self::Quota { .. } => ErrorCode::Quota,
             Self::Daemon { .. } => ErrorCode::Daemon,
             Self::NotCarried { .. } => ErrorCode::NotCarried,
             Self::Served(failure) => failure.code(),

@@ -457,6 +457,21 @@ pub enum Error {
         /// How many there are.
         slots: u8,
     },
+    /// The quota of a tenant of a daemon is used up.
+    #[error(
+        "the quota of tenant {tenant} is {most} {what}, and {used} are in use; end one first, or ask who runs the daemon for \
+         more"
+    )]
+    Quota {
+        /// Its name.
+        tenant: String,
+        /// What is counted.
+        what: &'static str,
+        /// How many there are.
+        used: u64,
+        /// How many there may be.
+        most: u64,
+    },
     /// The daemon of a card cannot be reached, refuses, or has ended.
     #[error("{socket}: {what}", socket = .socket.display())]
     Daemon {

@@ -113,6 +113,12 @@ mod tests {
             },
             Error::NoFreeSpace { spaces: 16 },
             Error::NoFreeSlot { slots: 4 },
+            Error::Quota {
+                tenant: "lab".to_owned(),
+                what: "slots",
+                used: 2,
+                most: 2,
+            },
             Error::Interrupted,
             Error::Internal("a bug".to_owned()),
             Error::Deadline {

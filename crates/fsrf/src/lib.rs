@@ -36,7 +36,7 @@ pub use notice::{Notice, Report};
 
 use app::App;
 use connection::{Connection, Shared};
-use daemon::{DaemonError, Listening};
+use daemon::{DaemonError, Door, Listening};
 use notice::Notices;
 use process::Processes;
 use std::collections::BTreeMap;
@@ -127,7 +127,7 @@ impl Server {
         let report: Report = Arc::new(report);
         let listening = {
             let (connections, shared) = (connections.clone(), shared.clone());
-            Listening::begin(path, move |socket| {
+            Listening::begin(path, Door::OwnUser, move |socket| {
                 begin(socket, &connections, &shared, &report);
             })?
         };

@@ -49,6 +49,7 @@ mod status;
 mod stray;
 mod streams;
 mod tasks;
+mod tenants;
 mod thread;
 mod trace;
 mod transfers;
@@ -92,6 +93,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use streams::Streams;
 use tasks::Tasks;
+use tenants::Tenants;
+pub use tenants::{Quota, Tenant};
 pub use thread::start;
 use timeline::Timeline;
 use timing::host::HostFile;
@@ -283,6 +286,7 @@ pub(crate) struct Owner {
     tasks: Tasks,
     /// What each client has done.
     clients: Clients,
+    tenants: Tenants,
     coherent: Coherent,
     /// The last to go: files are closed in them.
     lanes: Lanes,
@@ -385,6 +389,7 @@ impl Owner {
             answers: Answers::default(),
             tasks: Tasks::default(),
             clients: Clients::default(),
+            tenants: Tenants::default(),
         })
     }
 

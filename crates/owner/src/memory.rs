@@ -4,6 +4,7 @@ use super::handles::MappedRange;
 use super::host_time::Work;
 use super::inbox::Inbox;
 use super::owner_ref::OwnerRef;
+use super::tenants::Counted;
 use super::Owner;
 use crate::message::ClientId;
 use crate::message::{ByteRange, MappingId, NewMapping, Share, Take};
@@ -476,6 +477,7 @@ impl OwnerRef {
             direct,
             file: _,
         } = request;
+        let _room = self.room(client, Counted::Mappings)?;
         let (asid, objects) = self.with(|owner| {
             let asid = owner.handles.space(client, space)?;
             Ok::<_, Error>((asid, owner.new_memory(asid, &view)?))

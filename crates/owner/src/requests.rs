@@ -31,7 +31,7 @@ impl OwnerRef {
                 ReportOf::Client => owner.report_of(client).map(Box::new),
             })),
             Any::TakeStatus(_, to) => to.give(Ok(self.with(|owner| owner.status()))),
-            Any::KeepApart(_, to) => to.give(self.keep_apart(client)),
+            Any::KeepApart(it, to) => to.give(self.keep_apart(client, it.tenant)),
             Any::Close(_, to) => to.give(self.close(client).await),
 
             Any::CreateSpace(it, to) => to.give(self.create_space(client, it.options).await),

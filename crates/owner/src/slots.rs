@@ -4,6 +4,7 @@ use super::guard::IDLE_INTERRUPTS;
 use super::host_time::Work;
 use super::owner_ref::OwnerRef;
 use super::settle::Ending;
+use super::tenants::Counted;
 use super::Owner;
 use crate::message::ClientId;
 use crate::message::{self, Load, LoadId, Poll, PollAny, Progress, RunState};
@@ -144,6 +145,12 @@ impl OwnerRef {
             owner.handles.space(client, space)?;
             wanted.map_or(Ok(()), |slot| owner.may_load(client, slot))
         })?;
+        // One that the client has already is no more.
+        let is_own = |slot| self.with(|owner| owner.handles.client_in(slot)) == Some(client);
+        let _room = match wanted.is_some_and(is_own) {
+            true => None,
+            false => Some(self.room(client, Counted::Slots)?),
+        };
         // This may take minutes. What was built is in the cache when the card looks for it.
         if let Some(build) = self.with(|owner| owner.card.loader()?.preparation(&kernel)) {
             harmless.set(true);

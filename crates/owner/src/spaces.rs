@@ -1,6 +1,7 @@
 //! Address spaces: made, ended, and what ends with them.
 
 use super::owner_ref::OwnerRef;
+use super::tenants::Counted;
 use super::Owner;
 use crate::message::ClientId;
 use crate::message::{NewSpace, SpaceId, SpaceOptions, TranslationMode};
@@ -70,9 +71,13 @@ impl OwnerRef {
             limit,
             translation,
         } = options;
+        let _room = self.room(client, Counted::Spaces)?;
         let (asid, limit) = self.with(|owner| {
             let page = owner.pager.page_size();
-            let limit = limit.map(|bytes| bytes.max(page.bytes()));
+            let limits = limit
+                .into_iter()
+                .chain(owner.tenants.bytes_of_space(client));
+            let limit = limits.min().map(|bytes| bytes.max(page.bytes()));
             can_translate(owner.card.description(), translation)?;
             let asid = owner.take_asid()?;
             let set = owner.set_translation(asid, translation);

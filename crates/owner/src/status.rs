@@ -3,16 +3,22 @@
 use super::clients::Moment;
 use super::owner_ref::OwnerRef;
 use super::Owner;
+use super::Tenant;
 use crate::message::ClientId;
 use crate::report::{PagingReport, Report, SpaceReport};
 use error::Error;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use units::{Asid, SlotId};
 use wire::{ClientStatus, DaemonStatus, OwnerStatus, SlotStatus, Status};
 
 impl OwnerRef {
     /// A client is served over a socket: its reports tell of itself alone.
-    pub(super) fn keep_apart(&self, client: ClientId) -> Result<(), Error> {
+    pub(super) fn keep_apart(
+        &self,
+        client: ClientId,
+        tenant: Option<Arc<Tenant>>,
+    ) -> Result<(), Error> {
         self.with(|owner| {
             let counted = owner.card.statistics()?;
             let came = Moment {
@@ -21,6 +27,9 @@ impl OwnerRef {
                 counted,
             };
             owner.clients.keep_apart(client, came);
+            if let Some(tenant) = tenant {
+                owner.tenants.add(client, tenant);
+            }
             Ok(())
         })
     }
@@ -33,6 +42,7 @@ impl Owner {
             self.files.forget_paging(&label);
         }
         self.handles.forget(client);
+        self.tenants.forget(client);
     }
 
     /// Where the time went of a client's kernels. What the card counts as a whole (channels, the link, the host, virtual
@@ -104,6 +114,7 @@ impl Owner {
                 slots: slots.collect(),
                 spaces: description.spaces,
                 clients: clients.collect(),
+                tenants: self.tenants(),
             },
             daemon: DaemonStatus::default(),
         }
@@ -116,6 +127,7 @@ impl Owner {
             process: None,
             user: None,
             program: String::new(),
+            tenant: self.tenant_of(client),
             slots: self.handles.slots(client).collect(),
             spaces: self.handles.spaces(client).len() as u32,
             mappings: ranges.len() as u32,

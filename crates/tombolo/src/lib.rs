@@ -89,4 +89,7 @@ pub use units::{
     UnknownMemory, VirtAddr,
 };
 pub use verilated::Progress as BuildProgress;
-pub use wire::{ClientStatus, DaemonStatus, ErrorCode, Failure, OwnerStatus, SlotStatus, Status};
+pub use wire::{
+    ClientStatus, DaemonStatus, ErrorCode, Failure, OwnerStatus, SlotStatus, Status, TenantStatus,
+    Use,
+};

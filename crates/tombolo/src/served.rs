@@ -223,9 +223,12 @@ fn greet(socket: &UnixStream) -> Result<Welcome, String> {
     let unreadable = |error: serde_json::Error| format!("its first words cannot be read: {error}");
     let body = wire::encode(&hello).map_err(unreadable)?;
     let sent = wire::send(socket, &Frame::new(Kind::Hello, 0, body));
-    sent.map_err(|error| format!("it does not listen: {error}"))?;
-    let answer = wire::receive(socket, Side::Daemon);
-    let answer = answer.map_err(|error| format!("it does not answer: {error}"))?;
+    // One that refuses has said so before it hears anything, and may have gone.
+    let answer = match (sent, wire::receive(socket, Side::Daemon)) {
+        (_, Ok(answer)) => answer,
+        (Err(error), _) => return Err(format!("it does not listen: {error}")),
+        (_, Err(error)) => return Err(format!("it does not answer: {error}")),
+    };
     match answer.kind {
         Kind::Welcome => wire::decode(&answer.body).map_err(unreadable),
         Kind::Failure => {

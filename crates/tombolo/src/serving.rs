@@ -8,12 +8,13 @@ use owner::answer::Answer;
 use owner::message::{
     AnyRequest, Close, KeepApart, Load, MakeReport, MapFile, ReplyTo, ReportOf, Share, WayBack,
 };
+pub use owner::{Quota, Tenant};
 use serde::Serialize;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trap::View;
 use units::Picoseconds;
@@ -31,6 +32,27 @@ pub type Replies = Arc<dyn Fn(u64, Reply) + Send + Sync>;
 /// Adds to a status what the owner does not know of its clients.
 pub type Complete = Arc<dyn Fn(Status) -> Status + Send + Sync>;
 
+/// Looks at the folder of a kernel that a client wants to load; or the rule against it.
+pub type MayLoad = Arc<dyn Fn(&Path) -> Result<(), String> + Send + Sync>;
+
+/// What a daemon says of a client of its.
+pub struct Guest {
+    /// Where replies go.
+    pub replies: Replies,
+    /// Adds to a status.
+    pub complete: Complete,
+    /// With whom it shares a quota.
+    pub tenant: Option<Arc<Tenant>>,
+    /// Which kernels it may load.
+    pub may_load: MayLoad,
+}
+
+impl std::fmt::Debug for Guest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Guest").field(&self.tenant).finish()
+    }
+}
+
 /// Virtual time that one request lets pass at most: nobody holds the owner's answer back for longer.
 const MOST_SLICE: Picoseconds = Picoseconds::from_millis(1);
 
@@ -40,8 +62,7 @@ const MOST_LABEL: usize = 4096;
 /// A client of a card in another process, served by this one.
 pub struct Session {
     link: Link,
-    replies: Replies,
-    complete: Complete,
+    guest: Guest,
 }
 
 impl Card {
@@ -49,14 +70,11 @@ impl Card {
     ///
     /// # Errors
     /// The card is broken; it is a daemon's itself.
-    pub fn session(&self, replies: Replies, complete: Complete) -> Result<Session, Error> {
+    pub fn session(&self, guest: Guest) -> Result<Session, Error> {
         let link = self.link().another();
-        link.call(KeepApart)?;
-        Ok(Session {
-            link,
-            replies,
-            complete,
-        })
+        let tenant = guest.tenant.clone();
+        link.call(KeepApart { tenant })?;
+        Ok(Session { link, guest })
     }
 }
 
@@ -69,7 +87,7 @@ impl Session {
     /// Begins what a message asks for; its reply comes by the ticket, at once if it is refused.
     pub fn begin(&self, ticket: u64, message: Message, descriptors: Vec<OwnedFd>) {
         let way = || Way {
-            replies: self.replies.clone(),
+            replies: self.guest.replies.clone(),
             ticket,
         };
         match self.request(message, descriptors, way()) {
@@ -99,6 +117,19 @@ impl Session {
         }
     }
 
+    /// The kernel in a folder, if the client may load it.
+    fn kernel_in(&self, folder: &Path) -> Result<KernelPackage, Error> {
+        let check = |place: &Path| (self.guest.may_load)(place).map_err(refused);
+        check(folder)?;
+        let kernel = KernelPackage::open(folder)?;
+        // Libraries lie beside it, and sources where it says. What is not there is nobody's.
+        let places = kernel.include_directories().chain(kernel.sources());
+        for place in places.filter_map(|place| place.canonicalize().ok()) {
+            check(&place)?;
+        }
+        Ok(kernel)
+    }
+
     fn request(
         &self,
         message: Message,
@@ -120,7 +151,7 @@ impl Session {
         };
         match (message, file) {
             (Message::TakeStatus(it), _) => {
-                let complete = self.complete.clone();
+                let complete = self.guest.complete.clone();
                 let answer = move |status| complete(status);
                 Ok(AnyRequest::TakeStatus(it, way.reply_through(answer)))
             }
@@ -136,7 +167,7 @@ impl Session {
                 ))
             }
             (Message::LoadFolder(LoadFolder { slot, space }), Some(folder)) => {
-                let kernel = Box::new(KernelPackage::open(&path_of(&folder)?)?);
+                let kernel = Box::new(self.kernel_in(&path_of(&folder)?)?);
                 let load = Load {
                     slot,
                     kernel,

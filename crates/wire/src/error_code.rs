@@ -107,6 +107,8 @@ codes! {
     Unregistrable = 54, "unregistrable";
     /// Every slot has a kernel.
     NoFreeSlot = 55, "no-free-slot";
+    /// The quota of a tenant of a daemon is used up.
+    Quota = 56, "quota";
     /// The object behind the handle has ended.
     Gone = 60, "gone";
     /// The object belongs to another card.

@@ -19,7 +19,7 @@ pub struct Version {
 
 impl Version {
     /// What this library speaks.
-    pub const THIS: Self = Self { major: 1, minor: 1 };
+    pub const THIS: Self = Self { major: 1, minor: 2 };
 
     /// Whether a daemon of this version serves a client of another.
     ///

@@ -40,7 +40,7 @@ pub use message::{decode, encode, Carry, Message};
 pub use options::{FileState, MapOptions, SpaceOptions, TranslationMode, UnknownTranslation};
 pub use requests::*;
 pub use socket::{peer_of, receive, send, Peer, ReceiveError};
-pub use status::{ClientStatus, DaemonStatus, OwnerStatus, SlotStatus, Status};
+pub use status::{ClientStatus, DaemonStatus, OwnerStatus, SlotStatus, Status, TenantStatus, Use};
 
 /// Something that a client asks of an owner.
 pub trait Request: std::fmt::Debug + Send + 'static {

@@ -17,6 +17,8 @@ pub struct Peer {
     pub process: u32,
     /// Its effective user then.
     pub user: u32,
+    /// Its effective group then.
+    pub group: u32,
 }
 
 /// Who connected.
@@ -28,6 +30,7 @@ pub fn peer_of(socket: &UnixStream) -> io::Result<Peer> {
     Ok(Peer {
         process: found.pid.as_raw_nonzero().get().unsigned_abs(),
         user: found.uid.as_raw(),
+        group: found.gid.as_raw(),
     })
 }
 

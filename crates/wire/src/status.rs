@@ -26,6 +26,9 @@ pub struct OwnerStatus {
     pub spaces: u8,
     /// Clients that have something.
     pub clients: Vec<ClientStatus>,
+    /// Tenants with clients.
+    #[serde(default)]
+    pub tenants: Vec<TenantStatus>,
 }
 
 /// A slot.
@@ -48,8 +51,11 @@ pub struct ClientStatus {
     pub process: Option<u32>,
     /// See `process`.
     pub user: Option<u32>,
-    /// What it calls itself.
+    /// What it calls itself; empty to those who may not know.
     pub program: String,
+    /// Its tenant, if it has a quota.
+    #[serde(default)]
+    pub tenant: Option<String>,
     /// Slots with a kernel of it.
     pub slots: Vec<SlotId>,
     /// Its address spaces.
@@ -60,6 +66,34 @@ pub struct ClientStatus {
     pub mapped_bytes: u64,
     /// Requests that are not answered yet.
     pub requests: u32,
+}
+
+/// How much there is of something, and how much there may be; `None`: as much as can be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Use {
+    /// There is.
+    pub used: u64,
+    /// The quota.
+    pub most: Option<u64>,
+}
+
+/// What the clients of a tenant have together.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TenantStatus {
+    /// Its name.
+    pub name: String,
+    /// Clients.
+    pub clients: Use,
+    /// Slots with a kernel.
+    pub slots: Use,
+    /// Address spaces.
+    pub spaces: Use,
+    /// Mappings.
+    pub mappings: Use,
+    /// Bytes of card memory that its pages take.
+    pub card_bytes: Use,
+    /// Requests that are not answered yet.
+    pub requests: Use,
 }
 
 /// What a daemon's process has.

@@ -224,6 +224,12 @@ class NoFreeSlotError(Error):
     code = 55
 
 
+class QuotaError(Error):
+    """The quota of a tenant of a daemon is used up; the message names it, and its figure."""
+
+    code = 56
+
+
 class GoneError(Error):
     """The object was closed, or what it belongs to was, or another kernel was loaded into its slot."""
 

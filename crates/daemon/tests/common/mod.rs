@@ -3,11 +3,13 @@
 // Each test file uses a part of it.
 #![allow(dead_code)]
 
+use std::fs::{set_permissions, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tombolo::{Card, DaemonStatus, FunctionalCard, FunctionalConfig, Status};
-use tombolo_daemon::Daemon;
+use tombolo_daemon::{Daemon, Quotas};
 
 /// Nothing that is awaited takes so long.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -25,6 +27,11 @@ impl Served {
 
     /// With a card that has more than that.
     pub fn with(config: FunctionalConfig) -> Self {
+        Self::within(config, "")
+    }
+
+    /// For users whom the text of a file of quotas names too; of these, in a folder that they can reach.
+    pub fn within(config: FunctionalConfig, quotas: &str) -> Self {
         let folder = TempDir::new().unwrap();
         let config = FunctionalConfig {
             slots: 4,
@@ -33,7 +40,11 @@ impl Served {
             ..config
         };
         let card = Card::functional(FunctionalCard::new(config)).unwrap();
-        let daemon = Daemon::listen(card, &folder.path().join("card")).unwrap();
+        let quotas = Quotas::parse(quotas).unwrap();
+        if quotas.admits_others() {
+            set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+        }
+        let daemon = Daemon::listen_within(card, &folder.path().join("card"), quotas).unwrap();
         Self {
             folder,
             daemon: Some(daemon),

@@ -10,6 +10,7 @@ use crate::message::{
 };
 use crate::owner_ref::OwnerRef;
 use crate::patience::Awaited;
+use crate::tenants::Counted;
 use crate::Aside;
 use crate::Owner;
 use crate::NOT_REGULAR;
@@ -147,6 +148,7 @@ impl OwnerRef {
         source: Source,
         options: MapOptions,
     ) -> Result<NewMapping, Error> {
+        let _room = self.room(client, Counted::Mappings)?;
         let Looked {
             view,
             length,

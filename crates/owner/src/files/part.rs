@@ -4,6 +4,7 @@ use super::Mapped;
 use crate::handles::MappedRange;
 use crate::message::{ByteRange, ClientId, RestOfMapping, UnmapPart};
 use crate::owner_ref::OwnerRef;
+use crate::tenants::Counted;
 use crate::Owner;
 use error::Error;
 use pager::{Event, PagerError};
@@ -37,6 +38,12 @@ impl OwnerRef {
         .await?;
         // It may have ended meanwhile.
         let (range, gone) = self.with(find)?;
+        // What is left on either side is a mapping.
+        let halves =
+            gone.start > range.address.get() && gone.end < range.address.get() + range.bytes;
+        if halves {
+            self.with(|owner| owner.within_quota(client, Counted::Mappings))?;
+        }
         let (address, bytes) = (VirtAddr::truncated(gone.start), gone.end - gone.start);
         let (durable, view, parts): (_, _, Vec<RestOfMapping>) = self.with(|owner| {
             let durable = owner.files.mapped_in(range.asid, address, bytes);

@@ -7,6 +7,7 @@ use super::{
 use crate::behind::StandsFor;
 use crate::peer_handle::PeerHandle;
 use crate::report::Report;
+use crate::Tenant;
 use card::coherent::LinePages;
 use card::history::History;
 use card::kernel::KernelPackage;
@@ -133,7 +134,10 @@ impl OfProcess for Share {
 
 /// This client is served over a socket: its reports tell of itself alone.
 #[derive(Clone, Debug)]
-pub struct KeepApart;
+pub struct KeepApart {
+    /// With whom it shares a quota.
+    pub tenant: Option<Arc<Tenant>>,
+}
 
 impl Request for KeepApart {
     type Reply = ();

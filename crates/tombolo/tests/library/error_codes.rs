@@ -38,6 +38,7 @@ const LIST: &[(u32, &str)] = &[
     (53, "memory-in-use"),
     (54, "unregistrable"),
     (55, "no-free-slot"),
+    (56, "quota"),
     (60, "gone"),
     (61, "other-card"),
     (62, "other-space"),

@@ -1,0 +1,205 @@
+//! Tenants: clients that share a quota, whatever their processes.
+
+use super::handles::Handles;
+use super::owner_ref::OwnerRef;
+use super::Owner;
+use crate::message::ClientId;
+use error::Error;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use wire::{TenantStatus, Use};
+
+/// How much the clients of a tenant may have at a time, all of them together; `None`: as much as there is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Quota {
+    /// Slots with a kernel.
+    pub slots: Option<u64>,
+    /// Address spaces.
+    pub spaces: Option<u64>,
+    /// Mappings of files, and blocks of shared memory.
+    pub mappings: Option<u64>,
+    /// Bytes of card memory that pages take, divided evenly among as many spaces as there may be.
+    pub card_bytes: Option<u64>,
+}
+
+/// Clients that share a quota.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tenant {
+    /// Its name, which no other has.
+    pub name: String,
+    /// What it may have.
+    pub quota: Quota,
+}
+
+/// What a quota counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Counted {
+    Slots,
+    Spaces,
+    Mappings,
+}
+
+impl Counted {
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Slots => "slots",
+            Self::Spaces => "address spaces",
+            Self::Mappings => "mappings",
+        }
+    }
+
+    fn most(self, quota: Quota) -> Option<u64> {
+        match self {
+            Self::Slots => quota.slots,
+            Self::Spaces => quota.spaces,
+            Self::Mappings => quota.mappings,
+        }
+    }
+
+    fn of(self, handles: &Handles, client: ClientId) -> u64 {
+        let count = match self {
+            Self::Slots => handles.slots(client).count(),
+            Self::Spaces => handles.asids(client).count(),
+            Self::Mappings => handles.ranges(client).count(),
+        };
+        count as u64
+    }
+}
+
+/// Who is of which tenant.
+#[derive(Debug, Default)]
+pub(super) struct Tenants {
+    of: BTreeMap<ClientId, Arc<Tenant>>,
+    /// What is being made, and has no name yet.
+    coming: BTreeMap<(String, Counted), u64>,
+}
+
+impl Tenants {
+    /// A client has come that is of a tenant.
+    pub(super) fn add(&mut self, client: ClientId, tenant: Arc<Tenant>) {
+        self.of.insert(client, tenant);
+    }
+
+    /// A client has gone.
+    pub(super) fn forget(&mut self, client: ClientId) {
+        self.of.remove(&client);
+    }
+
+    fn clients<'a>(&'a self, tenant: &'a Tenant) -> impl Iterator<Item = ClientId> + 'a {
+        let all = self.of.iter();
+        all.filter_map(|(client, of)| (of.name == tenant.name).then_some(*client))
+    }
+
+    /// How many a tenant has.
+    fn used(&self, handles: &Handles, tenant: &Tenant, counted: Counted) -> u64 {
+        self.clients(tenant)
+            .map(|client| counted.of(handles, client))
+            .sum()
+    }
+
+    /// The most card memory of one space of a client.
+    pub(super) fn bytes_of_space(&self, client: ClientId) -> Option<u64> {
+        let quota = self.of.get(&client)?.quota;
+        Some(quota.card_bytes? / quota.spaces.unwrap_or(1).max(1))
+    }
+}
+
+/// Room in the quota of a tenant for one more, until that has a name.
+pub(super) struct Room<'a>(&'a OwnerRef, Option<(String, Counted)>);
+
+impl Drop for Room<'_> {
+    fn drop(&mut self) {
+        let Some(place) = self.1.take() else {
+            return;
+        };
+        self.0.with(|owner| {
+            let coming = owner.tenants.coming.get_mut(&place);
+            if let Some(coming) = coming {
+                *coming -= 1;
+            }
+        });
+    }
+}
+
+impl OwnerRef {
+    /// Room for one more of what a quota counts.
+    ///
+    /// # Errors
+    /// [`Error::Quota`].
+    pub(super) fn room(&self, client: ClientId, counted: Counted) -> Result<Room<'_>, Error> {
+        self.with(|owner| {
+            owner.within_quota(client, counted)?;
+            let tenant = owner.tenants.of.get(&client);
+            let place = tenant.map(|tenant| (tenant.name.clone(), counted));
+            if let Some(place) = &place {
+                *owner.tenants.coming.entry(place.clone()).or_default() += 1;
+            }
+            Ok(Room(self, place))
+        })
+    }
+}
+
+impl Owner {
+    /// Whether a client may have one more.
+    ///
+    /// # Errors
+    /// [`Error::Quota`].
+    pub(super) fn within_quota(&self, client: ClientId, counted: Counted) -> Result<(), Error> {
+        let Some(tenant) = self.tenants.of.get(&client) else {
+            return Ok(());
+        };
+        let Some(most) = counted.most(tenant.quota) else {
+            return Ok(());
+        };
+        let place = (tenant.name.clone(), counted);
+        let coming = self.tenants.coming.get(&place).copied().unwrap_or(0);
+        let used = self.tenants.used(&self.handles, tenant, counted) + coming;
+        match used < most {
+            true => Ok(()),
+            false => Err(Error::Quota {
+                tenant: tenant.name.clone(),
+                what: counted.words(),
+                used,
+                most,
+            }),
+        }
+    }
+
+    /// The name of a client's tenant.
+    pub(super) fn tenant_of(&self, client: ClientId) -> Option<String> {
+        let tenant = self.tenants.of.get(&client)?;
+        Some(tenant.name.clone())
+    }
+
+    /// What each tenant with clients uses.
+    pub(super) fn tenants(&self) -> Vec<TenantStatus> {
+        let all = self.tenants.of.values();
+        let all: BTreeMap<&str, &Tenant> = all.map(|one| (one.name.as_str(), &**one)).collect();
+        let all = all.into_values();
+        all.map(|tenant| self.status_of_tenant(tenant)).collect()
+    }
+
+    fn status_of_tenant(&self, tenant: &Tenant) -> TenantStatus {
+        let counted = |counted: Counted| Use {
+            used: self.tenants.used(&self.handles, tenant, counted),
+            most: counted.most(tenant.quota),
+        };
+        let spaces = self.tenants.clients(tenant);
+        let spaces = spaces.flat_map(|client| self.handles.asids(client));
+        let spaces: Vec<_> = spaces.collect();
+        let on_card = self.pager.spaces();
+        let on_card = on_card.filter(|(asid, ..)| spaces.contains(asid));
+        TenantStatus {
+            name: tenant.name.clone(),
+            slots: counted(Counted::Slots),
+            spaces: counted(Counted::Spaces),
+            mappings: counted(Counted::Mappings),
+            card_bytes: Use {
+                used: on_card.map(|(_, _, (bytes, _))| bytes).sum(),
+                most: tenant.quota.card_bytes,
+            },
+            clients: Use::default(),
+            requests: Use::default(),
+        }
+    }
+}
