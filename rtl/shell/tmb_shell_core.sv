@@ -140,7 +140,7 @@ module tmb_shell_core
 
   logic parts_rst_n, bar_hold, bar_idle, reset_start, register_used, stop;
   reset_state_t reset_state;
-  quiet_t quiet;
+  quiet_t quiet, parts_quiet;
   bar_error_t bar_error;
   error_bits_t errors, errors_set;
   error_firsts_t error_firsts;
@@ -149,6 +149,8 @@ module tmb_shell_core
   logic record_written, acknowledged;
 
   assign parts_rst_no = parts_rst_n;
+  // Looked at only after a stop; until then it rests, and so does who looks.
+  assign quiet = stop ? parts_quiet : '0;
 
   tmb_shell_reset u_shell_reset (
     .clk_i,
@@ -276,14 +278,23 @@ module tmb_shell_core
     .managed_o(managed)
   );
 
+  memory_error_t read_error [NumChannels];
+  memory_error_t write_error [NumChannels];
+  for (genvar c = 0; c < NumChannels; c++) begin : gen_error
+    assign read_error[c] = memory_error(mem_i[c].r_valid && mem_i[c].r.error, mem_i[c].r_decode, '0);
+    assign write_error[c] = memory_error(mem_i[c].b_valid && mem_i[c].b_error, mem_i[c].b_decode, '0);
+  end
+
   tmb_shell_errors #(
     .NumChannels(NumChannels)
   ) u_errors (
     .clk_i,
     .rst_ni(parts_rst_n),
     .bar_i(bar_error),
-    .host_i,
-    .mem_i,
+    .host_read_i(memory_error(host_i.r_valid && host_i.r.error, host_i.r_decode, host_i.r_id)),
+    .host_write_i(memory_error(host_i.b_valid && host_i.b_error, host_i.b_decode, host_i.b_id)),
+    .memory_read_i(read_error),
+    .memory_write_i(write_error),
     .held_i(errors),
     .set_o(errors_set),
     .first_o(error_firsts)
@@ -316,6 +327,12 @@ module tmb_shell_core
     assign switch_o[p] = '{source: switch_source[p], forget: switch_forget[p]};
   end
 
+  // What the guards see moves with the traffic: the registers are shown it when they are asked.
+  guard_status_t guard_asked [NumPorts];
+  for (genvar p = 0; p < NumPorts; p++) begin : gen_guard_asked
+    assign guard_asked[p] = ports_req.valid ? port_guard[p] : '0;
+  end
+
   tmb_guard_registers #(
     .NumPorts(NumPorts)
   ) u_port_registers (
@@ -323,7 +340,7 @@ module tmb_shell_core
     .rst_ni(parts_rst_n),
     .req_i(ports_req),
     .rsp_o(ports_rsp),
-    .status_i(port_guard)
+    .status_i(guard_asked)
   );
 
   tmb_requester_counters #(
@@ -613,8 +630,8 @@ module tmb_shell_core
     .row_out_o(row_out),
     .row_zeroed_o(row_zeroed),
     .stop_i(stop),
-    .quiet_reads_o(quiet.host_reads),
-    .quiet_writes_o(quiet.host_writes),
+    .quiet_reads_o(parts_quiet.host_reads),
+    .quiet_writes_o(parts_quiet.host_writes),
     .record_o(record_written),
     .interrupt_i(interrupt),
     .closed_i(slot_report),
@@ -750,8 +767,8 @@ module tmb_shell_core
     .clk_i,
     .rst_ni(parts_rst_n),
     .stop_i(stop),
-    .quiet_reads_o(quiet.memory_reads),
-    .quiet_writes_o(quiet.memory_writes),
+    .quiet_reads_o(parts_quiet.memory_reads),
+    .quiet_writes_o(parts_quiet.memory_writes),
     .managed_i(managed),
     .schedule_i(schedule),
     .read_req_valid_i(read_req_valid),

@@ -16,12 +16,14 @@ module tmb_shell_errors import tmb_shell_pkg::*; #(
   input  logic         clk_i,
   input  logic         rst_ni,
 
-  input  bar_error_t   bar_i,
-  input  host_rsp_t    host_i,
-  input  channel_rsp_t mem_i [NumChannels],
+  input  bar_error_t    bar_i,
+  input  memory_error_t host_read_i,
+  input  memory_error_t host_write_i,
+  input  memory_error_t memory_read_i [NumChannels],
+  input  memory_error_t memory_write_i [NumChannels],
 
-  input  error_bits_t  held_i,   // register ERROR
-  output error_bits_t  set_o,    // one cycle each
+  input  error_bits_t   held_i,   // register ERROR
+  output error_bits_t   set_o,    // one cycle each
   output error_firsts_t first_o
 );
 
@@ -36,61 +38,43 @@ module tmb_shell_errors import tmb_shell_pkg::*; #(
   // What comes, in registers
   // ---------------------------------------------------------------------------------------------
 
-  logic [NumChannels-1:0] read_error, write_error, read_q, write_q, read_decode_q, write_decode_q;
-  logic host_read_q, host_write_q, host_read_decode_q, host_write_decode_q;
-  logic [3:0] host_read_id_q, host_write_id_q;
   bar_error_t bar_q;
-
-  for (genvar c = 0; c < NumChannels; c++) begin : gen_channel
-    assign read_error[c] = mem_i[c].r_valid && mem_i[c].r.error;
-    assign write_error[c] = mem_i[c].b_valid && mem_i[c].b_error;
-    always_ff @(posedge clk_i) begin
-      if (read_error[c]) read_decode_q[c] <= mem_i[c].r_decode;
-      if (write_error[c]) write_decode_q[c] <= mem_i[c].b_decode;
-    end
-
-    logic unused_ok;
-    assign unused_ok = &{1'b0, mem_i[c]};
-  end
+  memory_error_t host_read_q, host_write_q;
+  logic [NumChannels-1:0] read_q, read_decode_q, write_q, write_decode_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      read_q <= '0;
-      write_q <= '0;
-      host_read_q <= 1'b0;
-      host_write_q <= 1'b0;
-      bar_q.read <= 1'b0;
-      bar_q.write <= 1'b0;
+      bar_q <= '0;
+      host_read_q <= '0;
+      host_write_q <= '0;
     end else begin
-      read_q <= read_error;
-      write_q <= write_error;
-      host_read_q <= host_i.r_valid && host_i.r.error;
-      host_write_q <= host_i.b_valid && host_i.b_error;
-      bar_q.read <= bar_i.read;
-      bar_q.write <= bar_i.write;
+      bar_q <= bar_i;
+      host_read_q <= host_read_i;
+      host_write_q <= host_write_i;
     end
   end
 
-  always_ff @(posedge clk_i) begin
-    if (host_i.r_valid && host_i.r.error) begin
-      host_read_id_q <= host_i.r_id;
-      host_read_decode_q <= host_i.r_decode;
+  for (genvar c = 0; c < NumChannels; c++) begin : gen_channel
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) begin
+        {read_q[c], read_decode_q[c]} <= '0;
+        {write_q[c], write_decode_q[c]} <= '0;
+      end else begin
+        {read_q[c], read_decode_q[c]} <= {memory_read_i[c].error, memory_read_i[c].decode};
+        {write_q[c], write_decode_q[c]} <= {memory_write_i[c].error, memory_write_i[c].decode};
+      end
     end
-    if (host_i.b_valid && host_i.b_error) begin
-      host_write_id_q <= host_i.b_id;
-      host_write_decode_q <= host_i.b_decode;
-    end
-    if (bar_i.read || bar_i.write) begin
-      bar_q.address <= bar_i.address;
-      bar_q.decode <= bar_i.decode;
-    end
+
+    // A channel has one ID.
+    logic unused_ok;
+    assign unused_ok = &{1'b0, memory_read_i[c].id, memory_write_i[c].id};
   end
 
   assign set_o = '{
       memory_write: |write_q,
       memory_read: |read_q,
-      host_write: host_write_q,
-      host_read: host_read_q,
+      host_write: host_write_q.error,
+      host_read: host_read_q.error,
       bar_write: bar_q.write,
       bar_read: bar_q.read
   };
@@ -115,14 +99,14 @@ module tmb_shell_errors import tmb_shell_pkg::*; #(
       first_d.write_decode = bar_q.decode;
     end
     if (memory_comes && !memory_held) begin
-      if (host_read_q) begin
+      if (host_read_q.error) begin
         first_d.master = MasterHostRead;
-        first_d.decode = host_read_decode_q;
-        first_d.port = port_t'(host_read_id_q);
-      end else if (host_write_q) begin
+        first_d.decode = host_read_q.decode;
+        first_d.port = port_t'(host_read_q.id);
+      end else if (host_write_q.error) begin
         first_d.master = MasterHostWrite;
-        first_d.decode = host_write_decode_q;
-        first_d.port = port_t'(host_write_id_q);
+        first_d.decode = host_write_q.decode;
+        first_d.port = port_t'(host_write_q.id);
       end else begin
         first_d.master = set_o.memory_read ? MasterMemoryRead : MasterMemoryWrite;
         for (int unsigned c = NumChannels; c > 0; c--) begin
@@ -141,8 +125,5 @@ module tmb_shell_errors import tmb_shell_pkg::*; #(
   end
 
   assign first_o = first_q;
-
-  logic unused_ok;
-  assign unused_ok = &{1'b0, host_i};
 
 endmodule

@@ -206,6 +206,17 @@ package tmb_shell_pkg;
     logic records;
   } interrupt_state_t;
 
+  // An answer of a memory that is an error; '0 with any other, so that who watches for errors rests until one comes.
+  typedef struct packed {
+    logic [3:0] id;
+    logic       decode;
+    logic       error;
+  } memory_error_t;
+
+  function automatic memory_error_t memory_error(logic is_error, logic decode, logic [3:0] id);
+    return is_error ? '{id: id, decode: decode, error: 1'b1} : '0;
+  endfunction
+
   // A register access of the host that was answered with an error: one cycle.
   typedef struct packed {
     logic        read;

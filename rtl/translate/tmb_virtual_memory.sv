@@ -171,7 +171,7 @@ module tmb_virtual_memory
     );
 
     // The smallest pages of the port's space.
-    size_class_t page_class_q;
+    size_class_t page_class;
     logic [MaxSizeClass:0] size_classes;
     always_comb begin
       size_classes = '0;
@@ -179,7 +179,14 @@ module tmb_virtual_memory
         if (port_asid_i[p] == asid_t'(a)) size_classes = space_cfg_i[a].size_classes;
       end
     end
-    always_ff @(posedge clk_i) page_class_q <= smallest_class(size_classes);
+    tmb_flop #(
+      .T(size_class_t)
+    ) i_page_class (
+      .clk_i(clk_i),
+      .rst_ni(rst_ni),
+      .d_i(smallest_class(size_classes)),
+      .q_o(page_class)
+    );
 
     for (genvar d = 0; d < 2; d++) begin : gen_park
       tmb_park #(
@@ -192,7 +199,7 @@ module tmb_virtual_memory
         .rst_ni           (rst_ni),
         .port_reset_i     (port_reset_i[p] || port_closed_i[p]),
         .asid_i           (port_asid_i[p]),
-        .page_class_i     (page_class_q),
+        .page_class_i     (page_class),
         .burst_valid_i    (burst_valid[d]),
         .burst_ready_o    (burst_ready[d]),
         .burst_i          (burst[d]),

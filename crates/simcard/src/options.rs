@@ -15,8 +15,13 @@ use units::Picoseconds;
 use verilated::{BuildError, Builder, FileSet};
 
 /// Modules of the shell that sleep while they have nothing to do; `CONTAINER/MODULE` only where they stand there.
-pub(crate) const SLEEPING: [&str; 23] = [
+pub(crate) const SLEEPING: [&str; 29] = [
     "tmb_bar_bridge",
+    "tmb_shell_reset",
+    "tmb_shell_errors",
+    "tmb_shell_interrupt",
+    "tmb_schedule_queues",
+    "tmb_owner_changes",
     "tmb_slot_control",
     "tmb_slot_guard",
     "tmb_slot_interrupt",
@@ -32,6 +37,7 @@ pub(crate) const SLEEPING: [&str; 23] = [
     "tmb_dma",
     "tmb_register_block",
     "tmb_translate_paged",
+    "tmb_port_owed",
     "tmb_port_read",
     "tmb_port_write",
     "tmb_port_guard",

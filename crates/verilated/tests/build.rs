@@ -196,3 +196,46 @@ fn a_cache_that_cannot_be_written_is_named_with_the_remedy() {
         "{message}"
     );
 }
+
+/// Nothing but blocks has state, and one of them has none: what is left of the design has no clock, and sleeps too.
+#[test]
+fn a_design_may_be_nothing_but_blocks() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = tempfile::tempdir().unwrap();
+    let builder = Builder::new(Toolchain::locate().unwrap(), cache.path());
+    let counter = "module tiny_counter #(\n  parameter bit Counts = 1'b1\n) (\n  input  logic clk_i,\n  \
+                   input  logic step_i,\n  output logic [7:0] count_o\n);\n\n  \
+                   if (Counts) begin : gen_counts\n    logic [7:0] count_q;\n    \
+                   always_ff @(posedge clk_i) if (step_i) count_q <= count_q + 1'b1;\n    \
+                   assign count_o = count_q;\n  end else begin : gen_none\n    assign count_o = {8{step_i}};\n  \
+                   end\n\nendmodule\n";
+    std::fs::write(folder.path().join("tiny_counter.sv"), counter).unwrap();
+    let top = |last: &str| {
+        format!(
+            "module tiny (\n  input  logic clk_i,\n  input  logic step_i,\n  output logic [7:0] a_o,\n  \
+             output logic [7:0] b_o,\n  output logic last_o\n);\n  \
+             tiny_counter u_a (.clk_i, .step_i, .count_o(a_o));\n  \
+             tiny_counter #(.Counts(1'b0)) u_b (.clk_i, .step_i, .count_o(b_o));\n  {last}\nendmodule\n"
+        )
+    };
+    let inspected = |last: &str| {
+        let files = vec!["tiny_counter.sv".into(), "tiny.sv".into()];
+        let design = Design {
+            clock: "clk_i".into(),
+            file_sets: vec![FileSet::new(folder.path(), files)],
+            sleeping: vec!["tiny_counter".into()],
+            ..design(folder.path(), &top(last))
+        };
+        builder.inspect(&design).unwrap()
+    };
+    let blocks = inspected("assign last_o = a_o[0];");
+    assert_eq!(blocks.clock_history, None, "nothing else is clocked");
+    assert!(blocks.phases.is_some(), "{blocks:?}");
+    let more = inspected("always_ff @(posedge clk_i) last_o <= a_o[0];");
+    assert!(
+        more.clock_history.is_some() && more.phases.is_some(),
+        "{more:?}"
+    );
+    let falling = inspected("always_ff @(negedge clk_i) last_o <= a_o[0];");
+    assert_eq!((falling.clock_history, falling.phases), (None, None));
+}

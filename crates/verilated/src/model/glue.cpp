@@ -208,8 +208,10 @@ struct Block {
 struct Instance {
 #ifdef TMB_SLEEP
   std::vector<Block> blocks;
-  // The trigger that the model's own clock is.
+#ifdef TMB_CLOCK_HISTORY
+  // The trigger that the model's own clock is; there is none if all that it clocks is in blocks.
   Trigger clock;
+#endif
 #endif
   VerilatedContext context;
   Vmodel model;
@@ -247,10 +249,14 @@ Trigger trigger_of(Vmodel___024root* root, CData& clock, CData& history) {
 
 void find_triggers(Instance& instance) {
   Vmodel___024root* const root = instance.model.rootp;
+#ifdef TMB_CLOCK_HISTORY
   root->TMB_CLOCK_HISTORY = 0;
+#endif
   for (Block& block : instance.blocks)
     block.trigger = trigger_of(root, *block.clock, *block.history);
+#ifdef TMB_CLOCK_HISTORY
   instance.clock = trigger_of(root, instance.model.TMB_CLOCK, root->TMB_CLOCK_HISTORY);
+#endif
 }
 #endif
 
@@ -427,7 +433,9 @@ TMB_EXPORT int tmb_edge(Instance* instance, std::uint64_t picoseconds) {
 #ifdef TMB_SLEEP
     for (Block& block : instance->blocks)
       if (block.wakes()) block.trigger.set();
+#ifdef TMB_CLOCK_HISTORY
     instance->clock.set();
+#endif
 #else
     Vmodel___024root___eval_phase__act(root);
 #endif
@@ -439,7 +447,7 @@ TMB_EXPORT int tmb_edge(Instance* instance, std::uint64_t picoseconds) {
     // Nothing in the model reacts to a falling clock: forget that the clock is high rather than
     // evaluate the model to tell it so.
     model.rootp->TMB_CLOCK_HISTORY = 0;
-#else
+#elif !defined(TMB_PHASES)
     model.TMB_CLOCK = 0;
     model.eval_step();
 #endif

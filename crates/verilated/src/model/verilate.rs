@@ -307,14 +307,14 @@ fn read_generated(
         })?;
     let symbols_path = folder.join(format!("{PREFIX}__Syms.h"));
     let symbols = std::fs::read_to_string(&symbols_path).map_err(BuildError::io(&symbols_path))?;
-    let blocks = sleep::instances(&symbols, &classes);
+    let mut blocks = sleep::instances(&symbols, &classes);
+    // With some parameters a block has no state: nothing remembers its clock, and nothing is to be left out.
+    blocks.retain(|block| scan.history.contains(&block.history()));
     let clock_history = match clock_member.as_str() {
         "" => None,
         clock => scan.clock_history(clock),
     };
-    let phases = clock_history
-        .as_ref()
-        .and_then(|history| scan.phases(&clock_member, history, &blocks));
+    let phases = scan.phases(&clock_member, clock_history.as_deref(), &blocks);
     Ok(Generated {
         info: ModelInfo {
             name: design.name.clone(),
@@ -415,22 +415,30 @@ impl Scan {
     }
 
     /// Whether the only triggers are "first time" for combinational logic and the rising clock, and those of
-    /// blocks.
-    fn phases(&self, clock: &str, history: &str, blocks: &[sleep::Instance]) -> Option<Phases> {
+    /// blocks; where all state is in blocks, the clock itself triggers nothing.
+    fn phases(
+        &self,
+        clock: &str,
+        history: Option<&str>,
+        blocks: &[sleep::Instance],
+    ) -> Option<Phases> {
         let assignments = |vector: &str| {
             let start = format!("{vector}Triggered[0U]=");
             let found = self.triggers.match_indices(&start);
             let values = found.map(|(at, _)| self.triggers[at + start.len()..].split(';').next());
             values.flatten().collect::<Vec<_>>()
         };
-        let rising = format!(
-            "(QData)((IData)(((IData)(vlSelfRef.{clock})&(~(IData)(vlSelfRef.{history})))))"
-        );
         let first = "((0xfffffffffffffffeULL&vlSelfRef.__VicoTriggered[0U])\
                      |(IData)((IData)(vlSelfRef.__VicoFirstIteration)))";
-        let clocked = match blocks.is_empty() {
-            true => assignments("__Vact") == [rising],
-            false => sleep::are_apart(blocks) && self.only_rising(clock, history, blocks),
+        let own = history.map(|history| (format!("vlSelfRef.{clock}"), history.to_owned()));
+        let clocked = match (&own, blocks.is_empty()) {
+            (None, true) => false,
+            (Some((clock, history)), true) => {
+                let rising =
+                    format!("(QData)((IData)(((IData)({clock})&(~(IData)(vlSelfRef.{history})))))");
+                assignments("__Vact") == [rising]
+            }
+            (_, false) => sleep::are_apart(blocks) && self.only_rising(own, blocks),
         };
         let clocked = self.act && self.nba && clocked;
         let inputs = match self.combinational {
@@ -443,17 +451,17 @@ impl Scan {
         })
     }
 
-    /// Whether each of these clocks triggers something when it rises, and nothing else does.
-    fn only_rising(&self, clock: &str, history: &str, blocks: &[sleep::Instance]) -> bool {
+    /// Whether each of these clocks, named with what remembers it, triggers something when it rises, and nothing else
+    /// does.
+    fn only_rising(&self, own: Option<(String, String)>, blocks: &[sleep::Instance]) -> bool {
         let values = self.triggers.split(';').filter_map(|statement| {
             let (_, rest) = statement.split_once("__VactTriggered[")?;
             let (index, value) = rest.split_once("U]=")?;
             index.bytes().all(|c| c.is_ascii_digit()).then_some(value)
         });
         let mut left = values.collect::<Vec<_>>().join(";");
-        let own = (format!("vlSelfRef.{clock}"), history.to_owned());
         let of_blocks = blocks.iter().map(|block| (block.clock(), block.history()));
-        for (clock, history) in of_blocks.chain([own]) {
+        for (clock, history) in of_blocks.chain(own) {
             let rising = format!("((IData)({clock})&(~(IData)(vlSelfRef.{history})))");
             if left.matches(&rising).count() != 1 {
                 return false;
