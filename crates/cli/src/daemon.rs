@@ -3,12 +3,14 @@
 use crate::arguments::parse_bytes;
 use crate::interrupt;
 use crate::kernel::{folder_of, NoSuchKernel};
+use crate::metrics;
 use crate::print::{print, say, NotPrinted};
 use crate::progress::Work;
-use ::daemon::{Daemon, DaemonError, Quotas, QuotasError};
+use ::daemon::{ActivationError, Daemon, DaemonError, Quotas, QuotasError};
 use card::kernel::KernelPackage;
 use clap::Args;
 use fsrf::{AppOptions, Layout, LayoutError, Server, ServerError};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tombolo::{
@@ -35,11 +37,16 @@ use tombolo::{
     tombolo daemon --fsrf /tmp/aos_daemon.socket --app 0=md5 --app 1=sha256")]
 pub(crate) struct Serve {
     /// Where it listens: a new socket, which is this user's alone, or that of those whom --quotas names.
-    #[arg(long, value_name = "FILE", required_unless_present = "fsrf")]
+    /// Started with a socket (systemd's LISTEN_FDS), it listens there without this.
+    #[arg(long, value_name = "FILE")]
     socket: Option<PathBuf>,
 
+    /// Where it gives metrics to Prometheus, by HTTP: a new socket, which is this user's alone.
+    #[arg(long, value_name = "FILE")]
+    metrics: Option<PathBuf>,
+
     /// Who else may use the card, and how much of it each: a TOML file. See docs/daemon.md.
-    #[arg(long, value_name = "FILE", requires = "socket")]
+    #[arg(long, value_name = "FILE")]
     quotas: Option<PathBuf>,
 
     /// Where it listens for programs that were built against FSRF's library; theirs connect to /tmp/aos_daemon.socket.
@@ -124,6 +131,12 @@ pub(crate) enum ServeError {
     Daemon(#[from] DaemonError),
     #[error(transparent)]
     Quotas(#[from] QuotasError),
+    #[error("nothing says where to listen: give --socket <FILE>, or start it by a unit that hands over a socket (docs/daemon.md)")]
+    Nowhere,
+    #[error(transparent)]
+    Activation(#[from] ActivationError),
+    #[error("listening at the socket that was handed over: {0}")]
+    Passed(std::io::Error),
     #[error(transparent)]
     NotPrinted(#[from] NotPrinted),
     #[error("{0}")]
@@ -135,10 +148,20 @@ const FUNCTIONAL_CHANNEL: u64 = 512 << 20;
 const FUNCTIONAL_SLOTS: u8 = 4;
 const FUNCTIONAL_STREAMS: u8 = 2;
 
+/// Where a daemon listens.
+enum Place<'a> {
+    /// For programs of FSRF alone.
+    None,
+    New(&'a Path),
+    /// It was started with it.
+    Passed(UnixListener),
+}
+
 impl Serve {
     pub(crate) fn run(self) -> Result<(), ServeError> {
         let apps = self.applications()?;
         let quotas = self.quotas.as_deref().map(Quotas::load).transpose()?;
+        let place = self.place()?;
         let layout = self.fsrf_layout.as_deref().map(Layout::load).transpose()?;
         let card = self.open(Needs::of(&apps)?)?;
         let (description, _) = card.describe()?;
@@ -151,13 +174,19 @@ impl Serve {
                 Some(Server::listen(&card, apps, layout, path, report)?)
             }
         };
-        let daemon = match &self.socket {
-            None => None,
-            Some(path) => Some(Daemon::listen_within(
-                card.clone(),
-                path,
-                quotas.unwrap_or_default(),
-            )?),
+        let quotas = quotas.unwrap_or_default();
+        let passed = matches!(place, Place::Passed(_));
+        let daemon = match place {
+            Place::None => None,
+            Place::New(path) => Some(Daemon::listen_within(card.clone(), path, quotas)?),
+            Place::Passed(listener) => {
+                let daemon = Daemon::listen_on(card.clone(), listener, quotas);
+                Some(daemon.map_err(ServeError::Passed)?)
+            }
+        };
+        let metrics = match (&self.metrics, &daemon) {
+            (Some(path), Some(daemon)) => Some(metrics::serve(daemon, path)?),
+            _ => None,
         };
         interrupt::say(
             "interrupted: the card is gone; what kernels wrote is in the files of its clients",
@@ -166,17 +195,21 @@ impl Serve {
             if let Some(server) = server {
                 server.stop();
             }
+            if let Some(metrics) = metrics {
+                metrics.stop();
+            }
             match daemon {
                 Some(daemon) => daemon.stop(),
                 None => close(&card),
             }
         });
         let place = |path: &Path| path.display().to_string();
-        let places = self
-            .socket
-            .as_deref()
-            .map(|path| format!("unix:{}", place(path)));
-        let places = places.into_iter();
+        let own = match (&self.socket, passed) {
+            (Some(path), _) => Some(format!("unix:{}", place(path))),
+            (None, true) => Some("the socket that it was started with".to_owned()),
+            (None, false) => None,
+        };
+        let places = own.into_iter();
         let places = places.chain(
             self.fsrf
                 .as_deref()
@@ -192,9 +225,22 @@ impl Serve {
         if let Err(error) = print(&told) {
             say!("tombolo: warning: {error}; {told}");
         }
+        ::daemon::tell_ready();
         loop {
             // A signal ends the process.
             std::thread::park();
+        }
+    }
+
+    /// Where it listens for programs of Tombolo.
+    fn place(&self) -> Result<Place<'_>, ServeError> {
+        if let Some(path) = &self.socket {
+            return Ok(Place::New(path));
+        }
+        match (::daemon::passed_socket()?, &self.fsrf) {
+            (Some(listener), _) => Ok(Place::Passed(listener)),
+            (None, Some(_)) => Ok(Place::None),
+            (None, None) => Err(ServeError::Nowhere),
         }
     }
 

@@ -14,6 +14,7 @@ mod kernel;
 mod lab;
 mod lab_fsrf;
 mod link;
+mod metrics;
 mod outputs;
 mod print;
 mod progress;

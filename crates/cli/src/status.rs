@@ -197,7 +197,7 @@ fn escaped(value: &str) -> String {
 }
 
 /// The status in the text format of Prometheus.
-fn metrics(status: &Status) -> String {
+pub(crate) fn metrics(status: &Status) -> String {
     let Status { owner, daemon } = status;
     let mut text = String::new();
     let mut metric = |name: &'static str, help: &str, values: &dyn Fn(&mut Metric<'_>)| {

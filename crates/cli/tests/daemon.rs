@@ -3,7 +3,10 @@
 use rustix::process::{kill_process, Pid, Signal};
 use serde_json::Value;
 use std::fs;
+use std::io::{Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -425,7 +428,7 @@ fn can_be_another(test: &str) -> bool {
         }
     };
     let line = format!("skipped: {test}: {why}\n");
-    std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes()).unwrap();
+    std::io::stderr().write_all(line.as_bytes()).unwrap();
     false
 }
 
@@ -565,4 +568,159 @@ fn a_file_of_quotas_that_is_wrong_is_refused_with_its_line() {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!output.status.success() && said.contains(told), "{said}");
     }
+}
+
+/// A file of `packaging/`.
+fn packaged(name: &str) -> String {
+    fs::read_to_string(simcard::home().join("packaging").join(name)).unwrap()
+}
+
+/// The value of a key of a unit.
+fn value<'a>(unit: &'a str, key: &str) -> &'a str {
+    let mut lines = unit.lines();
+    let found = lines.find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+    found.unwrap_or_else(|| panic!("no {key}"))
+}
+
+/// Starts a service with its socket as systemd does: under number 3, told in the environment.
+fn activate(folder: &Path, listener: &UnixListener, words: &[&str]) -> Child {
+    let script = "LISTEN_PID=$$ LISTEN_FDS=1 exec \"$@\" 3<&0 </dev/null";
+    let socket = listener.as_fd().try_clone_to_owned().unwrap();
+    let mut service = Command::new("sh");
+    service
+        .current_dir(folder)
+        .args(["-c", script, "sh", env!("CARGO_BIN_EXE_tombolo")])
+        .args(words)
+        .env("NOTIFY_SOCKET", folder.join("notify"))
+        .stdin(socket)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    service.spawn().unwrap()
+}
+
+#[test]
+fn a_service_is_started_with_its_socket_by_its_unit() {
+    let folder = TempDir::new().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("quotas.toml"), packaged("quotas.toml")).unwrap();
+    let (socket, service) = (packaged("tombolo.socket"), packaged("tombolo.service"));
+    assert!(value(&socket, "ListenStream").starts_with('/'));
+    assert_eq!(value(&service, "Type"), "notify");
+    // The unit's own words, in a folder of the test.
+    let start = value(&service, "ExecStart")
+        .strip_prefix("/usr/local/bin/tombolo ")
+        .unwrap();
+    let start = start
+        .replace("/etc/tombolo/", "")
+        .replace("/run/tombolo-metrics/socket", "metrics");
+    let words: Vec<&str> = start.split(' ').collect();
+    let listener = UnixListener::bind(path("card")).unwrap();
+    let notified = UnixDatagram::bind(path("notify")).unwrap();
+    let bytes: Vec<u8> = (0..100_001u32).map(|n| (n * 17 % 249) as u8).collect();
+    fs::write(path("input"), &bytes).unwrap();
+    // What ends is started again at the same socket.
+    for _ in 0..2 {
+        let run = [
+            "run",
+            "copy",
+            "--card",
+            "unix:card",
+            "--map",
+            "input=input",
+            "--map",
+            "output=output:new",
+            "--set",
+            "bytes=size(input)",
+        ];
+        // Before there is a daemon: the socket is there, and its connection waits.
+        let early = tombolo(folder.path(), &run).spawn().unwrap();
+        let daemon = activate(folder.path(), &listener, &words);
+        let mut told = [0; 64];
+        let count = notified.recv(&mut told).unwrap();
+        assert_eq!(&told[..count], b"READY=1\n");
+        let early = early.wait_with_output().unwrap();
+        assert!(
+            early.status.success(),
+            "{}",
+            String::from_utf8_lossy(&early.stderr)
+        );
+        assert!(fs::read(path("output")).unwrap() == bytes);
+        let text = succeed(&mut tombolo(folder.path(), &["status", "--socket", "card"]));
+        assert!(text.contains("tenant everybody: 1 of 16 clients"), "{text}");
+        let answer = ask(
+            &path("metrics"),
+            "GET /metrics HTTP/1.1\r\nHost: tombolo\r\n\r\n",
+        );
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(
+            head.starts_with("HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4"),
+            "{head}"
+        );
+        assert!(
+            head.contains(&format!("Content-Length: {}\r\n", body.len())),
+            "{head}"
+        );
+        assert!(body.contains("\ntombolo_daemon_connections 0\n"), "{body}");
+        assert!(ask(&path("metrics"), "PUT / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
+        kill_process(Pid::from_raw(daemon.id() as i32).unwrap(), Signal::TERM).unwrap();
+        let ended = daemon.wait_with_output().unwrap();
+        assert_eq!(
+            ended.status.code(),
+            Some(143),
+            "{}",
+            String::from_utf8_lossy(&ended.stderr)
+        );
+        assert!(path("card").exists() && !path("metrics").exists());
+        fs::remove_file(path("output")).unwrap();
+    }
+}
+
+fn ask(socket: &Path, words: &str) -> String {
+    let mut socket = UnixStream::connect(socket).unwrap();
+    socket.write_all(words.as_bytes()).unwrap();
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn what_was_handed_over_is_looked_at() {
+    let folder = TempDir::new().unwrap();
+    let listener = UnixListener::bind(folder.path().join("card")).unwrap();
+    let (one, _other) = UnixStream::pair().unwrap();
+    let words = ["daemon", "--functional"];
+    // A connection is no place to listen at.
+    let refused = |child: Child, told: &str| {
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && said.contains(told), "{said}");
+    };
+    refused(
+        activate(
+            folder.path(),
+            &UnixListener::from(OwnedFd::from(one)),
+            &words,
+        ),
+        "no listening Unix stream socket",
+    );
+    let mut two = Command::new("sh");
+    let script = "LISTEN_PID=$$ LISTEN_FDS=2 exec \"$@\" 3<&0";
+    two.args(["-c", script, "sh", env!("CARGO_BIN_EXE_tombolo")])
+        .args(words)
+        .stdin(listener.as_fd().try_clone_to_owned().unwrap())
+        .stderr(Stdio::piped());
+    refused(
+        two.spawn().unwrap(),
+        "LISTEN_FDS=2: a daemon listens at one socket",
+    );
+    // What another process was given is not for this one.
+    let mut other = tombolo(folder.path(), &words);
+    refused(
+        other
+            .env("LISTEN_PID", "1")
+            .env("LISTEN_FDS", "1")
+            .spawn()
+            .unwrap(),
+        "give --socket <FILE>",
+    );
 }

@@ -21,6 +21,7 @@
 
 #![deny(missing_debug_implementations)]
 
+mod activation;
 mod connection;
 mod installed;
 mod listening;
@@ -29,15 +30,17 @@ mod process;
 mod quotas;
 mod table;
 
+pub use activation::{passed_socket, tell_ready, ActivationError};
 pub use listening::{Door, Listening};
 pub use quotas::{Quotas, QuotasError};
 
 use connection::Connection;
 use std::io;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use table::Table;
-use tombolo::{Card, Error};
+use tombolo::{Card, Error, Status};
 
 /// Clients at a time.
 pub const MOST_CLIENTS: usize = 64;
@@ -61,6 +64,9 @@ pub enum DaemonError {
     },
 }
 
+/// What is done with each connection.
+type Begin = Box<dyn Fn(UnixStream) + Send>;
+
 /// A daemon that serves.
 #[derive(Debug)]
 pub struct Daemon {
@@ -83,21 +89,43 @@ impl Daemon {
     /// # Errors
     /// See [`DaemonError`].
     pub fn listen_within(card: Card, path: &Path, quotas: Quotas) -> Result<Self, DaemonError> {
-        let table = Arc::new(Table::default());
         let door = match quotas.admits_others() {
             true => Door::Everybody,
             false => Door::OwnUser,
         };
-        let listening = {
+        Self::serve(card, quotas, |begin| Listening::begin(path, door, begin))
+    }
+
+    /// As [`listen_within`](Self::listen_within), at a socket that somebody else has made, and keeps: its rights are as they
+    /// are.
+    ///
+    /// # Errors
+    /// No thread can be started.
+    pub fn listen_on(card: Card, listener: UnixListener, quotas: Quotas) -> io::Result<Self> {
+        Self::serve(card, quotas, |begin| Listening::on(listener, begin))
+    }
+
+    fn serve<E>(
+        card: Card,
+        quotas: Quotas,
+        listen: impl FnOnce(Begin) -> Result<Listening, E>,
+    ) -> Result<Self, E> {
+        let table = Arc::new(Table::default());
+        let begin = {
             let (table, card) = (table.clone(), card.clone());
-            let begin = move |socket| Connection::begin(socket, &table, &card, &quotas);
-            Listening::begin(path, door, begin)?
+            move |socket| Connection::begin(socket, &table, &card, &quotas)
         };
         Ok(Self {
-            listening,
+            listening: listen(Box::new(begin))?,
             table,
             card,
         })
+    }
+
+    /// Who uses what, for who runs the daemon.
+    pub fn watcher(&self) -> impl Fn() -> Result<Status, Error> + Send + Sync + 'static {
+        let (card, table) = (self.card.clone(), self.table.clone());
+        move || card.status().map(|status| table.complete_for_admin(status))
     }
 
     /// Serves no more: every client is told by the end of its connection, and what it had ends as if it had gone.

@@ -2,6 +2,7 @@
 
 use crate::DaemonError;
 use std::fmt;
+use std::io;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -29,7 +30,8 @@ impl Door {
 
 /// A socket, until [`stop`](Self::stop).
 pub struct Listening {
-    path: PathBuf,
+    /// Of one that is made here, and goes with this.
+    path: Option<PathBuf>,
     listener: Arc<UnixListener>,
     ending: Arc<AtomicBool>,
     thread: JoinHandle<()>,
@@ -51,32 +53,62 @@ impl Listening {
             source,
         };
         clear(path)?;
-        let listener = Arc::new(UnixListener::bind(path).map_err(failed)?);
+        let listener = UnixListener::bind(path).map_err(failed)?;
         // Who connects before is looked at like everybody else.
         let mode = std::fs::Permissions::from_mode(door.mode());
         std::fs::set_permissions(path, mode).map_err(failed)?;
+        let begun = Self::on(listener, begin).map_err(failed)?;
+        Ok(Self {
+            path: Some(path.to_owned()),
+            ..begun
+        })
+    }
+
+    /// Listens at a socket that somebody else has made, and keeps.
+    ///
+    /// # Errors
+    /// No thread can be started.
+    pub fn on(
+        listener: UnixListener,
+        begin: impl Fn(UnixStream) + Send + 'static,
+    ) -> io::Result<Self> {
+        let listener = Arc::new(listener);
         let ending = Arc::new(AtomicBool::new(false));
         let thread = {
             let (listener, ending) = (listener.clone(), ending.clone());
             threads::spawn("tombolo-accept", move || accept(&listener, &ending, &begin))
         };
         Ok(Self {
-            path: path.to_owned(),
+            path: None,
             listener,
             ending,
-            thread: thread.map_err(failed)?,
+            thread: thread?,
         })
     }
 
-    /// Takes nobody any more, and removes the socket. Connections go on.
+    /// Takes nobody any more, and removes the socket if it was made here. Connections go on.
     pub fn stop(self) {
         self.ending.store(true, Ordering::Release);
-        // Whoever waits for a connection gets an error.
-        let _ = rustix::net::shutdown(&*self.listener, rustix::net::Shutdown::Both);
+        match &self.path {
+            // Whoever waits for a connection gets an error.
+            Some(_) => drop(rustix::net::shutdown(
+                &*self.listener,
+                rustix::net::Shutdown::Both,
+            )),
+            // Others listen there next; who waits is woken by a connection.
+            None => drop(call(&self.listener)),
+        }
         // A panic there is in the log.
         let _ = self.thread.join();
-        let _ = std::fs::remove_file(&self.path);
+        if let Some(path) = &self.path {
+            let _ = std::fs::remove_file(path);
+        }
     }
+}
+
+/// Connects to a listener of this process.
+fn call(listener: &UnixListener) -> io::Result<UnixStream> {
+    UnixStream::connect_addr(&listener.local_addr()?)
 }
 
 impl fmt::Debug for Listening {

@@ -3,13 +3,16 @@
 mod common;
 
 use common::{assert_nothing_is_left, at_rest, kernel, Random, Served};
+use rustix::process::{kill_process, Pid, Signal};
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-use tombolo::{Continue, MapOptions, PageSize};
+use tombolo::{Card, Continue, MapOptions, PageSize, SlotId};
 use wire::{encode, send, Describe, Frame, Hello, Kind, Message, Version};
 
 /// What a process has open is counted, so one test at a time.
@@ -18,9 +21,35 @@ static ALONE: Mutex<()> = Mutex::new(());
 /// Clients that end, unless `TOMBOLO_DEATHS` says how many.
 const DEATHS: u64 = 200;
 
+/// What a process of another program begins its random numbers with; its folder is that of the daemon.
+const SEED: &str = "TOMBOLO_TEST_CHILD";
+
+/// A card, and what is too much for it.
+#[derive(Clone, Copy)]
+struct Ground {
+    /// Clients that end.
+    deaths: u64,
+    /// Bytes that the bystander copies.
+    copied: u32,
+    /// How often a client that waits looks at most.
+    looks: u64,
+}
+
+const FUNCTIONAL: Ground = Ground {
+    deaths: DEATHS,
+    copied: 200_000,
+    looks: 20,
+};
+/// Each look lets a tenth of a millisecond pass, which is a second of simulation.
+const RTL: Ground = Ground {
+    deaths: 24,
+    copied: 20_000,
+    looks: 2,
+};
+
 /// Ends in the middle of a message, says what is none, or asks more than it reads.
-fn speak_and_die(served: &Served, random: &mut Random) {
-    let socket = UnixStream::connect(served.socket()).unwrap();
+fn speak_and_die(folder: &Path, random: &mut Random) {
+    let socket = UnixStream::connect(folder.join("card")).unwrap();
     // Of one that does not read, the daemon reads no more: it would wait for ever.
     let patience = Duration::from_millis(2);
     socket.set_write_timeout(Some(patience)).unwrap();
@@ -46,11 +75,11 @@ fn speak_and_die(served: &Served, random: &mut Random) {
 }
 
 /// Does something of what programs do, and ends there.
-fn live_and_die(served: &Served, random: &mut Random, number: u64) {
+fn live_and_die(folder: &Path, looks: u64, random: &mut Random, number: u64) {
     if random.below(8) == 0 {
-        return speak_and_die(served, random);
+        return speak_and_die(folder, random);
     }
-    let card = served.open();
+    let card = Card::open(format!("unix:{}", folder.join("card").display())).unwrap();
     let steps = random.below(8);
     if steps == 0 {
         return;
@@ -58,7 +87,8 @@ fn live_and_die(served: &Served, random: &mut Random, number: u64) {
     let Ok(space) = card.create_space() else {
         return;
     };
-    let table = served.file(&format!("table-{number}"), &vec![1; 64 << 10]);
+    let table = folder.join(format!("table-{number}"));
+    std::fs::write(&table, vec![1; 64 << 10]).unwrap();
     let options = match random.below(3) {
         0 => MapOptions::read_write(),
         1 => MapOptions::read_write().bytes(5000).offset(4096),
@@ -84,7 +114,7 @@ fn live_and_die(served: &Served, random: &mut Random, number: u64) {
             slot.start().unwrap();
         }
         if steps > 4 {
-            let mut looks = random.below(20);
+            let mut looks = random.below(looks);
             // It ends while it waits, or between two waits.
             let _ = slot.wait(None, |_| {
                 looks = looks.saturating_sub(1);
@@ -102,24 +132,85 @@ fn live_and_die(served: &Served, random: &mut Random, number: u64) {
     drop(block);
 }
 
+/// No test, but a process of another program, until it is killed.
+#[test]
+fn a_process_lives_until_it_is_killed_if_it_is_one() {
+    let Ok(seed) = std::env::var(SEED) else {
+        return;
+    };
+    let seed: u64 = seed.parse().unwrap();
+    let mut random = Random(seed);
+    loop {
+        live_and_die(Path::new("."), u64::MAX, &mut random, seed);
+    }
+}
+
+/// A process that is stopped anywhere, as by a debugger; it goes on, or is killed as it is.
+fn stop_and_kill(folder: &Path, random: &mut Random, number: u64) {
+    let mut process = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "a_process_lives_until_it_is_killed_if_it_is_one"])
+        .env(SEED, (1_000_000 + number).to_string())
+        .current_dir(folder)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let id = Pid::from_raw(process.id() as i32).unwrap();
+    let mut pause = |most| std::thread::sleep(Duration::from_millis(random.below(most)));
+    pause(60);
+    kill_process(id, Signal::STOP).unwrap();
+    pause(20);
+    if number % 2 == 0 {
+        kill_process(id, Signal::CONT).unwrap();
+        pause(20);
+    }
+    process.kill().unwrap();
+    process.wait().unwrap();
+}
+
 #[test]
 fn nothing_of_dead_clients_is_left_and_others_go_on() {
+    clients_die(Served::new, FUNCTIONAL);
+}
+
+#[test]
+fn nothing_of_dead_clients_is_left_on_rtl() {
+    clients_die(Served::simulated, RTL);
+}
+
+#[test]
+#[ignore = "some minutes of simulation"]
+fn nothing_of_many_dead_clients_is_left_on_rtl() {
+    let deaths = 200;
+    clients_die(Served::simulated, Ground { deaths, ..RTL });
+}
+
+fn clients_die(serve: fn() -> Served, ground: Ground) {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let served = Served::new();
+    let served = serve();
     let bystander = served.open();
     let space = bystander.create_space().unwrap();
-    let bytes: Vec<u8> = (0..200_000u32).map(|n| (n * 13) as u8).collect();
+    let bytes: Vec<u8> = (0..ground.copied).map(|n| (n * 13) as u8).collect();
     let input = served.file("input", &bytes);
     let from = space.map_file(&input, MapOptions::read_only()).unwrap();
+    // A slot of the simulated card keeps the model of its last kernel, with a thread.
+    let all = 0..bystander.describe().unwrap().0.slots;
+    let slots = all.map(|slot| bystander.load(SlotId(slot), kernel("gups"), &space));
+    let slots: Vec<_> = slots.map(Result::unwrap).collect();
+    slots.iter().for_each(|slot| slot.close().unwrap());
     let (_, before) = at_rest(&bystander);
     let done = AtomicBool::new(false);
-    let wanted = std::env::var("TOMBOLO_DEATHS").map_or(DEATHS, |text| text.parse().unwrap());
+    let wanted =
+        std::env::var("TOMBOLO_DEATHS").map_or(ground.deaths, |text| text.parse().unwrap());
     let lost = AtomicU64::new(0);
     std::thread::scope(|scope| {
         let dying = scope.spawn(|| {
             let mut random = Random(0x9e37_79b9_7f4a_7c15);
             for number in 0..wanted {
-                live_and_die(&served, &mut random, number);
+                match number % 16 {
+                    15 => stop_and_kill(served.folder.path(), &mut random, number),
+                    _ => live_and_die(served.folder.path(), ground.looks, &mut random, number),
+                }
             }
             done.store(true, Ordering::Release);
         });
@@ -149,7 +240,10 @@ fn nothing_of_dead_clients_is_left_and_others_go_on() {
     });
     assert_nothing_is_left(&bystander, before);
     // Every space is free again, and all memory: a file as large as the card's can be on it.
-    let spaces: Vec<_> = (0..7).map(|_| bystander.create_space().unwrap()).collect();
+    let others = bystander.status().unwrap().owner.spaces - 1;
+    let spaces: Vec<_> = (0..others)
+        .map(|_| bystander.create_space().unwrap())
+        .collect();
     assert!(bystander.create_space().is_err());
     drop(spaces);
     let (description, _) = bystander.describe().unwrap();

@@ -18,7 +18,7 @@ use card::memory::HostMemory;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
 /// Names a transfer under way.
@@ -170,6 +170,25 @@ pub fn rights(file: &File) -> io::Result<Rights> {
         write: !path_only && mode != libc::O_RDONLY,
         appends: flags & libc::O_APPEND != 0,
     })
+}
+
+/// A descriptor that this process was started with, under a number of its own. Programs that it starts get neither.
+///
+/// # Errors
+/// Nothing is open under the number.
+pub fn inherited(number: RawFd) -> io::Result<OwnedFd> {
+    // SAFETY: both calls take no pointer; whoever else uses the number keeps what is open there.
+    let made = unsafe {
+        libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC);
+        libc::fcntl(number, libc::F_DUPFD_CLOEXEC, STANDARD_STREAMS)
+    };
+    match made {
+        0.. => {
+            // SAFETY: it was made just now, and nobody else knows its number.
+            Ok(unsafe { OwnedFd::from_raw_fd(made) })
+        }
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 /// Numbers that are for the standard streams, whether they are open or not.

@@ -8,7 +8,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
-use tombolo::{Card, DaemonStatus, FunctionalCard, FunctionalConfig, Status};
+use tombolo::{
+    Card, DaemonStatus, FunctionalCard, FunctionalConfig, OwnerOptions, SimOptions, Status,
+};
 use tombolo_daemon::{Daemon, Quotas};
 
 /// Nothing that is awaited takes so long.
@@ -40,6 +42,19 @@ impl Served {
             ..config
         };
         let card = Card::functional(FunctionalCard::new(config)).unwrap();
+        Self::serve(folder, card, quotas)
+    }
+
+    /// With the simulated card of two slots and little memory.
+    pub fn simulated() -> Self {
+        let mut options = SimOptions::named("f1").unwrap();
+        options.channel_bytes = Some(16 << 20);
+        options.shell.slots = 2;
+        let card = Card::simulated(options, OwnerOptions::default(), |_| {}).unwrap();
+        Self::serve(TempDir::new().unwrap(), card, "")
+    }
+
+    fn serve(folder: TempDir, card: Card, quotas: &str) -> Self {
         let quotas = Quotas::parse(quotas).unwrap();
         if quotas.admits_others() {
             set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();

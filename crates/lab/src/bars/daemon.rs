@@ -15,6 +15,14 @@ use tombolo::{Advice, Card, Fetch, FunctionalCard, FunctionalConfig, MapOptions,
 
 /// Figures of clients that end.
 pub const ENDS: &[&str] = &["daemon.deaths", "daemon.lost", "daemon.leaked"];
+/// The same on RTL.
+pub const ENDS_ON_RTL: &[&str] = &["daemon.deaths.rtl", "daemon.lost.rtl", "daemon.leaked.rtl"];
+/// Deviation of equal programs, alone and beside a greedy one; and how much longer they take then.
+pub const FAIRNESS: &[&str] = &[
+    "daemon.fairness",
+    "daemon.fairness.greedy",
+    "daemon.fairness.greedy_longer",
+];
 /// Figures of what one program can do to files of another.
 pub const RIGHTS: &[&str] = &["daemon.rights_cells", "daemon.rights_violations"];
 /// Figures of what the socket costs.
@@ -26,6 +34,9 @@ pub const COSTS: &[&str] = &[
 
 const NONE: Target = Target::Exactly(0.0);
 const DEATHS: u64 = 10_000;
+const DEATHS_ON_RTL: u64 = 200;
+/// What FSRF prints (§6.4), in per cent.
+const FAIR: f64 = 1.1;
 /// Cells of the matrix of rights.
 const CELLS: f64 = 56.0;
 /// Requests of one round, and rounds of which the median counts.
@@ -43,16 +54,24 @@ const FAULTING_BYTES: usize = 64 << 20;
 /// Of the cards that copy.
 const CHANNEL_BYTES: u64 = 512 << 20;
 
-/// What a test of `crates/daemon` counted: the line of JSON that it prints, which begins with a name.
-fn counted(test: &str, first: &str, environment: &[(&str, String)]) -> Result<Value, Failure> {
+/// A test of `crates/daemon` that counts: its file, its name, and what the line of JSON that it prints begins with.
+struct Counting {
+    file: &'static str,
+    name: &'static str,
+    first: &'static str,
+}
+
+/// What a test counted.
+fn counted(test: &Counting, environment: &[(&str, String)]) -> Result<Value, Failure> {
     let run = Command::new("cargo")
         .args(["test", "--quiet", "--release", "-p", "tombolo-daemon"])
-        .args(["--test", test, "--", "--nocapture"])
+        .args(["--test", test.file, "--", "--include-ignored"])
+        .args(["--nocapture", "--exact", test.name])
         .envs(environment.iter().map(|(name, value)| (name, value)))
         .current_dir(simcard::home())
         .output()?;
     let said = String::from_utf8_lossy(&run.stdout);
-    let begins = format!("{{\"{first}\"");
+    let begins = format!("{{\"{}\"", test.first);
     let counts = said
         .lines()
         .find_map(|line| line.find(&begins).map(|at| &line[at..]));
@@ -71,27 +90,64 @@ fn count(counts: &Value, name: &str) -> Result<f64, Failure> {
 /// Clients that are killed, disconnect, speak no sense or do not read, at random moments: `crates/daemon/tests/deaths.rs`, with
 /// more of them.
 pub fn ends() -> Result<Vec<Row>, Failure> {
-    let deaths = [("TOMBOLO_DEATHS", DEATHS.to_string())];
-    let counts = counted("deaths", "deaths", &deaths)?;
-    let enough = Target::AtLeast(DEATHS as f64);
+    let environment = [("TOMBOLO_DEATHS", DEATHS.to_string())];
+    let test = "nothing_of_dead_clients_is_left_and_others_go_on";
+    deaths(test, &environment, (ENDS, DEATHS))
+}
+
+/// The same on RTL.
+pub fn ends_on_rtl() -> Result<Vec<Row>, Failure> {
+    let test = "nothing_of_many_dead_clients_is_left_on_rtl";
+    deaths(test, &[], (ENDS_ON_RTL, DEATHS_ON_RTL))
+}
+
+fn deaths(
+    name: &'static str,
+    environment: &[(&str, String)],
+    (rows, enough): (&[&str], u64),
+) -> Result<Vec<Row>, Failure> {
+    let test = Counting {
+        file: "deaths",
+        name,
+        first: "deaths",
+    };
+    let counts = counted(&test, environment)?;
+    let enough = Target::AtLeast(enough as f64);
     Ok(vec![
-        Row::new(ENDS[0], count(&counts, "deaths")?, "", enough),
-        Row::new(ENDS[1], count(&counts, "lost")?, "", NONE),
-        Row::new(ENDS[2], count(&counts, "leaked")?, "", NONE),
+        Row::new(rows[0], count(&counts, "deaths")?, "", enough),
+        Row::new(rows[1], count(&counts, "lost")?, "", NONE),
+        Row::new(rows[2], count(&counts, "leaked")?, "", NONE),
     ])
 }
 
 /// What programs can do to files of others, cell by cell: `crates/daemon/tests/rights.rs`.
 pub fn rights() -> Result<Vec<Row>, Failure> {
-    let counts = counted("rights", "cells", &[])?;
+    let test = Counting {
+        file: "rights",
+        name: "a_program_does_to_others_what_its_descriptor_lets_it_and_no_more",
+        first: "cells",
+    };
+    let counts = counted(&test, &[])?;
+    let enough = Target::AtLeast(CELLS);
     Ok(vec![
-        Row::new(
-            RIGHTS[0],
-            count(&counts, "cells")?,
-            "",
-            Target::AtLeast(CELLS),
-        ),
+        Row::new(RIGHTS[0], count(&counts, "cells")?, "", enough),
         Row::new(RIGHTS[1], count(&counts, "violations")?, "", NONE),
+    ])
+}
+
+/// Eight programs on eight slots of the simulated card: `crates/daemon/tests/fairness.rs`.
+pub fn fairness() -> Result<Vec<Row>, Failure> {
+    let test = Counting {
+        file: "fairness",
+        name: "equal_programs_get_equal_parts_whatever_another_does",
+        first: "equal",
+    };
+    let counts = counted(&test, &[])?;
+    let fair = Target::AtMost(FAIR);
+    Ok(vec![
+        Row::new(FAIRNESS[0], count(&counts, "equal")?, "%", fair),
+        Row::new(FAIRNESS[1], count(&counts, "greedy")?, "%", fair),
+        Row::new(FAIRNESS[2], count(&counts, "longer")?, "%", fair),
     ])
 }
 

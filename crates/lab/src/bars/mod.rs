@@ -1090,6 +1090,14 @@ pub const ALL: &[Bar] = &[
         measure: daemon::ends,
     },
     Bar {
+        names: daemon::ENDS_ON_RTL,
+        measure: daemon::ends_on_rtl,
+    },
+    Bar {
+        names: daemon::FAIRNESS,
+        measure: daemon::fairness,
+    },
+    Bar {
         names: daemon::RIGHTS,
         measure: daemon::rights,
     },
