@@ -243,12 +243,13 @@ impl Builder {
             false => String::new(),
         };
         format!(
-            "{}{waves}\n{:?} {:?} {:?} {:?} {} {}\n{}\n{}",
+            "{}{waves}\n{:?} {:?} {:?} {:?} {:?} {} {}\n{}\n{}",
             made_by,
             verilate::FLAGS,
             compile::COMMON_FLAGS,
             self.fast_flags(),
             compile::SLOW_FLAGS,
+            (compile::WHOLE, compile::SECOND),
             compile::ABI,
             env!("CARGO_PKG_VERSION"),
             compile::GLUE,
