@@ -57,8 +57,9 @@ pub(crate) struct Serve {
     #[arg(long = "app", value_name = "N=KERNEL", value_parser = parse_app, requires = "fsrf")]
     apps: Vec<App>,
 
-    /// How the programs' header lays out its messages, where that differs from FSRF's documentation: a TOML file.
-    #[arg(long, value_name = "FILE", requires = "fsrf")]
+    /// The header that the programs were built with: that of FSRF's branch main or stream, or a TOML file that describes how
+    /// another lays out its messages (default: main).
+    #[arg(long, value_name = "HEADER", requires = "fsrf")]
     fsrf_layout: Option<PathBuf>,
 
     /// The platform to simulate: a name in platforms/, or a file.
@@ -162,7 +163,7 @@ impl Serve {
         let apps = self.applications()?;
         let quotas = self.quotas.as_deref().map(Quotas::load).transpose()?;
         let place = self.place()?;
-        let layout = self.fsrf_layout.as_deref().map(Layout::load).transpose()?;
+        let layout = self.fsrf_layout.as_deref().map(Layout::named).transpose()?;
         let card = self.open(Needs::of(&apps)?)?;
         let (description, _) = card.describe()?;
         // Their kernels come first into their slots.

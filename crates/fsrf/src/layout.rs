@@ -1,8 +1,8 @@
 //! How the structures of the messages lie in memory.
 //!
-//! FSRF's documentation prints the structure of a mapping: the application, then the arguments of the call in their order,
-//! each with its C type. The others follow the same rule here. A program whose header has them in another way is served by a
-//! description in a file: sizes and offsets in bytes, for the messages that differ.
+//! They are those that FSRF's header declares: the application, then the arguments of the call in their order, each with
+//! its C type. Messages about registers begin with the slot; on FSRF's branch `stream`, all do. A program whose header has
+//! them in another way is served by a description in a file: sizes and offsets in bytes, for the messages that differ.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -17,6 +17,8 @@ const MOST_BYTES: usize = 1 << 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Field {
+    /// Which card: 8 bytes.
+    Slot,
     /// Which application: 8 bytes.
     App,
     /// An address, or the offset of a register: 8 bytes.
@@ -52,6 +54,7 @@ impl Field {
 
     fn name(self) -> &'static str {
         match self {
+            Self::Slot => "slot",
             Self::App => "app",
             Self::Address => "address",
             Self::Value => "value",
@@ -71,7 +74,29 @@ impl Field {
 struct Kind {
     number: u32,
     name: &'static str,
+    /// All but the slot.
     fields: &'static [Field],
+}
+
+/// Which of FSRF's headers a program was built with: where the slot is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Header {
+    /// Of its branch `main`: messages about registers begin with the slot.
+    #[default]
+    Main,
+    /// Of its branch `stream`: all messages do.
+    Stream,
+}
+
+impl Header {
+    /// The members of a structure.
+    fn fields(self, kind: &Kind) -> Vec<Field> {
+        let has_slot = self == Self::Stream || matches!(kind.name, "read" | "write");
+        let slot = has_slot.then_some(Field::Slot);
+        slot.into_iter()
+            .chain(kind.fields.iter().copied())
+            .collect()
+    }
 }
 
 /// Even numbers are requests; the odd ones between are their replies, which have no number on the socket.
@@ -161,12 +186,7 @@ pub struct Layout {
 
 impl Default for Layout {
     fn default() -> Self {
-        let structures = KINDS
-            .iter()
-            .map(|one| (one.number, Structure::of(one.fields)));
-        Self {
-            structures: structures.collect(),
-        }
+        Self::of(Header::default())
     }
 }
 
@@ -210,7 +230,29 @@ pub enum LayoutError {
 }
 
 impl Layout {
-    /// The documented layout, but for the messages that a TOML file describes: a table each (`[write]`), with `size` and the
+    /// That of a header of FSRF's.
+    pub fn of(header: Header) -> Self {
+        let structures = KINDS
+            .iter()
+            .map(|one| (one.number, Structure::of(&header.fields(one))));
+        Self {
+            structures: structures.collect(),
+        }
+    }
+
+    /// That of a header (`main`, `stream`), or of a description in a file.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn named(name: &Path) -> Result<Self, LayoutError> {
+        match name.to_str() {
+            Some("main") => Ok(Self::of(Header::Main)),
+            Some("stream") => Ok(Self::of(Header::Stream)),
+            _ => Self::load(name),
+        }
+    }
+
+    /// The layout of `main`, but for the messages that a TOML file describes: a table each (`[write]`), with `size` and the
     /// offset of each member in bytes.
     ///
     /// # Errors
@@ -271,8 +313,9 @@ fn checked(message: &str, described: &Described) -> Result<(u32, Structure), Str
     }
     let mut offsets = BTreeMap::new();
     for (name, at) in &described.offsets {
-        let field = kind.fields.iter().find(|field| field.name() == name);
-        let known = || kind.fields.iter().map(|field| field.name());
+        let members = || std::iter::once(&Field::Slot).chain(kind.fields);
+        let field = members().find(|field| field.name() == name);
+        let known = || members().map(|field| field.name());
         let field = field.ok_or_else(|| {
             let known = known().collect::<Vec<_>>().join(", ");
             format!("{name}: its members are {known}")
@@ -309,8 +352,15 @@ mod tests {
         let sizes = KINDS.iter().map(|one| layout.bytes(one.number).unwrap());
         assert_eq!(
             sizes.collect::<Vec<_>>(),
-            [16, 24, 4104, 16, 48, 24, 32, 24]
+            [24, 32, 4104, 16, 48, 24, 32, 24]
         );
+        let stream = Layout::of(Header::Stream);
+        let sizes = KINDS.iter().map(|one| stream.bytes(one.number).unwrap());
+        assert_eq!(
+            sizes.collect::<Vec<_>>(),
+            [24, 32, 4112, 24, 56, 32, 40, 32]
+        );
+        assert_eq!(stream.structures[&4].offsets[&Field::Path], 16);
         let map = &layout.structures[&8].offsets;
         let offsets: Vec<usize> = KINDS[4].fields.iter().map(|field| map[field]).collect();
         assert_eq!(offsets, [0, 8, 16, 24, 28, 32, 40]);
@@ -319,9 +369,9 @@ mod tests {
     #[test]
     fn a_description_changes_what_it_names_and_is_checked() {
         let parse = |text: &str| Layout::parse(Path::new("layout.toml"), text);
-        let layout = parse("[write]\nsize = 32\napp = 0\naddress = 16\nvalue = 24\n").unwrap();
-        assert_eq!(layout.bytes(2), Some(32));
-        let message: Vec<u8> = (0..32).collect();
+        let layout = parse("[write]\nsize = 40\napp = 0\naddress = 16\nvalue = 24\n").unwrap();
+        assert_eq!(layout.bytes(2), Some(40));
+        let message: Vec<u8> = (0..40).collect();
         assert_eq!(
             layout.read(2, Field::Value, &message),
             0x1f1e_1d1c_1b1a_1918
@@ -337,7 +387,7 @@ mod tests {
             ),
             (
                 "[read]\nsize = 16\napp = 0\nvalue = 8\n",
-                "value: its members are app, address",
+                "value: its members are slot, app, address",
             ),
             (
                 "[read]\nsize = 65537\napp = 0\naddress = 8\n",

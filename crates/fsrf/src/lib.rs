@@ -30,7 +30,7 @@ mod peer;
 mod process;
 
 pub use app::AppOptions;
-pub use layout::{Layout, LayoutError};
+pub use layout::{Header, Layout, LayoutError};
 pub use message::{Decoder, Malformed, Map, Range, Reply, Request};
 pub use notice::{Notice, Report};
 

@@ -126,10 +126,15 @@ impl Reply {
 pub enum Malformed {
     /// The first four bytes are no request's.
     #[error(
-        "{0} is none of the eight kinds of message (0, 2, 4, 6, 8, 10, 12, 14); if the program's own header lays its \
-         structures out in another way than the documentation says, describe it by --fsrf-layout"
+        "{0} is none of the eight kinds of message (0, 2, 4, 6, 8, 10, 12, 14); if the program was built with the header \
+         of FSRF's branch `stream`, say --fsrf-layout stream; if its header is another, describe it by --fsrf-layout"
     )]
     Kind(u32),
+    /// Of FSRF's branch `stream`.
+    #[error(
+        "{0} is a message of FSRF's streams (`aos_stream_…`), which are not served: use files"
+    )]
+    Stream(u32),
     /// A path without an end.
     #[error("the path of a file has no null byte that ends it")]
     Path,
@@ -178,7 +183,10 @@ impl Decoder {
         }
         let kind = u32::from_le_bytes(kind);
         let Some(bytes) = self.layout.bytes(kind) else {
-            return Err(Malformed::Kind(kind));
+            return Err(match kind {
+                16 | 18 | 20 | 22 => Malformed::Stream(kind),
+                _ => Malformed::Kind(kind),
+            });
         };
         if self.waiting.len() < KIND + bytes {
             return Ok(None);

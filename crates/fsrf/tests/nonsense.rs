@@ -54,14 +54,14 @@ fn all() -> Vec<(Vec<u8>, Request)> {
     };
     vec![
         (
-            message(0, &[1, 0x28]),
+            message(0, &[9, 1, 0x28]),
             Request::Read {
                 app: 1,
                 register: 0x28,
             },
         ),
         (
-            message(2, &[1, 0x30, u64::MAX - 1]),
+            message(2, &[9, 1, 0x30, u64::MAX - 1]),
             Request::Write {
                 app: 1,
                 register: 0x30,
@@ -150,10 +150,12 @@ fn messages_are_what_they_are_however_their_bytes_come() {
             "{missing}"
         );
     }
-    for kind in [1, 3, 5, 7, 9, 11, 13, 15, 16, 256, u32::MAX] {
+    for kind in [1, 3, 5, 7, 9, 11, 13, 15, 17, 24, 256, u32::MAX] {
         let (found, rest) = decoded(&message(kind, &[0, 0]), || usize::MAX);
         assert_eq!((found.len(), rest), (0, Err(Malformed::Kind(kind))));
     }
+    let (found, rest) = decoded(&message(16, &[0, 0]), || usize::MAX);
+    assert_eq!((found.len(), rest), (0, Err(Malformed::Stream(16))));
     let endless = [message(4, &[0]), vec![b'/'; 4096]].concat();
     assert_eq!(decoded(&endless, || 999).1, Err(Malformed::Path));
 }
@@ -226,13 +228,13 @@ fn halves_and_other_sizes_end_the_connection_and_are_reported() {
             "none of the eight kinds",
         ),
         (
-            message(0, &[1, 0]),
+            message(0, &[0, 1, 0]),
             vec![],
             "application 1, which there is not",
         ),
-        (message(2, &[0, 3, 0]), vec![], "register 0x3"),
+        (message(2, &[0, 0, 3, 0]), vec![], "register 0x3"),
         (
-            message(0, &[0, u64::MAX]),
+            message(0, &[0, 0, u64::MAX]),
             vec![],
             "register 0xffffffffffffffff",
         ),
@@ -277,7 +279,7 @@ fn a_program_that_says_nothing_or_reads_nothing_holds_nobody_up() {
     deaf.set_write_timeout(Some(Duration::from_millis(200)))
         .unwrap();
     // Until no more is taken.
-    while deaf.write_all(&message(0, &[0, 0]).repeat(1000)).is_ok() {}
+    while deaf.write_all(&message(0, &[0, 0, 0]).repeat(1000)).is_ok() {}
     let file = served.file("file", &[1; 5000]);
     assert_eq!(said_and_heard(&served, &open(&file)), 3i32.to_le_bytes());
     drop((silent, deaf));
@@ -317,8 +319,8 @@ fn mutated(random: &mut Random, file: &Path) -> Vec<u8> {
     let register = random.below(8) * 8;
     let fd = random.below(5) as i32 + 2;
     let mut made = match random.below(8) {
-        0 => message(0, &[app, register]),
-        1 => message(2, &[app, register, random.below(3)]),
+        0 => message(0, &[0, app, register]),
+        1 => message(2, &[0, app, register, random.below(3)]),
         2 => open(file),
         3 => message(6, &[app, int_pair(fd, 0)]),
         4 => {

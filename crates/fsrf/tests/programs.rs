@@ -3,10 +3,11 @@
 
 mod common;
 
-use common::{compile, run, tool_is_here, Served, Which, BOTH};
+use common::{compile, compiled, run, tool_is_here, Served, Which, BOTH};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
+use tombolo_fsrf::Header;
 
 /// Bytes that are not the same anywhere.
 fn bytes(count: usize, seed: u32) -> Vec<u8> {
@@ -46,6 +47,32 @@ fn kernels_of_hls_are_driven_one_and_two_at_a_time() {
             );
         }
         served.is_quiet();
+    }
+}
+
+#[test]
+fn programs_of_both_headers_are_served_each_by_its_layout() {
+    let programs = [Header::Main, Header::Stream].map(|header| (header, compiled("hls", header)));
+    for served_as in [Header::Main, Header::Stream] {
+        let served = Served::of(served_as, &[(3, "copy")]);
+        for (header, program) in &programs {
+            let from = served.file("in", &bytes(5000, 9));
+            let to = served.file("out", &[0; 5000]);
+            let mut program = served.program(program);
+            program.args(["3", "1", "0"]).args([&from, &to]);
+            if *header == served_as {
+                run(&mut program);
+                assert!(fs::read(&to).unwrap() == bytes(5000, 9), "{header:?}");
+                served.is_quiet();
+                continue;
+            }
+            // Built with the other header: it is told, and nobody waits for it.
+            assert!(!program.output().unwrap().status.success(), "{header:?}");
+            served.at_rest();
+            let told = served.notices();
+            assert!(!told.is_empty(), "{header:?}");
+            assert!(fs::read(&to).unwrap() == [0; 5000]);
+        }
     }
 }
 

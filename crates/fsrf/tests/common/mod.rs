@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tombolo::{Card, FunctionalCard, FunctionalConfig, OwnerOptions, SimOptions};
-use tombolo_fsrf::{AppOptions, Server};
+use tombolo_fsrf::{AppOptions, Header, Layout, Server};
 
 /// Nothing that is awaited takes so long.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -40,15 +40,20 @@ pub struct Served {
 impl Served {
     /// With applications, by number and the name of a kernel.
     pub fn new(which: Which, apps: &[(u64, &str)]) -> Self {
-        Self::made(which, apps.len() as u8, apps)
+        Self::made(which, apps.len() as u8, apps, Header::Main)
+    }
+
+    /// A functional card for programs that were built with another header.
+    pub fn of(header: Header, apps: &[(u64, &str)]) -> Self {
+        Self::made(Which::Functional, apps.len() as u8, apps, header)
     }
 
     /// A functional card with slots for others.
     pub fn with_slots(slots: u8, apps: &[(u64, &str)]) -> Self {
-        Self::made(Which::Functional, slots, apps)
+        Self::made(Which::Functional, slots, apps, Header::Main)
     }
 
-    fn made(which: Which, slots: u8, apps: &[(u64, &str)]) -> Self {
+    fn made(which: Which, slots: u8, apps: &[(u64, &str)], header: Header) -> Self {
         let folder = TempDir::new().unwrap();
         let card = match which {
             Which::Functional => Card::functional(FunctionalCard::new(FunctionalConfig {
@@ -75,7 +80,7 @@ impl Served {
         let server = Server::listen(
             &card,
             apps.collect(),
-            Default::default(),
+            Layout::of(header),
             &folder.path().join("socket"),
             move |notice| heard.lock().unwrap().push(notice.to_string()),
         );
@@ -166,15 +171,25 @@ impl Drop for Served {
 
 /// Compiles a program of `programs/`, once for all tests of this process.
 pub fn compile(name: &str) -> PathBuf {
+    compiled(name, Header::Main)
+}
+
+/// As [`compile`], with the header of FSRF's branch.
+pub fn compiled(name: &str, header: Header) -> PathBuf {
     static COMPILED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
-    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("fsrf-{name}"));
-    if compiled.insert(name.to_owned()) {
+    let (own, flag) = match header {
+        Header::Main => (format!("fsrf-{name}"), None),
+        Header::Stream => (format!("fsrf-stream-{name}"), Some("-DAOS_STREAM")),
+    };
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(&own);
+    if compiled.insert(own) {
         // The tests of another process may run the one that is there.
         let made = program.with_extension(std::process::id().to_string());
         let mut compiler = Command::new("g++");
         compiler
             .args(["-std=c++17", "-Wall", "-Wextra", "-Werror", "-O1"])
+            .args(flag)
             .arg(here().join("tests/programs").join(format!("{name}.cpp")))
             .arg("-o")
             .arg(&made);

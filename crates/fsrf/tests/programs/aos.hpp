@@ -26,18 +26,25 @@ enum class aos_message : uint32_t {
 
 enum class aos_errcode { SUCCESS, RETRY, ALIGNMENT_FAILURE, PROTECTION_FAILURE, APP_DOES_NOT_EXIST, TIMEOUT, UNKNOWN_FAILURE };
 
-struct aos_read { uint64_t app, addr; };
-struct aos_write { uint64_t app, addr, value; };
-struct aos_open { uint64_t app; char path[PATH_MAX]; };
-struct aos_close { uint64_t app; int fd; };
-struct aos_map { uint64_t app; void *addr; uint64_t length; int prot, flags, fd; uint64_t offset; };
-struct aos_unmap { uint64_t app; void *addr; uint64_t length; };
-struct aos_sync { uint64_t app; void *addr; uint64_t length; int flags; };
-struct aos_mode { uint64_t app, mode, data; };
+// Messages about registers begin with the slot; built with AOS_STREAM, as on FSRF's branch `stream`, all do.
+struct aos_of_slot { uint64_t slot, app; };
+#ifdef AOS_STREAM
+using aos_of_app = aos_of_slot;
+#else
+struct aos_of_app { uint64_t app; };
+#endif
+struct aos_read { aos_of_slot of; uint64_t addr; };
+struct aos_write { aos_of_slot of; uint64_t addr, value; };
+struct aos_open { aos_of_app of; char path[PATH_MAX]; };
+struct aos_close { aos_of_app of; int fd; };
+struct aos_map { aos_of_app of; void *addr; uint64_t length; int prot, flags, fd; uint64_t offset; };
+struct aos_unmap { aos_of_app of; void *addr; uint64_t length; };
+struct aos_sync { aos_of_app of; void *addr; uint64_t length; int flags; };
+struct aos_mode { aos_of_app of; uint64_t mode, data; };
 
 class aos_client {
 public:
-    void set_slot_id(uint64_t) {}
+    void set_slot_id(uint64_t id) { slot = id; }
     void set_app_id(uint64_t id) { app = id; }
     bool connected() const { return socket >= 0; }
 
@@ -60,17 +67,17 @@ public:
     }
 
     aos_errcode aos_cntrlreg_read(uint64_t addr, uint64_t &value) {
-        send(aos_message::read, aos_read{app, addr});
+        send(aos_message::read, aos_read{{slot, app}, addr});
         receive(value);
         return aos_errcode::SUCCESS;
     }
     aos_errcode aos_cntrlreg_write(uint64_t addr, uint64_t value) {
-        send(aos_message::write, aos_write{app, addr, value});
+        send(aos_message::write, aos_write{{slot, app}, addr, value});
         return aos_errcode::SUCCESS;
     }
     aos_errcode aos_file_open(const char *path, int &fd) {
         aos_open message{};
-        message.app = app;
+        message.of = mine();
         // What there is not yet has no real path.
         if (!realpath(path, message.path))
             strncpy(message.path, path, sizeof message.path - 1);
@@ -80,25 +87,25 @@ public:
     }
     aos_errcode aos_file_close(int fd) {
         int result;
-        send(aos_message::close, aos_close{app, fd});
+        send(aos_message::close, aos_close{mine(), fd});
         receive(result);
         return result == 0 ? aos_errcode::SUCCESS : aos_errcode::UNKNOWN_FAILURE;
     }
     aos_errcode aos_mmap(void *&addr, uint64_t length, int prot, int flags, int fd, uint64_t offset) {
-        send(aos_message::mmap, aos_map{app, addr, length, prot, flags, fd, offset});
+        send(aos_message::mmap, aos_map{mine(), addr, length, prot, flags, fd, offset});
         receive(addr);
         return aos_errcode::SUCCESS;
     }
     aos_errcode aos_munmap(void *addr, uint64_t length) {
-        send(aos_message::munmap, aos_unmap{app, addr, length});
+        send(aos_message::munmap, aos_unmap{mine(), addr, length});
         return aos_errcode::SUCCESS;
     }
     aos_errcode aos_msync(void *addr, uint64_t length, int flags) {
-        send(aos_message::msync, aos_sync{app, addr, length, flags});
+        send(aos_message::msync, aos_sync{mine(), addr, length, flags});
         return aos_errcode::SUCCESS;
     }
     aos_errcode aos_set_mode(uint64_t mode, uint64_t data) {
-        send(aos_message::set_mode, aos_mode{app, mode, data});
+        send(aos_message::set_mode, aos_mode{mine(), mode, data});
         return aos_errcode::SUCCESS;
     }
 
@@ -108,7 +115,15 @@ public:
     }
 
 private:
-    uint64_t app = 0;
+    uint64_t slot = 0, app = 0;
+
+    aos_of_app mine() const {
+#ifdef AOS_STREAM
+        return {slot, app};
+#else
+        return {app};
+#endif
+    }
     int socket = -1;
 
     [[noreturn]] static void lost() {
