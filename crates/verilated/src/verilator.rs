@@ -84,8 +84,15 @@ pub(crate) fn run(
         );
         command.args(next);
     };
-    let said = String::from_utf8_lossy(&output.stderr);
-    if !output.status.success() {
+    let mut said = String::from_utf8_lossy(&output.stderr).into_owned();
+    // `$error` and `$fatal` of the RTL at elaboration, which are warnings to Verilator.
+    let mut is_refused = !output.status.success();
+    for check in ["USERERROR", "USERFATAL"] {
+        let warning = format!("%Warning-{check}");
+        is_refused |= said.contains(&warning);
+        said = said.replace(&warning, &format!("%Error-{check}"));
+    }
+    if is_refused {
         return Err(BuildError::Rtl {
             design: design.name.clone(),
             messages: errors_of(&said),
