@@ -632,18 +632,20 @@ impl Owner {
     /// Of slots that have not announced their end: one whose kernel cannot announce it and is done, or the
     /// first if nothing will ever happen, for its own wait to tell what it waits for.
     fn first_unannounced(&mut self, slots: &[(SlotId, LoadId)]) -> Result<Option<usize>, Error> {
-        let mut quiet = self.is_quiet();
+        let quiet = self.is_quiet();
+        let mut hopeless = quiet;
         for (place, (slot, _)) in slots.iter().enumerate() {
-            if self.slot(*slot)?.ending.is_none() && !self.loaded(*slot)?.kernel.manifest.interrupt
-            {
-                quiet = false;
-                self.look_for_done(*slot)?;
-                if self.slot(*slot)?.done.is_some() {
-                    return Ok(Some(place));
-                }
+            let announces = self.loaded(*slot)?.kernel.manifest.interrupt;
+            if self.slot(*slot)?.ending.is_some() || (announces && !quiet) {
+                continue;
+            }
+            hopeless &= announces;
+            self.look_for_done(*slot)?;
+            if self.slot(*slot)?.done.is_some() {
+                return Ok(Some(place));
             }
         }
-        Ok((quiet && !slots.is_empty()).then_some(0))
+        Ok((hopeless && !slots.is_empty()).then_some(0))
     }
 
     /// At the end of a slice: whether the run can still end.
@@ -658,8 +660,10 @@ impl Owner {
         // What was owed at the last look may have been answered while that came from the card.
         if self.slot(slot)?.ending.is_some() {
             self.settle_run(slot)?;
+            return Ok(self.slot(slot)?.done.is_some());
         }
-        Ok(self.slot(slot)?.done.is_some())
+        // Some kernels have an interrupt that they never raise.
+        self.look_for_done(slot)
     }
 
     /// What went wrong in a slot's run, while nobody was told.
