@@ -19,7 +19,7 @@ pub struct NoSuchKernel {
 }
 
 /// The folder of the kernels that come with Tombolo.
-fn library() -> PathBuf {
+pub fn library() -> PathBuf {
     simcard::home().join("kernels")
 }
 

@@ -12,6 +12,7 @@ mod recognise;
 mod rtl;
 mod script;
 mod sources;
+mod stand_ins;
 mod vhdl;
 mod xml;
 

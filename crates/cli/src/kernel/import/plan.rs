@@ -6,6 +6,7 @@ use super::description::{control_word, number, Description, ImportError};
 use super::rtl::{self, Contents, RtlFile};
 use super::script;
 use super::sources::{Reached, SourcesError, Tree};
+use super::stand_ins;
 use super::vhdl::Vhdl;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -185,6 +186,7 @@ impl Plan {
                 }
             }
         }
+        stand_ins::add_to(&mut tree);
         let (parameters, mut notes) = packaged(&component, &tree, &top);
         notes.extend(
             translated
@@ -192,7 +194,8 @@ impl Plan {
                 .map(|entity| format!("{entity}: VHDL, made Verilog by GHDL")),
         );
         let parameters = parameters.into_iter().chain(wished).collect();
-        let files = tree.reach(&top, &component.files).map_err(failed)?;
+        let mut files = tree.reach(&top, &component.files).map_err(failed)?;
+        notes.extend(stand_ins::notes(&mut files));
         notes.extend(
             files
                 .left_out

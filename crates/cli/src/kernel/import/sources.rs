@@ -278,6 +278,12 @@ impl Tree {
             .any(|(_, outline)| outline.words.iter().any(is_it))
     }
 
+    /// Whether a file uses a module of this name, and none has it.
+    pub fn lacks(&self, module: &str) -> bool {
+        let uses = |(_, outline): &(RtlFile, Outline)| outline.words.contains(module);
+        !self.has(module) && self.files.iter().any(uses)
+    }
+
     /// Whether a file declares the module.
     pub fn has(&self, module: &str) -> bool {
         self.files

@@ -1,0 +1,62 @@
+//! Stand-ins for modules of a vendor's that come without RTL: ours, after their documented behaviour (`kernels/vendor`).
+
+use super::rtl::RtlFile;
+use super::sources::{Reached, Tree};
+use crate::kernel::find;
+use std::path::Path;
+
+/// Where they lie in an imported kernel.
+const FOLDER: &str = "stand_ins";
+/// Parts of several of them begin so.
+const PART: &str = "tmb_";
+
+/// Gives a tree those that its files use and do not have.
+pub fn add_to(tree: &mut Tree) {
+    let mut there = read(&find::library().join("vendor"));
+    // A stand-in may use others.
+    loop {
+        let is_missing = |file: &RtlFile| tree.lacks(module_of(file));
+        let (missing, rest): (Vec<_>, Vec<_>) = there.into_iter().partition(is_missing);
+        if missing.is_empty() {
+            return;
+        }
+        for file in missing {
+            tree.add(file);
+        }
+        there = rest;
+    }
+}
+
+/// A line for each that a kernel got; what no file of it uses is not mentioned.
+pub fn notes(files: &mut Reached) -> Vec<String> {
+    let is_ours = |name: &str| name.starts_with(FOLDER);
+    files.left_out.retain(|what| !is_ours(what));
+    let ours = files.sources.iter().filter(|file| is_ours(&file.name));
+    let names = ours
+        .map(module_of)
+        .filter(|module| !module.starts_with(PART));
+    names
+        .map(|module| format!("{module}: a stand-in of ours, after its documented behaviour"))
+        .collect()
+}
+
+fn module_of(file: &RtlFile) -> &str {
+    let name = file.name.rsplit('/').next().unwrap_or_default();
+    name.split('.').next().unwrap_or_default()
+}
+
+/// An installation may have none: then what is a vendor's is refused.
+fn read(folder: &Path) -> Vec<RtlFile> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<RtlFile> = entries
+        .filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let bytes = std::fs::read(entry.path()).ok();
+            let bytes = bytes.filter(|_| name.ends_with(".sv"))?;
+            let name = format!("{FOLDER}/{name}");
+            Some(RtlFile { name, bytes })
+        })
+        .collect();
+    files.sort_by(|a, b| a.name.cmp(&b.name));
+    files
+}

@@ -1,0 +1,103 @@
+// Copyright Tombolo contributors.
+// Licensed under the Apache License, Version 2.0, see LICENSE for details.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Stand-in for xpm_memory_spram: memory with one port, after its documented behaviour.
+//
+// Words that are written and read have one width, without error correction and sleep. A word that is written and read in the same cycle is
+// read as it was before (a port with "write_first" reads what it writes). "no_change" keeps the data of the port while it writes.
+// Latency: READ_LATENCY cycles; 0 reads at once. The last register follows REGCE and is cleared by RST.
+
+// Some of the parameters and ports are for tools and for simulations of the vendor's.
+// verilator lint_off UNUSEDPARAM
+// verilator lint_off UNUSEDSIGNAL
+// verilator lint_off WIDTHEXPAND
+
+module xpm_memory_spram #(
+  parameter int ADDR_WIDTH_A = 6,
+  parameter int AUTO_SLEEP_TIME = 0,
+  parameter int BYTE_WRITE_WIDTH_A = 32,
+  parameter int CASCADE_HEIGHT = 0,
+  parameter     ECC_BIT_RANGE = "7:0",
+  parameter     ECC_MODE = "no_ecc",
+  parameter     ECC_TYPE = "none",
+  parameter int IGNORE_INIT_SYNTH = 0,
+  parameter     MEMORY_INIT_FILE = "none",
+  parameter     MEMORY_INIT_PARAM = "0",
+  parameter     MEMORY_OPTIMIZATION = "true",
+  parameter     MEMORY_PRIMITIVE = "auto",
+  parameter int MEMORY_SIZE = 2048,
+  parameter int MESSAGE_CONTROL = 0,
+  parameter     RAM_DECOMP = "auto",
+  parameter int READ_DATA_WIDTH_A = 32,
+  parameter int READ_LATENCY_A = 2,
+  parameter     READ_RESET_VALUE_A = "0",
+  parameter     RST_MODE_A = "SYNC",
+  parameter int SIM_ASSERT_CHK = 0,
+  parameter int USE_MEM_INIT = 1,
+  parameter int USE_MEM_INIT_MMI = 0,
+  parameter int VERSION = 0,
+  parameter     WAKEUP_TIME = "disable_sleep",
+  parameter int WRITE_DATA_WIDTH_A = 32,
+  parameter     WRITE_MODE_A = "read_first",
+  parameter int WRITE_PROTECT = 1
+) (
+  input  logic                                             sleep,
+  input  logic                                             clka,
+  input  logic                                             rsta,
+  input  logic                                             ena,
+  input  logic                                             regcea,
+  input  logic [WRITE_DATA_WIDTH_A/BYTE_WRITE_WIDTH_A-1:0] wea,
+  input  logic [ADDR_WIDTH_A-1:0]                          addra,
+  input  logic [WRITE_DATA_WIDTH_A-1:0]                    dina,
+  input  logic                                             injectsbiterra,
+  input  logic                                             injectdbiterra,
+  output logic [READ_DATA_WIDTH_A-1:0]                     douta,
+  output logic                                             sbiterra,
+  output logic                                             dbiterra
+);
+
+  if (MEMORY_INIT_FILE != "none" || MEMORY_INIT_PARAM != "0" && MEMORY_INIT_PARAM != "") begin : gen_init
+    $error("this stand-in begins with zeroes: no MEMORY_INIT_FILE and no MEMORY_INIT_PARAM");
+  end
+  if (ECC_MODE != "no_ecc") begin : gen_ecc
+    $error("this stand-in has no ECC_MODE");
+  end
+  if (WRITE_DATA_WIDTH_A != READ_DATA_WIDTH_A) begin : gen_widths
+    $error("this stand-in has words of one width on both ports");
+  end
+
+  // verilator lint_off PINCONNECTEMPTY
+  tmb_xpm_memory #(
+    .Width(WRITE_DATA_WIDTH_A),
+    .Words(MEMORY_SIZE / WRITE_DATA_WIDTH_A),
+    .AddrWidthA(ADDR_WIDTH_A),
+    .AddrWidthB(ADDR_WIDTH_A),
+    .ByteWidthA(BYTE_WRITE_WIDTH_A),
+    .ByteWidthB(READ_DATA_WIDTH_A),
+    .LatencyA(READ_LATENCY_A),
+    .ModeA(WRITE_MODE_A == "write_first" ? 1 : WRITE_MODE_A == "no_change" ? 2 : 0)
+  ) u_memory (
+    .clka_i(clka),
+    .ena_i(ena),
+    .wea_i(wea),
+    .addra_i(addra),
+    .dina_i(dina),
+    .rsta_i(rsta),
+    .regcea_i(regcea),
+    .douta_o(douta),
+    .clkb_i(clka),
+    .enb_i(1'b0),
+    .web_i(1'b0),
+    .addrb_i('0),
+    .dinb_i('0),
+    .rstb_i(1'b0),
+    .regceb_i(1'b1),
+    .doutb_o()
+  );
+  // verilator lint_on PINCONNECTEMPTY
+
+  assign sbiterra = 1'b0;
+  assign dbiterra = 1'b0;
+
+endmodule
