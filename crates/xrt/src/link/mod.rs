@@ -1,5 +1,6 @@
 //! Joins kernels into a design, as a linker configuration says.
 
+mod clocks;
 pub mod config;
 mod image;
 mod memories;
@@ -60,6 +61,16 @@ pub enum LinkError {
     /// Stands behind a directory.
     #[error("kernel `{0}`: it has ports to a coherence directory, which no .xclbin has; run it with `tombolo run`")]
     Coherent(String),
+    /// Frequencies that make no ratio.
+    #[error("kernel `{kernel}`: clock {clock}: {rule}")]
+    Clock {
+        /// Which kernel.
+        kernel: String,
+        /// Which of its clocks.
+        clock: String,
+        /// What is wrong.
+        rule: String,
+    },
     /// The platform.
     #[error(transparent)]
     Platform(#[from] XrtError),
@@ -168,9 +179,10 @@ pub fn link(kernels: Vec<Kernel>, settings: &[Setting]) -> Result<Linked, LinkEr
     if !linker.design.clocks.is_empty() {
         let hz = 1_000_000_000_000 / options.platform.clock().period_ps.get().max(1);
         notes.push(format!(
-            "clocks: recorded; all kernels run with the shell's clock, {} MHz",
+            "clocks: recorded; the first clock of each kernel is the shell's, {} MHz",
             hz / 1_000_000
         ));
+        notes.extend(clocks::set_ratios(&mut linker.design)?);
     }
     for setting in settings {
         if let Use::Accepted(why) = use_of(&setting.section, &setting.key) {

@@ -107,6 +107,45 @@ fn units_and_banks_are_those_of_the_configuration() {
 }
 
 #[test]
+fn clocks_of_a_kernel_have_the_ratio_of_the_frequencies() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/bring/kernels/slow_clock");
+    let ratio = |text: &str| {
+        let settings = config::parse(Path::new("a.cfg"), text).unwrap();
+        let kernel = image_of(&folder, None).unwrap();
+        let linked = link(vec![kernel], &settings).map_err(|error| error.to_string())?;
+        let manifest = "slow_clock/kernel.toml";
+        let mut files = linked.design.kernels[0].files.iter();
+        let file = files.find(|file| file.name == manifest).unwrap();
+        let text = String::from_utf8(file.bytes.clone()).unwrap();
+        let manifest = card::kernel::Manifest::parse(Path::new(manifest), &text).unwrap();
+        Ok::<_, String>(manifest.clocks[0].ratio.to_string())
+    };
+    let clock = |text: &str| ratio(&format!("[clock]\n{text}"));
+    // What the kernel says, where no setting names one of its clocks.
+    assert_eq!(ratio("").unwrap(), "1/2");
+    assert_eq!(clock("defaultFreqHz=200000000").unwrap(), "1/2");
+    assert_eq!(
+        clock("freqHz=100000000:slow_clock_1.ap_clk_2").unwrap(),
+        "1/3"
+    );
+    let both = "freqHz=200000000:slow_clock_1.ap_clk\nfreqHz=300000000:slow_clock_1.ap_clk_2";
+    assert_eq!(clock(both).unwrap(), "3/2");
+    assert_eq!(ratio("kernel_frequency=0:300|1:75").unwrap(), "1/4");
+    assert_eq!(clock("freqHz=250000000:slow_clock_1").unwrap(), "1/1");
+    let refused = clock("freqHz=299999999:slow_clock_1.ap_clk_2").unwrap_err();
+    assert!(
+        refused.contains("clock ap_clk_2: 299999999 Hz over 300000000 Hz of ap_clk"),
+        "{refused}"
+    );
+    let two = "[connectivity]\nnk=slow_clock:2:a.b\n[clock]\nfreqHz=100000000:a.ap_clk_2\nfreqHz=150000000:b.ap_clk_2";
+    let refused = ratio(two).unwrap_err();
+    assert!(
+        refused.contains("the units of a kernel have the same ratio"),
+        "{refused}"
+    );
+}
+
+#[test]
 fn streams_join_compute_units() {
     let text = "[connectivity]\nsc=sha256_stream_1.digest:md5_stream_1.data:64";
     let names = ["sha256_stream", "md5_stream"];
