@@ -121,6 +121,22 @@ int tmb_xrt_run_index(tmb_xrt_object *run, const char *name, uint32_t *index);
 int tmb_xrt_run_set_value(tmb_xrt_object *run, uint32_t index, const void *value, size_t count);
 int tmb_xrt_run_set_bo(tmb_xrt_object *run, uint32_t index, tmb_xrt_object *bo);
 int tmb_xrt_run_start(tmb_xrt_object *run);
+/* The kernel begins anew at its end, `times` runs in all; 0: until tmb_xrt_run_stop, which waits for the present one. */
+int tmb_xrt_run_start_repeated(tmb_xrt_object *run, uint32_t times);
+int tmb_xrt_run_stop(tmb_xrt_object *run, uint32_t *state);
+/* What was set since the start counts from when it begins anew. */
+int tmb_xrt_run_renew(tmb_xrt_object *run);
+
+/* An argument: its kind (0 number, 1 buffer, 4 stream), the bytes of its registers, whether it is a float or a double. */
+typedef struct tmb_xrt_argument {
+    uint32_t kind;
+    uint32_t bytes;
+    int is_real;
+} tmb_xrt_argument;
+int tmb_xrt_run_argument(tmb_xrt_object *run, uint32_t index, tmb_xrt_argument *argument);
+int tmb_xrt_run_argument_count(tmb_xrt_object *run, uint32_t *count);
+/* Its registers as the kernel has them now, as many bytes as *count says before; it says how many there are afterwards. */
+int tmb_xrt_run_read_argument(tmb_xrt_object *run, uint32_t index, void *bytes, size_t *count);
 /* milliseconds of virtual time; 0: for ever. State: of ert_cmd_state */
 int tmb_xrt_run_wait(tmb_xrt_object *run, uint64_t milliseconds, uint32_t *state);
 int tmb_xrt_run_state(tmb_xrt_object *run, uint32_t *state);
@@ -131,6 +147,10 @@ int tmb_xrt_run_abort(tmb_xrt_object *run, uint32_t *state);
 int tmb_xrt_ip_open(tmb_xrt_object *device, const unsigned char *uuid, const char *name, tmb_xrt_object **ip);
 int tmb_xrt_ip_read_register(tmb_xrt_object *ip, uint32_t offset, uint32_t *value);
 int tmb_xrt_ip_write_register(tmb_xrt_object *ip, uint32_t offset, uint32_t value);
+/* Fails if the kernel has no interrupt. */
+int tmb_xrt_ip_require_interrupt(tmb_xrt_object *ip);
+/* milliseconds of virtual time; 0: for ever. came: whether there was one. */
+int tmb_xrt_ip_wait_interrupt(tmb_xrt_object *ip, uint64_t milliseconds, int *came);
 
 #ifdef __cplusplus
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Once};
 use xrt::container::{self, Container, HEADER};
 use xrt::{
     ArgumentKind, Buffer, BufferFlags, Class, CommandState, Design, Device, Direction, Information,
-    Ip, Kernel, MemoryType, Run, UnitAccess, Uuid, XrtError,
+    Ip, Kernel, MemoryType, Repeat, Run, UnitAccess, Uuid, XrtError,
 };
 
 /// What a handle of this interface stands for.
@@ -116,6 +116,19 @@ unsafe fn uuid_of(pointer: *const c_uchar) -> Result<Uuid, Failure> {
     // SAFETY: not null, and the header asks for 16 bytes.
     unsafe { std::ptr::copy_nonoverlapping(pointer, uuid.0.as_mut_ptr(), 16) };
     Ok(uuid)
+}
+
+/// As many of the bytes as the caller has room for, and how many there are.
+unsafe fn give_bytes(found: &[u8], bytes: *mut c_void, count: *mut usize) {
+    // SAFETY: the caller's number, which is not null.
+    let room = unsafe { count.read() };
+    if !bytes.is_null() {
+        let taken = room.min(found.len());
+        // SAFETY: not null, and the caller has so many.
+        unsafe { std::ptr::copy_nonoverlapping(found.as_ptr(), bytes.cast(), taken) };
+    }
+    // SAFETY: as above.
+    unsafe { count.write(found.len()) };
 }
 
 /// Answers through a pointer with what a call gives.
@@ -341,15 +354,8 @@ pub unsafe extern "C" fn tmb_xrt_xclbin_bytes(
     entry(|| {
         Answer::at(count, "count")?;
         let written = with_xclbin(xclbin, |xclbin| Ok(container::write(&xclbin.design)))?;
-        // SAFETY: not null, and the header asks for a number there.
-        let room = unsafe { count.read() };
-        if !bytes.is_null() {
-            let taken = room.min(written.len());
-            // SAFETY: not null, and the header asks for so many bytes.
-            unsafe { std::ptr::copy_nonoverlapping(written.as_ptr(), bytes.cast(), taken) };
-        }
-        // SAFETY: as above.
-        unsafe { count.write(written.len()) };
+        // SAFETY: not null, and the header asks for a number and so many bytes there.
+        unsafe { give_bytes(&written, bytes, count) };
         Ok(())
     })
 }
@@ -414,6 +420,14 @@ pub unsafe extern "C" fn tmb_xrt_xclbin_text(
     })
 }
 
+fn number_of_kind(kind: ArgumentKind) -> u32 {
+    match kind {
+        ArgumentKind::Scalar => 0,
+        ArgumentKind::Global => 1,
+        ArgumentKind::Stream => 4,
+    }
+}
+
 fn number_of(design: &Design, what: u32, index: usize, place: usize) -> Option<u64> {
     let argument = || design.kernels.get(index)?.arguments.get(place);
     let unit = || design.units.get(index);
@@ -443,11 +457,7 @@ fn number_of(design: &Design, what: u32, index: usize, place: usize) -> Option<u
         7 => u64::from(argument()?.index),
         8 => u64::from(argument()?.host_bytes),
         9 => u64::from(argument()?.offset),
-        10 => match argument()?.kind {
-            ArgumentKind::Scalar => 0,
-            ArgumentKind::Global => 1,
-            ArgumentKind::Stream => 4,
-        },
+        10 => u64::from(number_of_kind(argument()?.kind)),
         11 => design.base_of(index)?,
         _ => return None,
     })
@@ -744,6 +754,78 @@ pub extern "C" fn tmb_xrt_run_start(run: Handle) -> c_int {
     entry(|| with_run(run, |run| Ok(run.start()?)))
 }
 
+#[no_mangle]
+pub extern "C" fn tmb_xrt_run_start_repeated(run: Handle, times: u32) -> c_int {
+    let repeat = match times {
+        0 => Repeat::Endless,
+        times => Repeat::Times(times),
+    };
+    entry(|| with_run(run, |run| Ok(run.start_repeated(repeat)?)))
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn tmb_xrt_run_stop(run: Handle, state: *mut u32) -> c_int {
+    with_state(run, state, Run::stop)
+}
+
+#[no_mangle]
+pub extern "C" fn tmb_xrt_run_renew(run: Handle) -> c_int {
+    entry(|| {
+        with_run(run, |run| {
+            run.renew();
+            Ok(())
+        })
+    })
+}
+
+/// `tmb_xrt_argument` of the header.
+#[repr(C)]
+pub struct ArgumentAnswer {
+    kind: u32,
+    bytes: u32,
+    is_real: c_int,
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn tmb_xrt_run_argument(
+    run: Handle,
+    index: u32,
+    argument: *mut ArgumentAnswer,
+) -> c_int {
+    answering(argument, "argument", || {
+        let found = with_run(run, |run| Ok(run.argument_of(index)?))?;
+        let is_real = ["float", "double"].contains(&found.host_type.trim());
+        Ok(ArgumentAnswer {
+            kind: number_of_kind(found.kind),
+            bytes: found.bytes,
+            is_real: c_int::from(is_real),
+        })
+    })
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn tmb_xrt_run_argument_count(run: Handle, count: *mut u32) -> c_int {
+    answering(count, "count", || {
+        with_run(run, |run| Ok(run.kernel().argument_count()))
+    })
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn tmb_xrt_run_read_argument(
+    run: Handle,
+    index: u32,
+    bytes: *mut c_void,
+    count: *mut usize,
+) -> c_int {
+    entry(|| {
+        Answer::at(count, "count")?;
+        let found = with_run(run, |run| Ok(run.read_argument(index)?))?;
+        // SAFETY: not null, and the header asks for a number and so many bytes there.
+        unsafe { give_bytes(&found, bytes, count) };
+        Ok(())
+    })
+}
+
 fn with_state(
     run: Handle,
     state: *mut u32,
@@ -802,4 +884,20 @@ pub unsafe extern "C" fn tmb_xrt_ip_read_register(
 #[no_mangle]
 pub extern "C" fn tmb_xrt_ip_write_register(ip: Handle, offset: u32, value: u32) -> c_int {
     entry(|| with_ip(ip, |ip| Ok(ip.write_register(offset, value)?)))
+}
+
+#[no_mangle]
+pub extern "C" fn tmb_xrt_ip_require_interrupt(ip: Handle) -> c_int {
+    entry(|| with_ip(ip, |ip| Ok(ip.require_interrupt()?)))
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn tmb_xrt_ip_wait_interrupt(
+    ip: Handle,
+    milliseconds: u64,
+    came: *mut c_int,
+) -> c_int {
+    answering(came, "came", || {
+        with_ip(ip, |ip| Ok(c_int::from(ip.wait_interrupt(milliseconds)?)))
+    })
 }

@@ -42,7 +42,8 @@ fn compile(installed: &Installed, name: &str, standard: &str) -> PathBuf {
             "libuuid is not installed (apt-get install uuid-dev)",
         );
     }
-    let mut command = Command::new("g++");
+    let compiler = if name.ends_with(".c") { "gcc" } else { "g++" };
+    let mut command = Command::new(compiler);
     command
         .arg(format!("-std={standard}"))
         .args(STRICT)
@@ -192,12 +193,15 @@ fn programs_of_every_part_of_the_interface_pass() {
     let host = linked(&[kernel("vadd")], &host, &installed.path("host.xclbin"));
     let [one, two, free, host] = [&one, &two, &free, &host].map(|path| path.to_str().unwrap());
     let folder = installed.folder.path().to_str().unwrap();
-    let programs: [(&str, &[&str]); 10] = [
+    let programs: [(&str, &[&str]); 13] = [
         ("run_object.cpp", &[one]),
         ("buffers.cpp", &[one]),
         ("device_info.cpp", &[one]),
         ("metadata.cpp", &[two]),
         ("registers.cpp", &[two]),
+        ("repeated.cpp", &[two]),
+        ("interrupts.cpp", &[two]),
+        ("in_c.c", &[one]),
         ("units.cpp", &[two]),
         ("units.cpp", &[two, "vadd:{right}"]),
         ("banks.cpp", &[two]),
@@ -205,7 +209,8 @@ fn programs_of_every_part_of_the_interface_pass() {
         ("refused.cpp", &[one, two, free, folder]),
     ];
     for (name, arguments) in programs {
-        let program = compile(&installed, name, "c++17");
+        let standard = if name.ends_with(".c") { "c11" } else { "c++17" };
+        let program = compile(&installed, name, standard);
         for card in CARDS {
             // Shells of their own, which take minutes to build: for test-deep, or no matter of the card.
             let own_shell = ["refused.cpp", "host_memory.cpp"].contains(&name);

@@ -5,7 +5,7 @@ use card::kernel::ControlProtocol;
 use error::Error;
 use owner::message::RunState;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use units::Picoseconds;
 
 /// `ap_start`, `ap_done`, `ap_idle`, `ap_ready`.
@@ -13,6 +13,8 @@ const START: u32 = 1;
 const DONE: u32 = 2;
 const IDLE: u32 = 4;
 const READY: u32 = 8;
+/// Enables and status of the interrupts: done, ready.
+const INTERRUPTS: u32 = 3;
 /// Registers below are control and interrupts.
 const FIRST_ARGUMENT: u32 = 0x10;
 
@@ -28,6 +30,8 @@ pub struct Registers {
     slot: Arc<Slot>,
     look: Picoseconds,
     control: Mutex<Control>,
+    /// The program has started the kernel.
+    begun: Condvar,
 }
 
 #[derive(Debug, Default)]
@@ -35,10 +39,22 @@ struct Control {
     started: bool,
     running: bool,
     done: bool,
-    /// Global enable, enables, status of the interrupts: no line leads to the program.
+    /// Global enable, enables, status of the interrupts.
     interrupts: [u32; 3],
+    /// An interrupt that no wait has reported.
+    interrupted: bool,
     /// Words that were written for the next start, by offset.
     words: BTreeMap<u32, u32>,
+}
+
+impl Control {
+    /// The run is over.
+    fn end(&mut self) {
+        (self.running, self.done) = (false, true);
+        let [globally, enabled, status] = &mut self.interrupts;
+        *status |= *enabled & INTERRUPTS;
+        self.interrupted |= *globally & 1 != 0 && *status != 0;
+    }
 }
 
 impl Registers {
@@ -49,6 +65,7 @@ impl Registers {
             slot,
             look,
             control: Mutex::default(),
+            begun: Condvar::new(),
         }
     }
 
@@ -70,13 +87,13 @@ impl Registers {
     }
 
     /// Lets some virtual time pass while the kernel runs.
-    fn look(&self, control: &mut Control) -> Result<(), Error> {
+    fn look(&self, control: &mut Control, slice: Picoseconds) -> Result<(), Error> {
         if !control.running {
             return Ok(());
         }
-        match self.slot.poll(self.look) {
+        match self.slot.poll(slice) {
             Ok(RunState::Running(_)) => {}
-            Ok(RunState::Done(_)) => (control.running, control.done) = (false, true),
+            Ok(RunState::Done(_)) => control.end(),
             Err(error) => {
                 control.running = false;
                 return Err(error);
@@ -94,7 +111,7 @@ impl Registers {
             return self.slot.read_register(offset);
         }
         let mut control = self.control();
-        self.look(&mut control)?;
+        self.look(&mut control, self.look)?;
         if offset >= FIRST_ARGUMENT {
             return match control.words.get(&offset) {
                 Some(word) if !control.started => Ok(*word),
@@ -108,6 +125,48 @@ impl Registers {
             0 => IDLE,
             register => control.interrupts[register as usize - 1],
         })
+    }
+
+    /// Waits for an interrupt of the kernel, at most for so much virtual time; gives whether one came. One with `ap_start`
+    /// has one at the end of a run if the program has enabled it by its registers (4: globally, 8: done or ready); the status
+    /// (12) is set then, and writing ones toggles it. Where nothing runs none can come: without a limit the call waits for
+    /// another thread to start the kernel.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn wait_interrupt(&self, limit: Option<Picoseconds>) -> Result<bool, Error> {
+        if !self.is_started_by_slot() {
+            return match self.slot.wait_interrupt(limit) {
+                Ok(_) => Ok(true),
+                Err(Error::Deadline { .. }) => Ok(false),
+                Err(error) => Err(error),
+            };
+        }
+        let mut left = limit.unwrap_or(Picoseconds::MAX);
+        let mut control = self.control();
+        loop {
+            if std::mem::take(&mut control.interrupted) {
+                return Ok(true);
+            }
+            match (control.running, limit) {
+                (true, _) => {}
+                (false, Some(_)) => return Ok(false),
+                (false, None) => {
+                    let begun = self.begun.wait(control);
+                    control = begun.unwrap_or_else(PoisonError::into_inner);
+                    continue;
+                }
+            }
+            if left == Picoseconds::ZERO {
+                return Ok(false);
+            }
+            let slice = left.min(self.look);
+            self.look(&mut control, slice)?;
+            left = left - slice;
+            // Others read registers meanwhile.
+            drop(control);
+            control = self.control();
+        }
     }
 
     /// Writes a register. Bit 0 of the first starts a kernel that has `ap_start`.
@@ -131,8 +190,11 @@ impl Registers {
                 self.apply(&control.words)?;
                 self.slot.start()?;
                 (control.started, control.running, control.done) = (true, true, false);
+                self.begun.notify_all();
             }
             0 => {}
+            // Ones toggle the status.
+            3 => control.interrupts[2] ^= value & INTERRUPTS,
             register => control.interrupts[register as usize - 1] = value,
         }
         Ok(())

@@ -99,8 +99,11 @@ mod tests {
             assert!(of_group, "{}: group {}", call.name, call.group);
             let shown = call.program.as_ref().zip(call.shows.as_ref());
             if let Some((program, shows)) = shown {
-                let text =
-                    std::fs::read_to_string(programs.join(format!("{program}.cpp"))).unwrap();
+                let file = match program.ends_with(".c") {
+                    true => program.clone(),
+                    false => format!("{program}.cpp"),
+                };
+                let text = std::fs::read_to_string(programs.join(file)).unwrap();
                 assert!(
                     text.contains(shows.as_str()),
                     "{}: {program} lacks {shows}",

@@ -1,7 +1,7 @@
 //! Which run is on which compute unit, and which wait for one.
 
 use crate::error::XrtError;
-use crate::run::{CommandState, RunInner};
+use crate::run::{CommandState, Repeat, RunInner};
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use tombolo::{ErrorCode, Picoseconds, RunState, Slot};
@@ -47,7 +47,7 @@ impl Dispatcher {
     }
 
     /// Puts a run on a free compute unit, or behind those that wait for one. Never waits.
-    pub(crate) fn start(&self, run: &Arc<RunInner>) -> Result<(), XrtError> {
+    pub(crate) fn start(&self, run: &Arc<RunInner>, repeat: Repeat) -> Result<(), XrtError> {
         let mut board = self.board();
         if run.state().is_under_way() {
             return Err(XrtError::RunBusy {
@@ -56,6 +56,7 @@ impl Dispatcher {
             });
         }
         run.freeze();
+        run.set_repeat(repeat);
         match board.free_unit(run) {
             Some(unit) => {
                 let begun = self.launch(&mut board, unit, run);
@@ -70,7 +71,7 @@ impl Dispatcher {
     }
 
     fn launch(&self, board: &mut Board, unit: usize, run: &Arc<RunInner>) -> Result<(), XrtError> {
-        run.apply(&self.units[unit])?;
+        run.apply(unit, &self.units[unit])?;
         self.units[unit].start()?;
         run.set_state(CommandState::Running);
         board.running[unit] = Some(run.clone());
@@ -99,11 +100,24 @@ impl Dispatcher {
             };
             (unit, watched)
         };
-        let slice = slice.min(SLICE);
+        let others = self.board().repeating(unit);
+        let passed = match others.is_empty() {
+            true => self.look(unit, &watched, slice.min(SLICE)),
+            // They begin anew soon after their end.
+            false => self.look(unit, &watched, slice.min(LOOK)),
+        };
+        for (unit, run) in others {
+            self.look(unit, &run, Picoseconds::ZERO);
+        }
+        passed
+    }
+
+    /// Lets at most `slice` of virtual time pass for a run that is on a unit.
+    fn look(&self, unit: usize, watched: &Arc<RunInner>, slice: Picoseconds) -> Picoseconds {
         match self.units[unit].poll(slice) {
             Ok(RunState::Running(_)) => slice,
             Ok(RunState::Done(_)) => {
-                self.end(unit, &watched, CommandState::Completed, None);
+                self.end(unit, watched, CommandState::Completed, None);
                 slice
             }
             // Another thread was told of the end, and says so in a moment.
@@ -111,7 +125,7 @@ impl Dispatcher {
                 let board = self.board();
                 if board.running[unit]
                     .as_ref()
-                    .is_some_and(|one| Arc::ptr_eq(one, &watched))
+                    .is_some_and(|one| Arc::ptr_eq(one, watched))
                 {
                     let moment = std::time::Duration::from_millis(10);
                     let _ = self.ended.wait_timeout(board, moment);
@@ -119,18 +133,18 @@ impl Dispatcher {
                 Picoseconds::ZERO
             }
             Err(error) => {
-                self.end(unit, &watched, CommandState::Error, Some(error));
+                self.end(unit, watched, CommandState::Error, Some(error));
                 slice
             }
         }
     }
 
-    /// A run has ended; the next that waits for its unit begins.
+    /// A run has ended; it begins anew, or the next that waits for its unit begins.
     fn end(
         &self,
         unit: usize,
         run: &Arc<RunInner>,
-        state: CommandState,
+        mut state: CommandState,
         error: Option<tombolo::Error>,
     ) {
         let mut board = self.board();
@@ -139,6 +153,15 @@ impl Dispatcher {
             .is_some_and(|one| Arc::ptr_eq(one, run));
         if !here {
             return;
+        }
+        if state == CommandState::Completed && run.begins_anew() {
+            match self.launch(&mut board, unit, run) {
+                Ok(()) => return,
+                Err(error) => {
+                    eprintln!("[XRT] ERROR: kernel `{}`: {error}", run.kernel_name());
+                    state = CommandState::Error;
+                }
+            }
         }
         board.running[unit] = None;
         if let Some(error) = &error {
@@ -160,6 +183,7 @@ impl Dispatcher {
 
     /// Takes a run from its unit, or from the queue.
     pub(crate) fn abort(&self, run: &Arc<RunInner>) {
+        run.set_repeat(Repeat::default());
         let unit = {
             let mut board = self.board();
             board.waiting.retain(|one| !Arc::ptr_eq(one, run));
@@ -185,6 +209,14 @@ impl Dispatcher {
 }
 
 impl Board {
+    /// Runs that begin anew by themselves on other units than this one.
+    fn repeating(&self, unit: usize) -> Vec<(usize, Arc<RunInner>)> {
+        let running = self.running.iter().enumerate();
+        let others = running.filter_map(|(at, run)| Some((at, run.as_ref()?)));
+        let others = others.filter(|(at, run)| *at != unit && run.repeats());
+        others.map(|(at, run)| (at, run.clone())).collect()
+    }
+
     fn free_unit(&self, run: &RunInner) -> Option<usize> {
         // Those who came before go first.
         let waits = |unit: usize| {

@@ -240,6 +240,12 @@ pub enum XrtError {
         /// Bytes of the window.
         window: u32,
     },
+    /// A kernel without an interrupt.
+    #[error("ip `{unit}`: its kernel has no interrupt; read a register of it in a loop")]
+    NoInterrupt {
+        /// Which unit.
+        unit: String,
+    },
     /// Makes sense, but is not offered.
     #[error("{what}: not offered: {why}")]
     Unsupported {
@@ -284,6 +290,7 @@ impl XrtError {
             | Self::Flags { .. }
             | Self::OtherDevice { .. }
             | Self::NotStarted { .. }
+            | Self::NoInterrupt { .. }
             | Self::Environment { .. } => libc::EINVAL,
             Self::NoSuchKernel { .. } => libc::ENOENT,
             Self::NotStartable { .. } | Self::Unsupported { .. } => libc::ENOTSUP,

@@ -6,6 +6,7 @@ use crate::registers::Registers;
 use crate::session::Session;
 use crate::uuid::Uuid;
 use std::sync::Arc;
+use tombolo::Picoseconds;
 
 /// A compute unit that the program drives by its registers, alone. Copies are the same one.
 #[derive(Clone, Debug)]
@@ -17,7 +18,7 @@ pub struct Ip {
 struct Inner {
     // A kernel that runs is stopped before its unit is another's.
     registers: Registers,
-    _open: Open,
+    open: Open,
 }
 
 #[derive(Debug)]
@@ -57,7 +58,7 @@ impl Ip {
         session.open_units(&[unit], true)?;
         let inner = Arc::new(Inner {
             registers: Registers::new(session.clone(), unit),
-            _open: Open { session, unit },
+            open: Open { session, unit },
         });
         Ok(Self { inner })
     }
@@ -68,6 +69,32 @@ impl Ip {
     /// [`XrtError::RegisterOffset`]; the kernel does not answer, or an access of its run failed.
     pub fn read_register(&self, offset: u32) -> Result<u32, XrtError> {
         self.inner.registers.read(offset)
+    }
+
+    /// Whether its interrupt can be waited for.
+    ///
+    /// # Errors
+    /// [`XrtError::NoInterrupt`].
+    pub fn require_interrupt(&self) -> Result<(), XrtError> {
+        let Open { session, unit } = &self.inner.open;
+        match session.slot(*unit).manifest().interrupt {
+            true => Ok(()),
+            false => Err(XrtError::NoInterrupt {
+                unit: session.unit_name(*unit),
+            }),
+        }
+    }
+
+    /// Waits for an interrupt, which the program has enabled in its registers; gives whether one came within so many
+    /// milliseconds of virtual time (0: waits for ever).
+    ///
+    /// # Errors
+    /// [`XrtError::NoInterrupt`]; as [`read_register`](Self::read_register).
+    pub fn wait_interrupt(&self, milliseconds: u64) -> Result<bool, XrtError> {
+        self.require_interrupt()?;
+        let limit = Picoseconds::new(milliseconds.saturating_mul(1_000_000_000));
+        let limit = (milliseconds > 0).then_some(limit);
+        self.inner.registers.wait_interrupt(limit)
     }
 
     /// Writes a register. Bit 0 of the first starts a kernel that has `ap_start`.

@@ -172,6 +172,12 @@ impl Kernel {
         })
     }
 
+    /// Arguments from index 0 on.
+    pub fn argument_count(&self) -> u32 {
+        let arguments = self.inner.image().arguments.iter();
+        arguments.map(|one| one.index + 1).max().unwrap_or(0)
+    }
+
     /// Offset of an argument's first register.
     ///
     /// # Errors

@@ -35,5 +35,5 @@ pub use error::{Class, XrtError};
 pub use ip::Ip;
 pub use kernel::{Kernel, UnitAccess};
 pub use places::{home_near, set_home};
-pub use run::{CommandState, Run};
+pub use run::{CommandState, Repeat, Run};
 pub use uuid::{NoUuid, Uuid};

@@ -4,6 +4,7 @@ use crate::dispatch::LOOK;
 use crate::error::XrtError;
 use crate::session::Session;
 use std::sync::Arc;
+use tombolo::Picoseconds;
 
 /// Bytes of a compute unit's registers.
 pub(crate) const WINDOW: u32 = 0x1_0000;
@@ -53,6 +54,11 @@ impl Registers {
             true => Ok(START),
             false => Ok(self.kernel.read(offset)?),
         }
+    }
+
+    /// Whether an interrupt came within so much virtual time.
+    pub(crate) fn wait_interrupt(&self, limit: Option<Picoseconds>) -> Result<bool, XrtError> {
+        Ok(self.kernel.wait_interrupt(limit)?)
     }
 
     pub(crate) fn write(&self, offset: u32, value: u32) -> Result<(), XrtError> {

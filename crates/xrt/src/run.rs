@@ -50,6 +50,21 @@ impl CommandState {
     }
 }
 
+/// How often a kernel runs for one start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeat {
+    /// So many times, one after the other; 0 is 1.
+    Times(u32),
+    /// Until it is stopped.
+    Endless,
+}
+
+impl Default for Repeat {
+    fn default() -> Self {
+        Self::Times(1)
+    }
+}
+
 /// A run of a kernel. Copies are the same run.
 #[derive(Clone, Debug)]
 pub struct Run {
@@ -69,6 +84,12 @@ struct Arguments {
     values: BTreeMap<usize, Value>,
     /// As they were at the last start.
     frozen: BTreeMap<usize, Value>,
+    /// How often it runs from now on, the present run included.
+    repeat: Repeat,
+    /// What is set now counts when it begins anew.
+    renewed: bool,
+    /// The compute unit that it was last on.
+    unit: Option<usize>,
 }
 
 #[derive(Clone, Debug)]
@@ -108,9 +129,34 @@ impl RunInner {
         arguments.frozen = arguments.values.clone();
     }
 
+    /// For a start that was asked for.
+    pub(crate) fn set_repeat(&self, repeat: Repeat) {
+        self.arguments().repeat = repeat;
+    }
+
+    /// Whether it begins anew after its end.
+    pub(crate) fn repeats(&self) -> bool {
+        !matches!(self.arguments().repeat, Repeat::Times(0 | 1))
+    }
+
+    /// It has ended: whether it begins anew now, with what a mailbox has given it.
+    pub(crate) fn begins_anew(&self) -> bool {
+        let mut arguments = self.arguments();
+        match &mut arguments.repeat {
+            Repeat::Times(0 | 1) => return false,
+            Repeat::Times(left) => *left -= 1,
+            Repeat::Endless => {}
+        }
+        if std::mem::take(&mut arguments.renewed) {
+            arguments.frozen = arguments.values.clone();
+        }
+        true
+    }
+
     /// Writes the arguments to a compute unit. One that was never set is zero.
-    pub(crate) fn apply(&self, slot: &Slot) -> Result<(), XrtError> {
-        let arguments = self.arguments();
+    pub(crate) fn apply(&self, unit: usize, slot: &Slot) -> Result<(), XrtError> {
+        let mut arguments = self.arguments();
+        arguments.unit = Some(unit);
         for (place, argument) in self.kernel.image().arguments.iter().enumerate() {
             if argument.kind == ArgumentKind::Stream {
                 continue;
@@ -251,7 +297,58 @@ impl Run {
     /// # Errors
     /// [`XrtError::RunBusy`]: it is under way; the kernel refuses an argument.
     pub fn start(&self) -> Result<(), XrtError> {
-        self.inner.kernel.session().dispatcher().start(&self.inner)
+        self.start_repeated(Repeat::default())
+    }
+
+    /// As [`start`](Self::start); at its end it begins anew, as often as `repeat` says, while somebody waits for a run.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn start_repeated(&self, repeat: Repeat) -> Result<(), XrtError> {
+        let dispatcher = self.inner.kernel.session().dispatcher();
+        dispatcher.start(&self.inner, repeat)
+    }
+
+    /// Waits until it ends, and lets it begin no more.
+    ///
+    /// # Errors
+    /// As [`wait`](Self::wait).
+    pub fn stop(&self) -> Result<CommandState, XrtError> {
+        self.inner.set_repeat(Repeat::default());
+        self.wait(0)
+    }
+
+    /// What was set since the start counts from when it begins anew.
+    pub fn renew(&self) {
+        self.inner.arguments().renewed = true;
+    }
+
+    /// The registers of an argument as the kernel has them now.
+    ///
+    /// # Errors
+    /// [`XrtError::NoSuchArgument`]; [`XrtError::NotStarted`]; the kernel does not answer.
+    pub fn read_argument(&self, index: u32) -> Result<Vec<u8>, XrtError> {
+        let (_, argument) = self.argument(index)?;
+        let unit = self.inner.arguments().unit;
+        let unit = unit.ok_or_else(|| XrtError::NotStarted {
+            kernel: self.inner.kernel_name(),
+            call: "read",
+        })?;
+        let slot = self.inner.kernel.session().slot(unit);
+        let mut bytes = Vec::new();
+        for offset in (0..argument.bytes).step_by(4) {
+            let word = slot.read_register(argument.offset + offset)?;
+            bytes.extend(word.to_le_bytes());
+        }
+        Ok(bytes)
+    }
+
+    /// What an argument is.
+    ///
+    /// # Errors
+    /// [`XrtError::NoSuchArgument`].
+    pub fn argument_of(&self, index: u32) -> Result<Argument, XrtError> {
+        Ok(self.argument(index)?.1.clone())
     }
 
     /// Waits until it ends, at most for so many milliseconds of virtual time; 0: for ever. `Timeout` if that passed: the

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "check.h"
-#include "experimental/xrt_mailbox.h"
+#include "experimental/xrt_ip.h"
 #include "xrt/xrt_kernel.h"
 
 namespace {
@@ -46,7 +46,6 @@ int main(int, char **argv) {
         {
             xrt::kernel vadd(device, uuid, "vadd");
             xrt::bo a(device, 64, vadd.group_id(0));
-            REFUSED(ENOTSUP, "mailbox: not offered", xrt::mailbox(xrt::run(vadd)));
             // While the program uses the first xclbin, no other one is loaded.
             REFUSED(EBUSY, "objects of the program use it", device.load_xclbin(argv[2]));
             REFUSED(EBUSY, "objects of the program use it", device.reset());
@@ -55,6 +54,7 @@ int main(int, char **argv) {
         EXPECT(xrt::kernel(device, uuid, "vadd:right"));
         uuid = device.load_xclbin(argv[3]);
         REFUSED(ENOTSUP, "use xrt::ip", xrt::kernel(device, uuid, "loopback"));
+        REFUSED(EINVAL, "has no interrupt", xrt::ip(device, uuid, "loopback").create_interrupt_notify());
 
         // The environment.
         setenv("XCL_EMULATION_MODE", "sw_emu", 1);

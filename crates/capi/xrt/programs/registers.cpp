@@ -41,7 +41,6 @@ int main(int, char **argv) {
             }
             THROWS(std::out_of_range, left.read_register(0x10000));
             THROWS(std::out_of_range, left.write_register(2, 0));
-            REFUSED(ENOTSUP, "create_interrupt_notify", left.create_interrupt_notify());
         }
         // The unit is free again.
         xrt::kernel right(device, uuid, "vadd:{right}", xrt::kernel::cu_access_mode::exclusive);

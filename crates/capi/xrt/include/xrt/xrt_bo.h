@@ -39,6 +39,10 @@ class bo {
     bo(const device &on, std::size_t bytes, flags how, memory_group group)
         : object_(alloc(on, bytes, static_cast<std::uint32_t>(how), group)) {}
     bo(const device &on, std::size_t bytes, memory_group group) : bo(on, bytes, flags::normal, group) {}
+    /* Flags as a number, as older programs have them. */
+    template <typename Flags, typename = typename std::enable_if<std::is_integral<Flags>::value>::type>
+    bo(const device &on, std::size_t bytes, Flags how, memory_group group)
+        : bo(on, bytes, static_cast<flags>(how), group) {}
     bo(const hw_context &in, std::size_t bytes, flags how, memory_group group)
         : bo(in.get_device(), bytes, how, group) {}
     bo(const hw_context &in, std::size_t bytes, memory_group group) : bo(in.get_device(), bytes, group) {}
@@ -166,4 +170,7 @@ class bo {
 } // namespace xrt
 
 #endif
+
+#include "xrt/detail/c_bo.h"
+
 #endif

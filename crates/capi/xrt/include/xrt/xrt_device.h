@@ -8,6 +8,7 @@
 #ifdef __cplusplus
 
 #include <string>
+#include <type_traits>
 
 #include "xrt/detail/base.h"
 #include "xrt/experimental/xrt_xclbin.h"
@@ -87,7 +88,9 @@ class device {
         object_ = detail::object(opened);
     }
 
-    explicit device(int index) : device(static_cast<unsigned int>(index)) {}
+    /* Any other whole number, as std::stoul gives it. */
+    template <typename Index, typename = typename std::enable_if<std::is_integral<Index>::value>::type>
+    explicit device(Index index) : device(static_cast<unsigned int>(index)) {}
 
     /* A PCIe address, or an index in digits. */
     explicit device(const std::string &name) {
@@ -155,4 +158,7 @@ class device {
 } // namespace xrt
 
 #endif
+
+#include "xrt/detail/c_device.h"
+
 #endif

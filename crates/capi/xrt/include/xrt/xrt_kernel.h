@@ -23,7 +23,7 @@
 
 namespace xrt {
 
-/* As the first argument of kernel(...): runs that begin anew by themselves. */
+/* As the first argument of kernel(...): a run that begins anew by itself, so many times in all; 0: until stop. */
 struct autostart {
     unsigned int iterations = 0;
 };
@@ -68,13 +68,18 @@ class run {
         start();
     }
 
-    void start();
+    void start() { start_with(tmb_xrt_run_start); }
 
-    void start(const autostart &) {
-        detail::unsupported("run.start(autostart)", "kernels are not restarted by the card; start a run each time");
+    /* The kernel begins anew at its end, so many times in all, or until stop. */
+    void start(const autostart &times) {
+        start_with([&times](tmb_xrt_object *of) { return tmb_xrt_run_start_repeated(of, times.iterations); });
     }
 
-    void stop() { abort(); }
+    /* Waits for the end of what it is doing, and lets it begin no more. */
+    void stop() {
+        std::uint32_t state = 0;
+        detail::check(tmb_xrt_run_stop(handle(), &state));
+    }
 
     ert_cmd_state abort() {
         std::uint32_t state = 0;
@@ -129,6 +134,7 @@ class run {
 
   private:
     friend class kernel;
+    friend class mailbox;
 
     /* Calls and the threads that make them; the last copy of the run waits for these. */
     struct callback_list {
@@ -140,6 +146,8 @@ class run {
             }
         }
     };
+
+    template <typename Start> void start_with(Start begin);
 
     int index_of(const std::string &name) const {
         std::uint32_t index = 0;
@@ -170,8 +178,8 @@ class run {
     std::shared_ptr<callback_list> callbacks_ = std::make_shared<callback_list>();
 };
 
-inline void run::start() {
-    detail::check(tmb_xrt_run_start(handle()));
+template <typename Start> void run::start_with(Start begin) {
+    detail::check(begin(handle()));
     if (callbacks_->list.empty()) {
         return;
     }
@@ -216,8 +224,12 @@ class kernel {
         return started;
     }
 
-    template <typename... Values> run operator()(autostart &&, Values &&...) {
-        detail::unsupported("kernel(autostart, ...)", "kernels are not restarted by the card; start a run each time");
+    /* As above; the kernel begins anew at its end. */
+    template <typename... Values> run operator()(autostart &&times, Values &&...values) {
+        run started(*this);
+        started.set_all(0, std::forward<Values>(values)...);
+        started.start(times);
+        return started;
     }
 
     int group_id(int index) const {
@@ -339,4 +351,7 @@ class runlist {
 } // namespace xrt
 
 #endif
+
+#include "xrt/detail/c_kernel.h"
+
 #endif

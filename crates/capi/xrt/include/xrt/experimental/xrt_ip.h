@@ -8,22 +8,61 @@
 
 #ifdef __cplusplus
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 
 namespace xrt {
 
 /* A compute unit that the program drives by its registers, alone. Copies are the same one. */
 class ip {
   public:
+    /* Interrupts of the kernel, which the program has enabled in its registers. Copies are the same one. */
     class interrupt {
       public:
-        void enable() {}
-        void disable() {}
-        void wait() {}
-        std::cv_status wait(const std::chrono::milliseconds &) const { return std::cv_status::timeout; }
+        interrupt() = default;
+
+        void enable() { state("enable") = true; }
+        void disable() { state("disable") = false; }
+
+        void wait() {
+            if (!state("wait")) {
+                throw std::system_error(EINVAL, std::generic_category(),
+                                        "ip.interrupt: wait: it is disabled, so none comes; call enable first");
+            }
+            came(0);
+        }
+
+        /* Milliseconds of virtual time. */
+        std::cv_status wait(const std::chrono::milliseconds &time) const {
+            const bool there = state("wait") && came(static_cast<std::uint64_t>(std::max<long long>(time.count(), 1)));
+            return there ? std::cv_status::no_timeout : std::cv_status::timeout;
+        }
+
+        explicit operator bool() const { return static_cast<bool>(object_); }
+
+      private:
+        friend class ip;
+
+        explicit interrupt(detail::object of) : object_(std::move(of)), enabled_(std::make_shared<bool>(true)) {}
+
+        bool &state(const char *call) const {
+            object_.need(call);
+            return *enabled_;
+        }
+
+        bool came(std::uint64_t milliseconds) const {
+            int there = 0;
+            detail::check(tmb_xrt_ip_wait_interrupt(object_.need("ip.interrupt"), milliseconds, &there));
+            return there != 0;
+        }
+
+        detail::object object_;
+        std::shared_ptr<bool> enabled_;
     };
 
     ip() = default;
@@ -48,7 +87,8 @@ class ip {
     }
 
     interrupt create_interrupt_notify() {
-        detail::unsupported("ip.create_interrupt_notify", "read a status register of the kernel in a loop instead");
+        detail::check(tmb_xrt_ip_require_interrupt(object_.need("ip")));
+        return interrupt(object_);
     }
 
     explicit operator bool() const { return static_cast<bool>(object_); }

@@ -345,4 +345,7 @@ class xclbin {
 } // namespace xrt
 
 #endif
+
+#include "xrt/detail/c_device.h"
+
 #endif
