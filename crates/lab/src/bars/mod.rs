@@ -21,6 +21,7 @@ mod docs;
 mod fault;
 mod finish;
 mod first;
+mod footprint;
 mod formal;
 mod fresh_machine;
 mod fsrf;
@@ -373,6 +374,15 @@ pub const ALL: &[Bar] = &[
             "sim.instructions_per_cycle.copy4",
         ],
         measure: sim_speed::measure_instructions,
+    },
+    Bar {
+        names: &[
+            "sim.hot_kb.copy",
+            "sim.i1_misses.copy",
+            "sim.hot_kb.copy4",
+            "sim.i1_misses.copy4",
+        ],
+        measure: sim_speed::measure_footprints,
     },
     Bar {
         names: &["sim.speedup.copy", "sim.speedup.aes", "sim.speedup.copy4"],

@@ -2,11 +2,13 @@
 //! never sleep; and that both have the same pins at every edge.
 
 use super::direct::{Bench, Lane};
+use super::footprint::{self, Footprint};
 use super::stream::four_slots;
 use super::{axi, Failure};
 use crate::row::{Row, Target};
 use card::Card;
 use simcard::SimOptions;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -44,9 +46,15 @@ fn aes(options: SimOptions, bytes: u64) -> Result<Bench, Failure> {
 type Open = fn(SimOptions, u64) -> Result<Bench, Failure>;
 
 const BENCHES: [(&str, Open, f64, f64); 3] = [
-    ("copy", copy, 2.5, 12_000.0),
+    ("copy", copy, 2.5, 12_300.0),
     ("aes", aes, 2.5, 0.0),
-    ("copy4", copy4, 2.0, 60_000.0),
+    ("copy4", copy4, 2.0, 40_000.0),
+];
+
+/// Benches whose code is measured; KiB that an edge runs, and misses of the instruction cache.
+const FOOTPRINTS: [(&str, Target, Target); 2] = [
+    ("copy", Target::Shown, Target::Shown),
+    ("copy4", Target::AtMost(170.0), Target::AtMost(1_600.0)),
 ];
 
 /// If this program is a stretch: runs it.
@@ -81,8 +89,13 @@ fn counted_stretch(bench: &mut Bench, edges: u64) -> Result<(), Failure> {
     }
 }
 
-/// Instructions a cycle, the models of memory and of the event loop included.
-fn instructions(name: &str, asserting: bool) -> Result<f64, Failure> {
+/// Runs a stretch under callgrind, which writes `file`; what it says.
+fn callgrind(
+    name: &str,
+    asserting: bool,
+    options: &[&str],
+    file: &Path,
+) -> Result<String, Failure> {
     let program = std::env::current_exe()?;
     let environment = [
         (STRETCH, name),
@@ -97,18 +110,28 @@ fn instructions(name: &str, asserting: bool) -> Result<f64, Failure> {
     let folder = tempfile::tempdir()?;
     let counted = Command::new("valgrind")
         .args(["--tool=callgrind", "--toggle-collect=*counted_stretch*"])
-        .arg("--callgrind-out-file=/dev/null")
+        .args(options)
+        .arg(format!("--callgrind-out-file={}", file.display()))
         .arg(program)
         .envs(environment)
         .current_dir(folder.path())
         .output()
         .map_err(|error| format!("valgrind: {error} (apt-get install valgrind)"))?;
     let said = String::from_utf8_lossy(&counted.stderr);
+    match counted.status.success() {
+        true => Ok(said.into()),
+        false => Err(format!("callgrind ended with an error: {said}").into()),
+    }
+}
+
+/// Instructions a cycle, the models of memory and of the event loop included.
+fn instructions(name: &str, asserting: bool) -> Result<f64, Failure> {
+    let said = callgrind(name, asserting, &[], Path::new("/dev/null"))?;
     let found = said
         .lines()
         .find_map(|line| line.split_once("Collected : "))
         .and_then(|(_, count)| count.trim().parse::<f64>().ok())
-        .filter(|count| *count > 0.0 && counted.status.success());
+        .filter(|count| *count > 0.0);
     let count = found.ok_or_else(|| format!("callgrind counted nothing: {said}"))?;
     Ok(count / EDGES as f64)
 }
@@ -132,6 +155,23 @@ pub fn measure_instructions() -> Result<Vec<Row>, Failure> {
             "",
             Target::AtMost(*most),
         ));
+    }
+    Ok(rows)
+}
+
+/// How much code an edge runs, with one slot and with four.
+pub fn measure_footprints() -> Result<Vec<Row>, Failure> {
+    let mut rows = Vec::new();
+    for (name, hot, misses) in FOOTPRINTS {
+        let folder = tempfile::tempdir()?;
+        let file = folder.path().join("callgrind");
+        callgrind(name, false, &footprint::OPTIONS, &file)?;
+        let found = Footprint::read(&std::fs::read_to_string(&file)?, EDGES)?;
+        let row = |what: &str, value, unit, target| {
+            Row::new(&format!("sim.{what}.{name}"), value, unit, target)
+        };
+        rows.push(row("hot_kb", found.hot_kb, "KiB", hot));
+        rows.push(row("i1_misses", found.misses, "", misses));
     }
     Ok(rows)
 }
