@@ -203,6 +203,9 @@ pub struct PortStatus {
     pub data_offered: bool,
     /// The shell does not take them because it has no address that they belong to.
     pub address_missing: bool,
+    /// The kernel has asked for exclusive access (AxLOCK), which the slot boundary does not carry: a simulated card alone
+    /// sees it.
+    pub exclusive: bool,
 }
 
 impl PortStatus {
@@ -246,6 +249,7 @@ impl PortStatus {
             starved,
             data_offered,
             address_missing,
+            exclusive: false,
         })
     }
 

@@ -112,9 +112,16 @@ impl Owner {
         let mut parts = Vec::new();
         let memory_ports = self.card.description().memory_ports_per_slot();
         let memory_ports = status.ports.iter().take(memory_ports.into());
+        let mut exclusive = Vec::new();
         for (number, port) in memory_ports.enumerate() {
-            for wait in port.waits() {
-                parts.push(format!("port {} {wait}", self.port_name(manifest, number)));
+            let name = self.port_name(manifest, number);
+            let waits = port.waits().into_iter();
+            parts.extend(waits.map(|wait| format!("port {name} {wait}")));
+            if port.exclusive {
+                exclusive.push(format!(
+                    "port {name} has asked for exclusive access (AxLOCK): every access is answered OKAY, none EXOKAY, so a \
+                     kernel that waits for EXOKAY never ends"
+                ));
             }
         }
         parts.extend(self.stream_waits(slot)?);
@@ -134,6 +141,7 @@ impl Owner {
                 format!("port {port}: nothing takes what the kernel sends there")
             }));
         }
+        parts.extend(exclusive);
         Ok(parts.join("; "))
     }
 

@@ -121,7 +121,11 @@ impl Card for SimCard {
     }
 
     fn slot_status(&mut self, slot: SlotId) -> Result<SlotStatus, CardError> {
-        self.driver.slot_status(slot)
+        let mut status = self.driver.slot_status(slot)?;
+        for (number, port) in status.ports.iter_mut().enumerate() {
+            port.exclusive = self.machine().asked_exclusive(slot, number);
+        }
+        Ok(status)
     }
 
     fn control_space(&mut self, asid: Asid, control: SpaceControl) -> Result<(), CardError> {

@@ -308,6 +308,12 @@ impl Engine {
         }
     }
 
+    /// Whether a memory port of the kernel in a slot has asked for exclusive access.
+    pub(crate) fn asked_exclusive(&self, slot: SlotId, port: usize) -> bool {
+        let kernel = self.slots.get(usize::from(slot.0)).and_then(Option::as_ref);
+        kernel.is_some_and(|kernel| kernel.asked_exclusive(port))
+    }
+
     pub(crate) fn shell(&self) -> &Instance {
         self.shell.instance()
     }

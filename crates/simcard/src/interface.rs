@@ -32,11 +32,23 @@ pub(crate) struct OtherClock {
     pub(crate) ratio: Ratio,
 }
 
+/// Where a memory port asks for exclusive access (AxLOCK), which the slot does not carry.
+#[derive(Clone, Debug)]
+pub(crate) struct Lock {
+    /// Which of the kernel's memory ports.
+    pub(crate) port: usize,
+    /// The lock counts while this is high; `None` behind a wrapper, which remembers that it was.
+    pub(crate) valid: Option<ModelPort>,
+    pub(crate) lock: ModelPort,
+}
+
 /// The kernel's side of the slot boundary.
 #[derive(Clone, Debug)]
 pub(crate) struct KernelInterface {
     /// One list a memory port, in the manifest's order; every signal of [`AXI4`].
     pub(crate) ports: Vec<Vec<Bound>>,
+    /// AxLOCK of the memory ports that have it.
+    pub(crate) locks: Vec<Lock>,
     /// The stream ports, in the manifest's order; every signal of [`AXI4_STREAM`] each, and of each of those that
     /// share one, one after the other. Of one that a memory port carries: [`CARRIED_IN`] or [`CARRIED_OUT`].
     pub(crate) streams: Vec<(StreamId, Vec<Bound>)>,
@@ -114,10 +126,9 @@ impl KernelInterface {
             [(32, _)] => bundles.pop().map(|(_, bound)| bound),
             _ => None,
         };
-        let ports = manifest
-            .ports
-            .iter()
-            .map(|port| matcher.memory_port(port))
+        let ports = manifest.ports.iter().enumerate();
+        let ports = ports
+            .map(|(number, port)| matcher.memory_port(port, number))
             .collect::<Result<_, _>>()?;
         let streams = manifest
             .streams
@@ -153,6 +164,7 @@ impl KernelInterface {
         matcher.nothing_left()?;
         Ok(Self {
             ports,
+            locks: matcher.locks,
             streams,
             strobes: matcher.strobes,
             endless,
@@ -175,6 +187,7 @@ struct Matcher<'a> {
     info: &'a ModelInfo,
     taken: HashSet<&'a str>,
     strobes: BTreeMap<String, ModelPort>,
+    locks: Vec<Lock>,
 }
 
 impl<'a> Matcher<'a> {
@@ -185,6 +198,7 @@ impl<'a> Matcher<'a> {
             info,
             taken: HashSet::new(),
             strobes: BTreeMap::new(),
+            locks: Vec::new(),
         }
     }
 
@@ -346,7 +360,7 @@ impl<'a> Matcher<'a> {
         })
     }
 
-    fn memory_port(&mut self, described: &Port) -> Result<Vec<Bound>, BuildError> {
+    fn memory_port(&mut self, described: &Port, number: usize) -> Result<Vec<Bound>, BuildError> {
         let (name, access) = (&described.name, described.access);
         let prefix = described.signal_prefix();
         let mut bound = Vec::with_capacity(AXI4.len());
@@ -395,6 +409,17 @@ impl<'a> Matcher<'a> {
         }
         for ignored in AXI4_IGNORED {
             self.take(&format!("{prefix}{ignored}"));
+        }
+        for channel in ["ar", "aw"] {
+            let lock = self.take(&format!("{prefix}{channel}lock"));
+            let valid = self.take(&format!("{prefix}{channel}valid"));
+            if let (Some(lock), Some(valid)) = (lock, valid) {
+                self.locks.push(Lock {
+                    port: number,
+                    valid: Some(valid.clone()),
+                    lock: lock.clone(),
+                });
+            }
         }
         Ok(bound)
     }

@@ -11,6 +11,7 @@ mod bus;
 mod card;
 mod clocked;
 mod config;
+mod driven;
 mod engine;
 mod error;
 mod export;
@@ -37,6 +38,7 @@ mod wrapper;
 
 pub use self::card::SimCard;
 pub use config::{ChannelPolicy, DirectoryConfig, L1Config, ShellConfig, Translator};
+pub use driven::{drive_registers, Remark};
 pub use export::{exported_files, ExportedFile};
 pub use kernel_model::{build_kernel, check_kernel, kernel_ports};
 pub use machine::{Machine, ProgressCallback};

@@ -1,7 +1,7 @@
 //! A kernel in a slot: its model, and the wires between it and the shell.
 
 use super::clocked::Clocked;
-use super::interface::{stream_driven_by_kernel, stream_group, Bound, KernelInterface};
+use super::interface::{stream_driven_by_kernel, stream_group, Bound, KernelInterface, Lock};
 use super::model::{Instance, ModelFailure, NumberPin, Pin, Row};
 use super::signals::{Signal, ACCESS, AXI4, AXI4_STREAM, CONTROL, HOME, LINE};
 use super::wires::{Joint, Wires};
@@ -147,12 +147,23 @@ pub(crate) struct KernelSlot {
     held: Vec<(StreamId, NumberPin)>,
     /// The ports out of the kernel that have no TLAST.
     endless: Vec<StreamId>,
+    /// Where the memory ports ask for exclusive access.
+    locks: Vec<LockPins>,
     /// Clocks of other frequencies.
     clocks: Vec<OtherClock>,
     /// Edges of the first clock so far.
     edges: u64,
     /// Edges of other clocks that lie behind the last one of the first are still to come.
     ticks: bool,
+}
+
+/// AxLOCK of a memory port.
+struct LockPins {
+    port: usize,
+    /// As in [`Lock`].
+    valid: Option<NumberPin>,
+    lock: NumberPin,
+    seen: bool,
 }
 
 /// A clock that is not the first.
@@ -242,6 +253,16 @@ impl KernelSlot {
             Ok((*stream, place.number()?))
         });
         let held = held.collect::<Result<_, BuildError>>()?;
+        let locks = interface.locks.iter().map(|Lock { port, valid, lock }| {
+            let valid = valid.as_ref().map(|pin| single(&pin.name, false).number());
+            Ok(LockPins {
+                port: *port,
+                valid: valid.transpose()?,
+                lock: single(&lock.name, false).number()?,
+                seen: false,
+            })
+        });
+        let locks = locks.collect::<Result<_, BuildError>>()?;
         let clocks = interface.clocks.iter().map(|other| {
             Ok(OtherClock {
                 pin: single(&other.clock.name, false).number()?,
@@ -257,6 +278,7 @@ impl KernelSlot {
         Ok(Self {
             held,
             endless: interface.endless.clone(),
+            locks,
             clocks,
             edges: 0,
             ticks: false,
@@ -333,6 +355,11 @@ impl KernelSlot {
         let out = self.to_shell.copy();
         if out {
             self.kernel.moved();
+            for pins in &mut self.locks {
+                if let Some(valid) = &pins.valid {
+                    pins.seen = pins.seen || (valid.get() != 0 && pins.lock.get() != 0);
+                }
+            }
         }
         Ok((into, out))
     }
@@ -344,6 +371,15 @@ impl KernelSlot {
 
     pub(crate) fn is_fixed(&self) -> bool {
         self.kernel.is_fixed()
+    }
+
+    /// Whether a memory port has asked for exclusive access.
+    pub(crate) fn asked_exclusive(&self, port: usize) -> bool {
+        let mut locks = self.locks.iter().filter(|lock| lock.port == port);
+        locks.any(|pins| match pins.valid {
+            Some(_) => pins.seen,
+            None => pins.lock.get() != 0,
+        })
     }
 
     /// Bytes of a stream that wait for a full row, and whether its port has no TLAST.

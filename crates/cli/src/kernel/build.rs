@@ -5,7 +5,7 @@ use crate::print::print;
 use crate::progress::Work;
 use card::kernel::{ControlProtocol, KernelPackage, Manifest, Numbers};
 use clap::Args;
-use simcard::{build_kernel, check_kernel, home, refusals};
+use simcard::{build_kernel, check_kernel, drive_registers, home, refusals};
 use std::fmt::Write;
 use std::path::PathBuf;
 use units::StreamDirection;
@@ -16,14 +16,19 @@ use verilated::Builder;
 /// Says what is wrong with kernel.toml (file, line, key, rule), with the RTL (file and line), or
 /// which signal of which port is missing, has another width, or is not described; which argument lies beyond what
 /// s_axi_control addresses; which calls of the RTL a run refuses when it comes to them ($fopen for writing).
-/// Compiles no model.
+///
+/// Then builds the kernel's model, as a run does, and drives its registers: each argument answers, and is a register of
+/// its own; what keeps nothing, and what no argument describes, is named.
 #[derive(Args)]
 #[command(after_help = "Examples:
   tombolo kernel check kernels/vadd
-  tombolo kernel check .")]
+  tombolo kernel check --no-model .")]
 pub struct Check {
     /// The kernel's folder, or the name of one in `kernels/`.
     folder: PathBuf,
+    /// Read the RTL only: build no model, and drive no registers.
+    #[arg(long)]
+    no_model: bool,
 }
 
 /// Builds a kernel's model and keeps it in the cache, where `tombolo run` finds it.
@@ -41,10 +46,20 @@ impl Check {
         let kernel = KernelPackage::open(&folder_of(&self.folder)?)?;
         let work = Work::spinner();
         work.say(format!("{}: reading the RTL", kernel.manifest.name));
-        let checked = check_kernel(&Builder::locate()?, &kernel);
+        let builder = Builder::locate()?;
+        let driven = check_kernel(&builder, &kernel).and_then(|()| match self.no_model {
+            true => Ok(Vec::new()),
+            false => drive_registers(&builder, &kernel, &home(), &mut |step| {
+                work.say(step.to_string());
+            }),
+        });
         drop(work);
-        checked?;
+        let driven = driven?;
         let mut text = summary(&kernel.manifest);
+        for remark in driven {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "  {remark}");
+        }
         for refusal in refusals(&kernel)? {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "  refused in a run: {refusal}");

@@ -291,6 +291,11 @@ impl Machine {
         self.bell = Some(bell);
     }
 
+    /// Whether a memory port of the kernel in a slot has asked for exclusive access (AxLOCK).
+    pub fn asked_exclusive(&self, slot: SlotId, port: usize) -> bool {
+        self.engine.asked_exclusive(slot, port)
+    }
+
     /// What a kernel has sent out of a port and nobody has taken. Takes no virtual time.
     pub fn stream_waiting(&self, slot: SlotId, stream: StreamId) -> StreamWaiting {
         self.engine.stream_waiting(slot, stream)

@@ -9,7 +9,7 @@ mod carried;
 mod wide;
 
 use crate::interface::{
-    direction_at_kernel, stream_driven_by_kernel, Bound, KernelInterface, OtherClock, CLOCK,
+    direction_at_kernel, stream_driven_by_kernel, Bound, KernelInterface, Lock, OtherClock, CLOCK,
     DATA_WIDTH, RESET,
 };
 use crate::names;
@@ -177,6 +177,8 @@ impl Wrapper {
                 (*stream, outside)
             })
             .collect();
+        let locks = kernel.locks.iter().filter_map(|lock| module.watch(lock));
+        let locks = locks.collect();
         let mut beside = |names: &[String], buses: &[Vec<Bound>]| -> Vec<Vec<Bound>> {
             let pass = |(name, bus): (&String, &Vec<Bound>)| {
                 bus.iter()
@@ -192,6 +194,7 @@ impl Wrapper {
             text: module.text(&names::identifier(&manifest.top), &manifest.parameters),
             interface: KernelInterface {
                 ports,
+                locks,
                 streams,
                 strobes: BTreeMap::new(),
                 endless: kernel.endless.clone(),
@@ -276,6 +279,30 @@ impl Module {
             outer
         });
         (signal, outer)
+    }
+
+    /// Brings out whether a port has asked for exclusive access. Comes when the port itself is connected.
+    fn watch(&mut self, lock: &Lock) -> Option<Lock> {
+        let valid = &lock.valid.as_ref()?.name;
+        let pin = format!(".{}(", names::identifier(valid));
+        let mut connections = self.connections.iter();
+        let valid = connections.find_map(|one| one.strip_prefix(&pin)?.strip_suffix(')'))?;
+        let valid = valid.to_owned();
+        let asked = &lock.lock.name;
+        let seen = port(&format!("watched_{asked}"), 1, Direction::Output);
+        self.declare(&seen);
+        self.connect(asked, &format!("lock_{asked}"));
+        let (high, seen_name) = (lock.lock.width - 1, &seen.name);
+        let _ = writeln!(
+            self.body,
+            "  logic [{high}:0] lock_{asked};\n  logic seen_{asked}_q = 1'b0;\n  assign {seen_name} = seen_{asked}_q;\n  \
+             always_ff @(posedge {CLOCK}) if ({valid} && lock_{asked} != '0) seen_{asked}_q <= 1'b1;"
+        );
+        Some(Lock {
+            port: lock.port,
+            valid: None,
+            lock: seen,
+        })
     }
 
     /// A port behind a widener.
