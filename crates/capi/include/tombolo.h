@@ -28,7 +28,9 @@
  *   callback can (tmb_wait_options.progress), and throw it again when the call has returned.
  * - A limit on the size of files (ulimit -f) is an error of the call, not SIGXFSZ.
  * - Bytes that a kernel wrote are in their file when the mapping is unmapped or synced, or its space
- *   closed; not before.
+ *   closed; not before. What is open when the program returns from main or calls exit is closed then, behind all atexit
+ *   handlers and destructors of static objects; what fails is said on standard error, and after 30 s the process ends
+ *   all the same. A process that calls _exit or is killed loses what was not in files.
  * - After fork, handles are the parent's: in the child every call that needs the card is TMB_ERROR_GONE; to close or
  *   free a handle there is no error and does nothing to the parent's.
  *

@@ -16,7 +16,10 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+mod end;
 pub mod jobs;
+
+pub use end::at_end_of_process;
 
 use std::cell::Cell;
 use std::ffi::c_int;

@@ -11,7 +11,7 @@ use error::Error;
 use file_io::FileIo;
 use funcard::FunctionalCard;
 use owner::message::{
-    Close, CreateSpace, Describe, Load, MakeReport, PollAny, ReportOf, SpaceOptions, TakeStatus,
+    CreateSpace, Describe, Load, MakeReport, PollAny, ReportOf, SpaceOptions, TakeStatus,
 };
 use owner::report::Report;
 use owner::{ClockMode, OwnerOptions, SLICE};
@@ -264,12 +264,7 @@ impl Card {
     /// The first page that could not be written back; all that can be is. Other handles give
     /// [`Error::Gone`] from now on, as does a second call.
     pub fn close(&self) -> Result<(), Error> {
-        let closed = self.link.call(Close);
-        // One that was interrupted goes on.
-        if !matches!(closed, Err(Error::Interrupted)) {
-            self.link.end();
-        }
-        closed
+        self.link.close()
     }
 
     /// Ends the connection to a daemon as the end of the process would; for tests of daemons.

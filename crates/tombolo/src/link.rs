@@ -7,16 +7,23 @@ use crate::participant;
 use crate::served::Served;
 use error::Error;
 use owner::answer::{answer, Awaited, Found};
-use owner::message::{AnyRequest, Ask, ClientId, ReplyTo};
+use owner::message::{AnyRequest, Ask, ClientId, Close, ReplyTo};
 use owner::{OwnerThread, TicketId};
 use std::fmt;
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 use trap::Desk;
 
 /// At most so long until a call that is to end does so.
 const PATIENCE: Duration = Duration::from_millis(40);
+
+/// At most so long a process that ends waits for bytes that are written back.
+const PATIENCE_AT_END: Duration = Duration::from_secs(30);
+
+/// The clients of owners in this process, so that none is forgotten at its end.
+static CLIENTS: Mutex<Vec<Weak<Client>>> = Mutex::new(Vec::new());
 
 /// Asked by a thread whose call waits; `true` ends the call.
 pub(crate) type Watch = Arc<dyn Fn() -> bool + Send + Sync>;
@@ -91,8 +98,23 @@ impl Owner {
 impl Link {
     /// A new client.
     pub(crate) fn new(owner: Arc<OwnerThread>) -> Self {
+        threads::at_end_of_process(close_all);
         let client = Client::new(owner.join(), Owner::Here(owner));
+        let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
+        clients.retain(|client| client.strong_count() > 0);
+        clients.push(Arc::downgrade(&client));
+        drop(clients);
         Self { client }
+    }
+
+    /// Ends everything of this client, and the client.
+    pub(crate) fn close(&self) -> Result<(), Error> {
+        let closed = self.call(Close);
+        // One that was interrupted goes on.
+        if !matches!(closed, Err(Error::Interrupted)) {
+            self.end();
+        }
+        closed
     }
 
     /// The client of a daemon.
@@ -252,5 +274,36 @@ impl<T> Ticket<'_, T> {
 impl fmt::Debug for Link {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Link").field(&self.client.id.0).finish()
+    }
+}
+
+/// The process ends: what its program has not closed is closed, so that the bytes that kernels wrote reach their files.
+/// Nobody else is left to hear that they did not.
+fn close_all() {
+    let clients = std::mem::take(&mut *CLIENTS.lock().unwrap_or_else(PoisonError::into_inner));
+    let begun = Instant::now();
+    for client in clients.iter().filter_map(Weak::upgrade) {
+        let Owner::Here(owner) = &client.owner else {
+            continue;
+        };
+        if !owner.is_here() || client.closed.load(Ordering::Acquire) {
+            continue;
+        }
+        let link = Link {
+            client: client.clone(),
+        };
+        link.watch(Arc::new(move || begun.elapsed() > PATIENCE_AT_END));
+        let what = match link.close() {
+            Ok(()) | Err(Error::Gone { .. }) => continue,
+            Err(Error::Interrupted) => format!(
+                "files are not written back in {} s; sync, unmap or close before the end",
+                PATIENCE_AT_END.as_secs()
+            ),
+            Err(error) => error.to_string(),
+        };
+        let _ = writeln!(
+            std::io::stderr(),
+            "tombolo: at the end of the process: {what}"
+        );
     }
 }
