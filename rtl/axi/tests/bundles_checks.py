@@ -33,6 +33,18 @@ async def every_byte_lands_in_its_register(dut):
     """Writes of any bytes and reads, in both bundles, with stalls everywhere."""
     master, memories = await start(dut)
     rng = random.Random(1)
+
+    async def watch():
+        # A bundle knows of no other, and a wide one of no halves.
+        while True:
+            await RisingEdge(dut.clk_i)
+            for name, alignment in (("a", 1), ("b", 8)):
+                for channel in ("aw", "ar"):
+                    if bool(getattr(dut, f"{name}_axil_{channel}valid").value):
+                        address = int(getattr(dut, f"{name}_axil_{channel}addr").value)
+                        assert address < SECOND and address % alignment == 0, (name, channel, address)
+
+    watcher = cocotb.start_soon(watch())
     for side in (master, *memories):
         for channel in (side.read_if.ar_channel, side.read_if.r_channel, side.write_if.aw_channel,
                         side.write_if.w_channel, side.write_if.b_channel):
@@ -48,6 +60,7 @@ async def every_byte_lands_in_its_register(dut):
         offset = rng.randrange(60)
         read = await master.read(number * SECOND + offset, 4)
         assert read.data == bytes(images[number][offset:offset + 4])
+    assert not watcher.done()
 
 
 @cocotb.test(timeout_time=400, timeout_unit="us")
@@ -61,3 +74,25 @@ async def a_read_does_not_wait_for_a_write(dut):
     assert read.data == b"abcd"
     memories[0].write_if.b_channel.pause = False
     await write
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+async def a_response_is_that_of_its_bundle(dut):
+    """Errors of either bundle reach the slot, and are no other's."""
+    dut.rst_ni.value = 0
+    master = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), clock=dut.clk_i, reset=dut.rst_ni,
+                           reset_active_level=False)
+    cocotb.start_soon(Clock(dut.clk_i, 4, "ns").start())
+    for name in ("a_axil", "b_axil"):
+        for signal in ("awready", "wready", "bvalid", "arready", "rvalid"):
+            getattr(dut, f"{name}_{signal}").value = 1
+    for _ in range(4):
+        await RisingEdge(dut.clk_i)
+    dut.rst_ni.value = 1
+    for first, second in ((0, 2), (3, 0), (2, 3)):
+        for name, response in (("a_axil", first), ("b_axil", second)):
+            getattr(dut, f"{name}_bresp").value = response
+            getattr(dut, f"{name}_rresp").value = response
+        for address, response in ((0, first), (SECOND, second), (SECOND + 4, second), (4, first)):
+            assert int((await master.write(address, b"1234")).resp) == response
+            assert int((await master.read(address, 4)).resp) == response

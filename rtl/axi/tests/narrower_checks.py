@@ -65,7 +65,7 @@ async def a_row_every_cycle(dut):
 
 @cocotb.test(timeout_time=400, timeout_unit="us")
 async def an_error_of_either_half_reaches_the_kernel(dut):
-    """The response of a beat is the worse one of its two halves."""
+    """The response of a beat is the worse one of its two halves, and of no other beat. A burst may end in a lower half."""
     await start(dut, with_memory=False)
     master = AxiMaster(AxiBus.from_prefix(dut, "n1024_axi"), clock=dut.clk_i, reset=dut.rst_ni,
                        reset_active_level=False)
@@ -73,21 +73,22 @@ async def an_error_of_either_half_reaches_the_kernel(dut):
     ids = {"arready": 1, "rvalid": 0, "rid": 0, "rdata": 0, "rlast": 0}
     for name, value in ids.items():
         getattr(dut, f"w1024_axi_{name}").value = value
-    for first, second in ((0, 2), (3, 0), (2, 3), (0, 0)):
-        task = cocotb.start_soon(master.read(4096, 128))
+    for address, responses in ((4096, (0, 2)), (4096, (3, 0)), (4160, (0,)), (4096, (2, 3)), (4160, (0,)),
+                               (4096, (0, 0)), (4096, (2,)), (4160, (0,)), (4096, (0, 0))):
+        task = cocotb.start_soon(master.read(address, 128 - address % 128))
         while not (bool(dut.w1024_axi_arvalid.value) and bool(dut.w1024_axi_arready.value)):
             await RisingEdge(dut.clk_i)
         dut.w1024_axi_rid.value = dut.w1024_axi_arid.value
-        for number, value in enumerate((first, second)):
+        for number, value in enumerate(responses, 1):
             resp.value = value
             dut.w1024_axi_rvalid.value = 1
-            dut.w1024_axi_rlast.value = number
+            dut.w1024_axi_rlast.value = number == len(responses)
             await RisingEdge(dut.clk_i)
             while not bool(dut.w1024_axi_rready.value):
                 await RisingEdge(dut.clk_i)
         dut.w1024_axi_rvalid.value = 0
         answer = await task
-        assert int(answer.resp) == max(first, second), (first, second)
+        assert int(answer.resp) == max(responses), (address, responses)
 
 
 @cocotb.test(timeout_time=400, timeout_unit="us")
