@@ -47,11 +47,14 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From now on signals end the process in order. Whoever writes more
-/// than `ulimit -f` allows gets an error, and no signal that leaves half-made files behind.
-pub fn listen() {
+/// Whoever writes more than `ulimit -f` allows gets an error, and no signal that leaves half-made files behind.
+pub fn heed_limits() {
     // What is set nobody looks at. Programs that are started have the signal as ever.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
+}
+
+/// From now on signals end the process in order.
+pub fn listen() {
     let ignored = |signal| signal_is_ignored(signal).unwrap_or(false);
     let mut wanted = vec![SIGINT, SIGTERM];
     // `nohup` means what it says.

@@ -81,6 +81,7 @@ fn log() {
 }
 
 fn main() -> ExitCode {
+    interrupt::heed_limits();
     log();
     let command = Arguments::parse().command;
     interrupt::listen();
