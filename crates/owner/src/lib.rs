@@ -80,7 +80,7 @@ use memory::Memories;
 use moved::MovedBytes;
 pub use owner_thread::{OwnerThread, ACROSS_FORK};
 use pager::eviction::Eviction;
-use pager::fetch::Chosen;
+use pager::fetch::{Amounts, Chosen};
 use pager::{ChannelMemory, Config, InstallOrder, Pager, Policies};
 use patience::Patience;
 pub use peer_handle::PeerHandle;
@@ -116,6 +116,9 @@ pub enum ClockMode {
 /// Less than this would be more work for the service threads than the link needs for the bytes.
 pub const PIECE_BYTES: u64 = 64 << 10;
 
+/// Made ready at a time for a stream that writes: zeroing is fast, and what lies behind the stream is saved as often.
+const WRITTEN_AHEAD: u64 = 4 << 20;
+
 /// A look at something that runs lasts so long, in virtual time; then a client asks again.
 pub const SLICE: Picoseconds = Picoseconds::from_micros(100);
 
@@ -136,6 +139,14 @@ pub struct OwnerOptions {
     pub fetch: Fetch,
     /// Up to this much is fetched ahead of a stream at a time; 0: only what an access waits for.
     pub read_ahead_bytes: u64,
+    /// Reading ahead, zeroing, computing and writing back overlap: what a kernel has written in order is saved while it goes
+    /// on, what is saved moves in pieces, a stream begins with two pages ahead, and zeroing ahead waits for zeroing that is
+    /// needed.
+    pub overlap: bool,
+    /// Pages of spaces that say nothing of their place are striped over all memory channels, 4 KiB each in turn, where the
+    /// channels are alike and the card has time: one kernel has the bandwidth of all of them. Otherwise each page lies on
+    /// one channel.
+    pub striped: bool,
     /// An access that no other one announced brings the block of so many bytes (a power of two) in which it lies,
     /// as far as frames are free; 0: the page.
     pub batch_bytes: u64,
@@ -202,6 +213,8 @@ impl Default for OwnerOptions {
             dma_buffers: 16,
             fetch: Fetch::ReadAhead,
             read_ahead_bytes: 16 << 20,
+            overlap: true,
+            striped: true,
             batch_bytes: 0,
             piece_bytes: PIECE_BYTES,
             direct_bytes: None,
@@ -240,6 +253,17 @@ impl OwnerOptions {
         let told = told.and_then(|text| text.parse().ok());
         let told = self.file_limit.or(told.map(Duration::from_secs));
         told.unwrap_or(FILE_LIMIT)
+    }
+
+    /// How files are fetched.
+    fn fetching(&self) -> Chosen {
+        let amounts = Amounts {
+            ahead_bytes: self.read_ahead_bytes,
+            written_bytes: if self.overlap { WRITTEN_AHEAD } else { 0 },
+            first_window: if self.overlap { 2 } else { 1 },
+            batch_bytes: self.batch_bytes,
+        };
+        Chosen::new(self.fetch, amounts)
     }
 
     /// Pages of a large file whose mapping asks for no size.
@@ -344,11 +368,12 @@ impl Owner {
             // Copies of several pages overlap, in both directions, which is worth a trip to the host.
             install_order: InstallOrder::OnCompletion,
             clean_ahead: options.clean_ahead_bytes / page.bytes(),
+            overlap: options.overlap,
             table_sets_log2: options.table_sets_log2,
             grow_percent: options.table_grow_percent,
             ..Config::new(channels, addresses)
         };
-        let chosen = Chosen::new(options.fetch, options.read_ahead_bytes, options.batch_bytes);
+        let chosen = options.fetching();
         let policies = Policies {
             fetch: Box::new(chosen),
             eviction: options.eviction.policy(),

@@ -5,7 +5,6 @@ use crate::message::{Advise, ClientId, Prefetch};
 use crate::report::bytes;
 use error::Error;
 use pager::eviction::Eviction;
-use pager::fetch::Chosen;
 use pager::size::Doubling;
 use pager::{Event, PagerError};
 use units::{Advice, Fetch, L1Reach, MemoryKind, PageSize, PageSizes, Pattern, Reuse, VirtAddr};
@@ -133,8 +132,7 @@ impl Owner {
             advice,
         } = paged;
         let options = &self.options;
-        let chosen = Chosen::new(options.fetch, options.read_ahead_bytes, options.batch_bytes);
-        let fetch = chosen.of(advice);
+        let fetch = options.fetching().of(advice);
         let how = match (fetch, advice.pattern) {
             (Fetch::OnDemand, _) if options.batch_bytes > page_size.bytes() => {
                 format!("fetched in blocks of {}", bytes(options.batch_bytes))

@@ -806,6 +806,7 @@ impl Owner {
         if interrupt {
             self.write_registers(slot, register::GLOBAL_INTERRUPT_ENABLE, &[1, 1])?;
         }
+        self.announce(slot)?;
         let since = self.card.now();
         let state = self.slot(slot)?;
         state.running = Some(Running { since });
@@ -814,6 +815,26 @@ impl Owner {
         state.failure = None;
         state.polled = false;
         self.write_registers(slot, register::CONTROL, &[register::START])
+    }
+
+    /// What a kernel will touch first comes to the card while it starts: the pages of its pointers.
+    fn announce(&mut self, slot: SlotId) -> Result<(), Error> {
+        let loaded = self.loaded(slot)?;
+        let asid = loaded.space;
+        let word = |offset| loaded.arguments.get(&offset).copied().unwrap_or(0);
+        let all = loaded.kernel.manifest.arguments.iter();
+        let pointers = all.filter(|argument| argument.port.is_some());
+        let addresses = pointers.map(|argument| {
+            let high = match argument.bytes {
+                8.. => word(argument.offset + 4),
+                _ => 0,
+            };
+            VirtAddr::truncated(u64::from(high) << 32 | u64::from(word(argument.offset)))
+        });
+        for address in addresses.collect::<Vec<_>>() {
+            self.tell(Event::Announce { asid, address })?;
+        }
+        Ok(())
     }
 
     /// What a start is to a kernel without ap_start: its slot leaves reset, if a run failed.

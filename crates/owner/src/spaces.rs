@@ -8,7 +8,12 @@ use crate::message::{NewSpace, SpaceId, SpaceOptions, TranslationMode};
 use card::registers::{self, space::mode};
 use error::Error;
 use pager::Event;
-use units::{Asid, CardDescription, PageSizes, Picoseconds, SlotId, VirtAddr};
+use units::{
+    Asid, CardDescription, PageSizes, Picoseconds, SlotId, SpacePlacement, Stripe, VirtAddr,
+};
+
+/// As much of a page lies on a channel side by side: a burst, at most.
+const STRIPE_GRANULE: u64 = 4096;
 
 /// The numbers of address spaces in the shell.
 #[derive(Debug)]
@@ -72,7 +77,8 @@ impl OwnerRef {
             translation,
         } = options;
         let _room = self.room(client, Counted::Spaces)?;
-        let (asid, limit) = self.with(|owner| {
+        let (asid, limit, placement) = self.with(|owner| {
+            let placement = owner.placement(placement);
             let page = owner.pager.page_size();
             let limits = limit
                 .into_iter()
@@ -82,7 +88,7 @@ impl OwnerRef {
             let asid = owner.take_asid()?;
             let set = owner.set_translation(asid, translation);
             set.inspect_err(|_| owner.free_asid(asid))?;
-            Ok::<_, Error>((asid, limit))
+            Ok::<_, Error>((asid, limit, placement))
         })?;
         let made = self.ask(|request| Event::CreateSpace {
             request,
@@ -194,6 +200,26 @@ impl Owner {
             self.spaces.translate(asid, mode);
         }
         Ok(())
+    }
+
+    /// Where the pages of a space lie that asks for a placement.
+    fn placement(&self, asked: SpacePlacement) -> SpacePlacement {
+        let card = self.card.description();
+        let alike = card.memories.len() <= 1 && card.translated;
+        // Pages become larger ones where they lie side by side, which striped ones do not.
+        let page = self.options.largest_page();
+        let joins = card.l1_reach.iter().any(|l1| l1.page > page);
+        let anywhere = asked == SpacePlacement::Anywhere;
+        if !(anywhere && self.options.striped && alike)
+            || joins
+            || card.clock_period == Picoseconds::ZERO
+        {
+            return asked;
+        }
+        let striped = Stripe::new(STRIPE_GRANULE, card.channels.into())
+            .map(|stripe| SpacePlacement::Interleaved { first: 0, stripe });
+        let possible = striped.filter(|&placement| self.pager.has_placement(placement));
+        possible.unwrap_or(asked)
     }
 
     fn take_asid(&mut self) -> Result<Asid, Error> {

@@ -5,6 +5,7 @@ use crate::ids::RequestId;
 use crate::issue::Meaning;
 use crate::page::{ObjectPage, Page, Purpose, Stage, State};
 use crate::pager::Pager;
+use crate::pieces::Saving;
 use crate::space::Phase;
 use crate::table::Shown;
 use std::collections::BTreeMap;
@@ -180,6 +181,16 @@ impl Pager {
                 _ => (page.filling.reading, page.filling.loading),
             };
             let in_turn = waits == (0, 0) && copies <= 1;
+            let Saving {
+                copying, writing, ..
+            } = page.saving;
+            let out = self.issued.operations().values();
+            let out =
+                out.filter(|meaning| matches!(meaning, Meaning::PieceOut(of, _) if of == key));
+            findings.expect(out.count() == usize::from(copying), || {
+                format!("{key:?} waits for {copying} copies out that are not outstanding")
+            });
+            let reads = reads - usize::from(writing).min(reads);
             let right = (reads, copies) == (waits.0.into(), waits.1.into()) || in_turn;
             findings.expect(right, || {
                 format!("{key:?} waits for {waits:?} reads and copies of ({reads}, {copies})")
@@ -285,6 +296,26 @@ impl Pager {
             (filling.reading, filling.loading) == (0, 0) || matches!(state, State::Reading(_)),
             "pieces come to a page that is read",
         );
+        let copied_out = matches!(
+            state,
+            State::WritingBack {
+                stage: Stage::CopyingOut(_) | Stage::Writing(_),
+                ..
+            }
+        );
+        expect(
+            page.saving == Saving::default() || copied_out,
+            "pieces are saved of a page that is written back",
+        );
+        expect(
+            self.zero_queue.contains(key) == (state == State::AwaitingZero),
+            "a page is queued to be zeroed when it is to be",
+        );
+        expect(
+            !self.zeroing.contains(&key)
+                || matches!(state, State::Loading { .. } | State::Installing { .. }),
+            "a page that is zeroed comes to its frame",
+        );
         expect(
             filling.failed.is_none() || matches!(state, State::Reading(_) | State::Loading { .. }),
             "a piece fails in a fill",
@@ -309,7 +340,10 @@ impl Pager {
             !of_host || page.direct.is_some(),
             "only a page in host memory is fetched and saved there",
         );
-        let of_card = matches!(state, State::AwaitingBuffer | State::Loading { .. });
+        let of_card = matches!(
+            state,
+            State::AwaitingBuffer | State::AwaitingZero | State::Loading { .. }
+        );
         expect(
             page.direct.is_none() || (!of_card && state.part().is_none()),
             "a page in host memory needs no buffer and no copy",

@@ -58,6 +58,12 @@ pub struct Config {
     /// While fewer frames (of `page_size`) than this are free, as much of what would leave next is
     /// cleaned ahead. At most a quarter of all. 0: pages are written when they leave.
     pub clean_ahead: u64,
+    /// Zeroing, computing and writing back overlap: pages that a kernel has written in order are cleaned behind it, once in
+    /// their stay; what is saved moves in pieces, as what is read does; and what nobody waits for yet is zeroed when little
+    /// else is.
+    pub overlap: bool,
+    /// Then so many bytes are zeroed at once for accesses that have not come yet.
+    pub zeroed_ahead_bytes: u64,
 }
 
 impl Config {
@@ -76,6 +82,8 @@ impl Config {
             piece_bytes: 0,
             install_order: InstallOrder::Fenced,
             clean_ahead: 0,
+            overlap: false,
+            zeroed_ahead_bytes: PageSize::MIB_2.bytes(),
         }
     }
 

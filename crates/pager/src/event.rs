@@ -191,6 +191,15 @@ pub enum Event {
         /// Bytes.
         bytes: u64,
     },
+    /// A kernel that starts has been given this address: its page comes in at once, but its first access is seen. A hint, as
+    /// [`Prefetch`](Self::Prefetch) is, and only where reading, computing and writing back overlap
+    /// ([`Config::overlap`](crate::Config::overlap)), not for random accesses, pages of several sizes, or memory of the host.
+    Announce {
+        /// Which space.
+        asid: Asid,
+        /// The address.
+        address: VirtAddr,
+    },
     /// Somebody has changed files behind the pager: the pages of files in a range leave the card, and are read again
     /// when they are wanted. Complete when they have left; of memory nothing leaves.
     Refresh {

@@ -112,6 +112,7 @@ impl Pager {
         page.urgency = page.urgency.min(urgency);
         match page.state {
             State::Waiting => self.frame_queue.push(key, urgency),
+            State::AwaitingZero => self.zero_queue.push(key, urgency),
             State::AwaitingBuffer
             | State::WritingBack {
                 stage: Stage::AwaitingBuffer,
@@ -151,6 +152,7 @@ impl Pager {
         };
         let touch = Touch {
             requester,
+            write,
             page,
             page_size: size,
             mapped: mapped.clone(),
@@ -174,6 +176,12 @@ impl Pager {
             held.is_some_and(|page| page.is_ready_for(asid, address, write))
         };
         let plan = policies.fetch.touched(&touch, &there);
+        if write {
+            self.note_passed(
+                page.object,
+                plan.passed.start << bits..plan.passed.end << bits,
+            );
+        }
         let urgency = if plan.pushes {
             Urgency::Soon
         } else {
@@ -280,6 +288,7 @@ impl Pager {
             Some(existing) if existing.write || !waiter.writes() => entry.write = existing.write,
             existing => {
                 if existing.is_some() {
+                    self.note_rewritten(key);
                     // A downgraded entry may have copies: remove it with the whole sequence.
                     self.remove_entry(key, asid, address, steps);
                 }

@@ -12,6 +12,8 @@ use units::{Advice, Fetch, PageSize, Pattern};
 pub struct Touch {
     /// The requester (the reads or the writes of a port) that it belongs to.
     pub requester: u8,
+    /// It writes.
+    pub write: bool,
     /// What it needs.
     pub page: ObjectPage,
     /// Size of the object's pages.
@@ -35,6 +37,8 @@ pub struct Plan {
     pub pushes: bool,
     /// The access follows none before it.
     pub jump: bool,
+    /// Pages of the same object that the requester has gone through in order since this was last said.
+    pub passed: Range<u64>,
 }
 
 /// Decides what is fetched. It sees the accesses that wait for the host, and nothing else.
@@ -66,22 +70,42 @@ pub struct Chosen {
 /// Windows that advice asks for where the owner reads nothing ahead.
 const ADVISED_AHEAD: u64 = 16 << 20;
 
+/// How much is fetched at a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Amounts {
+    /// Largest window of a sequence, in bytes; 0: nothing is read ahead unless advice asks for it.
+    pub ahead_bytes: u64,
+    /// Largest window of a sequence that writes, in bytes; 0: as of one that reads. What is written can be saved when the
+    /// requester is seen behind it, and it is seen once a window.
+    pub written_bytes: u64,
+    /// Pages of the first window of a sequence that begins where a mapping does, at least one.
+    pub first_window: u64,
+    /// The block that an access brings which no other announced, in bytes; 0: its page.
+    pub batch_bytes: u64,
+}
+
 impl Chosen {
-    /// Windows up to `ahead_bytes`, blocks of `batch_bytes`.
-    pub fn new(usual: Fetch, ahead_bytes: u64, batch_bytes: u64) -> Self {
-        let ahead = if ahead_bytes > 0 {
-            ahead_bytes
-        } else {
-            ADVISED_AHEAD
+    /// The usual way, and how much is fetched in each.
+    pub fn new(usual: Fetch, amounts: Amounts) -> Self {
+        let ahead = match amounts.ahead_bytes {
+            0 => ADVISED_AHEAD,
+            bytes => bytes,
         };
         Self {
-            usual: match (usual, ahead_bytes) {
+            usual: match (usual, amounts.ahead_bytes) {
                 (Fetch::ReadAhead, 0) => Fetch::OnDemand,
                 (usual, _) => usual,
             },
-            read_ahead: ReadAhead::new(ahead),
+            read_ahead: ReadAhead {
+                written_bytes: match amounts.written_bytes {
+                    0 => ahead,
+                    bytes => bytes.min(ahead),
+                },
+                first_window: amounts.first_window.max(1),
+                ..ReadAhead::new(ahead)
+            },
             on_demand: OnDemand {
-                block_bytes: batch_bytes,
+                block_bytes: amounts.batch_bytes,
             },
             preloaded: BTreeSet::new(),
         }
@@ -194,6 +218,10 @@ struct Sequence {
 #[derive(Clone, Debug)]
 pub struct ReadAhead {
     max_bytes: u64,
+    /// Of sequences that write.
+    written_bytes: u64,
+    /// Pages of the first window at the beginning of a mapping.
+    first_window: u64,
     /// Of each requester, the one used last first.
     requesters: BTreeMap<u8, Vec<Sequence>>,
 }
@@ -203,6 +231,8 @@ impl ReadAhead {
     pub fn new(max_bytes: u64) -> Self {
         Self {
             max_bytes,
+            written_bytes: max_bytes,
+            first_window: 1,
             requesters: BTreeMap::new(),
         }
     }
@@ -231,7 +261,11 @@ fn window(from: u64, missing: u64, end: u64, there: &dyn Fn(u64) -> bool) -> Ran
 impl FetchPolicy for ReadAhead {
     fn touched(&mut self, touch: &Touch, there: &dyn Fn(u64) -> bool) -> Plan {
         let page = touch.page.index;
-        let most = self.max_bytes.div_ceil(touch.page_size.bytes());
+        let most = match touch.write {
+            true => self.written_bytes,
+            false => self.max_bytes,
+        };
+        let most = most.div_ceil(touch.page_size.bytes());
         let limit = most.min(touch.frames / SHARE_OF_CARD);
         let sequences = self.requesters.entry(touch.requester).or_default();
         let alike = |sequence: &Sequence| {
@@ -255,7 +289,8 @@ impl FetchPolicy for ReadAhead {
             let size = match (touch.advice.pattern, again) {
                 (Some(Pattern::Stream), _) => limit,
                 (_, Some(before)) => (before.window / 2).max(1),
-                (_, None) => u64::from(page == touch.mapped.start),
+                (_, None) if page == touch.mapped.start => self.first_window,
+                (_, None) => 0,
             };
             let ahead = window(page + 1, size.min(limit), touch.mapped.end, there);
             // One page is gone through before anything can be asked for.
@@ -277,6 +312,7 @@ impl FetchPolicy for ReadAhead {
                 marker,
                 pushes: true,
                 jump: true,
+                passed: page..page,
             };
         };
         sequences[..=place].rotate_right(1);
@@ -288,6 +324,7 @@ impl FetchPolicy for ReadAhead {
         let from = sequence.next.max(page + 1);
         let ahead = window(from, sequence.window.min(limit), touch.mapped.end, there);
         // The beginning of what was asked for before is used up now.
+        let passed = sequence.first..sequence.marker.max(sequence.first);
         sequence.first = sequence.marker;
         sequence.marker = ahead.start;
         sequence.next = ahead.end;
@@ -296,6 +333,7 @@ impl FetchPolicy for ReadAhead {
             ahead,
             pushes: true,
             jump: false,
+            passed,
         }
     }
 
@@ -324,6 +362,7 @@ mod tests {
     fn touch(requester: u8, object: u64, index: u64) -> Touch {
         Touch {
             requester,
+            write: false,
             page: ObjectPage {
                 object: ObjectId(object),
                 index,
@@ -381,7 +420,14 @@ mod tests {
 
     #[test]
     fn advice_chooses() {
-        let mut policy = Chosen::new(Fetch::ReadAhead, 8 * PAGE.bytes(), 2 * PAGE.bytes());
+        let mut policy = Chosen::new(
+            Fetch::ReadAhead,
+            Amounts {
+                ahead_bytes: 8 * PAGE.bytes(),
+                batch_bytes: 2 * PAGE.bytes(),
+                ..Amounts::default()
+            },
+        );
         let mut plan = |page, advice: &str| {
             let advice = advice.parse().unwrap();
             let touch = Touch {
@@ -403,7 +449,7 @@ mod tests {
 
     #[test]
     fn an_owner_that_reads_nothing_ahead_does_when_told() {
-        let mut policy = Chosen::new(Fetch::ReadAhead, 0, 0);
+        let mut policy = Chosen::new(Fetch::ReadAhead, Amounts::default());
         assert_eq!(plan_of(&mut policy, &touch(0, 1, 0)).ahead, 0..1);
         let told = Touch {
             advice: Advice::STREAM,

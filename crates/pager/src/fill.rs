@@ -52,13 +52,40 @@ impl Pager {
             self.statistics.pages_zeroed += 1;
             self.count_of(key, |space| space.pages_zeroed += 1);
             self.statistics.bytes_zeroed += size.bytes();
-            self.load(key, None, out);
+            if self.overlap {
+                if let Some(page) = self.pages.get_mut(&key) {
+                    page.enter(State::AwaitingZero);
+                }
+                self.zero_queue.push(key, urgency);
+            } else {
+                self.load(key, None, out);
+            }
         } else {
             if let Some(page) = self.pages.get_mut(&key) {
                 page.enter(State::AwaitingBuffer);
             }
             self.buffer_queue.push(key, urgency);
         }
+    }
+
+    /// Zeroes pages: those that somebody waits for at once, others while little else is zeroed, for a kernel that has its page
+    /// needs the memory more than one that does not need it yet. True if anything changed.
+    pub(crate) fn grant_zeroes(&mut self, out: &mut Vec<Action>) -> bool {
+        let mut changed = false;
+        while let Some(key) = self.zero_queue.first() {
+            let page = self.pages.get(&key);
+            let waited_for = page.is_some_and(|page| page.urgency <= Urgency::Ahead);
+            let under_way = self.zeroing.iter().map(|&key| self.size_of(key).bytes());
+            let enough = under_way.sum::<u64>() >= self.zeroed_ahead_bytes;
+            if !waited_for && enough && !self.zeroing.is_empty() {
+                break;
+            }
+            self.zero_queue.remove(key);
+            self.zeroing.insert(key);
+            self.load(key, None, out);
+            changed = true;
+        }
+        changed
     }
 
     /// A page has got its buffer: fetch its data.
@@ -271,6 +298,7 @@ impl Pager {
     /// The data is in its place: entries may show it. Nobody asks when these and the replies are out, for the host would
     /// look at one more event for each page: what is commanded later for the space follows them.
     pub(crate) fn become_resident(&mut self, key: ObjectPage, out: &mut Vec<Action>) {
+        self.zeroing.remove(&key);
         let mut direct = false;
         if let Some(page) = self.pages.get_mut(&key) {
             page.enter(State::Resident);
@@ -292,6 +320,7 @@ impl Pager {
         reason: AccessError,
         out: &mut Vec<Action>,
     ) {
+        self.zeroing.remove(&key);
         self.fail_waiters(key, reason, out);
         if self.yield_failed(key, out) {
             return;

@@ -24,6 +24,8 @@ pub(crate) enum Meaning {
     Examined(ObjectPage),
     /// The frame's data is in the buffer.
     CopiedOut(ObjectPage),
+    /// A piece of it is.
+    PieceOut(ObjectPage, u8),
 }
 
 impl Meaning {
@@ -42,7 +44,8 @@ impl Meaning {
             | Self::Installed(page)
             | Self::Reported(page)
             | Self::Examined(page)
-            | Self::CopiedOut(page) => Some(page),
+            | Self::CopiedOut(page)
+            | Self::PieceOut(page, _) => Some(page),
         }
     }
 }
@@ -79,7 +82,7 @@ impl Step {
 pub(crate) enum Io {
     /// Bytes between an object and a buffer.
     Move(Direction),
-    /// A piece of a page from an object to a buffer, beside others.
+    /// A piece of a page between an object and a buffer, beside others.
     Piece(u8),
     /// Another protection of a page of host memory.
     Protect,
@@ -119,12 +122,12 @@ impl Issued {
         self.begin_io(page, Io::Move(direction))
     }
 
-    /// A name for the read of a piece.
+    /// A name for the read, or the write, of a piece.
     pub(crate) fn piece(&mut self, page: ObjectPage, number: u8) -> IoId {
         self.begin_io(page, Io::Piece(number))
     }
 
-    /// Reads of pieces under way, of each page.
+    /// Reads and writes of pieces under way, of each page.
     pub(crate) fn pieces(&self) -> impl Iterator<Item = ObjectPage> + '_ {
         let all = self.io.values();
         all.filter_map(|(page, io)| matches!(io, Io::Piece(_)).then_some(*page))

@@ -32,6 +32,8 @@ pub(crate) struct Object {
     pub(crate) discard: bool,
     /// Pages that a kernel is expected to write, as it wrote those before in order.
     pub(crate) expected: Range<u64>,
+    /// A kernel has written a page again that was cleaned before somebody asked for it.
+    pub(crate) rewritten: bool,
 }
 
 impl Object {
@@ -54,6 +56,7 @@ impl Object {
             closing: false,
             discard: false,
             expected: 0..0,
+            rewritten: false,
         }
     }
 

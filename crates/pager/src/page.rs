@@ -3,7 +3,7 @@
 use crate::buffer::Part;
 use crate::ids::{ObjectId, RequestId};
 use crate::keep::Keep;
-use crate::pieces::Filling;
+use crate::pieces::{Filling, Saving};
 use crate::queue::Urgency;
 use units::{
     Asid, CardAddr, CommandStatus, FaultToken, FrameNumber, HostAddr, PageSize, Stripe, Target,
@@ -56,6 +56,8 @@ pub enum State {
     Waiting,
     /// Has a frame; no DMA buffer is free yet.
     AwaitingBuffer,
+    /// Has a frame, which is zeroed when less is.
+    AwaitingZero,
     /// Shared memory: has a frame; programs are being kept from writing (or from touching) the page.
     Claiming,
     /// From the object to the buffer; all but the last piece of a page that is larger than a buffer from
@@ -98,8 +100,14 @@ impl State {
         match (self, next) {
             (
                 Waiting,
-                AwaitingBuffer | Claiming | Fetching | Loading { .. } | Installing { .. },
+                AwaitingBuffer
+                | AwaitingZero
+                | Claiming
+                | Fetching
+                | Loading { .. }
+                | Installing { .. },
             )
+            | (AwaitingZero, Loading { .. } | Installing { .. })
             | (Fetching, Resident)
             | (AwaitingBuffer, Reading(_))
             | (Claiming, Loading { .. } | Installing { .. })
@@ -260,6 +268,8 @@ pub(crate) struct Page {
     pub(crate) moved: u64,
     /// What of a fill in pieces is under way.
     pub(crate) filling: Filling,
+    /// What of a write-back in pieces is under way.
+    pub(crate) saving: Saving,
     /// The space whose quota the frame counts against.
     pub(crate) charged: Option<Asid>,
     /// How the frame is striped.
@@ -310,6 +320,7 @@ impl Page {
             direct: None,
             moved: 0,
             filling: Filling::default(),
+            saving: Saving::default(),
             charged: None,
             stripe: Stripe::NONE,
             exclusive: true,

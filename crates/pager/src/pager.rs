@@ -19,7 +19,7 @@ use crate::sabotage::Sabotage;
 use crate::size::{Doubling, PageSizePolicy};
 use crate::space::Space;
 use crate::statistics::{SpaceStatistics, Statistics};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 use units::{
     Asid, CommandId, CommandStatus, FaultToken, FrameNumber, PageSize, PageSizes, SpacePlacement,
@@ -101,6 +101,8 @@ pub struct Pager {
     pub(crate) max_sets_log2: u8,
     pub(crate) install_order: InstallOrder,
     pub(crate) clean_ahead: u64,
+    pub(crate) overlap: bool,
+    pub(crate) zeroed_ahead_bytes: u64,
     /// Pages that fit into a buffer come in pieces of so many bytes; 0: at once.
     pub(crate) piece_bytes: u64,
     pub(crate) policies: Policies,
@@ -114,10 +116,16 @@ pub struct Pager {
     pub(crate) buffers: BufferPool,
     pub(crate) frame_queue: PageQueue,
     pub(crate) buffer_queue: PageQueue,
+    /// Pages that are to be zeroed.
+    pub(crate) zero_queue: PageQueue,
+    /// Pages that are being zeroed, where that is of interest.
+    pub(crate) zeroing: BTreeSet<ObjectPage>,
     /// Pages on their way out.
     pub(crate) releasing: BTreeSet<ObjectPage>,
     /// Pages that are being cleaned.
     pub(crate) cleaning: BTreeSet<ObjectPage>,
+    /// Pages that were written in order and are to be cleaned, those passed first in front.
+    pub(crate) passed: VecDeque<ObjectPage>,
     /// Pages whose accessed bits an eviction policy has asked for.
     pub(crate) examined: BTreeSet<ObjectPage>,
     /// Pages that have come to rest at this event; empty between events.
@@ -170,6 +178,8 @@ impl Pager {
             max_sets_log2: config.max_sets_log2.min(MAX_SETS_LOG2),
             install_order: config.install_order,
             clean_ahead: config.clean_ahead.min(of_one_size / 4),
+            overlap: config.overlap,
+            zeroed_ahead_bytes: config.zeroed_ahead_bytes,
             piece_bytes: config.piece_bytes / ROW_BYTES * ROW_BYTES,
             policies,
             spaces: BTreeMap::new(),
@@ -182,8 +192,11 @@ impl Pager {
             buffers,
             frame_queue: PageQueue::default(),
             buffer_queue: PageQueue::default(),
+            zero_queue: PageQueue::default(),
+            zeroing: BTreeSet::new(),
             releasing: BTreeSet::new(),
             cleaning: BTreeSet::new(),
+            passed: VecDeque::new(),
             examined: BTreeSet::new(),
             rested: Vec::new(),
             advised: false,
@@ -274,6 +287,7 @@ impl Pager {
                 address,
                 bytes,
             } => self.prefetch(asid, address, bytes, out),
+            Event::Announce { asid, address } => self.announce(asid, address, out),
             Event::Advise {
                 request,
                 asid,
@@ -297,7 +311,7 @@ impl Pager {
             Event::IoDone { id, result } => match self.issued.io_done(id) {
                 Some((page, Io::Move(Direction::Read))) => self.read_done(page, result, out),
                 Some((page, Io::Move(Direction::Write))) => self.write_done(page, result, out),
-                Some((page, Io::Piece(number))) => self.piece_read(page, number, result, out),
+                Some((page, Io::Piece(number))) => self.piece_moved(page, number, result, out),
                 Some((page, Io::Protect)) => self.host_protected(page, result, out),
                 None => {}
             },
@@ -322,7 +336,12 @@ impl Pager {
         // Failed transfers are told to those who wait for them.
         let told = matches!(
             meaning,
-            Some(Meaning::TableZeroed(_) | Meaning::Loaded(_) | Meaning::CopiedOut(_))
+            Some(
+                Meaning::TableZeroed(_)
+                    | Meaning::Loaded(_)
+                    | Meaning::CopiedOut(_)
+                    | Meaning::PieceOut(..)
+            )
         );
         if status != CommandStatus::Ok && !told {
             out.push(Action::CardFailed { id, status });
@@ -340,15 +359,20 @@ impl Pager {
             }
             Some(Meaning::Examined(page)) => self.page_examined(page, accessed),
             Some(Meaning::CopiedOut(page)) => self.copied_out(page, status, out),
+            Some(Meaning::PieceOut(page, number)) => {
+                self.piece_copied_out(page, number, status, out);
+            }
         }
     }
 
     /// Gives frames and buffers to those who wait, until nothing moves.
     fn pump(&mut self, out: &mut Vec<Action>) {
         while self.grant_frames(out)
+            | self.grant_zeroes(out)
             | self.grant_buffers(out)
             | self.make_room(out)
             | self.clean_ahead(out)
+            | self.clean_behind(out)
         {}
     }
 
@@ -370,6 +394,12 @@ impl Pager {
                 (charged, space.map(|space| space.channels.clone())),
             )
         })
+    }
+
+    /// Whether frames can be placed so.
+    pub fn has_placement(&self, placement: SpacePlacement) -> bool {
+        let class = self.page_size.class();
+        self.memory.has_placement(placement) && self.memory.could_hold(placement, class)
     }
 
     /// Whether a space is there, if only until its last page has left.
@@ -466,6 +496,7 @@ impl Pager {
             && self.creating.is_empty()
             && self.frame_queue.is_empty()
             && self.buffer_queue.is_empty()
+            && self.zero_queue.is_empty()
     }
 
     /// An I/O error of a page, with its place.
@@ -566,6 +597,8 @@ impl Pager {
             max_sets_log2: self.max_sets_log2,
             install_order: self.install_order,
             clean_ahead: self.clean_ahead,
+            overlap: self.overlap,
+            zeroed_ahead_bytes: self.zeroed_ahead_bytes,
             piece_bytes: self.piece_bytes,
             policies,
             spaces: self.spaces.clone(),
@@ -577,8 +610,11 @@ impl Pager {
             buffers: self.buffers.clone(),
             frame_queue: self.frame_queue.clone(),
             buffer_queue: self.buffer_queue.clone(),
+            zero_queue: self.zero_queue.clone(),
+            zeroing: self.zeroing.clone(),
             releasing: self.releasing.clone(),
             cleaning: self.cleaning.clone(),
+            passed: self.passed.clone(),
             examined: self.examined.clone(),
             rested: Vec::new(),
             advised: self.advised,
@@ -600,8 +636,14 @@ impl Pager {
     pub(crate) fn hash_state(&self, hasher: &mut impl std::hash::Hasher) {
         use std::hash::Hash;
         let lists = (&self.spaces, &self.creating, &self.objects, &self.pages);
-        let queues = (&self.frame_queue, &self.buffer_queue);
-        let sets = (&self.releasing, &self.cleaning, &self.examined);
+        let queues = (&self.frame_queue, &self.buffer_queue, &self.zero_queue);
+        let sets = (
+            &self.releasing,
+            &self.cleaning,
+            &self.passed,
+            &self.zeroing,
+            &self.examined,
+        );
         let flags = (self.advised, self.regrouped);
         let rest = (&self.memory, &self.buffers, &self.requests, flags);
         (lists, queues, sets, rest).hash(hasher);

@@ -1,4 +1,5 @@
-//! Fills in pieces: the pieces of a page go to its frame while the next ones are read.
+//! Fills and write-backs in pieces: the pieces of a page go to its frame while the next ones are read, and to its object while
+//! the next ones are copied out.
 //!
 //! A page that fits into a part of a buffer is read in several pieces at once, and each goes to the frame as soon as
 //! it is in the buffer. The page is complete, and may be installed, when every copy has answered. So the last
@@ -9,10 +10,21 @@ use crate::buffer::Part;
 use crate::error::{AccessError, Direction, IoError, PagerError};
 use crate::issue::{Meaning, Step};
 use crate::object::Object;
-use crate::page::{ObjectPage, State};
+use crate::page::{ObjectPage, Purpose, Stage, State};
 use crate::pager::{Pager, Piece};
 use crate::sabotage::Sabotage;
 use units::{CommandStatus, Operation, ROW_BYTES};
+
+/// What of a write-back in pieces is under way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Saving {
+    /// Copies without answer.
+    pub(crate) copying: u8,
+    /// Writes without answer.
+    pub(crate) writing: u8,
+    /// The first failure. Nothing more is written then, and what is under way is waited for.
+    pub(crate) failed: Option<PagerError>,
+}
 
 /// A page moves in so many pieces at most.
 const MOST: u64 = 16;
@@ -134,8 +146,168 @@ impl Pager {
         }
     }
 
+    /// Begins to save a page in pieces; false if it moves at once, or needs more than one buffer.
+    pub(crate) fn begin_pieces_out(
+        &mut self,
+        key: ObjectPage,
+        part: Part,
+        out: &mut Vec<Action>,
+    ) -> bool {
+        // What is not all the object's is looked at as a whole, to see whether the rest was written.
+        let own = self.part_on(key);
+        let whole = own == (0..self.size_of(key).bytes());
+        if !self.overlap || !whole || self.size_of(key).bytes() > part.bytes() {
+            return false;
+        }
+        let pieces = self.pieces(key);
+        if pieces.len() < 2 {
+            return false;
+        }
+        let Some(page) = self.pages.get_mut(&key) else {
+            return false;
+        };
+        page.saving.copying = pieces.len() as u8;
+        let (stripe, charged) = (page.stripe, page.charged);
+        let places: Vec<_> = pieces.iter().map(|piece| page.place(piece.at)).collect();
+        for (number, (piece, from)) in pieces.iter().zip(places).enumerate() {
+            let Some(from) = from else { continue };
+            let operation = Operation::CopyOut {
+                from,
+                to: part.address.offset(piece.place),
+                bytes: piece.bytes,
+                stripe,
+            };
+            let meaning = Meaning::PieceOut(key, number as u8);
+            let step = Step::new(operation, Some(meaning)).of(charged);
+            self.issued.command(step, out);
+        }
+        self.statistics.pages_saved_in_pieces += 1;
+        true
+    }
+
+    /// A piece is in the buffer: it goes to the object. With the last copy, a page that stays may be written again.
+    pub(crate) fn piece_copied_out(
+        &mut self,
+        key: ObjectPage,
+        number: u8,
+        status: CommandStatus,
+        out: &mut Vec<Action>,
+    ) {
+        let piece = self.pieces(key).into_iter().nth(number.into());
+        let failed =
+            (status != CommandStatus::Ok).then(|| self.card_error(Direction::Write, key, status));
+        let Some((page, piece)) = self.pages.get_mut(&key).zip(piece) else {
+            return;
+        };
+        let State::WritingBack {
+            purpose,
+            stage: Stage::CopyingOut(part),
+        } = page.state
+        else {
+            return;
+        };
+        page.saving.copying -= 1;
+        page.saving.failed = page.saving.failed.or(failed);
+        if page.saving.failed.is_none() {
+            page.saving.writing += 1;
+            out.push(Action::WriteObject {
+                io: self.issued.piece(key, number),
+                object: key.object,
+                offset: piece.offset,
+                bytes: piece.bytes,
+                buffer: part.buffer,
+                buffer_offset: part.offset + piece.place,
+                around: (0, 0),
+            });
+        }
+        if page.saving.copying > 0 {
+            return;
+        }
+        page.enter(State::WritingBack {
+            purpose,
+            stage: Stage::Writing(part),
+        });
+        if purpose == Purpose::Clean {
+            for step in self.serve(key, out) {
+                self.issued.command(step, out);
+            }
+        }
+        self.end_of_writes(key, out);
+    }
+
+    /// A piece is with the object, or was refused.
+    fn piece_written(
+        &mut self,
+        key: ObjectPage,
+        number: u8,
+        result: Result<u64, IoError>,
+        out: &mut Vec<Action>,
+    ) {
+        let Some(piece) = self.pieces(key).into_iter().nth(number.into()) else {
+            return;
+        };
+        let result = match result {
+            Err(_) if self.sabotaged(Sabotage::TrustFailedWrite) => Ok(()),
+            other => IoError::check(other, piece.bytes),
+        };
+        let failed = result.err().map(|error| PagerError::Io {
+            direction: Direction::Write,
+            object: key.object,
+            offset: piece.offset,
+            bytes: piece.bytes,
+            error,
+        });
+        if failed.is_none() {
+            self.count_moved(key, Direction::Write, piece.bytes);
+            self.note_saved(key);
+        }
+        if let Some(page) = self.pages.get_mut(&key) {
+            page.saving.writing -= 1;
+            page.saving.failed = page.saving.failed.or(failed);
+        }
+        self.end_of_writes(key, out);
+    }
+
+    /// After the last write the page is saved, or is not.
+    fn end_of_writes(&mut self, key: ObjectPage, out: &mut Vec<Action>) {
+        let Some(page) = self.pages.get_mut(&key) else {
+            return;
+        };
+        let State::WritingBack {
+            purpose,
+            stage: Stage::Writing(part),
+        } = page.state
+        else {
+            return;
+        };
+        if page.saving.writing > 0 {
+            return;
+        }
+        let failed = std::mem::take(&mut page.saving).failed;
+        if failed.is_none() {
+            self.statistics.pages_written += 1;
+            self.count_of(key, |space| space.pages_written += 1);
+        }
+        self.buffers.give(part);
+        self.written_back(key, purpose, failed.map_or(Ok(()), Err), out);
+    }
+
+    /// A piece is in the buffer or with the object, or is not to be had.
+    pub(crate) fn piece_moved(
+        &mut self,
+        key: ObjectPage,
+        number: u8,
+        result: Result<u64, IoError>,
+        out: &mut Vec<Action>,
+    ) {
+        match self.pages.get(&key).map(|page| page.state) {
+            Some(State::WritingBack { .. }) => self.piece_written(key, number, result, out),
+            _ => self.piece_read(key, number, result, out),
+        }
+    }
+
     /// A piece is in the buffer, or is not to be had.
-    pub(crate) fn piece_read(
+    fn piece_read(
         &mut self,
         key: ObjectPage,
         number: u8,

@@ -35,6 +35,10 @@ pub struct Statistics {
     pub pages_dropped_clean: u64,
     /// Pages cleaned before they had to leave.
     pub pages_cleaned_ahead: u64,
+    /// Pages cleaned behind a kernel that wrote them in order.
+    pub pages_cleaned_behind: u64,
+    /// Pages that were copied out and saved in pieces.
+    pub pages_saved_in_pieces: u64,
     /// Faults for which a page of the largest size was made, of objects whose pages have several.
     pub pages_large: u64,
     /// Likewise, of a smaller size.

@@ -221,7 +221,9 @@ impl Pager {
         });
         page.dirty = false;
         page.moved = 0;
-        self.copy_piece_out(key, part, out);
+        if !self.begin_pieces_out(key, part, out) {
+            self.copy_piece_out(key, part, out);
+        }
         if early {
             self.give_frame_back(key);
         }
@@ -339,11 +341,7 @@ impl Pager {
             self.statistics.pages_written += u64::from(piece.last);
             self.count_of(key, |space| space.pages_written += u64::from(piece.last));
             self.count_moved(key, Direction::Write, wanted);
-            let forget = self.sabotaged(Sabotage::ForgetSaved);
-            let size = self.size_of(key);
-            if let Some(object) = self.objects.get_mut(&key.object).filter(|_| !forget) {
-                object.saved(key.index, size);
-            }
+            self.note_saved(key);
             if !piece.last {
                 if let Some(page) = self.pages.get_mut(&key) {
                     page.moved += wanted;
@@ -354,6 +352,15 @@ impl Pager {
         self.buffers.give(part);
         let result = result.map_err(|error| self.io_error(Direction::Write, key, error));
         self.written_back(key, purpose, result, out);
+    }
+
+    /// The object has bytes of a page: it is no longer zero.
+    pub(crate) fn note_saved(&mut self, key: ObjectPage) {
+        let forget = self.sabotaged(Sabotage::ForgetSaved);
+        let size = self.size_of(key);
+        if let Some(object) = self.objects.get_mut(&key.object).filter(|_| !forget) {
+            object.saved(key.index, size);
+        }
     }
 
     /// The end of a write-back.

@@ -21,6 +21,8 @@ fn random_worlds_lose_nothing() {
     assert!(tally.pages_zeroed > 100, "{tally:?}");
     assert!(tally.pages_hinted > 50, "{tally:?}");
     assert!(tally.pages_cleaned_ahead > 50, "{tally:?}");
+    assert!(tally.pages_cleaned_behind > 50, "{tally:?}");
+    assert!(tally.pages_saved_in_pieces > 100, "{tally:?}");
     assert!(tally.tables_grown > 5, "{tally:?}");
     assert!(tally.requests_failed > 10, "{tally:?}");
     assert!(tally.pages_large > 50, "{tally:?}");

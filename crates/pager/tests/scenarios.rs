@@ -1444,3 +1444,146 @@ fn a_sync_saves_every_page_of_a_block_that_is_joined_meanwhile() {
     assert_eq!(desk.pager.statistics().pages_written, 1);
     assert_eq!(desk.pager.statistics().pages_joined, 1, "in the end");
 }
+
+/// A pager whose work overlaps, with buffers enough, that reads ahead a page.
+fn overlapping(change: impl FnOnce(&mut Config)) -> Desk {
+    let policies = Policies {
+        fetch: Box::new(ReadAhead::new(PAGE)),
+        ..Policies::default()
+    };
+    Desk::configured(32, policies, [None, None], |config| {
+        config.buffers = (1..5).map(|n| HostAddr::new(n << 32)).collect();
+        config.overlap = true;
+        config.zeroed_ahead_bytes = PAGE;
+        change(config);
+    })
+}
+
+/// Offsets of what was written to objects.
+fn saved(actions: &[Action]) -> Vec<u64> {
+    let offset = |action: &Action| match action {
+        Action::WriteObject { offset, .. } => Some(*offset),
+        _ => None,
+    };
+    actions.iter().filter_map(offset).collect()
+}
+
+#[test]
+fn what_was_written_in_order_is_saved_behind_the_kernel() {
+    let mut desk = overlapping(|_| {});
+    let file = desk.object(1, 8 * PAGE, FILE);
+    desk.map(0, 16, file, 8, true).unwrap();
+    let mut written = Vec::new();
+    for page in 16..22 {
+        let actions = desk.fault(0, page, true);
+        written.extend(saved(&desk.serve(actions)));
+    }
+    assert_eq!(written, [0, PAGE, 2 * PAGE, 3 * PAGE, 4 * PAGE]);
+    assert_eq!(desk.pager.statistics().pages_cleaned_behind, 5);
+    // What was read in order is not written.
+    let other = desk.object(2, 8 * PAGE, FILE);
+    desk.map(1, 16, other, 8, true).unwrap();
+    for page in 16..22 {
+        let actions = desk.fault(1, page, false);
+        assert!(saved(&desk.serve(actions)).is_empty());
+    }
+}
+
+#[test]
+fn a_kernel_that_writes_again_what_was_saved_is_left_alone() {
+    let mut desk = overlapping(|_| {});
+    let file = desk.object(1, 8 * PAGE, FILE);
+    desk.map(0, 16, file, 8, true).unwrap();
+    for page in 16..19 {
+        let actions = desk.fault(0, page, true);
+        desk.serve(actions);
+    }
+    assert_eq!(desk.pager.statistics().pages_cleaned_behind, 2);
+    let again = desk.fault(0, 16, true);
+    assert!(commands(&again).iter().any(|(name, ..)| *name == "reply"));
+    desk.serve(again);
+    for page in 19..24 {
+        let actions = desk.fault(0, page, true);
+        assert!(saved(&desk.serve(actions)).is_empty());
+    }
+    let unmapped = desk.unmap(0, 16, 8);
+    let written = saved(&desk.serve(unmapped));
+    assert_eq!(
+        written.len(),
+        7,
+        "all but the page that nobody wrote again: {written:?}"
+    );
+}
+
+#[test]
+fn the_page_of_a_pointer_comes_in_and_its_first_access_is_seen() {
+    let mut desk = overlapping(|_| {});
+    let file = desk.object(1, 4 * PAGE, ObjectKind::Anonymous);
+    desk.map(0, 16, file, 4, true).unwrap();
+    let announce = |page| Event::Announce {
+        asid: space(0),
+        address: VirtAddr::new(page * PAGE + 8).unwrap(),
+    };
+    let actions = desk.tell(announce(16));
+    assert_eq!(names(&actions), ["zero"]);
+    assert!(desk.done(id_of(&actions[0]), false).is_empty(), "no entry");
+    let faulted = desk.fault(0, 16, true);
+    assert_eq!(names(&faulted)[..2], ["install", "reply"]);
+    assert!(
+        desk.tell(announce(99)).is_empty(),
+        "nothing is mapped there"
+    );
+    // Without overlap nobody is told.
+    let mut desk = Desk::new(4);
+    let file = desk.object(1, 4 * PAGE, ObjectKind::Anonymous);
+    desk.map(0, 16, file, 4, true).unwrap();
+    assert!(desk.tell(announce(16)).is_empty());
+}
+
+#[test]
+fn zeroing_ahead_waits_for_zeroing_that_is_needed() {
+    let mut desk = overlapping(|_| {});
+    let file = desk.object(1, 4 * PAGE, ObjectKind::Anonymous);
+    desk.map(0, 16, file, 4, true).unwrap();
+    let hint = desk.tell(Event::Prefetch {
+        asid: space(0),
+        address: at(17),
+        bytes: 3 * PAGE,
+    });
+    assert_eq!(names(&hint), ["zero", "install"], "one at a time");
+    // Whoever waits is served at once, with its own page and with one that was to come later.
+    assert_eq!(names(&desk.fault(0, 16, true))[..1], ["zero"]);
+    assert_eq!(names(&desk.fault(0, 19, true))[..1], ["zero"]);
+}
+
+#[test]
+fn pieces_are_written_while_others_are_copied_out() {
+    let mut desk = overlapping(|config| config.piece_bytes = PAGE / 4);
+    let file = desk.object(1, 4 * PAGE, FILE);
+    desk.map(0, 16, file, 4, true).unwrap();
+    let actions = desk.fault(0, 16, true);
+    desk.serve(actions);
+    let sync = desk.sync(16);
+    let out = desk.done(id_of(&sync[0]), true);
+    assert_eq!(names(&out), ["out"; 4]);
+    let last = desk.done(id_of(&out[3]), false);
+    assert_eq!(saved(&last), [3 * PAGE / 4]);
+    let mut writes = vec![io_of(&last[0])];
+    for copy in &out[..3] {
+        writes.push(io_of(&desk.done(id_of(copy), false)[0]));
+    }
+    // One is refused: the others are waited for, and the page is to be written again, whole.
+    assert!(desk.io(writes[0], Ok(PAGE / 4)).is_empty());
+    assert!(desk.io(writes[1], Err(IoError::Os(28))).is_empty());
+    assert!(desk.io(writes[2], Ok(PAGE / 4)).is_empty());
+    let refused = desk.io(writes[3], Ok(PAGE / 4));
+    assert!(matches!(
+        result(&refused),
+        Err(PagerError::Io { offset: 0, .. })
+    ));
+    let sync = desk.sync(16);
+    let done = desk.serve(sync);
+    assert_eq!(saved(&done).len(), 4);
+    assert_eq!(result(&done), Ok(Success::Done));
+    assert_eq!(desk.pager.statistics().pages_saved_in_pieces, 2);
+}

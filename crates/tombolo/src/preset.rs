@@ -98,6 +98,8 @@ pub struct Preset {
     pub page: PageSize,
     /// See [`OwnerOptions::read_ahead_bytes`].
     pub read_ahead_bytes: u64,
+    /// See [`OwnerOptions::overlap`].
+    pub overlap: bool,
     /// See [`OwnerOptions::batch_bytes`].
     pub batch_bytes: u64,
     /// See [`OwnerOptions::piece_bytes`].
@@ -120,6 +122,8 @@ struct Text {
     page_bytes: u64,
     #[serde(default)]
     read_ahead_bytes: u64,
+    #[serde(default)]
+    overlap: bool,
     #[serde(default)]
     batch_bytes: u64,
     #[serde(default = "default_piece")]
@@ -291,6 +295,7 @@ impl Preset {
             shell,
             page,
             read_ahead_bytes: text.read_ahead_bytes,
+            overlap: text.overlap,
             batch_bytes: text.batch_bytes,
             piece_bytes: text.piece_bytes,
             read_around_bytes: text.read_around_bytes,
@@ -371,6 +376,9 @@ impl Preset {
         owner.preset_chosen = self.chosen.clone();
         owner.page_size = Some(self.page);
         owner.read_ahead_bytes = self.read_ahead_bytes;
+        owner.overlap = self.overlap;
+        // A preset says itself where pages lie.
+        owner.striped = false;
         owner.batch_bytes = self.batch_bytes;
         owner.piece_bytes = self.piece_bytes;
         owner.read_around_bytes = self.read_around_bytes;

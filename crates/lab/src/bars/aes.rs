@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::Command;
 use tombolo::{Card, Continue, MapOptions, Report, SimOptions, SlotId};
 
-const KEY: [u8; 32] = *b"a key of thirty-two bytes, fixed";
-const IV: [u8; 16] = *b"a counter block.";
+pub const KEY: [u8; 32] = *b"a key of thirty-two bytes, fixed";
+pub const IV: [u8; 16] = *b"a counter block.";
 
 /// A file of `bytes` reproducible bytes without structure.
 pub fn write_input(path: &Path, bytes: u64) -> Result<(), Failure> {

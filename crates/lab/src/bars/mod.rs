@@ -13,6 +13,7 @@ mod cckit_varied;
 mod coherent_map;
 mod command;
 mod daemon;
+mod defaults;
 mod demo;
 mod determinism;
 mod direct;
@@ -197,6 +198,10 @@ pub const ALL: &[Bar] = &[
     Bar {
         names: small::NAMES,
         measure: small::measure,
+    },
+    Bar {
+        names: defaults::NAMES,
+        measure: defaults::measure,
     },
     Bar {
         names: &["kernels.reference_wrong"],

@@ -9,7 +9,7 @@ use crate::queue::Urgency;
 use crate::request::{answer, Last};
 use crate::space::Mapping;
 use std::ops::Range;
-use units::{Asid, PageSize, VirtAddr};
+use units::{Asid, Fetch, PageSize, Pattern, VirtAddr};
 
 impl Pager {
     pub(crate) fn sync(
@@ -80,6 +80,7 @@ impl Pager {
             // Nothing has been written since its data was fetched.
             State::Waiting
             | State::AwaitingBuffer
+            | State::AwaitingZero
             | State::Claiming
             | State::Reading(_)
             | State::Fetching
@@ -165,6 +166,26 @@ impl Pager {
                 self.want_ahead(asid, range, (size, None), Urgency::Hint, out);
             }
         }
+    }
+
+    /// Brings in the page of an address that a kernel has been given, and does not install it.
+    pub(crate) fn announce(&mut self, asid: Asid, address: VirtAddr, out: &mut Vec<Action>) {
+        let space = self.spaces.get(&asid).filter(|_| self.overlap);
+        let Some((start, mapping, page)) = space.and_then(|space| space.find(address)) else {
+            return;
+        };
+        let in_order = !matches!(mapping.advice.pattern, Some(Pattern::Random))
+            && !matches!(mapping.advice.fetch, Some(Fetch::OnDemand));
+        // What programs share they lose only while time passes.
+        let shared = self.host_address(page).is_some();
+        if !in_order || shared || mapping.unit < mapping.page_size {
+            return;
+        }
+        let offset = (page.index - mapping.object_pages().start) << mapping.page_size.bits();
+        let at = VirtAddr::truncated(start.get() + offset);
+        let range = (at, page.object, page.index..page.index + 1);
+        let marked = (mapping.page_size, Some(page.index));
+        self.want_ahead(asid, range, marked, Urgency::Hint, out);
     }
 
     /// Wants pages of a mapping before they are touched: those that are there already as they are, others up to a

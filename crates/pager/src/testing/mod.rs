@@ -73,6 +73,10 @@ pub struct Tally {
     pub pages_hinted: u64,
     /// Pages cleaned before they had to leave.
     pub pages_cleaned_ahead: u64,
+    /// Pages cleaned behind a kernel that wrote them in order.
+    pub pages_cleaned_behind: u64,
+    /// Pages that were copied out and saved in pieces.
+    pub pages_saved_in_pieces: u64,
     /// Page tables that grew.
     pub tables_grown: u64,
     /// Pages of several sizes, of the largest.
@@ -100,6 +104,8 @@ impl Tally {
         self.pages_zeroed += statistics.pages_zeroed;
         self.pages_hinted += statistics.pages_hinted;
         self.pages_cleaned_ahead += statistics.pages_cleaned_ahead;
+        self.pages_cleaned_behind += statistics.pages_cleaned_behind;
+        self.pages_saved_in_pieces += statistics.pages_saved_in_pieces;
         self.tables_grown += statistics.tables_grown;
         self.pages_large += statistics.pages_large;
         self.pages_small += statistics.pages_small;
@@ -128,6 +134,8 @@ impl Tally {
             pages_zeroed,
             pages_hinted,
             pages_cleaned_ahead,
+            pages_cleaned_behind,
+            pages_saved_in_pieces,
             tables_grown,
             pages_large,
             pages_small,
@@ -152,6 +160,8 @@ impl Tally {
         self.pages_zeroed += pages_zeroed;
         self.pages_hinted += pages_hinted;
         self.pages_cleaned_ahead += pages_cleaned_ahead;
+        self.pages_cleaned_behind += pages_cleaned_behind;
+        self.pages_saved_in_pieces += pages_saved_in_pieces;
         self.tables_grown += tables_grown;
         self.pages_large += pages_large;
         self.pages_small += pages_small;

@@ -10,7 +10,7 @@ use crate::config::{ChannelMemory, Config, InstallOrder};
 use crate::error::AccessError;
 use crate::event::Event;
 use crate::eviction::Eviction;
-use crate::fetch::{Chosen, OnDemand, ReadAhead};
+use crate::fetch::{Amounts, Chosen, OnDemand, ReadAhead};
 use crate::ids::ObjectId;
 use crate::page::ObjectPage;
 use crate::pager::{Pager, Policies};
@@ -57,7 +57,9 @@ pub(super) struct World {
     pub(super) next_object: u64,
     pub(super) next_stamp: u64,
     free_at_first: u64,
-    /// Pages of which a piece was written, and the last one was not.
+    /// What is saved moves in pieces.
+    in_pieces: bool,
+    /// Bytes of pages of which a piece was written, and another one was not.
     half_saved: BTreeSet<ObjectPage>,
     answered: Vec<FaultToken>,
     /// Where each requester was last.
@@ -144,6 +146,8 @@ impl World {
                 _ => 0,
             },
             clean_ahead: rng.below(4) as u64,
+            overlap: rng.percent(50),
+            zeroed_ahead_bytes: page_size.bytes() * rng.below(3) as u64,
             install_order: if rng.percent(50) {
                 InstallOrder::Fenced
             } else {
@@ -167,8 +171,12 @@ impl World {
             )),
             1 => Box::new(Chosen::new(
                 Fetch::ReadAhead,
-                page_size.bytes() * 64,
-                page_size.bytes() << rng.below(3),
+                Amounts {
+                    ahead_bytes: page_size.bytes() * 64,
+                    written_bytes: page_size.bytes() * rng.below(3) as u64,
+                    first_window: rng.below(3) as u64,
+                    batch_bytes: page_size.bytes() << rng.below(3),
+                },
             )),
             doublings => Box::new(OnDemand {
                 block_bytes: page_size.bytes() << (doublings - 1),
@@ -200,6 +208,7 @@ impl World {
             placed,
             sizes,
             roomy,
+            in_pieces: config.overlap && config.piece_bytes > 0,
             half_saved: BTreeSet::new(),
             next_request: 0,
             next_object: 0,
@@ -382,8 +391,9 @@ impl World {
                 let end = (page.index + 1) << size.bits();
                 let length = self.host.bytes.get(object).copied().unwrap_or_default();
                 let mut touched = self.card.touched.remove(&page) | self.half_saved.remove(&page);
-                if offset + bytes < end.min(length) {
-                    // A copy of a later piece may fail, and all of it begins anew.
+                // A copy of a later piece may fail, and all of it begins anew; and pieces that move at once come in any order.
+                let later_ones = offset + bytes < end.min(length);
+                if later_ones || self.in_pieces && *bytes < size.bytes() {
                     self.half_saved.insert(page);
                 }
                 if self.model.varies(*object) {
@@ -393,7 +403,8 @@ impl World {
                         touched |= self.card.touched.remove(&other);
                     }
                     // A larger page may move in pieces, some of which nobody wrote, or move again.
-                    let pieces = self.host.buffer_bytes() < self.largest().bytes();
+                    let pieces =
+                        self.in_pieces || self.host.buffer_bytes() < self.largest().bytes();
                     touched |= pieces || self.card.has_failed;
                 }
                 if !touched {

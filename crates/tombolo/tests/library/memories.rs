@@ -83,7 +83,8 @@ fn a_file_lies_in_the_memory_it_is_placed_in() {
             "the output is not written where it lies"
         );
         // The kernel reads nothing in the other memory, and writes nothing in this one.
-        assert!(target[0] < twice / 2, "{target:?}");
+        // (The whole page of the output is saved between the runs, once.)
+        assert!(target[0] < twice * 3 / 4, "{target:?}");
         // It is filled once, whole pages with what lies behind the end, and has the page table perhaps.
         assert!(source[1] < 3 * (BYTES / 64), "{source:?}");
         let told = report.policies.join("\n");

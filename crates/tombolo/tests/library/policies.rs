@@ -134,6 +134,8 @@ fn pages_become_larger_where_their_l1_tlb_does_not_reach() {
         };
         let options = OwnerOptions {
             auto_pages,
+            // Pages that are being saved behind the kernel join no others.
+            overlap: false,
             ..OwnerOptions::default()
         };
         let card = Card::new(Box::new(FunctionalCard::new(config)), options).unwrap();

@@ -88,7 +88,11 @@ impl Whole {
         for page in self.brain.pager.pages.values() {
             let empty = matches!(
                 page.state,
-                State::Waiting | State::AwaitingBuffer | State::Reading(_) | State::Fetching
+                State::Waiting
+                    | State::AwaitingBuffer
+                    | State::AwaitingZero
+                    | State::Reading(_)
+                    | State::Fetching
             );
             if !empty {
                 live.extend(page.target().map(|(frame, _)| u64::from(frame.get())));

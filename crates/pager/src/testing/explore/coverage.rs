@@ -73,6 +73,7 @@ fn legal_moves() -> BTreeSet<(&'static str, &'static str)> {
     let mut states = vec![
         State::Waiting,
         State::AwaitingBuffer,
+        State::AwaitingZero,
         State::Reading(part),
         State::Fetching,
         loading,
@@ -112,6 +113,7 @@ pub(super) fn kind(state: Option<State>) -> &'static str {
     match state {
         State::Waiting => "Waiting",
         State::AwaitingBuffer => "AwaitingBuffer",
+        State::AwaitingZero => "AwaitingZero",
         State::Reading(_) => "Reading",
         State::Fetching => "Fetching",
         State::Loading { .. } => "Loading",
@@ -139,10 +141,11 @@ pub(super) fn kind(state: Option<State>) -> &'static str {
 }
 
 /// The states of a page.
-const STATES: [&str; 18] = [
+const STATES: [&str; 19] = [
     "Absent",
     "Waiting",
     "AwaitingBuffer",
+    "AwaitingZero",
     "Reading",
     "Fetching",
     "Loading",

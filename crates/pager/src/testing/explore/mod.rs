@@ -41,6 +41,8 @@ pub struct Small {
     pub install_order: InstallOrder,
     /// See [`crate::Config::clean_ahead`].
     pub clean_ahead: u64,
+    /// See [`crate::Config::overlap`]; a page is zeroed ahead at once.
+    pub overlap: bool,
     /// Accesses of kernels, or [`Small::ANY`].
     pub accesses: u8,
     /// Syncs.
@@ -80,6 +82,7 @@ impl Small {
         direct: false,
         install_order: InstallOrder::Fenced,
         clean_ahead: 0,
+        overlap: false,
         accesses: 3,
         syncs: 1,
         refreshes: 0,
@@ -151,6 +154,16 @@ pub fn every_pair() -> Result<Explored, String> {
         pages: 1,
         direct: true,
         ..pair
+    };
+    let zeroed = Small {
+        kind: ObjectKind::File {
+            writable: true,
+            fresh: true,
+        },
+        overlap: true,
+        frames: 2,
+        hints: 2,
+        ..one
     };
     let worlds = [
         Small {
@@ -230,6 +243,22 @@ pub fn every_pair() -> Result<Explored, String> {
             spaces: 2,
             accesses: 3,
             ..three
+        },
+        // Pages that are zeroed, one ahead at a time.
+        Small {
+            syncs: 1,
+            stops: 1,
+            ..zeroed
+        },
+        Small {
+            syncs: 1,
+            unmaps: 1,
+            ..zeroed
+        },
+        Small {
+            spaces: 2,
+            accesses: 2,
+            ..zeroed
         },
         // Pages that stay in host memory.
         Small {

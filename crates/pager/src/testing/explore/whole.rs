@@ -226,6 +226,8 @@ impl Whole {
             buffer_bytes: PAGE,
             install_order: small.install_order,
             clean_ahead: small.clean_ahead,
+            overlap: small.overlap,
+            zeroed_ahead_bytes: PAGE,
             ..Config::new(
                 channels,
                 (0..small.buffers)
