@@ -19,7 +19,7 @@
 mod end;
 pub mod jobs;
 
-pub use end::at_end_of_process;
+pub use end::{at_end_of_process, process_ends};
 
 use std::cell::Cell;
 use std::ffi::c_int;

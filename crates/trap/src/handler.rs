@@ -303,6 +303,11 @@ extern "C" fn on_fault(
     // SAFETY: as above.
     unsafe { *errno = saved };
     if !served {
+        // Its card has been closed as the process ends. That is no mistake of the thread, which goes no further.
+        while place.is_some() && threads::process_ends() {
+            // SAFETY: has no arguments, and may be called in a handler.
+            unsafe { libc::pause() };
+        }
         go_on(signal, info, context);
     }
 }
