@@ -187,7 +187,8 @@ typedef struct tmb_space_options {
     uint32_t on_channel; /* 1: its frames lie on one memory channel, the one in `channel` */
     uint32_t channel;
     /* 2, 4, ...: they are striped over so many channels, from stripe_first on (a multiple of it), with
-     * stripe_granule bytes on one before the next follows (a power of two from 64 to 2^30; 0: 4096) */
+     * stripe_granule bytes on one before the next follows (a power of two from 64 to 2^30; 0: 4096).
+     * 0: over all channels where these are alike, else on any */
     uint32_t stripe_channels;
     uint32_t stripe_first;
     uint64_t stripe_granule;

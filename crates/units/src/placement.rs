@@ -8,7 +8,8 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SpacePlacement {
-    /// On any channel: the pager's policy says which.
+    /// Wherever there is room: striped over all channels where the owner does so (`OwnerOptions::striped`), else on the channel
+    /// that the pager's policy says.
     #[default]
     Anywhere,
     /// Isolated: on this channel and no other.

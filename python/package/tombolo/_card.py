@@ -201,7 +201,8 @@ class Card(Scope):
         """Makes an address space.
 
         :param channel: its frames lie on this memory channel only; on any if not given, or where a preset says.
-        :param channels: its frames are striped over so many channels, the first ones; or over those of a
+        :param channels: without it its frames are striped over all channels where these are alike, 4 KiB each in turn. With it
+            they are striped over so many channels, the first ones; or over those of a
             ``range``. As many as a power of two, from a multiple of it on.
         :param granule: bytes that lie on one channel before the next one follows, a power of two from 64 to
             2**30; with ``channels``.
