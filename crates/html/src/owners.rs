@@ -230,15 +230,15 @@ fn pictures(
     }
     f.write_str("<i class=whose-waited></i>the program waited</p>")?;
     for block in blocks.iter().take(PICTURES) {
-        // As fine as the smallest range that changed hands in it.
-        let sizes = marks
+        // So fine that every range that changed hands in it is whole rows. Several pages may have changed hands at once.
+        let ranges = marks
             .iter()
-            .filter(|(mark, _)| block.contains(&mark.address));
-        let finest = sizes
-            .map(|(mark, _)| mark.bytes)
-            .filter(|bytes| *bytes > 0)
+            .filter(|(mark, _)| block.contains(&mark.address) && mark.bytes > 0);
+        let finest = ranges
+            .map(|(mark, _)| (mark.address - block.start) | mark.bytes)
+            .map(|edges| 1 << edges.trailing_zeros())
             .min();
-        let finest = finest.unwrap_or(4096).next_power_of_two().max(grain);
+        let finest = finest.unwrap_or(4096).max(4096).max(grain);
         let picture = Picture::of(block.clone(), finest, end, marks);
         draw(page, &picture, end, f)?;
     }
