@@ -29,10 +29,10 @@ const RUNS: usize = 80;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The C library as it is installed, and programs with it.
-struct Installed(TempDir);
+pub(super) struct Installed(TempDir);
 
 impl Installed {
-    fn new() -> Result<Self, Failure> {
+    pub(super) fn new() -> Result<Self, Failure> {
         let folder = TempDir::new()?;
         let mut install = Command::new("tools/install-c");
         run(install.current_dir(home()).arg(folder.path()))?;
@@ -44,7 +44,12 @@ impl Installed {
     }
 
     /// Compiles a program of the tests.
-    fn program(&self, compiler: &str, source: &str, flags: &[&str]) -> Result<PathBuf, Failure> {
+    pub(super) fn program(
+        &self,
+        compiler: &str,
+        source: &str,
+        flags: &[&str],
+    ) -> Result<PathBuf, Failure> {
         let program = self.path(&format!("{source} by {compiler}{}", flags.concat()));
         let lib = self.path("lib");
         run(Command::new(compiler)

@@ -272,8 +272,10 @@ fn run(attack: Option<&Attack>) -> Result<Outcome, Failure> {
         attacker.start()?;
     }
     let honest = Copy::start(&card, SlotId(1), &good, folder.path())?;
+    let mut left = None;
     if attack.is_some_and(|attack| attack.unmaps) {
         booty.unmap()?;
+        left = Some(fs::read(&file)?);
     }
     if !honest.finish()? {
         return Err("the honest kernel copied other bytes".into());
@@ -285,9 +287,15 @@ fn run(attack: Option<&Attack>) -> Result<Outcome, Failure> {
             Err(error) => error.to_string(),
         },
     };
-    if let Some(attack) = attack.filter(|attack| !attack.unmaps) {
-        booty.sync()?;
-        check_booty(attack, &fs::read(&file)?)?;
+    if let Some(attack) = attack {
+        if !attack.unmaps {
+            booty.sync()?;
+        }
+        let found = fs::read(&file)?;
+        check_booty(attack, &found)?;
+        if left.is_some_and(|left| left != found) {
+            return Err("its file has changed behind the end of its mapping".into());
+        }
     }
     let runs = card.report()?.runs;
     let honest = runs.iter().find(|run| run.kernel == "copy");

@@ -34,7 +34,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     let count = report.mutants.into();
     Ok(vec![
         Row::new("rtl.mutants", survivors, "", Target::AtMost(0.0)),
-        Row::new("rtl.mutants_count", count, "", Target::AtLeast(40.0)),
+        Row::new("rtl.mutants_count", count, "", Target::AtLeast(320.0)),
         Row::new(
             "rtl.mutants_minutes",
             report.minutes,

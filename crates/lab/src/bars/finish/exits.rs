@@ -1,0 +1,26 @@
+//! Runs of a C program that returns from `main` and has closed nothing (`crates/capi/tests/finish_exit.c`).
+
+use super::{Case, Failure};
+use std::path::Path;
+use std::process::Command;
+
+/// What the program came to: bytes, or what it said.
+pub(super) fn run(
+    program: &Path,
+    kernel: &Path,
+    to: &Path,
+    case: &Case,
+) -> Result<Result<u64, tombolo::Error>, Failure> {
+    let output = Command::new(program)
+        .arg(if case.simulated { "f1" } else { "functional" })
+        .args([kernel, to])
+        .arg(case.page.bytes().to_string())
+        .args([case.bytes, case.seed.into(), case.mode].map(|number| number.to_string()))
+        .output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    match output.status.success() && said.is_empty() {
+        true => Ok(Ok(case.bytes)),
+        // No mode breaks a rule, so none may fail.
+        false => Err(format!("{case:?}: {}: {said}", output.status).into()),
+    }
+}
