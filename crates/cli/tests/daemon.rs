@@ -647,10 +647,21 @@ fn a_service_is_started_with_its_socket_by_its_unit() {
         assert!(fs::read(path("output")).unwrap() == bytes);
         let text = succeed(&mut tombolo(folder.path(), &["status", "--socket", "card"]));
         assert!(text.contains("tenant everybody: 1 of 16 clients"), "{text}");
-        let answer = ask(
-            &path("metrics"),
-            "GET /metrics HTTP/1.1\r\nHost: tombolo\r\n\r\n",
-        );
+        let get = || {
+            ask(
+                &path("metrics"),
+                "GET /metrics HTTP/1.1\r\nHost: tombolo\r\n\r\n",
+            )
+        };
+        // The daemon hears a moment later that its last client has gone.
+        let mut answer = get();
+        for _ in 0..200 {
+            if answer.contains("\ntombolo_daemon_connections 0\n") {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(25));
+            answer = get();
+        }
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
         assert!(
             head.starts_with("HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4"),

@@ -15,6 +15,10 @@ use wire::{Failure, Frame, Hello, Kind, ReceiveError, Side, Version, Welcome};
 /// What becomes of the answer to a ticket: its bytes, or why there are none.
 type Waiting = Box<dyn FnOnce(Result<Vec<u8>, Error>) + Send>;
 
+/// Nobody is at the other end any more.
+const GONE: &str =
+    "the daemon is gone, and the kernels of this program with it; what was synced is in the files";
+
 /// One connection to a daemon, which is one client of its owner.
 pub(crate) struct Served {
     path: PathBuf,
@@ -175,10 +179,8 @@ impl Served {
     /// Why nobody answers.
     pub(crate) fn ended(&self) -> Error {
         let ended = self.shared.state().ended.clone();
-        gone(
-            &self.path,
-            ended.as_deref().unwrap_or("the connection failed"),
-        )
+        // A send that fails may come before the thread that listens has seen the end.
+        gone(&self.path, ended.as_deref().unwrap_or(GONE))
     }
 
     /// The client needs nothing any more.
@@ -258,10 +260,7 @@ fn read(shared: &Shared, path: &Path) {
                     _ => Ok(frame.body),
                 });
             }
-            Err(ReceiveError::Closed) => {
-                break "the daemon is gone, and the kernels of this program with it; what was synced is in the files"
-                    .to_owned()
-            }
+            Err(ReceiveError::Closed) => break GONE.to_owned(),
             Err(error) => break format!("the daemon's socket failed: {error}"),
         }
     };
