@@ -141,20 +141,20 @@ fn endless(daemon: &Daemon) -> Child {
     daemon.run(&words).spawn().unwrap()
 }
 
+/// A file through a kernel into a new one.
+const COPIED: &[&str] = &[
+    "--map",
+    "input=input",
+    "--map",
+    "output=output:new",
+    "--set",
+    "bytes=size(input)",
+];
+
 /// Copies a file, and gives the report.
 fn copy(daemon: &Daemon, bytes: &[u8]) -> Value {
     fs::write(daemon.path("input"), bytes).unwrap();
-    let words = [
-        "copy",
-        "--map",
-        "input=input",
-        "--map",
-        "output=output:new",
-        "--set",
-        "bytes=size(input)",
-        "--json",
-        "report.json",
-    ];
+    let words = [&["copy"], COPIED, &["--json", "report.json"]].concat();
     succeed(&mut daemon.run(&words));
     assert!(fs::read(daemon.path("output")).unwrap() == bytes);
     serde_json::from_slice(&fs::read(daemon.path("report.json")).unwrap()).unwrap()
@@ -454,18 +454,7 @@ fn others_use_a_card_within_their_quotas_and_with_installed_kernels() {
     fs::write(own.path().join("input"), &bytes).unwrap();
     let card = format!("unix:{}", daemon.path("card").display());
     let as_other = |kernel: &str, card: &str| {
-        let words = [
-            "run",
-            kernel,
-            "--card",
-            card,
-            "--map",
-            "input=input",
-            "--map",
-            "output=output:new",
-            "--set",
-            "bytes=size(input)",
-        ];
+        let words = [&["run", kernel, "--card", card], COPIED].concat();
         let mut command = tombolo(own.path(), &words);
         command.uid(NOBODY).gid(NOBODY).output().unwrap()
     };
@@ -620,18 +609,7 @@ fn a_service_is_started_with_its_socket_by_its_unit() {
     fs::write(path("input"), &bytes).unwrap();
     // What ends is started again at the same socket.
     for _ in 0..2 {
-        let run = [
-            "run",
-            "copy",
-            "--card",
-            "unix:card",
-            "--map",
-            "input=input",
-            "--map",
-            "output=output:new",
-            "--set",
-            "bytes=size(input)",
-        ];
+        let run = [&["run", "copy", "--card", "unix:card"], COPIED].concat();
         // Before there is a daemon: the socket is there, and its connection waits.
         let early = tombolo(folder.path(), &run).spawn().unwrap();
         let daemon = activate(folder.path(), &listener, &words);

@@ -119,10 +119,7 @@ impl Pager {
                 ..
             } => self.buffer_queue.push(key, urgency),
             state if state.serves() => {
-                let steps = self.serve(key, out);
-                for step in steps {
-                    self.issued.command(step, out);
-                }
+                self.serve_now(key, out);
                 self.upgrade(key, out);
             }
             _ => {}
@@ -239,6 +236,13 @@ impl Pager {
             self.serve_one(key, waiter, &mut steps, out);
         }
         steps
+    }
+
+    /// The same, at once.
+    pub(crate) fn serve_now(&mut self, key: ObjectPage, out: &mut Vec<Action>) {
+        for step in self.serve(key, out) {
+            self.issued.command(step, out);
+        }
     }
 
     fn serve_one(

@@ -1,9 +1,9 @@
 //! The state machine's outside: what it holds, and which part takes which event.
 
 use crate::action::Action;
-use crate::buffer::BufferPool;
+use crate::buffer::{BufferPool, Part};
 use crate::config::{Config, InstallOrder, MAX_SETS_LOG2};
-use crate::error::{ConfigError, Direction, PagerError};
+use crate::error::{ConfigError, Direction, IoError, PagerError};
 use crate::event::Event;
 use crate::eviction::{EvictionPolicy, Fifo};
 use crate::fetch::{FetchPolicy, OnDemand};
@@ -83,6 +83,41 @@ impl Piece {
     /// Bytes before it in its first row.
     pub(crate) const fn lead(&self) -> u64 {
         self.at % ROW_BYTES
+    }
+
+    /// Its write from a part of a buffer to the object of its page; `around`: bytes before it and behind it that came along.
+    pub(crate) const fn write(
+        &self,
+        io: IoId,
+        page: ObjectPage,
+        part: Part,
+        around: (u64, u64),
+    ) -> Action {
+        Action::WriteObject {
+            io,
+            object: page.object,
+            offset: self.offset,
+            bytes: self.bytes,
+            buffer: part.buffer,
+            buffer_offset: part.offset + self.place,
+            around,
+        }
+    }
+
+    /// Its failed read or write, with its place.
+    pub(crate) const fn error(
+        &self,
+        direction: Direction,
+        page: ObjectPage,
+        error: IoError,
+    ) -> PagerError {
+        PagerError::Io {
+            direction,
+            object: page.object,
+            offset: self.offset,
+            bytes: self.bytes,
+            error,
+        }
     }
 
     /// Bytes of its rows.
@@ -504,16 +539,9 @@ impl Pager {
         &self,
         direction: Direction,
         page: ObjectPage,
-        error: crate::error::IoError,
+        error: IoError,
     ) -> PagerError {
-        let Piece { offset, bytes, .. } = self.piece(page);
-        PagerError::Io {
-            direction,
-            object: page.object,
-            offset,
-            bytes,
-            error,
-        }
+        self.piece(page).error(direction, page, error)
     }
 
     /// A failed transfer of a page, with its place.

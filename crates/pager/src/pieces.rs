@@ -10,7 +10,7 @@ use crate::buffer::Part;
 use crate::error::{AccessError, Direction, IoError, PagerError};
 use crate::issue::{Meaning, Step};
 use crate::object::Object;
-use crate::page::{ObjectPage, Purpose, Stage, State};
+use crate::page::{ObjectPage, Stage, State};
 use crate::pager::{Pager, Piece};
 use crate::sabotage::Sabotage;
 use units::{CommandStatus, Operation, ROW_BYTES};
@@ -65,6 +65,11 @@ impl Pager {
         };
         let begins = (first..own.end).step_by(bytes as usize);
         begins.map(piece).collect()
+    }
+
+    /// One of them.
+    fn numbered_piece(&self, key: ObjectPage, number: u8) -> Option<Piece> {
+        self.pieces(key).into_iter().nth(number.into())
     }
 
     /// Begins to read a page in pieces; false if it moves at once, or needs more than one buffer.
@@ -193,7 +198,7 @@ impl Pager {
         status: CommandStatus,
         out: &mut Vec<Action>,
     ) {
-        let piece = self.pieces(key).into_iter().nth(number.into());
+        let piece = self.numbered_piece(key, number);
         let failed =
             (status != CommandStatus::Ok).then(|| self.card_error(Direction::Write, key, status));
         let Some((page, piece)) = self.pages.get_mut(&key).zip(piece) else {
@@ -210,29 +215,13 @@ impl Pager {
         page.saving.failed = page.saving.failed.or(failed);
         if page.saving.failed.is_none() {
             page.saving.writing += 1;
-            out.push(Action::WriteObject {
-                io: self.issued.piece(key, number),
-                object: key.object,
-                offset: piece.offset,
-                bytes: piece.bytes,
-                buffer: part.buffer,
-                buffer_offset: part.offset + piece.place,
-                around: (0, 0),
-            });
+            let io = self.issued.piece(key, number);
+            out.push(piece.write(io, key, part, (0, 0)));
         }
-        if page.saving.copying > 0 {
-            return;
+        if page.saving.copying == 0 {
+            self.all_copied_out(key, purpose, part, out);
+            self.end_of_writes(key, out);
         }
-        page.enter(State::WritingBack {
-            purpose,
-            stage: Stage::Writing(part),
-        });
-        if purpose == Purpose::Clean {
-            for step in self.serve(key, out) {
-                self.issued.command(step, out);
-            }
-        }
-        self.end_of_writes(key, out);
     }
 
     /// A piece is with the object, or was refused.
@@ -243,20 +232,15 @@ impl Pager {
         result: Result<u64, IoError>,
         out: &mut Vec<Action>,
     ) {
-        let Some(piece) = self.pieces(key).into_iter().nth(number.into()) else {
+        let Some(piece) = self.numbered_piece(key, number) else {
             return;
         };
         let result = match result {
             Err(_) if self.sabotaged(Sabotage::TrustFailedWrite) => Ok(()),
             other => IoError::check(other, piece.bytes),
         };
-        let failed = result.err().map(|error| PagerError::Io {
-            direction: Direction::Write,
-            object: key.object,
-            offset: piece.offset,
-            bytes: piece.bytes,
-            error,
-        });
+        let failed = result.err();
+        let failed = failed.map(|error| piece.error(Direction::Write, key, error));
         if failed.is_none() {
             self.count_moved(key, Direction::Write, piece.bytes);
             self.note_saved(key);
@@ -317,18 +301,12 @@ impl Pager {
         let Some(State::Reading(part)) = self.pages.get(&key).map(|page| page.state) else {
             return;
         };
-        let Some(piece) = self.pieces(key).into_iter().nth(number.into()) else {
+        let Some(piece) = self.numbered_piece(key, number) else {
             return;
         };
-        let failed = IoError::check(result, piece.bytes).err().map(|error| {
-            AccessError::Fetch(PagerError::Io {
-                direction: Direction::Read,
-                object: key.object,
-                offset: piece.offset,
-                bytes: piece.bytes,
-                error,
-            })
-        });
+        let failed = IoError::check(result, piece.bytes).err();
+        let failed =
+            failed.map(|error| AccessError::Fetch(piece.error(Direction::Read, key, error)));
         if failed.is_none() {
             self.count_moved(key, Direction::Read, piece.bytes);
         }

@@ -36,9 +36,7 @@ impl Pager {
     }
 
     fn settle_resident(&mut self, key: ObjectPage, out: &mut Vec<Action>) {
-        for step in self.serve(key, out) {
-            self.issued.command(step, out);
-        }
+        self.serve_now(key, out);
         if self.upgrade(key, out) {
             return;
         }
@@ -277,13 +275,10 @@ impl Pager {
         if self.sabotaged(Sabotage::WriteTail) {
             piece.bytes = size;
         }
-        let Some(page) = self.pages.get_mut(&key) else {
-            return;
-        };
-        let State::WritingBack {
+        let Some(State::WritingBack {
             purpose,
             stage: Stage::CopyingOut(part),
-        } = page.state
+        }) = self.pages.get(&key).map(|page| page.state)
         else {
             return;
         };
@@ -292,25 +287,29 @@ impl Pager {
             let error = self.card_error(Direction::Write, key, status);
             return self.written_back(key, purpose, Err(error), out);
         }
+        let io = self.issued.io(key, Direction::Write);
+        out.push(piece.write(io, key, part, around));
         if piece.last {
+            self.all_copied_out(key, purpose, part, out);
+        }
+    }
+
+    /// Nothing of the page is left to be copied out: it is written, and one that stays may be written again.
+    pub(crate) fn all_copied_out(
+        &mut self,
+        key: ObjectPage,
+        purpose: Purpose,
+        part: Part,
+        out: &mut Vec<Action>,
+    ) {
+        if let Some(page) = self.pages.get_mut(&key) {
             page.enter(State::WritingBack {
                 purpose,
                 stage: Stage::Writing(part),
             });
         }
-        out.push(Action::WriteObject {
-            io: self.issued.io(key, Direction::Write),
-            object: key.object,
-            offset: piece.offset,
-            bytes: piece.bytes,
-            buffer: part.buffer,
-            buffer_offset: part.offset + piece.place,
-            around,
-        });
-        if piece.last && purpose == Purpose::Clean {
-            for step in self.serve(key, out) {
-                self.issued.command(step, out);
-            }
+        if purpose == Purpose::Clean {
+            self.serve_now(key, out);
         }
     }
 

@@ -3,10 +3,10 @@
 use super::Failure;
 use std::path::Path;
 use std::process::Command;
-use tombolo::{Card, Continue, MapOptions, Report, SimOptions, SlotId};
+use tombolo::{Card, Continue, MapOptions, Report, SimOptions, Slot, SlotId};
 
-pub const KEY: [u8; 32] = *b"a key of thirty-two bytes, fixed";
-pub const IV: [u8; 16] = *b"a counter block.";
+const KEY: [u8; 32] = *b"a key of thirty-two bytes, fixed";
+const IV: [u8; 16] = *b"a counter block.";
 
 /// A file of `bytes` reproducible bytes without structure.
 pub fn write_input(path: &Path, bytes: u64) -> Result<(), Failure> {
@@ -22,6 +22,12 @@ pub fn write_input(path: &Path, bytes: u64) -> Result<(), Failure> {
     Ok(std::fs::write(path, content)?)
 }
 
+/// Gives the kernel the key and the counter that [`openssl_agrees`] takes.
+pub fn give_key(slot: &Slot) -> Result<(), Failure> {
+    slot.set_bytes("key", &KEY)?;
+    Ok(slot.set_bytes("iv", &IV)?)
+}
+
 /// Encrypts a file; the report is of the whole session, write-back included.
 pub fn encrypt(options: SimOptions, input: &Path, output: &Path) -> Result<Report, Failure> {
     let card = Card::simulated(options, Default::default(), |_| {})?;
@@ -33,8 +39,7 @@ pub fn encrypt(options: SimOptions, input: &Path, output: &Path) -> Result<Repor
     slot.set_pointer("input", source.address())?;
     slot.set_pointer("output", target.address())?;
     slot.set("bytes", source.bytes())?;
-    slot.set_bytes("key", &KEY)?;
-    slot.set_bytes("iv", &IV)?;
+    give_key(&slot)?;
     slot.start()?;
     slot.wait(None, |_| Continue::Yes)?;
     target.unmap()?;

@@ -42,8 +42,7 @@ impl Workload {
         let loaded = card.load(slot, folder, space)?;
         loaded.set("bytes", self.bytes)?;
         if self.kernel == "aes256ctr" {
-            loaded.set_bytes("key", &aes::KEY)?;
-            loaded.set_bytes("iv", &aes::IV)?;
+            aes::give_key(&loaded)?;
         }
         Ok(loaded)
     }

@@ -38,9 +38,8 @@ pub fn switch() -> Result<Vec<Row>, Failure> {
 /// Bytes that go through two kernels.
 const BYTES: u64 = 4 << 20;
 
-/// The same from a program, on the u280: how long a change takes that the host waits for, and a file through two
-/// kernels against the same file through one.
-pub fn program() -> Result<Vec<Row>, Failure> {
+/// The u280 with two slots that have a stream pair each.
+pub fn streaming_slots() -> Result<SimOptions, Failure> {
     let mut options = SimOptions::named("u280")?;
     options.shell = ShellConfig {
         slots: 2,
@@ -48,7 +47,13 @@ pub fn program() -> Result<Vec<Row>, Failure> {
         queues: 3,
         ..ShellConfig::default()
     };
-    let card = Card::simulated(options, OwnerOptions::default(), |_| {})?;
+    Ok(options)
+}
+
+/// The same from a program, on the u280: how long a change takes that the host waits for, and a file through two
+/// kernels against the same file through one.
+pub fn program() -> Result<Vec<Row>, Failure> {
+    let card = Card::simulated(streaming_slots()?, OwnerOptions::default(), |_| {})?;
     let folder = tempfile::tempdir()?;
     let source = folder.path().join("in");
     std::fs::write(&source, vec![7; BYTES as usize])?;

@@ -10,7 +10,7 @@ mod exits;
 mod streams;
 
 use super::guest::Installed;
-use super::Failure;
+use super::{vio, Failure};
 use crate::row::{Row, Target};
 use simcard::home;
 use std::fs;
@@ -363,7 +363,7 @@ impl Programs {
 fn open(simulated: bool, streams: bool, random: &mut Random) -> Result<Card, Failure> {
     if simulated {
         let options = match streams {
-            true => streams::options()?,
+            true => vio::streaming_slots()?,
             false => SimOptions::named("f1")?,
         };
         return Ok(Card::simulated(options, OwnerOptions::default(), |_| {})?);

@@ -7,9 +7,7 @@ use simcard::home;
 use std::fs;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
-use tombolo::{
-    AddressSpace, Card, Continue, Flow, MapOptions, Packets, ShellConfig, SimOptions, SlotId,
-};
+use tombolo::{AddressSpace, Card, Continue, Flow, MapOptions, Packets, SlotId};
 
 const PACKETS: u64 = 2;
 const TRICKLES: u64 = 4;
@@ -176,18 +174,6 @@ pub(super) fn kernel(folder: &Path, sink: Sink, tells: Tells) -> Result<PathBuf,
         ],
     )?;
     Ok(place)
-}
-
-/// The simulated card of such runs.
-pub(super) fn options() -> Result<SimOptions, Failure> {
-    let mut options = SimOptions::named("u280")?;
-    options.shell = ShellConfig {
-        slots: 2,
-        streams_per_slot: 1,
-        queues: 3,
-        ..ShellConfig::default()
-    };
-    Ok(options)
 }
 
 /// What a run came to: how many bytes were said to have come, or that something was wrong.
