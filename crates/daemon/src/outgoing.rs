@@ -85,11 +85,11 @@ impl Outgoing {
     pub(crate) fn write(&self, socket: &UnixStream) {
         while let Some((ticket, reply)) = self.next() {
             let frame = frame(ticket, reply);
-            // Whoever has the reply may use the ticket again.
+            // Whoever has the reply may use the ticket again. Who waits for room has it now: this reply may wait for its
+            // reader for ever.
             self.state().under_way.remove(&ticket);
-            let sent = wire::send(socket, &frame);
             self.changed.notify_all();
-            if let Err(error) = sent {
+            if let Err(error) = wire::send(socket, &frame) {
                 tracing::debug!(%error, "a client takes no more replies");
                 // It may be closed already.
                 let _ = socket.shutdown(Shutdown::Both);

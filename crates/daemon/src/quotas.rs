@@ -150,13 +150,18 @@ impl Entry {
     /// [`Error::Quota`].
     pub(crate) fn within(&self, what: &'static str, there: Use) -> Result<(), Error> {
         match there.most {
-            Some(most) if there.used >= most => Err(Error::Quota {
-                tenant: self.name().to_owned(),
-                what,
-                used: there.used,
-                most,
-            }),
+            Some(most) if there.used >= most => Err(self.refuses(what, there.used, most)),
             _ => Ok(()),
+        }
+    }
+
+    fn refuses(&self, what: &'static str, used: u64, most: u64) -> Error {
+        let tenant = self.name().to_owned();
+        Error::Quota {
+            tenant,
+            what,
+            used,
+            most,
         }
     }
 
@@ -175,12 +180,15 @@ impl UnderWay {
     /// # Errors
     /// [`Error::Quota`].
     pub(crate) fn begin(entry: &Arc<Entry>) -> Result<Self, Error> {
-        // Several connections may begin one now: each takes its place before it looks.
-        let used = entry.under_way.fetch_add(1, Ordering::Relaxed);
-        let begun = Self(entry.clone());
-        let most = entry.requests;
-        entry.within("requests under way", Use { used, most })?;
-        Ok(begun)
+        // Several connections may begin one now: who finds no room must not take any from the others meanwhile.
+        let most = entry.requests.unwrap_or(u64::MAX);
+        let taken = entry
+            .under_way
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
+                (used < most).then_some(used + 1)
+            });
+        taken.map_err(|used| entry.refuses("requests under way", used, most))?;
+        Ok(Self(entry.clone()))
     }
 }
 
