@@ -15,16 +15,18 @@ mod loopback;
 mod packet;
 mod pgrnk;
 mod reduce;
+mod rows;
 mod sequential;
 mod sha3;
 mod traffic;
 mod transform;
+mod triangles;
 mod vadd;
 
 use super::kernel::{KernelModel, Step};
 
 /// All of them.
-pub(super) const ALL: [KernelModel; 25] = [
+pub(super) const ALL: [KernelModel; 26] = [
     aes256ctr::MODEL,
     bfs::MODEL,
     conv::MODEL,
@@ -49,6 +51,7 @@ pub(super) const ALL: [KernelModel; 25] = [
     sha3::MODEL,
     traffic::MODEL,
     transform::MODEL,
+    triangles::MODEL,
     vadd::MODEL,
 ];
 

@@ -1,5 +1,6 @@
 //! `kernels/pgrnk`.
 
+use super::rows::{Rows, ROW};
 use super::{go_on, word};
 use crate::kernel::{Access, Arguments, FunctionalKernel, KernelModel, Step, VirtualMemory};
 
@@ -24,50 +25,13 @@ pub(super) const MODEL: KernelModel = KernelModel {
 
 const READ_PORT: usize = 0;
 const WRITE_PORT: usize = 1;
-/// Bytes of a row, of a record, and of an edge or weight.
-const ROW: u64 = 64;
+/// Bytes of a record, and of an edge or weight.
 const RECORD: u64 = 16;
 const WORD: u64 = 8;
 
 #[derive(Debug, Default)]
 struct PageRank {
     run: Option<Run>,
-}
-
-/// A row of an array that is read from its first to its last.
-#[derive(Debug)]
-struct Rows {
-    base: u64,
-    /// The row that is there, by its number.
-    row: Option<(u64, [u8; ROW as usize])>,
-}
-
-impl Rows {
-    fn new(base: u64) -> Self {
-        Self {
-            base: base & !(ROW - 1),
-            row: None,
-        }
-    }
-
-    fn address(&self, number: u64) -> u64 {
-        self.base.wrapping_add(number.wrapping_mul(ROW))
-    }
-
-    /// The row of this number; `None`: it waits.
-    fn get(&mut self, number: u64, memory: &mut dyn VirtualMemory) -> Option<[u8; ROW as usize]> {
-        match self.row {
-            Some((there, row)) if there == number => Some(row),
-            _ => {
-                let mut row = [0; ROW as usize];
-                if memory.read(READ_PORT, self.address(number), &mut row) == Access::Blocked {
-                    return None;
-                }
-                self.row = Some((number, row));
-                Some(row)
-            }
-        }
-    }
 }
 
 /// A vertex whose weights are being added up.
@@ -107,8 +71,8 @@ impl Run {
     fn new(arguments: &Arguments<'_>) -> Self {
         let number = |name| arguments.number(name);
         Self {
-            records: Rows::new(number("records")),
-            sources: Rows::new(number("edge_sources")),
+            records: Rows::new(READ_PORT, number("records")),
+            sources: Rows::new(READ_PORT, number("edge_sources")),
             weights: number("weights") & !(ROW - 1),
             next: number("next") & !(ROW - 1),
             output: number("output") & !(ROW - 1),

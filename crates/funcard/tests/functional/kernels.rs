@@ -286,6 +286,84 @@ proptest! {
     }
 }
 
+/// What a run of `triangles` reports, from its definition.
+fn triangles(records: &[u32], graph: &[u32]) -> [u64; 8] {
+    let mut report = [0; 8];
+    let mut rest = records;
+    while let Some((&wanted, behind)) = rest.split_first() {
+        let (list, next) = behind.split_at(behind.len().min(wanted as usize));
+        rest = next;
+        report[1] += 1;
+        report[2] += list.len() as u64;
+        report[4] += u64::from(wanted) - list.len() as u64;
+        let record = |place: u32| {
+            let (&count, behind) = graph.get(place as usize..)?.split_first()?;
+            Some(&behind[..behind.len().min(count as usize)])
+        };
+        report[3] += list
+            .iter()
+            .filter(|&&place| record(place).is_none())
+            .count() as u64;
+        for (number, &place) in list.iter().enumerate() {
+            let Some(theirs) = record(place) else {
+                continue;
+            };
+            let (mut mine, mut theirs) = (&list[number + 1..], theirs);
+            while let ([a, ..], [b, ..]) = (mine, theirs) {
+                report[0] += u64::from(a == b);
+                (mine, theirs) = (&mine[usize::from(a <= b)..], &theirs[usize::from(b <= a)..]);
+            }
+        }
+    }
+    report
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    /// Lists in order and in none, counts that ask for too much, places that are not there.
+    #[test]
+    fn triangles_are_counted_as_defined(
+        order in any::<Option<u64>>(),
+        records in prop::collection::vec(
+            prop_oneof![30 => 0u32..60, 1 => any::<u32>(), 1 => Just(u32::MAX)], 0..300,
+        ),
+        graph in prop::collection::vec(
+            prop_oneof![30 => 0u32..60, 1 => any::<u32>(), 1 => Just(u32::MAX)], 0..900,
+        ),
+        sorted in any::<bool>(),
+        under_way in 0u64..17,
+    ) {
+        let mut records = records;
+        if sorted {
+            records.chunks_mut(20).for_each(|list| {
+                list.sort_unstable();
+                list[0] = list.len() as u32 - 1;
+            });
+        }
+        let mut before = pattern(32 * 1024, graph.len());
+        let at = [64, 4096 - 64, 8192 + 128];
+        for (at, words) in at.iter().zip([&records, &graph]) {
+            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            before[*at..at + bytes.len()].copy_from_slice(&bytes);
+        }
+        let mut expected = before.clone();
+        let report = triangles(&records, &graph);
+        for (to, word) in expected[at[2]..].chunks_exact_mut(8).zip(report) {
+            to.copy_from_slice(&word.to_le_bytes());
+        }
+        let arguments = [
+            ("records", address(at[0])),
+            ("graph", address(at[1])),
+            ("output", address(at[2])),
+            ("record_words", number(records.len() as u64)),
+            ("graph_words", number(graph.len() as u64)),
+            ("under_way", number(under_way)),
+        ];
+        prop_assert!(run("triangles", order, before, &arguments) == expected);
+    }
+}
+
 /// First bytes of a traffic kernel's bursts in a buffer of 128 rows: random ones by Marsaglia's xorshift.
 fn burst_places(seed: u64, random: bool, bursts: usize, length: usize) -> Vec<usize> {
     let mut x = seed;

@@ -8,22 +8,30 @@ use std::process::Command;
 const CASES: &str = "1000";
 
 /// Cases in which a kernel's definition, which its RTL and its functional model equal bit for bit (`kernels/pgrnk`,
-/// `crates/funcard/tests`), gives something else than an independent library.
+/// `kernels/triangles`, `crates/funcard/tests`), gives something else than an independent library.
 pub fn measure() -> Result<Vec<Row>, Failure> {
-    let home = simcard::home();
-    let output = Command::new(speed::python(&home))
-        .arg(home.join("kernels/pgrnk/reference.py"))
-        .arg(CASES)
-        .output()?;
-    if !output.status.success() {
-        let told = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("the reference of pgrnk: {told}").into());
+    let mut wrong = 0.0;
+    for script in ["pgrnk/reference.py", "triangles/against_networkx.py"] {
+        wrong += wrong_cases(script)?;
     }
-    let wrong: f64 = String::from_utf8_lossy(&output.stdout).trim().parse()?;
     Ok(vec![Row::new(
         "kernels.reference_wrong",
         wrong,
         "",
         Target::Exactly(0.0),
     )])
+}
+
+/// What a script of `kernels/` prints.
+fn wrong_cases(script: &str) -> Result<f64, Failure> {
+    let home = simcard::home();
+    let output = Command::new(speed::python(&home))
+        .arg(home.join("kernels").join(script))
+        .arg(CASES)
+        .output()?;
+    if !output.status.success() {
+        let told = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{script}: {told}").into());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).trim().parse()?)
 }
