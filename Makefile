@@ -5,6 +5,8 @@
 #   make test-deep          what takes longer than its worth in everyday work: all proofs, long runs
 #   make bench              every bar, written to bench/results.json
 #   make bench ONLY=name    one bar (a prefix is enough)
+#   make bench STALE=1      the rows that are older than what they measure
+#   make bench TRIAL=1      measures changes that are in no commit, and writes nothing
 #   make bench STRICT=1     fails when a bar is missed or could not be measured
 #   make docs               the site, in build/site/index.html; every link checked
 
@@ -18,7 +20,7 @@ export PATH := $(HOME)/.cargo/bin:$(TOMBOLO_CACHE)/bin:$(PATH)
 PYTHON := $(TOMBOLO_CACHE)/venv/bin/python
 
 help:
-	@sed -n '2,11s/^# \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
+	@sed -n '2,13s/^# \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
 
 setup:
 	@tools/setup
@@ -48,7 +50,8 @@ lint: setup
 
 bench: setup
 	@tools/progress --quiet "Compiling (cargo)" cargo build --release --bin tombolo-bench
-	@cargo run --quiet --release --bin tombolo-bench -- $(if $(ONLY),--only $(ONLY)) $(if $(STRICT),--strict)
+	@cargo run --quiet --release --bin tombolo-bench -- $(if $(ONLY),--only $(ONLY)) $(if $(STRICT),--strict) \
+		$(if $(STALE),--stale) $(if $(TRIAL),--trial)
 
 docs:
 	@tools/docs

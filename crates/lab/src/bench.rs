@@ -1,9 +1,10 @@
 //! `tombolo-bench`: measures the bars and writes `bench/results.json`.
 
-use crate::{bars, results, row, verdict};
+use crate::{bars, results, row, tree, verdict};
 use clap::Parser;
 use row::Row;
 use std::process::ExitCode;
+use tree::{Sources, Tree};
 use verdict::Verdict;
 
 /// Measures every bar of the project.
@@ -20,18 +21,20 @@ struct Arguments {
     /// Lists the names and measures nothing.
     #[arg(long)]
     list: bool,
+
+    /// Lists the rows that are older than what they measure, and measures nothing.
+    #[arg(long)]
+    stale: bool,
+
+    /// Measures the tree as it is, with changes that are in no commit, and writes nothing.
+    #[arg(long)]
+    trial: bool,
 }
 
 /// The program: arguments in, rows out.
 pub fn main() -> ExitCode {
     if let Some(result) = bars::sim_speed::stretch() {
-        return match result {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                eprintln!("{error}");
-                ExitCode::FAILURE
-            }
-        };
+        return ended(result);
     }
     let arguments = Arguments::parse();
     let only = &arguments.only;
@@ -55,25 +58,37 @@ pub fn main() -> ExitCode {
         }
         return ExitCode::SUCCESS;
     }
+    if arguments.stale {
+        return ended(list_stale(&wanted));
+    }
+    let tree = match arguments.trial {
+        true => None,
+        false => match Tree::now() {
+            Ok(tree) => Some(tree),
+            Err(error) => return ended(Err(error.into())),
+        },
+    };
     let mut rows: Vec<Row> = Vec::new();
     let mut failed = false;
     for bar in &chosen {
-        match (bar.measure)() {
-            Ok(measured) => {
-                for row in measured.into_iter().filter(|row| wanted(&row.name)) {
-                    println!("{row}");
-                    rows.push(row);
-                }
+        let measured = (bar.measure)().and_then(|measured| {
+            let measured: Vec<Row> = (measured.into_iter().filter(|row| wanted(&row.name)))
+                .map(|row| tree.iter().fold(row, |row, tree| tree.mark(row)))
+                .collect();
+            measured.iter().for_each(|row| println!("{row}"));
+            // At once: what is measured later may be interrupted.
+            if tree.is_some() {
+                results::merge(&measured)?;
             }
+            Ok(measured)
+        });
+        match measured {
+            Ok(measured) => rows.extend(measured),
             Err(error) => {
                 eprintln!("{}: {error}", bar.names.join(", "));
                 failed = true;
             }
         }
-    }
-    if let Err(error) = results::merge(&rows) {
-        eprintln!("bench/results.json: {error}");
-        failed = true;
     }
     let listed = chosen.iter().flat_map(|bar| bar.names).copied();
     let verdict = Verdict::of(listed.filter(|name| wanted(name)), &rows);
@@ -82,5 +97,31 @@ pub fn main() -> ExitCode {
         ExitCode::FAILURE
     } else {
         ExitCode::SUCCESS
+    }
+}
+
+/// Rows that are older than what they measure.
+fn list_stale(wanted: &dyn Fn(&str) -> bool) -> Result<(), bars::Failure> {
+    let rows: Vec<Row> = results::all()?
+        .into_iter()
+        .filter(|row| wanted(&row.name))
+        .collect();
+    let stale = Sources::load()?.stale(&rows)?;
+    stale.iter().for_each(|line| println!("{line}"));
+    println!(
+        "{} of {} rows are older than what they measure",
+        stale.len(),
+        rows.len()
+    );
+    Ok(())
+}
+
+fn ended(result: Result<(), bars::Failure>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
     }
 }

@@ -22,4 +22,5 @@ mod progress;
 mod random;
 mod results;
 mod row;
+mod tree;
 mod verdict;

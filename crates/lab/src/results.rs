@@ -8,14 +8,18 @@ fn path() -> PathBuf {
     simcard::home().join("bench/results.json")
 }
 
+/// The rows that there are, by name.
+pub fn all() -> io::Result<Vec<Row>> {
+    match std::fs::read(path()) {
+        Ok(bytes) => Ok(serde_json::from_slice(&bytes)?),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
 /// Replaces the rows measured now and keeps the others.
 pub fn merge(measured: &[Row]) -> io::Result<()> {
-    let path = path();
-    let mut rows: Vec<Row> = match std::fs::read(&path) {
-        Ok(bytes) => serde_json::from_slice(&bytes)?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-        Err(error) => return Err(error),
-    };
+    let mut rows = all()?;
     for row in measured {
         match rows.iter_mut().find(|old| old.name == row.name) {
             Some(old) => *old = row.clone(),
@@ -23,5 +27,5 @@ pub fn merge(measured: &[Row]) -> io::Result<()> {
         }
     }
     rows.sort_by(|a, b| a.name.cmp(&b.name));
-    std::fs::write(path, serde_json::to_string_pretty(&rows)? + "\n")
+    std::fs::write(path(), serde_json::to_string_pretty(&rows)? + "\n")
 }

@@ -18,6 +18,12 @@ pub struct Row {
     pub met: bool,
     /// What measures it.
     pub command: String,
+    /// The commit of the tree that was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// The day of the measurement (UTC).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub date: Option<String>,
 }
 
 /// What a figure is held against.
@@ -52,6 +58,8 @@ impl Row {
             target: words,
             met: met && value.is_finite(),
             command: format!("make bench ONLY={name}"),
+            commit: None,
+            date: None,
         }
     }
 

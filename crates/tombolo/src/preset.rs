@@ -5,7 +5,6 @@
 
 use crate::{AddressSpace, Card, Error, OwnerOptions, ShellConfig, SimOptions, SpacePlacement};
 use owner::report::bytes as told;
-use owner::PIECE_BYTES;
 use serde::Deserialize;
 use simcard::{L1Config, Translator};
 use std::path::{Path, PathBuf};
@@ -94,8 +93,8 @@ pub struct Preset {
     pub paper: String,
     /// The shell.
     pub shell: ShellConfig,
-    /// Pages of files whose mapping asks for no other.
-    pub page: PageSize,
+    /// Pages of files whose mapping asks for no other; without it, by what they hold ([`OwnerOptions::page_size`]).
+    pub page: Option<PageSize>,
     /// See [`OwnerOptions::read_ahead_bytes`].
     pub read_ahead_bytes: u64,
     /// See [`OwnerOptions::overlap`].
@@ -108,41 +107,49 @@ pub struct Preset {
     pub read_around_bytes: u64,
     /// See [`OwnerOptions::direct_bytes`].
     pub direct_bytes: Option<u64>,
+    /// See [`OwnerOptions::striped`].
+    striped: bool,
     stripe: Option<Stripe>,
 }
 
+/// What a file says; what it does not say is as it is without one.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 struct Text {
-    #[serde(default)]
     description: String,
-    #[serde(default)]
     paper: String,
-    #[serde(default = "default_page")]
-    page_bytes: u64,
-    #[serde(default)]
+    page_bytes: Option<u64>,
     read_ahead_bytes: u64,
-    #[serde(default)]
     overlap: bool,
-    #[serde(default)]
     batch_bytes: u64,
-    #[serde(default = "default_piece")]
     piece_bytes: u64,
-    #[serde(default)]
     read_around_bytes: u64,
     direct_bytes: Option<u64>,
+    striped: Option<bool>,
     stripe_granule_bytes: Option<u64>,
-    #[serde(default)]
     shell: ShellConfig,
     figure2: Option<Figure2>,
 }
 
-fn default_piece() -> u64 {
-    PIECE_BYTES
-}
-
-fn default_page() -> u64 {
-    PageSize::MIB_2.bytes()
+impl Default for Text {
+    fn default() -> Self {
+        let owner = OwnerOptions::default();
+        Self {
+            description: String::new(),
+            paper: String::new(),
+            page_bytes: owner.page_size.map(PageSize::bytes),
+            read_ahead_bytes: owner.read_ahead_bytes,
+            overlap: owner.overlap,
+            batch_bytes: owner.batch_bytes,
+            piece_bytes: owner.piece_bytes,
+            read_around_bytes: owner.read_around_bytes,
+            direct_bytes: owner.direct_bytes,
+            striped: None,
+            stripe_granule_bytes: None,
+            shell: ShellConfig::default(),
+            figure2: None,
+        }
+    }
 }
 
 /// The parameters of FSRF's figure 2, as it prints them. Sizes are log2.
@@ -271,12 +278,20 @@ impl Preset {
             let found = text.batch_bytes;
             return Err(format!("batch_bytes = {found}: 0 or a power of two"));
         }
-        let page = PageSize::from_bytes(text.page_bytes)
-            .ok_or_else(|| format!("page_bytes = {}: no size of a page", text.page_bytes))?;
-        if shell.translator != Translator::Identity && !shell.page_sizes().contains(page) {
+        let page = match text.page_bytes {
+            None => None,
+            Some(bytes) => Some(
+                PageSize::from_bytes(bytes)
+                    .ok_or_else(|| format!("page_bytes = {bytes}: no size of a page"))?,
+            ),
+        };
+        let is_served = |page| shell.page_sizes().contains(page);
+        if let Some(page) =
+            page.filter(|&page| shell.translator != Translator::Identity && !is_served(page))
+        {
             return Err(format!(
                 "page_bytes = {}: this shell's TLBs serve pages of {}",
-                text.page_bytes,
+                page.bytes(),
                 shell.page_sizes()
             ));
         }
@@ -300,13 +315,21 @@ impl Preset {
             piece_bytes: text.piece_bytes,
             read_around_bytes: text.read_around_bytes,
             direct_bytes: text.direct_bytes,
+            striped: text
+                .striped
+                .unwrap_or(stripe.is_none() && OwnerOptions::default().striped),
             stripe,
         })
     }
 
+    /// Pages of a large file whose mapping asks for no other.
+    pub fn largest_page(&self) -> PageSize {
+        self.page.unwrap_or(PageSize::MIB_2)
+    }
+
     /// Bytes that the L1 TLB of the preset's pages can translate.
     pub fn reach_bytes(&self) -> u64 {
-        let serves = |l1: &&L1Config| 1 << l1.page_bits <= self.page.bytes();
+        let serves = |l1: &&L1Config| 1 << l1.page_bits <= self.largest_page().bytes();
         let l1 = self.shell.l1.iter().rfind(serves);
         l1.map_or(0, |l1| {
             (u64::from(l1.ways) << l1.sets_log2).saturating_mul(1 << l1.page_bits)
@@ -357,10 +380,10 @@ impl Preset {
         let least = memories.iter().map(|memory| memory.channel_bytes).min();
         let room = options.channel_bytes.unwrap_or(least.unwrap_or(0));
         // A page table and a page of input and of output, at the least.
-        if room < 4 * self.page.bytes() {
+        let page = self.largest_page();
+        if room < 4 * page.bytes() {
             return Err(does_not_fit(format!(
-                "a channel of {room} bytes has no room for four pages of {}",
-                self.page
+                "a channel of {room} bytes has no room for four pages of {page}"
             )));
         }
         if let Some(stripe) = self.stripe {
@@ -374,11 +397,10 @@ impl Preset {
         options.shell = self.shell.clone();
         owner.preset = self.name.clone();
         owner.preset_chosen = self.chosen.clone();
-        owner.page_size = Some(self.page);
+        owner.page_size = self.page;
         owner.read_ahead_bytes = self.read_ahead_bytes;
         owner.overlap = self.overlap;
-        // A preset says itself where pages lie.
-        owner.striped = false;
+        owner.striped = self.striped;
         owner.batch_bytes = self.batch_bytes;
         owner.piece_bytes = self.piece_bytes;
         owner.read_around_bytes = self.read_around_bytes;
@@ -399,12 +421,12 @@ impl Preset {
         }
     }
 
-    /// Where the frames of an application lie: striped over all channels if the system does that, else on a
+    /// Where the frames of an application lie: as the system stripes them, or as they lie without a preset, else on a
     /// channel of its own, or, alone on the card, on all of them.
     pub fn placement(&self, application: u8) -> SpacePlacement {
         match self.stripe {
             Some(stripe) => SpacePlacement::Interleaved { first: 0, stripe },
-            None if self.shell.slots == 1 => SpacePlacement::Anywhere,
+            None if self.striped || self.shell.slots == 1 => SpacePlacement::Anywhere,
             None => SpacePlacement::Channel(usize::from(application % self.shell.channels.max(1))),
         }
     }
@@ -491,7 +513,7 @@ mod tests {
         let reach = ours.shell.l1_reach();
         assert_eq!(reach.last().unwrap().bytes, 16 * coyote.reach_bytes());
         assert_eq!(ours.reach_bytes(), coyote.reach_bytes());
-        let beyond = |bytes| units::L1Reach::beyond(&reach, ours.page, bytes);
+        let beyond = |bytes| units::L1Reach::beyond(&reach, ours.largest_page(), bytes);
         assert_eq!(beyond(256 << 20), None);
         let large = beyond((256 << 20) + 1).unwrap();
         assert_eq!((large.0.bytes(), large.1), (32 << 20, 256 << 20));
@@ -499,6 +521,38 @@ mod tests {
             units::L1Reach::beyond(&reach, PageSize::KIB_4, 1 << 40),
             None
         );
+    }
+
+    /// Who changes the shell alone has the host that everybody has.
+    #[test]
+    fn what_a_file_does_not_say_is_as_it_is_without_one() {
+        let own = Preset::parse("own", "own.toml", "[shell]\nslots = 2\n").unwrap();
+        let mut owner = OwnerOptions::default();
+        own.apply(&mut options("f1"), &mut owner).unwrap();
+        owner.preset.clear();
+        assert_eq!(
+            format!("{owner:?}"),
+            format!("{:?}", OwnerOptions::default())
+        );
+        assert_eq!(own.placement(1), SpacePlacement::Anywhere);
+        // Ours and the literature's say how their hosts work, whatever ours does some day.
+        for (name, text) in TEXTS {
+            let told: toml::Table = text.parse().unwrap();
+            let host = [
+                "page_bytes",
+                "read_ahead_bytes",
+                "overlap",
+                "batch_bytes",
+                "piece_bytes",
+                "read_around_bytes",
+                "striped",
+            ];
+            let silent: Vec<_> = host
+                .iter()
+                .filter(|key| !told.contains_key(**key))
+                .collect();
+            assert!(silent.is_empty(), "{name}: {silent:?}");
+        }
     }
 
     #[test]

@@ -28,6 +28,8 @@ pub(super) fn rows(bars: Vec<Bar>) -> Vec<Row> {
         unit: bar.unit.to_owned(),
         target: bar.target,
         met: bar.met,
+        commit: None,
+        date: None,
     };
     bars.into_iter().map(row).collect()
 }

@@ -5,6 +5,7 @@ pub(crate) mod aes;
 mod axi;
 mod bring;
 mod bring_kernels;
+mod build;
 mod cache;
 mod cache_controller;
 mod cases;
@@ -238,6 +239,10 @@ pub const ALL: &[Bar] = &[
             "test.skipped",
         ],
         measure: fresh_machine::measure,
+    },
+    Bar {
+        names: build::NAMES,
+        measure: build::measure,
     },
     Bar {
         names: &["house.builders"],

@@ -185,7 +185,7 @@ impl Data {
     /// moves small pages, and the set is beyond their reach. A stream misses once a page, so one of 2 MiB pages has to
     /// be as long as any other to have its share of misses.
     pub(crate) fn accessed(&self, load: Load, preset: &Preset, hot: bool) -> u64 {
-        let small_pages = preset.page == PageSize::KIB_4;
+        let small_pages = preset.largest_page() == PageSize::KIB_4;
         let misses = preset.shell.max_walks == 0
             && preset.shell.translator == Translator::Paged
             && self.set_bytes > preset.reach_bytes()

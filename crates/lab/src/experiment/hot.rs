@@ -128,7 +128,7 @@ pub(super) fn together(
 /// The page that a preset has for data: no larger than the data, as in the library, and what its pages become where
 /// their L1 TLB does not reach all of it.
 fn page_of(preset: &Preset, bytes: u64) -> PageSize {
-    let page = preset.page;
+    let page = preset.largest_page();
     if let Some((larger, _)) = L1Reach::beyond(&preset.shell.l1_reach(), page, bytes) {
         return larger;
     }

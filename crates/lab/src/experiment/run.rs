@@ -101,8 +101,8 @@ impl Cell<'_> {
         // FSRF's batch is as large as a page of 2 MiB, as long as there is room.
         let batches =
             preset.batch_bytes >= PageSize::MIB_2.bytes() && self.size != Size::Oversubscribed;
-        let loads =
-            self.temperature != Temperature::Hot && (preset.page >= PageSize::MIB_2 || batches);
+        let loads = self.temperature != Temperature::Hot
+            && (preset.largest_page() >= PageSize::MIB_2 || batches);
         // What is jumped about in comes in small pages to systems that choose.
         let jumps = self.adapts() && self.workload.load.is_random();
         loads && !jumps
