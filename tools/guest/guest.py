@@ -80,7 +80,7 @@ def libraries(program):
     """The shared libraries of a program of this machine, and its loader, by the names that it asks for."""
     text = subprocess.run(["ldd", str(program)], text=True, capture_output=True, check=True).stdout
     found = re.findall(r"(?:=> )?(/\S+) \(0x", text)
-    if "not found" in text or not found:
+    if "not found" in text or not (found or "statically linked" in text):
         raise Missing(f"{program}: not every shared library is there:\n{text}")
     return found
 
@@ -94,6 +94,8 @@ class Job:
     # Content by name, and folders by name.
     files: dict = dataclasses.field(default_factory=dict)
     trees: dict = dataclasses.field(default_factory=dict)
+    # What programs load later: their libraries are taken along, and they come with a tree.
+    modules: list = dataclasses.field(default_factory=list)
     huge_pages: int = 0
 
 
@@ -119,7 +121,8 @@ class Guest:
         archive.add("init", INIT.format(begin=BEGIN, end=END, pages=job.huge_pages, **self.identity,
                                         modules=" ".join(CONFIGURATION["modules"])).encode(), executable=True)
         archive.add("job/run", job.script.encode())
-        for library in sorted({library for program in job.programs for library in libraries(program)}):
+        for library in sorted({library for program in [*job.programs, *job.modules]
+                               for library in libraries(program)}):
             archive.add(library.lstrip("/"), pathlib.Path(library).read_bytes(), executable=True)
         for program in job.programs:
             archive.add(f"job/{program.name}", program.read_bytes(), executable=True)

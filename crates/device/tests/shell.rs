@@ -1,93 +1,22 @@
 //! The shell on its thread, driven from another one as a host would: without a socket and a guest, so that it is quick.
 
+mod direct;
+
 use card::command::Command;
-use card::driver::{AddressMap, Answer, Driver, Transport, Until, Woken};
+use card::driver::Driver;
 use card::event::Event;
-use card::kernel::KernelPackage;
 use card::memory::HostMemory;
 use card::CardError;
-use device::{Hardware, Interrupts, Shell, ShellOptions};
-use simcard::{home, SimOptions};
+use device::{Hardware, Shell};
+use direct::{shell, Direct};
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::{Duration, Instant};
-use units::{CardAddr, CommandId, CommandStatus, HostAddr, Operation, SlotId, Stripe};
-
-/// The way of a driver to the shell. Interrupts are not waited for: the ring is looked at now and then.
-struct Direct {
-    shell: Shell,
-    addresses: AddressMap,
-    /// What the driver has mapped for itself, before anything else.
-    rings: Vec<HostAddr>,
-    queues: usize,
-}
-
-impl Transport for Direct {
-    fn read(&mut self, address: u32) -> Result<Poll<Answer>, CardError> {
-        let value = self.shell.read(address)?;
-        Ok(Poll::Ready(Answer {
-            value,
-            error: false,
-            notes: None,
-        }))
-    }
-
-    fn write(&mut self, address: u32, value: u32) -> Result<(), CardError> {
-        self.shell.write(address, value)
-    }
-
-    fn map(&mut self, memory: Arc<HostMemory>) -> Result<HostAddr, CardError> {
-        let address = self.addresses.map(memory.clone()).unwrap();
-        self.shell.map(address.get(), memory)?;
-        if self.rings.len() < self.queues + 1 {
-            self.rings.push(address);
-        }
-        Ok(address)
-    }
-
-    fn unmap(&mut self, address: HostAddr) -> Result<(), CardError> {
-        self.addresses.unmap(address);
-        self.shell.unmap(address.get());
-        Ok(())
-    }
-
-    fn is_device(&self) -> bool {
-        true
-    }
-
-    fn pause(&mut self) {
-        std::thread::sleep(Duration::from_micros(200));
-    }
-
-    fn wait(&mut self, _: Until, _: &mut Vec<Event>) -> Result<Woken, CardError> {
-        std::thread::sleep(Duration::from_micros(200));
-        Ok(Woken::Interrupt)
-    }
-}
+use units::{CardAddr, CommandId, CommandStatus, HostAddr, Operation, Stripe};
 
 const BYTES: u64 = 1 << 20;
 
-fn shell() -> Shell {
-    let mut simulation = SimOptions::named("f1").unwrap();
-    simulation.asserting = true;
-    let kernel = KernelPackage::open(&home().join("kernels/copy")).unwrap();
-    let options = ShellOptions {
-        simulation,
-        kernels: vec![(SlotId(0), kernel)],
-        progress: Arc::new(|_| {}),
-    };
-    Shell::open(options, Interrupts::default()).unwrap()
-}
-
 fn start(shell: Shell) -> Driver<Direct> {
-    let description = shell.description().clone();
-    let way = Direct {
-        shell,
-        addresses: AddressMap::default(),
-        rings: Vec::new(),
-        queues: description.queues.into(),
-    };
-    Driver::start(way, description).unwrap()
+    direct::start(Direct::new(shell))
 }
 
 fn memory(byte: u8) -> Arc<HostMemory> {

@@ -40,6 +40,7 @@ mod mutants;
 mod oversubscription;
 mod owner;
 mod pager;
+mod pcie;
 mod policy;
 mod prefetch;
 mod protocol;
@@ -1161,6 +1162,22 @@ pub const ALL: &[Bar] = &[
     Bar {
         names: guest::LEAKS,
         measure: guest::leaks,
+    },
+    Bar {
+        names: pcie::PROGRAMS,
+        measure: pcie::programs,
+    },
+    Bar {
+        names: pcie::KILLED,
+        measure: pcie::killed,
+    },
+    Bar {
+        names: pcie::OVERLAP,
+        measure: pcie::overlap,
+    },
+    Bar {
+        names: pcie::MUTANTS,
+        measure: pcie::mutants,
     },
     Bar {
         names: &[

@@ -1,0 +1,223 @@
+//! A driver's way to the shell on its thread: without a socket and a guest, so that it is quick.
+
+use card::driver::{AddressMap, Answer, Driver, Transport, Until, Woken};
+use card::event::{self, Event};
+use card::kernel::KernelPackage;
+use card::memory::HostMemory;
+use card::CardError;
+use device::{Hardware, Interrupts, Shell, ShellOptions};
+use simcard::{home, SimOptions};
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+use units::{HostAddr, SlotId};
+
+const RECORD: usize = 64;
+/// Records in the event ring.
+pub const RECORDS: usize = 1 << 12;
+const LAST_WORD: usize = 56;
+
+/// The way of a driver to the shell. In place of interrupts the host looks at the ring now and then: a driver that acknowledges
+/// after every look would leave the shell no time.
+pub struct Direct {
+    pub shell: Shell,
+    addresses: AddressMap,
+    /// What the driver has mapped for itself, before anything else: rings of commands, and that of events.
+    pub rings: Vec<HostAddr>,
+    queues: usize,
+    pause: Duration,
+    /// The event ring as the shell writes it, and how many records of it were announced.
+    written: Option<Arc<HostMemory>>,
+    announced: u64,
+    tear: Option<Tear>,
+}
+
+/// An event ring whose records do not appear as they should: the last word of some comes first.
+pub struct Tear {
+    /// Where the driver looks.
+    seen: Option<Arc<HostMemory>>,
+    /// One record in so many.
+    every: u64,
+    /// What is missing of a torn record.
+    rest: Option<usize>,
+    /// The torn record as the shell wrote it, until somebody takes it.
+    torn: Option<Event>,
+}
+
+/// Whether the record with this number, counted from 0, is there.
+fn is_there(ring: &HostMemory, number: u64) -> bool {
+    let last = ring.load(place(number) + LAST_WORD).unwrap();
+    let even_lap = number / RECORDS as u64 % 2 == 0;
+    (last & 1 == 1) == even_lap
+}
+
+/// Where a record begins.
+fn place(number: u64) -> usize {
+    number as usize % RECORDS * RECORD
+}
+
+impl Tear {
+    /// The rest of the record that was torn last.
+    fn mend(&mut self, written: &HostMemory) {
+        if let (Some(at), Some(seen)) = (self.rest.take(), &self.seen) {
+            let mut words = [0; LAST_WORD];
+            written.read(at, &mut words).unwrap();
+            seen.write(at, &words).unwrap();
+        }
+    }
+
+    /// Forwards a record, or only its last word; true: it is torn.
+    fn forward(&mut self, written: &HostMemory, number: u64) -> bool {
+        let Some(seen) = &self.seen else {
+            return false;
+        };
+        let at = place(number);
+        // In the first lap the rest of a torn record is zero, which is no event: the driver gives up at once.
+        if number < RECORDS as u64 || number % self.every != 0 {
+            let mut row = [0; RECORD];
+            written.read(at, &mut row).unwrap();
+            seen.write_row(at, &row).unwrap();
+            return false;
+        }
+        let words: [u64; 8] = std::array::from_fn(|word| written.load(at + word * 8).unwrap());
+        self.torn = Some(event::decode(&words).unwrap());
+        self.rest = Some(at);
+        seen.store(at + LAST_WORD, words[7]).unwrap();
+        true
+    }
+}
+
+impl Direct {
+    pub fn new(shell: Shell) -> Self {
+        Self {
+            queues: shell.description().queues.into(),
+            shell,
+            addresses: AddressMap::default(),
+            rings: Vec::new(),
+            pause: Duration::from_micros(200),
+            written: None,
+            announced: 0,
+            tear: None,
+        }
+    }
+
+    /// Looks as often as it can.
+    #[allow(dead_code)] // not by every test
+    pub fn eager(mut self) -> Self {
+        self.pause = Duration::from_micros(20);
+        self
+    }
+
+    /// Tears one record in so many.
+    #[allow(dead_code)] // not by every test
+    pub fn tearing(mut self, every: u64) -> Self {
+        self.tear = Some(Tear {
+            seen: None,
+            every,
+            rest: None,
+            torn: None,
+        });
+        self
+    }
+
+    #[allow(dead_code)] // not by every test
+    pub fn tears(&self) -> bool {
+        self.tear.is_some()
+    }
+
+    /// The record that was torn since the last call.
+    #[allow(dead_code)] // not by every test
+    pub fn take_torn(&mut self) -> Option<Event> {
+        self.tear.as_mut()?.torn.take()
+    }
+}
+
+impl Transport for Direct {
+    fn read(&mut self, address: u32) -> Result<Poll<Answer>, CardError> {
+        let value = self.shell.read(address)?;
+        Ok(Poll::Ready(Answer {
+            value,
+            error: false,
+            notes: None,
+        }))
+    }
+
+    fn write(&mut self, address: u32, value: u32) -> Result<(), CardError> {
+        self.shell.write(address, value)
+    }
+
+    fn map(&mut self, memory: Arc<HostMemory>) -> Result<HostAddr, CardError> {
+        let address = self.addresses.map(memory.clone()).unwrap();
+        let mut reached = memory.clone();
+        if self.rings.len() == self.queues {
+            if let Some(tear) = &mut self.tear {
+                reached = Arc::new(HostMemory::sparse(memory.len()).unwrap());
+                tear.seen = Some(memory);
+            }
+            self.written = Some(reached.clone());
+        }
+        self.shell.map(address.get(), reached)?;
+        if self.rings.len() <= self.queues {
+            self.rings.push(address);
+        }
+        Ok(address)
+    }
+
+    fn unmap(&mut self, address: HostAddr) -> Result<(), CardError> {
+        self.addresses.unmap(address);
+        self.shell.unmap(address.get());
+        Ok(())
+    }
+
+    fn is_device(&self) -> bool {
+        true
+    }
+
+    fn pause(&mut self) {
+        std::thread::sleep(Duration::from_micros(200));
+    }
+
+    /// One look at the ring a wait: who waits counts how often.
+    fn wait(&mut self, _: Until, _: &mut Vec<Event>) -> Result<Woken, CardError> {
+        let Some(written) = &self.written else {
+            return Ok(Woken::Reached);
+        };
+        if let Some(tear) = &mut self.tear {
+            tear.mend(written);
+        }
+        let before = self.announced;
+        while is_there(written, self.announced) {
+            let number = self.announced;
+            self.announced += 1;
+            if let Some(tear) = &mut self.tear {
+                if tear.forward(written, number) {
+                    break;
+                }
+            }
+        }
+        if self.announced != before {
+            return Ok(Woken::Interrupt);
+        }
+        std::thread::sleep(self.pause);
+        Ok(Woken::Reached)
+    }
+}
+
+/// The card, with a kernel in slot 0.
+pub fn shell() -> Shell {
+    let mut simulation = SimOptions::named("f1").unwrap();
+    simulation.asserting = true;
+    let kernel = KernelPackage::open(&home().join("kernels/copy")).unwrap();
+    let options = ShellOptions {
+        simulation,
+        kernels: vec![(SlotId(0), kernel)],
+        progress: Arc::new(|_| {}),
+    };
+    Shell::open(options, Interrupts::default()).unwrap()
+}
+
+/// A driver over such a way.
+pub fn start(way: Direct) -> Driver<Direct> {
+    let description = way.shell.description().clone();
+    Driver::start(way, description).unwrap()
+}

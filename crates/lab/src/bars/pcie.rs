@@ -1,0 +1,165 @@
+//! The card behind PCIe: programs of a guest whose vfio-pci drives it, and what kills leave (docs/pcie.md).
+
+use super::Failure;
+use crate::row::{Row, Target};
+use std::path::PathBuf;
+use std::process::Command;
+
+/// The figures.
+pub const PROGRAMS: &[&str] = &["pcie.guest_programs"];
+/// The figures.
+pub const OVERLAP: &[&str] = &[
+    "pcie.overlap_unexplained",
+    "pcie.overlap_commands",
+    "pcie.torn_missed",
+    "pcie.torn_records",
+];
+/// The figures.
+pub const MUTANTS: &[&str] = &["pcie.mutants_missed", "pcie.mutants"];
+/// The figures.
+pub const KILLED: &[&str] = &[
+    "pcie.kill_reopen_lost",
+    "pcie.kills",
+    "pcie.kills_watched",
+    "pcie.kills_busy",
+];
+
+/// Programs of a guest, each on pages of 4 KiB and on huge pages.
+const STAGES: [&str; 9] = [
+    "first",
+    "shared_list",
+    "two_slots",
+    "streams",
+    "user_managed",
+    "c",
+    "cpp",
+    "python",
+    "aes256ctr",
+];
+/// Programs that are to be killed. Some end before their moment comes; 100 must not have.
+const KILLS: u32 = 110;
+/// Commands of the run in which host and shell overlap.
+const OVERLAPPING: u64 = 100_000;
+
+/// What `tools/guest/run --json` reports.
+#[derive(serde::Deserialize)]
+struct Report {
+    passed: Vec<String>,
+    failed: Vec<String>,
+    kills: Option<f64>,
+    lost: Option<f64>,
+    watched: Option<f64>,
+    busy: Option<f64>,
+    mutants: Option<f64>,
+    mutants_missed: Option<f64>,
+}
+
+fn count(figure: Option<f64>) -> Result<f64, Failure> {
+    figure.ok_or_else(|| "a stage in the guest ended before it had counted".into())
+}
+
+/// Runs stages in guests.
+fn guest(name: &str, words: &[&str]) -> Result<Report, Failure> {
+    let home = simcard::home();
+    let folder = home.join("build/guest");
+    std::fs::create_dir_all(&folder)?;
+    let file: PathBuf = folder.join(format!("{name}.json"));
+    if file.exists() {
+        std::fs::remove_file(&file)?;
+    }
+    // It fails when a stage fails; its report says which.
+    Command::new(super::speed::python(&home))
+        .arg(home.join("tools/guest/run"))
+        .arg("--json")
+        .arg(&file)
+        .args(words)
+        .status()?;
+    let text = std::fs::read(&file)
+        .map_err(|error| format!("tools/guest/run gave up: {}: {error}", file.display()))?;
+    let report: Report = serde_json::from_slice(&text)?;
+    for stage in &report.failed {
+        eprintln!("pcie: stage {stage} failed");
+    }
+    Ok(report)
+}
+
+/// `pcie.guest_programs`: those whose bytes are equal on both kinds of pages.
+pub fn programs() -> Result<Vec<Row>, Failure> {
+    let report = guest("programs", &STAGES)?;
+    let equal = report.passed.len() as f64;
+    Ok(vec![Row::new(
+        PROGRAMS[0],
+        equal,
+        "programs",
+        Target::AtLeast(8.0),
+    )])
+}
+
+/// `pcie.kill_reopen_lost`: kills after which the next program failed, its bytes differed, or a byte was written once the
+/// card had been reset.
+pub fn killed() -> Result<Vec<Row>, Failure> {
+    let report = guest("killed", &["killed", "--kills", &KILLS.to_string()])?;
+    Ok(vec![
+        Row::new(
+            KILLED[0],
+            count(report.lost)?,
+            "kills",
+            Target::Exactly(0.0),
+        ),
+        Row::new(
+            KILLED[1],
+            count(report.kills)?,
+            "kills",
+            Target::AtLeast(100.0),
+        ),
+        Row::new(KILLED[2], count(report.watched)?, "kills", Target::Shown),
+        Row::new(KILLED[3], count(report.busy)?, "kills", Target::Shown),
+    ])
+}
+
+/// `pcie.mutants_missed`: mutants of the RTL with which programs of a guest run as if nothing were wrong. One is of the
+/// kernel, the others are of the shell.
+pub fn mutants() -> Result<Vec<Row>, Failure> {
+    let report = guest("mutants", &["mutant", "rtl_mutants"])?;
+    let of_kernel = !report.passed.iter().any(|stage| stage == "mutant");
+    let missed = count(report.mutants_missed)? + f64::from(u8::from(of_kernel));
+    let all = count(report.mutants)? + 1.0;
+    Ok(vec![
+        Row::new(MUTANTS[0], missed, "mutants", Target::Exactly(0.0)),
+        Row::new(MUTANTS[1], all, "mutants", Target::AtLeast(3.0)),
+    ])
+}
+
+/// Random commands while host and shell work at the same time on two threads, and records torn on purpose:
+/// `crates/device/tests/overlap.rs`, with more of them.
+pub fn overlap() -> Result<Vec<Row>, Failure> {
+    let run = Command::new("cargo")
+        .args(["test", "--quiet", "--release", "-p", "tombolo-device"])
+        .args(["--test", "overlap", "--", "--nocapture"])
+        .args(["--test-threads", "1"])
+        .env("TOMBOLO_OVERLAP_COMMANDS", OVERLAPPING.to_string())
+        .current_dir(simcard::home())
+        .output()?;
+    let said = String::from_utf8_lossy(&run.stdout);
+    if !run.status.success() {
+        eprintln!("{said}{}", String::from_utf8_lossy(&run.stderr));
+    }
+    let figure = |name: &str| -> Result<f64, Failure> {
+        // A line may begin with the test's name.
+        let lines = said.lines().filter_map(|line| line.split_once('{'));
+        let counts = lines.filter_map(|(_, rest)| {
+            serde_json::from_str::<serde_json::Value>(&format!("{{{rest}")).ok()
+        });
+        let mut found = counts.filter_map(|counts| counts[name].as_f64());
+        let lost = || format!("a test ended before it had counted `{name}`");
+        Ok(found.next().ok_or_else(lost)?)
+    };
+    let none = Target::Exactly(0.0);
+    let many = Target::AtLeast(100_000.0);
+    Ok(vec![
+        Row::new(OVERLAP[0], figure("unexplained")?, "", none),
+        Row::new(OVERLAP[1], figure("commands")?, "commands", many),
+        Row::new(OVERLAP[2], figure("torn_missed")?, "records", none),
+        Row::new(OVERLAP[3], figure("torn")?, "records", Target::Shown),
+    ])
+}
