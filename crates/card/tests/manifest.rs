@@ -88,7 +88,7 @@ fn a_good_manifest_is_read_whole() {
     assert_eq!(manifest.top, "scale_top");
     assert_eq!(manifest.control, ControlProtocol::ApCtrlHs);
     assert_eq!(manifest.reset, ResetPolarity::ActiveLow);
-    assert!(manifest.interrupt);
+    assert_eq!(manifest.interrupt.as_deref(), Some("interrupt"));
     assert_eq!(manifest.ports[1].data_width, 64);
     assert_eq!(manifest.ports[1].access, AccessMode::ReadWrite);
     let source = manifest.argument("source").unwrap();
@@ -385,6 +385,27 @@ fn a_kernel_that_nothing_starts_may_have_registers_and_has_no_interrupt() {
     let head = quiet.split("[[argument]]").next().unwrap();
     let manifest = parse(&head.replace("ap_ctrl_hs", "ap_ctrl_none")).unwrap();
     assert!(manifest.registers.is_empty());
+}
+
+#[test]
+fn inputs_hold_values_and_an_interrupt_has_a_name() {
+    let named = VALID.replace("interrupt = true", "interrupt = \"o_irq\"");
+    let text =
+        named.clone() + "[constants]\nmode = 5\nquiet = true\nlast = 0x7fff_ffff_ffff_ffff\n";
+    let manifest = parse(&text).unwrap();
+    assert_eq!(manifest.interrupt.as_deref(), Some("o_irq"));
+    let held: Vec<_> = (manifest.constants.iter())
+        .map(|one| (&*one.name, one.value))
+        .collect();
+    assert_eq!(held, [("last", i64::MAX as u64), ("mode", 5), ("quiet", 1)]);
+    let none = VALID.replace("interrupt = true", "interrupt = false");
+    assert!(!parse(&none).unwrap().has_interrupt());
+    for wrong in ["mode = -1", "mode = \"5\"", "mode = 1.5"] {
+        let error = parse(&format!("{named}[constants]\n{wrong}\n")).unwrap_err();
+        assert!(error.to_string().contains("a number from 0 on"), "{error}");
+    }
+    let error = parse(&named.replace("\"o_irq\"", "\"o irq\"")).unwrap_err();
+    assert!(error.to_string().contains("o irq"), "{error}");
 }
 
 #[test]

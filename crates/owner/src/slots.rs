@@ -491,7 +491,7 @@ impl Owner {
     fn announces(&mut self, slot: SlotId) -> Result<bool, Error> {
         let manifest = &self.loaded(slot)?.kernel.manifest;
         let control = manifest.control;
-        Ok(manifest.interrupt
+        Ok(manifest.has_interrupt()
             && matches!(
                 control,
                 ControlProtocol::ApCtrlHs | ControlProtocol::ApCtrlChain
@@ -635,7 +635,7 @@ impl Owner {
         let quiet = self.is_quiet();
         let mut hopeless = quiet;
         for (place, (slot, _)) in slots.iter().enumerate() {
-            let announces = self.loaded(*slot)?.kernel.manifest.interrupt;
+            let announces = self.loaded(*slot)?.kernel.manifest.has_interrupt();
             if self.slot(*slot)?.ending.is_some() || (announces && !quiet) {
                 continue;
             }
@@ -650,7 +650,8 @@ impl Owner {
 
     /// At the end of a slice: whether the run can still end.
     fn still_running(&mut self, slot: SlotId) -> Result<bool, Error> {
-        if self.slot(slot)?.ending.is_none() && !self.loaded(slot)?.kernel.manifest.interrupt {
+        if self.slot(slot)?.ending.is_none() && !self.loaded(slot)?.kernel.manifest.has_interrupt()
+        {
             self.look_for_done(slot)?;
             return Ok(true);
         }
@@ -788,7 +789,7 @@ impl Owner {
         }
         let loaded = self.loaded(slot)?;
         let manifest = &loaded.kernel.manifest;
-        let interrupt = manifest.interrupt;
+        let interrupt = manifest.has_interrupt();
         let has_control = matches!(
             manifest.control,
             ControlProtocol::ApCtrlHs | ControlProtocol::ApCtrlChain

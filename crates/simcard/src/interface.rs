@@ -5,8 +5,8 @@ use super::signals::{
     CONTROL_IGNORED, HOME, LINE, STROBE,
 };
 use card::kernel::{
-    AccessMode, Argument, Manifest, Port, Ratio, RegisterPort, ResetPolarity, Sideband, StreamPort,
-    SECOND_BUNDLE,
+    AccessMode, Argument, Constant, Manifest, Port, Ratio, RegisterPort, ResetPolarity, Sideband,
+    StreamPort, DEFAULT_INTERRUPT, SECOND_BUNDLE,
 };
 use card::stream::{StreamDirection, StreamId};
 use std::collections::{BTreeMap, HashSet};
@@ -16,7 +16,6 @@ use verilated::{BuildError, Direction, ModelInfo, ModelPort};
 pub(crate) const CLOCK: &str = card::kernel::DEFAULT_CLOCK;
 /// The reset of a wrapper.
 pub(crate) const RESET: &str = card::kernel::DEFAULT_RESET;
-const INTERRUPT: &str = "interrupt";
 /// Data bits of a slot's port.
 pub(crate) const DATA_WIDTH: u32 = 512;
 
@@ -73,6 +72,8 @@ pub(crate) struct KernelInterface {
     pub(crate) clocks: Vec<OtherClock>,
     /// The reset port.
     pub(crate) reset: Option<ModelPort>,
+    /// Inputs that hold a value.
+    pub(crate) constants: Vec<(ModelPort, u64)>,
     /// The interrupt port.
     pub(crate) interrupt: Option<ModelPort>,
 }
@@ -106,18 +107,22 @@ impl KernelInterface {
                 ratio: clock.ratio,
             });
         }
-        let interrupt = match manifest.interrupt {
-            true => Some(matcher.require(
-                INTERRUPT,
+        let interrupt = match &manifest.interrupt {
+            Some(name) => Some(matcher.require(
+                name,
                 1,
                 Direction::Output,
-                "the manifest says that the kernel has an interrupt",
+                "the manifest says that the kernel has this interrupt",
             )?),
-            false => {
-                matcher.take(INTERRUPT);
+            None => {
+                matcher.take(DEFAULT_INTERRUPT);
                 None
             }
         };
+        let constants = manifest.constants.iter();
+        let constants = constants
+            .map(|constant| matcher.constant(constant))
+            .collect::<Result<_, _>>()?;
         let registers = manifest.registers.iter().enumerate();
         let mut bundles = registers
             .map(|(number, port)| Ok((port.data_width, matcher.control(port, number, manifest)?)))
@@ -176,6 +181,7 @@ impl KernelInterface {
             bundles,
             clocks,
             reset,
+            constants,
             interrupt,
         })
     }
@@ -264,6 +270,24 @@ impl<'a> Matcher<'a> {
             return Err(self.mismatch(format!("`{}` must be {wanted} of the kernel", port.name)));
         }
         Ok(())
+    }
+
+    /// An input that holds a value.
+    fn constant(&mut self, constant: &Constant) -> Result<(ModelPort, u64), BuildError> {
+        let Constant { name, value } = constant;
+        let Some(port) = self.take(name) else {
+            let why = "the manifest lists it under [constants]";
+            return Err(self.mismatch(format!("module {} has no port `{name}`: {why}", self.top)));
+        };
+        let needed = u64::BITS - value.leading_zeros();
+        if port.width < needed {
+            let width = port.width;
+            return Err(self.mismatch(format!(
+                "`{name}` has {width} bits, and its constant {value} needs {needed}"
+            )));
+        }
+        self.check(port, 1..=u32::MAX, Direction::Input)?;
+        Ok((port.clone(), *value))
     }
 
     /// The reset of a clock, if it has one.

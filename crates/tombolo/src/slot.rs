@@ -212,7 +212,7 @@ impl Slot {
     ) -> Result<(), Error> {
         let load = self.load;
         if self.manifest.control == ControlProtocol::UserManaged {
-            if !self.manifest.interrupt {
+            if !self.manifest.has_interrupt() {
                 let slot = self.slot;
                 let rule =
                     "has a kernel with registers of its own and no interrupt: wait for a register";

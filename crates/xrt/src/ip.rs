@@ -77,7 +77,7 @@ impl Ip {
     /// [`XrtError::NoInterrupt`].
     pub fn require_interrupt(&self) -> Result<(), XrtError> {
         let Open { session, unit } = &self.inner.open;
-        match session.slot(*unit).manifest().interrupt {
+        match session.slot(*unit).manifest().has_interrupt() {
             true => Ok(()),
             false => Err(XrtError::NoInterrupt {
                 unit: session.unit_name(*unit),

@@ -1,7 +1,7 @@
 //! What `kernel.toml` says (docs/kernels.md).
 
 use super::error::KernelError;
-use super::rtl::{ClockInput, Parameter};
+use super::rtl::{ClockInput, Constant, Parameter};
 use crate::stream::{StreamDirection, StreamId};
 use serde::Deserialize;
 use std::fmt;
@@ -301,6 +301,8 @@ pub struct Manifest {
     pub include: Vec<PathBuf>,
     /// Parameters of the top module with values other than its own.
     pub parameters: Vec<Parameter>,
+    /// Inputs of the top module that hold a value.
+    pub constants: Vec<Constant>,
     /// Macros: `NAME`, or `NAME=VALUE`.
     pub defines: Vec<String>,
     /// Name of the clock.
@@ -315,8 +317,8 @@ pub struct Manifest {
     pub reset_name: String,
     /// Bundles of registers, two at most; none: the kernel has no registers.
     pub registers: Vec<RegisterPort>,
-    /// Whether it has an `interrupt` output.
-    pub interrupt: bool,
+    /// Name of its interrupt output, if it has one.
+    pub interrupt: Option<String>,
     /// Memory ports, in the order of the slot's ports.
     pub ports: Vec<Port>,
     /// Stream ports. The first into the kernel and the first out of it are the slot's stream pair 0, and
@@ -335,6 +337,11 @@ pub struct Manifest {
 }
 
 impl Manifest {
+    /// Whether the kernel has an interrupt.
+    pub fn has_interrupt(&self) -> bool {
+        self.interrupt.is_some()
+    }
+
     /// Checks everything that the text alone can tell: not whether files exist. `path` only names
     /// the manifest in errors.
     ///

@@ -11,7 +11,9 @@ pub use manifest::{
     AccessMode, Argument, ControlProtocol, Manifest, Numbers, PacketOrder, Port, PortKind,
     RegisterPort, ResetPolarity, Sideband, StreamPort, SECOND_BUNDLE, STREAMS_CLOSED, STREAMS_OPEN,
 };
-pub use rtl::{ClockInput, Parameter, Ratio, DEFAULT_CLOCK, DEFAULT_RESET};
+pub use rtl::{
+    ClockInput, Constant, Parameter, Ratio, DEFAULT_CLOCK, DEFAULT_INTERRUPT, DEFAULT_RESET,
+};
 
 use std::path::{Path, PathBuf};
 

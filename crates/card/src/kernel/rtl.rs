@@ -4,6 +4,8 @@ use super::manifest::ResetPolarity;
 
 /// The clock of a kernel whose manifest names none.
 pub const DEFAULT_CLOCK: &str = "ap_clk";
+/// The interrupt of a kernel whose manifest says only that it has one.
+pub const DEFAULT_INTERRUPT: &str = "interrupt";
 /// The reset of a kernel whose manifest names none.
 pub const DEFAULT_RESET: &str = "ap_rst_n";
 
@@ -14,6 +16,15 @@ pub struct Parameter {
     pub name: String,
     /// Its value in Verilog: `12`, `64'hff`, `"text"`.
     pub value: String,
+}
+
+/// An input of the top module that holds a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Constant {
+    /// Name of the input.
+    pub name: String,
+    /// The value.
+    pub value: u64,
 }
 
 /// A clock input beside the first.

@@ -104,7 +104,7 @@ pub(super) fn describe(manifest: &Manifest) -> String {
         ControlProtocol::UserManaged => "user_managed",
     };
     let mut text = String::new();
-    let interrupt = if manifest.interrupt { "" } else { "no " };
+    let interrupt = if manifest.has_interrupt() { "" } else { "no " };
     // Writing to a string cannot fail.
     let _ = writeln!(text, "  control {control}, {interrupt}interrupt");
     for clock in &manifest.clocks {

@@ -53,6 +53,7 @@ pub(crate) fn is_needed(manifest: &Manifest) -> bool {
     let special = |port: &StreamPort| !port.members.is_empty() || port.through.is_some();
     let shared = manifest.streams.iter().any(special);
     let foreign = !manifest.parameters.is_empty()
+        || !manifest.constants.is_empty()
         || manifest.clock != CLOCK
         || manifest.reset == ResetPolarity::ActiveHigh
         || !manifest.clocks.is_empty()
@@ -117,6 +118,9 @@ impl Wrapper {
                 reset: None,
                 ratio: other.ratio,
             });
+        }
+        for (input, value) in &kernel.constants {
+            module.connect(&input.name, &format!("{}'d{value}", input.width));
         }
         let interrupt = kernel.interrupt.as_ref().map(|inner| {
             let outer = port("kernel_interrupt", 1, Direction::Output);
@@ -206,6 +210,7 @@ impl Wrapper {
                 bundles: Vec::new(),
                 clocks,
                 reset: Some(reset),
+                constants: Vec::new(),
                 interrupt,
             },
         }

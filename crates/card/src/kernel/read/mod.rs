@@ -29,6 +29,8 @@ struct RawManifest {
     #[serde(default)]
     parameters: BTreeMap<String, Spanned<RawParameter>>,
     #[serde(default)]
+    constants: BTreeMap<String, Spanned<RawConstant>>,
+    #[serde(default)]
     defines: BTreeMap<String, Spanned<RawDefine>>,
     #[serde(default)]
     clock: Vec<Spanned<RawClock>>,
@@ -52,13 +54,32 @@ struct RawKernel {
     include: Vec<Spanned<String>>,
     control: Spanned<ControlProtocol>,
     #[serde(default)]
-    interrupt: Option<Spanned<bool>>,
+    interrupt: Option<Spanned<RawInterrupt>>,
     #[serde(default)]
     clock: Option<Spanned<String>>,
     #[serde(default)]
     reset: ResetPolarity,
     #[serde(default)]
     reset_name: Option<Spanned<String>>,
+}
+
+/// Whether there is an interrupt, or its name.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "true, false, or the name of the output")]
+enum RawInterrupt {
+    Flag(bool),
+    Name(String),
+}
+
+/// The value of an input.
+#[derive(Deserialize)]
+#[serde(
+    untagged,
+    expecting = "an input holds true, false, or a number from 0 on"
+)]
+enum RawConstant {
+    Flag(bool),
+    Number(u64),
 }
 
 /// A value of a parameter.
@@ -270,7 +291,7 @@ impl Reader<'_> {
         let name = self.identifier("kernel.name", kernel.name)?;
         let top = self.identifier("kernel.top", kernel.top)?;
         let control = *kernel.control.get_ref();
-        let interrupt = kernel.interrupt.is_some_and(|flag| *flag.get_ref());
+        let interrupt = self.interrupt(kernel.interrupt)?;
         let clock = self.named("kernel.clock", kernel.clock, DEFAULT_CLOCK)?;
         let reset_name = self.named("kernel.reset_name", kernel.reset_name, DEFAULT_RESET)?;
         let clocks = self.clocks(raw.clock, &clock)?;
@@ -288,7 +309,7 @@ impl Reader<'_> {
         let starts = control != ControlProtocol::ApCtrlNone;
         let is_bundle = |port: &Spanned<RawPort>| port.get_ref().kind == PortKind::Axi4Lite;
         let has_registers = starts || !raw.argument.is_empty() || rest.iter().any(is_bundle);
-        if !starts && interrupt {
+        if !starts && interrupt.is_some() {
             return Err(self.broken("kernel.control", kernel.control.span(), Rule::NoInterrupt));
         }
         let Listed {
@@ -328,6 +349,7 @@ impl Reader<'_> {
             libraries,
             include,
             parameters: self.parameters(raw.parameters)?,
+            constants: self.constants(raw.constants)?,
             defines: self.defines(raw.defines)?,
             clock,
             clocks,

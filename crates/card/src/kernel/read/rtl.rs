@@ -1,8 +1,8 @@
 //! Sources, what they are read with, and clocks.
 
-use super::{RawClock, RawDefine, RawParameter, Reader};
+use super::{RawClock, RawConstant, RawDefine, RawInterrupt, RawParameter, Reader};
 use crate::kernel::error::{KernelError, Rule};
-use crate::kernel::rtl::{ClockInput, Parameter, Ratio};
+use crate::kernel::rtl::{ClockInput, Constant, Parameter, Ratio, DEFAULT_INTERRUPT};
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 use toml::Spanned;
@@ -87,6 +87,40 @@ impl Reader<'_> {
                 Ok(Parameter { name, value })
             })
             .collect()
+    }
+
+    pub(super) fn constants(
+        &self,
+        raw: BTreeMap<String, Spanned<RawConstant>>,
+    ) -> Result<Vec<Constant>, KernelError> {
+        raw.into_iter()
+            .map(|(name, value)| {
+                let name = self.identifier("constants", Spanned::new(value.span(), name))?;
+                let value = match value.into_inner() {
+                    RawConstant::Flag(flag) => flag.into(),
+                    RawConstant::Number(number) => number,
+                };
+                Ok(Constant { name, value })
+            })
+            .collect()
+    }
+
+    /// The name of the interrupt output.
+    pub(super) fn interrupt(
+        &self,
+        raw: Option<Spanned<RawInterrupt>>,
+    ) -> Result<Option<String>, KernelError> {
+        let Some(raw) = raw else {
+            return Ok(None);
+        };
+        let span = raw.span();
+        match raw.into_inner() {
+            RawInterrupt::Flag(there) => Ok(there.then(|| DEFAULT_INTERRUPT.to_owned())),
+            RawInterrupt::Name(name) => {
+                let name = self.identifier("kernel.interrupt", Spanned::new(span, name))?;
+                Ok(Some(name))
+            }
+        }
     }
 
     pub(super) fn defines(

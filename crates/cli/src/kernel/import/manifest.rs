@@ -4,7 +4,7 @@ use super::component::Register;
 use super::description::ImportError;
 use super::plan::Plan;
 use super::recognise::{Bus, Kind, Recognised, Reset};
-use card::kernel::{Ratio, DEFAULT_CLOCK, DEFAULT_RESET};
+use card::kernel::{Ratio, DEFAULT_CLOCK, DEFAULT_INTERRUPT, DEFAULT_RESET};
 use std::fmt::Write;
 use units::StreamDirection;
 
@@ -36,7 +36,9 @@ pub struct Draft<'a> {
     arguments: Vec<Argument>,
     clocks: Vec<Clock>,
     reset: Option<Reset>,
-    interrupt: bool,
+    interrupt: Option<String>,
+    /// Inputs that hold a value.
+    constants: Vec<(String, bool)>,
     /// What a person has to answer, a comment each.
     questions: Vec<String>,
 }
@@ -110,19 +112,6 @@ impl<'a> Draft<'a> {
         if let Some(reason) = found.refused.first() {
             return Err(disagrees(format!("module {}: {reason}", plan.top)));
         }
-        if !found.unknown.is_empty() {
-            let names = found
-                .unknown
-                .iter()
-                .map(|name| format!("`{name}`"))
-                .collect::<Vec<_>>();
-            return Err(disagrees(format!(
-                "module {} has inputs that belong to no bus, clock or reset: {}; nothing in a slot would drive them: make them \
-                 registers or parameters",
-                plan.top,
-                names.join(", ")
-            )));
-        }
         let mut draft = Self {
             plan,
             control: "ap_ctrl_none",
@@ -132,11 +121,13 @@ impl<'a> Draft<'a> {
             arguments: Vec::new(),
             clocks: Vec::new(),
             reset: None,
-            interrupt: false,
+            interrupt: None,
+            constants: Vec::new(),
             questions: Vec::new(),
         };
         draft.take_buses(found).map_err(disagrees)?;
         draft.take_control(found);
+        draft.take_constants(found);
         draft.take_clocks(found).map_err(disagrees)?;
         draft.take_arguments().map_err(disagrees)?;
         Ok(draft)
@@ -265,7 +256,32 @@ impl<'a> Draft<'a> {
                  ap_ctrl_none (nothing), user_managed (a program that knows its registers)"
             ));
         }
-        self.interrupt = found.has_interrupt && self.control != "ap_ctrl_none";
+        let said = self.plan.control.is_some();
+        let is_it = |name: &String| !said || name == DEFAULT_INTERRUPT;
+        let can = self.control != "ap_ctrl_none";
+        self.interrupt = found.interrupt.clone().filter(|name| can && is_it(name));
+        if let Some(name) = self
+            .interrupt
+            .as_ref()
+            .filter(|name| *name != DEFAULT_INTERRUPT)
+        {
+            self.questions.push(format!(
+                "is output {name} the kernel's interrupt? Assumed: yes. Otherwise: interrupt = false"
+            ));
+        }
+    }
+
+    /// Inputs that nothing in a slot drives.
+    fn take_constants(&mut self, found: &Recognised) {
+        if found.unknown.is_empty() {
+            return;
+        }
+        self.questions.push(format!(
+            "what do inputs hold that belong to no bus, clock or reset? Assumed: 0, each under [constants]: {}",
+            found.unknown.join(", ")
+        ));
+        let zero = found.unknown.iter().map(|name| (name.clone(), false));
+        self.constants.extend(zero);
     }
 
     fn take_clocks(&mut self, found: &Recognised) -> Result<(), String> {
@@ -281,11 +297,12 @@ impl<'a> Draft<'a> {
                 .to_ascii_lowercase()
                 .replace("clock", "rst")
                 .replace("clk", "rst");
+            // `S_AXI_ARESETN` is of `S_AXI_ACLK`.
             let plain = |name: &str| {
                 name.to_ascii_lowercase()
                     .replace("reset", "rst")
-                    .replace("_n", "")
                     .replace('_', "")
+                    .replace("rstn", "rst")
             };
             let at = resets
                 .iter()
@@ -320,11 +337,12 @@ impl<'a> Draft<'a> {
         for clock in self.clocks.iter_mut().filter(|clock| clock.reset.is_none()) {
             clock.reset = resets.pop();
         }
-        if let Some(reset) = resets.pop() {
-            return Err(format!(
-                "module {} has a reset `{}` that belongs to no clock",
-                self.plan.top, reset.name
+        for reset in resets {
+            self.questions.push(format!(
+                "what resets input {} beside the reset of its clock? Assumed: nothing, it is never active (under [constants])",
+                reset.name
             ));
+            self.constants.push((reset.name, !reset.is_high));
         }
         self.reset = self.clocks.first().and_then(|clock| clock.reset.clone());
         Ok(())
@@ -450,10 +468,15 @@ impl<'a> Draft<'a> {
     /// The manifest.
     pub fn text(&self) -> String {
         let mut text = outline(self.plan);
+        let interrupt = match self.interrupt.as_deref() {
+            None => "false".to_owned(),
+            Some(DEFAULT_INTERRUPT) => "true".to_owned(),
+            Some(name) => quoted(name),
+        };
         let _ = writeln!(
             text,
-            "control = \"{}\"\ninterrupt = {}",
-            self.control, self.interrupt
+            "control = \"{}\"\ninterrupt = {interrupt}",
+            self.control
         );
         if let Some(first) = self
             .clocks
@@ -530,6 +553,12 @@ impl<'a> Draft<'a> {
             self.write_argument(argument, &mut text);
         }
         text.push_str(&parameters(self.plan));
+        if !self.constants.is_empty() {
+            text.push_str("\n[constants]\n");
+            for (name, value) in &self.constants {
+                let _ = writeln!(text, "{} = {}", quoted(name), u8::from(*value));
+            }
+        }
         for question in &self.questions {
             text.push('\n');
             for (number, line) in question.lines().enumerate() {

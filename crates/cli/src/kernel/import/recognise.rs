@@ -1,5 +1,6 @@
 //! What the ports of a module are, by their names: buses, clocks, resets.
 
+use card::kernel::DEFAULT_INTERRUPT;
 use units::StreamDirection;
 use verilated::{Direction, ModelPort};
 
@@ -67,8 +68,8 @@ pub struct Recognised {
     pub clocks: Vec<String>,
     /// Resets, likewise.
     pub resets: Vec<Reset>,
-    /// There is an output `interrupt`.
-    pub has_interrupt: bool,
+    /// An output that looks like an interrupt; `interrupt` before any other.
+    pub interrupt: Option<String>,
     /// Inputs that are nothing of this.
     pub unknown: Vec<String>,
     /// Buses that no slot has, with the reason.
@@ -85,6 +86,22 @@ const AXI: [&str; 46] = [
 ];
 const STREAM: [&str; 9] = [
     "tdata", "tkeep", "tstrb", "tlast", "tid", "tdest", "tuser", "tvalid", "tready",
+];
+
+/// What outputs are called that interrupt.
+const INTERRUPTS: [&str; 12] = [
+    DEFAULT_INTERRUPT,
+    "irq",
+    "intr",
+    "int_o",
+    "irq_o",
+    "intr_o",
+    "interrupt_o",
+    "o_int",
+    "o_irq",
+    "o_intr",
+    "o_interrupt",
+    "introut",
 ];
 
 /// The ports of a bus.
@@ -176,8 +193,11 @@ pub fn recognise(ports: &[ModelPort]) -> Recognised {
             continue;
         }
         let one_bit_input = port.direction == Direction::Input && port.width == 1;
-        if lower == "interrupt" && port.direction == Direction::Output {
-            found.has_interrupt = true;
+        let one_bit_output = port.direction == Direction::Output && port.width == 1;
+        if one_bit_output && INTERRUPTS.contains(&lower.as_str()) {
+            if found.interrupt.is_none() || lower == DEFAULT_INTERRUPT {
+                found.interrupt = Some(port.name.clone());
+            }
         } else if one_bit_input && (lower.contains("rst") || lower.contains("reset")) {
             found.resets.push(Reset {
                 is_high: !is_low(&lower),
@@ -301,7 +321,7 @@ mod tests {
             .map(|one| (one.name.as_str(), one.is_high))
             .collect();
         assert_eq!(resets, [("aresetn", false), ("rst_fast", true)]);
-        assert!(found.has_interrupt);
+        assert_eq!(found.interrupt.as_deref(), Some("interrupt"));
         assert_eq!(found.unknown, ["mode"]);
         assert_eq!(found.refused.len(), 1);
         assert!(found.buses[0].is_named("m00_axi") && !found.buses[0].is_named("gmem"));
