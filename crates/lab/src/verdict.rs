@@ -104,6 +104,8 @@ mod tests {
         assert!(rows.len() > 100);
         for row in rows {
             assert!(names.contains(row.name.as_str()), "{} is no bar", row.name);
+            let is_marked = row.commit.is_some() && row.date.is_some();
+            assert!(is_marked, "{}: of which commit, and when?", row.name);
         }
     }
 
