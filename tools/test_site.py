@@ -6,6 +6,7 @@
 import importlib.machinery
 import importlib.util
 import pathlib
+import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -54,3 +55,13 @@ def test_each_page_is_in_one_part():
     assert "docs/install" == parts["Tutorials"][0]
     assert {"docs/daemon", "docs/presets"} <= set(parts["How to"])
     assert all(parts.values())
+
+
+def test_each_question_is_answered_by_a_page_that_there_is():
+    questions = tomllib.loads((ROOT / "docs/questions.toml").read_text())["questions"]
+    assert len(questions) >= 30
+    made = {"reference/tombolo-h", "reference/python-api"}
+    for words, pages in questions.items():
+        assert pages, words
+        for page in set(pages) - made:
+            assert (ROOT / f"{page}.md").is_file(), f"{words}: {page}"

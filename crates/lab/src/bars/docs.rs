@@ -1,27 +1,40 @@
-//! Does the site build, and does each of its links lead somewhere?
+//! Does the site build, does each of its links lead somewhere, and does its search find what readers ask?
 
 use super::Failure;
 use crate::row::{Row, Target};
 use std::process::Command;
 
-pub const NAMES: &[&str] = &["docs.broken_links", "docs.warnings", "docs.pages"];
+pub const NAMES: &[&str] = &[
+    "docs.broken_links",
+    "docs.warnings",
+    "docs.pages",
+    "docs.found_first_two",
+    "docs.questions",
+];
+
+/// The object in the last line that a tool says.
+fn last_line(tool: &str) -> Result<serde_json::Value, Failure> {
+    let home = simcard::home();
+    let ran = Command::new(home.join(tool)).current_dir(&home).output()?;
+    let said = String::from_utf8_lossy(&ran.stdout);
+    let last = said.lines().last().ok_or_else(|| {
+        let wrong = String::from_utf8_lossy(&ran.stderr);
+        format!("{tool}: {wrong}")
+    })?;
+    eprint!("{said}");
+    Ok(serde_json::from_str(last)?)
+}
 
 pub fn measure() -> Result<Vec<Row>, Failure> {
-    let home = simcard::home();
-    let built = Command::new(home.join("tools/docs"))
-        .current_dir(&home)
-        .output()?;
-    let said = String::from_utf8_lossy(&built.stdout);
-    let last = said.lines().last().ok_or_else(|| {
-        let wrong = String::from_utf8_lossy(&built.stderr);
-        format!("tools/docs: {wrong}")
-    })?;
-    let counts: serde_json::Value = serde_json::from_str(last)?;
-    let count = |what: &str| counts[what].as_f64().unwrap_or(f64::NAN);
+    let site = last_line("tools/docs")?;
+    let search = last_line("tools/ask-docs")?;
+    let count = |counts: &serde_json::Value, what: &str| counts[what].as_f64().unwrap_or(f64::NAN);
     let none = Target::Exactly(0.0);
     Ok(vec![
-        Row::new("docs.broken_links", count("broken_links"), "", none),
-        Row::new("docs.warnings", count("warnings"), "", none),
-        Row::new("docs.pages", count("pages"), "", Target::Shown),
+        Row::new(NAMES[0], count(&site, "broken_links"), "", none),
+        Row::new(NAMES[1], count(&site, "warnings"), "", none),
+        Row::new(NAMES[2], count(&site, "pages"), "", Target::Shown),
+        Row::new(NAMES[3], count(&search, "found"), "", Target::AtLeast(27.0)),
+        Row::new(NAMES[4], count(&search, "asked"), "", Target::AtLeast(30.0)),
     ])
 }
