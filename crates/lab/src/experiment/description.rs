@@ -237,7 +237,8 @@ struct WorkloadText {
     /// Random accesses write.
     #[serde(default)]
     write: bool,
-    /// Updates at once, of a workload that changes words at random; without, as many as the kernel can have.
+    /// Updates or lookups at once, of a workload that changes words at random or counts triangles; without, as many as
+    /// the kernel can have.
     under_way: Option<u64>,
     small: Data,
     large: Data,
@@ -253,7 +254,10 @@ impl TryFrom<WorkloadText> for Workload {
             (Some(Load::Random), true, None) => Load::RandomWrites,
             (Some(_), true, _) => return Err("`write` is for random accesses only".to_owned()),
             (Some(Load::Updates { .. }), false, Some(under_way)) => Load::Updates { under_way },
-            (Some(_), false, Some(_)) => return Err("`under_way` is for updates only".to_owned()),
+            (Some(Load::Triangles { .. }), false, Some(under_way)) => Load::Triangles { under_way },
+            (Some(_), false, Some(_)) => {
+                return Err("`under_way` is for updates and triangles only".to_owned())
+            }
             (Some(load), false, None) => load,
         };
         let all = [

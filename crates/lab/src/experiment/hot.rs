@@ -216,7 +216,10 @@ impl Hot {
                     stripe,
                     base,
                     mapped,
-                    data.set_bytes.max(bytes) + 64 * setting.shift_rows,
+                    data.set_bytes
+                        .max(bytes)
+                        .max(workload.load.buffers(&data, bytes).input)
+                        + 64 * setting.shift_rows,
                 )?;
             }
             let slot = SlotId(number);

@@ -16,6 +16,7 @@ mod hot;
 mod outcome;
 mod run;
 mod table;
+mod triangles;
 pub mod vfpio;
 mod warm;
 mod work;

@@ -2,6 +2,7 @@
 
 use super::description::Data;
 use super::graph::Sizes;
+use super::triangles;
 
 /// What a kernel does with its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +26,11 @@ pub(crate) enum Load {
     Sketch,
     /// Reads vertices and edges as streams and weights at random, and writes weights: `pgrnk`.
     Ranks,
+    /// Reads some vertices as a stream and the records of their neighbours at random: `triangles`.
+    Triangles {
+        /// Lookups at once; 0: as many as the kernel can have.
+        under_way: u64,
+    },
 }
 
 /// Lanes of hashes: enough for a row a cycle.
@@ -37,7 +43,7 @@ const WEIGHTS: [u8; 12] = [1, 2, 1, 2, 4, 2, 1, 2, 1, 0, 0, 0];
 const SKETCH: u64 = 16384;
 /// Seed of synthetic graphs.
 const GRAPH_SEED: u64 = 1;
-/// Bytes of a report of `pgrnk`.
+/// Bytes of a report of `pgrnk` and of `triangles`.
 const REPORT: u64 = 64;
 /// 0.15 of a rank over a million vertices, and 0.85, as `pgrnk` has them: numbers that cost no time.
 const BASE: u64 = (1 << 62) / 1_000_000 * 15 / 100;
@@ -54,7 +60,7 @@ pub(super) struct Buffers {
     pub(super) output: u64,
 }
 
-/// Which random sequence.
+/// Which random sequence, or part of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Seed {
     /// That of the run that counts.
@@ -76,6 +82,7 @@ impl Load {
             "md5" | "sha256" => Self::Hash,
             "hll" => Self::Sketch,
             "pgrnk" => Self::Ranks,
+            "triangles" => Self::Triangles { under_way: 0 },
             _ => return None,
         })
     }
@@ -84,7 +91,11 @@ impl Load {
     pub(crate) fn is_random(self) -> bool {
         matches!(
             self,
-            Self::Random | Self::RandomWrites | Self::Updates { .. } | Self::Ranks
+            Self::Random
+                | Self::RandomWrites
+                | Self::Updates { .. }
+                | Self::Ranks
+                | Self::Triangles { .. }
         )
     }
 
@@ -96,6 +107,9 @@ impl Load {
         if data.graph.is_some() || data.degree.is_some() {
             return Some("`graph` and `degree` are for graphs only".to_owned());
         }
+        if let Self::Triangles { .. } = self {
+            return triangles::Sizes::of(data, accessed).err();
+        }
         let unit = match (self, data.access_bytes) {
             (Self::Random | Self::RandomWrites, None) => {
                 return Some("`access_bytes` is missing".to_owned())
@@ -105,7 +119,7 @@ impl Load {
             (Self::Picture, None) => 2 * 64 * BLOCKS,
             (Self::Cipher, None) => 2 * 64,
             (Self::Updates { .. }, None) => UPDATE,
-            (Self::Hash | Self::Sketch | Self::Ranks, None) => 64,
+            (Self::Hash | Self::Sketch | Self::Ranks | Self::Triangles { .. }, None) => 64,
         };
         if unit == 0 || accessed == 0 || accessed % unit != 0 {
             return Some(format!(
@@ -130,12 +144,28 @@ impl Load {
                 Ok(sizes) => (sizes.places().2, sizes.written() + REPORT),
                 Err(_) => (0, 0),
             },
+            Self::Triangles { .. } => match triangles::Sizes::of(data, accessed) {
+                Ok(sizes) => (sizes.image().bytes(), REPORT),
+                Err(_) => (0, 0),
+            },
         };
         Buffers { input, output }
     }
 
     /// What has to be in the input, and where: of most loads any bytes will do. All applications have the same.
     pub(super) fn contents(self, data: &Data, accessed: u64) -> Vec<(u64, Vec<u8>)> {
+        if let Self::Triangles { .. } = self {
+            let Ok(sizes) = triangles::Sizes::of(data, accessed) else {
+                return Vec::new();
+            };
+            let bytes = sizes
+                .image()
+                .words
+                .iter()
+                .flat_map(|word| word.to_le_bytes())
+                .collect();
+            return vec![(0, bytes)];
+        }
         match Sizes::of(data, accessed) {
             Ok(sizes) if self == Self::Ranks => {
                 let (records, edges, _) = sizes.places();
@@ -203,6 +233,21 @@ impl Load {
                     ("under_way", number(under_way)),
                 ];
             }
+            Self::Triangles { under_way } => {
+                let Ok(sizes) = triangles::Sizes::of(data, accessed) else {
+                    return Vec::new();
+                };
+                let image = sizes.image();
+                let (records, words) = image.sample(seed);
+                return vec![
+                    ("records", number(input + records)),
+                    ("graph", number(input)),
+                    ("output", number(output)),
+                    ("record_words", number(words)),
+                    ("graph_words", number(image.graph_words)),
+                    ("under_way", number(under_way)),
+                ];
+            }
             Self::Hash => vec![("bytes", number(accessed)), ("lanes", number(LANES))],
             Self::Sketch => vec![("length", number(accessed / 8))],
             Self::Ranks => {
@@ -246,18 +291,24 @@ mod tests {
             "sha256",
             "hll",
             "pgrnk",
+            "triangles",
         ] {
             let load = Load::of(kernel).unwrap();
             let access = (load == Load::Random).then_some(64);
+            // Of triangles, what vertices access.
+            let accessed = match load {
+                Load::Triangles { .. } => 100 * 2033,
+                _ => 262_144,
+            };
             let data: Data = toml::from_str(&format!(
-                "set_bytes = 524288\naccessed_bytes = 262144\n{}",
+                "set_bytes = 524288\naccessed_bytes = {accessed}\n{}",
                 match load {
                     Load::Ranks => "graph = \"web\"\ndegree = 3.0".to_owned(),
                     _ => access.map_or(String::new(), |bytes| format!("access_bytes = {bytes}")),
                 }
             ))
             .unwrap();
-            assert_eq!(load.broken_rule(&data, 262_144), None);
+            assert_eq!(load.broken_rule(&data, accessed), None);
             let folder = simcard::home().join("kernels").join(kernel);
             let manifest = KernelPackage::open(&folder).unwrap().manifest;
             let mut wanted: Vec<_> = manifest
@@ -265,7 +316,7 @@ mod tests {
                 .iter()
                 .map(|argument| (argument.name.as_str(), argument.bytes as usize))
                 .collect();
-            let given = load.arguments(&data, 262_144, (0, 4096), Seed::Measured);
+            let given = load.arguments(&data, accessed, (0, 4096), Seed::Measured);
             let mut given: Vec<_> = given.iter().map(|(name, v)| (*name, v.len())).collect();
             wanted.sort_unstable();
             given.sort_unstable();
