@@ -1,5 +1,7 @@
 //! A driver's way to the shell on its thread: without a socket and a guest, so that it is quick.
 
+#![allow(dead_code)] // no test uses all of it
+
 use card::driver::{AddressMap, Answer, Driver, Transport, Until, Woken};
 use card::event::{self, Event};
 use card::kernel::KernelPackage;
@@ -102,14 +104,12 @@ impl Direct {
     }
 
     /// Looks as often as it can.
-    #[allow(dead_code)] // not by every test
     pub fn eager(mut self) -> Self {
         self.pause = Duration::from_micros(20);
         self
     }
 
     /// Tears one record in so many.
-    #[allow(dead_code)] // not by every test
     pub fn tearing(mut self, every: u64) -> Self {
         self.tear = Some(Tear {
             seen: None,
@@ -120,13 +120,11 @@ impl Direct {
         self
     }
 
-    #[allow(dead_code)] // not by every test
     pub fn tears(&self) -> bool {
         self.tear.is_some()
     }
 
     /// The record that was torn since the last call.
-    #[allow(dead_code)] // not by every test
     pub fn take_torn(&mut self) -> Option<Event> {
         self.tear.as_mut()?.torn.take()
     }
@@ -205,6 +203,11 @@ impl Transport for Direct {
 
 /// The card, with a kernel in slot 0.
 pub fn shell() -> Shell {
+    shell_with(Interrupts::default())
+}
+
+/// The same, with a way for its interrupts.
+pub fn shell_with(interrupts: Interrupts) -> Shell {
     let mut simulation = SimOptions::named("f1").unwrap();
     simulation.asserting = true;
     let kernel = KernelPackage::open(&home().join("kernels/copy")).unwrap();
@@ -213,7 +216,7 @@ pub fn shell() -> Shell {
         kernels: vec![(SlotId(0), kernel)],
         progress: Arc::new(|_| {}),
     };
-    Shell::open(options, Interrupts::default()).unwrap()
+    Shell::open(options, interrupts).unwrap()
 }
 
 /// A driver over such a way.

@@ -1176,6 +1176,10 @@ pub const ALL: &[Bar] = &[
         measure: pcie::overlap,
     },
     Bar {
+        names: pcie::SOCKET,
+        measure: pcie::socket_kills,
+    },
+    Bar {
         names: pcie::MUTANTS,
         measure: pcie::mutants,
     },

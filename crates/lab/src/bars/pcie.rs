@@ -15,6 +15,12 @@ pub const OVERLAP: &[&str] = &[
     "pcie.torn_records",
 ];
 /// The figures.
+pub const SOCKET: &[&str] = &[
+    "pcie.socket_kills_lost",
+    "pcie.socket_kills",
+    "pcie.socket_kills_busy",
+];
+/// The figures.
 pub const MUTANTS: &[&str] = &["pcie.mutants_missed", "pcie.mutants"];
 /// The figures.
 pub const KILLED: &[&str] = &[
@@ -38,6 +44,8 @@ const STAGES: [&str; 9] = [
 ];
 /// Programs that are to be killed. Some end before their moment comes; 100 must not have.
 const KILLS: u32 = 110;
+/// Programs that are killed without a guest.
+const SOCKET_KILLS: u64 = 200;
 /// Commands of the run in which host and shell overlap.
 const OVERLAPPING: u64 = 100_000;
 
@@ -130,36 +138,71 @@ pub fn mutants() -> Result<Vec<Row>, Failure> {
     ])
 }
 
-/// Random commands while host and shell work at the same time on two threads, and records torn on purpose:
-/// `crates/device/tests/overlap.rs`, with more of them.
-pub fn overlap() -> Result<Vec<Row>, Failure> {
+/// Runs a test of `crates/device/tests` with more of something than in `make test`; what it printed.
+fn device_test(test: &str, variable: &str, count: u64) -> Result<String, Failure> {
     let run = Command::new("cargo")
         .args(["test", "--quiet", "--release", "-p", "tombolo-device"])
-        .args(["--test", "overlap", "--", "--nocapture"])
+        .args(["--test", test, "--", "--nocapture"])
         .args(["--test-threads", "1"])
-        .env("TOMBOLO_OVERLAP_COMMANDS", OVERLAPPING.to_string())
+        .env(variable, count.to_string())
         .current_dir(simcard::home())
         .output()?;
-    let said = String::from_utf8_lossy(&run.stdout);
+    let printed = String::from_utf8_lossy(&run.stdout).into_owned();
     if !run.status.success() {
-        eprintln!("{said}{}", String::from_utf8_lossy(&run.stderr));
+        eprintln!("{printed}{}", String::from_utf8_lossy(&run.stderr));
     }
-    let figure = |name: &str| -> Result<f64, Failure> {
-        // A line may begin with the test's name.
-        let lines = said.lines().filter_map(|line| line.split_once('{'));
-        let counts = lines.filter_map(|(_, rest)| {
-            serde_json::from_str::<serde_json::Value>(&format!("{{{rest}")).ok()
-        });
-        let mut found = counts.filter_map(|counts| counts[name].as_f64());
-        let lost = || format!("a test ended before it had counted `{name}`");
-        Ok(found.next().ok_or_else(lost)?)
-    };
+    Ok(printed)
+}
+
+/// A count in the lines of JSON that a test printed.
+fn figure(printed: &str, name: &str) -> Result<f64, Failure> {
+    // A line may begin with the test's name.
+    let lines = printed.lines().filter_map(|line| line.split_once('{'));
+    let counts = lines.filter_map(|(_, rest)| {
+        serde_json::from_str::<serde_json::Value>(&format!("{{{rest}")).ok()
+    });
+    let mut found = counts.filter_map(|counts| counts[name].as_f64());
+    let lost = || format!("a test ended before it had counted `{name}`");
+    Ok(found.next().ok_or_else(lost)?)
+}
+
+/// `pcie.socket_kills_lost`: programs at the device's socket, without a guest, that are killed, and after which the next one
+/// does not find the card as new, or something is still written.
+pub fn socket_kills() -> Result<Vec<Row>, Failure> {
+    let printed = device_test("killed", "TOMBOLO_KILLS", SOCKET_KILLS)?;
+    let none = Target::Exactly(0.0);
+    let many = Target::AtLeast(100.0);
+    Ok(vec![
+        Row::new(SOCKET[0], figure(&printed, "lost")?, "kills", none),
+        Row::new(SOCKET[1], figure(&printed, "kills")?, "kills", many),
+        Row::new(
+            SOCKET[2],
+            figure(&printed, "in_the_middle")?,
+            "kills",
+            Target::Shown,
+        ),
+    ])
+}
+
+/// Random commands while host and shell work at the same time on two threads, and records torn on purpose.
+pub fn overlap() -> Result<Vec<Row>, Failure> {
+    let printed = device_test("overlap", "TOMBOLO_OVERLAP_COMMANDS", OVERLAPPING)?;
     let none = Target::Exactly(0.0);
     let many = Target::AtLeast(100_000.0);
     Ok(vec![
-        Row::new(OVERLAP[0], figure("unexplained")?, "", none),
-        Row::new(OVERLAP[1], figure("commands")?, "commands", many),
-        Row::new(OVERLAP[2], figure("torn_missed")?, "records", none),
-        Row::new(OVERLAP[3], figure("torn")?, "records", Target::Shown),
+        Row::new(OVERLAP[0], figure(&printed, "unexplained")?, "", none),
+        Row::new(OVERLAP[1], figure(&printed, "commands")?, "commands", many),
+        Row::new(
+            OVERLAP[2],
+            figure(&printed, "torn_missed")?,
+            "records",
+            none,
+        ),
+        Row::new(
+            OVERLAP[3],
+            figure(&printed, "torn")?,
+            "records",
+            Target::Shown,
+        ),
     ])
 }

@@ -1,0 +1,273 @@
+//! Programs that are killed at seeded moments while they drive a card over its socket: the next one finds the card as new, its
+//! bytes are equal, and nothing more is written to the memory of the killed one.
+//!
+//! `TOMBOLO_KILLS` makes it longer.
+
+mod direct;
+
+use card::command::Command as CardCommand;
+use card::memory::HostMemory;
+use card::registers as reg;
+use device::{serve, Connection, Function, Interrupts};
+use rustix::fs::{fcntl_add_seals, ftruncate, memfd_create, MemfdFlags, SealFlags};
+use std::fs::File;
+use std::os::fd::{AsFd, AsRawFd};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+use units::{CardAddr, CommandId, HostAddr, Operation, Stripe};
+use vfio_user::Client;
+
+const BAR: u32 = 0;
+const CONFIGURATION: u32 = 7;
+const MEMORY_AND_MASTER: u16 = 6;
+/// Bytes that are copied to the card and back.
+const BYTES: u64 = 256 << 10;
+/// Bytes of a command and of a record, and log2 of how many the rings have: more than a killed program comes to.
+const ENTRY: usize = 64;
+const RING_LOG2: u32 = 12;
+/// Where the card finds the host's memory, a MiB each: commands, events, source, target.
+const AT: u64 = 1 << 28;
+const PIECE: u64 = 1 << 20;
+const PIECES: u64 = 4;
+const LIMIT: Duration = Duration::from_secs(60);
+/// What a killed program is given: the socket, and the file of its memory.
+const SOCKET: &str = "TOMBOLO_KILLED_SOCKET";
+const MEMORY: &str = "TOMBOLO_KILLED_MEMORY";
+
+/// A small program on the card: registers, one queue, memory that is a file.
+struct Program {
+    client: Client,
+    memory: HostMemory,
+    submitted: u32,
+}
+
+impl Program {
+    /// Connects, gives the card memory and rings, and switches it on.
+    fn start(socket: &Path, file: &File) -> Self {
+        let memory = HostMemory::of_file(file.as_fd(), (PIECES * PIECE) as usize).unwrap();
+        memory.zero(0, (2 * PIECE) as usize).unwrap();
+        let mut client = Client::new(socket).unwrap();
+        client
+            .dma_map(0, AT, PIECES * PIECE, file.as_raw_fd())
+            .unwrap();
+        client
+            .region_write(CONFIGURATION, 4, &MEMORY_AND_MASTER.to_le_bytes())
+            .unwrap();
+        let mut program = Self {
+            client,
+            memory,
+            submitted: 0,
+        };
+        assert_eq!(program.read(reg::ID), reg::ID_MAGIC);
+        let reset = program.read(reg::RESET);
+        assert_eq!(reg::reset::USED.get(reset), 0, "the card is as new");
+        assert_eq!(program.read(reg::CONTROL), 0, "and has no rings");
+        let queue = reg::QUEUE.at(0);
+        for (register, value) in [
+            (queue + reg::queue::BASE_LO, AT as u32),
+            (queue + reg::queue::SIZE_LOG2, RING_LOG2),
+            (reg::EVENT_BASE_LO, (AT + PIECE) as u32),
+            (reg::EVENT_SIZE_LOG2, RING_LOG2),
+            (reg::CONTROL, reg::control::ENABLE.put(1)),
+        ] {
+            program.write(register, value);
+        }
+        program
+    }
+
+    fn read(&mut self, register: u32) -> u32 {
+        let mut word = [0; 4];
+        self.client
+            .region_read(BAR, register.into(), &mut word)
+            .unwrap();
+        u32::from_le_bytes(word)
+    }
+
+    fn write(&mut self, register: u32, value: u32) {
+        self.client
+            .region_write(BAR, register.into(), &value.to_le_bytes())
+            .unwrap();
+    }
+
+    /// Gives the card a copy; behind a fence, so that what goes back is what came.
+    fn submit(&mut self, operation: Operation) {
+        let command = CardCommand {
+            id: CommandId(self.submitted),
+            operation,
+            fence: true,
+            notify: true,
+            ..CardCommand::default()
+        };
+        let place = (self.submitted as usize % (1 << RING_LOG2)) * ENTRY;
+        for (word, value) in command.encode().into_iter().enumerate() {
+            self.memory.store(place + 8 * word, value).unwrap();
+        }
+        self.submitted += 1;
+        let tail = self.submitted;
+        self.write(reg::QUEUE.at(0) + reg::queue::TAIL, tail);
+    }
+
+    fn copy_there_and_back(&mut self) {
+        let (at, stripe) = (CardAddr::new(0).unwrap(), Stripe::NONE);
+        self.submit(Operation::CopyIn {
+            from: HostAddr::new(AT + 2 * PIECE),
+            to: at,
+            bytes: BYTES,
+            stripe,
+        });
+        self.submit(Operation::CopyOut {
+            from: at,
+            to: HostAddr::new(AT + 3 * PIECE),
+            bytes: BYTES,
+            stripe,
+        });
+    }
+
+    /// Waits until everything has ended.
+    fn finish(&mut self) {
+        let limit = Instant::now() + LIMIT;
+        while self.read(reg::EVENT_TAIL) != self.submitted {
+            assert!(Instant::now() < limit, "commands do not end");
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        let tail = self.submitted;
+        self.write(reg::EVENT_HEAD, tail);
+    }
+}
+
+/// Memory of a program: a file that cannot shrink, with a source.
+fn file(seed: u64) -> File {
+    let file = memfd_create("program", MemfdFlags::ALLOW_SEALING).unwrap();
+    ftruncate(&file, PIECES * PIECE).unwrap();
+    fcntl_add_seals(&file, SealFlags::SHRINK).unwrap();
+    let file = File::from(file);
+    let memory = HostMemory::of_file(file.as_fd(), (PIECES * PIECE) as usize).unwrap();
+    memory.write(2 * PIECE as usize, &source(seed)).unwrap();
+    file
+}
+
+fn source(seed: u64) -> Vec<u8> {
+    let bytes = (0..BYTES)
+        .map(|at| (at.wrapping_add(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as u8);
+    bytes.collect()
+}
+
+fn content(file: &File) -> Vec<u8> {
+    let mut bytes = vec![0; (PIECES * PIECE) as usize];
+    let memory = HostMemory::of_file(file.as_fd(), bytes.len()).unwrap();
+    memory.read(0, &mut bytes).unwrap();
+    bytes
+}
+
+/// Copies until it is killed: the test below runs this test in a process of its own.
+#[test]
+fn a_program_that_is_to_be_killed() {
+    let (Ok(socket), Ok(memory)) = (std::env::var(SOCKET), std::env::var(MEMORY)) else {
+        return;
+    };
+    let file = File::options().read(true).write(true).open(memory).unwrap();
+    let mut program = Program::start(Path::new(&socket), &file);
+    let end = Instant::now() + LIMIT;
+    while Instant::now() < end {
+        for _ in 0..4 {
+            program.copy_there_and_back();
+        }
+        program.finish();
+    }
+}
+
+/// A process that does not outlive the test.
+struct Victim(Child);
+
+impl Victim {
+    fn start(socket: &Path, memory: &File) -> Self {
+        let path = format!("/proc/{}/fd/{}", std::process::id(), memory.as_raw_fd());
+        let child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "a_program_that_is_to_be_killed"])
+            .env(SOCKET, socket)
+            .env(MEMORY, path)
+            .stdout(Stdio::null())
+            .spawn();
+        Self(child.unwrap())
+    }
+}
+
+impl Drop for Victim {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn the_next_program_finds_the_card_as_new_and_nothing_more_is_written() {
+    let given = std::env::var("TOMBOLO_KILLS").ok();
+    let kills: u64 = given.map_or(25, |words| words.parse().unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let socket: PathBuf = folder.path().join("socket");
+    let interrupts = Interrupts::default();
+    let function = Function::new(direct::shell_with(interrupts.clone()), interrupts);
+    let (sender, ends) = channel();
+    let (path, hosts) = (socket.clone(), 2 * kills);
+    let server = std::thread::spawn(move || {
+        let mut left = hosts;
+        serve(&path, function, |end| {
+            left -= 1;
+            sender.send(matches!(end, Connection::Closed)).unwrap();
+            left > 0
+        })
+        .unwrap();
+    });
+    while !socket.exists() {
+        assert!(!server.is_finished(), "the device does not listen");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let (mut lost, mut begun, mut in_the_middle) = (0, 0, 0);
+    let mut seed = 1u64;
+    for kill in 0..kills {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let memory = file(kill);
+        let mut victim = Victim::start(&socket, &memory);
+        std::thread::sleep(Duration::from_micros(500 + (seed >> 33) % 150_000));
+        victim.0.kill().unwrap();
+        victim.0.wait().unwrap();
+        // Its connection is over, if there was one, before the next program's is accepted.
+        let next = file(kill + 1);
+        let mut program = Program::start(&socket, &next);
+        let left = content(&memory);
+        let (rings, _) = left.split_at(2 * PIECE as usize);
+        let [submitted, ended] = [0, 1].map(|ring| {
+            let entries = rings[ring * PIECE as usize..][..PIECE as usize].chunks(ENTRY);
+            entries
+                .filter(|entry| entry.iter().any(|byte| *byte != 0))
+                .count()
+        });
+        begun += u64::from(submitted > 0);
+        in_the_middle += u64::from(submitted > ended);
+        program.copy_there_and_back();
+        program.finish();
+        let result = content(&next);
+        let equal = result[3 * PIECE as usize..][..BYTES as usize] == source(kill + 1);
+        let quiet = content(&memory) == left;
+        if !equal || !quiet {
+            println!("kill {kill}: bytes equal: {equal}, nothing written afterwards: {quiet}");
+            lost += 1;
+        }
+        drop(program);
+    }
+    println!(
+        "{{\"kills\":{kills},\"lost\":{lost},\"begun\":{begun},\"in_the_middle\":{in_the_middle}}}"
+    );
+    assert_eq!(lost, 0);
+    assert!(in_the_middle > 0, "none had commands under way");
+    // A program that was killed before it had connected has left nobody to serve.
+    let mut served = ends.try_iter().count() as u64;
+    while served < hosts {
+        drop(Client::new(&socket));
+        served += u64::from(ends.recv_timeout(LIMIT).is_ok());
+        served += ends.try_iter().count() as u64;
+    }
+    server.join().unwrap();
+}
