@@ -42,6 +42,7 @@ mod requests;
 mod schedules;
 mod service;
 mod settle;
+mod shares;
 mod slot_table;
 mod slots;
 mod spaces;

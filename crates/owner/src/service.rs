@@ -4,8 +4,12 @@
 //! were sent, interrupts and closed slots by the slots), and of each address space at most so many
 //! faults. So a kernel that faults without end makes the faults of other spaces wait for one bounded
 //! batch, and no longer.
+//!
+//! If there are spaces of several shares ([`Shares`]), completions and faults of each take turns, and a batch is bounded as a
+//! whole: a share with a thousand pages under way delays the others by its turn in each batch.
 
 use super::faults::Faults;
+use super::shares::{Share, Shares};
 use card::event::Event;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::RangeInclusive;
@@ -13,6 +17,10 @@ use units::{Asid, CommandId, Fault, FaultToken, Picoseconds};
 
 /// Faults of one space in a batch: all that the requesters of a port report at once, and more.
 const FAULTS_OF_A_SPACE: usize = 24;
+/// Events of one share in its turn.
+const TURN: usize = 2;
+/// Events in a batch, of all shares together.
+const BATCH: usize = 16;
 
 /// Who looks at the events of address spaces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,7 +63,9 @@ pub(super) struct Service {
     busy: BTreeSet<Thread>,
     /// When each of them was last done with a batch.
     served: BTreeMap<Thread, Picoseconds>,
-    /// Commands under way, of which space they are; only if spaces have threads of their own.
+    /// Who takes turns.
+    pub(super) shares: Shares,
+    /// Commands under way, of which space they are; only if spaces have threads of their own, or there are several shares.
     spaces: BTreeMap<CommandId, Asid>,
     /// What the card has told and nobody has looked at yet.
     told: VecDeque<Event>,
@@ -70,9 +80,9 @@ impl Service {
         }
     }
 
-    /// The completion of this command is for the thread of its space.
+    /// The completion of this command is for the thread of its space, or in the turn of its share.
     pub(super) fn remember(&mut self, command: CommandId, space: Option<Asid>) {
-        if self.queue.threads.are_of_spaces() {
+        if self.queue.threads.are_of_spaces() || self.shares.are_several() {
             self.spaces.extend(space.map(|space| (command, space)));
         }
     }
@@ -83,7 +93,11 @@ impl Service {
             Event::Completed { id, .. } => self.spaces.remove(id),
             _ => None,
         };
-        self.queue.push(event, space);
+        let share = match self.shares.are_several() {
+            true => self.shares.of(space),
+            false => None,
+        };
+        self.queue.push(event, space, share);
     }
 
     /// The card has told this.
@@ -148,7 +162,7 @@ impl Service {
             let events = if along {
                 ends
             } else {
-                self.queue.batch(thread)
+                self.queue.batch(thread, &self.shares)
             };
             batches.push(Batch {
                 thread,
@@ -175,6 +189,10 @@ impl Service {
 struct ServiceQueue {
     threads: ServiceThreads,
     others: BTreeMap<Thread, Vec<Event>>,
+    /// Completions of shares, if there are several and one thread for all.
+    turns: BTreeMap<Share, VecDeque<Event>>,
+    /// Whose turn was the last one.
+    last: Option<Share>,
     faults: BTreeMap<Asid, VecDeque<Fault>>,
     /// With one fault at a time: those that have no answer yet.
     open: BTreeMap<Asid, FaultToken>,
@@ -193,11 +211,16 @@ impl ServiceQueue {
         space.filter(|_| self.threads.are_of_spaces())
     }
 
-    /// An event, of a space if it is known.
-    fn push(&mut self, event: Event, space: Option<Asid>) {
-        match event {
-            Event::Fault(fault) => self.faults.entry(fault.asid).or_default().push_back(fault),
-            other => {
+    /// An event, of a space and in the turn of a share if they are known.
+    fn push(&mut self, event: Event, space: Option<Asid>, share: Option<Share>) {
+        match (event, share) {
+            (Event::Fault(fault), _) => {
+                self.faults.entry(fault.asid).or_default().push_back(fault);
+            }
+            (event, Some(share)) if self.threads == ServiceThreads::One => {
+                self.turns.entry(share).or_default().push_back(event);
+            }
+            (other, _) => {
                 let thread = self.thread_of(space);
                 self.others.entry(thread).or_default().push(other);
             }
@@ -212,7 +235,8 @@ impl ServiceQueue {
             .iter()
             .filter(|(asid, faults)| self.room(**asid, faults) > 0);
         let faults = may_go.map(|(&asid, _)| self.thread_of(Some(asid)));
-        let threads: BTreeSet<Thread> = others.chain(faults).collect();
+        let turns = self.turns.keys().map(|_| None);
+        let threads: BTreeSet<Thread> = others.chain(faults).chain(turns).collect();
         threads.into_iter().collect()
     }
 
@@ -234,7 +258,11 @@ impl ServiceQueue {
     }
 
     /// The next batch of a thread; empty if nothing waits.
-    fn batch(&mut self, thread: Thread) -> Vec<Event> {
+    fn batch(&mut self, thread: Thread, shares: &Shares) -> Vec<Event> {
+        let by_turns = shares.are_several() && self.threads == ServiceThreads::One;
+        if by_turns || !self.turns.is_empty() {
+            return self.batch_by_turns(shares);
+        }
         let mut batch = self.others.remove(&thread).unwrap_or_default();
         let each = self.threads.are_of_spaces();
         let served = |asid: &Asid| !each || thread == Some(*asid);
@@ -248,6 +276,47 @@ impl ServiceQueue {
         }
         faults.retain(|_, faults| !faults.is_empty());
         self.faults = faults;
+        batch
+    }
+
+    /// A batch in which shares take turns. What is of none comes first: it cannot pile up.
+    fn batch_by_turns(&mut self, shares: &Shares) -> Vec<Event> {
+        let mut batch = self.others.remove(&None).unwrap_or_default();
+        let mut left: BTreeMap<Asid, usize> = BTreeMap::new();
+        let mut room = BATCH;
+        while room > 0 {
+            let of_faults = self.faults.iter().filter(|(asid, _)| {
+                let taken = left.get(asid);
+                taken.is_none_or(|left| *left > 0)
+            });
+            let of_faults = of_faults.map(|(&asid, _)| shares.of(Some(asid)));
+            let all = self.turns.keys().cloned().map(Some).chain(of_faults);
+            // Behind whose turn it was, round again.
+            let Some(share) = all.min_by_key(|share| (*share <= self.last, share.clone())) else {
+                break;
+            };
+            let mut turn = TURN.min(room);
+            room -= turn;
+            if let Some(own) = share.as_ref().and_then(|share| self.turns.get_mut(share)) {
+                let count = turn.min(own.len());
+                batch.extend(own.drain(..count));
+                turn -= count;
+            }
+            for (&asid, faults) in &mut self.faults {
+                if shares.of(Some(asid)) != share {
+                    continue;
+                }
+                let left = left.entry(asid).or_insert(FAULTS_OF_A_SPACE);
+                let count = turn.min(*left).min(faults.len());
+                batch.extend(faults.drain(..count).map(Event::Fault));
+                *left -= count;
+                turn -= count;
+            }
+            room += turn;
+            self.turns.retain(|_, events| !events.is_empty());
+            self.faults.retain(|_, faults| !faults.is_empty());
+            self.last = share;
+        }
         batch
     }
 
@@ -277,9 +346,10 @@ impl ServiceQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::ClientId;
     use card::stream::{TransferEnd, TransferStatus};
     use units::SlotId;
-    use units::{FaultCause, VirtAddr};
+    use units::{CommandStatus, FaultCause, VirtAddr};
 
     fn fault(asid: u8, requester: u8) -> Event {
         Event::Fault(Fault {
@@ -297,20 +367,21 @@ mod tests {
 
     #[test]
     fn a_storm_of_faults_delays_others_by_one_batch() {
+        let alone = Shares::default();
         let mut queue = ServiceQueue::default();
         for _ in 0..1000 {
-            queue.push(fault(1, 0), None);
+            queue.push(fault(1, 0), None, None);
         }
-        queue.push(fault(2, 4), None);
-        queue.push(Event::Interrupt(SlotId(3)), None);
-        let batch = queue.batch(None);
+        queue.push(fault(2, 4), None, None);
+        queue.push(Event::Interrupt(SlotId(3)), None, None);
+        let batch = queue.batch(None, &alone);
         assert_eq!(batch.len(), FAULTS_OF_A_SPACE + 2);
         assert!(batch.contains(&fault(2, 4)));
-        assert_eq!(queue.batch(None).len(), FAULTS_OF_A_SPACE);
-        queue.push(fault(1, 9), None);
+        assert_eq!(queue.batch(None, &alone).len(), FAULTS_OF_A_SPACE);
+        queue.push(fault(1, 9), None, None);
         queue.forget(&(0..=3));
-        assert_eq!(queue.batch(None), [fault(1, 9)]);
-        assert!(queue.batch(None).is_empty());
+        assert_eq!(queue.batch(None, &alone), [fault(1, 9)]);
+        assert!(queue.batch(None, &alone).is_empty());
     }
 
     #[test]
@@ -323,23 +394,25 @@ mod tests {
                 status: TransferStatus::Ok,
             },
         };
+        let alone = Shares::default();
         let mut queue = ServiceQueue::default();
         assert!(queue.ends(None).is_empty());
-        queue.push(fault(1, 0), None);
+        queue.push(fault(1, 0), None, None);
         for event in [end(0), end(1), Event::SlotClosed(SlotId(2)), end(2)] {
-            queue.push(event, None);
+            queue.push(event, None, None);
         }
         assert_eq!(queue.ends(None), [end(0), end(1)]);
         assert!(queue.ends(None).is_empty());
         let rest = [Event::SlotClosed(SlotId(2)), end(2), fault(1, 0)];
-        assert_eq!(queue.batch(None), rest);
-        queue.push(end(3), None);
+        assert_eq!(queue.batch(None, &alone), rest);
+        queue.push(end(3), None, None);
         assert_eq!(queue.ends(None), [end(3)]);
         assert!(queue.waiting().is_empty());
     }
 
     #[test]
     fn a_thread_sees_a_fault_through() {
+        let alone = Shares::default();
         let mut queue = ServiceQueue::new(ServiceThreads::OneFault);
         let space = |number| Asid::new(number);
         let token = |requester| FaultToken {
@@ -347,33 +420,130 @@ mod tests {
             requester,
         };
         for requester in 0..3 {
-            queue.push(fault(1, requester), None);
+            queue.push(fault(1, requester), None, None);
         }
-        queue.push(fault(2, 4), None);
-        assert_eq!(queue.batch(space(1)), [fault(1, 0)]);
+        queue.push(fault(2, 4), None, None);
+        assert_eq!(queue.batch(space(1), &alone), [fault(1, 0)]);
         // Until that has its answer, only the other space has something to do.
         assert_eq!(queue.waiting(), [space(2)]);
-        assert!(queue.batch(space(1)).is_empty());
+        assert!(queue.batch(space(1), &alone).is_empty());
         queue.answered(|answered| answered == token(4));
-        assert!(queue.batch(space(1)).is_empty());
+        assert!(queue.batch(space(1), &alone).is_empty());
         queue.answered(|answered| answered == token(0));
-        assert_eq!(queue.batch(space(1)), [fault(1, 1)]);
+        assert_eq!(queue.batch(space(1), &alone), [fault(1, 1)]);
         // Its slot is reset: nobody answers.
         queue.forget(&(1..=1));
-        assert_eq!(queue.batch(space(1)), [fault(1, 2)]);
+        assert_eq!(queue.batch(space(1), &alone), [fault(1, 2)]);
     }
 
     #[test]
     fn each_space_has_a_thread_of_its_own() {
+        let alone = Shares::default();
         let mut queue = ServiceQueue::new(ServiceThreads::EachSpace);
         let space = |number| Asid::new(number);
-        queue.push(fault(1, 0), None);
-        queue.push(Event::SlotClosed(SlotId(1)), space(2));
-        queue.push(Event::Interrupt(SlotId(3)), None);
+        queue.push(fault(1, 0), None, None);
+        queue.push(Event::SlotClosed(SlotId(1)), space(2), None);
+        queue.push(Event::Interrupt(SlotId(3)), None, None);
         assert_eq!(queue.waiting(), [None, space(1), space(2)]);
-        assert_eq!(queue.batch(space(1)), [fault(1, 0)]);
-        assert_eq!(queue.batch(None), [Event::Interrupt(SlotId(3))]);
-        assert_eq!(queue.batch(space(2)), [Event::SlotClosed(SlotId(1))]);
+        assert_eq!(queue.batch(space(1), &alone), [fault(1, 0)]);
+        assert_eq!(queue.batch(None, &alone), [Event::Interrupt(SlotId(3))]);
+        assert_eq!(
+            queue.batch(space(2), &alone),
+            [Event::SlotClosed(SlotId(1))]
+        );
         assert!(queue.waiting().is_empty());
+    }
+
+    /// Spaces 1 to 3 of clients of their own, the last two of one tenant.
+    fn three_shares() -> Shares {
+        let mut shares = Shares::default();
+        let space = |number| Asid::new(number).unwrap();
+        shares.add(space(1), Share::Client(ClientId(1)));
+        shares.add(space(2), Share::Client(ClientId(2)));
+        shares.add(space(3), Share::Tenant("lab".into()));
+        shares.add(space(4), Share::Tenant("lab".into()));
+        shares
+    }
+
+    fn completion(id: u32) -> Event {
+        Event::Completed {
+            id: CommandId(id),
+            status: CommandStatus::Ok,
+            accessed: false,
+            dirty: false,
+        }
+    }
+
+    fn pushed(queue: &mut ServiceQueue, shares: &Shares, asid: u8, events: usize) {
+        let space = Asid::new(asid);
+        for _ in 0..events {
+            queue.push(completion(asid.into()), space, shares.of(space));
+        }
+    }
+
+    /// Events of a space in a batch.
+    fn count(batch: &[Event], asid: u8) -> usize {
+        let of = |event: &&Event| match event {
+            Event::Completed { id, .. } => id.0 == u32::from(asid),
+            Event::Fault(fault) => fault.asid.get() == asid,
+            _ => false,
+        };
+        batch.iter().filter(of).count()
+    }
+
+    #[test]
+    fn completions_of_one_share_delay_others_by_its_turn() {
+        let shares = three_shares();
+        let mut queue = ServiceQueue::default();
+        pushed(&mut queue, &shares, 1, 1000);
+        assert_eq!(
+            queue.batch(None, &shares).len(),
+            BATCH,
+            "alone, but bounded"
+        );
+        pushed(&mut queue, &shares, 2, 5);
+        queue.push(fault(2, 8), None, None);
+        queue.push(fault(4, 16), None, None);
+        queue.push(Event::Interrupt(SlotId(3)), None, None);
+        let batch = queue.batch(None, &shares);
+        assert_eq!(batch.len(), 1 + BATCH);
+        assert_eq!(batch[0], Event::Interrupt(SlotId(3)));
+        assert_eq!((count(&batch, 2), count(&batch, 4)), (6, 1));
+        // Whoever waits has its first event within a turn of each other.
+        let first = batch
+            .iter()
+            .position(|event| count(std::slice::from_ref(event), 4) == 1);
+        assert!(first.unwrap() <= 1 + 2 * TURN);
+        // What is left is looked at also when the others have gone.
+        let alone = Shares::default();
+        let mut left = 0;
+        while !queue.waiting().is_empty() {
+            left += queue.batch(None, &alone).len();
+        }
+        assert_eq!(left + 2 * BATCH - 7, 1000);
+    }
+
+    #[test]
+    fn shares_with_work_get_equal_parts_of_the_thread() {
+        let shares = three_shares();
+        let mut queue = ServiceQueue::default();
+        let mut served = [0; 5];
+        for round in 0..300 {
+            // A greedy one, one that is just not idle, and a tenant whose spaces share its part.
+            pushed(&mut queue, &shares, 1, 100);
+            for (asid, events) in [(2, 30), (3, 15), (4, 15)] {
+                pushed(&mut queue, &shares, asid, events);
+            }
+            let batch = queue.batch(None, &shares);
+            assert_eq!(batch.len(), BATCH, "{round}");
+            for asid in 1..5 {
+                served[usize::from(asid)] += count(&batch, asid);
+            }
+        }
+        let parts = [served[1], served[2], served[3] + served[4]];
+        assert!(
+            parts.iter().all(|part| part.abs_diff(parts[0]) <= TURN),
+            "{parts:?}"
+        );
     }
 }

@@ -100,6 +100,8 @@ impl OwnerRef {
             self.with(|owner| owner.free_asid(asid));
             return Err(error);
         }
+        // No page of it is wanted before its client knows its name.
+        self.with(|owner| owner.joins_share(client, asid))?;
         let space = self.with(|owner| {
             owner.slots.forget_run_time(asid);
             owner.handles.add_space(client, asid)
@@ -233,7 +235,10 @@ impl Owner {
     fn free_asid(&mut self, asid: Asid) {
         match self.pager.has_space(asid) {
             true => self.spaces.leaving.push(asid),
-            false => self.spaces.give_back(asid),
+            false => {
+                self.service.shares.remove(asid);
+                self.spaces.give_back(asid);
+            }
         }
     }
 

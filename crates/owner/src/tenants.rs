@@ -85,6 +85,11 @@ impl Tenants {
         self.of.remove(&client);
     }
 
+    /// The tenant of a client.
+    pub(super) fn of(&self, client: ClientId) -> Option<&Tenant> {
+        self.of.get(&client).map(|tenant| &**tenant)
+    }
+
     fn clients<'a>(&'a self, tenant: &'a Tenant) -> impl Iterator<Item = ClientId> + 'a {
         let all = self.of.iter();
         all.filter_map(|(client, of)| (of.name == tenant.name).then_some(*client))

@@ -5,6 +5,7 @@ use super::host_time::Work;
 use super::moved::MovedBytes;
 use super::page_cache::{Found, PageCache};
 use super::patience::Awaited;
+use super::shares::{Share, Windows};
 use super::{Owner, OwnerOptions};
 use crate::message::FileState;
 use card::memory::HostMemory;
@@ -74,6 +75,14 @@ impl Pending {
     }
 }
 
+/// A transfer whose share has enough under way.
+#[derive(Debug)]
+struct Queued {
+    direction: Direction,
+    part: Part,
+    place: Place,
+}
+
 /// What a transfer costs, and the bytes around it that the system is asked for too.
 struct Price {
     /// `None`: nothing yet, what is asked for is on its way.
@@ -94,6 +103,8 @@ pub(super) struct Transfers {
     late: BTreeMap<TransferId, Pending>,
     /// On a card in virtual time.
     moved: Option<MovedBytes>,
+    /// By share and device, if there are several shares: a mount that does not answer holds up no other.
+    windows: Windows<(Option<Share>, u64), TransferId, Queued>,
 }
 
 impl Transfers {
@@ -111,6 +122,7 @@ impl Transfers {
             arrived: BTreeMap::new(),
             late: BTreeMap::new(),
             moved,
+            windows: Windows::default(),
         }
     }
 
@@ -191,18 +203,40 @@ impl Transfers {
 }
 
 impl Owner {
-    /// Begins to move a part of an object.
+    /// Moves a part of an object, now or when its share has room for it.
     pub(super) fn start_transfer(
         &mut self,
         direction: Direction,
         part: Part,
         place: Place,
     ) -> Result<(), Error> {
-        let object = part.object;
-        let usual = self.options.file_state;
-        let Some(backing) = self.files.backing(direction, part, usual) else {
-            return Err(Error::Internal(format!("{object} has no file")));
+        if !self.service.shares.are_several() {
+            return self.move_part(direction, part, place);
+        }
+        let share = self.service.shares.of(self.pager.space_of(part.io));
+        let device = self.backing_of(direction, part)?.device;
+        let id = TransferId(part.io.0);
+        let queued = Queued {
+            direction,
+            part,
+            place,
         };
+        let windows = &mut self.transfers.windows;
+        match windows.begin((share, device), id, part.bytes, queued) {
+            Some(Queued { place, .. }) => self.move_part(direction, part, place),
+            None => Ok(()),
+        }
+    }
+
+    fn backing_of(&self, direction: Direction, part: Part) -> Result<Backing, Error> {
+        let usual = self.options.file_state;
+        let backing = self.files.backing(direction, part, usual);
+        backing.ok_or_else(|| Error::Internal(format!("{} has no file", part.object)))
+    }
+
+    fn move_part(&mut self, direction: Direction, part: Part, place: Place) -> Result<(), Error> {
+        let object = part.object;
+        let backing = self.backing_of(direction, part)?;
         let price = match direction == Direction::Read && self.makes_hot() {
             true => Price {
                 work: Some(HostWork::Serve(Picoseconds::ZERO)),
@@ -336,6 +370,13 @@ impl Owner {
             }
             IoError::Os(code)
         });
+        let next = self
+            .transfers
+            .windows
+            .end(&TransferId(io.0), |queued| TransferId(queued.part.io.0));
+        for queued in next {
+            self.move_part(queued.direction, queued.part, queued.place)?;
+        }
         self.tell(Event::IoDone { id: io, result })
     }
 }

@@ -64,6 +64,14 @@ pub enum Event {
         /// Where its frames lie.
         placement: SpacePlacement,
     },
+    /// Says whose a space is: pages that are zeroed ahead for spaces of one share do not delay those of another. Spaces of
+    /// which nobody says so are of share 0.
+    ShareSpace {
+        /// Which space; nothing happens if there is none.
+        asid: Asid,
+        /// Of which share.
+        share: u64,
+    },
     /// Unmaps everything and gives the table back. No slot may be running in the space. Dirty pages
     /// are written back first; the space is gone even if that failed.
     DestroySpace {

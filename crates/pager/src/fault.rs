@@ -112,7 +112,10 @@ impl Pager {
         page.urgency = page.urgency.min(urgency);
         match page.state {
             State::Waiting => self.frame_queue.push(key, urgency),
-            State::AwaitingZero => self.zero_queue.push(key, urgency),
+            State::AwaitingZero => {
+                let share = self.share_of(key);
+                self.zero_queue.push(share, key, urgency);
+            }
             State::AwaitingBuffer
             | State::WritingBack {
                 stage: Stage::AwaitingBuffer,

@@ -9,6 +9,7 @@ use crate::page::{ObjectPage, State};
 use crate::pager::Pager;
 use crate::queue::Urgency;
 use crate::sabotage::Sabotage;
+use std::collections::BTreeMap;
 use units::{CardAddr, CommandStatus, FrameNumber, Operation, Stripe};
 
 impl Pager {
@@ -56,7 +57,8 @@ impl Pager {
                 if let Some(page) = self.pages.get_mut(&key) {
                     page.enter(State::AwaitingZero);
                 }
-                self.zero_queue.push(key, urgency);
+                let share = self.share_of(key);
+                self.zero_queue.push(share, key, urgency);
             } else {
                 self.load(key, None, out);
             }
@@ -68,24 +70,39 @@ impl Pager {
         }
     }
 
-    /// Zeroes pages: those that somebody waits for at once, others while little else is zeroed, for a kernel that has its page
-    /// needs the memory more than one that does not need it yet. True if anything changed.
+    /// Zeroes pages: those that somebody waits for at once, others while little else is zeroed for their share, for a kernel that
+    /// has its page needs the memory more than one that does not need it yet. True if anything changed.
     pub(crate) fn grant_zeroes(&mut self, out: &mut Vec<Action>) -> bool {
         let mut changed = false;
-        while let Some(key) = self.zero_queue.first() {
-            let page = self.pages.get(&key);
-            let waited_for = page.is_some_and(|page| page.urgency <= Urgency::Ahead);
-            let under_way = self.zeroing.iter().map(|&key| self.size_of(key).bytes());
-            let enough = under_way.sum::<u64>() >= self.zeroed_ahead_bytes;
-            if !waited_for && enough && !self.zeroing.is_empty() {
-                break;
-            }
-            self.zero_queue.remove(key);
+        while let Some(key) = self.next_zero() {
             self.zeroing.insert(key);
             self.load(key, None, out);
             changed = true;
         }
         changed
+    }
+
+    fn next_zero(&mut self) -> Option<ObjectPage> {
+        if self.zero_queue.is_empty() {
+            return None;
+        }
+        let mut under_way: BTreeMap<u64, u64> = BTreeMap::new();
+        for &key in &self.zeroing {
+            *under_way.entry(self.share_of(key)).or_default() += self.size_of(key).bytes();
+        }
+        let (pages, most) = (&self.pages, self.zeroed_ahead_bytes);
+        self.zero_queue.take(|share, key| {
+            let page = pages.get(&key);
+            let waited_for = page.is_some_and(|page| page.urgency <= Urgency::Ahead);
+            waited_for || under_way.get(&share).is_none_or(|&bytes| bytes < most)
+        })
+    }
+
+    /// The share of the space that has a page brought.
+    pub(crate) fn share_of(&self, key: ObjectPage) -> u64 {
+        let charged = self.pages.get(&key).and_then(|page| page.charged);
+        let space = charged.and_then(|asid| self.spaces.get(&asid));
+        space.map_or(0, |space| space.share)
     }
 
     /// A page has got its buffer: fetch its data.

@@ -13,7 +13,7 @@ use crate::issue::{Io, Issued, Meaning};
 use crate::object::Object;
 use crate::page::{ObjectPage, Page, Waiter};
 use crate::placement::{Placement, RoundRobin};
-use crate::queue::PageQueue;
+use crate::queue::{PageQueue, SharedQueue};
 use crate::request::Requests;
 use crate::sabotage::Sabotage;
 use crate::size::{Doubling, PageSizePolicy};
@@ -152,7 +152,7 @@ pub struct Pager {
     pub(crate) frame_queue: PageQueue,
     pub(crate) buffer_queue: PageQueue,
     /// Pages that are to be zeroed.
-    pub(crate) zero_queue: PageQueue,
+    pub(crate) zero_queue: SharedQueue,
     /// Pages that are being zeroed, where that is of interest.
     pub(crate) zeroing: BTreeSet<ObjectPage>,
     /// Pages on their way out.
@@ -227,7 +227,7 @@ impl Pager {
             buffers,
             frame_queue: PageQueue::default(),
             buffer_queue: PageQueue::default(),
-            zero_queue: PageQueue::default(),
+            zero_queue: SharedQueue::default(),
             zeroing: BTreeSet::new(),
             releasing: BTreeSet::new(),
             cleaning: BTreeSet::new(),
@@ -256,6 +256,11 @@ impl Pager {
                 limit,
                 placement,
             } => self.create_space(request, asid, (limit, placement), out),
+            Event::ShareSpace { asid, share } => {
+                if let Some(space) = self.spaces.get_mut(&asid) {
+                    space.share = share;
+                }
+            }
             Event::DestroySpace { request, asid } => self.destroy_space(request, asid, out),
             Event::CreateObject {
                 request,
@@ -461,6 +466,18 @@ impl Pager {
         }
     }
 
+    /// The space that had the page of an I/O under way brought, or waits for it.
+    pub fn space_of(&self, io: IoId) -> Option<Asid> {
+        self.had_brought(self.issued.page_of(io)?)
+    }
+
+    fn had_brought(&self, key: ObjectPage) -> Option<Asid> {
+        let page = self.pages.get(&key)?;
+        let waits = page.waiters.first().map(|waiter| waiter.asid);
+        let shows = page.entries.first().map(|entry| entry.asid);
+        page.charged.or(waits).or(shows)
+    }
+
     /// Counts something of a space, if there ever was one.
     pub(crate) fn count_in(&mut self, asid: Asid, count: impl FnOnce(&mut SpaceStatistics)) {
         if let Some(statistics) = self.space_statistics.get_mut(&asid) {
@@ -470,13 +487,7 @@ impl Pager {
 
     /// Counts something of the space that had a page brought.
     pub(crate) fn count_of(&mut self, key: ObjectPage, count: impl FnOnce(&mut SpaceStatistics)) {
-        let page = self.pages.get(&key);
-        let of = page.and_then(|page| {
-            let waits = page.waiters.first().map(|waiter| waiter.asid);
-            let shows = page.entries.first().map(|entry| entry.asid);
-            page.charged.or(waits).or(shows)
-        });
-        if let Some(asid) = of {
+        if let Some(asid) = self.had_brought(key) {
             self.count_in(asid, count);
         }
     }

@@ -69,6 +69,44 @@ impl PageQueue {
     }
 }
 
+/// A queue for each share, which take turns.
+#[derive(Clone, Debug, Default, Hash)]
+pub(crate) struct SharedQueue {
+    queues: BTreeMap<u64, PageQueue>,
+    /// Whose turn was the last.
+    last: u64,
+}
+
+impl SharedQueue {
+    pub(crate) fn push(&mut self, share: u64, page: ObjectPage, urgency: Urgency) {
+        let queue = self.queues.entry(share).or_default();
+        queue.push(page, urgency);
+    }
+
+    /// Takes the first page of the next share of which one may be taken now.
+    pub(crate) fn take(&mut self, may: impl Fn(u64, ObjectPage) -> bool) -> Option<ObjectPage> {
+        let behind = self.queues.range(self.last.saturating_add(1)..);
+        let all = behind.chain(self.queues.range(..=self.last));
+        let firsts = all.filter_map(|(&share, queue)| Some((share, queue.first()?)));
+        let (share, page) = firsts.into_iter().find(|&(share, page)| may(share, page))?;
+        let queue = self.queues.get_mut(&share)?;
+        queue.remove(page);
+        if queue.is_empty() {
+            self.queues.remove(&share);
+        }
+        self.last = share;
+        Some(page)
+    }
+
+    pub(crate) fn contains(&self, page: ObjectPage) -> bool {
+        self.queues.values().any(|queue| queue.contains(page))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queues.is_empty()
+    }
+}
+
 /// Equal order, equal hash: places only count up.
 impl Hash for PageQueue {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
@@ -100,6 +138,31 @@ mod tests {
         let order: Vec<_> = queue.pages().iter().map(|p| p.index).collect();
         assert_eq!(order, [3, 4, 1, 2]);
         queue.pages().into_iter().for_each(|p| queue.remove(p));
+        assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn shares_take_turns_and_one_that_may_not_delays_no_other() {
+        let page = |index| ObjectPage {
+            index,
+            ..ObjectPage::default()
+        };
+        let mut queue = SharedQueue::default();
+        for index in 0..6 {
+            queue.push(1, page(index), Urgency::Hint);
+        }
+        queue.push(2, page(10), Urgency::Hint);
+        queue.push(2, page(11), Urgency::Head);
+        queue.push(0, page(20), Urgency::Soon);
+        let all = |_, _| true;
+        let mut order =
+            |may: &dyn Fn(u64, ObjectPage) -> bool| queue.take(may).map(|page| page.index);
+        let turns: Vec<_> = (0..5).map(|_| order(&all)).collect();
+        assert_eq!(turns, [0, 11, 20, 1, 10].map(Some));
+        assert_eq!(order(&|share, _| share != 1), None);
+        assert_eq!(order(&all), Some(2));
+        assert!(queue.contains(page(3)) && !queue.contains(page(2)));
+        while queue.take(all).is_some() {}
         assert!(queue.is_empty());
     }
 }

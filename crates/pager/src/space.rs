@@ -75,6 +75,8 @@ pub(crate) struct OldTable {
 #[derive(Clone, Debug, Hash)]
 pub(crate) struct Space {
     pub(crate) phase: Phase,
+    /// Spaces of one share count together where shares take turns.
+    pub(crate) share: u64,
     pub(crate) table: TableImage,
     /// Block of card memory that holds the table.
     pub(crate) table_frame: FrameNumber,
@@ -236,6 +238,7 @@ mod tests {
         let geometry = TableGeometry::new(CardAddr::default(), 10).unwrap();
         Space {
             phase: Phase::Ready,
+            share: 0,
             table: TableImage::new(geometry),
             table_frame: FrameNumber::default(),
             old_table: None,

@@ -17,11 +17,13 @@ use tombolo::{Advice, Card, Fetch, FunctionalCard, FunctionalConfig, MapOptions,
 pub const ENDS: &[&str] = &["daemon.deaths", "daemon.lost", "daemon.leaked"];
 /// The same on RTL.
 pub const ENDS_ON_RTL: &[&str] = &["daemon.deaths.rtl", "daemon.lost.rtl", "daemon.leaked.rtl"];
-/// Deviation of equal programs, alone and beside a greedy one; and how much longer they take then.
+/// Deviation of equal programs, alone and beside a greedy one; how much longer they take then; and their deviation with little
+/// data in pages of the default size.
 pub const FAIRNESS: &[&str] = &[
     "daemon.fairness",
     "daemon.fairness.greedy",
     "daemon.fairness.greedy_longer",
+    "daemon.fairness.default_pages",
 ];
 /// Figures of what one program can do to files of another.
 pub const RIGHTS: &[&str] = &["daemon.rights_cells", "daemon.rights_violations"];
@@ -148,6 +150,7 @@ pub fn fairness() -> Result<Vec<Row>, Failure> {
         Row::new(FAIRNESS[0], count(&counts, "equal")?, "%", fair),
         Row::new(FAIRNESS[1], count(&counts, "greedy")?, "%", fair),
         Row::new(FAIRNESS[2], count(&counts, "longer")?, "%", fair),
+        Row::new(FAIRNESS[3], count(&counts, "default")?, "%", fair),
     ])
 }
 

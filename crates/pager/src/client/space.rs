@@ -43,6 +43,7 @@ impl Pager {
         };
         let space = Space {
             phase: Phase::Creating,
+            share: 0,
             table: TableImage::new(geometry),
             table_frame,
             old_table: None,
