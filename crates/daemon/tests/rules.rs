@@ -243,6 +243,40 @@ fn what_a_kernel_wrote_around_a_mapping_is_told_to_its_program() {
 }
 
 #[test]
+fn errors_name_a_file_as_the_program_that_mapped_it_does() {
+    let served = Served::new();
+    let source = served.file("source", &[7; 10_000]);
+    let first = served.file("path of the first", &[0; 10_000]);
+    let second = served.path("path of the second");
+    std::fs::hard_link(&first, &second).unwrap();
+    // Both have the same range, so the pages are those that the first one mapped.
+    let others = served.open();
+    let space = others.create_space().unwrap();
+    let _kept = space.map_file(&first, MapOptions::read_write()).unwrap();
+    let card = served.open();
+    let space = card.create_space().unwrap();
+    let from = space.map_file(&source, MapOptions::read_only()).unwrap();
+    let to = space.map_file(&second, MapOptions::read_write()).unwrap();
+    let slot = card.load_anywhere(kernel("copy"), &space).unwrap();
+    slot.set_mapping("input", &from).unwrap();
+    slot.set_mapping("output", &to).unwrap();
+    slot.set("bytes", from.bytes()).unwrap();
+    slot.run().unwrap();
+    let short = OpenOptions::new().write(true).open(&first).unwrap();
+    short.set_len(5000).unwrap();
+    let by_own_name = |told: String| {
+        assert!(told.contains("path of the second"), "{told}");
+        assert!(!told.contains("path of the first"), "{told}");
+    };
+    by_own_name(to.sync().unwrap_err().to_string());
+    // An access beside it: the nearest mapping is one of its own, too.
+    slot.set("bytes", 4 * from.bytes()).unwrap();
+    let told = slot.run().unwrap_err().to_string();
+    assert!(!told.contains("path of the first"), "{told}");
+    by_own_name(to.unmap().unwrap_err().to_string());
+}
+
+#[test]
 fn versions_and_first_words_are_looked_at() {
     let served = Served::new();
     let raw = Raw::connect(&served);

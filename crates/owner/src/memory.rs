@@ -12,7 +12,7 @@ use crate::participants::Guest;
 use crate::report::{PingPong, TrapPlace};
 use card::{HostWork, WorkId};
 use error::{Error, StreamError};
-use pager::{Event, IoError, IoId, ObjectId, ObjectKind, RequestId, Success};
+use pager::{Event, IoError, IoId, MappingInfo, ObjectId, ObjectKind, RequestId, Success};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
@@ -395,12 +395,13 @@ impl Owner {
         self.begin_work(HostWork::Serve(cost), then)
     }
 
-    /// A name for an object, for messages.
-    pub(super) fn label(&self, object: ObjectId) -> String {
-        match self.memories.holds(object) {
-            true => "shared memory".to_owned(),
-            false => self.files.label(object),
+    /// What the client of a space calls what a mapping shows, for messages.
+    pub(super) fn label_in(&self, space: Asid, near: MappingInfo) -> String {
+        if self.memories.holds(near.object) {
+            return "shared memory".to_owned();
         }
+        let label = self.files.label_at(space, near.address);
+        label.map_or_else(|| near.object.to_string(), str::to_owned)
     }
 
     /// Makes the parts of a block known.

@@ -397,8 +397,9 @@ impl Owner {
                 write,
                 reason,
                 nearest,
-                ..
+                asid,
             } => {
+                let nearest = nearest.map(|near| (self.label_in(asid, near), near));
                 self.access_failed(token, address, write, &reason, nearest)?;
             }
             Action::WriteBackFailed { error } => {

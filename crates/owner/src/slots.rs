@@ -1009,17 +1009,17 @@ impl Owner {
         address: VirtAddr,
         write: bool,
         reason: &pager::AccessError,
-        nearest: Option<MappingInfo>,
+        nearest: Option<(String, MappingInfo)>,
     ) -> Result<(), Error> {
         let ports = self.card.description().ports_per_slot.max(1);
         let port = token.requester / 2;
         let slot = SlotId(port / ports);
         let nearest = nearest.map_or_else(
             || "; nothing is mapped in its address space".to_owned(),
-            |near| {
+            |(label, near)| {
                 format!(
                     "; the nearest mapping is {} at {} ({} bytes, {})",
-                    self.label(near.object),
+                    label,
                     near.address,
                     near.bytes,
                     rights(near)

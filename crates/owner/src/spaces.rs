@@ -141,9 +141,10 @@ impl OwnerRef {
         let result = self
             .ask(|request| Event::DestroySpace { request, asid })
             .await;
+        let everything = 1 << VirtAddr::BITS;
+        let result = self.by_own_label((asid, VirtAddr::default(), everything), result);
         let (stray, unmapped) = self.with(|owner| {
             owner.free_asid(asid);
-            let everything = 1 << VirtAddr::BITS;
             let strays = &mut owner.files;
             let stray = strays.take_stray(asid, VirtAddr::default(), everything);
             (stray, owner.forget_mappings(asid, None))

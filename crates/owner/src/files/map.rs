@@ -432,6 +432,7 @@ impl Owner {
             view,
             writable: options.write,
             first: 0,
+            label: label.to_owned(),
         });
         if let Some(object) = self.files.objects.get_mut(&view) {
             object.mappings += 1;
@@ -454,7 +455,7 @@ impl Owner {
         match self.files.writers(mapped.view).all(is_own) {
             true => Ok(()),
             false => Err(Error::Unmappable {
-                path: self.files.label_of(mapped.view).into(),
+                path: (&mapped.label).into(),
                 rule: "another program has it mapped for writing, and this mapping is read-only: what that one wrote can \
                        be saved by a refresh, and not dropped"
                     .to_owned(),

@@ -93,6 +93,8 @@ struct Mapped {
     writable: bool,
     /// Where it begins in its object; not 0 if a part before it was unmapped.
     first: u64,
+    /// What its client calls the file: others that map it may know it by another path.
+    label: String,
 }
 
 impl Mapped {
@@ -348,10 +350,52 @@ impl Files {
         objects.any(|(view, object)| view.identity == identity && object.given_up)
     }
 
-    /// A name for an object, for messages.
-    pub(super) fn label(&self, object: ObjectId) -> String {
-        self.find(object)
-            .map_or_else(|| object.to_string(), |found| found.label.clone())
+    /// What the client of a space calls an object that it has mapped at an address.
+    pub(super) fn label_at(&self, space: Asid, address: VirtAddr) -> Option<&str> {
+        let mut all = self.mappings.iter();
+        let found = all.find(|mapped| mapped.holds(space, address))?;
+        Some(&found.label)
+    }
+
+    /// An error about a file of a range by the name that the mapping there has for it. The transfer that failed may have
+    /// been begun for another client, which knows the file by another path.
+    pub(super) fn by_own_label(
+        &self,
+        space: Asid,
+        (address, bytes): (VirtAddr, u64),
+        error: Error,
+    ) -> Error {
+        let own = |theirs: &str| {
+            let touched = |m: &&Mapped| m.touches(space, (address, bytes));
+            let named = |m: &&Mapped| {
+                let object = self.objects.get(&m.view);
+                object.is_some_and(|object| object.label == theirs)
+            };
+            let mut all = self.mappings.iter().filter(touched);
+            let found = all.find(named);
+            found.map_or_else(|| "a mapped file".to_owned(), |mapped| mapped.label.clone())
+        };
+        match error {
+            Error::Transfer {
+                label,
+                direction,
+                bytes,
+                offset,
+                source,
+            } => Error::Transfer {
+                label: own(&label),
+                direction,
+                bytes,
+                offset,
+                source,
+            },
+            Error::File { path, what, source } => Error::File {
+                path: own(&path.to_string_lossy()).into(),
+                what,
+                source,
+            },
+            other => other,
+        }
     }
 
     /// Files with a writable mapping in a range.
@@ -359,11 +403,11 @@ impl Files {
         self.mappings
             .iter()
             .filter(|m| m.writable && m.touches(space, (address, bytes)))
-            .filter_map(|m| Some((m.view.identity, self.objects.get(&m.view)?)))
-            .map(|(identity, object)| Durable {
+            .filter_map(|m| Some((m, m.view.identity, self.objects.get(&m.view)?)))
+            .map(|(mapped, identity, object)| Durable {
                 identity,
                 file: object.writer.as_ref().unwrap_or(&object.file).clone(),
-                label: object.label.clone(),
+                label: mapped.label.clone(),
                 doubtful: self.doubtful.contains(&identity),
                 stream: self.stream_of(identity),
             })
@@ -434,7 +478,7 @@ impl Files {
                 let range = mapped.view.offset..mapped.view.end();
                 let start = mapped.address.get() - mapped.first;
                 let first = VirtAddr::truncated(start + (stray.offset - base));
-                return Err(stray.told(&object.label, range, first));
+                return Err(stray.told(&mapped.label, range, first));
             }
         }
         Ok(())

@@ -70,7 +70,8 @@ impl OwnerRef {
             address,
             bytes,
         });
-        unmapped.await?;
+        let unmapped = unmapped.await;
+        self.by_own_label((range.asid, address, bytes), unmapped)?;
         if let Some(view) = view {
             self.settle_claim(view).await;
         }
@@ -100,7 +101,7 @@ impl Owner {
             return Err(Error::Internal("a mapping of no object".into()));
         };
         let refuse = |rule: String| Error::Unmappable {
-            path: (&object.label).into(),
+            path: (&mapped.label).into(),
             rule,
         };
         if self.files.stand_ins.contains_key(&mapped.view.identity) {
@@ -143,6 +144,7 @@ impl Owner {
             view,
             writable,
             first,
+            label,
             ..
         } = self.files.mappings.remove(place);
         let pieces = sides.iter().map(|side| Mapped {
@@ -152,6 +154,7 @@ impl Owner {
             view,
             writable,
             first: first + (side.start - start),
+            label: label.clone(),
         });
         self.files.mappings.extend(pieces);
         if let Some(object) = self.files.objects.get_mut(&view) {

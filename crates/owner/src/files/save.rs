@@ -11,6 +11,18 @@ use std::io;
 use units::{Asid, VirtAddr};
 
 impl OwnerRef {
+    /// The pager's answer about a range of a space; an error has the name that the mapping there has for its file.
+    pub(crate) fn by_own_label<T>(
+        &self,
+        (asid, address, bytes): (Asid, VirtAddr, u64),
+        result: Result<T, Error>,
+    ) -> Result<T, Error> {
+        result.map_err(|error| {
+            let named = |owner: &mut Owner| owner.files.by_own_label(asid, (address, bytes), error);
+            self.with(named)
+        })
+    }
+
     /// Writes back what was written so far.
     pub(crate) async fn sync(&self, range: MappedRange) -> Result<(), Error> {
         let MappedRange {
@@ -27,6 +39,7 @@ impl OwnerRef {
             bytes,
         };
         let result = self.ask(sync).await;
+        let result = self.by_own_label((asid, address, bytes), result);
         let stray = self.with(|owner| owner.files.take_stray(asid, address, bytes));
         result?;
         self.make_durable(&files).await.and(stray)
@@ -48,6 +61,7 @@ impl OwnerRef {
             discard,
         };
         let result = self.ask(refresh).await;
+        let result = self.by_own_label((asid, address, bytes), result);
         let stray = self.with(|owner| owner.files.take_stray(asid, address, bytes));
         result.map(drop).and(stray)
     }
@@ -67,6 +81,7 @@ impl OwnerRef {
             bytes,
         };
         let result = self.ask(unmap).await;
+        let result = self.by_own_label((asid, address, bytes), result);
         let end = address.get().saturating_add(bytes);
         let range = Some((address.get(), end));
         let (stray, unmapped) = self.with(|owner| {
