@@ -303,6 +303,10 @@ impl Serve {
         options.shell = needs.ports(options.shell);
         options.shell.slots = options.shell.slots.max(needs.slots);
         options.shell.spaces = options.shell.spaces.max(needs.slots);
+        // A shell that was asked for is as it is.
+        if self.shell.is_none() {
+            options.shell = options.shell.queue_a_slot();
+        }
         // The card keeps what it tells; the work is over when the card is there.
         let work = Arc::new(Work::spinner());
         let told = Arc::downgrade(&work);

@@ -231,6 +231,19 @@ impl Default for ShellConfig {
 }
 
 impl ShellConfig {
+    /// The most command queues that a shell can have.
+    const MOST_QUEUES: u8 = 17;
+
+    /// The same shell with a command queue for each slot, and one for what belongs to none: what the host does for
+    /// one address space does not wait behind what it does for another, as the shell takes turns between queues.
+    #[must_use]
+    pub fn queue_a_slot(self) -> Self {
+        Self {
+            queues: self.slots.saturating_add(1).min(Self::MOST_QUEUES),
+            ..self
+        }
+    }
+
     /// A small shell with a directory: one slot with one memory port, and [`DirectoryConfig::SMALL`].
     pub fn coherent() -> Self {
         Self {
@@ -356,8 +369,12 @@ impl ShellConfig {
             ))
         } else if self.spaces == 0 || self.spaces > 16 {
             Some(format!("spaces = {}: 1 to 16 are possible", self.spaces))
-        } else if self.queues == 0 || self.queues > 17 {
-            Some(format!("queues = {}: 1 to 17 are possible", self.queues))
+        } else if self.queues == 0 || self.queues > Self::MOST_QUEUES {
+            Some(format!(
+                "queues = {}: 1 to {} are possible",
+                self.queues,
+                Self::MOST_QUEUES
+            ))
         } else if self.dma_share == 0 || self.dma_share > 15 {
             Some(format!(
                 "dma_share = {}: 1 to 15 are possible",

@@ -339,9 +339,9 @@ impl Preset {
     /// The same system for `applications` beside each other, each with address lanes of its own, and with
     /// capacities 1 / 2^`scale_log2` as large. Page sizes stay.
     pub fn scaled(mut self, applications: u8, scale_log2: u8) -> Self {
+        self.shell.slots = applications;
+        self.shell = self.shell.queue_a_slot();
         let shell = &mut self.shell;
-        shell.slots = applications;
-        shell.queues = applications.saturating_add(1);
         shell.spaces = shell.spaces.max(applications);
         if shell.translator != Translator::Identity {
             shell.lanes = applications;
