@@ -27,18 +27,23 @@ enum { HALF = 65536 };
 
 static volatile unsigned char *volatile shared;
 static volatile sig_atomic_t handled, wrong;
-static long program[2];
+/* Handlers that are at work, on either thread. */
+static int at_work;
+static volatile long program[2];
 
 static void on_timer(int signal) {
     long here = syscall(SYS_gettid);
     (void)signal;
+    __atomic_add_fetch(&at_work, 1, __ATOMIC_SEQ_CST);
     handled++;
     if (here != program[0] && here != program[1])
         wrong++;
-    if (shared != NULL) { /* Pages that the kernel reads, and writes. */
-        shared[4096 + 100]++;
-        (void)shared[HALF], (void)shared[HALF + 4096];
+    volatile unsigned char *bytes = shared;
+    if (bytes != NULL) { /* Pages that the kernel reads, and writes. */
+        bytes[4096 + 100]++;
+        (void)bytes[HALF], (void)bytes[HALF + 4096];
     }
+    __atomic_sub_fetch(&at_work, 1, __ATOMIC_SEQ_CST);
 }
 
 /* The usual pattern: a thread waits for what all others block. */
@@ -68,6 +73,9 @@ int main(int argc, char **argv) {
     program[0] = syscall(SYS_gettid);
     pthread_t waiter;
     pthread_create(&waiter, NULL, wait_for_terms, &terms);
+    /* It may take the first signals, so it must be known as the program's before any comes. */
+    while (program[1] == 0)
+        usleep(100);
 
     tmb_card *card;
     tmb_space *space;
@@ -119,6 +127,11 @@ int main(int argc, char **argv) {
             }
     }
     timer_delete(timer);
+    /* The last signal may be handled on the other thread still, and not yet be there: no handler may touch memory that is gone. */
+    shared = NULL;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&at_work, __ATOMIC_SEQ_CST) != 0)
+        usleep(100);
     OK(tmb_card_close(card));
     OK(tmb_memory_free(memory));
     /* It has been sent; its thread may take a moment on a busy machine. */
