@@ -247,6 +247,10 @@ fn a_daemon_that_is_ended_writes_back_and_says_so() {
     let mut daemon = Daemon::start(&["--functional"]);
     let victim = endless(&daemon);
     daemon.until(|status| running(status) == 1);
+    // It runs, and may have written nothing yet: the owner answers between its steps.
+    for _ in 0..50 {
+        daemon.status();
+    }
     let id = Pid::from_raw(daemon.process.id() as i32).unwrap();
     kill_process(id, Signal::TERM).unwrap();
     let output = victim.wait_with_output().unwrap();
