@@ -1,5 +1,6 @@
 //! The `tombolo` command against strangers: no words fail inside it, and every state of it ends on Ctrl-C.
 
+use super::counted::Counting;
 use super::{the_command, Failure};
 use crate::progress::Progress;
 use crate::row::{Row, Target};
@@ -10,33 +11,33 @@ use std::time::{Duration, Instant};
 
 /// Random command lines on the functional card: `crates/cli/tests/grammar.rs`, with more of them.
 pub fn internal_errors() -> Result<Vec<Row>, Failure> {
-    let run = Command::new("cargo")
-        .args(["test", "--quiet", "--release", "-p", "tombolo-cli"])
-        .args(["--test", "grammar", "--", "--nocapture"])
-        .env("TOMBOLO_COMMAND_LINES", "20000")
-        .current_dir(simcard::home())
-        .output()?;
-    let said = String::from_utf8_lossy(&run.stdout);
-    let counts = said
-        .lines()
-        .find(|line| line.starts_with("{\"command_lines\""));
-    let wrong = || format!("{said}{}", String::from_utf8_lossy(&run.stderr));
-    let counts: serde_json::Value = serde_json::from_str(counts.ok_or_else(wrong)?)?;
-    let count = |name: &str| counts[name].as_f64().ok_or("no figure");
-    if !run.status.success() {
-        eprintln!("{}", wrong());
-    }
+    let grammar = Counting {
+        package: "tombolo-cli",
+        file: "grammar",
+        name: None,
+    };
+    let counts = grammar.run(&[("TOMBOLO_COMMAND_LINES", "20000".to_owned())])?;
     let none = Target::Exactly(0.0);
     let many = Target::AtLeast(20_000.0);
     Ok(vec![
         Row::new(
             "stranger.internal_errors",
-            count("internal_errors")?,
+            counts.get("internal_errors")?,
             "",
             none,
         ),
-        Row::new("stranger.command_lines", count("command_lines")?, "", many),
-        Row::new("stranger.other_files_changed", count("changed")?, "", none),
+        Row::new(
+            "stranger.command_lines",
+            counts.get("command_lines")?,
+            "",
+            many,
+        ),
+        Row::new(
+            "stranger.other_files_changed",
+            counts.get("changed")?,
+            "",
+            none,
+        ),
     ])
 }
 

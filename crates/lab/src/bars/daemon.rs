@@ -1,10 +1,10 @@
 //! A card for many programs: what is lost or left when clients end, and what the socket costs.
 
+use super::counted::Counting;
 use super::{the_command, Failure};
 use crate::processor;
 use crate::row::{Row, Target};
 use ::daemon::Daemon;
-use serde_json::Value;
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -56,37 +56,13 @@ const FAULTING_BYTES: usize = 64 << 20;
 /// Of the cards that copy.
 const CHANNEL_BYTES: u64 = 512 << 20;
 
-/// A test of `crates/daemon` that counts: its file, its name, and what the line of JSON that it prints begins with.
-struct Counting {
-    file: &'static str,
-    name: &'static str,
-    first: &'static str,
-}
-
-/// What a test counted.
-fn counted(test: &Counting, environment: &[(&str, String)]) -> Result<Value, Failure> {
-    let run = Command::new("cargo")
-        .args(["test", "--quiet", "--release", "-p", "tombolo-daemon"])
-        .args(["--test", test.file, "--", "--include-ignored"])
-        .args(["--nocapture", "--exact", test.name])
-        .envs(environment.iter().map(|(name, value)| (name, value)))
-        .current_dir(simcard::home())
-        .output()?;
-    let said = String::from_utf8_lossy(&run.stdout);
-    let begins = format!("{{\"{}\"", test.first);
-    let counts = said
-        .lines()
-        .find_map(|line| line.find(&begins).map(|at| &line[at..]));
-    let wrong = || format!("{said}{}", String::from_utf8_lossy(&run.stderr));
-    let counts = serde_json::from_str(counts.ok_or_else(wrong)?)?;
-    if !run.status.success() {
-        eprintln!("{}", wrong());
+/// A test of `crates/daemon` that counts.
+fn counting(file: &'static str, name: &'static str) -> Counting {
+    Counting {
+        package: "tombolo-daemon",
+        file,
+        name: Some(name),
     }
-    Ok(counts)
-}
-
-fn count(counts: &Value, name: &str) -> Result<f64, Failure> {
-    Ok(counts[name].as_f64().ok_or("no figure")?)
 }
 
 /// Clients that are killed, disconnect, speak no sense or do not read, at random moments: `crates/daemon/tests/deaths.rs`, with
@@ -108,49 +84,42 @@ fn deaths(
     environment: &[(&str, String)],
     (rows, enough): (&[&str], u64),
 ) -> Result<Vec<Row>, Failure> {
-    let test = Counting {
-        file: "deaths",
-        name,
-        first: "deaths",
-    };
-    let counts = counted(&test, environment)?;
+    let counts = counting("deaths", name).run(environment)?;
     let enough = Target::AtLeast(enough as f64);
     Ok(vec![
-        Row::new(rows[0], count(&counts, "deaths")?, "", enough),
-        Row::new(rows[1], count(&counts, "lost")?, "", NONE),
-        Row::new(rows[2], count(&counts, "leaked")?, "", NONE),
+        Row::new(rows[0], counts.get("deaths")?, "", enough),
+        Row::new(rows[1], counts.get("lost")?, "", NONE),
+        Row::new(rows[2], counts.get("leaked")?, "", NONE),
     ])
 }
 
 /// What programs can do to files of others, cell by cell: `crates/daemon/tests/rights.rs`.
 pub fn rights() -> Result<Vec<Row>, Failure> {
-    let test = Counting {
-        file: "rights",
-        name: "a_program_does_to_others_what_its_descriptor_lets_it_and_no_more",
-        first: "cells",
-    };
-    let counts = counted(&test, &[])?;
+    let counts = counting(
+        "rights",
+        "a_program_does_to_others_what_its_descriptor_lets_it_and_no_more",
+    )
+    .run(&[])?;
     let enough = Target::AtLeast(CELLS);
     Ok(vec![
-        Row::new(RIGHTS[0], count(&counts, "cells")?, "", enough),
-        Row::new(RIGHTS[1], count(&counts, "violations")?, "", NONE),
+        Row::new(RIGHTS[0], counts.get("cells")?, "", enough),
+        Row::new(RIGHTS[1], counts.get("violations")?, "", NONE),
     ])
 }
 
 /// Eight programs on eight slots of the simulated card: `crates/daemon/tests/fairness.rs`.
 pub fn fairness() -> Result<Vec<Row>, Failure> {
-    let test = Counting {
-        file: "fairness",
-        name: "equal_programs_get_equal_parts_whatever_another_does",
-        first: "equal",
-    };
-    let counts = counted(&test, &[])?;
+    let counts = counting(
+        "fairness",
+        "equal_programs_get_equal_parts_whatever_another_does",
+    )
+    .run(&[])?;
     let fair = Target::AtMost(FAIR);
     Ok(vec![
-        Row::new(FAIRNESS[0], count(&counts, "equal")?, "%", fair),
-        Row::new(FAIRNESS[1], count(&counts, "greedy")?, "%", fair),
-        Row::new(FAIRNESS[2], count(&counts, "longer")?, "%", fair),
-        Row::new(FAIRNESS[3], count(&counts, "default")?, "%", fair),
+        Row::new(FAIRNESS[0], counts.get("equal")?, "%", fair),
+        Row::new(FAIRNESS[1], counts.get("greedy")?, "%", fair),
+        Row::new(FAIRNESS[2], counts.get("longer")?, "%", fair),
+        Row::new(FAIRNESS[3], counts.get("default")?, "%", fair),
     ])
 }
 

@@ -13,6 +13,7 @@ mod cckit;
 mod cckit_varied;
 mod coherent_map;
 mod command;
+mod counted;
 mod daemon;
 mod defaults;
 mod demo;

@@ -1,5 +1,6 @@
 //! The card behind PCIe: programs of a guest whose vfio-pci drives it, and what kills leave (docs/pcie.md).
 
+use super::counted::{Counting, Counts};
 use super::Failure;
 use crate::row::{Row, Target};
 use std::path::PathBuf;
@@ -138,46 +139,28 @@ pub fn mutants() -> Result<Vec<Row>, Failure> {
     ])
 }
 
-/// Runs a test of `crates/device/tests` with more of something than in `make test`; what it printed.
-fn device_test(test: &str, variable: &str, count: u64) -> Result<String, Failure> {
-    let run = Command::new("cargo")
-        .args(["test", "--quiet", "--release", "-p", "tombolo-device"])
-        .args(["--test", test, "--", "--nocapture"])
-        .args(["--test-threads", "1"])
-        .env(variable, count.to_string())
-        .current_dir(simcard::home())
-        .output()?;
-    let printed = String::from_utf8_lossy(&run.stdout).into_owned();
-    if !run.status.success() {
-        eprintln!("{printed}{}", String::from_utf8_lossy(&run.stderr));
-    }
-    Ok(printed)
-}
-
-/// A count in the lines of JSON that a test printed.
-fn figure(printed: &str, name: &str) -> Result<f64, Failure> {
-    // A line may begin with the test's name.
-    let lines = printed.lines().filter_map(|line| line.split_once('{'));
-    let counts = lines.filter_map(|(_, rest)| {
-        serde_json::from_str::<serde_json::Value>(&format!("{{{rest}")).ok()
-    });
-    let mut found = counts.filter_map(|counts| counts[name].as_f64());
-    let lost = || format!("a test ended before it had counted `{name}`");
-    Ok(found.next().ok_or_else(lost)?)
+/// Runs tests of `crates/device/tests` with more of something than in `make test`.
+fn device_test(file: &'static str, variable: &str, count: u64) -> Result<Counts, Failure> {
+    let test = Counting {
+        package: "tombolo-device",
+        file,
+        name: None,
+    };
+    test.run(&[(variable, count.to_string())])
 }
 
 /// `pcie.socket_kills_lost`: programs at the device's socket, without a guest, that are killed, and after which the next one
 /// does not find the card as new, or something is still written.
 pub fn socket_kills() -> Result<Vec<Row>, Failure> {
-    let printed = device_test("killed", "TOMBOLO_KILLS", SOCKET_KILLS)?;
+    let counts = device_test("killed", "TOMBOLO_KILLS", SOCKET_KILLS)?;
     let none = Target::Exactly(0.0);
     let many = Target::AtLeast(100.0);
     Ok(vec![
-        Row::new(SOCKET[0], figure(&printed, "lost")?, "kills", none),
-        Row::new(SOCKET[1], figure(&printed, "kills")?, "kills", many),
+        Row::new(SOCKET[0], counts.get("lost")?, "kills", none),
+        Row::new(SOCKET[1], counts.get("kills")?, "kills", many),
         Row::new(
             SOCKET[2],
-            figure(&printed, "in_the_middle")?,
+            counts.get("in_the_middle")?,
             "kills",
             Target::Shown,
         ),
@@ -186,23 +169,13 @@ pub fn socket_kills() -> Result<Vec<Row>, Failure> {
 
 /// Random commands while host and shell work at the same time on two threads, and records torn on purpose.
 pub fn overlap() -> Result<Vec<Row>, Failure> {
-    let printed = device_test("overlap", "TOMBOLO_OVERLAP_COMMANDS", OVERLAPPING)?;
+    let counts = device_test("overlap", "TOMBOLO_OVERLAP_COMMANDS", OVERLAPPING)?;
     let none = Target::Exactly(0.0);
     let many = Target::AtLeast(100_000.0);
     Ok(vec![
-        Row::new(OVERLAP[0], figure(&printed, "unexplained")?, "", none),
-        Row::new(OVERLAP[1], figure(&printed, "commands")?, "commands", many),
-        Row::new(
-            OVERLAP[2],
-            figure(&printed, "torn_missed")?,
-            "records",
-            none,
-        ),
-        Row::new(
-            OVERLAP[3],
-            figure(&printed, "torn")?,
-            "records",
-            Target::Shown,
-        ),
+        Row::new(OVERLAP[0], counts.get("unexplained")?, "", none),
+        Row::new(OVERLAP[1], counts.get("commands")?, "commands", many),
+        Row::new(OVERLAP[2], counts.get("torn_missed")?, "records", none),
+        Row::new(OVERLAP[3], counts.get("torn")?, "records", Target::Shown),
     ])
 }
