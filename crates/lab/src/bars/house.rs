@@ -43,17 +43,33 @@ const FIGURES: [(&str, &str, Target); 11] = [
     ("house.port_comments", "of ports", Target::AtLeast(0.5)),
 ];
 
+/// Figures of `tools/words`: phrases that it bans.
+const WORDS: [(&str, &str, Target); 2] = [
+    ("words.banned", "places", Target::AtMost(0.0)),
+    ("words.banned_comments", "places", Target::Shown),
+];
+
 /// Sizes of rooms and arrows between them.
 pub fn figures() -> Result<Vec<Row>, Failure> {
+    counted("tools/house", &FIGURES)
+}
+
+/// Banned phrases in documentation pages, and in comments and help texts.
+pub fn words() -> Result<Vec<Row>, Failure> {
+    counted("tools/words", &WORDS)
+}
+
+/// A row for each figure that a script prints as JSON.
+fn counted(script: &str, figures: &[(&str, &str, Target)]) -> Result<Vec<Row>, Failure> {
     let home = simcard::home();
     let output = Command::new(speed::python(&home))
-        .arg(home.join("tools/house"))
+        .arg(home.join(script))
         .arg("--json")
         .output()?;
     let counted: BTreeMap<String, f64> = serde_json::from_slice(&output.stdout)?;
-    FIGURES
-        .into_iter()
-        .map(|(name, unit, target)| {
+    figures
+        .iter()
+        .map(|&(name, unit, target)| {
             let value = counted.get(name).ok_or(format!("no figure {name}"))?;
             Ok(Row::new(name, *value, unit, target))
         })

@@ -267,6 +267,10 @@ pub const ALL: &[Bar] = &[
         measure: house::figures,
     },
     Bar {
+        names: &["words.banned", "words.banned_comments"],
+        measure: house::words,
+    },
+    Bar {
         names: &["lockstep.threads_golden"],
         measure: owner::lockstep,
     },
