@@ -1,6 +1,7 @@
 //! Handles: numbers in the guise of pointers.
 
 use crate::status::{Failure, Status};
+use crate::xrt_object::Object;
 use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -23,7 +24,7 @@ pub enum Thing {
     WriteBuffer(Mutex<WriteBuffer>),
     Rpc(Mutex<Rpc>),
     RpcLines(Mutex<RpcLines>),
-    Xrt(crate::xrt::Object),
+    Xrt(Object),
 }
 
 /// A card, with what it was opened as.
@@ -148,7 +149,7 @@ pub fn insert_card(card: OpenCard) -> Handle {
 }
 
 /// A handle of what programs for XRT hold, whose card has none.
-pub fn insert_xrt(object: crate::xrt::Object) -> Handle {
+pub fn insert_xrt(object: Object) -> Handle {
     table().insert(Thing::Xrt(object), |own| own)
 }
 
@@ -331,7 +332,7 @@ callers! {
 /// Calls with what a handle of XRT's interface stands for.
 pub fn with_xrt<R>(
     handle: Handle,
-    call: impl FnOnce(&crate::xrt::Object) -> Result<R, Failure>,
+    call: impl FnOnce(&Object) -> Result<R, Failure>,
 ) -> Result<R, Failure> {
     match &*find(handle, XRT)? {
         Thing::Xrt(object) => call(object),

@@ -25,3 +25,4 @@ mod space;
 mod status;
 mod vfpio;
 mod xrt;
+mod xrt_object;

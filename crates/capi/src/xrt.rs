@@ -3,6 +3,7 @@
 use crate::handles::{self, Handle};
 use crate::pointers::{new_text, text, Answer};
 use crate::status::{self, Failure};
+use crate::xrt_object::Object;
 use std::ffi::{c_char, c_int, c_uchar, c_void, CStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -12,16 +13,6 @@ use xrt::{
     ArgumentKind, Buffer, BufferFlags, Class, CommandState, Design, Device, Direction, Information,
     Ip, Kernel, MemoryType, Repeat, Run, UnitAccess, Uuid, XrtError,
 };
-
-/// What a handle of this interface stands for.
-pub enum Object {
-    Device(Device),
-    Buffer(Buffer),
-    Kernel(Kernel),
-    Run(Run),
-    Ip(Ip),
-    Xclbin(Arc<Container>),
-}
 
 /// `TMB_XRT_RUNTIME`
 const RUNTIME: c_int = -1;

@@ -83,7 +83,7 @@ struct Coherent {
 impl Coherent {
     fn run(&self) -> Result<(), Failure> {
         can_be_written(&[&self.csv])?;
-        let experiment = Cckit::read(&simcard::home().join("experiments"))?;
+        let experiment = Cckit::read(&simcard::home().join("experiments"), lab::BARS)?;
         let names = experiment.figure.iter().map(|one| one.name.as_str());
         let known = names.collect::<Vec<_>>().join(", ");
         for name in &self.figure {

@@ -48,7 +48,7 @@ pub fn main() -> ExitCode {
         eprintln!("no bar starts with `{begin}`; --list shows them");
         return ExitCode::FAILURE;
     }
-    let chosen: Vec<&bars::Bar> = bars::ALL
+    let chosen: Vec<&crate::bar::Bar> = bars::ALL
         .iter()
         .filter(|bar| bar.names.iter().any(|name| wanted(name)))
         .collect();
@@ -101,7 +101,7 @@ pub fn main() -> ExitCode {
 }
 
 /// Rows that are older than what they measure.
-fn list_stale(wanted: &dyn Fn(&str) -> bool) -> Result<(), bars::Failure> {
+fn list_stale(wanted: &dyn Fn(&str) -> bool) -> Result<(), crate::failure::Failure> {
     let rows: Vec<Row> = results::all()?
         .into_iter()
         .filter(|row| wanted(&row.name))
@@ -116,7 +116,7 @@ fn list_stale(wanted: &dyn Fn(&str) -> bool) -> Result<(), bars::Failure> {
     Ok(())
 }
 
-fn ended(result: Result<(), bars::Failure>) -> ExitCode {
+fn ended(result: Result<(), crate::failure::Failure>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

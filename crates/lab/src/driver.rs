@@ -1,6 +1,6 @@
 //! A card driven by hand, without pager or library: one command or one register at a time.
 
-use crate::bars::Failure;
+use crate::failure::Failure;
 use card::command::Command;
 use card::event::Event;
 use card::kernel::KernelPackage;

@@ -12,15 +12,26 @@
 //! # Ok::<(), tombolo_lab::experiment::DescriptionError>(())
 //! ```
 
+mod bar;
 mod bars;
 pub mod bench;
 pub mod cases;
+mod contended;
+mod direct;
 mod driver;
 pub mod experiment;
+mod failure;
+mod input;
 mod processor;
 mod progress;
 mod random;
 mod results;
 mod row;
+mod synthesis;
+mod tools;
+mod traffic;
 mod tree;
 mod verdict;
+
+pub use bar::Bar;
+pub use bars::ALL as BARS;

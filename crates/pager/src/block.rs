@@ -4,9 +4,9 @@
 //! pages all in a block have to leave, and they do if each of them may.
 
 use crate::frame::FrameMemory;
-use crate::ids::ObjectId;
+use crate::ids::{ObjectId, ObjectPage};
 use crate::keep::Keep;
-use crate::page::{ObjectPage, Page, State};
+use crate::page::{Page, State};
 use crate::space::Space;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};

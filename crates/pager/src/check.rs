@@ -1,11 +1,11 @@
 //! What must hold between two events.
 
 use crate::buffer::Part;
-use crate::ids::RequestId;
+use crate::ids::{ObjectPage, RequestId};
 use crate::issue::Meaning;
-use crate::page::{ObjectPage, Page, Purpose, Stage, State};
+use crate::page::{Page, Purpose, Stage, State};
 use crate::pager::Pager;
-use crate::pieces::Saving;
+use crate::piece::Saving;
 use crate::space::Phase;
 use crate::table::Shown;
 use std::collections::BTreeMap;

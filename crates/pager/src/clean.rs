@@ -4,8 +4,8 @@
 
 use crate::action::Action;
 use crate::event::ObjectKind;
-use crate::ids::ObjectId;
-use crate::page::{ObjectPage, Purpose, State};
+use crate::ids::{ObjectId, ObjectPage};
+use crate::page::{Purpose, State};
 use crate::pager::Pager;
 use std::ops::Range;
 

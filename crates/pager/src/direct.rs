@@ -11,8 +11,8 @@
 use crate::action::Action;
 use crate::error::{AccessError, Direction, IoError};
 use crate::event::ObjectKind;
-use crate::ids::ObjectId;
-use crate::page::{ObjectPage, Purpose, Stage, State};
+use crate::ids::{ObjectId, ObjectPage};
+use crate::page::{Purpose, Stage, State};
 use crate::pager::Pager;
 use crate::sabotage::Sabotage;
 use units::HostAddr;

@@ -1,7 +1,7 @@
 //! What goes wrong, with the values that say where.
 
-use crate::action::MappingInfo;
 use crate::ids::ObjectId;
+use crate::mapping_info::MappingInfo;
 use thiserror::Error;
 use units::{Asid, CommandStatus, PageSize, PageSizes, SpacePlacement, Stripe, VirtAddr};
 

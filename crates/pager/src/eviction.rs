@@ -1,6 +1,6 @@
 //! Which page leaves when frames run out.
 
-use crate::page::ObjectPage;
+use crate::ids::ObjectPage;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::hash::{Hash, Hasher};

@@ -3,8 +3,9 @@
 use crate::action::Action;
 use crate::error::AccessError;
 use crate::fetch::Touch;
+use crate::ids::ObjectPage;
 use crate::issue::{Meaning, Step};
-use crate::page::{Access, Entry, ObjectPage, Page, Stage, State, Waiter, Wish};
+use crate::page::{Access, Entry, Page, Stage, State, Waiter, Wish};
 use crate::pager::Pager;
 use crate::queue::Urgency;
 use crate::sabotage::Sabotage;
@@ -12,6 +13,15 @@ use crate::sizes::covering;
 use crate::space::Mapping;
 use std::ops::{Range, RangeInclusive};
 use units::{Asid, Fault, Operation, PageEntry, PageSize, SpacePlacement, VirtAddr};
+
+/// A page of a mapping that was touched.
+struct Touched {
+    /// First address of the mapping.
+    start: VirtAddr,
+    mapping: Mapping,
+    page: ObjectPage,
+    size: PageSize,
+}
 
 /// What is fetched beside the page that was touched.
 pub(crate) struct Ahead {
@@ -23,18 +33,15 @@ pub(crate) struct Ahead {
 
 impl Pager {
     /// An access of a kernel waits.
-    pub(crate) fn fault(
-        &mut self,
-        Fault {
+    pub(crate) fn fault(&mut self, fault: Fault, out: &mut Vec<Action>) {
+        let Fault {
             token,
             asid,
             address,
             write,
             ahead,
             cause: _,
-        }: Fault,
-        out: &mut Vec<Action>,
-    ) {
+        } = fault;
         self.statistics.faults += 1;
         self.statistics.faults_ahead += u64::from(ahead);
         self.count_in(asid, |space| {
@@ -82,8 +89,13 @@ impl Pager {
             ..waiter
         };
         self.want((page, size), waiter, urgency, out);
-        let touched = (start, mapping, page, size);
-        let ahead = self.fetch_ahead((token.requester, write), asid, touched, out);
+        let touched = Touched {
+            start,
+            mapping,
+            page,
+            size,
+        };
+        let ahead = self.fetch_ahead(&fault, touched, out);
         let large = self.page_size_of(page.object).min(PageSize::MIB_2);
         if size >= large {
             self.expect_writes(page.object, write, &ahead);
@@ -130,13 +142,14 @@ impl Pager {
     }
 
     /// What the fetch policy wants besides the page that was touched.
-    fn fetch_ahead(
-        &mut self,
-        (requester, write): (u8, bool),
-        asid: Asid,
-        (start, mapping, page, size): (VirtAddr, Mapping, ObjectPage, PageSize),
-        out: &mut Vec<Action>,
-    ) -> Ahead {
+    fn fetch_ahead(&mut self, fault: &Fault, touched: Touched, out: &mut Vec<Action>) -> Ahead {
+        let (asid, write, requester) = (fault.asid, fault.write, fault.token.requester);
+        let Touched {
+            start,
+            mapping,
+            page,
+            size,
+        } = touched;
         let mapped = mapping.object_pages();
         // Policies count in pages of the size that was touched.
         let bits = size.bits() - mapping.unit.bits();

@@ -1,7 +1,6 @@
 //! What is brought to the card when it is missing, and what before it is.
 
-use crate::ids::ObjectId;
-use crate::page::ObjectPage;
+use crate::ids::{ObjectId, ObjectPage};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::ops::Range;

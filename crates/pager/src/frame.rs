@@ -16,6 +16,15 @@ fn share_order(stripe: Stripe, order: u8) -> u8 {
     granule_order.max(order.saturating_sub(stripe.channels_log2()))
 }
 
+/// A place in a block of frames.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Within {
+    /// log2 of the block's units.
+    pub(crate) larger: u8,
+    /// Units from its begin.
+    pub(crate) offset: u32,
+}
+
 /// Free memory of all channels.
 #[derive(Clone, Debug, Hash)]
 pub(crate) struct FrameMemory {
@@ -57,13 +66,14 @@ impl FrameMemory {
         self.channels[channel].take(frame.get(), order)
     }
 
-    /// Takes a block of `2^order` units at an offset in a larger one of a channel, all of which is free.
+    /// Takes a block of `2^order` units in a larger one of a channel, all of which is free.
     pub(crate) fn allocate_within(
         &mut self,
         channel: usize,
         order: u8,
-        (larger, offset): (u8, u32),
+        within: Within,
     ) -> Option<FrameNumber> {
+        let Within { larger, offset } = within;
         let channel = self.channels.get_mut(channel)?;
         let base = channel.allocate(larger)?;
         channel.release(base, larger);

@@ -15,9 +15,9 @@
 use crate::action::Action;
 use crate::error::{AccessError, Direction, IoError, PagerError};
 use crate::fault::Ahead;
-use crate::ids::{ObjectId, RequestId};
+use crate::ids::{ObjectId, ObjectPage, RequestId};
 use crate::issue::{Meaning, Step};
-use crate::page::{ObjectPage, Page, Purpose, Stage, State, Waiter};
+use crate::page::{Page, Purpose, Stage, State, Waiter};
 use crate::pager::Pager;
 use crate::request::{answer, Last};
 use std::ops::Range;
@@ -289,7 +289,8 @@ impl Pager {
         &mut self,
         request: RequestId,
         object: ObjectId,
-        (offset, write): (u64, bool),
+        offset: u64,
+        write: bool,
         out: &mut Vec<Action>,
     ) {
         let error = match self.objects.get(&object) {

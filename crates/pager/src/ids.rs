@@ -36,3 +36,12 @@ name!(
     BufferId(u32),
     "buffer"
 );
+
+/// A page of an object.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectPage {
+    /// The object.
+    pub object: ObjectId,
+    /// Which of its pages.
+    pub index: u64,
+}

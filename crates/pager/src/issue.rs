@@ -2,8 +2,7 @@
 
 use crate::action::Action;
 use crate::error::Direction;
-use crate::ids::IoId;
-use crate::page::ObjectPage;
+use crate::ids::{IoId, ObjectPage};
 use std::collections::BTreeMap;
 use units::{Asid, CommandId, Operation};
 

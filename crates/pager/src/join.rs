@@ -6,7 +6,8 @@
 
 use crate::action::Action;
 use crate::event::ObjectKind;
-use crate::page::{Entry, ObjectPage, Page, State};
+use crate::ids::ObjectPage;
+use crate::page::{Entry, Page, State};
 use crate::pager::Pager;
 use crate::sabotage::Sabotage;
 use units::{FrameNumber, PageEntry, PageSize, Stripe, Target, VirtAddr};

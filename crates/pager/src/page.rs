@@ -1,23 +1,14 @@
 //! The life of a page: from the first fault to the return of its frame.
 
 use crate::buffer::Part;
-use crate::ids::{ObjectId, RequestId};
+use crate::ids::RequestId;
 use crate::keep::Keep;
-use crate::pieces::{Filling, Saving};
+use crate::piece::{Filling, Saving};
 use crate::queue::Urgency;
 use units::{
     Asid, CardAddr, CommandStatus, FaultToken, FrameNumber, HostAddr, PageSize, Stripe, Target,
     VirtAddr,
 };
-
-/// A page of an object.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ObjectPage {
-    /// The object.
-    pub object: ObjectId,
-    /// Which of its pages.
-    pub index: u64,
-}
 
 /// Why a page is written back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,23 +1,24 @@
 //! The state machine's outside: what it holds, and which part takes which event.
 
 use crate::action::Action;
-use crate::buffer::{BufferPool, Part};
+use crate::buffer::BufferPool;
 use crate::config::{Config, InstallOrder, MAX_SETS_LOG2};
 use crate::error::{ConfigError, Direction, IoError, PagerError};
 use crate::event::Event;
 use crate::eviction::{EvictionPolicy, Fifo};
 use crate::fetch::{FetchPolicy, OnDemand};
 use crate::frame::FrameMemory;
-use crate::ids::{IoId, ObjectId, RequestId};
+use crate::ids::{IoId, ObjectId, ObjectPage, RequestId};
 use crate::issue::{Io, Issued, Meaning};
 use crate::object::Object;
-use crate::page::{ObjectPage, Page, Waiter};
+use crate::page::{Page, Waiter};
+use crate::piece::Piece;
 use crate::placement::{Placement, RoundRobin};
 use crate::queue::{PageQueue, SharedQueue};
 use crate::request::Requests;
 use crate::sabotage::Sabotage;
 use crate::size::{Doubling, PageSizePolicy};
-use crate::space::Space;
+use crate::space::{Space, Wanted};
 use crate::statistics::{SpaceStatistics, Statistics};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
@@ -61,69 +62,6 @@ pub struct Waits {
     pub faults: Vec<FaultToken>,
     /// Requests that end with its way to the card, or back.
     pub requests: Vec<RequestId>,
-}
-
-/// A part of a page that moves at once: bytes of the object, and the rows that hold them.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Piece {
-    /// Where it begins in the object's file.
-    pub(crate) offset: u64,
-    pub(crate) bytes: u64,
-    /// Where it begins in the page.
-    pub(crate) at: u64,
-    /// Where it begins in its part of a buffer.
-    pub(crate) place: u64,
-    /// Nothing of the page is left behind it.
-    pub(crate) last: bool,
-    /// The page moves at once, and not all of it is the object's.
-    pub(crate) edge: bool,
-}
-
-impl Piece {
-    /// Bytes before it in its first row.
-    pub(crate) const fn lead(&self) -> u64 {
-        self.at % ROW_BYTES
-    }
-
-    /// Its write from a part of a buffer to the object of its page; `around`: bytes before it and behind it that came along.
-    pub(crate) const fn write(
-        &self,
-        io: IoId,
-        page: ObjectPage,
-        part: Part,
-        around: (u64, u64),
-    ) -> Action {
-        Action::WriteObject {
-            io,
-            object: page.object,
-            offset: self.offset,
-            bytes: self.bytes,
-            buffer: part.buffer,
-            buffer_offset: part.offset + self.place,
-            around,
-        }
-    }
-
-    /// Its failed read or write, with its place.
-    pub(crate) const fn error(
-        &self,
-        direction: Direction,
-        page: ObjectPage,
-        error: IoError,
-    ) -> PagerError {
-        PagerError::Io {
-            direction,
-            object: page.object,
-            offset: self.offset,
-            bytes: self.bytes,
-            error,
-        }
-    }
-
-    /// Bytes of its rows.
-    pub(crate) const fn row_bytes(&self) -> u64 {
-        (self.lead() + self.bytes).next_multiple_of(ROW_BYTES)
-    }
 }
 
 /// The pager of one card. See the [crate's page](crate) for an example.
@@ -270,8 +208,8 @@ impl Pager {
                 kind,
                 page_size,
             } => {
-                let range = (offset, bytes);
-                self.create_object(request, object, range, (kind, page_size), out);
+                let range = offset..offset.saturating_add(bytes);
+                self.create_object(request, object, range, kind, page_size, out);
             }
             Event::ObjectHole {
                 object,
@@ -300,8 +238,14 @@ impl Pager {
                 read,
                 write,
             } => {
-                let range = (object, offset, bytes);
-                self.map(request, asid, address, range, (read, write), out);
+                let wanted = Wanted {
+                    object,
+                    offset,
+                    bytes,
+                    read,
+                    write,
+                };
+                self.map(request, asid, address, wanted, out);
             }
             Event::Unmap {
                 request,
@@ -340,7 +284,7 @@ impl Pager {
                 object,
                 offset,
                 write,
-            } => self.host_trap(request, object, (offset, write), out),
+            } => self.host_trap(request, object, offset, write, out),
             Event::Fault(fault) => self.fault(fault, out),
             Event::OperationDone {
                 id,

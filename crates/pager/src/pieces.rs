@@ -7,38 +7,18 @@
 
 use crate::action::Action;
 use crate::buffer::Part;
-use crate::error::{AccessError, Direction, IoError, PagerError};
+use crate::error::{AccessError, Direction, IoError};
+use crate::ids::ObjectPage;
 use crate::issue::{Meaning, Step};
 use crate::object::Object;
-use crate::page::{ObjectPage, Stage, State};
-use crate::pager::{Pager, Piece};
+use crate::page::{Stage, State};
+use crate::pager::Pager;
+use crate::piece::{Filling, Piece};
 use crate::sabotage::Sabotage;
 use units::{CommandStatus, Operation, ROW_BYTES};
 
-/// What of a write-back in pieces is under way.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Saving {
-    /// Copies without answer.
-    pub(crate) copying: u8,
-    /// Writes without answer.
-    pub(crate) writing: u8,
-    /// The first failure. Nothing more is written then, and what is under way is waited for.
-    pub(crate) failed: Option<PagerError>,
-}
-
 /// A page moves in so many pieces at most.
 const MOST: u64 = 16;
-
-/// What of a fill in pieces is under way.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Filling {
-    /// Reads without answer.
-    pub(crate) reading: u8,
-    /// Copies (and zeroes) without answer while there are such reads.
-    pub(crate) loading: u8,
-    /// The first failure. Nothing more is copied then, and what is under way is waited for.
-    pub(crate) failed: Option<AccessError>,
-}
 
 impl Pager {
     /// The pieces in which a page moves that fits into a buffer.

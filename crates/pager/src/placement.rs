@@ -1,6 +1,6 @@
 //! Which channel a page goes to.
 
-use crate::page::ObjectPage;
+use crate::ids::ObjectPage;
 use std::fmt::Debug;
 use std::ops::Range;
 use units::Asid;

@@ -1,6 +1,6 @@
 //! Pages waiting for a resource.
 
-use crate::page::ObjectPage;
+use crate::ids::ObjectPage;
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 

@@ -4,10 +4,11 @@ use crate::action::Action;
 use crate::block::{self, Candidates, Scope};
 use crate::error::AccessError;
 use crate::eviction::Choice;
-use crate::ids::ObjectId;
+use crate::frame::Within;
+use crate::ids::{ObjectId, ObjectPage};
 use crate::issue::{Meaning, Step};
 use crate::keep::Keep;
-use crate::page::{ObjectPage, Page, Purpose, Stage, State};
+use crate::page::{Page, Purpose, Stage, State};
 use crate::pager::Pager;
 use crate::queue::Urgency;
 use std::cell::RefCell;
@@ -149,8 +150,11 @@ impl Pager {
         // Blocks are begun so that their other parts find room beside.
         let begun = self.place_in_block(key).and_then(|(largest, offset)| {
             let joins = self.joins_in(asid, largest);
-            let block = (largest.class(), offset);
-            joins.then(|| self.memory.allocate_within(channel, order, block))?
+            let within = Within {
+                larger: largest.class(),
+                offset,
+            };
+            joins.then(|| self.memory.allocate_within(channel, order, within))?
         });
         begun.or_else(|| self.memory.allocate(channel, order))
     }

@@ -6,8 +6,8 @@
 use crate::action::Action;
 use crate::block::Pages;
 use crate::error::AccessError;
-use crate::ids::ObjectId;
-use crate::page::{ObjectPage, Waiter};
+use crate::ids::{ObjectId, ObjectPage};
+use crate::page::Waiter;
 use crate::pager::Pager;
 use crate::queue::Urgency;
 use crate::size::SizeTouch;

@@ -1,8 +1,7 @@
 //! Address spaces: mappings, and the image of the page table.
 
-use crate::action::MappingInfo;
-use crate::ids::{ObjectId, RequestId};
-use crate::page::ObjectPage;
+use crate::ids::{ObjectId, ObjectPage, RequestId};
+use crate::mapping_info::MappingInfo;
 use crate::table::TableImage;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -10,6 +9,17 @@ use units::{Advice, FrameNumber, PageSize, PageSizes, SpacePlacement, VirtAddr};
 
 /// The pager's own choices of address start here, so that small numbers are never mapped.
 const FIRST_CHOICE: u64 = 256 << 20;
+
+/// What of an object is to be mapped, and with which rights.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted {
+    pub(crate) object: ObjectId,
+    /// First byte of it.
+    pub(crate) offset: u64,
+    pub(crate) bytes: u64,
+    pub(crate) read: bool,
+    pub(crate) write: bool,
+}
 
 /// A range of a space that shows a range of an object. Its address is the key it is stored under.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

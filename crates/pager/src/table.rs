@@ -3,7 +3,7 @@
 //! Only the shell writes the table, on command; this image is what the commands issued so far will
 //! make of it. Table commands run in ring order, so the image is enough to never overfill a set.
 
-use crate::page::ObjectPage;
+use crate::ids::ObjectPage;
 use std::collections::BTreeMap;
 use units::{PageNumber, PageSize, TableGeometry, VirtAddr};
 

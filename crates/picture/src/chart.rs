@@ -50,6 +50,13 @@ impl Series {
     }
 }
 
+/// Both ends of a scale.
+#[derive(Clone, Copy, Debug)]
+struct Ends {
+    least: f64,
+    most: f64,
+}
+
 /// A picture of values over named steps, to be written with [`Display`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chart {
@@ -104,7 +111,7 @@ impl Chart {
     }
 
     /// Both ends of the scale.
-    fn ends(&self) -> (f64, f64) {
+    fn ends(&self) -> Ends {
         let values = self
             .series
             .iter()
@@ -113,30 +120,24 @@ impl Chart {
         let (least, most) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| {
             (a.min(v), b.max(v))
         });
-        match (least.is_finite(), self.logarithmic) {
+        let (least, most) = match (least.is_finite(), self.logarithmic) {
             (false, true) => (1.0, 10.0),
             (false, false) => (0.0, 1.0),
             (true, true) => {
-                let ends = (
-                    10f64.powf(least.log10().floor()),
-                    10f64.powf(most.log10().ceil()),
-                );
-                if ends.0 < ends.1 {
-                    ends
-                } else {
-                    (ends.0, ends.0 * 10.0)
-                }
+                let least = 10f64.powf(least.log10().floor());
+                let most = 10f64.powf(most.log10().ceil());
+                (least, if most > least { most } else { least * 10.0 })
             }
             (true, false) => {
-                let least = least.min(0.0);
-                let most = most.max(0.0);
+                let (least, most) = (least.min(0.0), most.max(0.0));
                 (least, if most > least { most } else { least + 1.0 })
             }
-        }
+        };
+        Ends { least, most }
     }
 
     /// Round values on the scale.
-    fn marks(&self, (least, most): (f64, f64)) -> Vec<f64> {
+    fn marks(&self, Ends { least, most }: Ends) -> Vec<f64> {
         if self.logarithmic {
             let (first, last) = (least.log10().round() as i32, most.log10().round() as i32);
             return (first..=last).map(|power| 10f64.powi(power)).collect();
@@ -151,7 +152,7 @@ impl Chart {
         (first..=last).map(|number| number as f64 * step).collect()
     }
 
-    fn height(&self, (least, most): (f64, f64), value: f64) -> f64 {
+    fn height(&self, Ends { least, most }: Ends, value: f64) -> f64 {
         let share = match self.logarithmic {
             true => (value / least).ln() / (most / least).ln(),
             false => (value - least) / (most - least),
@@ -170,7 +171,7 @@ impl Chart {
         }
     }
 
-    fn draw_line(&self, f: &mut Formatter<'_>, place: usize, ends: (f64, f64)) -> fmt::Result {
+    fn draw_line(&self, f: &mut Formatter<'_>, place: usize, ends: Ends) -> fmt::Result {
         let pitch = (WIDTH - LEFT - RIGHT) / self.steps.len().max(1) as f64;
         let colour = self.colour(place);
         let series = &self.series[place];
@@ -203,12 +204,12 @@ impl Chart {
         Ok(())
     }
 
-    fn draw_bars(&self, f: &mut Formatter<'_>, place: usize, ends: (f64, f64)) -> fmt::Result {
+    fn draw_bars(&self, f: &mut Formatter<'_>, place: usize, ends: Ends) -> fmt::Result {
         let pitch = (WIDTH - LEFT - RIGHT) / self.steps.len().max(1) as f64;
         let width = pitch * 0.8 / self.series.len().max(1) as f64;
         let colour = self.colour(place);
         let series = &self.series[place];
-        let ground = self.height(ends, if self.logarithmic { ends.0 } else { 0.0 });
+        let ground = self.height(ends, if self.logarithmic { ends.least } else { 0.0 });
         for (step, value) in series.drawn(self.logarithmic) {
             let x = LEFT + (step as f64 + 0.1) * pitch + place as f64 * width;
             let y = self.height(ends, value);

@@ -15,9 +15,6 @@ mod window;
 pub use controller::Controller;
 pub use trace::{Command, CommandKind};
 
-/// Most banks that a channel may have.
-pub const MAX_BANKS: usize = 16;
-
 /// Most rows that a queue of the scheduler may hold.
 pub const MAX_QUEUE: usize = 64;
 

@@ -7,7 +7,7 @@ mod figures;
 
 pub use figures::{
     AddressMap, Clock, Controller, CpuFigures, HostFigures, LinkFigures, Memory, MemoryKind,
-    MemoryTiming, PcieFigures,
+    MemoryTiming, PcieFigures, MAX_BANKS,
 };
 
 use crate::hash::sha256_hex;

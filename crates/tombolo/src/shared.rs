@@ -233,7 +233,7 @@ impl AddressSpace {
             .filter(|size| *size == page || *size < page && there.contains(*size))
             .collect();
         // SAFETY: as for this function.
-        let view = unsafe { View::register((at, bytes), &sizes, desk) };
+        let view = unsafe { View::register(at, bytes, &sizes, desk) };
         let view = view.map_err(|rule| Error::Unregistrable {
             start: at,
             bytes,

@@ -4,7 +4,7 @@
 //! layout would make every run another one. Blocks lie one behind the other, first fit, in a part of the
 //! address space that systems leave alone; where something else is in the way, anywhere.
 
-use super::range::parts_with;
+use super::range::{parts_with, MappedFile};
 use std::collections::BTreeMap;
 use std::io;
 use std::ptr::NonNull;
@@ -27,7 +27,7 @@ pub(super) struct Reserved {
     start: NonNull<u8>,
     bytes: usize,
     /// What is mapped there, all of it at first.
-    file: Option<(u64, u64, u64)>,
+    file: Option<MappedFile>,
 }
 
 // SAFETY: only an address and a number; what lies there is used through the view that owns it.
@@ -61,7 +61,7 @@ impl Reserved {
     }
 
     /// A file is mapped there now: what the program unmaps, or maps something else over, is not ours any more.
-    pub(super) fn holds(&mut self, file: (u64, u64, u64)) {
+    pub(super) fn holds(&mut self, file: MappedFile) {
         self.file = Some(file);
     }
 

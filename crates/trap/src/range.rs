@@ -93,36 +93,45 @@ impl RangeError {
     }
 }
 
+/// A file, as the lines of its mappings have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct MappedFile {
+    major: u64,
+    minor: u64,
+    /// Its number on that device.
+    inode: u64,
+}
+
 /// A line of `/proc/self/maps`.
 #[derive(Clone, Debug)]
 struct Segment {
     range: Range<usize>,
     rights: String,
-    /// Major and minor number of the device, and the file's number on it.
-    file: (u64, u64, u64),
+    /// `None`: memory of no file.
+    file: Option<MappedFile>,
     name: String,
 }
 
 impl Segment {
     fn is_file(&self) -> bool {
-        self.file != (0, 0, 0)
+        self.file.is_some()
     }
 }
 
-/// Device and number of a file, as the lines of its mappings have them.
-pub(super) fn file_of(file: &std::fs::File) -> io::Result<(u64, u64, u64)> {
+/// How the lines of its mappings will name a file.
+pub(super) fn file_of(file: &std::fs::File) -> io::Result<MappedFile> {
     let metadata = file.metadata()?;
     let device = metadata.dev();
-    let (major, minor) = (libc::major(device), libc::minor(device));
-    Ok((major.into(), minor.into(), metadata.ino()))
+    Ok(MappedFile {
+        major: libc::major(device).into(),
+        minor: libc::minor(device).into(),
+        inode: metadata.ino(),
+    })
 }
 
 /// Where a file is mapped within a range, by address.
-pub(super) fn parts_with(
-    file: (u64, u64, u64),
-    range: &Range<usize>,
-) -> io::Result<Vec<Range<usize>>> {
-    let ours = segments()?.into_iter().filter(|one| one.file == file);
+pub(super) fn parts_with(file: MappedFile, range: &Range<usize>) -> io::Result<Vec<Range<usize>>> {
+    let ours = segments()?.into_iter().filter(|one| one.file == Some(file));
     let parts = ours.map(|one| one.range.start.max(range.start)..one.range.end.min(range.end));
     Ok(parts.filter(|part| part.start < part.end).collect())
 }
@@ -142,16 +151,21 @@ fn segment(line: &str) -> Option<Segment> {
     let range = hex(start)?..hex(end)?;
     let rights = words.next()?.to_owned();
     let (major, minor) = words.nth(1)?.split_once(':')?;
-    let file = (
-        hex(major)? as u64,
-        hex(minor)? as u64,
-        words.next()?.parse().ok()?,
-    );
+    let file = MappedFile {
+        major: hex(major)? as u64,
+        minor: hex(minor)? as u64,
+        inode: words.next()?.parse().ok()?,
+    };
+    let none = MappedFile {
+        major: 0,
+        minor: 0,
+        inode: 0,
+    };
     let name = words.collect::<Vec<_>>().join(" ");
     Some(Segment {
         range,
         rights,
-        file,
+        file: Some(file).filter(|file| *file != none),
         name,
     })
 }
@@ -313,7 +327,12 @@ mod tests {
         let line = "7f00-7f10 rw-p 00001000 fe:01 77   /usr/lib/a file (deleted)";
         let segment = segment(line).unwrap();
         assert_eq!(segment.range, 0x7f00..0x7f10);
-        assert_eq!(segment.file, (0xfe, 1, 77));
+        let file = MappedFile {
+            major: 0xfe,
+            minor: 1,
+            inode: 77,
+        };
+        assert_eq!(segment.file, Some(file));
         assert_eq!(segment.name, "/usr/lib/a file (deleted)");
         assert!(segments().unwrap().len() > 10);
     }

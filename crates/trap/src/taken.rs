@@ -5,7 +5,7 @@
 //! and not written, whoever writes is trapped and tries again, and pages change places in one system call.
 
 use super::handler::Watched;
-use super::range::{file_of, parts_with, whole_pages, RangeError};
+use super::range::{file_of, parts_with, whole_pages, MappedFile, RangeError};
 use card::memory::HostMemory;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -60,7 +60,7 @@ impl Drop for Claim {
 pub(super) struct Taken {
     claim: Claim,
     /// Device and number of the memory file.
-    file: (u64, u64, u64),
+    file: MappedFile,
     /// Until they are given back.
     watched: Option<Watched>,
 }

@@ -24,6 +24,7 @@ use card::memory::HostMemory;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
+use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -353,10 +354,11 @@ impl Guarded {
     /// Guards a mapping of a memory file, which `alias` shows too. The program may do everything at first.
     pub(super) fn new(
         userfault: Arc<Userfault>,
-        (start, bytes): (usize, usize),
+        place: Range<usize>,
         page: usize,
         alias: Arc<HostMemory>,
     ) -> io::Result<Arc<Self>> {
+        let (start, bytes) = (place.start, place.len());
         let range = [start as u64, bytes as u64, REGISTER_WP_AND_MINOR, 0];
         call(&userfault.descriptor, UFFDIO_REGISTER, &mut { range }).map_err(explained)?;
         let guarded = Arc::new(Self {
@@ -426,7 +428,7 @@ impl Guarded {
             let alike = states[first..].iter().take_while(|state| **state == from);
             let count = alike.count();
             let at = (pages.start + first) * self.page;
-            let changed = self.change((at, count * self.page), from, to);
+            let changed = self.change(at, count * self.page, from, to);
             match changed {
                 // The program has unmapped a part; what is left comes when it is touched.
                 Err(error) if to == State::Open => {
@@ -440,7 +442,7 @@ impl Guarded {
         Ok(())
     }
 
-    fn change(&self, (at, bytes): (usize, usize), from: State, to: State) -> io::Result<()> {
+    fn change(&self, at: usize, bytes: usize, from: State, to: State) -> io::Result<()> {
         let place = self.start + at;
         if from == State::New && to != State::Open {
             // A page that is not in the file is none that could be waited for.

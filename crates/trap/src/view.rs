@@ -3,7 +3,7 @@
 use super::handler::Watched;
 use super::huge::Pieces;
 use super::places::Reserved;
-use super::range::{file_of, parts_with, RangeError};
+use super::range::{file_of, parts_with, MappedFile, RangeError};
 use super::taken::{Claim, Taken};
 use super::userfault::Guarded;
 use super::Desk;
@@ -38,7 +38,7 @@ pub struct View {
     pieces: Pieces,
     alias: Arc<HostMemory>,
     /// What is mapped there.
-    file: (u64, u64, u64),
+    file: MappedFile,
     /// By userfaultfd, and not by protection. Before the place: nobody guards addresses that are somebody else's.
     guarded: Mutex<Option<Arc<Guarded>>>,
     place: Mutex<Place>,
@@ -213,7 +213,8 @@ impl View {
         let start = place.start().as_ptr() as usize;
         let alias = Arc::new(alias);
         let protects = way == Some(TrapWay::Protect);
-        let guard = |userfault| Guarded::new(userfault, (start, bytes), page_bytes, alias.clone());
+        let guard =
+            |userfault| Guarded::new(userfault, start..start + bytes, page_bytes, alias.clone());
         let guarded = userfault.map(guard).transpose()?;
         let watched = match (way, &desk) {
             (Some(TrapWay::Protect), Some(desk)) => {
@@ -254,7 +255,8 @@ impl View {
     /// The memory is the caller's. It stays mapped until [`give_back`](Self::give_back), and nobody relies on
     /// it not changing from now on.
     pub unsafe fn register(
-        (start, bytes): (usize, usize),
+        start: usize,
+        bytes: usize,
         sizes: &[PageSize],
         desk: Arc<Desk>,
     ) -> Result<Self, RangeError> {

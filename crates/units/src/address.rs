@@ -1,6 +1,6 @@
 //! Addresses and names of address spaces.
 
-use crate::page::PageSize;
+use crate::page_size::PageSize;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 

@@ -1,6 +1,6 @@
 //! Sets of page sizes.
 
-use crate::page::PageSize;
+use crate::page_size::PageSize;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 

@@ -8,20 +8,6 @@ use tombolo::{Card, Continue, MapOptions, Report, SimOptions, Slot, SlotId};
 const KEY: [u8; 32] = *b"a key of thirty-two bytes, fixed";
 const IV: [u8; 16] = *b"a counter block.";
 
-/// A file of `bytes` reproducible bytes without structure.
-pub fn write_input(path: &Path, bytes: u64) -> Result<(), Failure> {
-    let mut state = 0x9e37_79b9_7f4a_7c15u64;
-    let words = (0..bytes.div_ceil(8)).flat_map(|_| {
-        // xorshift64
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state.to_le_bytes()
-    });
-    let content: Vec<u8> = words.take(bytes as usize).collect();
-    Ok(std::fs::write(path, content)?)
-}
-
 /// Gives the kernel the key and the counter that [`openssl_agrees`] takes.
 pub fn give_key(slot: &Slot) -> Result<(), Failure> {
     slot.set_bytes("key", &KEY)?;

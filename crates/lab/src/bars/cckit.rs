@@ -212,7 +212,7 @@ pub fn streams() -> Result<Vec<Row>, Failure> {
 
 /// How long `tombolo lab cckit` takes, by the clock on the wall, its models built.
 pub fn lab_minutes() -> Result<Vec<Row>, Failure> {
-    let experiment = Cckit::read(&simcard::home().join("experiments"))?;
+    let experiment = Cckit::read(&simcard::home().join("experiments"), super::ALL)?;
     let figures: Vec<_> = experiment.figure.iter().collect();
     let began = Instant::now();
     let outcome = experiment.run(&figures, |ended| {

@@ -99,7 +99,8 @@ pub fn in_the_shell() -> Result<Vec<Row>, Failure> {
 fn start(
     slot: &Slot,
     base: u64,
-    (rows, updates): (u64, u64),
+    rows: u64,
+    updates: u64,
     inflight: u64,
     mode: u64,
 ) -> Result<(), Failure> {
@@ -132,7 +133,7 @@ fn latency(
     period_ns: f64,
 ) -> Result<f64, Failure> {
     const ACCESSES: u64 = 64;
-    start(slot, base, (ACCESSES, ACCESSES), 1, mode)?;
+    start(slot, base, ACCESSES, ACCESSES, 1, mode)?;
     slot.wait(None, |_| Continue::Yes)?;
     let result = memory.load(RESULT)?;
     let cycles = u64::from_le_bytes(result[..8].try_into()?);
@@ -157,7 +158,7 @@ pub fn of_the_cpu() -> Result<Vec<Row>, Failure> {
     let hit = latency(&slot, &memory, fresh, LOAD, period_ns)?;
     let store = latency(&slot, &memory, other, STORE, period_ns)?;
     // More than it can do in that time: it is stopped.
-    start(&slot, 0, (COUNTED, u64::from(u32::MAX)), 8, 0)?;
+    start(&slot, 0, COUNTED, u64::from(u32::MAX), 8, 0)?;
     let used = memory.part(0, LINES * LINE_BYTES)?;
     let mut unexplained = line_cores::unexplained(&used, OPERATIONS);
     slot.close()?;

@@ -5,6 +5,7 @@
 //! already.
 
 use super::{aes, Failure};
+use crate::input::write_input;
 use crate::row::{Row, Target};
 use std::path::Path;
 use tombolo::{AddressSpace, SimOptions, Slot, SlotId};
@@ -92,7 +93,7 @@ impl Workload {
     /// Time of a run without options over its bound, and the time.
     fn over_bound(&self) -> Result<(f64, Picoseconds), Failure> {
         let folder = tempfile::tempdir()?;
-        aes::write_input(&folder.path().join("in"), self.bytes)?;
+        write_input(&folder.path().join("in"), self.bytes)?;
         let (report, _) = self.run(folder.path(), false)?;
         let (_, resident) = self.run(folder.path(), true)?;
         let statistics = &report.statistics;

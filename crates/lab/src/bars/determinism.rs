@@ -5,6 +5,7 @@
 //! written anew (TOMBOLO_UPDATE_GOLDEN=1) and the change is part of the review.
 
 use super::{aes, Failure};
+use crate::input::write_input;
 use crate::row::Row;
 use serde::{Deserialize, Serialize};
 use std::hint::black_box;
@@ -22,7 +23,7 @@ struct Golden {
 
 fn hash(folder: &Path, idle_skipping: bool) -> Result<String, Failure> {
     let (input, output) = (folder.join("plain"), folder.join("cipher"));
-    aes::write_input(&input, FILE_BYTES)?;
+    write_input(&input, FILE_BYTES)?;
     let mut options = SimOptions::named("f1")?;
     options.idle_skipping = idle_skipping;
     Ok(aes::encrypt(options, &input, &output)?.hash())

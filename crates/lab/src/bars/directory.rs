@@ -1,9 +1,9 @@
 //! The directory controller: what `coherence::bars` measures on the Verilated RTL, and what the RTL
 //! costs on a card.
 
-use super::synthesis::{synthesize, Report};
 use super::Failure;
 use crate::row::{Row, Target};
+use crate::synthesis::{synthesize, Report};
 use coherence::bars::{self, Bar};
 use coherence::model::Geometry;
 use coherence::mutants::Fate;

@@ -1,6 +1,7 @@
 //! Streaming from a file whose pages are not on the card: what fetching ahead is worth.
 
-use super::{aes, Failure};
+use super::Failure;
+use crate::input::write_input;
 use crate::row::{Row, Target};
 use simcard::SimCard;
 use std::path::Path;
@@ -62,7 +63,7 @@ fn link_rate() -> Result<f64, Failure> {
 pub fn measure() -> Result<Vec<Row>, Failure> {
     let folder = tempfile::tempdir()?;
     let input = folder.path().join("input");
-    aes::write_input(&input, FILE_BYTES)?;
+    write_input(&input, FILE_BYTES)?;
     let run = |read_ahead_bytes: u64, file_state: FileState| {
         let owner = OwnerOptions {
             read_ahead_bytes,

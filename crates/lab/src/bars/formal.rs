@@ -1,7 +1,8 @@
 //! Formal proofs of RTL blocks: each proved, and each of its mutants refuted.
 
-use super::{speed, Failure};
+use super::Failure;
 use crate::row::{Row, Target};
+use crate::tools;
 use std::collections::BTreeMap;
 use std::process::Command;
 
@@ -24,7 +25,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
         std::fs::remove_file(&report)?;
     }
     // It fails when a proof does; its report says which.
-    Command::new(speed::python(&home))
+    Command::new(tools::python(&home))
         .arg(home.join("tools/formal"))
         .args(["--mutants", "--json"])
         .arg(&report)

@@ -1,6 +1,7 @@
 //! What the functional card takes of the machine that it runs on.
 
-use super::{aes, the_command, Failure};
+use super::{the_command, Failure};
+use crate::input::write_input;
 use crate::processor;
 use crate::row::{Row, Target};
 use std::fs;
@@ -59,7 +60,7 @@ fn most_memory(mut command: Command) -> Result<f64, Failure> {
 /// A file without structure that is larger than the processor's caches, made of one part.
 fn write_large(path: &Path, bytes: u64) -> Result<(), Failure> {
     const PART: u64 = 1 << 20;
-    aes::write_input(path, PART)?;
+    write_input(path, PART)?;
     let mut part = fs::read(path)?;
     let mut file = fs::File::create(path)?;
     for number in 0..bytes / PART {

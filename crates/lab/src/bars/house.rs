@@ -1,7 +1,8 @@
 //! The house: is each thing in one room?
 
-use super::{speed, Failure};
+use super::Failure;
 use crate::row::{Row, Target};
+use crate::tools;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
@@ -62,7 +63,7 @@ pub fn words() -> Result<Vec<Row>, Failure> {
 /// A row for each figure that a script prints as JSON.
 fn counted(script: &str, figures: &[(&str, &str, Target)]) -> Result<Vec<Row>, Failure> {
     let home = simcard::home();
-    let output = Command::new(speed::python(&home))
+    let output = Command::new(tools::python(&home))
         .arg(home.join(script))
         .arg("--json")
         .output()?;

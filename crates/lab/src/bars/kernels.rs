@@ -1,7 +1,8 @@
 //! Kernels of FSRF's workloads against independent libraries.
 
-use super::{speed, Failure};
+use super::Failure;
 use crate::row::{Row, Target};
+use crate::tools;
 use std::process::Command;
 
 /// Random cases of each kernel.
@@ -25,7 +26,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
 /// What a script of `kernels/` prints.
 fn wrong_cases(script: &str) -> Result<f64, Failure> {
     let home = simcard::home();
-    let output = Command::new(speed::python(&home))
+    let output = Command::new(tools::python(&home))
         .arg(home.join("kernels").join(script))
         .arg(CASES)
         .output()?;

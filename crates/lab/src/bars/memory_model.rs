@@ -6,13 +6,12 @@
 
 pub mod dramsim3;
 mod forms;
-mod traffic;
 
 use super::Failure;
 use crate::row::{Row, Target};
+use crate::traffic::{Places, Traffic};
 use forms::Forms;
 use timing::platform::{Memory, Platform};
-use traffic::{Places, Traffic};
 
 /// The models: DDR4, and one pseudo-channel of HBM2 on two cards.
 const PLATFORMS: [&str; 3] = ["f1", "u280", "u55c"];
@@ -111,11 +110,6 @@ fn cases(memory: &Memory) -> Vec<Case> {
         );
     }
     cases
-}
-
-/// Single reads at random places that a channel serves in a clock of its devices.
-pub(crate) fn random_reads(memory: &Memory) -> f64 {
-    Traffic(memory).rate(&Places(memory).random(40_000, 1), false)
 }
 
 pub fn measure() -> Result<Vec<Row>, Failure> {

@@ -1,7 +1,7 @@
 //! The bars, a file an idea.
 
 mod advice;
-pub(crate) mod aes;
+mod aes;
 mod axi;
 mod bring;
 mod bring_kernels;
@@ -18,7 +18,6 @@ mod daemon;
 mod defaults;
 mod demo;
 mod determinism;
-mod direct;
 mod directory;
 mod docs;
 mod fault;
@@ -36,7 +35,7 @@ mod html;
 mod isolation;
 mod kernels;
 mod languages;
-pub(crate) mod memory_model;
+mod memory_model;
 mod mutants;
 mod oversubscription;
 mod owner;
@@ -48,7 +47,7 @@ mod protocol;
 mod remote;
 mod rpc;
 mod rpc_lines;
-pub(crate) mod sched;
+mod sched;
 mod serve;
 mod served;
 mod shared;
@@ -61,7 +60,7 @@ mod speed;
 mod split;
 mod stranger;
 mod stream;
-pub(crate) mod synthesis;
+mod synthesis;
 mod view;
 mod vio;
 mod vio_kernels;
@@ -70,13 +69,10 @@ mod vio_wired;
 mod walk;
 mod work_queue;
 
-use crate::row::Row;
-use std::error::Error;
+use crate::bar::Bar;
+use crate::failure::Failure;
 use std::path::PathBuf;
 use std::process::Command;
-
-/// Why a bar could not be measured.
-pub type Failure = Box<dyn Error + Send + Sync>;
 
 /// The `tombolo` command, built from the tree as it is.
 fn the_command() -> Result<PathBuf, Failure> {
@@ -89,14 +85,6 @@ fn the_command() -> Result<PathBuf, Failure> {
         true => Ok(home.join("target/release/tombolo")),
         false => Err("the tombolo command does not build".into()),
     }
-}
-
-/// What measures one or more figures.
-pub struct Bar {
-    /// The figures.
-    pub names: &'static [&'static str],
-    /// Measures them.
-    pub measure: fn() -> Result<Vec<Row>, Failure>,
 }
 
 /// Every bar, cheap ones first.

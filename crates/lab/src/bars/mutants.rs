@@ -1,7 +1,8 @@
 //! Single-point mutants of the RTL: each is caught by a test of its block.
 
-use super::{speed, Failure};
+use super::Failure;
 use crate::row::{Row, Target};
+use crate::tools;
 use std::process::Command;
 
 /// What `tools/mutants --json` says.
@@ -22,7 +23,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
         std::fs::remove_file(&file)?;
     }
     // It fails when a mutant survives; its report says which.
-    Command::new(speed::python(&home))
+    Command::new(tools::python(&home))
         .arg(home.join("tools/mutants"))
         .arg("--json")
         .arg(&file)

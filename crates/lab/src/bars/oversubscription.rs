@@ -1,6 +1,7 @@
 //! Card memory a quarter of the data: same bytes, pages leave the card to make room.
 
 use super::{aes, Failure};
+use crate::input::write_input;
 use crate::row::{Row, Target};
 use tombolo::SimOptions;
 
@@ -9,7 +10,7 @@ const FILE_BYTES: u64 = 32 << 20;
 pub fn measure() -> Result<Vec<Row>, Failure> {
     let folder = tempfile::tempdir()?;
     let (input, output) = (folder.path().join("plain"), folder.path().join("cipher"));
-    aes::write_input(&input, FILE_BYTES)?;
+    write_input(&input, FILE_BYTES)?;
     let mut options = SimOptions::named("f1")?;
     // Input and output together are twice the file.
     options.channel_bytes = Some(2 * FILE_BYTES / 4 / u64::from(options.shell.channels));

@@ -77,7 +77,7 @@ fn guest(name: &str, words: &[&str]) -> Result<Report, Failure> {
         std::fs::remove_file(&file)?;
     }
     // It fails when a stage fails; its report says which.
-    Command::new(super::speed::python(&home))
+    Command::new(crate::tools::python(&home))
         .arg(home.join("tools/guest/run"))
         .arg("--json")
         .arg(&file)

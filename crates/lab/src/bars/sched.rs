@@ -4,24 +4,17 @@
 //! Backlogged slots have 15 chunks of 16 KiB outstanding; slots *one chunk at a time* ask for the next when
 //! one is there, as vFPIO's perf-host does.
 
-use super::direct::{Bench, Each, Lane};
 use super::Failure;
+use crate::contended::{open, perf, prioritize, schedule, ALL, CHUNK, FIRST, PLAIN};
+use crate::direct::{Bench, Each};
 use crate::experiment::vfpio::priorities::{Figure6, CHUNKS};
 use crate::row::{Row, Target};
 use card::Card;
-use simcard::SimOptions;
-use units::{Picoseconds, Priority, SlotId, SlotSchedule};
+use units::{Picoseconds, Priority, SlotSchedule};
 
-const SLOTS: u8 = 3;
-pub(crate) const ALL: [u8; 3] = [0, 1, 2];
-/// Bytes of a chunk.
-pub(crate) const CHUNK: u64 = 16 << 10;
 /// Of a backlogged slot.
 const BYTES: u64 = 4 << 20;
 const BACKLOG: u64 = 15;
-pub(crate) const PLAIN: [Priority; 3] = [Priority::Normal; 3];
-pub(crate) const FIRST: [Priority; 3] = [Priority::High, Priority::Normal, Priority::Normal];
-
 /// The names, in the order of measurement.
 pub const NAMES: &[&str] = &[
     "sched.high_beside_two.backlogged",
@@ -39,42 +32,6 @@ pub const NAMES: &[&str] = &[
     "sched.floors.error",
     "sched.limit.error",
 ];
-
-fn options() -> Result<SimOptions, Failure> {
-    let mut options = SimOptions::named("f1")?;
-    // One more than work.
-    options.shell.slots = SLOTS + 1;
-    options.shell.channels = 1;
-    options.shell.queues = 5;
-    Ok(options)
-}
-
-fn open(kernel: &str, bytes: u64) -> Result<Bench, Failure> {
-    let lanes = (0..SLOTS.into()).map(Lane::shared).collect();
-    Bench::open_lanes(options()?, kernel, bytes, lanes)
-}
-
-fn schedule(bench: &mut Bench, schedules: [SlotSchedule; 3]) -> Result<(), Failure> {
-    for (slot, schedule) in (0..).zip(schedules) {
-        bench.card().schedule_slot(SlotId(slot), schedule)?;
-    }
-    Ok(())
-}
-
-pub(crate) fn prioritize(bench: &mut Bench, priorities: [Priority; 3]) -> Result<(), Failure> {
-    schedule(bench, priorities.map(SlotSchedule::from))
-}
-
-/// Slots with that kernel, each with so many chunks outstanding.
-pub(crate) fn perf(bytes: u64, window: u64, pause: u64) -> Result<Bench, Failure> {
-    let mut bench = open("perf", bytes)?;
-    for slot in ALL {
-        bench.set_argument_of(slot, "chunk", CHUNK)?;
-        bench.set_argument_of(slot, "window", window)?;
-        bench.set_argument_of(slot, "pause", pause)?;
-    }
-    Ok(bench)
-}
 
 fn seconds(time: &Picoseconds) -> f64 {
     time.as_seconds()

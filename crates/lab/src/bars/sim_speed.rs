@@ -1,10 +1,10 @@
 //! What the blocks that sleep bring: instructions a cycle, and time against the asserting model, whose blocks
 //! never sleep; and that both have the same pins at every edge.
 
-use super::direct::{Bench, Lane};
 use super::footprint::{self, Footprint};
 use super::stream::four_slots;
 use super::{axi, Failure};
+use crate::direct::{Bench, Lane};
 use crate::row::{Row, Target};
 use card::Card;
 use simcard::SimOptions;

@@ -6,12 +6,36 @@ use std::fs;
 use std::path::Path;
 use tombolo::{Card, Continue, MapOptions, OwnerOptions, ShellConfig, SimOptions, SlotId};
 
-/// Slots, ports of each, channels.
-const SHAPES: [(u8, u8, u8); 4] = [(1, 2, 2), (4, 2, 4), (2, 8, 4), (16, 2, 2)];
+/// A shape of the shell.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    slots: u8,
+    ports_per_slot: u8,
+    channels: u8,
+}
+
+const fn shape(slots: u8, ports_per_slot: u8, channels: u8) -> Shape {
+    Shape {
+        slots,
+        ports_per_slot,
+        channels,
+    }
+}
+
+const SHAPES: [Shape; 4] = [
+    shape(1, 2, 2),
+    shape(4, 2, 4),
+    shape(2, 8, 4),
+    shape(16, 2, 2),
+];
 const BYTES: usize = 20_000;
 
-fn copies_in(shape: (u8, u8, u8), folder: &Path) -> Result<bool, Failure> {
-    let (slots, ports_per_slot, channels) = shape;
+fn copies_in(shape: Shape, folder: &Path) -> Result<bool, Failure> {
+    let Shape {
+        slots,
+        ports_per_slot,
+        channels,
+    } = shape;
     let mut options = SimOptions::named("f1")?;
     options.shell = ShellConfig {
         slots,
@@ -55,7 +79,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     for shape in SHAPES {
         let folder = tempfile::tempdir()?;
         let right = copies_in(shape, folder.path())?;
-        eprintln!("{shape:?} (slots, ports, channels): {right}");
+        eprintln!("{shape:?}: {right}");
         good += usize::from(right);
     }
     Ok(vec![Row::new(

@@ -1,6 +1,7 @@
 //! A small file costs what it is: a page is no larger than what it holds.
 
-use super::{aes, Failure};
+use super::Failure;
+use crate::input::write_input;
 use crate::row::{Row, Target};
 use std::path::Path;
 use tombolo::{Card, Continue, MapOptions, PageSize, SimOptions, SlotId};
@@ -15,7 +16,7 @@ pub const NAMES: &[&str] = &[
 /// Cycles of a card from its opening until a copy of a file of that size is in the other file.
 fn copy(folder: &Path, bytes: u64, page: Option<PageSize>) -> Result<f64, Failure> {
     let (input, output) = (folder.join("in"), folder.join("out"));
-    aes::write_input(&input, bytes)?;
+    write_input(&input, bytes)?;
     let options = SimOptions::named("f1")?;
     let card = Card::simulated(options, Default::default(), |_| {})?;
     let space = card.create_space()?;

@@ -1,12 +1,12 @@
 //! Speed of simulation: the whole card with `copy` busy, beside the kernel alone on an ideal memory.
 
-use super::direct::{Bench, Lane};
 use super::stream::four_slots;
 use super::Failure;
+use crate::direct::{Bench, Lane};
 use crate::row::{Row, Target};
+use crate::tools::python;
 use card::Card;
 use simcard::SimOptions;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
@@ -66,16 +66,6 @@ pub fn measure_four() -> Result<Vec<Row>, Failure> {
         Row::new("sim.copy4_khz", cycles / wall * 1e-3, "kHz", Target::Shown),
         Row::new("sim.copy4_bytes_per_cycle", bytes, "B", Target::Shown),
     ])
-}
-
-/// The Python of the tools' virtual environment.
-pub fn python(home: &Path) -> PathBuf {
-    let cache = std::env::var_os("TOMBOLO_CACHE").map(PathBuf::from);
-    let cache =
-        cache.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache/tombolo")));
-    cache
-        .unwrap_or_else(|| home.join("build"))
-        .join("venv/bin/python")
 }
 
 fn rows(what: &str, ns_per_cycle: f64, mb_per_s: f64) -> Vec<Row> {

@@ -1,7 +1,7 @@
 //! Shell and kernel as separate models, and as one: the same cycle counts.
 
-use super::direct::Bench;
 use super::Failure;
+use crate::direct::Bench;
 use crate::row::Row;
 use card::kernel::KernelPackage;
 use simcard::SimOptions;

@@ -1,7 +1,7 @@
 //! Streaming with data and table entries on the card, against the identity translator.
 
-use super::direct::{Bench, Lane};
 use super::Failure;
+use crate::direct::{Bench, Lane};
 use crate::row::{Row, Target};
 use simcard::{SimOptions, Translator};
 use units::Picoseconds;

@@ -1,7 +1,8 @@
 //! Virtual I/O: the switch between stream ports, for itself and as a program sees it.
 
-use super::{speed, Failure};
+use super::Failure;
 use crate::row::{Row, Target};
+use crate::tools;
 use std::process::Command;
 use tombolo::{
     Card, Continue, MapOptions, OwnerOptions, Picoseconds, ShellConfig, SimOptions, Slot, SlotId,
@@ -10,7 +11,7 @@ use tombolo::{
 /// The switch for itself: random traffic in its bench.
 pub fn switch() -> Result<Vec<Row>, Failure> {
     let home = simcard::home();
-    let output = Command::new(speed::python(&home))
+    let output = Command::new(tools::python(&home))
         .arg(home.join("rtl/stream/tests/switch_figures.py"))
         .output()?;
     let text = String::from_utf8_lossy(&output.stdout);

@@ -234,7 +234,7 @@ impl Hot {
             for (place, content) in load.contents(&data, bytes) {
                 hot.preload(stripe, input + place, &content)?;
             }
-            for (name, value) in load.arguments(&data, bytes, (input, output), Seed::Measured) {
+            for (name, value) in load.arguments(&data, bytes, input, output, Seed::Measured) {
                 hot.driver.set(slot, &kernel, name, &value)?;
             }
             hot.driver.enable_interrupt(slot)?;

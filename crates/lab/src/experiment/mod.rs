@@ -30,4 +30,4 @@ pub use work::Work;
 pub use workers::{Farm, Workers};
 
 /// Why a cell could not be run.
-pub type Failure = crate::bars::Failure;
+pub use crate::failure::Failure;

@@ -137,7 +137,7 @@ impl Cell<'_> {
             ),
             Temperature::Warm | Temperature::Cold => {
                 let accessed = data.accessed(load, preset, false);
-                let given = |bytes| load.arguments(&data, bytes, (0, 0), Seed::Measured);
+                let given = |bytes| load.arguments(&data, bytes, 0, 0, Seed::Measured);
                 format!(
                     "{:?}",
                     (

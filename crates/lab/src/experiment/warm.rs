@@ -3,7 +3,7 @@
 use super::outcome::{Measured, Run};
 use super::workload::Seed;
 use super::{Cell, Failure, Outcome, Temperature};
-use crate::bars::aes::write_input;
+use crate::input::write_input;
 use simcard::SimOptions;
 use std::os::unix::fs::FileExt;
 use tombolo::{
@@ -72,7 +72,7 @@ pub(super) fn run(cell: &Cell<'_>, options: SimOptions) -> Result<Outcome, Failu
         for (_, input, output, slot) in &applications {
             let from = input.as_ref().map_or(0, |input| input.address().get());
             let to = output.address().get();
-            for (name, value) in load.arguments(&data, accessed, (from, to), seed) {
+            for (name, value) in load.arguments(&data, accessed, from, to, seed) {
                 slot.set_bytes(name, &value)?;
             }
         }

@@ -181,7 +181,8 @@ impl Load {
         self,
         data: &Data,
         accessed: u64,
-        (input, output): (u64, u64),
+        input: u64,
+        output: u64,
         seed: Seed,
     ) -> Vec<(&'static str, Vec<u8>)> {
         let number = |value: u64| value.to_le_bytes().to_vec();
@@ -316,7 +317,7 @@ mod tests {
                 .iter()
                 .map(|argument| (argument.name.as_str(), argument.bytes as usize))
                 .collect();
-            let given = load.arguments(&data, accessed, (0, 4096), Seed::Measured);
+            let given = load.arguments(&data, accessed, 0, 4096, Seed::Measured);
             let mut given: Vec<_> = given.iter().map(|(name, v)| (*name, v.len())).collect();
             wanted.sort_unstable();
             given.sort_unstable();

@@ -2,9 +2,8 @@
 
 use crate::action::{Action, Success};
 use crate::error::PagerError;
-use crate::ids::RequestId;
+use crate::ids::{ObjectPage, RequestId};
 use crate::keep::Keep;
-use crate::page::ObjectPage;
 use crate::pager::Pager;
 use crate::request::answer;
 use units::{Advice, Asid, VirtAddr};

@@ -2,8 +2,7 @@
 
 use crate::action::{Action, Success};
 use crate::error::PagerError;
-use crate::ids::RequestId;
-use crate::page::ObjectPage;
+use crate::ids::{ObjectPage, RequestId};
 use crate::pager::Pager;
 use crate::request::{answer, Ended, Last};
 use crate::space::Phase;

@@ -2,11 +2,11 @@
 
 use crate::action::{Action, Success};
 use crate::error::{AccessError, PagerError};
-use crate::ids::{ObjectId, RequestId};
-use crate::page::{ObjectPage, Waiter};
+use crate::ids::{ObjectId, ObjectPage, RequestId};
+use crate::page::Waiter;
 use crate::pager::Pager;
 use crate::request::{answer, Last};
-use crate::space::{Mapping, Space};
+use crate::space::{Mapping, Space, Wanted};
 use std::ops::Range;
 use units::{Advice, Asid, PageSize, SpacePlacement, Stripe, VirtAddr};
 
@@ -16,13 +16,12 @@ impl Pager {
         request: RequestId,
         asid: Asid,
         address: Option<VirtAddr>,
-        range: (ObjectId, u64, u64),
-        rights: (bool, bool),
+        wanted: Wanted,
         out: &mut Vec<Action>,
     ) {
-        let result = self.try_map(asid, address, range, rights);
+        let result = self.try_map(asid, address, wanted);
         if result.is_ok() {
-            self.use_page_size(asid, self.page_size_of(range.0), out);
+            self.use_page_size(asid, self.page_size_of(wanted.object), out);
         }
         out.push(answer(request, result));
     }
@@ -31,9 +30,15 @@ impl Pager {
         &mut self,
         asid: Asid,
         address: Option<VirtAddr>,
-        (object, offset, bytes): (ObjectId, u64, u64),
-        (read, write): (bool, bool),
+        wanted: Wanted,
     ) -> Result<Success, PagerError> {
+        let Wanted {
+            object,
+            offset,
+            bytes,
+            read,
+            write,
+        } = wanted;
         let page = self.page_size_of(object);
         let unit = self.objects.get(&object).map_or(page, |known| known.unit());
         let placement = self.ready_space(asid)?.placement;
@@ -93,7 +98,7 @@ impl Pager {
         if !largest || !fits {
             return Err(PagerError::PageTooLarge { object, asid, page });
         }
-        let address = place(space, asid, address, (pages, bytes), page)?;
+        let address = place(space, asid, address, bytes, page)?;
         if let Some(other) = other.filter(|&other| other != stripe) {
             return Err(PagerError::StripesDiffer {
                 object,
@@ -258,9 +263,10 @@ fn place(
     space: &Space,
     asid: Asid,
     address: Option<VirtAddr>,
-    (pages, bytes): (u64, u64),
+    bytes: u64,
     page: PageSize,
 ) -> Result<VirtAddr, PagerError> {
+    let pages = bytes.div_ceil(page.bytes());
     let Some(address) = address else {
         return space
             .gap(pages, page)

@@ -3,9 +3,9 @@
 use crate::action::{Action, Success};
 use crate::error::PagerError;
 use crate::event::ObjectKind;
-use crate::ids::{ObjectId, RequestId};
+use crate::ids::{ObjectId, ObjectPage, RequestId};
 use crate::object::Object;
-use crate::page::{ObjectPage, Purpose, Stage, State};
+use crate::page::{Purpose, Stage, State};
 use crate::pager::Pager;
 use crate::queue::Urgency;
 use crate::request::{answer, Last};
@@ -18,12 +18,14 @@ impl Pager {
         &mut self,
         request: RequestId,
         object: ObjectId,
-        (offset, bytes): (u64, u64),
-        (kind, page_size): (ObjectKind, Option<PageSize>),
+        range: Range<u64>,
+        kind: ObjectKind,
+        page_size: Option<PageSize>,
         out: &mut Vec<Action>,
     ) {
         let page = page_size.unwrap_or(self.page_size);
         let sizes = self.page_sizes;
+        let bytes = range.end.saturating_sub(range.start);
         let free = match self.objects.entry(object) {
             Entry::Occupied(_) => Err(PagerError::ObjectExists { object }),
             Entry::Vacant(_) if bytes == 0 => Err(PagerError::EmptyObject { object }),
@@ -34,7 +36,7 @@ impl Pager {
             }),
             Entry::Vacant(_)
                 if matches!(kind, ObjectKind::Host { .. })
-                    && (offset != 0 || bytes % page.bytes() != 0) =>
+                    && (range.start != 0 || bytes % page.bytes() != 0) =>
             {
                 Err(PagerError::PartialHostPage {
                     object,
@@ -45,7 +47,6 @@ impl Pager {
             Entry::Vacant(free) => Ok(free),
         };
         let result = free.map(|free| {
-            let range = offset..offset.saturating_add(bytes);
             free.insert(Object::new(range, kind, page));
             Success::Done
         });

@@ -2,8 +2,8 @@
 
 use crate::action::Action;
 use crate::event::ObjectKind;
-use crate::ids::{ObjectId, RequestId};
-use crate::page::{ObjectPage, Purpose, Stage, State, Waiter, Wish};
+use crate::ids::{ObjectId, ObjectPage, RequestId};
+use crate::page::{Purpose, Stage, State, Waiter, Wish};
 use crate::pager::Pager;
 use crate::queue::Urgency;
 use crate::request::{answer, Last};

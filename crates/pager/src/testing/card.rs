@@ -8,7 +8,7 @@ use super::{Verdict, ROW};
 use crate::action::Action;
 use crate::config::ChannelMemory;
 use crate::event::Event;
-use crate::page::ObjectPage;
+use crate::ids::ObjectPage;
 use std::collections::{BTreeMap, VecDeque};
 use units::{
     Asid, CardAddr, CommandId, CommandStatus, Fault, FaultCause, FaultToken, FrameNumber,

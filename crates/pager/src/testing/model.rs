@@ -3,11 +3,11 @@
 
 use super::host::Host;
 use super::{Verdict, ROW};
-use crate::action::{MappingInfo, Success};
+use crate::action::Success;
 use crate::error::PagerError;
 use crate::event::ObjectKind;
-use crate::ids::{ObjectId, RequestId};
-use crate::page::ObjectPage;
+use crate::ids::{ObjectId, ObjectPage, RequestId};
+use crate::mapping_info::MappingInfo;
 use std::collections::BTreeMap;
 use units::{Asid, PageSize, SpacePlacement, Stripe, VirtAddr};
 

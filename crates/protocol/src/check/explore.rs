@@ -8,6 +8,7 @@
 use super::model::{Model, Setting, Sink, State, Step};
 use super::shard::{file, hash, look_up, shard_of, Letter, Shard, REMEMBERED};
 use super::{CheckError, Level, Violation};
+use std::ops::Range;
 
 /// Number of a state: place in its shard times the number of shards, plus the shard.
 pub(super) type StateId = u32;
@@ -86,35 +87,35 @@ impl<'m, const W: usize> Search<'m, W> {
                 });
             }
             while done.iter().zip(&ends).any(|(done, end)| done < end) {
-                let pieces: Vec<(usize, usize)> = done
+                let pieces: Vec<Range<usize>> = done
                     .iter()
                     .zip(&ends)
-                    .map(|(&from, &end)| (from, end.min(from + ROUND)))
+                    .map(|(&from, &end)| from..end.min(from + ROUND))
                     .collect();
                 self.round(&pieces);
-                done = pieces.iter().map(|piece| piece.1).collect();
+                done = pieces.iter().map(|piece| piece.end).collect();
             }
             // What the last piece led to is filed with nothing to expand.
-            let nothing: Vec<(usize, usize)> = done.iter().map(|&end| (end, end)).collect();
+            let nothing: Vec<Range<usize>> = done.iter().map(|&end| end..end).collect();
             self.round(&nothing);
             self.depth += 1;
         }
     }
 
     /// Files the letters of the round before and expands a piece of each shard.
-    fn round(&mut self, pieces: &[(usize, usize)]) {
+    fn round(&mut self, pieces: &[Range<usize>]) {
         let letters = std::mem::take(&mut self.letters);
         let waiting: usize = letters.iter().flatten().map(Vec::len).sum();
-        let states: usize = pieces.iter().map(|piece| piece.1 - piece.0).sum();
+        let states: usize = pieces.iter().map(Range::len).sum();
         let threaded = waiting.max(states) > WORTH_A_THREAD;
         let (model, empty) = (self.model, std::mem::take(&mut self.empty));
         let work = self.shards.iter_mut().zip(pieces).zip(empty).enumerate();
-        type Part<'a, const W: usize> = ((&'a mut Shard<W>, &'a (usize, usize)), Outbox<W>);
+        type Part<'a, const W: usize> = ((&'a mut Shard<W>, &'a Range<usize>), Outbox<W>);
         let job = |(number, ((shard, piece), outbox)): (usize, Part<'_, W>)| {
             for sender in &letters {
                 file(shard, model, &sender[number]);
             }
-            expand_piece(shard, model, number, *piece, outbox)
+            expand_piece(shard, model, number, piece.clone(), outbox)
         };
         self.letters = in_parallel(threaded, work, job);
         self.empty = letters;
@@ -233,13 +234,13 @@ fn expand_piece<const W: usize>(
     shard: &mut Shard<W>,
     model: &Model<W>,
     number: usize,
-    (from, to): (usize, usize),
+    piece: Range<usize>,
     mut boxes: Outbox<W>,
 ) -> Outbox<W> {
     let count = boxes.len();
     for letters in &mut boxes {
         letters.clear();
-        letters.reserve((to - from) * LETTERS_A_STATE);
+        letters.reserve(piece.len() * LETTERS_A_STATE);
     }
     let mut writer = Writer {
         model,
@@ -252,7 +253,13 @@ fn expand_piece<const W: usize>(
         cache_used: &mut shard.cache_used,
         broken: None,
     };
-    for (place, state) in shard.states.iter().enumerate().take(to).skip(from) {
+    for (place, state) in shard
+        .states
+        .iter()
+        .enumerate()
+        .take(piece.end)
+        .skip(piece.start)
+    {
         writer.from = (place * count + number) as StateId;
         writer.delivered = false;
         model.expand(state, &mut writer);

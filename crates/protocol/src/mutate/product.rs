@@ -18,8 +18,8 @@ impl Pairs {
         }
     }
 
-    fn number(&mut self, pair: (usize, usize)) -> usize {
-        let fresh = self.list.len();
+    fn number(&mut self, first: usize, second: usize) -> usize {
+        let (pair, fresh) = ((first, second), self.list.len());
         *self.numbers.entry(pair).or_insert_with(|| {
             self.list.push(pair);
             fresh
@@ -36,7 +36,7 @@ pub(super) fn of_caches(a: &CacheMachine, b: &CacheMachine) -> CacheMachine {
         for event in 0..a.events.len() {
             let agreed = match (a.step(x, event), b.step(y, event)) {
                 (Some(s), Some(t)) if (s.send, s.store) == (t.send, t.store) => Some(CacheStep {
-                    next: pairs.number((s.next, t.next)),
+                    next: pairs.number(s.next, t.next),
                     ..s
                 }),
                 _ => None,
@@ -73,7 +73,7 @@ pub(super) fn of_directories(a: &Directory, b: &Directory) -> Directory {
                         actions: other,
                     },
                 ) if actions == other => {
-                    let next = pairs.number((*m as usize, *n as usize)) as u32;
+                    let next = pairs.number(*m as usize, *n as usize) as u32;
                     Cell::Go {
                         next,
                         actions: actions.clone(),

@@ -198,8 +198,11 @@ fn check_rule(
             claim(spec, used, message, Use::Forward)?;
             carries_data(spec, message, false)?;
             let members = || spec.states.iter().filter(|s| s.level == level);
-            let (clean, dirty) = (members().any(|s| !s.dirty), members().any(|s| s.dirty));
-            dirty_end_is_legal(spec, from, to, dirty_to.as_ref(), (clean, dirty))?;
+            let copies = Copies {
+                clean: members().any(|s| !s.dirty),
+                dirty: members().any(|s| s.dirty),
+            };
+            dirty_end_is_legal(spec, from, to, dirty_to.as_ref(), copies)?;
             let end = dirty_to.as_ref().unwrap_or(to);
             let keeps = spec.state(state_of(spec, end)).dirty;
             if let Some(first) = earlier_forward(rules, message) {
@@ -209,7 +212,7 @@ fn check_rule(
                 )
                 .help("the cache must see from the message what it asks for: name another one"));
             }
-            if clean {
+            if copies.clean {
                 claim(spec, used, answer, Use::Answer)?;
                 carries_data(spec, answer, false)?;
             } else if let Some(name) = dirty_answer {
@@ -218,7 +221,7 @@ fn check_rule(
                         .help(format!("there is one answer: `answer {}`", name.text)),
                 );
             }
-            if dirty {
+            if copies.dirty {
                 let name = dirty_answer.as_ref().unwrap_or(answer);
                 let purpose = if keeps { Use::Copy } else { Use::Answer };
                 claim(spec, used, name, purpose)?;
@@ -468,14 +471,22 @@ fn may_be_silent(spec: &Spec, from: &Name<'_>) -> Result<(), Fault> {
     .help("only a state that is neither dirty nor may write can be given up silently"))
 }
 
+/// Which copies a level has.
+#[derive(Clone, Copy)]
+struct Copies {
+    clean: bool,
+    dirty: bool,
+}
+
 /// What a forward leaves of a dirty copy.
 fn dirty_end_is_legal(
     spec: &Spec,
     from: &Name<'_>,
     to: &Name<'_>,
     dirty_to: Option<&Name<'_>>,
-    (clean, dirty): (bool, bool),
+    copies: Copies,
 ) -> Result<(), Fault> {
+    let Copies { clean, dirty } = copies;
     let is_dirty = |name: &Name<'_>| spec.state(state_of(spec, name)).dirty;
     if clean && is_dirty(to) {
         return Err(Fault::new(

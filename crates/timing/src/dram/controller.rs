@@ -445,7 +445,7 @@ impl Controller {
             Direction::Read => &self.reads.window,
             Direction::Write => &self.writes.window,
         };
-        let mut first = [0u64; crate::dram::MAX_BANKS];
+        let mut first = [0u64; platform::MAX_BANKS];
         for bank in banks(own.banks()) {
             first[bank & self.group_mask] |= own.eligible_of_bank(bank);
         }

@@ -1,8 +1,7 @@
 //! The devices of a channel: which rows are open, and when each command may come next.
 
 use super::trace::{Command, CommandKind};
-use super::MAX_BANKS;
-use crate::platform::{AddressMap, MemoryTiming};
+use crate::platform::{AddressMap, MemoryTiming, MAX_BANKS};
 
 /// No row is open.
 const CLOSED: u32 = u32::MAX;

@@ -6,7 +6,8 @@
 
 use super::address::Place;
 use super::devices::Devices;
-use super::{MAX_BANKS, MAX_QUEUE};
+use super::MAX_QUEUE;
+use crate::platform::MAX_BANKS;
 
 /// A row that waits for its column commands.
 #[derive(Clone, Copy, Debug, Default)]

@@ -4,6 +4,9 @@ use super::{broken, Broken};
 use serde::Deserialize;
 use units::Picoseconds;
 
+/// Most banks that a channel may have.
+pub const MAX_BANKS: usize = 16;
+
 /// A clock: period and phase, so that domains can be added later without a change of format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -432,7 +435,7 @@ impl AddressMap {
                 return Err(broken(format!("{key}.{name}"), value, rule));
             }
         }
-        if self.banks() > crate::dram::MAX_BANKS as u32 {
+        if self.banks() > MAX_BANKS as u32 {
             return Err(broken(
                 format!("{key}.banks_per_group"),
                 self.banks_per_group,

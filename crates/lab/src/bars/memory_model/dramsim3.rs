@@ -3,10 +3,10 @@
 //! DRAMsim3 was run once, with the figures of `f1.toml` and `u280.toml`: 60,000 accesses of 64 bytes, 32 of them
 //! outstanding. Its results are constants here, as shares of the bytes that the pins could move.
 
-use super::traffic::{Places, Traffic};
-use crate::bars::Failure;
+use super::Failure;
 use crate::random::Random;
 use crate::row::{Row, Target};
+use crate::traffic::{Places, Traffic};
 use timing::platform::{Memory, Platform};
 
 const ACCESSES: u64 = 60_000;

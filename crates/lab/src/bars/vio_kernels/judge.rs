@@ -2,7 +2,7 @@
 
 use super::plan::Subject;
 use super::Failure;
-use crate::bars::speed;
+use crate::tools;
 use serde::Serialize;
 use std::process::Command;
 
@@ -63,7 +63,7 @@ pub fn wrong(subject: &Subject, all: &[Came]) -> Result<Vec<usize>, Failure> {
     let text = serde_json::to_vec(&question)?;
     std::fs::write(folder.path().join("question.json"), text)?;
     let home = simcard::home();
-    let output = Command::new(speed::python(&home))
+    let output = Command::new(tools::python(&home))
         .arg(home.join("crates/lab/src/bars/vio_kernels/judge.py"))
         .arg(folder.path())
         .output()?;

@@ -8,6 +8,7 @@ mod table;
 pub use run::{Ended, Outcome};
 
 use super::{description, DescriptionError};
+use crate::bar::Bar;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
@@ -23,6 +24,9 @@ pub struct Cckit {
     pub known_differences: Vec<String>,
     /// Tables and figures, in the paper's order.
     pub figure: Vec<Figure>,
+    /// What measures their rows.
+    #[serde(skip)]
+    bars: &'static [Bar],
 }
 
 /// A table or a figure of the paper.
@@ -55,17 +59,20 @@ pub struct Point {
 }
 
 impl Cckit {
-    /// Reads `cckit.toml` in a folder.
+    /// Reads `cckit.toml` in a folder, whose rows these bars measure.
     ///
     /// # Errors
     /// It is missing or malformed, or names a row that no bar measures.
-    pub fn read(folder: &Path) -> Result<Self, DescriptionError> {
+    pub fn read(folder: &Path, bars: &'static [Bar]) -> Result<Self, DescriptionError> {
         let path: PathBuf = folder.join("cckit.toml");
-        let read: Self = description::read(&path)?;
+        let read = Self {
+            bars,
+            ..description::read(&path)?
+        };
         let points = read.figure.iter().flat_map(|figure| &figure.points);
         match points
             .into_iter()
-            .find(|point| run::bar(&point.row).is_none())
+            .find(|point| read.bar(&point.row).is_none())
         {
             None => Ok(read),
             Some(point) => {
@@ -73,6 +80,11 @@ impl Cckit {
                 Err(DescriptionError::Rule { path, rule })
             }
         }
+    }
+
+    /// The bar that measures a row.
+    fn bar(&self, row: &str) -> Option<&'static Bar> {
+        self.bars.iter().find(|bar| bar.names.contains(&row))
     }
 
     /// The figure of that name.
@@ -100,6 +112,11 @@ mod tests {
         ]
     "#;
 
+    const BARS: &[Bar] = &[Bar {
+        names: &["cckit.table2.onchip_ns", "cckit.table2.ddr_ns"],
+        measure: || Ok(Vec::new()),
+    }];
+
     fn folder_with(text: &str) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("cckit.toml"), text).unwrap();
@@ -115,7 +132,8 @@ mod tests {
 
     #[test]
     fn the_experiment_is_understood() {
-        let experiment = Cckit::read(&simcard::home().join("experiments")).unwrap();
+        let experiment =
+            Cckit::read(&simcard::home().join("experiments"), crate::bars::ALL).unwrap();
         for figure in &experiment.figure {
             assert!(!figure.points.is_empty(), "{}", figure.name);
         }
@@ -125,7 +143,7 @@ mod tests {
     #[test]
     fn a_row_that_no_bar_measures_is_refused() {
         let folder = folder_with(&TEXT.replace("ddr_ns", "dddr_ns"));
-        let error = Cckit::read(folder.path()).unwrap_err().to_string();
+        let error = Cckit::read(folder.path(), BARS).unwrap_err().to_string();
         assert!(
             error.contains("no bar measures `cckit.table2.dddr_ns`"),
             "{error}"
@@ -134,7 +152,7 @@ mod tests {
 
     #[test]
     fn ours_stand_beside_the_papers() {
-        let experiment = Cckit::read(folder_with(TEXT).path()).unwrap();
+        let experiment = Cckit::read(folder_with(TEXT).path(), BARS).unwrap();
         let figures: Vec<&Figure> = experiment.figure.iter().collect();
         let text = experiment.table(&figures, &outcome());
         let line = |label: &str| text.lines().find(|line| line.contains(label)).unwrap();
@@ -148,7 +166,7 @@ mod tests {
 
     #[test]
     fn pictures_have_a_bar_a_figure_and_no_open_tags() {
-        let experiment = Cckit::read(folder_with(TEXT).path()).unwrap();
+        let experiment = Cckit::read(folder_with(TEXT).path(), BARS).unwrap();
         let svg = experiment.figure[0].picture(&outcome());
         assert_eq!(svg.matches("class=\"ours\"").count(), 2);
         assert_eq!(svg.matches("class=\"paper\"").count(), 1);

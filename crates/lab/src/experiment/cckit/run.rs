@@ -2,16 +2,11 @@
 
 use super::super::Failure;
 use super::{Cckit, Figure};
-use crate::bars::{Bar, ALL};
+use crate::bar::Bar;
 use crate::row::Row;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
-
-/// The bar that measures a row.
-pub(super) fn bar(row: &str) -> Option<&'static Bar> {
-    ALL.iter().find(|bar| bar.names.contains(&row))
-}
 
 /// What was measured.
 #[derive(Debug, Default)]
@@ -69,7 +64,7 @@ impl Cckit {
     pub fn run(&self, figures: &[&Figure], told: impl Fn(Ended<'_>) + Sync) -> Outcome {
         let mut bars: Vec<&Bar> = Vec::new();
         let points = figures.iter().flat_map(|figure| &figure.points);
-        for found in points.filter_map(|point| bar(&point.row)) {
+        for found in points.filter_map(|point| self.bar(&point.row)) {
             if !bars.iter().any(|known| known.names == found.names) {
                 bars.push(found);
             }

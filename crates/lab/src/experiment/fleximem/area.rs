@@ -5,7 +5,7 @@
 
 use super::super::Failure;
 use super::lanes::{narrow_package, ENGINES, LANES, PACKAGE};
-use crate::bars::synthesis::{self, Report};
+use crate::synthesis::{self, Report};
 use simcard::home;
 use std::fmt::Write;
 

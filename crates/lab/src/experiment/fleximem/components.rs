@@ -3,7 +3,7 @@
 //! The interconnect, which that table leaves out, is table II: [`area`](super::area).
 
 use super::super::Failure;
-use crate::bars::synthesis::{self, Report};
+use crate::synthesis::{self, Report};
 use std::fmt::Write;
 
 /// What stands here in the place of one of the paper's components.

@@ -5,7 +5,7 @@
 //! beside ours.
 
 use super::super::Failure;
-use crate::bars::memory_model;
+use crate::traffic::random_reads;
 use simcard::home;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -172,7 +172,7 @@ impl Figure6 {
         let clock = platform.clock().period_ps.as_seconds();
         let clocks = clock / memory.timing.clock_ps.as_seconds();
         // No more than a row a cycle: the bus of a channel.
-        let channel = (memory_model::random_reads(memory) * clocks).min(1.0);
+        let channel = (random_reads(memory) * clocks).min(1.0);
         let gap = (PARTS / channel).round() as u32;
         let lanes = LANES.map(|lanes| Lanes::measure(lanes, gap, progress));
         Ok(Self {

@@ -3,9 +3,9 @@
 //! reads and copies its parts had under way. So both are measured: all at once, and one at a time, as the text's "file
 //! access and DMA dominating run time" suggests.
 
-use crate::bars::aes::write_input;
 use crate::driver::Driver;
 use crate::experiment::{Failure, Outcome};
+use crate::input::write_input;
 use card::memory::HostMemory;
 use card::Card as _;
 use simcard::{SimCard, SimOptions};

@@ -1,7 +1,7 @@
 //! Figure 6: three kernels that transfer 1,000 chunks of 16 KiB, one at a time, in turn and with one that goes first.
 
 use super::super::Failure;
-use crate::bars::sched::{perf, prioritize, ALL, CHUNK, FIRST, PLAIN};
+use crate::contended::{perf, prioritize, ALL, CHUNK, FIRST, PLAIN};
 use card::Card;
 use std::fmt::Write;
 

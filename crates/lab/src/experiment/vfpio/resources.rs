@@ -1,7 +1,7 @@
 //! Table 6: what the parts of the shell cost, ours mapped by Yosys, the paper's by Vivado.
 
 use super::super::Failure;
-use crate::bars::synthesis;
+use crate::synthesis;
 use serde::Deserialize;
 use std::fmt::Write;
 

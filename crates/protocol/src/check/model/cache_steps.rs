@@ -8,16 +8,24 @@ use crate::check::layout::{
 use crate::check::Violation;
 use crate::spec::MsgId;
 
+/// A cache's view of a line.
+#[derive(Clone, Copy)]
+pub(super) struct At {
+    pub(super) line: usize,
+    pub(super) cache: usize,
+}
+
 impl<const W: usize> Model<W> {
     pub(super) fn cache_step(
         &self,
         s: &State<W>,
-        (line, cache): (usize, usize),
+        at: At,
         cell_number: usize,
         arrived: Option<MsgId>,
         step: Step,
         sink: &mut impl Sink<W>,
     ) {
+        let At { line, cache } = at;
         let cell = self.cache_cells[cell_number];
         if !cell.defined {
             if let Some(message) = arrived {

@@ -1,7 +1,7 @@
 //! Steps of the home, and what they do to values.
 
 use super::facts::{HomeCell, STALL, UNEXPECTED};
-use super::properties::effect_is_right;
+use super::properties::{effect_is_right, Locked};
 use super::{home_state, Access, Cause, Model, Sink, State, Step, HOME_STATE};
 use crate::check::layout::{
     access, cache_state, home, in_flight, message_field, operation, with_home, ACCESS_MASK,
@@ -153,11 +153,11 @@ impl<const W: usize> Model<W> {
             acknowledged = Some(self.operations[number as usize - 1]);
             self.operation_holds(&next, line, number as usize - 1)?;
         }
-        let locks = (
-            self.home_locked[home_state(half)],
-            self.home_locked[cell.next as usize],
-        );
-        if !effect_is_right(acknowledged.map(|op| op.effect), finished, locks) {
+        let locked = Locked {
+            was: self.home_locked[home_state(half)],
+            is: self.home_locked[cell.next as usize],
+        };
+        if !effect_is_right(acknowledged.map(|op| op.effect), finished, locked) {
             return Err(Violation::EffectMissing { line: line8 });
         }
         half = half & !HOME_STATE | cell.next;

@@ -14,6 +14,7 @@ use super::layout::{access, cache_state, home, in_flight, operation, Layout, HOM
 use super::Violation;
 use crate::machine::{Actions, Memory};
 use crate::spec::{Effect, MsgId, OpId};
+use cache_steps::At;
 use facts::{CacheCell, CacheFacts, ForwardFacts, HomeCell, MessageFacts, OperationFacts};
 
 pub use setting::Setting;
@@ -149,7 +150,7 @@ impl<const W: usize> Model<W> {
                 event,
             };
             let cell = cache_state(word) * self.cache_events + usize::from(event);
-            self.cache_step(s, (line, cache), cell, None, step, sink);
+            self.cache_step(s, At { line, cache }, cell, None, step, sink);
         }
         let mut bits = in_flight(word);
         while bits != 0 {
@@ -172,7 +173,7 @@ impl<const W: usize> Model<W> {
                     message,
                 };
                 let cell = cache_state(word) * self.cache_events + usize::from(facts.cache_event);
-                self.cache_step(s, (line, cache), cell, Some(message), step, sink);
+                self.cache_step(s, At { line, cache }, cell, Some(message), step, sink);
             }
         }
     }

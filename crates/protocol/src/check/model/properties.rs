@@ -74,12 +74,16 @@ impl<const W: usize> Model<W> {
     }
 }
 
+/// Whether a line was locked before a step, and is after it.
+#[derive(Clone, Copy)]
+pub(super) struct Locked {
+    pub(super) was: bool,
+    pub(super) is: bool,
+}
+
 /// An acknowledged operation has had its effect; and nothing else locks or unlocks.
-pub(super) fn effect_is_right(
-    effect: Option<Effect>,
-    finished: u32,
-    (was, is): (bool, bool),
-) -> bool {
+pub(super) fn effect_is_right(effect: Option<Effect>, finished: u32, locked: Locked) -> bool {
+    let Locked { was, is } = locked;
     match effect {
         Some(Effect::Lock) => is,
         Some(Effect::Unlock) => !is,

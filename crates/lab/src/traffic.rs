@@ -220,3 +220,8 @@ impl Traffic<'_> {
         sum / offsets.len() as f64
     }
 }
+
+/// Single reads at random places that a channel serves in a clock of its devices.
+pub(crate) fn random_reads(memory: &Memory) -> f64 {
+    Traffic(memory).rate(&Places(memory).random(40_000, 1), false)
+}

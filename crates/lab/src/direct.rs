@@ -1,8 +1,8 @@
 //! Driving a card without the pager: data and table entries are put there by hand, so that only the
 //! card's own speed is measured.
 
-use super::Failure;
 use crate::driver::{Driver, START};
+use crate::failure::Failure;
 use card::kernel::KernelPackage;
 use card::{Card, Loader, SpaceControl};
 use simcard::{SimCard, SimOptions};
