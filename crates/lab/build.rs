@@ -2,33 +2,60 @@
 //! and never under the sources of another one.
 
 use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
+use std::io;
 use std::path::Path;
 
 #[path = "src/experiment/folder_hash.rs"]
 mod folder_hash;
 
-/// The simulator's sources and, of the lab, how work is done (how it is shown may change).
-const SOURCES: [&str; 15] = [
-    "card/src",
-    "funcard/src",
+/// The crates that run a card. What they are made of counts too: it is read in their manifests, so that a part of one that
+/// becomes a crate of its own stays in the hash.
+const ROOTS: [&str; 2] = ["simcard", "tombolo"];
+
+/// Of the lab, how work is done (how it is shown may change).
+const LAB: [&str; 8] = [
     "lab/src/driver.rs",
-    "lab/src/bars/aes.rs",
     "lab/src/experiment/fsrf/mix.rs",
     "lab/src/experiment/fsrf/transfer.rs",
     "lab/src/experiment/hot.rs",
     "lab/src/experiment/outcome.rs",
     "lab/src/experiment/warm.rs",
     "lab/src/experiment/workload.rs",
-    "pager/src",
-    "simcard/src",
-    "timing/src",
-    "tombolo/src",
-    "units/src",
+    "lab/src/input.rs",
 ];
 
-fn main() -> std::io::Result<()> {
+/// The crates of this workspace that a manifest names as dependencies: they are called as their folders.
+fn dependencies(manifest: &str) -> impl Iterator<Item = &str> {
+    let of_all = manifest.split_once("\n[dependencies]\n");
+    let section = of_all.map_or("", |(_, behind)| behind.split("\n[").next().unwrap_or(""));
+    let names = section
+        .lines()
+        .filter_map(|line| line.split([' ', '.', '=']).next());
+    names.filter(|name| !name.is_empty() && Path::new("..").join(name).is_dir())
+}
+
+/// The roots, and whatever they are made of.
+fn crates() -> io::Result<BTreeSet<String>> {
+    let mut found = BTreeSet::new();
+    let mut todo = ROOTS.map(str::to_owned).to_vec();
+    while let Some(name) = todo.pop() {
+        let manifest = Path::new("..").join(&name).join("Cargo.toml");
+        println!("cargo::rerun-if-changed={}", manifest.display());
+        let text = std::fs::read_to_string(manifest)?;
+        if found.insert(name) {
+            todo.extend(dependencies(&text).map(str::to_owned));
+        }
+    }
+    // Else the manifests are written in another way than is read here.
+    assert!(found.contains("pager"), "no pager among {found:?}");
+    Ok(found)
+}
+
+fn main() -> io::Result<()> {
     let mut hash = Sha256::new();
-    for source in SOURCES {
+    let crates = crates()?.into_iter().map(|name| format!("{name}/src"));
+    for source in crates.chain(LAB.map(str::to_owned)) {
         let path = Path::new("..").join(source);
         println!("cargo::rerun-if-changed={}", path.display());
         // One that has been renamed must not fall out of the hash.

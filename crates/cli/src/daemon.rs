@@ -4,7 +4,7 @@ use crate::arguments::parse_bytes;
 use crate::interrupt;
 use crate::kernel::{folder_of, NoSuchKernel};
 use crate::metrics;
-use crate::print::{print, say, NotPrinted};
+use crate::print::{print, say};
 use crate::progress::Work;
 use ::daemon::{ActivationError, Daemon, DaemonError, Quotas, QuotasError};
 use card::kernel::KernelPackage;
@@ -35,7 +35,7 @@ use tombolo::{
     tombolo daemon --functional --socket /run/tombolo/card --quotas /etc/tombolo/quotas.toml
   For programs of FSRF (docs/coming-from-fsrf.md), which find kernels md5 and sha256 as applications 0 and 1:
     tombolo daemon --fsrf /tmp/aos_daemon.socket --app 0=md5 --app 1=sha256")]
-pub(crate) struct Serve {
+pub(crate) struct RunDaemon {
     /// Where it listens: a new socket, which is this user's alone, or that of those whom --quotas names.
     /// Started with a socket (systemd's LISTEN_FDS), it listens there without this.
     #[arg(long, value_name = "FILE")]
@@ -111,7 +111,7 @@ fn parse_app(text: &str) -> Result<App, String> {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ServeError {
+pub(crate) enum DaemonFailed {
     #[error(transparent)]
     NoSuchKernel(#[from] NoSuchKernel),
     #[error(transparent)]
@@ -138,10 +138,6 @@ pub(crate) enum ServeError {
     Activation(#[from] ActivationError),
     #[error("listening at the socket that was handed over: {0}")]
     Passed(std::io::Error),
-    #[error(transparent)]
-    NotPrinted(#[from] NotPrinted),
-    #[error("{0}")]
-    Json(serde_json::Error),
 }
 
 /// Of the functional card: it is this machine's memory, and pages take it when they are used.
@@ -158,8 +154,8 @@ enum Place<'a> {
     Passed(UnixListener),
 }
 
-impl Serve {
-    pub(crate) fn run(self) -> Result<(), ServeError> {
+impl RunDaemon {
+    pub(crate) fn run(self) -> Result<(), DaemonFailed> {
         let apps = self.applications()?;
         let quotas = self.quotas.as_deref().map(Quotas::load).transpose()?;
         let place = self.place()?;
@@ -182,7 +178,7 @@ impl Serve {
             Place::New(path) => Some(Daemon::listen_within(card.clone(), path, quotas)?),
             Place::Passed(listener) => {
                 let daemon = Daemon::listen_on(card.clone(), listener, quotas);
-                Some(daemon.map_err(ServeError::Passed)?)
+                Some(daemon.map_err(DaemonFailed::Passed)?)
             }
         };
         let metrics = match (&self.metrics, &daemon) {
@@ -234,19 +230,19 @@ impl Serve {
     }
 
     /// Where it listens for programs of Tombolo.
-    fn place(&self) -> Result<Place<'_>, ServeError> {
+    fn place(&self) -> Result<Place<'_>, DaemonFailed> {
         if let Some(path) = &self.socket {
             return Ok(Place::New(path));
         }
         match (::daemon::passed_socket()?, &self.fsrf) {
             (Some(listener), _) => Ok(Place::Passed(listener)),
             (None, Some(_)) => Ok(Place::None),
-            (None, None) => Err(ServeError::Nowhere),
+            (None, None) => Err(DaemonFailed::Nowhere),
         }
     }
 
     /// Those of FSRF's programs.
-    fn applications(&self) -> Result<Vec<AppOptions>, ServeError> {
+    fn applications(&self) -> Result<Vec<AppOptions>, DaemonFailed> {
         let apps = self.apps.iter().map(|app| {
             Ok(AppOptions {
                 number: app.number,
@@ -256,13 +252,13 @@ impl Serve {
         apps.collect()
     }
 
-    fn open(&self, needs: Needs) -> Result<Card, ServeError> {
+    fn open(&self, needs: Needs) -> Result<Card, DaemonFailed> {
         if let Some(slots) = self
             .slots
             .filter(|slots| usize::from(*slots) < needs.slots.into())
         {
             let apps = needs.slots.into();
-            return Err(ServeError::Slots { slots, apps });
+            return Err(DaemonFailed::Slots { slots, apps });
         }
         let preset = self.shell.as_deref().map(Preset::load).transpose()?;
         if self.functional {
@@ -326,7 +322,7 @@ struct Needs {
 }
 
 impl Needs {
-    fn of(apps: &[AppOptions]) -> Result<Self, ServeError> {
+    fn of(apps: &[AppOptions]) -> Result<Self, DaemonFailed> {
         let mut memory_ports = 0;
         for app in apps {
             let manifest = KernelPackage::open(&app.folder)?.manifest;

@@ -1,18 +1,17 @@
 //! `tombolo lab`: the papers' experiments, our figures beside the published ones.
 
+use crate::lab_files::{at, can_be_written, write};
 use crate::lab_fsrf::Choice;
-use crate::outputs::{folder_of, Outputs, Place};
 use crate::print::{print, say};
-use crate::text_file::TextFile;
 use clap::{Args, Subcommand, ValueEnum};
 use lab::experiment::cckit::{Cckit, Figure};
 use lab::experiment::fleximem::{
-    self, area, components, features, lanes::Figure6, FlexiMem, Measured,
+    self, area, components, features, lanes::LaneFigure, FlexiMem, FleximemFigures,
 };
-use lab::experiment::vfpio::priorities::Figure6 as Figure6OfStreams;
+use lab::experiment::vfpio::priorities::Figure6;
 use lab::experiment::vfpio::{self, resources, Device, Vfpio};
 use lab::experiment::Failure;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 use tombolo::{Card, OwnerOptions};
 
@@ -183,7 +182,7 @@ impl Streams {
             let card = Card::simulated(options, OwnerOptions::default(), |_| {})?;
             Ok::<_, Failure>(card)
         };
-        let mut measured = vfpio::Measured::default();
+        let mut measured = vfpio::VfpioFigures::default();
         if self.has(StreamPart::Applications) {
             let named = |name| self.application.is_empty() || self.application.contains(name);
             let chosen = experiment.application.iter().filter(|one| named(&one.name));
@@ -197,7 +196,7 @@ impl Streams {
         }
         if self.has(StreamPart::Priorities) {
             say!("figure 6");
-            let figure = Figure6OfStreams::measure()?;
+            let figure = Figure6::measure()?;
             print(figure.table())?;
             measured.priorities = Some(figure);
         }
@@ -279,7 +278,7 @@ impl Shared {
             print(format_args!("{:?}\n", experiment.fit(told)?))?;
             return Ok(());
         }
-        let mut measured = Measured::default();
+        let mut measured = FleximemFigures::default();
         if self.has(Part::Features) {
             print(format_args!("{}\n", features::table()))?;
         }
@@ -293,7 +292,7 @@ impl Shared {
             measured.pages = Some(pages);
         }
         if self.has(Part::Lanes) {
-            let figure = Figure6::measure(&mut |progress| say!("{progress}"))?;
+            let figure = LaneFigure::measure(&mut |progress| say!("{progress}"))?;
             print(format_args!("{}\n", figure.table()))?;
             if let Some(path) = self.csv.as_ref().filter(|_| !self.has(Part::Pages)) {
                 write(path, figure.comma_separated())?;
@@ -328,45 +327,6 @@ fn steps(part: &'static str, of: usize) -> impl FnMut(&str) {
         let spent = began.elapsed().as_secs_f64();
         say!("{part} [{step}/{of}] {what} ({spent:.0} s)");
     }
-}
-
-/// Refuses files that could not be written, before half an hour is spent on what goes into them.
-///
-/// # Errors
-/// A folder that is missing or takes no new files, or is where the file should be; a file that may not be written.
-pub(crate) fn can_be_written(files: &[&Option<PathBuf>]) -> Result<(), Failure> {
-    for file in files.iter().copied().flatten() {
-        let folder = folder_of(file);
-        if file.is_dir() {
-            return Err(format!("{}: is a folder; name a file in it", file.display()).into());
-        }
-        if !folder.is_dir() {
-            let (file, folder) = (file.display(), folder.display());
-            return Err(format!("{file}: no folder {folder}; make it first").into());
-        }
-        // Begun and left: nothing that is there changes.
-        begin(file, &mut Outputs::default()).map_err(at(file))?;
-    }
-    Ok(())
-}
-
-/// Writes a file whole or, if that fails or is interrupted, not at all.
-pub(crate) fn write(path: &Path, text: String) -> Result<(), Failure> {
-    let mut outputs = Outputs::default();
-    let file = begin(path, &mut outputs).map_err(at(path))?;
-    file.write(&text).map_err(at(path))?;
-    Ok(outputs
-        .finish(true)
-        .map_err(|(path, error)| at(&path)(error))?)
-}
-
-fn begin(path: &Path, outputs: &mut Outputs) -> std::io::Result<TextFile> {
-    TextFile::begin(Place::find(path)?, outputs, false)
-}
-
-/// For `map_err`: which file it is about.
-fn at(path: &Path) -> impl Fn(std::io::Error) -> String + '_ {
-    |error| format!("{}: {error}", path.display())
 }
 
 impl Lab {

@@ -1,9 +1,9 @@
 //! `tombolo lab fsrf`: FSRF's evaluation.
 
-use crate::lab::{can_be_written, write};
+use crate::lab_files::{can_be_written, write};
 use crate::print::{print, say};
 use clap::{Args, ValueEnum};
-use lab::experiment::fsrf::{self, Measured};
+use lab::experiment::fsrf::{self, FsrfFigures};
 use lab::experiment::{Cell, Experiment, Failure, Farm, Outcome, Size, Temperature, Work, Workers};
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -218,7 +218,7 @@ impl Choice {
             planned.push((part, of, work));
         }
         let mut run = Run::of(&workers, &planned);
-        let mut measured = Measured::default();
+        let mut measured = FsrfFigures::default();
         for (part, of, work) in &planned {
             let outcomes = workers.all(of, work, |work, outcome| run.ended(work, outcome));
             let outcomes = outcomes.into_iter().map(Result::ok);

@@ -12,6 +12,7 @@ mod host;
 mod interrupt;
 mod kernel;
 mod lab;
+mod lab_files;
 mod lab_fsrf;
 mod link;
 mod metrics;
@@ -54,7 +55,7 @@ enum Command {
     Device(Box<device::Device>),
     Devices(devices::Devices),
     Serve(serve::Serve),
-    Daemon(daemon::Serve),
+    Daemon(daemon::RunDaemon),
     Status(status::ShowStatus),
     Cache(cache::Cache),
     Completions(completions::Completions),

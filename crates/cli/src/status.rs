@@ -1,14 +1,13 @@
 //! `tombolo status`: who uses what of a daemon's card, once or live, for people and for programs.
 
-use crate::daemon::ServeError;
-use crate::print::print;
+use crate::print::{print, NotPrinted};
 use clap::Args;
 use std::fmt::Write;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::Duration;
 use tombolo::report::bytes;
-use tombolo::{Card, ClientStatus, Picoseconds, SlotStatus, Status, TenantStatus, Use};
+use tombolo::{Card, ClientStatus, Error, Picoseconds, SlotStatus, Status, TenantStatus, Use};
 
 /// Says who uses what of a daemon's card.
 #[derive(Args)]
@@ -38,6 +37,17 @@ pub(crate) struct ShowStatus {
     watch: Option<Duration>,
 }
 
+/// Why nothing is shown, or nothing more.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StatusError {
+    #[error(transparent)]
+    Card(#[from] Error),
+    #[error(transparent)]
+    NotPrinted(#[from] NotPrinted),
+    #[error("{0}")]
+    Json(serde_json::Error),
+}
+
 /// A time between two looks.
 fn pause(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text
@@ -50,7 +60,7 @@ fn pause(text: &str) -> Result<Duration, String> {
 }
 
 impl ShowStatus {
-    pub(crate) fn run(self) -> Result<(), ServeError> {
+    pub(crate) fn run(self) -> Result<(), StatusError> {
         let card = Card::open(format!("unix:{}", self.socket.display()))?;
         let Some(pause) = self.watch else {
             return Ok(print(self.words(&card.status()?)?)?);
@@ -66,13 +76,13 @@ impl ShowStatus {
         }
     }
 
-    fn words(&self, status: &Status) -> Result<String, ServeError> {
+    fn words(&self, status: &Status) -> Result<String, StatusError> {
         let json = match self.watch {
             Some(_) => serde_json::to_string,
             None => serde_json::to_string_pretty,
         };
         match (self.json, self.prometheus) {
-            (true, _) => Ok(json(status).map_err(ServeError::Json)? + "\n"),
+            (true, _) => Ok(json(status).map_err(StatusError::Json)? + "\n"),
             (_, true) => Ok(metrics(status)),
             _ => Ok(text(status)),
         }

@@ -1,6 +1,6 @@
 //! Does every kernel of `tests/bring` run as it is, by its manifest or by an import, without a wrapper?
 
-use lab::cases::{self, Case, Outcome};
+use lab::cases::{self, Case, CaseOutcome};
 use std::path::Path;
 
 /// What `make test` runs; `make test-deep` runs all.
@@ -22,9 +22,9 @@ fn judge(list: &[Case]) {
     let mut failed = 0;
     for (case, outcome) in list.iter().zip(outcomes) {
         match outcome {
-            Outcome::Held => {}
-            Outcome::Skipped(program) => println!("skipped: bring: {} ({program})", case.name),
-            Outcome::Failed(what) => {
+            CaseOutcome::Held => {}
+            CaseOutcome::Skipped(program) => println!("skipped: bring: {} ({program})", case.name),
+            CaseOutcome::Failed(what) => {
                 eprintln!("case {}: {what}\nwanted: {}\n", case.name, case.wanted);
                 failed += 1;
             }

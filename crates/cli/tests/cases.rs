@@ -1,6 +1,6 @@
 //! Does every stranger's case of `tests/cases` still end as it should?
 
-use lab::cases::{self, Outcome};
+use lab::cases::{self, CaseOutcome};
 use std::path::Path;
 
 #[test]
@@ -15,9 +15,9 @@ fn every_case_ends_as_it_should() {
     let mut failed = 0;
     for (case, outcome) in list.iter().zip(outcomes) {
         match outcome {
-            Outcome::Held => {}
-            Outcome::Skipped(program) => println!("skipped: cases: {} ({program})", case.name),
-            Outcome::Failed(what) => {
+            CaseOutcome::Held => {}
+            CaseOutcome::Skipped(program) => println!("skipped: cases: {} ({program})", case.name),
+            CaseOutcome::Failed(what) => {
                 eprintln!("case {}: {what}\nwanted: {}\n", case.name, case.wanted);
                 failed += 1;
             }

@@ -18,6 +18,11 @@ impl Random {
         self.next() % bound
     }
 
+    /// One of a list, which is not empty.
+    pub fn of<T: Copy>(&mut self, list: &[T]) -> T {
+        list[self.below(list.len() as u64) as usize]
+    }
+
     /// Exponentially distributed, mean 1.
     pub fn exponential(&mut self) -> f64 {
         let unit = ((self.next() >> 11) as f64 + 1.0) / (1u64 << 53) as f64;

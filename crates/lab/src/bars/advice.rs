@@ -85,14 +85,14 @@ const FREE: [(&str, &[(&str, u64)]); 5] = [
 
 /// A run: a kernel, the bytes of its input, how files are mapped, and what paces it.
 #[derive(Clone, Debug)]
-struct Run {
+struct Trial {
     kernel: &'static str,
     bytes: u64,
     mapping: String,
     pace: u64,
 }
 
-impl Run {
+impl Trial {
     fn new(kernel: &'static str, bytes: u64, mapping: &str, pace: u64) -> Self {
         Self {
             kernel,
@@ -210,20 +210,20 @@ impl Run {
 }
 
 /// Runs that each have a bound of their own.
-fn chosen() -> Vec<Run> {
+fn chosen() -> Vec<Trial> {
     vec![
-        Run::new("copy", 4 << 20, "", 0),
-        Run::new("copy", 1 << 20, ":page=4KiB", 0),
-        Run::new("copy", 4 << 20, ":page=64KiB", 0),
-        Run::new("copy", 4 << 20, ":cold", 0),
-        Run::new("copy", 4 << 20, ":hot", 0),
-        Run::new("vadd", 4 << 20, "", 0),
-        Run::new("sum", 4 << 20, "", 0),
-        Run::new("sum", 4 << 20, ":hot", 0),
-        Run::new("transform", 2 << 20, ":hot", 8),
-        Run::new("gups", 4 << 20, ":page=4KiB", 20_000),
-        Run::new("random_read", 8 << 20, ":page=64KiB", 20_000),
-        Run::new("sha256", 256 << 10, "", 1),
+        Trial::new("copy", 4 << 20, "", 0),
+        Trial::new("copy", 1 << 20, ":page=4KiB", 0),
+        Trial::new("copy", 4 << 20, ":page=64KiB", 0),
+        Trial::new("copy", 4 << 20, ":cold", 0),
+        Trial::new("copy", 4 << 20, ":hot", 0),
+        Trial::new("vadd", 4 << 20, "", 0),
+        Trial::new("sum", 4 << 20, "", 0),
+        Trial::new("sum", 4 << 20, ":hot", 0),
+        Trial::new("transform", 2 << 20, ":hot", 8),
+        Trial::new("gups", 4 << 20, ":page=4KiB", 20_000),
+        Trial::new("random_read", 8 << 20, ":page=64KiB", 20_000),
+        Trial::new("sha256", 256 << 10, "", 1),
     ]
 }
 
@@ -231,7 +231,7 @@ fn pick<T: Clone>(random: &mut Random, from: &[T]) -> T {
     from[(random.next() % from.len() as u64) as usize].clone()
 }
 
-fn drawn() -> Vec<Run> {
+fn drawn() -> Vec<Trial> {
     let mut random = Random(SEED);
     let kernels = [
         "copy",
@@ -270,13 +270,13 @@ fn drawn() -> Vec<Run> {
         if kernel == "sha256" && pace < 64 {
             bytes = 256 << 10;
         }
-        Run::new(kernel, bytes, &format!("{page}{advice}{state}"), pace)
+        Trial::new(kernel, bytes, &format!("{page}{advice}{state}"), pace)
     };
     (0..DRAWN).map(|_| draw()).collect()
 }
 
 /// Where runs are made.
-struct Bench {
+struct TrialBench {
     command: PathBuf,
     folder: tempfile::TempDir,
     platforms: Vec<(&'static str, PathBuf)>,
@@ -307,7 +307,7 @@ fn platform(text: &str, name: &str, figures: &[(&str, u64)]) -> Result<String, F
     }
 }
 
-impl Bench {
+impl TrialBench {
     fn new() -> Result<Self, Failure> {
         let folder = tempfile::tempdir()?;
         let text = std::fs::read_to_string(simcard::home().join("platforms/f1.toml"))?;
@@ -335,7 +335,7 @@ impl Bench {
     }
 
     /// The report of a run.
-    fn report(&self, run: &Run, platform: &Path, more: &[&str]) -> Result<Value, Failure> {
+    fn report(&self, run: &Trial, platform: &Path, more: &[&str]) -> Result<Value, Failure> {
         let input = self.input(run.bytes)?;
         std::fs::copy(&input, self.folder.path().join("data"))?;
         let ran = Command::new(&self.command)
@@ -353,7 +353,7 @@ impl Bench {
         Ok(serde_json::from_slice(&json)?)
     }
 
-    fn time(&self, run: &Run, platform: &Path, more: &[&str]) -> Result<f64, Failure> {
+    fn time(&self, run: &Trial, platform: &Path, more: &[&str]) -> Result<f64, Failure> {
         Ok(time_of(&self.report(run, platform, more)?))
     }
 }
@@ -376,7 +376,7 @@ fn largest<'a>(gains: impl Iterator<Item = &'a (&'static str, f64)>) -> f64 {
     gains.fold(1.0, |most, gain| most.max(gain.1))
 }
 
-fn judge(bench: &Bench, run: &Run) -> Result<Judged, Failure> {
+fn judge(bench: &TrialBench, run: &Trial) -> Result<Judged, Failure> {
     let f1 = Path::new("f1");
     let base = bench.report(run, f1, &[])?;
     let time = time_of(&base);
@@ -435,7 +435,7 @@ fn judge(bench: &Bench, run: &Run) -> Result<Judged, Failure> {
             !new.clone().any(|new| key(new) == key(word))
         });
         let kept: String = kept.map(|word| format!(":{word}")).collect();
-        let other = Run {
+        let other = Trial {
             mapping: format!("{kept}{mapping}"),
             ..run.clone()
         };
@@ -469,8 +469,8 @@ fn judge(bench: &Bench, run: &Run) -> Result<Judged, Failure> {
 }
 
 pub fn measure() -> Result<Vec<Row>, Failure> {
-    let bench = Bench::new()?;
-    let judge_all = |runs: Vec<Run>| -> Result<Vec<Judged>, Failure> {
+    let bench = TrialBench::new()?;
+    let judge_all = |runs: Vec<Trial>| -> Result<Vec<Judged>, Failure> {
         runs.iter().map(|run| judge(&bench, run)).collect()
     };
     let mut all = judge_all(chosen())?;

@@ -26,7 +26,7 @@ const FRAMES: usize = 22;
 
 /// What became of the bursts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Outcome {
+struct BurstOutcome {
     bursts: u64,
     mismatches: u64,
     faults: u64,
@@ -44,10 +44,10 @@ fn kernel() -> Result<KernelPackage, Failure> {
 }
 
 /// Plays `bursts` random bursts.
-fn play(card: impl Card + card::Loader, bursts: u64, seed: u64) -> Result<Outcome, Failure> {
+fn play(card: impl Card + card::Loader, bursts: u64, seed: u64) -> Result<BurstOutcome, Failure> {
     let mut model = Model::new(seed);
     let mut host = Host::new(card, &kernel()?, model.memory(), FRAMES, seed)?;
-    let mut outcome = Outcome::default();
+    let mut outcome = BurstOutcome::default();
     while outcome.bursts < bursts {
         let count = RUN.min(bursts - outcome.bursts);
         let (list, expected) = model.draw(count);
@@ -66,7 +66,7 @@ fn play(card: impl Card + card::Loader, bursts: u64, seed: u64) -> Result<Outcom
     Ok(outcome)
 }
 
-fn simulated(bursts: u64, seed: u64) -> Result<Outcome, Failure> {
+fn simulated(bursts: u64, seed: u64) -> Result<BurstOutcome, Failure> {
     let mut options = SimOptions::named("f1")?;
     // The asserting model beside the one that users run: their outputs must be the same at every edge.
     options.asserting = false;
@@ -79,7 +79,7 @@ pub fn in_lockstep(bursts: u64) -> Result<u64, Failure> {
     Ok(simulated(bursts, 2)?.edges)
 }
 
-fn functional(bursts: u64, seed: u64) -> Result<Outcome, Failure> {
+fn functional(bursts: u64, seed: u64) -> Result<BurstOutcome, Failure> {
     let mut kernels = Registry::default();
     kernels.register(player::MODEL);
     let config = FunctionalConfig {

@@ -1,7 +1,7 @@
 //! Kernels of other tools: how many run as they are, by a manifest or an import alone.
 
 use super::{the_command, Failure};
-use crate::cases::{self, Case, Outcome};
+use crate::cases::{self, Case, CaseOutcome};
 use crate::row::{Row, Target};
 
 /// The figures.
@@ -21,10 +21,10 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     let (mut run, mut failed) = (0.0, 0.0);
     for (case, outcome) in list.iter().zip(outcomes) {
         match outcome {
-            Outcome::Held if is_kernel(case) => run += 1.0,
-            Outcome::Held => {}
-            Outcome::Skipped(program) => eprintln!("case {}: needs {program}", case.name),
-            Outcome::Failed(what) => {
+            CaseOutcome::Held if is_kernel(case) => run += 1.0,
+            CaseOutcome::Held => {}
+            CaseOutcome::Skipped(program) => eprintln!("case {}: needs {program}", case.name),
+            CaseOutcome::Failed(what) => {
                 eprintln!("case {}: {what}", case.name);
                 failed += 1.0;
             }

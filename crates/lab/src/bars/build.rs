@@ -19,12 +19,12 @@ pub const NAMES: &[&str] = &[
 const TIMES: usize = 3;
 
 /// A cache that has Verilator and what all models share, and a kernel of the user's own.
-struct Bench {
+struct BuildBench {
     command: PathBuf,
     folder: TempDir,
 }
 
-impl Bench {
+impl BuildBench {
     fn new() -> Result<Self, Failure> {
         let bench = Self {
             command: the_command()?,
@@ -120,7 +120,7 @@ fn median(mut of: Vec<f64>) -> f64 {
 }
 
 pub fn measure() -> Result<Vec<Row>, Failure> {
-    let bench = Bench::new()?;
+    let bench = BuildBench::new()?;
     Ok(vec![
         Row::new(NAMES[0], bench.new_shell(1)?, "s", Target::AtMost(20.0)),
         Row::new(NAMES[1], bench.new_shell(4)?, "s", Target::AtMost(35.0)),

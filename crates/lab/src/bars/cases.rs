@@ -1,7 +1,7 @@
 //! Strangers' cases: how many of `tests/cases` do not end as they should.
 
 use super::{the_command, Failure};
-use crate::cases::{self, Outcome};
+use crate::cases::{self, CaseOutcome};
 use crate::row::{Row, Target};
 
 /// The figures.
@@ -15,9 +15,9 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     let mut failed = 0.0;
     for (case, outcome) in list.iter().zip(outcomes) {
         match outcome {
-            Outcome::Held => continue,
-            Outcome::Skipped(program) => eprintln!("case {}: needs {program}", case.name),
-            Outcome::Failed(what) => eprintln!("case {}: {what}", case.name),
+            CaseOutcome::Held => continue,
+            CaseOutcome::Skipped(program) => eprintln!("case {}: needs {program}", case.name),
+            CaseOutcome::Failed(what) => eprintln!("case {}: {what}", case.name),
         }
         failed += 1.0;
     }

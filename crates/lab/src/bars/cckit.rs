@@ -25,7 +25,7 @@ const WINDOW: usize = 96;
 
 /// Of a stream.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum StreamKind {
     Read,
     Write,
 }
@@ -48,12 +48,12 @@ pub(super) fn ddr_of(mut options: SimOptions) -> Result<(Card, CoherentMemory), 
 /// GiB/s of a stream in its steady state, so many accesses under way: every line that comes makes another leave.
 pub(super) fn stream(
     memory: &CoherentMemory,
-    (kind, window): (Kind, usize),
+    (kind, window): (StreamKind, usize),
     mut next: impl FnMut() -> u64,
 ) -> Result<f64, Failure> {
     let begin = |line: u64| match kind {
-        Kind::Read => memory.begin_load(line * LINE),
-        Kind::Write => memory.begin_store(line * LINE, &line.to_le_bytes()),
+        StreamKind::Read => memory.begin_load(line * LINE),
+        StreamKind::Write => memory.begin_store(line * LINE, &line.to_le_bytes()),
     };
     let mut under_way: VecDeque<PendingLine> = VecDeque::with_capacity(window);
     let mut began = Picoseconds::ZERO;
@@ -194,7 +194,7 @@ pub fn contended_cpus() -> Result<Vec<Row>, Failure> {
 pub fn streams() -> Result<Vec<Row>, Failure> {
     let platform = Platform::enzian()?;
     let mut rows = directory::rows(bars::figure6(&platform, Geometry::COMPACT)?);
-    for (kind, name) in [(Kind::Read, "read"), (Kind::Write, "write")] {
+    for (kind, name) in [(StreamKind::Read, "read"), (StreamKind::Write, "write")] {
         let (_card, memory) = ddr()?;
         let rate = stream(&memory, (kind, WINDOW), sequential_lines())?;
         let name_of = |order: &str| format!("cckit.figure6.ddr.{order}_{name}");

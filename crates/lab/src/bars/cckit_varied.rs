@@ -1,7 +1,7 @@
 //! What bounds the streams of figure 6 and the prefetcher of figure 8: the same streams with more request numbers, with
 //! other figures of the DIMMs, and with the settings of a vendor's memory controller.
 
-use super::cckit::{self, enzian_with, Kind, PAPERS_LATENCIES};
+use super::cckit::{self, enzian_with, StreamKind, PAPERS_LATENCIES};
 use super::{prefetch, Failure};
 use crate::row::{Row, Target};
 use tombolo::SimOptions;
@@ -52,7 +52,7 @@ const LINE_IN_A_PAGE: (&str, &str) = (
 /// `cckit.figure6.ddr.*` with 64 request numbers a slice.
 pub fn more_ids() -> Result<Vec<Row>, Failure> {
     let mut rows = Vec::new();
-    for (kind, name) in [(Kind::Read, "read"), (Kind::Write, "write")] {
+    for (kind, name) in [(StreamKind::Read, "read"), (StreamKind::Write, "write")] {
         for order in ["seq", "rand"] {
             let (_card, memory) = cckit::ddr_of(enzian_with(&[MORE_IDS], "enzian, 64 requests")?)?;
             let rate = match order {
@@ -74,7 +74,7 @@ pub fn short_faw() -> Result<Vec<Row>, Failure> {
         (&[SHORT_FAW, MORE_IDS], "faw_16.ids_64"),
     ] {
         let (_card, memory) = cckit::ddr_of(enzian_with(edits, "enzian, tFAW of 16 clocks")?)?;
-        let rate = cckit::stream(&memory, (Kind::Write, WINDOW), cckit::random_lines())?;
+        let rate = cckit::stream(&memory, (StreamKind::Write, WINDOW), cckit::random_lines())?;
         let name = format!("cckit.figure6.ddr.rand_write.{name}");
         rows.push(Row::new(&name, rate, "GiB/s", Target::Shown));
     }
@@ -94,7 +94,7 @@ pub fn line_in_a_page() -> Result<Vec<Row>, Failure> {
         rows.push(Row::new(&name, rate, "GiB/s", Target::Shown));
         Ok::<_, Failure>(())
     };
-    for (kind, name) in [(Kind::Read, "read"), (Kind::Write, "write")] {
+    for (kind, name) in [(StreamKind::Read, "read"), (StreamKind::Write, "write")] {
         for order in ["seq", "rand"] {
             let name = format!("{name}.line_in_a_page");
             measure(&[LINE_IN_A_PAGE], kind, order, &name)?;
@@ -104,7 +104,7 @@ pub fn line_in_a_page() -> Result<Vec<Row>, Failure> {
     }
     let edits = [LINE_IN_A_PAGE, SHORT_FAW, MORE_IDS];
     let name = "write.line_in_a_page.faw_16.ids_64";
-    measure(&edits, Kind::Write, "rand", name)?;
+    measure(&edits, StreamKind::Write, "rand", name)?;
     Ok(rows)
 }
 
@@ -112,7 +112,7 @@ pub fn line_in_a_page() -> Result<Vec<Row>, Failure> {
 pub fn corrected() -> Result<Vec<Row>, Failure> {
     let mut rows = Vec::new();
     let options = || SimOptions::named("enzian-corrected");
-    for (kind, name) in [(Kind::Read, "read"), (Kind::Write, "write")] {
+    for (kind, name) in [(StreamKind::Read, "read"), (StreamKind::Write, "write")] {
         let (_card, memory) = cckit::ddr_of(options()?)?;
         let rate = cckit::stream(&memory, (kind, WINDOW), cckit::sequential_lines())?;
         let seq = format!("cckit.figure6.corrected.seq_{name}");

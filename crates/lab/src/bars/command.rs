@@ -47,22 +47,22 @@ const BYTES: usize = 256 << 20;
 const TIMES: usize = 3;
 
 /// A state of the command: its words, and how to see that it is in it.
-struct State {
+struct CommandState {
     name: &'static str,
     words: Vec<String>,
     /// Builds models in a cache of its own.
     builds: bool,
-    reached: fn(&Place) -> bool,
+    reached: fn(&RunningCommand) -> bool,
 }
 
 /// A command under way.
-struct Place {
+struct RunningCommand {
     process: u32,
     cache: PathBuf,
     since: Instant,
 }
 
-impl Place {
+impl RunningCommand {
     fn read(&self, file: &str) -> String {
         fs::read_to_string(format!("/proc/{}/{file}", self.process)).unwrap_or_default()
     }
@@ -116,13 +116,13 @@ impl Place {
     }
 }
 
-fn states(home: &Path) -> Vec<State> {
+fn states(home: &Path) -> Vec<CommandState> {
     let words = |text: &str| {
         text.split_whitespace()
             .map(str::to_owned)
             .collect::<Vec<_>>()
     };
-    let state = |name, text: &str, builds, reached| State {
+    let state = |name, text: &str, builds, reached| CommandState {
         name,
         words: words(text),
         builds,
@@ -220,7 +220,7 @@ pub fn interrupt() -> Result<Vec<Row>, Failure> {
 }
 
 /// Interrupts one command; seconds until it has ended. What it leaves is a failure.
-fn interrupted(tombolo: &Path, folder: &Path, state: &State) -> Result<f64, Failure> {
+fn interrupted(tombolo: &Path, folder: &Path, state: &CommandState) -> Result<f64, Failure> {
     let cache = tempfile::tempdir()?;
     let mut command = Command::new(tombolo);
     command
@@ -236,7 +236,7 @@ fn interrupted(tombolo: &Path, folder: &Path, state: &State) -> Result<f64, Fail
         command.env("TOMBOLO_CACHE", cache.path());
     }
     let mut child = command.spawn()?;
-    let place = Place {
+    let place = RunningCommand {
         process: child.id(),
         cache: cache.path().to_owned(),
         since: Instant::now(),

@@ -19,13 +19,13 @@ pub const NAMES: &[&str] = &[
 ];
 
 /// A kernel that reads a file and writes another of the same size, alone or in several slots with files of their own.
-struct Workload {
+struct DefaultRun {
     kernel: &'static str,
     bytes: u64,
     slots: u8,
 }
 
-impl Workload {
+impl DefaultRun {
     fn options(&self) -> Result<SimOptions, Failure> {
         let mut options = SimOptions::named("f1")?;
         if self.slots > 1 {
@@ -113,12 +113,12 @@ impl Workload {
 }
 
 pub fn measure() -> Result<Vec<Row>, Failure> {
-    let copy = |slots| Workload {
+    let copy = |slots| DefaultRun {
         kernel: "copy",
         bytes: 8 << 20,
         slots,
     };
-    let aes = Workload {
+    let aes = DefaultRun {
         kernel: "aes256ctr",
         bytes: 64 << 20,
         slots: 1,

@@ -251,14 +251,14 @@ impl Copy {
 }
 
 /// What came of an attack, or of none.
-struct Outcome {
+struct AttackOutcome {
     /// Cycles of the honest kernel.
     cycles: u64,
     /// What the attacker's owner was told.
     told: String,
 }
 
-fn run(attack: Option<&Attack>) -> Result<Outcome, Failure> {
+fn run(attack: Option<&Attack>) -> Result<AttackOutcome, Failure> {
     let folder = tempfile::tempdir()?;
     let card = open(options()?)?;
     let evil = card.create_space_on(SpacePlacement::Channel(0))?;
@@ -307,7 +307,7 @@ fn run(attack: Option<&Attack>) -> Result<Outcome, Failure> {
     if !Copy::start(&card, SlotId(0), &evil, folder.path())?.finish()? {
         return Err("slot 0 copied other bytes afterwards".into());
     }
-    Ok(Outcome { cycles, told })
+    Ok(AttackOutcome { cycles, told })
 }
 
 /// What an attack may write: bytes at the start of its mapping, and of those a burst.

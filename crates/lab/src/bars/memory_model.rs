@@ -20,18 +20,18 @@ const PLATFORMS: [&str; 3] = ["f1", "u280", "u55c"];
 const TOLERANCE: f64 = 5.0;
 
 /// A figure of the model, and what it should be. Both in the same unit.
-struct Case {
+struct FormCase {
     name: &'static str,
     model: f64,
     form: f64,
 }
 
-fn cases(memory: &Memory) -> Vec<Case> {
+fn cases(memory: &Memory) -> Vec<FormCase> {
     let form = Forms(memory);
     let places = Places(memory);
     let traffic = Traffic(memory);
     let mut cases = Vec::new();
-    let mut case = |name, model, form| cases.push(Case { name, model, form });
+    let mut case = |name, model, form| cases.push(FormCase { name, model, form });
 
     // Bandwidths, in rows a clock.
     let rows = 40_000;

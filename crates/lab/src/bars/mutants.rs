@@ -7,7 +7,7 @@ use std::process::Command;
 
 /// What `tools/mutants --json` says.
 #[derive(serde::Deserialize)]
-struct Report {
+struct MutantReport {
     mutants: u32,
     survivors: Vec<String>,
     minutes: f64,
@@ -30,7 +30,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
         .status()?;
     let text = std::fs::read(&file)
         .map_err(|error| format!("tools/mutants gave up: {}: {error}", file.display()))?;
-    let report: Report = serde_json::from_slice(&text)?;
+    let report: MutantReport = serde_json::from_slice(&text)?;
     let survivors = report.survivors.len() as f64;
     let count = report.mutants.into();
     Ok(vec![

@@ -52,7 +52,7 @@ const OVERLAPPING: u64 = 100_000;
 
 /// What `tools/guest/run --json` reports.
 #[derive(serde::Deserialize)]
-struct Report {
+struct GuestReport {
     passed: Vec<String>,
     failed: Vec<String>,
     kills: Option<f64>,
@@ -68,7 +68,7 @@ fn count(figure: Option<f64>) -> Result<f64, Failure> {
 }
 
 /// Runs stages in guests.
-fn guest(name: &str, words: &[&str]) -> Result<Report, Failure> {
+fn guest(name: &str, words: &[&str]) -> Result<GuestReport, Failure> {
     let home = simcard::home();
     let folder = home.join("build/guest");
     std::fs::create_dir_all(&folder)?;
@@ -85,7 +85,7 @@ fn guest(name: &str, words: &[&str]) -> Result<Report, Failure> {
         .status()?;
     let text = std::fs::read(&file)
         .map_err(|error| format!("tools/guest/run gave up: {}: {error}", file.display()))?;
-    let report: Report = serde_json::from_slice(&text)?;
+    let report: GuestReport = serde_json::from_slice(&text)?;
     for stage in &report.failed {
         eprintln!("pcie: stage {stage} failed");
     }

@@ -10,38 +10,38 @@ use crate::synthesis::{run, synthesize, synthesize_by_levels, synthesize_with, t
 const LEVELS: f64 = 10.0;
 
 /// A block, with the parameters that its module has by default: those of the default shell.
-struct Block {
+struct ShellBlock {
     name: &'static str,
     top: &'static str,
     /// LUT and FF of what comes nearest in FSRF, table 3.
     paper: Option<(f64, f64)>,
 }
 
-const fn block(name: &'static str, top: &'static str) -> Block {
-    Block {
+const fn block(name: &'static str, top: &'static str) -> ShellBlock {
+    ShellBlock {
         name,
         top,
         paper: None,
     }
 }
 
-const BLOCKS: [Block; 10] = [
+const BLOCKS: [ShellBlock; 10] = [
     block("port", "tmb_port"),
     block("park", "tmb_park"),
     block("l1_tlb", "tmb_l1_tlb"),
     block("lane", "tmb_translate_lane"),
-    Block {
+    ShellBlock {
         // The paper's DRAM TLB reads the table, and marks and changes it: walker and table engine.
         paper: Some((3310.0, 1150.0)),
         ..block("walker", "tmb_walker")
     },
     block("table_engine", "tmb_table_engine"),
     block("invalidate", "tmb_invalidate"),
-    Block {
+    ShellBlock {
         paper: Some((4629.0, 1263.0)),
         ..block("dma", "tmb_dma")
     },
-    Block {
+    ShellBlock {
         // The paper's crossbar has four channels, this fabric two.
         paper: Some((17455.0, 968.0)),
         ..block("fabric", "tmb_fabric")

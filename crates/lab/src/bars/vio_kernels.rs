@@ -70,7 +70,7 @@ struct Devices<'a> {
 }
 
 /// A kernel that is loaded once, beside a loopback in the other slot.
-struct Bench<'a> {
+struct LoopbackBench<'a> {
     card: &'a Card,
     subject: &'a Subject,
     loopback: Slot,
@@ -79,7 +79,7 @@ struct Bench<'a> {
     space: AddressSpace,
 }
 
-impl<'a> Bench<'a> {
+impl<'a> LoopbackBench<'a> {
     fn new(card: &'a Card, subject: &'a Subject) -> Result<Self, Failure> {
         let space = card.create_space()?;
         let kernels = simcard::home().join("kernels");
@@ -248,7 +248,7 @@ impl Tally {
     /// A kernel on a card, from each of its devices and to each.
     fn add(&mut self, card: &Card, subject: &Subject, devices: Devices<'_>) -> Result<(), Failure> {
         let since = Instant::now();
-        let (names, all) = Bench::new(card, subject)?.run(devices)?;
+        let (names, all) = LoopbackBench::new(card, subject)?.run(devices)?;
         let ran = since.elapsed();
         let wrong = wrong(subject, &all)?;
         for (number, name) in names.iter().enumerate() {
@@ -329,7 +329,10 @@ mod tests {
         };
         let all = subjects(&experiment().unwrap(), 2).unwrap();
         for subject in all.into_iter().filter(|one| one.has_model) {
-            let (names, mut all) = Bench::new(&card, &subject).unwrap().run(devices).unwrap();
+            let (names, mut all) = LoopbackBench::new(&card, &subject)
+                .unwrap()
+                .run(devices)
+                .unwrap();
             assert_eq!(all.len(), 2 * names.len());
             assert_eq!(wrong(&subject, &all).unwrap(), [] as [usize; 0]);
             let bad = all.iter().position(|came| !came.bytes.is_empty()).unwrap();

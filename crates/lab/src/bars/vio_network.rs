@@ -35,7 +35,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     let space = card.create_space()?;
     let kernel = simcard::home().join("kernels/loopback");
     let slot = card.load(SlotId(0), &kernel, &space)?;
-    let bench = Bench { card, space, slot };
+    let bench = NetworkBench { card, space, slot };
     let data: Vec<u8> = (0..BYTES)
         .map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8)
         .collect();
@@ -65,13 +65,13 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     ])
 }
 
-struct Bench {
+struct NetworkBench {
     card: Card,
     space: AddressSpace,
     slot: Slot,
 }
 
-impl Bench {
+impl NetworkBench {
     fn now(&self) -> Result<Picoseconds, Failure> {
         Ok(self.card.describe().map(|(_, now)| now)?)
     }

@@ -34,7 +34,7 @@ const BATCH: u64 = 64;
 
 /// Where the pages are. The table is in channel 0.
 #[derive(Clone, Copy)]
-enum Pages {
+enum PagePlaces {
     /// In channel 0 and 1 in turn.
     Both,
     /// In channel 1.
@@ -43,7 +43,7 @@ enum Pages {
     Together,
 }
 
-impl Pages {
+impl PagePlaces {
     fn frame(self, page: u64, channel_bytes_log2: u8) -> u64 {
         let (channel, page) = match self {
             Self::Both => (page & 1, page >> 1),
@@ -71,13 +71,13 @@ fn content(row: u64, word: u64) -> u64 {
 }
 
 /// A card with `random_read`, driven by hand.
-struct Bench {
+struct WalkBench {
     driver: Driver<SimCard>,
     kernel: KernelPackage,
     unanswered: u64,
 }
 
-impl Bench {
+impl WalkBench {
     fn open() -> Result<Self, Failure> {
         let mut options = SimOptions::named("f1")?;
         options.shell.l1 = vec![L1Config {
@@ -178,8 +178,8 @@ impl Bench {
 }
 
 /// Accesses a second with real walks.
-fn with_walks(pages: Pages) -> Result<f64, Failure> {
-    let mut bench = Bench::open()?;
+fn with_walks(pages: PagePlaces) -> Result<f64, Failure> {
+    let mut bench = WalkBench::open()?;
     let channel_bytes_log2 = bench.driver.card.description().channel_bytes_log2;
     let frame = |page| pages.frame(page, channel_bytes_log2);
     bench.open_space(SETS_LOG2, &[PageSize::KIB_4])?;
@@ -236,7 +236,7 @@ fn with_walks(pages: Pages) -> Result<f64, Failure> {
 
 /// Accesses a second if each were two reads of the same rows, table and data, that wait for nothing
 /// but the channels' controllers: an address and a row a cycle and channel.
-fn bound(pages: Pages) -> Result<f64, Failure> {
+fn bound(pages: PagePlaces) -> Result<f64, Failure> {
     let options = SimOptions::named("f1")?;
     let memory = options.platform.memory();
     let table = CardAddr::new(TABLE).and_then(|base| TableGeometry::new(base, SETS_LOG2));
@@ -278,9 +278,17 @@ fn bound(pages: Pages) -> Result<f64, Failure> {
 pub fn random4k() -> Result<Vec<Row>, Failure> {
     let mut rows = Vec::new();
     for (name, pages, target) in [
-        ("share_of_bound", Pages::Both, Target::AtLeast(0.95)),
-        ("share_of_bound_one_channel", Pages::Together, Target::Shown),
-        ("share_of_bound_table_apart", Pages::Apart, Target::Shown),
+        ("share_of_bound", PagePlaces::Both, Target::AtLeast(0.95)),
+        (
+            "share_of_bound_one_channel",
+            PagePlaces::Together,
+            Target::Shown,
+        ),
+        (
+            "share_of_bound_table_apart",
+            PagePlaces::Apart,
+            Target::Shown,
+        ),
     ] {
         let (bound, walked) = (bound(pages)?, with_walks(pages)?);
         eprintln!(
@@ -300,7 +308,7 @@ pub fn reads_per_walk() -> Result<Vec<Row>, Failure> {
     const REGIONS: u64 = 128;
     let kib_64 = PageSize::from_bytes(64 << 10).ok_or("page size")?;
     let sizes = [PageSize::KIB_4, kib_64, PageSize::MIB_2];
-    let mut bench = Bench::open()?;
+    let mut bench = WalkBench::open()?;
     bench.open_space(13, &sizes)?;
     for (region, lot) in (0..REGIONS).zip(rows(20)) {
         let size = sizes[lot as usize % 3];

@@ -126,7 +126,7 @@ pub enum CasesError {
 
 /// What became of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CaseOutcome {
     /// As expected.
     Held,
     /// Not judged: this program is not installed.
@@ -185,7 +185,7 @@ pub fn read(folder: &Path) -> Result<Vec<Case>, CasesError> {
 
 /// Runs cases with the `tombolo` command at a path, `jobs` at once; outcomes in the order of the cases. `folder` is
 /// what `{cases}` means in them.
-pub fn run(tombolo: &Path, folder: &Path, cases: &[Case], jobs: usize) -> Vec<Outcome> {
+pub fn run(tombolo: &Path, folder: &Path, cases: &[Case], jobs: usize) -> Vec<CaseOutcome> {
     let next = AtomicUsize::new(0);
     let outcomes = Mutex::new(vec![None; cases.len()]);
     let work = || loop {
@@ -205,7 +205,7 @@ pub fn run(tombolo: &Path, folder: &Path, cases: &[Case], jobs: usize) -> Vec<Ou
     let all = outcomes
         .into_inner()
         .unwrap_or_else(|poison| poison.into_inner());
-    let lost = || Outcome::Failed("the runner did not run it".to_owned());
+    let lost = || CaseOutcome::Failed("the runner did not run it".to_owned());
     all.into_iter()
         .map(|outcome| outcome.unwrap_or_else(lost))
         .collect()
@@ -256,10 +256,10 @@ mod tests {
             let list: List = toml::from_str(&list).unwrap();
             run(Path::new("/bin/false"), Path::new("/"), &list.case, 2).remove(0)
         };
-        assert_eq!(one(good), Outcome::Held);
+        assert_eq!(one(good), CaseOutcome::Held);
         for (from, to, told) in changes {
             assert!(good.contains(from), "{from}");
-            let Outcome::Failed(what) = one(&good.replace(from, to)) else {
+            let CaseOutcome::Failed(what) = one(&good.replace(from, to)) else {
                 panic!("`{to}` went unseen");
             };
             assert!(what.contains(told), "{to}: {what}");
@@ -267,7 +267,7 @@ mod tests {
         let without = format!("needs = [\"no-such-program\"]\n{good}");
         assert_eq!(
             one(&without),
-            Outcome::Skipped("no-such-program".to_owned())
+            CaseOutcome::Skipped("no-such-program".to_owned())
         );
     }
 

@@ -1,6 +1,6 @@
 //! One case: its folder, its commands, and the first difference.
 
-use super::{Case, Content, Line, Outcome};
+use super::{Case, CaseOutcome, Content, Line};
 use crate::random::Random;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -14,29 +14,29 @@ const HANGS_AFTER: Duration = Duration::from_secs(900);
 /// What no command may say, whatever its case expects.
 const NEVER: [&str; 2] = ["panicked at", "internal error"];
 
-struct Place<'a> {
+struct CaseRunner<'a> {
     tombolo: &'a Path,
     cases: &'a Path,
     folder: PathBuf,
 }
 
 /// See [`super::run`].
-pub fn run(tombolo: &Path, cases: &Path, case: &Case) -> Outcome {
+pub fn run(tombolo: &Path, cases: &Path, case: &Case) -> CaseOutcome {
     if let Some(missing) = case.needs.iter().find(|program| !is_installed(program)) {
-        return Outcome::Skipped(missing.clone());
+        return CaseOutcome::Skipped(missing.clone());
     }
     let temporary = match tempfile::tempdir() {
         Ok(temporary) => temporary,
-        Err(error) => return Outcome::Failed(format!("a temporary folder: {error}")),
+        Err(error) => return CaseOutcome::Failed(format!("a temporary folder: {error}")),
     };
-    let place = Place {
+    let place = CaseRunner {
         tombolo,
         cases,
         folder: temporary.path().to_owned(),
     };
     match place.judge(case) {
-        Ok(()) => Outcome::Held,
-        Err(what) => Outcome::Failed(what),
+        Ok(()) => CaseOutcome::Held,
+        Err(what) => CaseOutcome::Failed(what),
     }
 }
 
@@ -45,7 +45,7 @@ fn is_installed(program: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
-impl Place<'_> {
+impl CaseRunner<'_> {
     fn judge(&self, case: &Case) -> Result<(), String> {
         let told = |name: &str, error: io::Error| format!("{name}: {error}");
         for (name, content) in &case.files {

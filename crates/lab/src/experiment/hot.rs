@@ -61,7 +61,7 @@ impl Chance {
 
 /// An application: what it does with which data.
 #[derive(Clone, Copy)]
-pub(super) struct Application<'a> {
+pub(super) struct HotApplication<'a> {
     pub(super) workload: &'a Workload,
     pub(super) data: Data,
 }
@@ -69,7 +69,7 @@ pub(super) struct Application<'a> {
 /// Applications on a card.
 pub(super) struct Setting<'a> {
     pub(super) preset: &'a Preset,
-    pub(super) applications: Vec<Application<'a>>,
+    pub(super) applications: Vec<HotApplication<'a>>,
     /// The output lies so many rows further than it would.
     pub(super) shift_rows: u64,
     /// Which of several runs, that differ in when applications start and where their data begins.
@@ -82,7 +82,7 @@ pub(super) struct Setting<'a> {
 
 /// Runs the applications of a cell beside each other.
 pub(super) fn run(cell: &Cell<'_>, options: SimOptions) -> Result<Outcome, Failure> {
-    let application = Application {
+    let application = HotApplication {
         workload: cell.workload,
         data: cell.data()?,
     };

@@ -21,11 +21,11 @@ const PAGE: u64 = 4096;
 const GRAPH_SEED: u64 = 1;
 
 /// Images that were made: a cell asks for the same one several times.
-static MADE: LazyLock<Mutex<BTreeMap<Sizes, Arc<Image>>>> = LazyLock::new(Mutex::default);
+static MADE: LazyLock<Mutex<BTreeMap<TriangleSizes, Arc<Image>>>> = LazyLock::new(Mutex::default);
 
 /// Vertices of a graph and of its samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Sizes {
+pub(super) struct TriangleSizes {
     vertices: u64,
     /// Of the run that counts, and of the one after it.
     measured: u64,
@@ -42,7 +42,7 @@ pub(super) struct Image {
     samples: [(u64, u64); 3],
 }
 
-impl Sizes {
+impl TriangleSizes {
     /// Of a workload's data.
     pub(super) fn of(data: &Data, accessed: u64) -> Result<Self, String> {
         let vertices = data.set_bytes / (WORD * VERTEX_WORDS);
@@ -172,8 +172,8 @@ mod tests {
     /// The published degree, bytes and triangles; every neighbour is the place of a later record.
     #[test]
     fn graphs_have_the_papers_form() {
-        let image = Sizes::of(&data(524_288), 406_600).unwrap().image();
-        let again = Sizes::of(&data(524_288), 406_600).unwrap().make();
+        let image = TriangleSizes::of(&data(524_288), 406_600).unwrap().image();
+        let again = TriangleSizes::of(&data(524_288), 406_600).unwrap().make();
         assert_eq!(*image, again);
         let graph = &image.words[..image.graph_words as usize];
         let of = records(graph);
@@ -202,7 +202,7 @@ mod tests {
     /// Samples are records of the graph, of as many vertices as were asked for, with its degree.
     #[test]
     fn samples_are_of_the_whole_graph() {
-        let image = Sizes::of(&data(4 << 20), 406_600).unwrap().image();
+        let image = TriangleSizes::of(&data(4 << 20), 406_600).unwrap().image();
         for (seed, count) in [
             (Seed::WarmUp, 100),
             (Seed::Measured, 200),
@@ -222,9 +222,9 @@ mod tests {
 
     #[test]
     fn sizes_that_no_graph_has_are_refused() {
-        assert!(Sizes::of(&data(524_288), 406_601).is_err());
-        assert!(Sizes::of(&data(524_288), 2033).is_err());
-        assert!(Sizes::of(&data(32_768), 406_600).is_err());
-        assert!(Sizes::of(&data(1 << 40), 406_600).is_err());
+        assert!(TriangleSizes::of(&data(524_288), 406_601).is_err());
+        assert!(TriangleSizes::of(&data(524_288), 2033).is_err());
+        assert!(TriangleSizes::of(&data(32_768), 406_600).is_err());
+        assert!(TriangleSizes::of(&data(1 << 40), 406_600).is_err());
     }
 }

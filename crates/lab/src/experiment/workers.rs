@@ -36,7 +36,7 @@ impl Farm {
 
 /// What a farm is told.
 #[derive(Serialize)]
-struct Order<'a> {
+struct WorkOrder<'a> {
     /// Beginning of each command.
     command: Vec<String>,
     /// Ends of them.
@@ -102,7 +102,7 @@ impl Workers {
         }
         let program = program.to_string_lossy().into_owned();
         let arguments = Self::arguments(experiment).map(str::to_owned);
-        let order = Order {
+        let order = WorkOrder {
             command: [program].into_iter().chain(arguments).collect(),
             names: names.iter().map(String::as_str).collect(),
         };

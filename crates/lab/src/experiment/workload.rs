@@ -108,7 +108,7 @@ impl Load {
             return Some("`graph` and `degree` are for graphs only".to_owned());
         }
         if let Self::Triangles { .. } = self {
-            return triangles::Sizes::of(data, accessed).err();
+            return triangles::TriangleSizes::of(data, accessed).err();
         }
         let unit = match (self, data.access_bytes) {
             (Self::Random | Self::RandomWrites, None) => {
@@ -144,7 +144,7 @@ impl Load {
                 Ok(sizes) => (sizes.places().2, sizes.written() + REPORT),
                 Err(_) => (0, 0),
             },
-            Self::Triangles { .. } => match triangles::Sizes::of(data, accessed) {
+            Self::Triangles { .. } => match triangles::TriangleSizes::of(data, accessed) {
                 Ok(sizes) => (sizes.image().bytes(), REPORT),
                 Err(_) => (0, 0),
             },
@@ -155,7 +155,7 @@ impl Load {
     /// What has to be in the input, and where: of most loads any bytes will do. All applications have the same.
     pub(super) fn contents(self, data: &Data, accessed: u64) -> Vec<(u64, Vec<u8>)> {
         if let Self::Triangles { .. } = self {
-            let Ok(sizes) = triangles::Sizes::of(data, accessed) else {
+            let Ok(sizes) = triangles::TriangleSizes::of(data, accessed) else {
                 return Vec::new();
             };
             let bytes = sizes
@@ -235,7 +235,7 @@ impl Load {
                 ];
             }
             Self::Triangles { under_way } => {
-                let Ok(sizes) = triangles::Sizes::of(data, accessed) else {
+                let Ok(sizes) = triangles::TriangleSizes::of(data, accessed) else {
                     return Vec::new();
                 };
                 let image = sizes.image();

@@ -25,7 +25,7 @@ const FIRST_FRAME: u64 = 4 << 20;
 
 /// A page that has a frame.
 #[derive(Clone, Copy)]
-struct Resident {
+struct ResidentPage {
     frame: CardAddr,
     writable: bool,
 }
@@ -37,7 +37,7 @@ pub struct Host<C> {
     /// The pages, then list and results.
     memory: Arc<HostMemory>,
     at: HostAddr,
-    pages: Vec<Option<Resident>>,
+    pages: Vec<Option<ResidentPage>>,
     free: Vec<CardAddr>,
     random: Random,
     events: VecDeque<Event>,
@@ -214,7 +214,7 @@ impl<C: Card + Loader> Host<C> {
         if !known || fault.write {
             self.install(FIRST + page as u64 * PAGE_BYTES, entry)?;
         }
-        self.pages[page] = Some(Resident { frame, writable });
+        self.pages[page] = Some(ResidentPage { frame, writable });
         self.driver.submit(
             Operation::FaultReply {
                 token: fault.token,
@@ -304,7 +304,7 @@ impl<C: Card + Loader> Host<C> {
         };
         if let Some((there, dirty)) = self.table(page, protect)? {
             self.write_back(page, there.frame, dirty)?;
-            self.pages[page] = Some(Resident {
+            self.pages[page] = Some(ResidentPage {
                 writable: false,
                 ..there
             });
@@ -332,7 +332,7 @@ impl<C: Card + Loader> Host<C> {
         &mut self,
         page: usize,
         operation: impl Fn(Asid, VirtAddr) -> Operation,
-    ) -> Result<Option<(Resident, bool)>, Failure> {
+    ) -> Result<Option<(ResidentPage, bool)>, Failure> {
         let Some(there) = self.pages[page] else {
             return Ok(None);
         };

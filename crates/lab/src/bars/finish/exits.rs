@@ -1,6 +1,6 @@
 //! Runs of a C program that returns from `main` and has closed nothing (`crates/capi/tests/finish_exit.c`).
 
-use super::{Case, Failure};
+use super::{Failure, FinishCase};
 use std::path::Path;
 use std::process::Command;
 
@@ -9,7 +9,7 @@ pub(super) fn run(
     program: &Path,
     kernel: &Path,
     to: &Path,
-    case: &Case,
+    case: &FinishCase,
 ) -> Result<Result<u64, tombolo::Error>, Failure> {
     let output = Command::new(program)
         .arg(if case.simulated { "f1" } else { "functional" })

@@ -11,6 +11,7 @@ mod streams;
 
 use super::guest::Installed;
 use super::{vio, Failure};
+use crate::random::Random;
 use crate::row::{Row, Target};
 use simcard::home;
 use std::fs;
@@ -47,27 +48,6 @@ const DONE: u32 = 2;
 
 const HASTY: u64 = 1;
 const TRICKLES: u64 = 4;
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut word = self.0;
-        word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        word ^ word >> 31
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound
-    }
-
-    fn of<T: Copy>(&mut self, list: &[T]) -> T {
-        list[self.below(list.len() as u64) as usize]
-    }
-}
 
 /// The kernel, by how it tells its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +88,7 @@ enum Output {
 
 /// Runs of a kind.
 #[derive(Clone, Copy, Debug, Default)]
-struct Count {
+struct RunCount {
     runs: u64,
     streams: u64,
     exits: u64,
@@ -117,7 +97,7 @@ struct Count {
 
 /// One run.
 #[derive(Clone, Copy, Debug)]
-struct Case {
+struct FinishCase {
     /// On the simulated card.
     simulated: bool,
     output: Output,
@@ -133,7 +113,7 @@ struct Case {
     ending: Ending,
 }
 
-impl Case {
+impl FinishCase {
     fn choose(random: &mut Random, simulated: bool) -> Self {
         // As many short ones as long ones.
         let bytes = 1 + random.next() % (1 << random.below(17)).min(MOST_BYTES);
@@ -273,7 +253,7 @@ fn copy_library(place: &Path, files: &[&str]) -> Result<(), Failure> {
 }
 
 /// Starts a run and learns that it is over.
-fn run_once(card: &Card, slot: &Slot, case: &Case) -> Result<(), tombolo::Error> {
+fn run_once(card: &Card, slot: &Slot, case: &FinishCase) -> Result<(), tombolo::Error> {
     if case.tells != Tells::Managed {
         slot.start()?;
         if case.way == 0 {
@@ -307,7 +287,7 @@ fn run(
     space: &AddressSpace,
     kernel: &Path,
     to: &Path,
-    case: &Case,
+    case: &FinishCase,
 ) -> Result<(), tombolo::Error> {
     let options = MapOptions::read_write().page_size(case.page);
     let output = space.map_file(to, options)?;
@@ -383,17 +363,17 @@ fn lost(
     simulated: bool,
     seed: u64,
     programs: Option<&Programs>,
-) -> Result<Count, Failure> {
+) -> Result<RunCount, Failure> {
     let folder = tempfile::tempdir()?;
     let mut random = Random(seed);
-    let mut count = Count::default();
+    let mut count = RunCount::default();
     // One for each kind of output.
     let mut cards: [Option<Card>; 2] = [None, None];
     while count.runs < runs {
         if count.runs % RUNS_OF_A_CARD == 0 {
             cards = [None, None];
         }
-        let mut case = Case::choose(&mut random, simulated);
+        let mut case = FinishCase::choose(&mut random, simulated);
         if programs.is_none() && matches!(case.output, Output::OfProcess) {
             case.output = Output::Memory;
         }

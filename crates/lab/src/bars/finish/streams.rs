@@ -1,7 +1,7 @@
 //! Random runs whose output is a stream: `hasty_stream` (`crates/tombolo/tests/kernels`), with and without TLAST, of a
 //! row and of a word, whose packets a connection takes as it says.
 
-use super::{content, Case, Failure, Random, Tells, LONG};
+use super::{content, Failure, FinishCase, Random, Tells, LONG};
 use funcard::{Arguments, FunctionalKernel, KernelModel, Step, VirtualMemory};
 use simcard::home;
 use std::fs;
@@ -18,7 +18,7 @@ const BEAT_AT: u32 = 20;
 
 /// What the port is.
 #[derive(Clone, Copy, Debug)]
-struct Form {
+struct PortForm {
     beat: u64,
     ends: bool,
 }
@@ -26,14 +26,14 @@ struct Form {
 /// What becomes of what the kernel sends.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sink {
-    form: Form,
+    form: PortForm,
     wanted: Packets,
     room: u64,
 }
 
 /// What must come of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
+enum Expected {
     /// So many bytes, and no error.
     Taken(u64),
     /// An error.
@@ -42,7 +42,7 @@ enum Outcome {
     Either(u64),
 }
 
-impl Form {
+impl PortForm {
     fn choose(random: &mut Random) -> Self {
         Self {
             beat: random.of(&[64, 4]),
@@ -53,7 +53,7 @@ impl Form {
 
 impl Sink {
     pub(super) fn choose(random: &mut Random, bytes: u64) -> Self {
-        let form = Form::choose(random);
+        let form = PortForm::choose(random);
         let count = NonZeroU64::MIN.saturating_add(random.below(4));
         let wanted = match form.ends {
             true => random.of(&[
@@ -85,28 +85,28 @@ impl Sink {
         mode
     }
 
-    fn outcome(self, case: &Case) -> Outcome {
+    fn outcome(self, case: &FinishCase) -> Expected {
         // The functional card does not know that a port has no TLAST: it waits for one, and says so.
         if !case.simulated && !self.form.ends && case.bytes < self.room {
-            return Outcome::Either(case.bytes);
+            return Expected::Either(case.bytes);
         }
         let packet = packet(case.mode, case.bytes);
         let packets = case.bytes.div_ceil(packet);
         let fits = |bytes: u64| match bytes <= self.room {
-            true => Outcome::Taken(bytes),
-            false => Outcome::Refused,
+            true => Expected::Taken(bytes),
+            false => Expected::Refused,
         };
         match self.wanted {
-            Packets::One if packets > 1 => Outcome::Refused,
+            Packets::One if packets > 1 => Expected::Refused,
             Packets::One | Packets::All => fits(case.bytes),
-            Packets::Count(count) if count.get() > packets => Outcome::Refused,
+            Packets::Count(count) if count.get() > packets => Expected::Refused,
             Packets::Count(count) if count.get() == packets => fits(case.bytes),
             // A kernel that waits until somebody takes the rest is never done.
             Packets::Count(count) => match fits(count.get() * packet) {
-                Outcome::Taken(bytes) => Outcome::Either(bytes),
+                Expected::Taken(bytes) => Expected::Either(bytes),
                 other => other,
             },
-            Packets::Any => Outcome::Either(packet.min(case.bytes).min(self.room)),
+            Packets::Any => Expected::Either(packet.min(case.bytes).min(self.room)),
         }
     }
 
@@ -118,18 +118,18 @@ impl Sink {
     /// Whether nothing was lost: what was said is what is there.
     pub(super) fn is_right(
         self,
-        case: &Case,
+        case: &FinishCase,
         result: &Result<u64, tombolo::Error>,
         found: &[u8],
     ) -> bool {
         match (result, self.outcome(case)) {
-            (Ok(bytes), Outcome::Taken(wanted) | Outcome::Either(wanted)) => {
+            (Ok(bytes), Expected::Taken(wanted) | Expected::Either(wanted)) => {
                 let (taken, rest) = found.split_at(wanted as usize);
                 *bytes == wanted
                     && taken == &content(case.seed, case.bytes)[..wanted as usize]
                     && super::is_untouched(rest)
             }
-            (Err(_), Outcome::Refused | Outcome::Either(_)) => true,
+            (Err(_), Expected::Refused | Expected::Either(_)) => true,
             _ => false,
         }
     }
@@ -182,7 +182,7 @@ pub(super) fn run(
     space: &AddressSpace,
     kernel: &Path,
     to: &Path,
-    (case, sink): (&Case, Sink),
+    (case, sink): (&FinishCase, Sink),
 ) -> Result<u64, tombolo::Error> {
     let output = space.map_file(to, MapOptions::read_write().page_size(case.page))?;
     let slot = card.load(SlotId(0), kernel, space)?;
@@ -215,10 +215,10 @@ const PIECE: usize = 1024;
 /// The functional model, which has no queue: it is done when all is sent.
 #[derive(Default)]
 struct HastyStream {
-    run: Option<Run>,
+    run: Option<StreamRun>,
 }
 
-struct Run {
+struct StreamRun {
     content: Vec<u8>,
     sent: usize,
     packet: usize,
@@ -228,7 +228,7 @@ struct Run {
 impl FunctionalKernel for HastyStream {
     fn step(&mut self, arguments: &Arguments<'_>, memory: &mut dyn VirtualMemory) -> Step {
         let (bytes, mode) = (arguments.number("bytes"), arguments.number("mode"));
-        let run = self.run.get_or_insert_with(|| Run {
+        let run = self.run.get_or_insert_with(|| StreamRun {
             content: content(arguments.number("seed") as u32, bytes),
             sent: 0,
             packet: packet(mode, bytes) as usize,

@@ -16,7 +16,7 @@ const TOLERANCE: f64 = 15.0;
 
 /// Accesses in the order in which they are pushed.
 #[derive(Clone, Copy)]
-enum Order {
+enum AccessOrder {
     Sequential,
     Random,
     /// One every so many bytes.
@@ -29,7 +29,7 @@ enum Order {
 
 /// Which of them write.
 #[derive(Clone, Copy)]
-enum Kind {
+enum Writes {
     Read,
     Write,
     /// Every other one.
@@ -37,30 +37,55 @@ enum Kind {
 }
 
 /// An experiment and what DRAMsim3 said, in percent of the pins.
-type Case = (&'static str, Order, Kind, f64);
+type Case = (&'static str, AccessOrder, Writes, f64);
 
 const F1: [Case; 10] = [
-    ("sequential_read", Order::Sequential, Kind::Read, 94.1),
-    ("sequential_write", Order::Sequential, Kind::Write, 94.9),
-    ("random_read", Order::Random, Kind::Read, 51.9),
-    ("random_write", Order::Random, Kind::Write, 63.0),
-    ("sequential_mix", Order::Sequential, Kind::Mixed, 90.4),
-    ("random_mix", Order::Random, Kind::Mixed, 50.6),
-    ("stride_4k", Order::Stride(4096), Kind::Read, 58.5),
-    ("stride_64k", Order::Stride(65_536), Kind::Read, 29.9),
-    ("two_streams", Order::TwoStreams, Kind::Read, 94.0),
-    ("random_4k", Order::RandomPages, Kind::Read, 91.4),
+    (
+        "sequential_read",
+        AccessOrder::Sequential,
+        Writes::Read,
+        94.1,
+    ),
+    (
+        "sequential_write",
+        AccessOrder::Sequential,
+        Writes::Write,
+        94.9,
+    ),
+    ("random_read", AccessOrder::Random, Writes::Read, 51.9),
+    ("random_write", AccessOrder::Random, Writes::Write, 63.0),
+    (
+        "sequential_mix",
+        AccessOrder::Sequential,
+        Writes::Mixed,
+        90.4,
+    ),
+    ("random_mix", AccessOrder::Random, Writes::Mixed, 50.6),
+    ("stride_4k", AccessOrder::Stride(4096), Writes::Read, 58.5),
+    (
+        "stride_64k",
+        AccessOrder::Stride(65_536),
+        Writes::Read,
+        29.9,
+    ),
+    ("two_streams", AccessOrder::TwoStreams, Writes::Read, 94.0),
+    ("random_4k", AccessOrder::RandomPages, Writes::Read, 91.4),
 ];
 
 const U280: [Case; 5] = [
-    ("sequential_read", Order::Sequential, Kind::Read, 87.5),
-    ("random_read", Order::Random, Kind::Read, 48.0),
-    ("random_write", Order::Random, Kind::Write, 54.4),
-    ("random_mix", Order::Random, Kind::Mixed, 46.1),
-    ("two_streams", Order::TwoStreams, Kind::Read, 78.4),
+    (
+        "sequential_read",
+        AccessOrder::Sequential,
+        Writes::Read,
+        87.5,
+    ),
+    ("random_read", AccessOrder::Random, Writes::Read, 48.0),
+    ("random_write", AccessOrder::Random, Writes::Write, 54.4),
+    ("random_mix", AccessOrder::Random, Writes::Mixed, 46.1),
+    ("two_streams", AccessOrder::TwoStreams, Writes::Read, 78.4),
 ];
 
-impl Order {
+impl AccessOrder {
     fn offsets(self, memory: &Memory) -> Vec<u64> {
         let places = Places(memory);
         let bytes = memory.channel_bytes;
@@ -97,9 +122,9 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
             let accesses: Vec<(u64, bool)> = (0..)
                 .zip(order.offsets(memory))
                 .map(|(number, offset)| match kind {
-                    Kind::Read => (offset, false),
-                    Kind::Write => (offset, true),
-                    Kind::Mixed => (offset, number % 2 == 1),
+                    Writes::Read => (offset, false),
+                    Writes::Write => (offset, true),
+                    Writes::Mixed => (offset, number % 2 == 1),
                 })
                 .collect();
             let seconds = Traffic(memory).windowed(&accesses, OUTSTANDING);

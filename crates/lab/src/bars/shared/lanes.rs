@@ -1,7 +1,7 @@
 //! `fabric.lanes.*`: 32 engines through 1 to 32 address lanes to 32 channels, at 128 bits (FlexiMem's figure 6).
 
 use crate::bars::Failure;
-use crate::experiment::fleximem::lanes::{Figure6, Rates, ENGINES};
+use crate::experiment::fleximem::lanes::{LaneFigure, LaneRates, ENGINES};
 use crate::row::{Row, Target};
 
 /// What it measures.
@@ -20,10 +20,10 @@ pub const NAMES: &[&str] = &[
 /// Long bursts over what the channels carry, with the worst number of lanes; single rows over what the memory serves
 /// at random places.
 pub fn measure() -> Result<Vec<Row>, Failure> {
-    let figure = Figure6::measure(&mut |progress| eprintln!("{progress}"))?;
+    let figure = LaneFigure::measure(&mut |progress| eprintln!("{progress}"))?;
     eprint!("{}", figure.table());
     let full = f64::from(ENGINES);
-    let worst = |of: &dyn Fn(&Rates) -> f64| {
+    let worst = |of: &dyn Fn(&LaneRates) -> f64| {
         let rates = figure.lanes.iter().map(|lanes| of(lanes.long()));
         rates.fold(full, f64::min) / full
     };
@@ -34,7 +34,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     let whole = Target::AtLeast(0.98);
     // As the memory model says, a little less where a channel's queue runs dry.
     let memory = Target::AtLeast(0.95);
-    let both = |rates: &Rates| rates.both[0].min(rates.both[1]);
+    let both = |rates: &LaneRates| rates.both[0].min(rates.both[1]);
     Ok(vec![
         row("long.reads", worst(&|rates| rates.reads), whole),
         row("long.writes", worst(&|rates| rates.writes), whole),

@@ -43,7 +43,7 @@ impl Job {
 
 /// See the module.
 #[derive(Debug)]
-pub struct Case {
+pub struct StrangerCase {
     pub files: Vec<Vec<u8>>,
     pub spaces: usize,
     pub jobs: Vec<Job>,
@@ -56,7 +56,7 @@ pub struct Case {
 
 const CHANNELS: u64 = 4;
 
-impl Case {
+impl StrangerCase {
     /// The case of a seed.
     pub fn new(seed: u64, slots: u8, scale: Scale) -> Self {
         let random = &mut Random(seed);

@@ -10,7 +10,7 @@ mod run;
 use super::Failure;
 use crate::progress::Progress;
 use crate::row::{Row, Target};
-use case::{Case, Scale};
+use case::{Scale, StrangerCase};
 use run::{run, Plant, PLANTS};
 use simcard::SimCard;
 use tombolo::{FunctionalCard, FunctionalConfig, ShellConfig, SimOptions};
@@ -29,7 +29,7 @@ const ON_RTL: Scale = Scale {
     large_pages: false,
 };
 
-fn functional(seed: u64, case: &Case) -> Box<dyn card::Card> {
+fn functional(seed: u64, case: &StrangerCase) -> Box<dyn card::Card> {
     Box::new(FunctionalCard::new(FunctionalConfig {
         slots: SLOTS,
         channels: CHANNELS,
@@ -41,7 +41,7 @@ fn functional(seed: u64, case: &Case) -> Box<dyn card::Card> {
     }))
 }
 
-fn rtl(case: &Case) -> Result<Box<dyn card::Card>, Failure> {
+fn rtl(case: &StrangerCase) -> Result<Box<dyn card::Card>, Failure> {
     let mut options = SimOptions::named("f1")?;
     // The asserting model beside the one that users run.
     options.asserting = false;
@@ -59,7 +59,7 @@ fn rtl(case: &Case) -> Result<Box<dyn card::Card>, Failure> {
 /// One run; what was wrong, if anything was.
 fn one(seed: u64, on_rtl: bool, plant: Option<Plant>) -> Result<Option<String>, Failure> {
     let scale = if on_rtl { ON_RTL } else { ON_FUNCTIONAL };
-    let case = Case::new(seed, SLOTS, scale);
+    let case = StrangerCase::new(seed, SLOTS, scale);
     let card = if on_rtl {
         rtl(&case)?
     } else {

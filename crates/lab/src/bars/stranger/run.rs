@@ -1,7 +1,7 @@
 //! A case on a card, with or without a planted mistake, and what it did to the files.
 
 use super::super::Failure;
-use super::case::{Case, Job, Range};
+use super::case::{Job, Range, StrangerCase};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -54,7 +54,7 @@ impl FileIo for Greedy {
 
 /// Runs a case in an empty folder; what was wrong, if anything was.
 pub fn run(
-    case: &Case,
+    case: &StrangerCase,
     raw: Box<dyn card::Card>,
     folder: &Path,
     plant: Option<Plant>,
@@ -107,7 +107,7 @@ fn map(
 
 /// What was told wrongly, if anything was.
 fn work(
-    case: &Case,
+    case: &StrangerCase,
     card: &Card,
     paths: &[PathBuf],
     plant: Option<Plant>,

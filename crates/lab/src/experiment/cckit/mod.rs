@@ -5,7 +5,7 @@ mod picture;
 mod run;
 mod table;
 
-pub use run::{Ended, Outcome};
+pub use run::{Ended, Measurements};
 
 use super::{description, DescriptionError};
 use crate::bar::Bar;
@@ -123,8 +123,8 @@ mod tests {
         folder
     }
 
-    fn outcome() -> Outcome {
-        Outcome::of(vec![
+    fn outcome() -> Measurements {
+        Measurements::of(vec![
             Row::new("cckit.table2.onchip_ns", 227.0, "ns", Target::AtMost(325.0)),
             Row::new("cckit.table2.ddr_ns", 450.0, "ns", Target::AtMost(440.0)),
         ])
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(words("on-chip"), "on-chip 227 454 0.50 ≤ 325 met");
         assert_eq!(words("DDR4"), "DDR4 450 - - ≤ 440 MISSED");
         assert!(text.contains("1 of 2 bars met"), "{text}");
-        let missing = experiment.table(&figures, &Outcome::of(Vec::new()));
+        let missing = experiment.table(&figures, &Measurements::of(Vec::new()));
         assert!(missing.contains("not measured"), "{missing}");
     }
 

@@ -1,7 +1,7 @@
 //! A figure as SVG: a bar a point, the paper's below ours.
 
 use super::table::number;
-use super::{Figure, Outcome};
+use super::{Figure, Measurements};
 use picture::{Text, OURS, PAPER};
 use std::fmt::Write;
 
@@ -28,7 +28,7 @@ fn bar(out: &mut String, (y, class, colour): (f64, &str, &str), value: f64, most
 
 impl Figure {
     /// The figure as a picture; points that were not measured have no bar.
-    pub fn picture(&self, outcome: &Outcome) -> String {
+    pub fn picture(&self, outcome: &Measurements) -> String {
         let ours = |row: &str| outcome.row(row).map(|row| row.value);
         let values = self.points.iter().flat_map(|p| [ours(&p.row), p.paper]);
         let most = values.flatten().fold(f64::MIN_POSITIVE, f64::max);

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// What was measured.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct Measurements {
     rows: Vec<Row>,
     /// What could not be measured, and why.
     pub failures: Vec<String>,
@@ -31,7 +31,7 @@ pub struct Ended<'a> {
     pub failure: Option<String>,
 }
 
-impl Outcome {
+impl Measurements {
     /// These rows.
     #[cfg(test)]
     pub(super) fn of(rows: Vec<Row>) -> Self {
@@ -61,7 +61,7 @@ impl Outcome {
 impl Cckit {
     /// Measures what these figures show, one measurement a core of this machine at a time. A measurement that fails
     /// leaves its points out.
-    pub fn run(&self, figures: &[&Figure], told: impl Fn(Ended<'_>) + Sync) -> Outcome {
+    pub fn run(&self, figures: &[&Figure], told: impl Fn(Ended<'_>) + Sync) -> Measurements {
         let mut bars: Vec<&Bar> = Vec::new();
         let points = figures.iter().flat_map(|figure| &figure.points);
         for found in points.filter_map(|point| self.bar(&point.row)) {
@@ -71,7 +71,7 @@ impl Cckit {
         }
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let next = AtomicUsize::new(0);
-        let all = Mutex::new((Outcome::default(), 0));
+        let all = Mutex::new((Measurements::default(), 0));
         std::thread::scope(|scope| {
             for _ in 0..cores.min(bars.len()) {
                 scope.spawn(|| {

@@ -1,6 +1,6 @@
 //! The experiment as text for people, and as lines for programs.
 
-use super::{Cckit, Figure, Outcome, Point};
+use super::{Cckit, Figure, Measurements, Point};
 use std::fmt::Write;
 
 /// Three digits, or all before the point.
@@ -27,7 +27,7 @@ impl Point {
 
 impl Cckit {
     /// Each figure as a table, and the verdict.
-    pub fn table(&self, figures: &[&Figure], outcome: &Outcome) -> String {
+    pub fn table(&self, figures: &[&Figure], outcome: &Measurements) -> String {
         let mut text = format!("{}\nplatform {}\n", self.title, self.platform);
         for difference in &self.known_differences {
             let _ = writeln!(text, "  known to differ: {difference}");
@@ -76,7 +76,7 @@ impl Cckit {
     }
 
     /// A line a point: figure, point, unit, ours, the paper's.
-    pub fn comma_separated(&self, figures: &[&Figure], outcome: &Outcome) -> String {
+    pub fn comma_separated(&self, figures: &[&Figure], outcome: &Measurements) -> String {
         let mut text = "figure,point,unit,ours,paper,row\n".to_owned();
         for figure in figures {
             for point in &figure.points {

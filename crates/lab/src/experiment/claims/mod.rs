@@ -33,7 +33,7 @@ struct Text {
     own_system: String,
     /// Columns that the table prints, by system.
     columns: BTreeMap<String, Vec<String>>,
-    row: Vec<Row>,
+    row: Vec<PrintedRow>,
     #[serde(default)]
     constant: Vec<Constant>,
     #[serde(default)]
@@ -43,7 +43,7 @@ struct Text {
 /// A printed row.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Row {
+pub(super) struct PrintedRow {
     name: String,
     state: RowState,
     /// Why it is not run.
@@ -57,7 +57,7 @@ pub(super) struct Row {
     published: BTreeMap<String, Columns>,
 }
 
-impl Row {
+impl PrintedRow {
     /// Whether a column is run.
     fn runs(&self, column: &str) -> bool {
         self.state == RowState::Predicted && !self.not_run_columns.iter().any(|one| one == column)

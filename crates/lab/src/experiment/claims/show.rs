@@ -17,7 +17,10 @@ const HEAD: [&str; 7] = [
 ];
 
 fn of(share: Share) -> String {
-    format!("{} of {} ({:.3})", share.holds, share.of, share.value())
+    match share.of {
+        0 => "none".to_owned(),
+        of => format!("{} of {of} ({:.3})", share.holds, share.value()),
+    }
 }
 
 impl Value<'_> {

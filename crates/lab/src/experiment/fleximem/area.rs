@@ -25,7 +25,7 @@ pub const TABLE2: [(u32, u32, u32); 6] = [
 
 /// A part of the interconnect.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Part {
+pub struct InterconnectPart {
     /// What it is.
     pub name: &'static str,
     /// How often it is there.
@@ -42,7 +42,7 @@ pub struct Area {
     /// Address lanes of each direction.
     pub lanes: u32,
     /// All parts.
-    pub parts: Vec<Part>,
+    pub parts: Vec<InterconnectPart>,
 }
 
 impl Area {
@@ -90,7 +90,7 @@ pub fn measure(mut tell: impl FnMut(&str)) -> Result<Vec<Area>, Failure> {
         tell(&format!("{top} {}", parameters.join(" ")));
         synthesis::synthesize_with(&list, top, &parameters)
     };
-    let part = |name, count, report: &Report| Part {
+    let part = |name, count, report: &Report| InterconnectPart {
         name,
         count,
         lut: report.lut,
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn parts_are_added_as_often_as_they_are_there() {
-        let part = |name, count, lut| Part {
+        let part = |name, count, lut| InterconnectPart {
             name,
             count,
             lut,

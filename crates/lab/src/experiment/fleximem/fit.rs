@@ -21,7 +21,7 @@ pub struct Fitted {
 }
 
 /// The simulated times of one rate without any cost of the host, in seconds.
-struct Measured {
+struct UncostedTimes {
     ready: f64,
     /// Of each page size: the time, and how often pages change hands.
     pages: Vec<(f64, f64)>,
@@ -32,7 +32,7 @@ type Costs = [f64; 3];
 
 impl FlexiMem {
     /// Ratios that costs would give: with traps over ready, and over without.
-    fn ratios(&self, measured: &Measured, costs: Costs) -> Vec<(f64, f64)> {
+    fn ratios(&self, measured: &UncostedTimes, costs: Costs) -> Vec<(f64, f64)> {
         let [service, call, small_page] = costs;
         let pages = self.page.iter().zip(&measured.pages);
         let ratios = pages.map(|(page, (time, changes))| {
@@ -44,7 +44,7 @@ impl FlexiMem {
         ratios.collect()
     }
 
-    fn deviation(&self, measured: &Measured, costs: Costs) -> f64 {
+    fn deviation(&self, measured: &UncostedTimes, costs: Costs) -> f64 {
         let ratios = self.ratios(measured, costs);
         let squares = self.page.iter().zip(ratios).map(|(page, (over, traps))| {
             let over = (over / page.over_ready).ln();
@@ -55,7 +55,7 @@ impl FlexiMem {
     }
 
     /// The best costs for one rate: each is made larger or smaller as long as that helps, in ever finer steps.
-    fn best(&self, measured: &Measured) -> (Costs, f64) {
+    fn best(&self, measured: &UncostedTimes) -> (Costs, f64) {
         let mut costs = [20e-6, 10e-6, 0.1e-6];
         let mut least = self.deviation(measured, costs);
         let mut step = 2.0;
@@ -90,7 +90,7 @@ impl FlexiMem {
                 Ok::<_, Failure>((time.as_seconds(), changes))
             });
             let pages = pages.collect::<Result<Vec<_>, _>>()?;
-            let (costs, deviation) = self.best(&Measured { ready, pages });
+            let (costs, deviation) = self.best(&UncostedTimes { ready, pages });
             let [service_ps, protect_ps, protect_page_ps] = costs.map(picoseconds);
             let fitted = Fitted {
                 pace,
@@ -127,7 +127,7 @@ mod tests {
             let changes = 2.0 * (experiment.bytes / page.bytes) as f64;
             (1.1e-3 + changes * 2e-6, changes)
         });
-        let measured = Measured {
+        let measured = UncostedTimes {
             ready: 1e-3,
             pages: pages.collect(),
         };

@@ -36,7 +36,7 @@ const SHELL_ROW: &str = "RowBits = 512;";
 
 /// Rows a cycle, for bursts of one length.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rates {
+pub struct LaneRates {
     /// Rows of a burst.
     pub length: u32,
     /// Reads, each engine at random places of a channel of its own.
@@ -57,12 +57,12 @@ pub struct Lanes {
     /// Address lanes of each direction.
     pub lanes: u32,
     /// By length of bursts.
-    pub rates: Vec<Rates>,
+    pub rates: Vec<LaneRates>,
 }
 
 /// The whole figure.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Figure6 {
+pub struct LaneFigure {
     /// Accesses at random places that the memory model serves, all channels together, each cycle of the shell.
     pub memory: f64,
     /// By number of lanes.
@@ -113,14 +113,14 @@ fn build(engines: u32, lanes: u32, progress: &mut ProgressSink<'_>) -> Result<Pa
     Ok(Builder::locate()?.program(&program, progress)?)
 }
 
-fn rates(line: &str) -> Option<Rates> {
+fn rates(line: &str) -> Option<LaneRates> {
     let mut words = line.split_whitespace();
     let length = words.next()?.parse().ok()?;
     let rates: Vec<f64> = words.map_while(|word| word.parse().ok()).collect();
     let [reads, writes, contended_reads, contended_writes, read, written] = rates[..] else {
         return None;
     };
-    Some(Rates {
+    Some(LaneRates {
         length,
         reads,
         writes,
@@ -142,7 +142,7 @@ impl Lanes {
         if !output.status.success() {
             return Err(format!("{lanes} address lanes: {said}").into());
         }
-        let rates: Vec<Rates> = said.lines().map_while(rates).collect();
+        let rates: Vec<LaneRates> = said.lines().map_while(rates).collect();
         match rates.len() == LENGTHS.len() {
             true => Ok(Self { lanes, rates }),
             false => Err(format!("{lanes} address lanes: the bench said `{said}`").into()),
@@ -150,17 +150,17 @@ impl Lanes {
     }
 
     /// Of the shortest bursts.
-    pub fn single(&self) -> &Rates {
+    pub fn single(&self) -> &LaneRates {
         &self.rates[0]
     }
 
     /// Of the longest.
-    pub fn long(&self) -> &Rates {
+    pub fn long(&self) -> &LaneRates {
         &self.rates[self.rates.len() - 1]
     }
 }
 
-impl Figure6 {
+impl LaneFigure {
     /// Measures the figure; the first time it builds six benches, a minute each.
     ///
     /// # Errors
@@ -198,7 +198,7 @@ impl Figure6 {
              memory: {:.2} accesses a cycle at random places ({PLATFORM}), {ENGINES} rows of long bursts\n",
             self.memory
         );
-        type Of = fn(&Rates) -> f64;
+        type Of = fn(&LaneRates) -> f64;
         let parts: [(&str, Of); 5] = [
             ("reads, a channel for each engine", |rates| rates.reads),
             ("writes, a channel for each engine", |rates| rates.writes),
@@ -276,7 +276,7 @@ mod tests {
             let rates = vec![rates; LENGTHS.len()];
             Lanes { lanes, rates }
         };
-        let figure = Figure6 {
+        let figure = LaneFigure {
             memory: 17.0,
             lanes: LANES.map(of).to_vec(),
         };

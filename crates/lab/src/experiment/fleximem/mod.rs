@@ -17,8 +17,8 @@ mod run;
 mod table;
 
 pub use fit::Fitted;
-pub use page::{study, Measured};
-pub use run::{OfSize, Outcome, Pages};
+pub use page::{study, FleximemFigures};
+pub use run::{OfSize, PageTimes, Pages};
 
 use super::{description, DescriptionError};
 use serde::Deserialize;
@@ -42,9 +42,9 @@ pub struct FlexiMem {
     /// Why figures may differ although the model is right.
     pub known_differences: Vec<String>,
     /// The paper's system, as far as it is known, and fitted where it is not.
-    pub paper: System,
+    pub paper: AcceleratorSystem,
     /// Ours.
-    pub ours: System,
+    pub ours: AcceleratorSystem,
     /// The paper's page sizes and what it prints.
     pub page: Vec<Page>,
     #[serde(skip)]
@@ -54,7 +54,7 @@ pub struct FlexiMem {
 /// A shell, a host and an accelerator.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct System {
+pub struct AcceleratorSystem {
     /// Cycles for each row of 64 bytes.
     pub pace: u32,
     /// Name of the host file in `hosts/`.
@@ -113,7 +113,7 @@ impl FlexiMem {
     }
 
     /// The host file of a system.
-    pub(crate) fn host(&self, system: &System) -> Result<HostFile, super::Failure> {
+    pub(crate) fn host(&self, system: &AcceleratorSystem) -> Result<HostFile, super::Failure> {
         let hosts = self.folder.join("../hosts");
         Ok(HostFile::load(hosts.join(format!("{}.toml", system.host)))?)
     }

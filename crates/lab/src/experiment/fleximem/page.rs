@@ -3,8 +3,8 @@
 use super::area::{Area, TABLE2};
 use super::components::{Cost, Ours, TABLE3};
 use super::features::{SYSTEMS, TABLE1};
-use super::lanes::{Figure6, Rates, ENGINES, LENGTHS};
-use super::{FlexiMem, Outcome, Pages};
+use super::lanes::{LaneFigure, LaneRates, ENGINES, LENGTHS};
+use super::{FlexiMem, PageTimes, Pages};
 use html::{Section, Study, Verdict};
 use picture::{Chart, Series};
 
@@ -17,11 +17,11 @@ const ENOUGH: u32 = 8;
 
 /// Parts of the evaluation; what was left out is `None`.
 #[derive(Clone, Debug, Default)]
-pub struct Measured {
+pub struct FleximemFigures {
     /// Figures 7 and 8.
     pub pages: Option<Pages>,
     /// Figure 6.
-    pub lanes: Option<Figure6>,
+    pub lanes: Option<LaneFigure>,
     /// Table II.
     pub area: Option<Vec<Area>>,
     /// Table III.
@@ -54,7 +54,7 @@ fn judged(pairs: &[(f64, f64)]) -> (Verdict, String) {
 }
 
 /// The page of what was measured.
-pub fn study(experiment: &FlexiMem, measured: &Measured) -> Study {
+pub fn study(experiment: &FlexiMem, measured: &FleximemFigures) -> Study {
     let mut sections = vec![table1()];
     sections.push(measured.lanes.as_ref().map_or_else(
         || missing("figure6", "Figure 6: rows a cycle", "lanes"),
@@ -117,8 +117,8 @@ fn table1() -> Section {
     }
 }
 
-fn figure6(figure: &Figure6) -> Section {
-    type Of = fn(&Rates) -> f64;
+fn figure6(figure: &LaneFigure) -> Section {
+    type Of = fn(&LaneRates) -> f64;
     let lines = |title: &str, of: Of| {
         let mut chart = Chart::lines(title, "rows of a burst").at(words(LENGTHS));
         for lanes in &figure.lanes {
@@ -249,7 +249,7 @@ fn by_page(experiment: &FlexiMem, title: &str, columns: [(&str, bool, Vec<f64>);
 
 fn figure7(experiment: &FlexiMem, pages: &Pages) -> Section {
     let (compared, ours) = (pages.compared(), &pages.ours);
-    let over = |outcome: &Outcome| outcome.over_ready(compared.ready);
+    let over = |outcome: &PageTimes| outcome.over_ready(compared.ready);
     let pairs = experiment.page.iter().zip(&compared.pages);
     let pairs: Vec<(f64, f64)> = pairs
         .map(|(page, at)| (over(at), page.over_ready))
@@ -334,7 +334,7 @@ fn figure8(experiment: &FlexiMem, pages: &Pages) -> Section {
             ("the paper", true, percent(&|place| pairs[place].1)),
         ],
     );
-    let time = |of: fn(&Outcome) -> units::Picoseconds| {
+    let time = |of: fn(&PageTimes) -> units::Picoseconds| {
         compared
             .pages
             .iter()
@@ -416,7 +416,7 @@ fn table3(costs: &[Option<Cost>; 6]) -> Section {
 
 #[cfg(test)]
 mod tests {
-    use super::super::area::Part;
+    use super::super::area::InterconnectPart;
     use super::super::lanes::Lanes;
     use super::super::table;
     use super::*;
@@ -425,10 +425,10 @@ mod tests {
         FlexiMem::read(&simcard::home().join("experiments")).unwrap()
     }
 
-    fn figure6_with(enough: u32, long: f64) -> Figure6 {
+    fn figure6_with(enough: u32, long: f64) -> LaneFigure {
         let of = |lanes: u32| {
             let single = f64::from(lanes.min(enough));
-            let rates = LENGTHS.map(|length| Rates {
+            let rates = LENGTHS.map(|length| LaneRates {
                 length,
                 reads: if length == 1 { single } else { long },
                 writes: long,
@@ -441,14 +441,14 @@ mod tests {
                 rates: rates.to_vec(),
             }
         };
-        Figure6 {
+        LaneFigure {
             memory: 17.0,
             lanes: super::super::lanes::LANES.map(of).to_vec(),
         }
     }
 
-    fn all() -> Measured {
-        let part = Part {
+    fn all() -> FleximemFigures {
+        let part = InterconnectPart {
             name: "channels",
             count: 32,
             lut: 4000.0,
@@ -459,7 +459,7 @@ mod tests {
             ff: 1050.0,
             bram36: 0.0,
         };
-        Measured {
+        FleximemFigures {
             pages: Some(table::tests::pages(&experiment())),
             lanes: Some(figure6_with(8, 32.0)),
             area: Some(vec![Area {
@@ -508,7 +508,7 @@ mod tests {
         let of = |enough, long| figure6(&figure6_with(enough, long)).verdict;
         assert_eq!(of(16, 32.0), Verdict::PartlyAsPublished);
         assert_eq!(of(16, 30.0), Verdict::Otherwise);
-        let none = study(&experiment(), &Measured::default());
+        let none = study(&experiment(), &FleximemFigures::default());
         assert_eq!(verdict(&none, "figure7"), Verdict::NotMeasured);
         assert!(none.to_string().contains("--part pages"));
     }

@@ -1,7 +1,7 @@
 //! One run of the kernel, with its data in the program's memory or on the card already.
 
 use super::super::Failure;
-use super::{FlexiMem, Page, System};
+use super::{AcceleratorSystem, FlexiMem, Page};
 use crate::driver::{Driver, START};
 use card::kernel::KernelPackage;
 use card::{Card as _, Loader as _};
@@ -16,14 +16,14 @@ const ADDEND: u32 = 0x1234_5678;
 
 /// The times of one page size.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Outcome {
+pub struct PageTimes {
     /// With traps.
     pub trapped: Picoseconds,
     /// Without: the basic client.
     pub basic: Picoseconds,
 }
 
-impl Outcome {
+impl PageTimes {
     /// Figure 7: over the time with the data there.
     pub fn over_ready(&self, ready: Picoseconds) -> f64 {
         self.trapped.as_seconds() / ready.as_seconds()
@@ -43,7 +43,7 @@ pub struct OfSize {
     /// With the data there.
     pub ready: Picoseconds,
     /// By page size.
-    pub pages: Vec<Outcome>,
+    pub pages: Vec<PageTimes>,
 }
 
 /// Figures 7 and 8.
@@ -60,7 +60,7 @@ fn kernel() -> PathBuf {
 }
 
 impl FlexiMem {
-    fn options(&self, system: &System) -> Result<SimOptions, Failure> {
+    fn options(&self, system: &AcceleratorSystem) -> Result<SimOptions, Failure> {
         let mut options = SimOptions::named(&self.platform)?;
         options.shell = system.shell.clone();
         options.channel_bytes = Some(64 << 20);
@@ -68,7 +68,7 @@ impl FlexiMem {
     }
 
     /// The kernel's time with the data on the card, and no translation.
-    pub fn ready(&self, system: &System, pace: u32) -> Result<Picoseconds, Failure> {
+    pub fn ready(&self, system: &AcceleratorSystem, pace: u32) -> Result<Picoseconds, Failure> {
         let mut options = self.options(system)?;
         options.shell.translator = Translator::Identity;
         let package = KernelPackage::open(&kernel())?;
@@ -91,7 +91,7 @@ impl FlexiMem {
     /// The kernel's time with the data in the program's memory.
     pub(super) fn shared(
         &self,
-        system: &System,
+        system: &AcceleratorSystem,
         page: &Page,
         pace: u32,
         trapped: bool,
@@ -136,17 +136,21 @@ impl FlexiMem {
     }
 
     /// With traps and without, on a system.
-    pub fn run(&self, system: &System, page: &Page) -> Result<Outcome, Failure> {
+    pub fn run(&self, system: &AcceleratorSystem, page: &Page) -> Result<PageTimes, Failure> {
         let host = self.host(system)?;
         let time = |trapped| self.shared(system, page, system.pace, trapped, Some(host.clone()));
-        Ok(Outcome {
+        Ok(PageTimes {
             trapped: time(true)?,
             basic: time(false)?,
         })
     }
 
     /// All page sizes of a system; `tell` hears of each run.
-    fn of_size(&self, system: &System, tell: &mut dyn FnMut(&str)) -> Result<OfSize, Failure> {
+    fn of_size(
+        &self,
+        system: &AcceleratorSystem,
+        tell: &mut dyn FnMut(&str),
+    ) -> Result<OfSize, Failure> {
         let what = format!("host `{}`, {} KiB", system.host, self.bytes >> 10);
         tell(&format!("{what}, data there"));
         let ready = self.ready(system, system.pace)?;

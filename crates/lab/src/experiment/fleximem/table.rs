@@ -90,14 +90,14 @@ impl FlexiMem {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::{OfSize, Outcome};
+    use super::super::{OfSize, PageTimes};
     use super::*;
     use units::Picoseconds;
 
     /// Pages whose times are all the same.
     pub(in super::super) fn pages(experiment: &FlexiMem) -> Pages {
         let micros = Picoseconds::from_micros;
-        let outcome = Outcome {
+        let outcome = PageTimes {
             trapped: micros(266),
             basic: micros(200),
         };

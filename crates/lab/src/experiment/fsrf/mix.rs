@@ -1,6 +1,6 @@
 //! Figure 7: different applications beside each other with data on the card, against each alone on the same system.
 
-use crate::experiment::hot::{together, Application, Setting};
+use crate::experiment::hot::{together, HotApplication, Setting};
 use crate::experiment::{Experiment, Failure, Outcome, Size, System, Workload};
 use simcard::SimOptions;
 use tombolo::{Picoseconds, Preset};
@@ -77,10 +77,10 @@ impl<'a> Mix<'a> {
         self.system.preset(self.decides, Size::Large)
     }
 
-    fn applications(&self) -> Result<Vec<Application<'a>>, Failure> {
+    fn applications(&self) -> Result<Vec<HotApplication<'a>>, Failure> {
         let of = |workload: &&'a Workload| {
             let data = workload.data(Size::Large);
-            Ok(Application {
+            Ok(HotApplication {
                 workload,
                 data: *data.ok_or("no large data")?,
             })

@@ -72,7 +72,7 @@ pub fn find<'a>(experiment: &'a Experiment, name: &str) -> Option<Work<'a>> {
 
 /// What was measured; what was left out is empty.
 #[derive(Default)]
-pub struct Measured<'a> {
+pub struct FsrfFigures<'a> {
     /// Cells of table 2.
     pub table: Vec<(Cell<'a>, Option<Outcome>)>,
     /// Cells of figure 6.
@@ -85,7 +85,7 @@ pub struct Measured<'a> {
     pub transfers: Vec<(Transfer, Option<Outcome>)>,
 }
 
-impl<'a> Measured<'a> {
+impl<'a> FsrfFigures<'a> {
     /// Takes what a part gave.
     pub fn add(&mut self, part: Part, done: impl IntoIterator<Item = (Work<'a>, Option<Outcome>)>) {
         for (work, outcome) in done {

@@ -1,7 +1,7 @@
 //! The evaluation as a page: plots, tables, and a verdict a figure.
 
 use super::scaling::{COUNTS, SYSTEMS as SCALED, WORKLOADS};
-use super::{mix, Measured, Rates};
+use super::{mix, FsrfFigures, Rates};
 use crate::experiment::table::digits;
 use crate::experiment::{claims, Cell, Experiment, Outcome, Size, Temperature};
 use html::{Section, Study, Verdict};
@@ -62,7 +62,7 @@ fn geometric(values: impl IntoIterator<Item = f64>) -> Option<f64> {
 }
 
 /// The page of what was measured.
-pub fn study(experiment: &Experiment, measured: &Measured<'_>) -> Study {
+pub fn study(experiment: &Experiment, measured: &FsrfFigures<'_>) -> Study {
     let mut sections = Vec::new();
     if measured.table.is_empty() {
         sections.push(missing(
@@ -386,7 +386,7 @@ fn fairness(outcomes: &Outcomes<'_>) -> Section {
     }
 }
 
-fn figure7(measured: &Measured<'_>) -> Section {
+fn figure7(measured: &FsrfFigures<'_>) -> Section {
     let alone = |system: &str, application: &str| {
         let found = measured
             .mixes
@@ -522,7 +522,7 @@ fn figure8(outcomes: &Outcomes<'_>) -> Section {
     }
 }
 
-fn figure9(measured: &Measured<'_>) -> Section {
+fn figure9(measured: &FsrfFigures<'_>) -> Section {
     let rates: Vec<_> = measured
         .transfers
         .iter()
@@ -673,7 +673,7 @@ mod tests {
     #[test]
     fn what_the_paper_says_is_as_published() {
         let (table, reads) = (read(TABLE), read(READS));
-        let mut measured = Measured::default();
+        let mut measured = FsrfFigures::default();
         for part in Part::ALL {
             let of = if part == Part::Figure8 {
                 &reads
@@ -719,7 +719,7 @@ mod tests {
     #[test]
     fn one_value_that_is_off_is_seen() {
         let table = read(TABLE);
-        let mut measured = Measured::default();
+        let mut measured = FsrfFigures::default();
         for part in [Part::Table2, Part::Figure6, Part::Figure7, Part::Figure9] {
             let work = part.work(&table).into_iter();
             measured.add(

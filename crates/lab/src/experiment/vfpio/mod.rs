@@ -9,8 +9,8 @@ mod run;
 mod table;
 
 pub use complexity::Complexity;
-pub use page::{study, Measured};
-pub use run::{data, Device, Outcome, Station};
+pub use page::{study, VfpioFigures};
+pub use run::{data, ApplicationOutcome, Device, Station};
 
 use super::{description, DescriptionError};
 use serde::Deserialize;
@@ -57,7 +57,7 @@ pub struct Application {
     pub source: bool,
     /// Arguments: numbers, or bytes in hexadecimal.
     #[serde(default)]
-    pub arguments: BTreeMap<String, Value>,
+    pub arguments: BTreeMap<String, ArgumentValue>,
     /// What the paper prints.
     pub paper: Paper,
 }
@@ -65,7 +65,7 @@ pub struct Application {
 /// An argument.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
-pub enum Value {
+pub enum ArgumentValue {
     /// A number.
     Number(u64),
     /// Bytes, two digits each.

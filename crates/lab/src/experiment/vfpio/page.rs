@@ -2,7 +2,7 @@
 
 use super::priorities::{Figure6, PAPER, RATIOS};
 use super::resources::{Mapped, Resource};
-use super::{Application, Outcome, Vfpio};
+use super::{Application, ApplicationOutcome, Vfpio};
 use html::{Section, Study, Verdict};
 use picture::{Chart, Series};
 
@@ -13,9 +13,9 @@ const COST: f64 = 0.038;
 
 /// Parts of the evaluation; what was left out is `None`.
 #[derive(Debug, Default)]
-pub struct Measured<'a> {
+pub struct VfpioFigures<'a> {
     /// Figure 5 and table 5.
-    pub applications: Option<Vec<(&'a Application, Outcome)>>,
+    pub applications: Option<Vec<(&'a Application, ApplicationOutcome)>>,
     /// Figure 6.
     pub priorities: Option<Figure6>,
     /// Figure 7, cycles by size: perf-host, perf-fpga.
@@ -29,7 +29,7 @@ fn words<T: ToString>(words: impl IntoIterator<Item = T>) -> Vec<String> {
 }
 
 /// The page of what was measured.
-pub fn study(experiment: &Vfpio, measured: &Measured<'_>) -> Study {
+pub fn study(experiment: &Vfpio, measured: &VfpioFigures<'_>) -> Study {
     let figure5 = "Figure 5, table 5: eight kernels on each device";
     let figure7 = "Figure 7: latency of transfers";
     Study {
@@ -73,8 +73,8 @@ fn missing(id: &'static str, title: &str, part: &str) -> Section {
     }
 }
 
-fn applications(title: &str, outcomes: &[(&Application, Outcome)]) -> Section {
-    let column = |of: fn(&(&Application, Outcome)) -> f64| -> Vec<Option<f64>> {
+fn applications(title: &str, outcomes: &[(&Application, ApplicationOutcome)]) -> Section {
+    let column = |of: fn(&(&Application, ApplicationOutcome)) -> f64| -> Vec<Option<f64>> {
         outcomes.iter().map(|one| Some(of(one))).collect()
     };
     let chart = Chart::bars("MiB/s", "kernels")
@@ -95,11 +95,11 @@ fn applications(title: &str, outcomes: &[(&Application, Outcome)]) -> Section {
     };
     let least = shares().fold(f64::INFINITY, f64::min);
     let cheap = shares().filter(|share| *share >= 1.0 - COST).count();
-    let faster = |ours: &&(&Application, Outcome)| ours.1.network >= 0.95 * ours.1.card;
+    let faster = |ours: &&(&Application, ApplicationOutcome)| ours.1.network >= 0.95 * ours.1.card;
     let network = outcomes.iter().filter(faster).count();
     let of = shares().count() + 1;
     let holds = cheap + usize::from(network == outcomes.len());
-    let row = |(one, ours): &(&Application, Outcome)| {
+    let row = |(one, ours): &(&Application, ApplicationOutcome)| {
         let wired = ours.wired.map(|wired| 100.0 * ours.card / wired);
         let mut row = vec![one.name.clone()];
         for (ours, paper) in [(ours.card, one.paper.card), (ours.host, one.paper.host)] {
@@ -284,8 +284,8 @@ mod tests {
         }
     }
 
-    fn outcome(network: f64, wired: Option<f64>) -> Outcome {
-        Outcome {
+    fn outcome(network: f64, wired: Option<f64>) -> ApplicationOutcome {
+        ApplicationOutcome {
             card: 1000.0,
             host: 500.0,
             network,
@@ -299,7 +299,7 @@ mod tests {
         let experiment = experiment();
         let sizes = experiment.sizes.len();
         let of = |one| (one, outcome(1000.0, Some(1005.0)));
-        let measured = Measured {
+        let measured = VfpioFigures {
             applications: Some(experiment.application.iter().map(of).collect()),
             priorities: Some(figure(500.0, [200, 100])),
             latency: Some([vec![2.0; sizes], vec![1.0; sizes]]),
@@ -335,7 +335,7 @@ mod tests {
         };
         assert_eq!(one(900.0, 1100.0), Verdict::Otherwise);
         assert_eq!(one(900.0, 1001.0), Verdict::PartlyAsPublished);
-        let none = study(&experiment, &Measured::default());
+        let none = study(&experiment, &VfpioFigures::default());
         let missing = |section: &Section| section.verdict == Verdict::NotMeasured;
         assert!(none.sections.iter().all(missing));
         assert!(none.to_string().contains("--part priorities"));

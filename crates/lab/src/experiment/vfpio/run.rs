@@ -1,7 +1,7 @@
 //! Transfers through a kernel, and how long they take.
 
 use super::super::Failure;
-use super::{Application, Value, Vfpio};
+use super::{Application, ArgumentValue, Vfpio};
 use std::path::PathBuf;
 use std::time::Instant;
 use tombolo::{
@@ -21,7 +21,7 @@ pub enum Device {
 
 /// What came of an application.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Outcome {
+pub struct ApplicationOutcome {
     /// MiB/s, card memory.
     pub card: f64,
     /// MiB/s, host memory.
@@ -34,7 +34,7 @@ pub struct Outcome {
     pub processor: f64,
 }
 
-impl Value {
+impl ArgumentValue {
     /// The bytes as they are set.
     ///
     /// # Errors
@@ -364,7 +364,7 @@ impl Vfpio {
     ///
     /// # Errors
     /// A transfer that failed.
-    pub fn run(&self, card: &Card, one: &Application) -> Result<Outcome, Failure> {
+    pub fn run(&self, card: &Card, one: &Application) -> Result<ApplicationOutcome, Failure> {
         let wired = match &one.wired {
             Some(kernel) => Some(self.wired(kernel, one)?.as_seconds()),
             None => None,
@@ -374,7 +374,7 @@ impl Vfpio {
         let on_host = station.on_host(one.bytes, one.room, 1)?;
         let (processor, made) = self.processor(one)?;
         let network = self.over_network(one, &made)?;
-        Ok(Outcome {
+        Ok(ApplicationOutcome {
             network: rate(one.bytes, network.as_seconds()),
             card: rate(one.bytes, on_card.as_seconds()),
             host: rate(one.bytes, on_host.as_seconds()),

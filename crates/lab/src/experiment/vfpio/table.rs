@@ -1,6 +1,6 @@
 //! The experiment as text for people.
 
-use super::{Application, Complexity, Outcome, Vfpio};
+use super::{Application, ApplicationOutcome, Complexity, Vfpio};
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ fn beside(ours: impl std::fmt::Display, paper: impl std::fmt::Display) -> String
 
 impl Vfpio {
     /// Figure 5 and table 5.
-    pub fn throughput(&self, outcomes: &[(&Application, Outcome)]) -> String {
+    pub fn throughput(&self, outcomes: &[(&Application, ApplicationOutcome)]) -> String {
         let mut text = format!(
             "{}; the paper's figures in brackets\nplatform {}\n",
             self.title, self.platform

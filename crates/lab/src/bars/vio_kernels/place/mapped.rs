@@ -138,13 +138,13 @@ impl Memory for Resident {
 }
 
 /// Files that are mapped for each transfer, and unmapped after it.
-pub struct Mapped<'a> {
+pub struct MappedFiles<'a> {
     space: &'a AddressSpace,
     paths: [PathBuf; 2],
     open: [Option<Mapping>; 2],
 }
 
-impl<'a> Mapped<'a> {
+impl<'a> MappedFiles<'a> {
     /// None is open yet.
     pub fn new(site: &Site<'a>) -> Result<Self, Failure> {
         Ok(Self {
@@ -172,7 +172,7 @@ impl<'a> Mapped<'a> {
     }
 }
 
-impl Memory for Mapped<'_> {
+impl Memory for MappedFiles<'_> {
     fn name(&self) -> &str {
         "file"
     }

@@ -93,7 +93,9 @@ pub fn all<'a>(site: &Site<'a>, by_host: bool) -> Result<Vec<Box<dyn Place + 'a>
     }
     let shared = |name| Ok::<_, Failure>(mapped::Plugged::from(mapped::Shared::new(site, name)?));
     all.push(Box::new(shared("host")?));
-    all.push(Box::new(mapped::Plugged::from(mapped::Mapped::new(site)?)));
+    all.push(Box::new(mapped::Plugged::from(mapped::MappedFiles::new(
+        site,
+    )?)));
     let behind = Box::new(shared("slot")?);
     all.push(Box::new(across::Neighbour::new(site, behind)));
     let mut served = Vec::new();
