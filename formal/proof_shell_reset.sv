@@ -5,10 +5,10 @@
 // Proof: when the host resets the shell in the middle of anything, every burst that host memory had taken has been
 // answered before, and no write or read leaves after the reset that was granted before it. tmb_shell_reset and
 // tmb_dma_host together, with pages in host memory: their channel grants nothing either once it is told to stop, and
-// is quiet when what it granted is answered (tmb_channel).
+// is quiet when what it granted is answered (tmb_channel). The reset also waits for what network interfaces have sent.
 //
 // Assumed of the host: a response follows its address and all its data, and rows end; of a user's writes: rows have a
-// last one. Not assumed: that anything is ever offered, taken or answered.
+// last one; of network interfaces: while they drain they send nothing, so once they are quiet they stay so. Not assumed: that anything is ever offered, taken or answered.
 
 module proof_shell_reset
   import tmb_pkg::*;
@@ -21,6 +21,7 @@ module proof_shell_reset
   input logic clk_i,
   input logic start_i,
   input logic bar_idle_i,
+  input logic network_quiet_i,
   input logic command_ar_i,
   input logic copy_in_ar_i,
   input logic copy_out_aw_i,
@@ -49,7 +50,7 @@ module proof_shell_reset
   typedef logic [2:0] count_t;
 
   logic reset_q = 1'b1;
-  logic rst_n, parts_rst_n, stop, hold;
+  logic rst_n, parts_rst_n, peripheral_rst_n, stop, hold;
   always_ff @(posedge clk_i) reset_q <= 1'b0;
   assign rst_n = !reset_q;
 
@@ -67,6 +68,7 @@ module proof_shell_reset
   assign page_write = Writes && page_write_i && !stop && page_writes_q < count_t'(2);
   assign quiet.memory_reads = page_reads_q == '0;
   assign quiet.memory_writes = page_writes_q == '0;
+  assign quiet.network_writes = network_quiet_i;
   always_comb begin
     direct_req = '0;
     direct_req.ar_valid = page_ar_i && page_ar_q != '0;
@@ -104,7 +106,7 @@ module proof_shell_reset
     .ResetCycles(4)
   ) u_reset (
     .clk_i, .rst_ni(rst_n), .start_i, .used_i(1'b0), .state_o(state), .stop_o(stop), .quiet_i(quiet), .hold_o(hold),
-    .bar_idle_i, .rst_no(parts_rst_n)
+    .bar_idle_i, .rst_no(parts_rst_n), .peripheral_rst_no(peripheral_rst_n)
   );
 
   tmb_dma_host #(
@@ -183,8 +185,15 @@ module proof_shell_reset
     end
   end
 
+  // Network interfaces: quiet in this drain, up to now.
+  logic network_rests_q;
+  always_ff @(posedge clk_i) network_rests_q <= rst_n && stop && (network_rests_q || network_quiet_i);
+
   always_comb begin
     if (rst_n) begin
+      assume (!network_rests_q || network_quiet_i);
+      assert (!hold || !stop || network_rests_q);
+      assert (peripheral_rst_n == parts_rst_n);
       // The counts of both sides agree: what the proof rests on.
       assert (4'(u_host.reads_q) == 4'(reads_left_q) + 4'(reads_q) + 4'(page_taken_q)
           + 4'(u_host.r_valid_q && u_host.r_q.r.last));

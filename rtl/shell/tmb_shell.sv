@@ -197,6 +197,13 @@ module tmb_shell
   input  logic         sout_tvalid_i [PairElements],
   output logic         sout_tready_o [PairElements],
 
+  // Resets by the host (register RESET). While net_drain_o is 1 a network interface sends nothing more;
+  // net_quiet_i is 1 when all that it has sent is acknowledged or given up. Then network interfaces and links to a
+  // CPU are reset: they forget transfers, connections and messages.
+  output logic         net_drain_o [NetworkElements],
+  input  logic         net_quiet_i [NetworkElements],
+  output logic         peripheral_rst_no,
+
   // Network interfaces: the streams, then what each direction is asked and answers.
   output logic [511:0] net_send_tdata_o [NetworkElements],
   output logic [63:0]  net_send_tkeep_o [NetworkElements],
@@ -558,7 +565,14 @@ module tmb_shell
     assign sout_tready_o[p] = out_ready[p];
   end
 
+  // A shell without network interfaces waits for none.
+  logic [NetworkElements-1:0] networks_quiet;
+  logic network_drain, network_quiet;
+  assign network_quiet = NumNetworks == 0 || (&networks_quiet);
+
   for (genvar n = 0; n < NetworkElements; n++) begin : gen_network
+    assign networks_quiet[n] = net_quiet_i[n];
+    assign net_drain_o[n] = network_drain;
     assign net_send_tdata_o[n] = send_beat[n].data;
     assign net_send_tkeep_o[n] = send_beat[n].keep;
     assign net_send_tlast_o[n] = send_beat[n].last;
@@ -776,6 +790,9 @@ module tmb_shell
     .clk_i,
     .rst_ni,
     .parts_rst_no(parts_rst_n),
+    .network_drain_o(network_drain),
+    .network_quiet_i(network_quiet),
+    .peripheral_rst_no,
     .card_i('{clock_period: card_clock_period_i, channel_bytes: card_channel_bytes_i}),
     .bar_i(bar_req),
     .bar_o(bar_rsp),

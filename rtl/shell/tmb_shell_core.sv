@@ -44,6 +44,12 @@ module tmb_shell_core
   input  logic rst_ni,
   output logic parts_rst_no,  // of all but the BAR: low while the host resets the shell, too
 
+  // The host resets the shell: first network interfaces send nothing more, and say when all they have sent is
+  // acknowledged or given up; then what stands outside of the shell is reset.
+  output logic network_drain_o,
+  input  logic network_quiet_i,
+  output logic peripheral_rst_no,
+
   // What the board says of the card.
   input  card_facts_t card_i,
 
@@ -151,6 +157,8 @@ module tmb_shell_core
   assign parts_rst_no = parts_rst_n;
   // Looked at only after a stop; until then it rests, and so does who looks.
   assign quiet = stop ? parts_quiet : '0;
+  assign parts_quiet.network_writes = network_quiet_i;
+  assign network_drain_o = stop;
 
   tmb_shell_reset u_shell_reset (
     .clk_i,
@@ -162,7 +170,8 @@ module tmb_shell_core
     .quiet_i(quiet),
     .hold_o(bar_hold),
     .bar_idle_i(bar_idle),
-    .rst_no(parts_rst_n)
+    .rst_no(parts_rst_n),
+    .peripheral_rst_no
   );
 
   tmb_bar_bridge #(

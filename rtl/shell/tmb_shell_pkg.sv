@@ -179,6 +179,7 @@ package tmb_shell_pkg;
 
   // Nothing that was granted is unanswered. In the order of RESET.WAITS_FOR.
   typedef struct packed {
+    logic network_writes;
     logic memory_writes;
     logic memory_reads;
     logic host_writes;

@@ -7,16 +7,19 @@
 //
 // ResetCycles   how long the reset lasts
 //
-// Steps: stop_o, no burst is granted any more at host memory and card memory; quiet_i, all that had been granted is
-// answered; hold_o, the BAR takes no further access, and bar_idle_i, the one under way has been answered; then rst_no
-// is low for ResetCycles. This block and the BAR's bridge stay out of the reset.
+// Steps: stop_o, no burst is granted any more at host memory and card memory, and no network interface sends a packet;
+// quiet_i, all that had been granted or sent is answered; hold_o, the BAR takes no further access, and bar_idle_i, the
+// one under way has been answered; then rst_no is low for ResetCycles. This block and the BAR's bridge stay out of the
+// reset. Peripherals, which stand outside of the shell (network interfaces, the link to a CPU), are reset in the same
+// cycles by peripheral_rst_no, so that neither side keeps half of an exchange.
 //
-// rst_no follows rst_ni at once: power-on takes no cycle longer than without this block.
+// rst_no follows rst_ni at once: power-on takes no cycle longer than without this block. peripheral_rst_no does not:
+// power-on of what is outside is the board's.
 //
 // Latency: five cycles and ResetCycles, and what memories take to answer. Ordering: none.
 // No deadlock: what has been granted needs neither kernel nor host (a write leaves with its data, a read with room
-// for its answer), so quiet_i comes when the memories answer; an access to a kernel is bounded (tmb_slot_control).
-// A memory that never answers holds the reset off for good: WAITS_FOR names it.
+// for its answer), so quiet_i comes when memories and peers answer, or a peer is given up; an access to a kernel is
+// bounded (tmb_slot_control). What never answers holds the reset off for good: WAITS_FOR names it.
 
 `include "tmb_assert.svh"
 
@@ -34,7 +37,8 @@ module tmb_shell_reset import tmb_shell_pkg::*; #(
   input  quiet_t       quiet_i,     // nothing granted is unanswered
   output logic         hold_o,      // take no further access
   input  logic         bar_idle_i,  // none is under way
-  output logic         rst_no       // of everything else
+  output logic         rst_no,      // of everything else in the shell
+  output logic         peripheral_rst_no
 );
 
   localparam int unsigned CountWidth = $clog2(ResetCycles + 1);
@@ -117,6 +121,7 @@ module tmb_shell_reset import tmb_shell_pkg::*; #(
   assign stop_o = stop_q;
   assign hold_o = hold_q;
   assign rst_no = rst_ni && !reset_q;
+  assign peripheral_rst_no = !reset_q;
 
   `TMB_ASSERT_INIT(ResetIsSeen, ResetCycles >= 4)
   `TMB_ASSERT(NothingIsCut, !reset_q || (&quiet_q))

@@ -186,8 +186,8 @@ pub enum CardError {
     },
     /// A card that another program has used does not come out of its reset.
     #[error(
-        "{card}: register RESET reads 0x{value:08x} and stays busy: it waits for {waits_for}; a memory does not answer \
-         the shell: reset the device (`echo 1 > /sys/bus/pci/devices/ADDRESS/reset`), program the card anew, or switch \
+        "{card}: register RESET reads 0x{value:08x} and stays busy: it waits for {waits_for}; what is named does not \
+         answer the shell: reset the device (`echo 1 > /sys/bus/pci/devices/ADDRESS/reset`), program the card anew, or switch \
          its power off and on"
     )]
     Reset {

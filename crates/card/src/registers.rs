@@ -77,10 +77,11 @@ pub const CHANNEL_BYTES_LO: u32 = 0x28;
 pub const CHANNEL_BYTES_HI: u32 = 0x2c;
 /// Sizes of pages.
 pub const PAGE_SIZES: u32 = 0x30;
-/// Reset of the shell. No request is begun any more; what has been begun is ended, at host memory
-/// and at card memory; then everything but this register is as after power-on: rings, spaces,
-/// slots, faults, schedules, counters, errors. Accesses that come while the reset is carried out
-/// wait for it, some 20 cycles. Network interfaces and links to a CPU are not reset.
+/// Reset of the shell. No request is begun any more; what has been begun is ended, at host memory,
+/// at card memory and at the peers of network interfaces; then everything but this register is as
+/// after power-on: rings, spaces, slots, faults, schedules, counters, errors. Accesses that come
+/// while the reset is carried out wait for it, some 20 cycles. Network interfaces and links to a
+/// CPU are reset with it: they forget transfers, connections and messages.
 pub const RESET: u32 = 0x34;
 /// Interrupt.
 pub const INTERRUPT: u32 = 0x38;
@@ -137,7 +138,7 @@ pub const WRITE_OWNER_CHANGES: u32 = 0xb4;
 /// What `ID` holds in field `MAGIC`.
 pub const ID_MAGIC: u32 = 0x424d4f54;
 /// What `VERSION` holds in field `MINOR`.
-pub const VERSION_MINOR: u32 = 0x7;
+pub const VERSION_MINOR: u32 = 0x8;
 /// What `VERSION` holds in field `MAJOR`.
 pub const VERSION_MAJOR: u32 = 0x2;
 /// Address space: one block each.
@@ -215,7 +216,7 @@ pub mod version {
     use super::Field;
 
     /// Compatible additions.
-    /// Value in this version: 0x7.
+    /// Value in this version: 0x8.
     pub const MINOR: Field = Field { lsb: 0, width: 16 };
     /// Changes that break a driver.
     /// Value in this version: 0x2.
@@ -329,8 +330,8 @@ pub mod reset {
     /// program may have left rings, spaces and slots in use.
     pub const USED: Field = Field { lsb: 3, width: 1 };
     /// What BUSY waits for: bit 0 reads of host memory, 1 writes of host memory, 2 reads of card
-    /// memory, 3 writes of card memory.
-    pub const WAITS_FOR: Field = Field { lsb: 8, width: 4 };
+    /// memory, 3 writes of card memory, 4 packets of network interfaces that are not acknowledged.
+    pub const WAITS_FOR: Field = Field { lsb: 8, width: 5 };
 }
 
 /// Fields of `INTERRUPT`.

@@ -135,6 +135,15 @@ pub struct Cache {
     pub completed: Vec<Completion>,
 }
 
+/// Numbers of so many requests, the next one last.
+fn free_numbers(requests: u8) -> Vec<u8> {
+    match requests > REQUESTS {
+        // The highest first, so that few requests have numbers of six bits, too.
+        true => (0..requests).collect(),
+        false => (0..requests).rev().collect(),
+    }
+}
+
 impl Cache {
     /// An empty cache of this many sets and ways.
     #[must_use]
@@ -147,7 +156,7 @@ impl Cache {
             slices,
             lines: HashMap::new(),
             requests: REQUESTS,
-            free: vec![(0..REQUESTS).rev().collect(); slices],
+            free: vec![free_numbers(REQUESTS); slices],
             clock: 0,
             evict_ahead: 0,
             out: (0..lanes).map(|_| VecDeque::new()).collect(),
@@ -159,16 +168,21 @@ impl Cache {
     /// must know as many (`TMB_REQUEST_ID_WIDTH`).
     #[must_use]
     pub fn with_requests(self, requests: u8) -> Self {
-        let mut free: Vec<u8> = (0..requests).rev().collect();
-        if requests > REQUESTS {
-            // The highest first, so that few requests have numbers of six bits, too.
-            free.reverse();
-        }
         Self {
             requests,
-            free: vec![free; self.slices],
+            free: vec![free_numbers(requests); self.slices],
             ..self
         }
+    }
+
+    /// The directory has been reset, and knows of no copy any more: the cache is empty, and nothing is under way. Accesses
+    /// that were do not complete.
+    pub fn forget(&mut self) {
+        self.sets.iter_mut().for_each(Vec::clear);
+        self.lines.clear();
+        self.free = vec![free_numbers(self.requests); self.slices];
+        self.out.iter_mut().for_each(VecDeque::clear);
+        self.completed.clear();
     }
 
     /// Starts an access; `token` comes back with its completion.

@@ -49,6 +49,11 @@ impl Core {
         found.is_some()
     }
 
+    /// The CPU has lost every line.
+    pub fn forget(&mut self) {
+        self.lines.clear();
+    }
+
     /// The CPU has lost the line.
     pub fn lose(&mut self, line: FoldedLine) {
         self.lines.retain(|known| *known != line);

@@ -156,6 +156,15 @@ impl Link {
         Some(flight.message)
     }
 
+    /// The link is reset: what is on it is lost, and every credit is its sender's again.
+    pub fn reset(&mut self) {
+        for lane in &mut self.lanes {
+            lane.credits += lane.flights.len() + lane.returning.len();
+            lane.flights.clear();
+            lane.returning.clear();
+        }
+    }
+
     /// Lines of data delivered so far.
     #[must_use]
     pub fn delivered(&self) -> u64 {

@@ -56,6 +56,21 @@ impl SimCard {
         Machine::build_shell(options, progress)
     }
 
+    /// Ends the program that drives the card, in the middle of whatever it does, and lets the next one open it: the card is
+    /// reset by its own register, as one that outlives its programs. Memory of the ended program stays mapped.
+    ///
+    /// # Errors
+    /// [`CardError::Reset`]: what is under way does not end; or a card that does not answer.
+    pub fn restart(self) -> Result<Self, CardError> {
+        let mut machine = self.driver.end()?;
+        let description = machine.description().clone();
+        for slot in 0..description.slots {
+            machine.forget_bursts(SlotId(slot));
+        }
+        let driver = Driver::start(machine, description)?;
+        Ok(Self { driver })
+    }
+
     /// Puts bytes into card memory at no virtual time; see [`Machine::preload`].
     ///
     /// # Errors

@@ -3,6 +3,9 @@
 //! At an edge, [`LinkPort::sample`] delivers what has arrived at the CPU, sends what the CPU says, and
 //! takes what crosses the pins; [`LinkPort::drive`] sets the pins for the next edge. While anything is
 //! on the link, no edge is passed over; an access that waits for the card alone costs nothing.
+//!
+//! When the host resets the shell the link is reset, too: messages on it are lost, the CPU has no line of the card any more
+//! and takes its own lines back as its memory has them, and accesses under way end with an error.
 
 mod host;
 mod pages;
@@ -10,8 +13,8 @@ mod pins;
 mod witness;
 
 use super::config::ShellConfig;
-use super::model::Instance;
-use super::surrounding::{Surrounding, Way};
+use super::model::{Instance, Pin};
+use super::surrounding::{peripheral_reset, Surrounding, Way};
 use crate::error::not_built;
 use card::coherent::{
     AccessEnd, AccessId, AccessKind, LineAccess, LineBytes, LineHome, CORES, LINE_BYTES,
@@ -64,6 +67,9 @@ pub(crate) struct LinkPort {
     shown: BTreeMap<u64, pages::Shown>,
     history: History,
     witnesses: Vec<Witness>,
+    /// Low: the host resets the shell.
+    reset: Pin<u8>,
+    in_reset: bool,
 }
 
 /// The link, or the CPU, met what cannot be.
@@ -137,7 +143,33 @@ impl LinkPort {
                 .map(|home| Witness::new(shell, home))
                 .collect::<Result<_, BuildError>>()
                 .map_err(not_built)?,
+            reset: peripheral_reset(shell).map_err(not_built)?,
+            in_reset: false,
         })
+    }
+
+    /// The host has reset the shell: neither end of the link knows anything of the other any more.
+    fn forget(&mut self, at: Picoseconds) -> Result<(), CardError> {
+        self.hide_pages(0, u64::MAX)?;
+        self.cache.forget();
+        self.up.reset();
+        self.down.reset();
+        self.cores.iter_mut().for_each(Core::forget);
+        self.waiting.clear();
+        let accesses = std::mem::take(&mut self.accesses);
+        let mut ended: Vec<u64> = accesses.into_keys().collect();
+        if let Some(host) = &mut self.host {
+            ended.extend(host.forget());
+        }
+        let caches = self.host.iter_mut().flat_map(|host| &mut host.slices);
+        self.slices
+            .iter_mut()
+            .chain(caches)
+            .for_each(SlicePins::forget);
+        let ended = ended.into_iter();
+        self.done
+            .extend(ended.map(|token| (AccessId(token), at, None)));
+        Ok(())
     }
 
     /// Starts an access of a core.
@@ -373,6 +405,13 @@ impl LinkPort {
 impl Surrounding for LinkPort {
     fn sample(&mut self, at: Picoseconds, _: &mut Way<'_>) -> Result<bool, CardError> {
         let now = at.get();
+        if !self.reset.high() {
+            if !std::mem::replace(&mut self.in_reset, true) {
+                self.forget(at)?;
+            }
+            return Ok(false);
+        }
+        self.in_reset = false;
         let directory = self.cache.out.len();
         for lane in 0..self.down.lanes() {
             while let Some(message) = self.down.take(lane, now) {

@@ -8,13 +8,16 @@
 //! A packet leaves when all its bytes are there, and is kept until it is acknowledged; as much is asked for as there is
 //! room for. So neither side of the network ever waits for a kernel. While the link is down nothing arrives; who is not
 //! answered for as long as the network's figures say gives the peer up, and the transfer ends with an error.
+//!
+//! When the host resets the shell, an interface sends nothing more, and says when all that it has sent is acknowledged or
+//! given up. Then it is reset, too: it forgets transfers and connections, as the next program has peers of its own.
 
 mod receive;
 mod send;
 
 use super::bus::Finder;
 use super::model::{Instance, Pin, Row};
-use super::surrounding::{Surrounding, Way};
+use super::surrounding::{peripheral_reset, Surrounding, Way};
 use card::network::{Peer, PeerError};
 use card::CardError;
 use receive::Receiver;
@@ -118,6 +121,8 @@ struct Common {
     failure: Option<String>,
     /// Something was lost since the link went down, and is given up at this time.
     gives_up: Option<Picoseconds>,
+    /// The shell is about to be reset: nothing more is sent, or asked for.
+    drains: bool,
 }
 
 impl Common {
@@ -205,6 +210,10 @@ pub(crate) struct NetworkPort {
     out: StreamPins,
     into: StreamPins,
     control: [ControlPins; 2],
+    drain: Pin<u8>,
+    quiet: Pin<u8>,
+    /// Low: the host resets the shell.
+    reset: Pin<u8>,
     link: NetworkLink,
     is_up: bool,
     sender: Sender,
@@ -239,6 +248,9 @@ impl NetworkPort {
                 ControlPins::find(&find(2 * interface))?,
                 ControlPins::find(&find(2 * interface + 1))?,
             ],
+            drain: find(interface).pin("drain_o")?,
+            quiet: find(interface).pin("quiet_i")?,
+            reset: peripheral_reset(shell)?,
             link: NetworkLink::new(figures),
             is_up: true,
             sender: Sender::default(),
@@ -289,6 +301,14 @@ impl NetworkPort {
 
 impl Surrounding for NetworkPort {
     fn sample(&mut self, at: Picoseconds, _: &mut Way<'_>) -> Result<bool, CardError> {
+        if !self.reset.high() {
+            self.sender = Sender::default();
+            self.receiver = Receiver::default();
+            return Ok(false);
+        }
+        for received in [false, true] {
+            self.common(received).drains = self.drain.high();
+        }
         let active = self.out.valid.high()
             || self.into.valid.high()
             || self
@@ -312,10 +332,11 @@ impl Surrounding for NetworkPort {
     }
 
     fn drive(&mut self, at: Picoseconds) -> bool {
-        let mut changed = self
-            .out
-            .ready
-            .set(u8::from(self.sender.is_ready(&self.link)));
+        let drains = self.drain.high();
+        let ready = !drains && self.sender.is_ready(&self.link);
+        let mut changed = self.out.ready.set(u8::from(ready));
+        let quiet = drains && self.sender.is_quiet();
+        changed |= self.quiet.set(u8::from(quiet));
         changed |= self.receiver.drive(at, &self.into);
         changed |= self.control[0].drive(&self.sender.common);
         changed |= self.control[1].drive(&self.receiver.common);

@@ -131,6 +131,8 @@ pub(crate) const CARRIED_OUT: &[Signal] = &[signal("wstream", 1, true, 0, Need::
 
 /// The network interfaces at the shell: (name, width, into the shell, one for each direction of an interface).
 pub(crate) const NETWORK: &[(&str, u32, bool, bool)] = &[
+    ("drain", 1, false, false),
+    ("quiet", 1, true, false),
     ("send_tdata", 512, false, false),
     ("send_tkeep", 64, false, false),
     ("send_tlast", 1, false, false),

@@ -7,16 +7,29 @@ use super::bar_port::BarPort;
 use super::host_port::HostPort;
 use super::link_port::LinkPort;
 use super::memory_port::MemoryPort;
+use super::model::{Instance, Pin};
 use super::network_port::NetworkPort;
 use card::driver::AddressMap;
 use card::CardError;
 use timing::pcie::Link;
 use units::Picoseconds;
+use verilated::BuildError;
 
 /// The way to the host, which those who move bytes share.
 pub(crate) struct Way<'a> {
     pub(crate) link: &'a mut dyn Link,
     pub(crate) map: &'a AddressMap,
+}
+
+/// The pin that is low while the host resets the shell, for what stands around it.
+pub(crate) fn peripheral_reset(shell: &Instance) -> Result<Pin<u8>, BuildError> {
+    let name = "peripheral_rst_no";
+    shell
+        .pin::<u8>(name, 0)
+        .ok_or_else(|| BuildError::Mismatch {
+            kernel: shell.info().name.clone(),
+            rule: format!("the shell has no port `{name}` of one bit"),
+        })
 }
 
 /// Something around the shell.

@@ -159,7 +159,11 @@ pub(super) fn shell_ports(config: &ShellConfig) -> Vec<ShellPort> {
             );
         }
     }
-    for (name, input, elements) in [("rst_ni", true, None), ("slot_rst_no", false, slots)] {
+    for (name, input, elements) in [
+        ("rst_ni", true, None),
+        ("peripheral_rst_no", false, None),
+        ("slot_rst_no", false, slots),
+    ] {
         ports.push(ShellPort {
             name: name.to_owned(),
             width: 1,

@@ -859,7 +859,7 @@ module tmb_shell_registers (
         automatic logic [31:0] readback_data_var;
         readback_data_var = '0;
         readback_data_var[31:0] |= (rd_mux_addr == 15'h0) ? 32'h424d4f54 : '0;
-        readback_data_var[15:0] |= (rd_mux_addr == 15'h4) ? 16'h7 : '0;
+        readback_data_var[15:0] |= (rd_mux_addr == 15'h4) ? 16'h8 : '0;
         readback_data_var[31:16] |= (rd_mux_addr == 15'h4) ? 16'h2 : '0;
         readback_data_var[7:0] |= (rd_mux_addr == 15'h8) ? hwif_in.GEOMETRY.SLOTS.next : '0;
         readback_data_var[15:8] |= (rd_mux_addr == 15'h8) ? hwif_in.GEOMETRY.PORTS_PER_SLOT.next : '0;
@@ -885,7 +885,7 @@ module tmb_shell_registers (
         readback_data_var[1] |= (rd_mux_addr == 15'h34) ? hwif_in.RESET.BUSY.next : '0;
         readback_data_var[2] |= (rd_mux_addr == 15'h34) ? hwif_in.RESET.DONE.next : '0;
         readback_data_var[3] |= (rd_mux_addr == 15'h34) ? hwif_in.RESET.USED.next : '0;
-        readback_data_var[11:8] |= (rd_mux_addr == 15'h34) ? hwif_in.RESET.WAITS_FOR.next : '0;
+        readback_data_var[12:8] |= (rd_mux_addr == 15'h34) ? hwif_in.RESET.WAITS_FOR.next : '0;
         readback_data_var[0] |= (rd_mux_addr == 15'h38) ? field_storage.INTERRUPT.RECORDS.value : '0;
         readback_data_var[1] |= (rd_mux_addr == 15'h38) ? field_storage.INTERRUPT.ERRORS.value : '0;
         readback_data_var[2] |= (rd_mux_addr == 15'h38) ? field_storage.INTERRUPT.ACKNOWLEDGE.value : '0;

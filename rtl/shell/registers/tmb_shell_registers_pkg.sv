@@ -150,7 +150,7 @@ package tmb_shell_registers_pkg;
     } tmb_shell__RESET__USED__in_t;
 
     typedef struct {
-        logic [3:0] next;
+        logic [4:0] next;
     } tmb_shell__RESET__WAITS_FOR__in_t;
 
     typedef struct {

@@ -120,7 +120,7 @@ async def registers(dut):
     bench = Bench(dut, 1)
     await bench.start()
     assert await bench.register(ID) == 0x424D4F54
-    assert await bench.register(VERSION) == 0x00020007
+    assert await bench.register(VERSION) == 0x00020008
     assert await bench.register(GEOMETRY) == 1 | 2 << 8 | 4 << 16 | 2 << 26
     # What the bench ties: constants, which no write changes. The second slot does not exist.
     for register, value in [(FEATURES, 0), (CLOCK, 4000), (CHANNEL_BYTES, 1 << 22), (CHANNEL_BYTES + 4, 1),
@@ -552,6 +552,50 @@ async def the_host_resets_the_shell_at_any_moment(dut):
         assert await bench.commands.run(INVALIDATE, base, 0) == (OK, 1, 1)
     # Of what may be waited for everything was, in some attempt.
     assert set().union(*({bit for bit in range(4) if mask >> bit & 1} for mask in waited)) == {0, 1, 2, 3}
+
+
+@cocotb.test(timeout_time=2000, timeout_unit="us")
+async def a_reset_does_not_look_too_early(dut):
+    """One answer of each kind is due when the reset is begun, at some distance from its request: the reset waits for it
+    and for nothing else, and nothing is reset before it has come."""
+    bench = Bench(dut, 12)
+    await bench.start()
+    # Which answer is due, and the command that it ends: read and write of the host's memory and of the card's.
+    answers = [(bench.host.read.r_channel, COPY_IN), (bench.host.write.b_channel, COPY_OUT),
+               (bench.card[0].read.r_channel, COPY_OUT), (bench.card[0].write.b_channel, ZERO)]
+    for kind, (channel, opcode) in enumerate(answers):
+        held = 0
+        for distance in (6, 20, 33, 47):
+            channel.pause = True
+            if kind == 0:
+                # What the command ring holds is read first.
+                channel.pause = False
+            address = 0 if opcode == ZERO else HOST_BASE + DATA
+            bench.commands.put(opcode, 0x10000, address, 2 * ROW)
+            await bench.commands.doorbell()
+            if kind == 0:
+                while dut.host_arvalid.value == 0 or dut.host_arid.value != 1:
+                    await RisingEdge(dut.clk_i)
+                channel.pause = True
+            await ClockCycles(dut.clk_i, distance)
+            bench.commands.leave()
+            await bench.register(RESET, 1)
+            for _ in range(8):
+                state = await bench.register(RESET)
+                if not state & BUSY:
+                    break
+                # Behind three cycles what is waited for is what is due, and the reset waits.
+                assert dut.slot_rst_no.value == 1, f"kind {kind}, distance {distance}: reset while an answer is due"
+            if state & BUSY:
+                assert state >> 8 == 1 << kind, f"kind {kind}, distance {distance}: waits for {state >> 8:#b}"
+                held += 1
+            channel.pause = False
+            while await bench.register(RESET) != DONE:
+                pass
+            assert dut.slot_rst_no.value == 0
+            bench.host_bytes[:DATA] = bytes(DATA)
+            await bench.open()
+        assert held >= 2, f"kind {kind}: an answer was due {held} times"
 
 
 @cocotb.test(timeout_time=400, timeout_unit="us")

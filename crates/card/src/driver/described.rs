@@ -1,6 +1,6 @@
 //! What the shell's registers say of the card, held against the description that the driver was given.
 
-use super::transport::Transport;
+use super::transport::{read, Transport};
 use crate::registers as reg;
 use crate::{CardDescription, CardError};
 use reg::Field;
@@ -50,7 +50,7 @@ pub(super) fn check<T: Transport>(
     transport: &mut T,
     description: &CardDescription,
 ) -> Result<(), CardError> {
-    let mut read = |address| probe(transport, address);
+    let mut read = |address| read(transport, address);
     // Another map, or none, is for the driver to name.
     let version = read(reg::VERSION)?;
     if read(reg::ID)? != reg::ID_MAGIC || reg::version::MAJOR.get(version) != reg::VERSION_MAJOR {
@@ -88,17 +88,6 @@ pub(super) fn check<T: Transport>(
     match knows_more && found != bytes.described {
         true => Err(differs(&bytes, found)),
         false => check_translation(&mut read, description),
-    }
-}
-
-fn probe<T: Transport>(transport: &mut T, address: u32) -> Result<u32, CardError> {
-    let answer = transport.probe(address)?;
-    match answer.error {
-        false => Ok(answer.value),
-        true => Err(CardError::Bus {
-            address,
-            what: "read; the shell answered with an error",
-        }),
     }
 }
 

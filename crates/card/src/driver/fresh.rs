@@ -1,7 +1,7 @@
 //! A card that another program has driven before, and may have left in the middle of its work: it is reset by its own
 //! register before it is given rings.
 
-use super::transport::Transport;
+use super::transport::{read, Transport};
 use crate::registers as reg;
 use crate::CardError;
 
@@ -10,11 +10,12 @@ pub(super) const SINCE: u32 = 7;
 /// Looks at the register, with a pause after each, before the card is called stuck.
 const LOOKS: u32 = 2000;
 /// What `RESET.WAITS_FOR` names, from bit 0 on.
-const WAITS_FOR: [&str; 4] = [
+const WAITS_FOR: [&str; 5] = [
     "reads of host memory",
     "writes of host memory",
     "reads of card memory",
     "writes of card memory",
+    "packets of network interfaces",
 ];
 
 /// Resets the card if somebody has used it; true: it was.
@@ -37,13 +38,27 @@ pub(super) fn reset_if_used<T: Transport>(
         return Ok(false);
     }
     transport.write(reg::RESET, reg::reset::START.put(1))?;
-    let mut last = found;
-    for _ in 0..LOOKS {
-        last = read(transport, reg::RESET)?;
-        if reg::reset::DONE.get(last) == 1 && reg::reset::BUSY.get(last) == 0 {
-            return Ok(true);
-        }
+    comes_to_rest(card, || {
         transport.pause();
+        read(transport, reg::RESET)
+    })?;
+    Ok(true)
+}
+
+/// Looks at the register until the reset that was begun has ended.
+///
+/// # Errors
+/// [`CardError::Reset`]: it does not; and those of `look`.
+pub(super) fn comes_to_rest(
+    card: &str,
+    mut look: impl FnMut() -> Result<u32, CardError>,
+) -> Result<(), CardError> {
+    let mut last = 0;
+    for _ in 0..LOOKS {
+        last = look()?;
+        if reg::reset::DONE.get(last) == 1 && reg::reset::BUSY.get(last) == 0 {
+            return Ok(());
+        }
     }
     let waits = reg::reset::WAITS_FOR.get(last);
     let names = WAITS_FOR.iter().enumerate();
@@ -58,17 +73,6 @@ pub(super) fn reset_if_used<T: Transport>(
             false => named.join(", "),
         },
     })
-}
-
-fn read<T: Transport>(transport: &mut T, address: u32) -> Result<u32, CardError> {
-    let answer = transport.probe(address)?;
-    match answer.error {
-        false => Ok(answer.value),
-        true => Err(CardError::Bus {
-            address,
-            what: "read; the shell answered with an error",
-        }),
-    }
 }
 
 #[cfg(test)]

@@ -36,6 +36,8 @@ use units::{Asid, HostAddr, Picoseconds};
 const STATUS_READS: u32 = 1000;
 /// Bytes of the BAR.
 const BAR_BYTES: u32 = reg::SLOT_CONTROL.base + reg::SLOT_CONTROL.count * reg::SLOT_CONTROL.stride;
+/// Interrupts of a device in a row that announce no record before it is called broken. Each record may have one too many.
+const SILENT_INTERRUPTS: u32 = 10_000;
 /// Commands below which the driver asks the shell how many it has fetched.
 const LOW_ROOM: usize = CommandRing::size() / 4;
 
@@ -55,6 +57,8 @@ pub struct Driver<T> {
     rung: bool,
     /// The interrupt is acknowledged: `EVENT_HEAD` is written whenever the ring has been looked at.
     acknowledges: bool,
+    /// Interrupts since the last record.
+    silent: u32,
 }
 
 #[allow(missing_docs, clippy::missing_errors_doc)]
@@ -82,6 +86,7 @@ impl<T: Transport> Driver<T> {
             broken: None,
             rung: false,
             acknowledges: false,
+            silent: 0,
             description,
         };
         let version = driver.identify()?;
@@ -190,6 +195,17 @@ impl<T: Transport> Driver<T> {
         };
         self.write_register(reg::ERROR, bits)?;
         Ok(Some(held))
+    }
+
+    /// Resets the card by its own register, and lets go of it: whoever drives it next finds it as new.
+    ///
+    /// # Errors
+    /// [`CardError::Reset`]: what is under way does not end; or a card that does not answer.
+    pub fn end(mut self) -> Result<T, CardError> {
+        let name = self.description.name.clone();
+        self.write_register(reg::RESET, reg::reset::START.put(1))?;
+        fresh::comes_to_rest(&name, || self.read_register(reg::RESET))?;
+        Ok(self.transport)
     }
 
     /// Lets go of the card as it is.
@@ -399,7 +415,10 @@ impl<T: Transport> Driver<T> {
         while self.events.is_empty() {
             let until = Until::Events(deadline);
             match self.transport.wait(until, &mut self.events)? {
-                Woken::Interrupt => self.take_records()?,
+                Woken::Interrupt => {
+                    self.take_records()?;
+                    self.count_silent()?;
+                }
                 Woken::Events | Woken::Answer(_) => {}
                 Woken::Reached => break,
                 Woken::Rung => {
@@ -411,6 +430,25 @@ impl<T: Transport> Driver<T> {
             }
         }
         Ok(())
+    }
+
+    /// After an interrupt: fails in a storm of them.
+    fn count_silent(&mut self) -> Result<(), CardError> {
+        self.silent = match self.events.is_empty() && self.acknowledges {
+            true => self.silent + 1,
+            false => 0,
+        };
+        if self.silent < SILENT_INTERRUPTS {
+            return Ok(());
+        }
+        let name = self.description.name.clone();
+        let interrupt = self.read_register(reg::INTERRUPT)?;
+        let tail = self.read_register(reg::EVENT_TAIL)?;
+        Err(CardError::Broken(format!(
+            "{name}: {SILENT_INTERRUPTS} interrupts in a row without a record (register INTERRUPT reads 0x{interrupt:08x}, \
+             EVENT_TAIL {tail}): the card does not wait for the acknowledge; reset the device and open it anew, or program \
+             it anew"
+        )))
     }
 
     /// Whether events wait for the host, or the card has commands of it.

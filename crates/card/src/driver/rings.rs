@@ -130,10 +130,10 @@ impl EventRing {
         &self.memory
     }
 
-    /// Appends every record that is there.
+    /// Appends every record that is there, a lap of the ring at most: a card that goes on writing is heard of again.
     pub(super) fn drain(&mut self, into: &mut Vec<Event>) -> Result<(), CardError> {
         let size = 1 << EVENTS_LOG2;
-        loop {
+        for _ in 0..size {
             let start = (self.head as usize & (size - 1)) * ENTRY;
             // The word with the phase first: the rest is written before it is visible.
             let mut words = [0; 8];
@@ -150,6 +150,7 @@ impl EventRing {
             into.push(event);
             self.head = self.head.wrapping_add(1);
         }
+        Ok(())
     }
 
     /// The count that acknowledges the interrupt, and gives all room back.

@@ -112,3 +112,18 @@ pub trait Transport: Send {
     /// The driver has taken this record from the event ring, now: for pictures of what happened when.
     fn taken(&mut self, _event: &Event) {}
 }
+
+/// What a register reads before anything else is asked of the card.
+///
+/// # Errors
+/// [`CardError::Bus`]: the shell answered with an error; those of the way.
+pub(super) fn read<T: Transport>(transport: &mut T, address: u32) -> Result<u32, CardError> {
+    let answer = transport.probe(address)?;
+    match answer.error {
+        false => Ok(answer.value),
+        true => Err(CardError::Bus {
+            address,
+            what: "read; the shell answered with an error",
+        }),
+    }
+}

@@ -299,6 +299,33 @@ impl Home {
         self.work(line);
     }
 
+    /// The card has been reset, and its link with it: it has no line any more. Memory keeps what it was given; the agent's
+    /// own copies go back to it. Returns the accesses that have failed: those that were under way.
+    pub fn forget_card(&mut self) -> Vec<u64> {
+        let mut failed = Vec::new();
+        for (number, line) in std::mem::take(&mut self.lines) {
+            let memory = &mut self.memory;
+            if let Some((parts, data)) = line.payload {
+                let empty = || Box::new([0; WORDS]);
+                merge_parts(memory.entry(number).or_insert_with(empty), parts, &data);
+            }
+            if let Some(copy) = line.copy.filter(|copy| copy.exclusive) {
+                memory.insert(number, copy.data);
+            }
+            failed.extend(line.operation.map(|(token, _)| token));
+            failed.extend(line.waiting.into_iter().filter_map(|work| match work {
+                Work::Request(_) => None,
+                Work::Operation(_, token, _) => Some(token),
+            }));
+        }
+        failed.sort_unstable();
+        self.accesses.clear();
+        self.out.iter_mut().for_each(VecDeque::clear);
+        self.wanted.clear();
+        self.waiting = 0;
+        failed
+    }
+
     /// What begins from now on begins at this time.
     pub fn set_time(&mut self, now: u64) {
         self.now = now;

@@ -10,6 +10,7 @@
 //! | `ctl_*[s]` | `m_axi_slotS_control_*` |
 //! | `sin_*[k]`, `sout_*[k]` | `m_axis_slotS_inK_*`, `s_axis_slotS_outK_*` |
 //! | `net_send_*[k]`, `net_receive_*[k]`, other `net_*` | `m_axis_netK_send_*`, `s_axis_netK_receive_*`, `netK_send_*`, `netK_receive_*` |
+//! | `net_drain[k]`, `net_quiet[k]`, `peripheral_rst` | `netK_drain`, `netK_quiet`, `peripheral_aresetn` |
 //! | `home_*[h]`, `line_*[h]` | `m_axi_slotS_homeK_*`, `slotS_lineK_*` |
 //! | `link_*[l]` | `linkL_*`, with the shell's `_i` and `_o` (both directions have the same names) |
 
@@ -114,6 +115,10 @@ fn outside(config: &ShellConfig, inner: &str, element: u32) -> (Option<String>, 
         "slot_identity_i" => return (None, format!("slot{element}_identity")),
         "slot_interrupt_i" => return (None, format!("slot{element}_interrupt")),
         "slot_rst_no" => return (None, format!("slot{element}_aresetn")),
+        "peripheral_rst_no" => return (None, "peripheral_aresetn".to_owned()),
+        // One of each interface, for both its directions.
+        "net_drain_o" => return (None, format!("net{element}_drain")),
+        "net_quiet_i" => return (None, format!("net{element}_quiet")),
         _ => {}
     }
     let (group, signal) = inner.split_once('_').unwrap_or((inner, ""));

@@ -155,6 +155,15 @@ impl HostLines {
         &mut self.home.out
     }
 
+    /// The card has been reset. Returns accesses that have failed.
+    pub(super) fn forget(&mut self) -> Vec<u64> {
+        let failed = self.home.forget_card();
+        for token in &failed {
+            self.accesses.remove(token);
+        }
+        failed
+    }
+
     /// Nothing happens before the card says something.
     pub(super) fn is_idle(&self) -> bool {
         self.home.is_idle() && self.slices.iter().all(SlicePins::is_quiet)

@@ -199,6 +199,14 @@ impl SlicePins {
         self.rows_out.is_empty() && self.lines_in.iter().all(|(_, _, crossed)| *crossed == 0)
     }
 
+    /// The link is reset: a message that was half-way through the pins is lost.
+    pub(super) fn forget(&mut self) {
+        self.rows_out.clear();
+        for (_, _, crossed) in &mut self.lines_in {
+            *crossed = 0;
+        }
+    }
+
     /// What the shell takes at this edge.
     pub(super) fn sample_up(&mut self, up: &mut Link, now: u64) {
         for (lane, channel) in &self.headers_in {

@@ -2,6 +2,8 @@
 //! clock is not the machine's, and it may take memory away at any moment.
 
 use super::Machine;
+use card::driver::{Transport, Until, Woken};
+use card::event::Event;
 use card::memory::HostMemory;
 use card::CardError;
 use std::sync::Arc;
@@ -27,6 +29,21 @@ impl Machine {
         if let Some(memory) = self.engine.map.unmap(address) {
             self.engine.around.host.forget(&memory);
         }
+    }
+
+    /// Waits as [`Transport::wait`] does for events up to a moment, whether the bell rings or not.
+    ///
+    /// # Errors
+    /// [`CardError::Broken`].
+    pub fn work_until(
+        &mut self,
+        moment: Picoseconds,
+        events: &mut Vec<Event>,
+    ) -> Result<Woken, CardError> {
+        let bell = self.bell.take();
+        let woken = self.wait(Until::Events(Some(moment)), events);
+        self.bell = bell;
+        woken
     }
 
     /// Lets everything that the card has written reach the host's memory now: time of the link does not pass while

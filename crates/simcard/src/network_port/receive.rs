@@ -105,6 +105,9 @@ impl Receiver {
     /// Asks for as much as there is room for.
     fn ask(&mut self, at: Picoseconds, running: Running, link: &mut NetworkLink, is_up: bool) {
         let figures = *link.figures();
+        if self.common.drains {
+            return;
+        }
         while self.asked < running.bytes && self.common.failure.is_none() && !self.cuts {
             let bytes = (running.bytes - self.asked).min(figures.read_request);
             if self.outstanding + bytes > figures.buffer {

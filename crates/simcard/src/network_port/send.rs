@@ -50,6 +50,11 @@ impl Sender {
         self.swallows || (takes && room)
     }
 
+    /// All that was sent is acknowledged, or given up.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.flight.is_empty()
+    }
+
     pub(super) fn sample(
         &mut self,
         at: Picoseconds,
@@ -132,6 +137,9 @@ impl Sender {
     fn pack(&mut self, at: Picoseconds, link: &mut NetworkLink, is_up: bool) {
         let figures = *link.figures();
         let mtu = figures.mtu as usize;
+        if self.common.drains {
+            return;
+        }
         while self.gathered.len() >= mtu || (self.ending.is_some() && !self.gathered.is_empty()) {
             let bytes = self.gathered.len().min(mtu);
             let first = self.acknowledged == 0 && self.flight.is_empty();
