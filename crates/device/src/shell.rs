@@ -2,20 +2,24 @@
 //! at the same time.
 //!
 //! Virtual time passes while the card has something to do. It has no relation to the host's time.
+//!
+//! A host that accesses registers without a pause does not keep the card from its work: after each access the card works
+//! for a while, as it does while an access crosses a bus, and writes wait for room, as a bus has credits.
 
 use crate::function::{Hardware, Interrupts};
 use card::driver::{Answer, Transport, Until, Woken};
+use card::event::Event;
 use card::kernel::KernelPackage;
 use card::memory::HostMemory;
 use card::registers as reg;
 use card::{CardDescription, CardError, SlotId};
 use simcard::{Machine, SimOptions};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{channel, Receiver, Sender, TryRecvError};
+use std::sync::mpsc::{channel, sync_channel, Receiver, Sender, SyncSender, TryRecvError};
 use std::sync::Arc;
 use std::task::Poll;
 use std::thread::JoinHandle;
-use units::HostAddr;
+use units::{HostAddr, Picoseconds};
 use verilated::Progress;
 
 /// Bytes of the shell's BAR.
@@ -23,6 +27,11 @@ const BAR_BYTES: u64 = {
     let slots = reg::SLOT_CONTROL.count as u64 * reg::SLOT_CONTROL.stride as u64;
     (reg::SLOT_CONTROL.base as u64 + slots).next_power_of_two()
 };
+
+/// Requests that may wait. Who has one more waits with it.
+const CREDITS: usize = 64;
+/// What the card works after each access, whoever waits.
+const WORK: Picoseconds = Picoseconds::from_nanos(100);
 
 /// Receives the progress of long builds, on any thread.
 pub type ProgressCallback = Arc<dyn Fn(Progress) + Send + Sync>;
@@ -68,7 +77,7 @@ enum Request {
 
 /// The card, seen from the function.
 pub struct Shell {
-    requests: Option<Sender<Request>>,
+    requests: Option<SyncSender<Request>>,
     /// Rung when there is a request.
     bell: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -84,7 +93,7 @@ impl Shell {
         let bell = Arc::new(AtomicBool::new(false));
         let machine = options.power_on()?;
         let description = machine.description().clone();
-        let (requests, incoming) = channel();
+        let (requests, incoming) = sync_channel(CREDITS);
         let mut worker = Worker {
             options,
             machine: None,
@@ -187,7 +196,11 @@ impl Worker {
                 false => self.incoming.try_recv(),
             };
             match request {
-                Ok(request) => self.serve(request),
+                Ok(request) => {
+                    self.serve(request);
+                    let result = self.work();
+                    let _ = self.note(result);
+                }
                 Err(TryRecvError::Empty) => {
                     let result = self.go_on();
                     let _ = self.note(result);
@@ -281,13 +294,31 @@ impl Worker {
         self.wait(Until::Events(None)).map(|_| ())
     }
 
+    /// Lets the card work for a while, though there are requests.
+    fn work(&mut self) -> Result<(), CardError> {
+        let Some(machine) = &mut self.machine else {
+            return Ok(());
+        };
+        let end = machine.now() + WORK;
+        let mut events = Vec::new();
+        // An interrupt ends a wait before its time.
+        while machine.now() < end {
+            let woken = machine.work_until(end, &mut events)?;
+            report(&mut events);
+            match woken {
+                Woken::Interrupt => self.interrupts.raise(),
+                Woken::Idle => break,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     fn wait(&mut self, until: Until) -> Result<Option<Answer>, CardError> {
         let mut events = Vec::new();
         let machine = self.machine()?;
         let woken = machine.wait(until, &mut events)?;
-        for event in events {
-            tracing::error!("the card: {event:?}");
-        }
+        report(&mut events);
         match woken {
             Woken::Answer(answer) => return Ok(Some(answer)),
             Woken::Interrupt => self.interrupts.raise(),
@@ -301,5 +332,12 @@ impl Worker {
             Woken::Events | Woken::Reached | Woken::Rung => {}
         }
         Ok(None)
+    }
+}
+
+/// What the card says of itself, and no host asks for.
+fn report(events: &mut Vec<Event>) {
+    for event in events.drain(..) {
+        tracing::error!("the card: {event:?}");
     }
 }

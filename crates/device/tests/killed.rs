@@ -1,5 +1,6 @@
 //! Programs that are killed at seeded moments while they drive a card over its socket: the next one finds the card as new, its
-//! bytes are equal, and nothing more is written to the memory of the killed one.
+//! bytes are equal, and nothing more is written to the memory of the killed one. And hosts that reset the function at such
+//! moments and go on.
 //!
 //! `TOMBOLO_KILLS` makes it longer.
 
@@ -14,7 +15,8 @@ use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{channel, Receiver};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use units::{CardAddr, CommandId, HostAddr, Operation, Stripe};
 use vfio_user::Client;
@@ -47,23 +49,30 @@ impl Program {
     /// Connects, gives the card memory and rings, and switches it on.
     fn start(socket: &Path, file: &File) -> Self {
         let memory = HostMemory::of_file(file.as_fd(), (PIECES * PIECE) as usize).unwrap();
-        memory.zero(0, (2 * PIECE) as usize).unwrap();
         let mut client = Client::new(socket).unwrap();
         client
             .dma_map(0, AT, PIECES * PIECE, file.as_raw_fd())
-            .unwrap();
-        client
-            .region_write(CONFIGURATION, 4, &MEMORY_AND_MASTER.to_le_bytes())
             .unwrap();
         let mut program = Self {
             client,
             memory,
             submitted: 0,
         };
-        assert_eq!(program.read(reg::ID), reg::ID_MAGIC);
-        let reset = program.read(reg::RESET);
+        program.begin();
+        program
+    }
+
+    /// Switches a card that is as new on, with empty rings.
+    fn begin(&mut self) {
+        self.memory.zero(0, (2 * PIECE) as usize).unwrap();
+        self.submitted = 0;
+        self.client
+            .region_write(CONFIGURATION, 4, &MEMORY_AND_MASTER.to_le_bytes())
+            .unwrap();
+        assert_eq!(self.read(reg::ID), reg::ID_MAGIC);
+        let reset = self.read(reg::RESET);
         assert_eq!(reg::reset::USED.get(reset), 0, "the card is as new");
-        assert_eq!(program.read(reg::CONTROL), 0, "and has no rings");
+        assert_eq!(self.read(reg::CONTROL), 0, "and has no rings");
         let queue = reg::QUEUE.at(0);
         for (register, value) in [
             (queue + reg::queue::BASE_LO, AT as u32),
@@ -72,9 +81,8 @@ impl Program {
             (reg::EVENT_SIZE_LOG2, RING_LOG2),
             (reg::CONTROL, reg::control::ENABLE.put(1)),
         ] {
-            program.write(register, value);
+            self.write(register, value);
         }
-        program
     }
 
     fn read(&mut self, register: u32) -> u32 {
@@ -201,16 +209,12 @@ impl Drop for Victim {
     }
 }
 
-#[test]
-fn the_next_program_finds_the_card_as_new_and_nothing_more_is_written() {
-    let given = std::env::var("TOMBOLO_KILLS").ok();
-    let kills: u64 = given.map_or(25, |words| words.parse().unwrap());
-    let folder = tempfile::tempdir().unwrap();
-    let socket: PathBuf = folder.path().join("socket");
+/// Serves a card at a socket to so many hosts; sends how each connection ended.
+fn serve_card(socket: &Path, hosts: u64) -> (JoinHandle<()>, Receiver<bool>) {
     let interrupts = Interrupts::default();
     let function = Function::new(direct::shell_with(interrupts.clone()), interrupts);
     let (sender, ends) = channel();
-    let (path, hosts) = (socket.clone(), 2 * kills);
+    let path = socket.to_owned();
     let server = std::thread::spawn(move || {
         let mut left = hosts;
         serve(&path, function, |end| {
@@ -224,6 +228,53 @@ fn the_next_program_finds_the_card_as_new_and_nothing_more_is_written() {
         assert!(!server.is_finished(), "the device does not listen");
         std::thread::sleep(Duration::from_millis(5));
     }
+    (server, ends)
+}
+
+/// A host that resets the function in the middle of copies: nothing is written afterwards, its maps are there still, and the
+/// card works for it.
+#[test]
+fn a_host_that_resets_in_the_middle_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("socket");
+    let (server, ends) = serve_card(&socket, 1);
+    let memory = file(1);
+    let mut program = Program::start(&socket, &memory);
+    let (mut seed, mut in_the_middle) = (2u64, 0);
+    for reset in 0..12 {
+        for _ in 0..4 {
+            program.copy_there_and_back();
+        }
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        std::thread::sleep(Duration::from_micros((seed >> 33) % 20_000));
+        let done = program.read(reg::EVENT_TAIL);
+        in_the_middle += u32::from(done < program.submitted);
+        program.client.reset().unwrap();
+        let left = content(&memory);
+        std::thread::sleep(Duration::from_millis(5));
+        assert!(content(&memory) == left, "reset {reset}: written after it");
+        let target = (3 * PIECE) as usize;
+        program.memory.zero(target, BYTES as usize).unwrap();
+        program.begin();
+        program.copy_there_and_back();
+        program.finish();
+        let copied = &content(&memory)[target..][..BYTES as usize];
+        assert!(copied == source(1), "reset {reset}: bytes differ");
+    }
+    assert!(in_the_middle > 3, "{in_the_middle} of 12 in the middle");
+    drop(program);
+    assert!(ends.recv_timeout(LIMIT).unwrap());
+    server.join().unwrap();
+}
+
+#[test]
+fn the_next_program_finds_the_card_as_new_and_nothing_more_is_written() {
+    let given = std::env::var("TOMBOLO_KILLS").ok();
+    let kills: u64 = given.map_or(25, |words| words.parse().unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let socket: PathBuf = folder.path().join("socket");
+    let hosts = 2 * kills;
+    let (server, ends) = serve_card(&socket, hosts);
     let (mut lost, mut begun, mut in_the_middle) = (0, 0, 0);
     let mut seed = 1u64;
     for kill in 0..kills {

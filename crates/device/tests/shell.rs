@@ -137,6 +137,30 @@ fn a_reset_in_the_middle_leaves_a_card_that_starts_anew_and_writes_nothing() {
     assert!(matches!(kernel, Err(CardError::Bus { .. })), "{kernel:?}");
 }
 
+/// A host that accesses the card without a pause leaves it time to work: so many accesses are enough for a copy.
+#[test]
+fn a_host_that_never_pauses_does_not_keep_the_card_from_its_work() {
+    const MOST: u32 = 5_000;
+    let mut driver = start(shell());
+    let target = memory(9);
+    let to = driver.map_host(target.clone()).unwrap();
+    submit(&mut driver, 1, copy_out(to));
+    driver.read_register(card::registers::STATUS).unwrap();
+    let last = BYTES as usize - 1;
+    let mut byte = [9];
+    for access in 0.. {
+        target.read(last, &mut byte).unwrap();
+        if byte != [9] {
+            break;
+        }
+        assert!(access < MOST, "the card does nothing");
+        // As a driver acknowledges that has looked at an empty ring.
+        let shell = &mut driver.transport_mut().shell;
+        shell.write(card::registers::EVENT_HEAD, 0).unwrap();
+    }
+    assert_eq!(ended(&mut driver, 1), CommandStatus::Ok);
+}
+
 /// A program that is killed: what it had mapped goes with it, and nothing is told to the card.
 fn killed(driver: Driver<Direct>, mapped: &[HostAddr]) -> Shell {
     let mut way = driver.into_transport();

@@ -5,6 +5,7 @@ use crate::card_file::CardFile;
 use crate::device::Device;
 use crate::geometry::describe;
 use crate::transport::VfioTransport;
+use crate::watch::{self, Watch};
 use card::command::{Command, QueueId};
 use card::driver::Driver;
 use card::event::Event;
@@ -25,7 +26,8 @@ use units::{Asid, CommandStatus, HostAddr, Picoseconds, ROW_BYTES};
 /// that it is that kernel, if the slot says what it holds. Of its statistics only what the shell's registers count is there: translation, and
 /// rows that commands moved, which stand for the bytes of the link.
 pub struct VfioCard {
-    driver: Driver<VfioTransport>,
+    driver: Driver<VfioTransport<Device>>,
+    watch: Watch,
 }
 
 impl VfioCard {
@@ -37,10 +39,13 @@ impl VfioCard {
         let device = Device::open(address).map_err(|error| CardError::Device(error.to_string()))?;
         let name = format!("vfio:{address}");
         let read = |register| device.read(register).unwrap_or(u32::MAX);
-        let description = describe(name, file, read)
+        let description = describe(name, file, device.bar_bytes(), read)
             .map_err(|nonsense| CardError::Device(format!("{address}: {nonsense}")))?;
         let driver = Driver::start(VfioTransport::new(device), description)?;
-        Ok(Self { driver })
+        Ok(Self {
+            driver,
+            watch: Watch::default(),
+        })
     }
 }
 
@@ -98,7 +103,7 @@ impl Card for VfioCard {
     }
 
     fn wait(&mut self, deadline: Option<Picoseconds>) -> Result<Vec<Event>, CardError> {
-        let events = self.driver.wait(deadline)?;
+        let events = watch::wait(&mut self.driver, &mut self.watch, deadline)?;
         let fails = |event: &Event| {
             matches!(
                 event,

@@ -2,13 +2,13 @@
 
 use crate::address::PciAddress;
 use crate::error::VfioError;
-use crate::system::{Bar, Container, Event, Function, Group};
+use crate::system::{Bar, Container, Event, Function, Group, RegionInfo};
 use card::memory::HostMemory;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use vfio_bindings::bindings::vfio::VFIO_PCI_BAR0_REGION_INDEX;
 
 const COMMAND: u64 = 0x04;
@@ -27,6 +27,7 @@ pub struct Device {
     _group: Group,
     container: Container,
     ranges: Vec<Range<u64>>,
+    opened: Instant,
 }
 
 fn link_name(path: &Path) -> Option<String> {
@@ -79,17 +80,7 @@ impl Device {
             .region(VFIO_PCI_BAR0_REGION_INDEX)
             .map_err(system("BAR 0"))?;
         let vectors = function.vectors().map_err(system("interrupts"))?;
-        let lacks = if !is_pci {
-            Some("it is no PCI device".to_owned())
-        } else if region.bytes == 0 || !region.can_be_mapped {
-            Some(format!(
-                "BAR 0, of {} bytes, cannot be mapped",
-                region.bytes
-            ))
-        } else {
-            (vectors == 0).then(|| "it has no MSI-X".to_owned())
-        };
-        if let Some(what) = lacks {
+        if let Some(what) = lacks(is_pci, region, vectors) {
             return Err(VfioError::OtherDevice { address, what });
         }
         if can_reset {
@@ -115,7 +106,18 @@ impl Device {
             _group: group,
             container,
             ranges,
+            opened: Instant::now(),
         })
+    }
+
+    /// Bytes of BAR 0.
+    pub fn bar_bytes(&self) -> u64 {
+        self.bar.bytes() as u64
+    }
+
+    /// Time since it was opened.
+    pub fn elapsed(&self) -> Duration {
+        self.opened.elapsed()
     }
 
     /// Where it is.
@@ -179,6 +181,18 @@ impl Device {
     }
 }
 
+/// What a device with a shell has and this one has not.
+fn lacks(is_pci: bool, bar: RegionInfo, vectors: u32) -> Option<String> {
+    if !is_pci {
+        return Some("it is no PCI device".to_owned());
+    }
+    let bytes = bar.bytes;
+    if bytes == 0 || !bar.can_be_mapped {
+        return Some(format!("BAR 0, of {bytes} bytes, cannot be mapped"));
+    }
+    (vectors == 0).then(|| "it has no MSI-X".to_owned())
+}
+
 /// The group's file below `/dev/vfio`, and its folder in sysfs.
 fn find_group(address: PciAddress) -> Result<(PathBuf, PathBuf), VfioError> {
     let device = PathBuf::from(format!("/sys/bus/pci/devices/{address}"));
@@ -228,5 +242,30 @@ fn cannot_open(address: PciAddress, path: &Path, error: io::Error) -> VfioError 
             what: "opening its group",
             error,
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_without_a_bar_or_an_interrupt_is_refused_by_name() {
+        let bar = |bytes, can_be_mapped| RegionInfo {
+            offset: 0,
+            bytes,
+            can_be_mapped,
+        };
+        let good = bar(2 << 20, true);
+        assert_eq!(lacks(true, good, 1), None);
+        for (what, is_pci, bar, vectors) in [
+            ("it is no PCI device", false, good, 1),
+            ("BAR 0, of 0 bytes", true, bar(0, true), 1),
+            ("cannot be mapped", true, bar(2 << 20, false), 1),
+            ("it has no MSI-X", true, good, 0),
+        ] {
+            let said = lacks(is_pci, bar, vectors).unwrap();
+            assert!(said.contains(what), "{said}");
+        }
     }
 }

@@ -19,13 +19,14 @@ fn check(holds: bool, what: impl FnOnce() -> String) -> Result<(), Nonsense> {
     }
 }
 
-/// Describes the shell that `read`, a read of a register by address, answers for.
+/// Describes the shell that `read`, a read of a register by address, answers for; its BAR has so many bytes.
 ///
 /// # Errors
 /// No shell of this version, or a geometry that makes no sense.
 pub(crate) fn describe(
     name: String,
     file: &CardFile,
+    bar_bytes: u64,
     read: impl Fn(u32) -> u32,
 ) -> Result<CardDescription, Nonsense> {
     let (id, version) = (read(reg::ID), read(reg::VERSION));
@@ -84,6 +85,11 @@ pub(crate) fn describe(
         host_channel: file.host_channel,
     };
     check_sense(&description)?;
+    let needed = reg::SLOT_CONTROL.base + reg::SLOT_CONTROL.stride * u32::from(description.slots);
+    check(bar_bytes >= needed.into(), || {
+        let slots = description.slots;
+        format!("BAR 0 has {bar_bytes} bytes, and {slots} slots need {needed}")
+    })?;
     Ok(description)
 }
 
@@ -183,9 +189,16 @@ mod tests {
     fn describe_with(
         change: impl Fn(&mut BTreeMap<u32, u32>),
     ) -> Result<CardDescription, Nonsense> {
+        describe_in(2 << 20, change)
+    }
+
+    fn describe_in(
+        bar_bytes: u64,
+        change: impl Fn(&mut BTreeMap<u32, u32>),
+    ) -> Result<CardDescription, Nonsense> {
         let mut registers = shell();
         change(&mut registers);
-        describe("card".into(), &file(), |address| {
+        describe("card".into(), &file(), bar_bytes, |address| {
             *registers.get(&address).unwrap_or(&0)
         })
     }
@@ -226,5 +239,7 @@ mod tests {
             |all| _ = all.insert(reg::STREAM_GEOMETRY, 7),
             "7 stream pairs",
         );
+        let error = describe_in(1 << 20, |_| {}).unwrap_err().to_string();
+        assert!(error.contains("BAR 0 has 1048576 bytes"), "{error}");
     }
 }

@@ -1,13 +1,17 @@
 //! A card behind Linux's vfio-pci: a mapped BAR, an IOMMU, MSI-X (docs/pcie.md).
 
+mod access;
 mod address;
 mod card;
 mod card_file;
 mod device;
 mod error;
 mod geometry;
+#[cfg(test)]
+mod liar;
 mod system;
 mod transport;
+mod watch;
 
 pub use address::{NoAddress, PciAddress};
 pub use card::VfioCard;

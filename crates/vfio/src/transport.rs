@@ -1,6 +1,6 @@
 //! The way of the driver to a card behind vfio-pci.
 
-use crate::device::Device;
+use crate::access::Access;
 use card::driver::{AddressMap, Answer, Transport, Until, Woken};
 use card::event::Event;
 use card::memory::HostMemory;
@@ -8,7 +8,7 @@ use card::registers as reg;
 use card::CardError;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use units::{HostAddr, Picoseconds};
 
 /// How long one wait for an interrupt is at most; then the card is looked at once more.
@@ -18,27 +18,25 @@ const PAUSE: Duration = Duration::from_millis(1);
 const PICOSECONDS: u64 = 1000;
 
 /// BAR, IOMMU and interrupt of a card, in real time.
-pub(crate) struct VfioTransport {
-    device: Device,
+pub(crate) struct VfioTransport<D> {
+    device: D,
     addresses: AddressMap,
-    opened: Instant,
 }
 
-impl VfioTransport {
-    pub(crate) fn new(device: Device) -> Self {
+impl<D: Access> VfioTransport<D> {
+    pub(crate) fn new(device: D) -> Self {
         Self {
             addresses: match device.ranges() {
                 [] => AddressMap::default(),
                 ranges => AddressMap::within(ranges),
             },
             device,
-            opened: Instant::now(),
         }
     }
 
     /// Time since the card was opened.
     pub(crate) fn now(&self) -> Picoseconds {
-        let nanoseconds = u64::try_from(self.opened.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let nanoseconds = u64::try_from(self.device.elapsed().as_nanos()).unwrap_or(u64::MAX);
         Picoseconds::new(nanoseconds.saturating_mul(PICOSECONDS))
     }
 
@@ -62,7 +60,7 @@ impl VfioTransport {
     }
 
     /// Fails if the card does not answer any more.
-    fn check_present(&self) -> Result<(), CardError> {
+    pub(crate) fn check_present(&self) -> Result<(), CardError> {
         match self.device.read(reg::ID) {
             Some(reg::ID_MAGIC) => Ok(()),
             id => Err(CardError::Broken(format!(
@@ -81,7 +79,7 @@ impl VfioTransport {
     }
 }
 
-impl Transport for VfioTransport {
+impl<D: Access> Transport for VfioTransport<D> {
     fn read(&mut self, address: u32) -> Result<Poll<Answer>, CardError> {
         let value = self
             .device
@@ -107,7 +105,7 @@ impl Transport for VfioTransport {
     }
 
     fn pause(&mut self) {
-        std::thread::sleep(PAUSE);
+        self.device.pause(PAUSE);
     }
 
     fn map(&mut self, memory: Arc<HostMemory>) -> Result<HostAddr, CardError> {

@@ -19,8 +19,8 @@ const RECORD: usize = 64;
 pub const RECORDS: usize = 1 << 12;
 const LAST_WORD: usize = 56;
 
-/// The way of a driver to the shell. In place of interrupts the host looks at the ring now and then: a driver that acknowledges
-/// after every look would leave the shell no time.
+/// The way of a driver to the shell. In place of interrupts the host looks at the ring now and then, so that it leaves the
+/// processor to the shell.
 pub struct Direct {
     pub shell: Shell,
     addresses: AddressMap,

@@ -35,6 +35,11 @@ impl Bar {
         Ok(Self { start, bytes })
     }
 
+    /// Its size.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// The register at a byte address, a multiple of 4; `None` outside.
     fn register(&self, address: u32) -> Option<*mut u32> {
         let inside = address % 4 == 0 && (address as usize) < self.bytes;

@@ -13,5 +13,5 @@ mod group;
 pub(crate) use bar::Bar;
 pub(crate) use container::Container;
 pub(crate) use event::Event;
-pub(crate) use function::Function;
+pub(crate) use function::{Function, RegionInfo};
 pub(crate) use group::Group;

@@ -1,0 +1,298 @@
+//! Devices that lie: errors that name device, register and remedy, and nothing that hangs.
+//!
+//! A liar has registers, and a clock that passes by as long as every wait asks for, so that minutes take no time.
+
+use crate::access::Access;
+use crate::address::PciAddress;
+use crate::card_file::CardFile;
+use crate::geometry::describe;
+use crate::transport::VfioTransport;
+use crate::watch::{self, Watch};
+use card::command::Command;
+use card::driver::Driver;
+use card::memory::HostMemory;
+use card::registers as reg;
+use card::{CardError, SlotId};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+use units::{CommandId, Operation, Picoseconds};
+
+const ADDRESS: &str = "0000:01:00.0";
+
+/// After so many waits nobody has noticed anything.
+const MOST_WAITS: u32 = 100_000;
+
+/// What is wrong with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lie {
+    /// Nothing: it only never does anything.
+    Idles,
+    /// All registers read all ones, after so many reads.
+    AllOnes { after: u32 },
+    /// It never comes out of its reset.
+    StaysInReset,
+    /// It has an interrupt whenever it is asked.
+    Storms,
+    /// The event ring gets a record with this word, which announces itself.
+    Writes(u64),
+    /// The IOMMU has no room, or takes nothing.
+    NoMemory(io::ErrorKind),
+}
+
+struct Liar {
+    lie: Lie,
+    registers: BTreeMap<u32, u32>,
+    reads: RefCell<u32>,
+    clock: Duration,
+    waits: u32,
+    ring: Option<Arc<HostMemory>>,
+}
+
+impl Liar {
+    fn new(lie: Lie) -> Self {
+        let geometry = reg::geometry::SLOTS.put(1)
+            | reg::geometry::PORTS_PER_SLOT.put(2)
+            | reg::geometry::SPACES.put(4)
+            | reg::geometry::QUEUES.put(1);
+        let version = reg::version::MAJOR.put(reg::VERSION_MAJOR)
+            | reg::version::MINOR.put(reg::VERSION_MINOR);
+        let memory = reg::memory::CHANNELS.put(1) | reg::memory::CHANNEL_BYTES_LOG2.put(34);
+        let l1 =
+            reg::l1_0::PAGE_BITS.put(12) | reg::l1_0::SETS_LOG2.put(7) | reg::l1_0::WAYS.put(4);
+        let reset = match lie {
+            Lie::StaysInReset => {
+                reg::reset::USED.put(1) | reg::reset::BUSY.put(1) | reg::reset::WAITS_FOR.put(0b10)
+            }
+            _ => 0,
+        };
+        let registers = BTreeMap::from([
+            (reg::ID, reg::ID_MAGIC),
+            (reg::VERSION, version),
+            (reg::GEOMETRY, geometry),
+            (reg::MEMORY, memory),
+            (reg::TRANSLATION, reg::translation::MAX_WALKS.put(16)),
+            (reg::CLOCK, 4000),
+            (reg::CHANNEL_BYTES_LO, 1 << 30),
+            (reg::PAGE_SIZES, units::PageSizes::ALL.bits()),
+            (reg::L1_0, l1),
+            (reg::RESET, reset),
+        ]);
+        Self {
+            lie,
+            registers,
+            reads: RefCell::new(0),
+            clock: Duration::ZERO,
+            waits: 0,
+            ring: None,
+        }
+    }
+}
+
+impl Access for Liar {
+    fn address(&self) -> PciAddress {
+        ADDRESS.parse().unwrap()
+    }
+
+    fn ranges(&self) -> &[Range<u64>] {
+        &[]
+    }
+
+    fn read(&self, address: u32) -> Option<u32> {
+        *self.reads.borrow_mut() += 1;
+        match self.lie {
+            Lie::AllOnes { after } if *self.reads.borrow() > after => Some(u32::MAX),
+            _ => Some(self.registers.get(&address).copied().unwrap_or(0)),
+        }
+    }
+
+    fn write(&mut self, address: u32, value: u32) -> bool {
+        // Neither a reset nor a command comes to anything.
+        if address != reg::RESET {
+            self.registers.insert(address, value);
+        }
+        true
+    }
+
+    fn map(&mut self, _: u64, memory: Arc<HostMemory>) -> io::Result<()> {
+        if let Lie::NoMemory(kind) = self.lie {
+            return Err(kind.into());
+        }
+        // The ring of events is mapped last.
+        self.ring = Some(memory);
+        Ok(())
+    }
+
+    fn unmap(&mut self, _: u64) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn wait(&mut self, limit: Duration) -> io::Result<bool> {
+        self.waits += 1;
+        assert!(self.waits < MOST_WAITS, "somebody waits without end");
+        self.clock += match self.lie {
+            Lie::Storms | Lie::Writes(_) => Duration::from_micros(1),
+            _ => limit,
+        };
+        if let (Lie::Writes(word), Some(ring)) = (self.lie, &self.ring) {
+            ring.store(0, word).unwrap();
+            ring.store(56, 1).unwrap();
+        }
+        Ok(matches!(self.lie, Lie::Storms | Lie::Writes(_)))
+    }
+
+    fn pause(&mut self, time: Duration) {
+        self.clock += time;
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.clock
+    }
+}
+
+type Lying = Driver<VfioTransport<Liar>>;
+
+fn open(lie: Lie) -> Result<Lying, CardError> {
+    let file = CardFile {
+        channel_bytes: 1 << 30,
+        clock_period_ps: 4000,
+        host_channel: false,
+        memories: Vec::new(),
+    };
+    let liar = Liar::new(lie);
+    let read = |register| liar.registers.get(&register).copied().unwrap_or(0);
+    let name = format!("vfio:{ADDRESS}");
+    let description = describe(name, &file, 2 << 20, read).unwrap();
+    Driver::start(VfioTransport::new(liar), description)
+}
+
+fn refusal(lie: Lie) -> String {
+    match open(lie) {
+        Ok(_) => panic!("{lie:?}: it is opened"),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn assert_says(said: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(said.contains(part), "`{part}` is missing: {said}");
+    }
+}
+
+fn submit(driver: &mut Lying) {
+    let command = Command {
+        id: CommandId(1),
+        operation: Operation::Nop,
+        notify: true,
+        ..Command::default()
+    };
+    driver.submit(&command).unwrap();
+}
+
+/// Waits without a deadline, until that fails.
+fn wait_for_ever(driver: &mut Lying) -> String {
+    let error = watch::wait(driver, &mut Watch::default(), None).unwrap_err();
+    let said = error.to_string();
+    // It is known from then on.
+    let again = driver.check_alive().unwrap_err().to_string();
+    assert_eq!(again, said);
+    said
+}
+
+fn wait_for(driver: &mut Lying, watch: &mut Watch, seconds: u64) {
+    let end = driver.transport().now() + Picoseconds::from_millis(1000 * seconds);
+    assert_eq!(watch::wait(driver, watch, Some(end)).unwrap(), []);
+    assert!(driver.transport().now() >= end);
+}
+
+#[test]
+fn a_card_that_never_ends_a_command_has_stopped() {
+    let mut driver = open(Lie::Idles).unwrap();
+    submit(&mut driver);
+    let said = wait_for_ever(&mut driver);
+    let parts = [
+        ADDRESS,
+        "STATUS reads 0x",
+        "QUEUE 0 has fetched 0 of 1",
+        "/reset`",
+    ];
+    assert_says(&said, &parts);
+}
+
+#[test]
+fn a_card_that_has_nothing_to_do_has_not_stopped() {
+    let mut driver = open(Lie::Idles).unwrap();
+    let mut watch = Watch::default();
+    wait_for(&mut driver, &mut watch, 3600);
+    // What it is given now has its time from now on.
+    submit(&mut driver);
+    wait_for(&mut driver, &mut watch, 100);
+}
+
+#[test]
+fn a_card_that_goes_away_while_somebody_waits_is_named() {
+    for after in [40, 60, 200] {
+        let mut driver = open(Lie::AllOnes { after }).unwrap();
+        submit(&mut driver);
+        let said = wait_for_ever(&mut driver);
+        assert_says(&said, &[ADDRESS, "register", "0xffffffff", "open it anew"]);
+    }
+}
+
+#[test]
+fn a_register_of_a_card_that_has_gone_is_named() {
+    let mut driver = open(Lie::AllOnes { after: 100 }).unwrap();
+    let mut reads = 0;
+    let error = loop {
+        match driver.read_register(reg::STATUS) {
+            Ok(_) => reads += 1,
+            Err(error) => break error.to_string(),
+        }
+        assert!(reads < 200, "all ones are taken for a value");
+    };
+    let parts = [ADDRESS, "register 0x000024 reads 0xffffffff"];
+    assert_says(&error, &parts);
+    let space = units::Asid::new(1).unwrap();
+    assert!(driver.control_slot(SlotId(0), space, true).is_err());
+}
+
+#[test]
+fn an_interrupt_storm_ends_with_an_error() {
+    let mut driver = open(Lie::Storms).unwrap();
+    let said = wait_for_ever(&mut driver);
+    let parts = [
+        ADDRESS,
+        "interrupts in a row",
+        "INTERRUPT reads 0x",
+        "reset",
+    ];
+    assert_says(&said, &parts);
+}
+
+#[test]
+fn records_that_no_shell_writes_are_refused() {
+    let mut driver = open(Lie::Writes(0xff)).unwrap();
+    assert_says(&wait_for_ever(&mut driver), &["event ring"]);
+}
+
+#[test]
+fn a_card_that_does_not_come_out_of_reset_is_refused_with_what_it_waits_for() {
+    let parts = [
+        ADDRESS,
+        "RESET reads 0x",
+        "writes of host memory",
+        "/reset`",
+    ];
+    assert_says(&refusal(Lie::StaysInReset), &parts);
+}
+
+#[test]
+fn memory_that_the_iommu_refuses_is_an_error_with_the_way_out() {
+    let full = refusal(Lie::NoMemory(io::ErrorKind::OutOfMemory));
+    assert_says(&full, &[ADDRESS, "ulimit -l"]);
+    let refused = refusal(Lie::NoMemory(io::ErrorKind::InvalidInput));
+    assert_says(&refused, &["the IOMMU's driver refuses"]);
+}
