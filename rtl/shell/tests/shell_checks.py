@@ -702,3 +702,32 @@ async def interrupts_wait_for_the_acknowledge(dut):
     await bench.register(SHELL_INTERRUPT, 1)
     await nops(4)
     assert count == 7
+
+
+@cocotb.test(timeout_time=1000, timeout_unit="us")
+async def a_write_is_before_a_reset_or_after_it(dut):
+    """A register is written at every distance from a reset: a write that is answered when the reset has begun is not undone
+    by it."""
+    bench = Bench(dut, 13)
+    await bench.start()
+    behind = 0
+    for distance in range(24):
+        value = 0x1000 * (distance + 1)
+        reset = cocotb.start_soon(bench.register(RESET, 1))
+        await ClockCycles(dut.clk_i, distance)
+        write = cocotb.start_soon(bench.register(EVENT_BASE, value))
+        has_begun = False
+        while not write.done():
+            has_begun |= dut.slot_rst_no.value == 0
+            await RisingEdge(dut.clk_i)
+        await reset
+        while await bench.register(RESET) & BUSY:
+            pass
+        assert dut.slot_rst_no.value == 0
+        found = await bench.register(EVENT_BASE)
+        assert found == value if has_begun else found in (0, value), f"distance {distance}: 0x{found:x}"
+        behind += has_begun
+        bench.commands.leave()
+        bench.host_bytes[:DATA] = bytes(DATA)
+        await bench.open()
+    assert 4 <= behind <= 20, f"{behind} writes were answered behind the reset"
