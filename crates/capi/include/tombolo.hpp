@@ -1,7 +1,7 @@
 // Tombolo for C++17: the handles of tombolo.h as objects, its statuses as exceptions.
 //
-// An object closes its handle when it ends; unmap() and close() do so before, and say whether it worked. Objects
-// move and do not copy. What belongs to a space or a card ends with it, so declare card, space, mappings and
+// A destructor closes its handle; unmap() and close() do so earlier and report errors. Objects
+// are movable, not copyable. Objects of a space or a card end with it, so declare card, space, mappings and
 // slots in that order.
 #ifndef TOMBOLO_HPP
 #define TOMBOLO_HPP
@@ -21,7 +21,7 @@
 
 namespace tombolo {
 
-/// What the library says when something goes wrong.
+/// An error of the library.
 class Error : public std::runtime_error {
 public:
     Error(tmb_status status, const std::string &text, int number)
@@ -44,7 +44,7 @@ inline void check(tmb_status status) {
 
 namespace detail {
 
-/// A handle with the call that closes it.
+/// A handle and the call that closes it.
 template <typename T, tmb_status (*Close)(T *)>
 class Handle {
 public:
@@ -62,9 +62,9 @@ public:
     Handle &operator=(const Handle &) = delete;
     ~Handle() { drop(); }
 
-    /// The handle, which stays this object's.
+    /// The handle; this object keeps the ownership.
     T *get() const noexcept { return handle_; }
-    /// Gives it away: whoever takes it ends it.
+    /// Releases the handle: the caller must close it.
     T *release() noexcept { return std::exchange(handle_, nullptr); }
     /// Closes it now.
     void close() {
@@ -86,27 +86,27 @@ private:
 
 }  // namespace detail
 
-/// A range of a space that shows a range of a file.
+/// A range of a space, backed by a range of a file.
 class Mapping {
 public:
     explicit Mapping(tmb_mapping *handle) noexcept : handle_(handle) {}
-    /// Address of the first byte as the kernel sees it.
+    /// Address of the first byte in the kernel's space.
     std::uint64_t address() const {
         std::uint64_t value = 0;
         check(tmb_mapping_address(handle_.get(), &value));
         return value;
     }
-    /// Bytes mapped.
+    /// Size of the mapping in bytes.
     std::uint64_t bytes() const {
         std::uint64_t value = 0;
         check(tmb_mapping_bytes(handle_.get(), &value));
         return value;
     }
-    /// Writes back what the kernel has written so far.
+    /// Writes back the kernel's data so far.
     void sync() { check(tmb_mapping_sync(handle_.get())); }
-    /// Brings pages to the card before the kernel touches them.
+    /// Prefetches pages to the card.
     void prefetch() { check(tmb_mapping_prefetch(handle_.get())); }
-    /// The same at no virtual time, on a simulated card; how many bytes came so.
+    /// Preloads pages onto a simulated card (zero-cost in virtual time); returns the number of bytes.
     std::uint64_t make_hot()
     {
         std::uint64_t bytes = 0;
@@ -127,11 +127,11 @@ public:
     Memory(tmb_memory *handle, std::size_t bytes) : handle_(handle), bytes_(bytes) {
         check(tmb_memory_pointer(handle_.get(), &start_));
     }
-    /// Its first byte.
+    /// Address of the first byte.
     void *data() const noexcept { return start_; }
-    /// Bytes asked for.
+    /// Requested size in bytes.
     std::size_t bytes() const noexcept { return bytes_; }
-    /// Ends the sharing. TMB_ERROR_MEMORY_IN_USE while a kernel of the space runs: it is still shared then.
+    /// Ends the sharing. TMB_ERROR_MEMORY_IN_USE while a kernel of the space runs: the memory stays shared.
     void free() { handle_.close_or_keep(); }
 
 private:
@@ -140,9 +140,9 @@ private:
     std::size_t bytes_ = 0;
 };
 
-/// Shared memory in pieces: what tombolo::Allocator takes its memory from. Pieces are multiples of 64 bytes, and
-/// aligned to 64, so no two of them are in one row. Its own books are in ordinary memory, so that it is never trapped
-/// itself. Threads may use it at once. It must outlive what was allocated from it.
+/// A pool of shared memory for tombolo::Allocator. Pieces are multiples of 64 bytes, and
+/// aligned to 64, so no two of them share a row. Its metadata is in ordinary memory, so its own accesses are never
+/// trapped. Thread-safe. It must outlive its allocations.
 class Pool {
 public:
     explicit Pool(const Memory &memory) noexcept
@@ -150,7 +150,7 @@ public:
     Pool(const Pool &) = delete;
     Pool &operator=(const Pool &) = delete;
 
-    /// Throws std::bad_alloc when it is full.
+    /// Throws std::bad_alloc if the pool is full.
     void *allocate(std::size_t bytes) {
         std::lock_guard<std::mutex> lock(mutex_);
         bytes = rounded(bytes);
@@ -163,13 +163,13 @@ public:
         if (bytes > static_cast<std::size_t>(end_ - next_)) throw std::bad_alloc();
         return std::exchange(next_, next_ + bytes);
     }
-    /// The piece is given out again to who asks for as many bytes.
+    /// Returns the piece to the pool; it is reused for requests of the same size.
     void deallocate(void *piece, std::size_t bytes) noexcept {
         std::lock_guard<std::mutex> lock(mutex_);
         try {
             free_[rounded(bytes)].push_back(piece);
         } catch (...) {
-            // No memory to note it in: the piece is not used again.
+            // No memory for the free list: the piece is not reused.
         }
     }
 
@@ -185,7 +185,7 @@ private:
 };
 
 /// An allocator for containers: std::map<K, V, std::less<K>, tombolo::Allocator<std::pair<const K, V>>> lives in
-/// shared memory, and its nodes are where kernels see them.
+/// shared memory, and kernels can access its nodes.
 template <typename T>
 class Allocator {
 public:
@@ -218,13 +218,13 @@ private:
 class CoherentMap {
 public:
     explicit CoherentMap(tmb_coherent_map *handle) noexcept : handle_(handle) {}
-    /// The first byte; valid as long as this lives.
+    /// Address of the first byte; valid during the lifetime of this object.
     void *data() const {
         void *pointer = nullptr;
         check(tmb_coherent_map_pointer(handle_.get(), &pointer));
         return pointer;
     }
-    /// Takes all pages back.
+    /// Revokes all pages.
     void sync() { check(tmb_coherent_map_sync(handle_.get())); }
 
 private:
@@ -234,11 +234,11 @@ private:
 /// A line of coherent memory.
 using Line = std::array<std::uint8_t, TMB_LINE_BYTES>;
 
-/// An access that is under way; see tmb_access. Without wait() it goes on to its end, and nobody learns of it.
+/// An outstanding access; see tmb_access. Without wait() it still completes, without a report.
 class PendingLine {
 public:
     explicit PendingLine(tmb_access *handle) noexcept : handle_(handle) {}
-    /// Waits, once: the line as the access saw or left it.
+    /// Waits, once: the line after the access.
     Line wait() {
         Line line;
         check(tmb_access_wait(handle_.release(), line.data()));
@@ -249,7 +249,7 @@ private:
     detail::Handle<tmb_access, tmb_access_close> handle_;
 };
 
-/// A core's write buffer; see tmb_write_buffer. What was stored is in its lines after fence() or close().
+/// A core's write buffer; see tmb_write_buffer. Stores are in their lines after fence() or close().
 class WriteBuffer {
 public:
     explicit WriteBuffer(tmb_write_buffer *handle) noexcept : handle_(handle) {}
@@ -257,9 +257,9 @@ public:
     void store(std::uint64_t offset, const void *bytes, std::size_t count) {
         check(tmb_write_buffer_store(handle_.get(), offset, bytes, count));
     }
-    /// Gives the line up after the stores to it.
+    /// Writes the line back and invalidates it, after the stores to it.
     void flush(std::uint64_t offset) { check(tmb_write_buffer_flush(handle_.get(), offset)); }
-    /// Waits until all that was stored is in its lines.
+    /// Waits until all stores are in their lines.
     void fence() { check(tmb_write_buffer_fence(handle_.get())); }
     void close() { handle_.close(); }
 
@@ -271,13 +271,13 @@ private:
 class Rpc {
 public:
     explicit Rpc(tmb_rpc *handle) noexcept : handle_(handle) {}
-    /// Up to 128 bytes of arguments; the line of the result.
+    /// Calls with up to 128 bytes of arguments; returns the line of the result.
     Line call(const void *arguments, std::size_t count) {
         Line line;
         check(tmb_rpc_call(handle_.get(), arguments, count, line.data()));
         return line;
     }
-    /// Begins to call; the line that comes is the result.
+    /// Starts a call; the line of the access is the result.
     PendingLine begin_call(const void *arguments, std::size_t count) {
         tmb_access *access = nullptr;
         check(tmb_rpc_begin_call(handle_.get(), arguments, count, &access));
@@ -292,9 +292,9 @@ private:
 class RpcLines {
 public:
     explicit RpcLines(tmb_rpc_lines *handle) noexcept : handle_(handle) {}
-    /// Brings the first lines of the next request.
+    /// Fetches the first lines of the next request.
     void prepare(std::uint64_t lines) { check(tmb_rpc_lines_prepare(handle_.get(), lines)); }
-    /// Calls with so many bytes, and takes as many lines of the answer as `answer` has room for, a multiple of 128 bytes.
+    /// Calls with these bytes, and reads as many lines of the answer as fit into `answer`, a multiple of 128 bytes.
     tmb_lines_answer call(const void *payload, std::size_t count, std::vector<std::uint8_t> &answer) {
         tmb_lines_answer about;
         check(tmb_rpc_lines_call(handle_.get(), payload, count, answer.data(), answer.size() / TMB_LINE_BYTES, &about));
@@ -305,15 +305,15 @@ private:
     detail::Handle<tmb_rpc_lines, tmb_rpc_lines_close> handle_;
 };
 
-/// Addresses behind the directory of a coherent card, used by a core of the CPU beside it; see tmb_coherent_open.
+/// Addresses behind the directory of a coherent card, used by a core of its CPU; see tmb_coherent_open.
 class CoherentMemory {
 public:
     using Line = tombolo::Line;
 
     explicit CoherentMemory(tmb_coherent *handle) noexcept : handle_(handle) {}
-    /// The line at a multiple of 128.
+    /// Loads the line at a multiple of 128.
     Line load(std::uint64_t offset) { return loaded(offset, 0); }
-    /// The same for this CPU alone.
+    /// Loads it exclusively, for this CPU alone.
     Line load_exclusive(std::uint64_t offset) { return loaded(offset, 1); }
     /// Stores bytes that lie in one line.
     void store(std::uint64_t offset, const void *bytes, std::size_t count) {
@@ -323,13 +323,13 @@ public:
     void prefetch(std::uint64_t offset) { check(tmb_coherent_prefetch(handle_.get(), offset)); }
     void flush(std::uint64_t offset) { check(tmb_coherent_flush(handle_.get(), offset)); }
     void clean(std::uint64_t offset) { check(tmb_coherent_clean(handle_.get(), offset)); }
-    /// Begins to load; a core may have many accesses under way.
+    /// Starts a load; a core may have many outstanding accesses.
     PendingLine begin_load(std::uint64_t offset, bool exclusive = false) {
         tmb_access *access = nullptr;
         check(tmb_coherent_begin_load(handle_.get(), offset, exclusive ? 1 : 0, &access));
         return PendingLine(access);
     }
-    /// Begins to store.
+    /// Starts a store.
     PendingLine begin_store(std::uint64_t offset, const void *bytes, std::size_t count) {
         tmb_access *access = nullptr;
         check(tmb_coherent_begin_store(handle_.get(), offset, bytes, count, &access));
@@ -341,19 +341,19 @@ public:
         check(tmb_write_buffer_open(handle_.get(), &buffer));
         return WriteBuffer(buffer);
     }
-    /// Takes the two lines of a context for calls to the kernel rpc; see tmb_rpc_connect.
+    /// Uses the two lines of a context for calls to the kernel rpc; see tmb_rpc_connect.
     Rpc rpc(std::uint32_t context = 0, bool push = false) {
         tmb_rpc *rpc = nullptr;
         check(tmb_rpc_connect(handle_.get(), context, push ? 1 : 0, &rpc));
         return Rpc(rpc);
     }
-    /// Takes the memory for calls to the kernel rpc_lines.
+    /// Uses the memory for calls to the kernel rpc_lines.
     RpcLines rpc_lines() {
         tmb_rpc_lines *rpc = nullptr;
         check(tmb_rpc_lines_connect(handle_.get(), &rpc));
         return RpcLines(rpc);
     }
-    /// At an ordinary address; see tmb_coherent_map.
+    /// Maps the lines at an ordinary address; see tmb_coherent_map.
     CoherentMap map(bool write = true, bool eager = false) {
         tmb_coherent_map *map = nullptr;
         check(tmb_coherent_map_open(handle_.get(), write ? 1 : 0, eager ? 1 : 0, &map));
@@ -369,7 +369,7 @@ private:
     detail::Handle<tmb_coherent, tmb_coherent_close> handle_;
 };
 
-/// What the ports of one application see.
+/// The address space of one application's ports.
 class AddressSpace {
 public:
     explicit AddressSpace(tmb_space *handle) noexcept : handle_(handle) {}
@@ -384,7 +384,7 @@ public:
         tmb_map_options options = TMB_MAP_OPTIONS;
         return map(path, options);
     }
-    /// Makes a file of zeroes and maps it for reading and writing.
+    /// Creates a file of zeroes and maps it for reading and writing.
     Mapping map_new(const std::string &path, std::uint64_t bytes) {
         tmb_map_options options = TMB_MAP_OPTIONS;
         options.create = 1;
@@ -397,7 +397,7 @@ public:
         check(tmb_memory_alloc(handle_.get(), bytes, page_size, &memory));
         return Memory(memory, bytes);
     }
-    /// The same for memory that system calls may be given; see tmb_memory_alloc_for_calls.
+    /// The same for memory that can be passed to system calls; see tmb_memory_alloc_for_calls.
     Memory alloc_for_calls(std::size_t bytes, bool *in_calls = nullptr) {
         tmb_memory *memory = nullptr;
         int works = 0;
@@ -405,7 +405,7 @@ public:
         if (in_calls != nullptr) *in_calls = works != 0;
         return Memory(memory, bytes);
     }
-    /// The same with a way of tmb_traps; see tmb_memory_alloc_with_traps.
+    /// The same with a trap mechanism of tmb_traps; see tmb_memory_alloc_with_traps.
     Memory alloc_with_traps(std::size_t bytes, tmb_traps traps, std::uint64_t page_size = 0,
                             tmb_traps *taken = nullptr) {
         tmb_memory *memory = nullptr;
@@ -420,21 +420,21 @@ public:
         check(tmb_memory_alloc_direct(handle_.get(), bytes, page_size, &memory));
         return Memory(memory, bytes);
     }
-    /// Shares memory that the program has; see tmb_memory_register.
+    /// Shares existing memory in place; see tmb_memory_register.
     Memory share(void *start, std::size_t bytes, std::uint64_t page_size = 0) {
         tmb_memory *memory = nullptr;
         check(tmb_memory_register(handle_.get(), start, bytes, page_size, &memory));
         return Memory(memory, bytes);
     }
     tmb_space *get() const noexcept { return handle_.get(); }
-    /// Writes back and ends it with its mappings.
+    /// Writes back and ends the space with its mappings.
     void close() { handle_.close(); }
 
 private:
     detail::Handle<tmb_space, tmb_space_close> handle_;
 };
 
-/// A slot with a kernel in it.
+/// A slot with its kernel.
 class Slot {
 public:
     explicit Slot(tmb_slot *handle) noexcept : handle_(handle) {}
@@ -442,7 +442,7 @@ public:
     void set(const std::string &argument, std::uint64_t value) {
         check(tmb_slot_set(handle_.get(), argument.c_str(), value));
     }
-    /// Sets a pointer argument to a mapping of the kernel's space; of another one it is an error.
+    /// Sets a pointer argument to a mapping of the kernel's space; a mapping of another space is an error.
     void set(const std::string &argument, const Mapping &mapping) {
         check(tmb_slot_set_mapping(handle_.get(), argument.c_str(), mapping.get()));
     }
@@ -454,18 +454,18 @@ public:
     void set(const std::string &argument, const void *value, std::size_t count) {
         check(tmb_slot_set_bytes(handle_.get(), argument.c_str(), value, count));
     }
-    /// What it gets of card memory while others want it, too.
+    /// Sets the slot's share of card memory under contention.
     void set_schedule(const tmb_schedule_options &options) {
         check(tmb_slot_set_schedule(handle_.get(), &options));
     }
     void start() { check(tmb_slot_start(handle_.get())); }
-    /// Waits until the kernel is done, or for so much virtual time.
+    /// Waits until the kernel is done, or until the timeout in virtual time.
     void wait(std::uint64_t deadline_ps = 0) {
         tmb_wait_options options = TMB_WAIT_OPTIONS;
         options.deadline_ps = deadline_ps;
         check(tmb_slot_wait(handle_.get(), &options));
     }
-    /// Waits until the bits of `mask` in a register are those of `value`; see tmb_slot_wait_register. What it holds then.
+    /// Waits until the bits of `mask` in a register equal those of `value`; see tmb_slot_wait_register. Returns the final value.
     std::uint32_t wait_register(std::uint32_t offset, std::uint32_t mask, std::uint32_t value,
                                 std::uint64_t deadline_ps = 0) {
         std::uint32_t found = 0;
@@ -473,7 +473,7 @@ public:
         return found;
     }
 
-    /// Waits for the interrupt of a kernel with registers of its own; how many there were since the last wait.
+    /// Waits for the interrupt of a kernel with its own registers; returns the number since the last wait.
     std::uint32_t wait_interrupt(std::uint64_t deadline_ps = 0) {
         std::uint32_t count = 0;
         check(tmb_slot_wait_interrupt(handle_.get(), deadline_ps, &count));
@@ -520,19 +520,19 @@ public:
         check(tmb_space_create(handle_.get(), &options, &space));
         return AddressSpace(space);
     }
-    /// Puts the kernel of a folder into the first slot that has none.
+    /// Loads the kernel of a folder into the first empty slot.
     Slot load(const std::string &folder, const AddressSpace &space) {
         tmb_slot *slot = nullptr;
         check(tmb_slot_load_anywhere(handle_.get(), folder.c_str(), space.get(), &slot));
         return Slot(slot);
     }
-    /// Puts the kernel of a folder into a slot.
+    /// Loads the kernel of a folder into a slot.
     Slot load(std::uint32_t number, const std::string &folder, const AddressSpace &space) {
         tmb_slot *slot = nullptr;
         check(tmb_slot_load(handle_.get(), number, folder.c_str(), space.get(), &slot));
         return Slot(slot);
     }
-    /// Waits until one of several kernels is done, or for so much virtual time; its place among them.
+    /// Waits until one of several kernels is done, or until the timeout in virtual time; returns its index.
     std::size_t wait_any(const std::vector<const Slot *> &slots, std::uint64_t deadline_ps = 0) {
         std::vector<tmb_slot *> handles;
         for (const Slot *slot : slots) handles.push_back(slot->get());
@@ -540,19 +540,19 @@ public:
         check(tmb_card_wait_any(handle_.get(), handles.data(), handles.size(), deadline_ps, &place));
         return place;
     }
-    /// Lines that a kernel with home ports serves, used by a core; see tmb_coherent_open.
+    /// Lines served by a kernel with home ports, used by a core; see tmb_coherent_open.
     CoherentMemory coherent_memory(std::uint64_t base, std::uint64_t bytes, std::uint32_t core = 0) {
         tmb_coherent *coherent = nullptr;
         check(tmb_coherent_open(handle_.get(), base, bytes, core, &coherent));
         return CoherentMemory(coherent);
     }
-    /// Card memory in the kernel's place; see tmb_coherent_open_home.
+    /// Card memory instead of a kernel; see tmb_coherent_open_home.
     CoherentMemory home_memory(std::uint32_t core = 0) {
         tmb_coherent *coherent = nullptr;
         check(tmb_coherent_open_home(handle_.get(), core, &coherent));
         return CoherentMemory(coherent);
     }
-    /// Where the time went, for people.
+    /// Report of the run, human-readable.
     std::string report() { return text(tmb_card_report); }
     /// The same as JSON.
     std::string report_json() { return text(tmb_card_report_json); }

@@ -1,4 +1,4 @@
-/* The overloads of table 1 and listing 2 of vFPIO's paper, which C has no words for. Included by vfpio.h. */
+/* The overloads of table 1 and listing 2 of vFPIO's paper, which C cannot express. Included by vfpio.h. */
 #ifndef TOMBOLO_VFPIO_HPP
 #define TOMBOLO_VFPIO_HPP
 
