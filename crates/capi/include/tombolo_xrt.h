@@ -27,6 +27,8 @@ int tmb_xrt_close(tmb_xrt_object *object);
 uint32_t tmb_xrt_device_count(void);
 int tmb_xrt_device_open(uint32_t number, tmb_xrt_object **device);
 int tmb_xrt_device_open_named(const char *name, tmb_xrt_object **device);
+/* Another handle of the device, which closes by itself. */
+int tmb_xrt_device_again(tmb_xrt_object *device, tmb_xrt_object **same);
 int tmb_xrt_device_load_file(tmb_xrt_object *device, const char *path, unsigned char *uuid);
 int tmb_xrt_device_load_xclbin(tmb_xrt_object *device, tmb_xrt_object *xclbin, unsigned char *uuid);
 int tmb_xrt_device_uuid(tmb_xrt_object *device, unsigned char *uuid);

@@ -169,6 +169,14 @@ pub unsafe extern "C" fn tmb_xrt_device_open_named(
 }
 
 #[no_mangle]
+pub unsafe extern "C" fn tmb_xrt_device_again(device: Handle, same: *mut Handle) -> c_int {
+    answering(same, "same", || {
+        let device = with_device(device, |device| Ok(device.clone()))?;
+        Ok(give(Object::Device(device)))
+    })
+}
+
+#[no_mangle]
 pub unsafe extern "C" fn tmb_xrt_device_load_file(
     device: Handle,
     path: *const c_char,

@@ -193,8 +193,9 @@ fn programs_of_every_part_of_the_interface_pass() {
     let host = linked(&[kernel("vadd")], &host, &installed.path("host.xclbin"));
     let [one, two, free, host] = [&one, &two, &free, &host].map(|path| path.to_str().unwrap());
     let folder = installed.folder.path().to_str().unwrap();
-    let programs: [(&str, &[&str]); 13] = [
+    let programs: [(&str, &[&str]); 14] = [
         ("run_object.cpp", &[one]),
+        ("handles.cpp", &[one]),
         ("buffers.cpp", &[one]),
         ("device_info.cpp", &[one]),
         ("metadata.cpp", &[two]),

@@ -15,6 +15,12 @@ namespace xrt {
 
 using memory_group = std::uint32_t;
 
+namespace detail {
+/* Numbers, and constants that are numbers by another type, as XRT_BO_FLAGS_HOST_ONLY. */
+template <typename Type>
+using number_like = typename std::enable_if<std::is_integral<Type>::value || std::is_enum<Type>::value>::type;
+} // namespace detail
+
 /* Memory of the card with a copy in the host: they differ until sync. Copies of the object are the same buffer. */
 class bo {
   public:
@@ -40,7 +46,7 @@ class bo {
         : object_(alloc(on, bytes, static_cast<std::uint32_t>(how), group)) {}
     bo(const device &on, std::size_t bytes, memory_group group) : bo(on, bytes, flags::normal, group) {}
     /* Flags as a number, as older programs have them. */
-    template <typename Flags, typename = typename std::enable_if<std::is_integral<Flags>::value>::type>
+    template <typename Flags, typename = detail::number_like<Flags>>
     bo(const device &on, std::size_t bytes, Flags how, memory_group group)
         : bo(on, bytes, static_cast<flags>(how), group) {}
     bo(const hw_context &in, std::size_t bytes, flags how, memory_group group)
@@ -55,6 +61,17 @@ class bo {
         : bo(in.get_device(), user, bytes, how, group) {}
     bo(const hw_context &in, void *user, std::size_t bytes, memory_group group)
         : bo(in.get_device(), user, bytes, group) {}
+
+    /* Of a device by its untyped handle: that of C (xrtDeviceOpen), or what a device converts to. */
+    bo(xclDeviceHandle on, std::size_t bytes, flags how, memory_group group) : bo(device(on), bytes, how, group) {}
+    bo(xclDeviceHandle on, std::size_t bytes, memory_group group) : bo(device(on), bytes, group) {}
+    template <typename Flags, typename = detail::number_like<Flags>>
+    bo(xclDeviceHandle on, std::size_t bytes, Flags how, memory_group group)
+        : bo(device(on), bytes, static_cast<flags>(how), group) {}
+    bo(xclDeviceHandle on, void *user, std::size_t bytes, flags how, memory_group group)
+        : bo(device(on), user, bytes, how, group) {}
+    bo(xclDeviceHandle on, void *user, std::size_t bytes, memory_group group)
+        : bo(device(on), user, bytes, group) {}
 
     /* What export_buffer of another process gives. */
     using export_handle = int;

@@ -148,6 +148,16 @@ class device {
 
     explicit operator bool() const { return static_cast<bool>(object_); }
 
+    /* The device as an untyped handle, for calls that take one; good while this or a copy of it is alive. */
+    operator xclDeviceHandle() const { return handle(); }
+
+    /* The device that an untyped handle names. */
+    explicit device(xclDeviceHandle named) {
+        tmb_xrt_object *same = nullptr;
+        detail::check(tmb_xrt_device_again(static_cast<tmb_xrt_object *>(named), &same));
+        object_ = detail::object(same);
+    }
+
     /* For the other headers. */
     tmb_xrt_object *handle() const { return object_.need("device"); }
 

@@ -217,6 +217,10 @@ class kernel {
     kernel(const hw_context &in, const std::string &name)
         : kernel(in.get_device(), in.get_xclbin_uuid(), name) {}
 
+    /* Of a device by its untyped handle. */
+    kernel(xclDeviceHandle on, const uuid &of, const std::string &name, cu_access_mode mode = cu_access_mode::shared)
+        : kernel(device(on), of, name, mode) {}
+
     /* Sets all arguments, and starts. */
     template <typename... Values> run operator()(Values &&...values) {
         run started(*this);

@@ -80,6 +80,12 @@ pub enum ImportError {
     /// `NAME=VALUE`.
     #[error("--parameter {0}: write NAME=VALUE")]
     Parameter(String),
+    /// A package made for sw_emu.
+    #[error(
+        "{path} was made for sw_emu: it holds C++ (cpu_sources) and no RTL; compile the kernel with -t hw_emu or -t hw",
+        path = .0.display()
+    )]
+    Software(PathBuf),
     /// No Verilog.
     #[error(
         "{path} has no Verilog file (.v or .sv); let the tool export Verilog, not VHDL or a netlist",

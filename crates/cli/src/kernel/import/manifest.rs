@@ -356,6 +356,22 @@ impl<'a> Draft<'a> {
             .or_else(|| ports.iter().position(interface))
     }
 
+    /// Registers that are taken for pointers, one to each memory port in order: where a package, such as an IP export of
+    /// HLS, ties no register to a port, and as many have 8 bytes as there are ports.
+    fn guessed_pointers(&self) -> Vec<&'a str> {
+        let registers = &self.plan.component.registers;
+        let wide: Vec<&str> = registers
+            .iter()
+            .filter(|one| one.bytes == 8 && one.port.is_none())
+            .map(|one| one.name.as_str())
+            .collect();
+        let is_said = registers.iter().any(|one| one.port.is_some());
+        match !is_said && wide.len() == self.memories.len() {
+            true => wide,
+            false => Vec::new(),
+        }
+    }
+
     fn take_arguments(&mut self) -> Result<(), String> {
         let plan = self.plan;
         if let Some(description) = &plan.description {
@@ -381,9 +397,10 @@ impl<'a> Draft<'a> {
         if self.bundles.is_empty() {
             return Ok(());
         }
+        let guessed = self.guessed_pointers();
         for register in &plan.component.registers {
             let port = match &register.port {
-                None => None,
+                None => guessed.iter().position(|name| **name == register.name),
                 Some(name) => {
                     let same = |port: &Port| {
                         self.interface(&port.bus.prefix)
@@ -405,6 +422,22 @@ impl<'a> Draft<'a> {
             self.push_register(register, port);
         }
         let known = !plan.component.registers.is_empty() || !plan.commented.is_empty();
+        let unsaid = |register: &Register| register.bytes == 8 && register.port.is_none();
+        let is_unsaid = plan
+            .component
+            .registers
+            .iter()
+            .all(|one| one.port.is_none());
+        if is_unsaid && !self.memories.is_empty() && plan.component.registers.iter().any(unsaid) {
+            let assumed = match guessed.as_slice() {
+                [] => "none".to_owned(),
+                names => names.join(", "),
+            };
+            self.questions.push(format!(
+                "which arguments of 8 bytes are pointers, and through which port? The package does not say it. Assumed: \
+                 {assumed}. `port` and `access` say it; a number has neither"
+            ));
+        }
         if !plan.commented.is_empty() {
             self.questions.push(
                 "which arguments are pointers, and what does the kernel do with their memory? `port` and `access` say it; a \
@@ -543,7 +576,9 @@ impl<'a> Draft<'a> {
             }
         }
         let plain = matches!(self.bundles.as_slice(), [only] if only.bus.is_named("s_axi_control") && only.bus.data_width == 32);
-        for port in self.bundles.iter().filter(|_| !plain) {
+        // A manifest without control and arguments says that there are no registers.
+        let is_implied = plain && (self.control != "ap_ctrl_none" || !self.arguments.is_empty());
+        for port in self.bundles.iter().filter(|_| !is_implied) {
             text.push_str(&port.head("axi4_lite"));
             if port.bus.data_width != 32 {
                 let _ = writeln!(text, "data_width = {}", port.bus.data_width);

@@ -180,7 +180,8 @@ impl Plan {
         } else {
             // Entities that Verilog has instances of.
             for entity in vhdl.entities() {
-                if !tree.has(entity) && tree.uses(entity) {
+                // VHDL does not tell cases apart: an export has `k_RAM_1R` in both languages.
+                if tree.module_like(entity).is_none() && tree.uses(entity) {
                     tree.add(vhdl.verilog(entity, &BTreeMap::new()).map_err(failed)?);
                     translated.push(entity.clone());
                 }
@@ -196,6 +197,7 @@ impl Plan {
         let parameters = parameters.into_iter().chain(wished).collect();
         let mut files = tree.reach(&top, &component.files).map_err(failed)?;
         notes.extend(stand_ins::notes(&mut files));
+        notes.append(&mut files.blanked);
         notes.extend(
             files
                 .left_out

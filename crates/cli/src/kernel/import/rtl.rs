@@ -43,6 +43,8 @@ pub struct Contents {
     pub rtl: Vec<RtlFile>,
     /// VHDL, scripts, and instances of vendor IP.
     pub others: Vec<RtlFile>,
+    /// Whether there is C++ of an emulation in software.
+    pub is_software: bool,
 }
 
 /// What Verilator may want to see.
@@ -193,6 +195,8 @@ impl<'a> Collection<'a> {
             };
             let xml = String::from_utf8_lossy(&bytes).into_owned();
             contents.components.push((name.to_owned(), xml));
+        } else if name.split('/').any(|part| part == "cpu_sources") {
+            contents.is_software = true;
         } else if kind(name).is_some() {
             self.add(name, from)?;
         } else if is_other(name) && plain_name(name).is_ok() {
@@ -214,6 +218,9 @@ impl<'a> Collection<'a> {
     fn finish(mut self, contents: Contents) -> Result<Contents, ImportError> {
         let vhdl = contents.others.iter().any(RtlFile::is_vhdl);
         if !vhdl && !self.files.iter().any(RtlFile::is_source) {
+            if contents.is_software {
+                return Err(ImportError::Software(self.path.to_owned()));
+            }
             return Err(ImportError::NoVerilog(self.path.to_owned()));
         }
         while let Some(first) = self
@@ -372,6 +379,16 @@ mod tests {
             .unwrap_err()
             .to_string()
             .contains("more than one"));
+    }
+
+    #[test]
+    fn a_package_of_an_emulation_in_software_is_named() {
+        let files = archive(&[
+            ("k/kernel.xml", XML.as_bytes()),
+            ("k/cpu_sources/k.cpp", b"void k();"),
+        ]);
+        let error = read(&files).unwrap_err().to_string();
+        assert!(error.contains("sw_emu"), "{error}");
     }
 
     #[test]

@@ -31,8 +31,11 @@ pub enum SourcesError {
     /// More than one module could be the top.
     #[error("which module is the kernel? {0} are used by no other; name one with --top")]
     WhichTop(String),
+    /// No module stands at the top.
+    #[error("which module is the kernel? Each has its name in another file; there is {0}; name one with --top")]
+    AllUsed(String),
     /// No module at all.
-    #[error("no file has a module")]
+    #[error("no file has a module with ports")]
     NoModule,
     /// A file that cannot be read.
     #[error(
@@ -71,6 +74,8 @@ pub struct Reached {
     pub include: Vec<String>,
     /// Files that are left out, with the reason.
     pub left_out: Vec<String>,
+    /// Of what was left blank in sources, a line a file.
+    pub blanked: Vec<String>,
 }
 
 impl Outline {
@@ -130,15 +135,80 @@ fn is_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
 }
 
-/// Whether a module's header, from behind its name on, lists a port.
+/// Whether a module's header, from behind its name on, lists a port. Directions in its body may be those of a task.
 fn has_ports(tokens: &[&str]) -> bool {
-    let header = tokens.iter().take_while(|token| **token != ";");
-    let body = tokens
-        .iter()
-        .skip_while(|token| **token != ";")
-        .take_while(|token| **token != "endmodule");
-    let is_direction = |token: &&&str| matches!(**token, "input" | "output" | "inout");
-    header.chain(body).any(|token| is_direction(&token))
+    let mut rest = tokens;
+    while rest.first() == Some(&"import") {
+        let end = rest.iter().position(|token| *token == ";");
+        rest = end.map_or(&[], |end| &rest[end + 1..]);
+    }
+    if rest.first() == Some(&"#") {
+        rest = behind_brackets(&rest[1..]);
+    }
+    rest.first() == Some(&"(") && rest.get(1).is_some_and(|token| *token != ")")
+}
+
+/// What follows the brackets with which the tokens begin.
+fn behind_brackets<'a, 'b>(tokens: &'b [&'a str]) -> &'b [&'a str] {
+    let mut depth = 0usize;
+    for (at, token) in tokens.iter().enumerate() {
+        match *token {
+            "(" => depth += 1,
+            ")" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 {
+            return &tokens[at + 1..];
+        }
+    }
+    &[]
+}
+
+/// How often a file has the name of a module, without the label behind its end (`endmodule : name`).
+fn uses_within(file: &RtlFile, module: &str) -> usize {
+    let text = String::from_utf8_lossy(&file.bytes);
+    let tokens = tokens(&text);
+    let is_label = |at: usize| at >= 2 && tokens[at - 2..at] == ["endmodule", ":"];
+    let named = (0..tokens.len()).filter(|at| tokens[*at] == module && !is_label(*at));
+    named.count()
+}
+
+/// Blanks what stands between `translate_off` and `translate_on`: no tool makes hardware of it. The lines of what was
+/// blanked, each from and to.
+fn without_untranslated(text: &str) -> (String, Vec<(usize, usize)>) {
+    fn switch(line: &str) -> Option<&str> {
+        let comment = line.trim().strip_prefix("//").or_else(|| {
+            let inner = line.trim().strip_prefix("/*")?;
+            inner.strip_suffix("*/")
+        })?;
+        let words: Vec<&str> = comment.split_whitespace().collect();
+        match words.as_slice() {
+            ["synthesis" | "synopsys" | "pragma" | "xilinx" | "vivado", word] => Some(*word),
+            _ => None,
+        }
+    }
+    let mut blanked = String::with_capacity(text.len());
+    let mut ranges = Vec::new();
+    let mut open = None;
+    for (at, line) in text.split_inclusive('\n').enumerate() {
+        match (switch(line), open) {
+            (Some("translate_off"), None) => open = Some(at + 1),
+            (Some("translate_on"), Some(from)) => {
+                ranges.push((from, at + 1));
+                open = None;
+            }
+            _ => {}
+        }
+        match open.is_some_and(|from| from <= at) {
+            true => blanked.push('\n'),
+            false => blanked.push_str(line),
+        }
+    }
+    // A region that nobody closes is left as it is.
+    match open {
+        None => (blanked, ranges),
+        Some(_) => (text.to_owned(), Vec::new()),
+    }
 }
 
 /// Words, texts and single characters, without comments and attributes.
@@ -211,6 +281,39 @@ const UNISIM: [&str; 18] = [
     "URAM288",
 ];
 
+/// The lines of Verilog that are for simulations only, blanked; what was blanked, for people.
+fn translated(file: RtlFile) -> (RtlFile, Option<String>) {
+    let is_code = matches!(file.kind(), "v" | "sv" | "vh" | "svh");
+    let mentions = |bytes: &[u8]| bytes.windows(13).any(|some| some == b"translate_off");
+    if !is_code || !mentions(&file.bytes) {
+        return (file, None);
+    }
+    let (text, ranges) = match std::str::from_utf8(&file.bytes) {
+        Ok(text) => without_untranslated(text),
+        Err(_) => return (file, None),
+    };
+    if ranges.is_empty() {
+        return (file, None);
+    }
+    let lines: Vec<String> = ranges
+        .iter()
+        .take(5)
+        .map(|(from, to)| format!("{from} to {to}"))
+        .collect();
+    let more = if ranges.len() > lines.len() {
+        " …"
+    } else {
+        ""
+    };
+    let note = format!(
+        "{}: lines {}{more} are for simulations of its author (translate_off) and left blank",
+        file.name,
+        lines.join(", ")
+    );
+    let bytes = text.into_bytes();
+    (RtlFile { bytes, ..file }, Some(note))
+}
+
 fn with_outline(file: RtlFile) -> (RtlFile, Outline) {
     let is_code = matches!(file.kind(), "v" | "sv" | "vh" | "svh");
     let outline = match is_code {
@@ -227,6 +330,8 @@ pub struct Tree {
     instances: Vec<String>,
     /// Names of modules that a script would make with `create_ip`.
     scripted: Vec<String>,
+    /// Of what was left blank in a file, by the file's name.
+    blanked: BTreeMap<String, String>,
 }
 
 impl Tree {
@@ -250,10 +355,20 @@ impl Tree {
             let own = text.contains("create_ip").then(|| stem(&file.name));
             found.chain(own).collect::<Vec<_>>()
         });
+        let mut blanked = BTreeMap::new();
+        let files = files.into_iter().map(|file| {
+            let (file, note) = translated(file);
+            if let Some(note) = note {
+                blanked.insert(file.name.clone(), note);
+            }
+            with_outline(file)
+        });
+        let files = files.collect();
         Self {
             scripted: made.collect(),
             instances: of_kind("xci").map(|file| stem(&file.name)).collect(),
-            files: files.into_iter().map(with_outline).collect(),
+            files,
+            blanked,
         }
     }
 
@@ -276,6 +391,17 @@ impl Tree {
         self.files
             .iter()
             .any(|(_, outline)| outline.words.iter().any(is_it))
+    }
+
+    /// Names that begin so, which a file uses and none has.
+    pub fn lacking(&self, prefix: &str) -> Vec<String> {
+        let words = self.files.iter().flat_map(|(_, outline)| &outline.words);
+        let wanted = words.filter(|word| word.starts_with(prefix) && !self.has(word));
+        wanted
+            .cloned()
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect()
     }
 
     /// Whether a file uses a module of this name, and none has it.
@@ -333,21 +459,31 @@ impl Tree {
                 let elsewhere = designs.iter().any(|(other, outline)| {
                     other.name != file.name && outline.words.contains(module)
                 });
-                let text = String::from_utf8_lossy(&file.bytes);
-                let here = tokens(&text)
-                    .iter()
-                    .filter(|token| *token == module)
-                    .count();
-                if (among.is_some() || !elsewhere) && here < 2 {
+                if (among.is_some() || !elsewhere) && uses_within(file, module) < 2 {
                     tops.push(module.clone());
                 }
             }
         }
         match tops.as_slice() {
-            [] => Err(SourcesError::NoModule),
+            [] if designs.is_empty() => Err(SourcesError::NoModule),
+            [] => Err(SourcesError::AllUsed(self.modules())),
             [only] => Ok(only.clone()),
-            _ => Err(SourcesError::WhichTop(tops.join(", "))),
+            // A kernel for Vitis has a clock of this name; parts of a block design have not.
+            several => match self.with_word("ap_clk", several).as_slice() {
+                [only] => Ok(only.clone()),
+                _ => Err(SourcesError::WhichTop(tops.join(", "))),
+            },
         }
+    }
+
+    /// Those of some modules whose files have the word.
+    fn with_word(&self, word: &str, modules: &[String]) -> Vec<String> {
+        let has = |module: &&String| {
+            self.files.iter().any(|(_, outline)| {
+                outline.modules.contains(module) && outline.words.contains(word)
+            })
+        };
+        modules.iter().filter(has).cloned().collect()
     }
 
     /// The files that the top reaches.
@@ -436,6 +572,9 @@ impl Tree {
                 left_out.push(format!("{}: {top} does not use it", file.name));
             }
         }
+        let is_taken = |name: &String| sources.iter().any(|at| self.files[*at].0.name == *name);
+        let blanked = self.blanked.iter().filter(|(name, _)| is_taken(name));
+        let blanked = blanked.map(|(_, note)| note.clone()).collect();
         let mut files: Vec<Option<RtlFile>> =
             self.files.into_iter().map(|(file, _)| Some(file)).collect();
         let mut take = |number: usize| files[number].take();
@@ -450,6 +589,7 @@ impl Tree {
             beside: beside.collect(),
             include: include.into_iter().collect(),
             left_out,
+            blanked,
         })
     }
 
@@ -630,6 +770,45 @@ mod tests {
         assert!(Tree::new(vec![file("p.sv", "package p; endpackage")], &[])
             .guess_top(None)
             .is_err());
+    }
+
+    #[test]
+    fn tasks_and_labels_make_no_difference_to_a_top() {
+        let bench = "module tb; task t; input x; endtask k u(); endmodule : tb";
+        let files = vec![
+            file(
+                "k.v",
+                "module k #(parameter A = (1)) (input c); endmodule : k",
+            ),
+            file("tb.sv", bench),
+            file("wrap.v", "module wrap(input clk); endmodule"),
+        ];
+        let two = Tree::new(files, &[]).guess_top(None).unwrap_err();
+        assert!(two.to_string().contains("k, wrap"), "{two}");
+        let files = vec![
+            file("k.v", "module k(ap_clk); input ap_clk; endmodule"),
+            file("wrap.v", "module wrap(input clk); endmodule"),
+        ];
+        assert_eq!(Tree::new(files, &[]).guess_top(None).unwrap(), "k");
+        let circle = vec![
+            file("a.v", "module a(input c); b u(); endmodule"),
+            file("b.v", "module b(input c); // a\n a u(); endmodule"),
+        ];
+        let none = Tree::new(circle, &[]).guess_top(None).unwrap_err();
+        assert!(none.to_string().contains("there is a, b"), "{none}");
+    }
+
+    #[test]
+    fn lines_for_simulations_are_blank() {
+        let text = "a\n// synthesis translate_off\nb\n/* synopsys translate_on */\nc\n// pragma translate_off\nd\n";
+        let (blank, ranges) = without_untranslated(&text[..text.find("// pragma").unwrap()]);
+        assert_eq!(
+            blank,
+            "a\n// synthesis translate_off\n\n/* synopsys translate_on */\nc\n"
+        );
+        assert_eq!(ranges, [(2, 4)]);
+        // Nobody says where the second region ends.
+        assert_eq!(without_untranslated(text).0, text);
     }
 
     #[test]

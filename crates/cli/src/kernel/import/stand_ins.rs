@@ -9,10 +9,26 @@ use std::path::Path;
 const FOLDER: &str = "stand_ins";
 /// Parts of several of them begin so.
 const PART: &str = "tmb_";
+/// One whose name ends with a version in the RTL that uses it.
+const VERSIONED: &str = "floating_point_v7_1";
 
 /// Gives a tree those that its files use and do not have.
 pub fn add_to(tree: &mut Tree) {
     let mut there = read(&find::library().join("vendor"));
+    let versioned = there.iter().position(|file| module_of(file) == VERSIONED);
+    if let Some(at) = versioned {
+        let file = there.remove(at);
+        let text = String::from_utf8_lossy(&file.bytes).into_owned();
+        for name in tree.lacking(&format!("{VERSIONED}_")) {
+            let module = format!("module {VERSIONED} ");
+            tree.add(RtlFile {
+                name: format!("{FOLDER}/{name}.sv"),
+                bytes: text
+                    .replace(&module, &format!("module {name} "))
+                    .into_bytes(),
+            });
+        }
+    }
     // A stand-in may use others.
     loop {
         let is_missing = |file: &RtlFile| tree.lacks(module_of(file));

@@ -144,7 +144,9 @@ impl<'a> Vhdl<'a> {
         };
         let folder = tempfile::tempdir().map_err(|error| failed(error.to_string()))?;
         let mut command = Command::new("ghdl");
-        command.args(["synth", "--std=08", "-frelaxed", "--out=verilog"]);
+        // What HLS exports uses the packages of Synopsys (`std_logic_unsigned`).
+        let language = ["--std=08", "-frelaxed", "-fsynopsys"];
+        command.arg("synth").args(language).arg("--out=verilog");
         command.args(
             generics
                 .iter()
