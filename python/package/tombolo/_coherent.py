@@ -1,4 +1,4 @@
-"""Cache lines of the CPU beside a coherent card."""
+"""Cache lines of a coherent card's CPU."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ LINE = 128
 
 
 class LineHistory:
-    """What happened to some lines; made by :meth:`CoherentMemory.history`. ``str`` of it is a text, a line a step; a
-    notebook shows it as a picture."""
+    """Recorded events of some lines; created by :meth:`CoherentMemory.history`. ``str`` gives a text, one line per step; a
+    notebook shows a diagram."""
 
     def __init__(self, text: str, picture: str) -> None:
         self._text = text
         self._picture = picture
 
     def svg(self) -> str:
-        """As a picture (SVG): a column a party, time downwards, an arrow a message."""
+        """As a diagram (SVG): one column per agent, time downwards, one arrow per message."""
         return self._picture
 
     def __str__(self) -> str:
@@ -47,18 +47,18 @@ class LineHistory:
 
 
 class PendingLine:
-    """An access of a core that is under way; made by :meth:`CoherentMemory.begin_load` and its like. Without
-    :meth:`wait` it goes on to its end, and nobody learns of it."""
+    """An outstanding access of a core; created by :meth:`CoherentMemory.begin_load` and similar calls. Without
+    :meth:`wait` it still completes, without a report."""
 
     def __init__(self, native: NativePending) -> None:
         self._native = native
         self._line: Optional[bytes] = None
 
     def wait(self) -> bytes:
-        """Waits until the access is over: the line as it saw or left it, 128 bytes. Again, it gives the same.
+        """Waits until the access is complete: the line after the access, 128 bytes. Repeated calls return the same.
 
         :raises HomeError: the kernel behind the directory broke a rule.
-        :raises LineLateError: it was not over in time.
+        :raises LineLateError: it was not complete in time.
         :raises GoneError: a wait for it was interrupted or has failed before.
         """
         if self._line is None:
@@ -72,7 +72,7 @@ class PendingLine:
 
 
 class Rpc:
-    """Calls to a kernel through two coherent lines (CCKit's RPC), the program's side of the kernel ``rpc``; made by
+    """Calls to a kernel through two coherent lines (CCKit's RPC), the program's side of the kernel ``rpc``; created by
     :meth:`CoherentMemory.rpc`."""
 
     def __init__(self, native: NativeRpc) -> None:
@@ -82,7 +82,7 @@ class Rpc:
         """Calls the kernel.
 
         :param arguments: up to 128 bytes: ``bytes``, a numpy array, or another contiguous buffer. The rest of the line
-            keeps what it has.
+            is unchanged.
         :returns: the line of the result, 128 bytes.
         :raises CoherentRangeError: more than 128 bytes.
         :raises HomeError: the kernel broke a rule.
@@ -91,19 +91,19 @@ class Rpc:
         return self._native.call(_bytes(arguments))
 
     def begin_call(self, arguments: Any = b"") -> PendingLine:
-        """Begins to :meth:`call` and does not wait; the line that comes is the result. A core may have a call under way in
-        each of its contexts; in one context the next call waits for the one before."""
+        """Starts a :meth:`call` without waiting; the line of the access is the result. A core may have an outstanding call in
+        each of its contexts; within a context the next call waits for the previous one."""
         return PendingLine(self._native.begin_call(_bytes(arguments)))
 
 
 class RpcAnswer(NamedTuple):
-    """What a call of :class:`RpcLines` brings back."""
+    """Result of a call of :class:`RpcLines`."""
 
-    #: Lines of the request, as the kernel counted them.
+    #: Lines of the request, as counted by the kernel.
     lines: int
     #: Calls before this one.
     calls: int
-    #: Sum of the request's 64-bit words, if the handler makes it.
+    #: Sum of the request's 64-bit words, if the handler computes it.
     sum: int
     #: Their exclusive or.
     xor: int
@@ -114,28 +114,28 @@ class RpcAnswer(NamedTuple):
 
 
 class RpcLines:
-    """Calls of many lines to a kernel, the program's side of the kernel ``rpc_lines``; made by
+    """Calls of many lines to a kernel, the program's side of the kernel ``rpc_lines``; created by
     :meth:`CoherentMemory.rpc_lines`."""
 
-    #: Payload lines of a request, or of an answer, at most.
+    #: Maximum number of payload lines of a request or an answer.
     MOST = 2048
-    #: Bytes of coherent memory that it takes.
+    #: Coherent memory in use, in bytes.
     BYTES = (2 * MOST + 2) * LINE
 
     def __init__(self, native: NativeRpcLines) -> None:
         self._native = native
 
     def prepare(self, lines: int) -> None:
-        """Brings the first lines of the next request, so that its stores find them. An answer of as many lines does, too.
+        """Fetches the first lines of the next request, so that its stores hit. An answer of as many lines does so too.
 
         :raises CoherentRangeError: more than :attr:`MOST`.
         """
         self._native.prepare(_count(lines))
 
     def call(self, payload: Any = b"", answer_lines: int = 0) -> RpcAnswer:
-        """Calls the kernel, and takes so many lines of its answer. After an error of the kernel, connect anew.
+        """Calls the kernel, and reads ``answer_lines`` lines of its answer. After an error of the kernel, connect again.
 
-        :param payload: bytes, a numpy array, or another contiguous buffer; zeroes to the end of its last line.
+        :param payload: bytes, a numpy array, or another contiguous buffer; zero-padded to the end of its last line.
         :raises CoherentRangeError: too many lines.
         :raises HomeError: the kernel broke a rule.
         :raises LineLateError: it did not answer in time.
@@ -144,27 +144,28 @@ class RpcLines:
 
 
 class WriteBuffer:
-    """A core's write buffer of 24 lines; made by :meth:`CoherentMemory.write_buffer`. Its stores end before their lines have
-    come, and begin in order; a store to a line that waits in the buffer merges with what is there. What went wrong is told
-    by a later call. In a ``with`` block, the end of the block is a :meth:`fence`."""
+    """A core's write buffer of 24 lines; created by :meth:`CoherentMemory.write_buffer`. Its stores complete before
+    their lines have arrived, and start in order; a store to a line that waits in the buffer is merged. A later call
+    reports errors.
+    In a ``with`` block, the end of the block is a :meth:`fence`."""
 
     def __init__(self, native: NativeWriteBuffer) -> None:
         self._native = native
 
     def store(self, offset: int, data: Any) -> None:
-        """Stores bytes that lie in one line. Waits for the oldest line if the buffer is full.
+        """Stores bytes within one line. Waits for the oldest line if the buffer is full.
 
         Errors as for :meth:`CoherentMemory.store`, of this store or of an earlier one.
         """
         self._native.store(_offset(offset), _bytes(data))
 
     def flush(self, offset: int) -> None:
-        """Gives the line up after the stores to it."""
+        """Writes the line back and invalidates it, after the stores to it."""
         self._native.flush(_offset(offset))
 
     def fence(self) -> None:
-        """Waits until all that was stored is in its lines, so that every core sees it, and what was flushed is on its
-        way. Raises the error of the first store that failed; the others have ended, too."""
+        """Waits until all stores are in their lines, visible to every core, and all flushes are sent.
+        Raises the error of the first failed store; the others are complete too."""
         self._native.fence()
 
     def __enter__(self) -> WriteBuffer:
@@ -181,13 +182,13 @@ class WriteBuffer:
 
 
 class CoherentMap:
-    """Coherent lines at an ordinary address; made by :meth:`CoherentMemory.map`.
+    """Coherent lines at an ordinary address; created by :meth:`CoherentMemory.map`.
 
     ``memoryview(map)``, :attr:`buffer` and ``numpy.asarray(map.buffer)`` show the lines, also while a kernel changes them:
-    an access to a page whose lines the CPU does not have waits for them, with the interpreter's lock held. The pages stay
-    mapped as long as this or a view of it lives. All 32 lines of a page come together, so a page must not hold lines whose
-    load means something to the kernel, as those of a call. An access that a kernel refuses or does not answer, or that comes
-    after the card was closed, ends the program with SIGSEGV.
+    an access to a page that the CPU does not have waits for its lines, with the interpreter's lock held. The pages stay
+    mapped as long as this object or a view of it exists. All 32 lines of a page are fetched together, so a page must not hold
+    lines whose load has a meaning for the kernel, such as those of a call. An access that a kernel refuses or does not
+    answer, or that comes after the card was closed, ends the program with SIGSEGV.
     """
 
     def __init__(self, native: NativeCoherentMap, write: bool) -> None:
@@ -220,7 +221,7 @@ class CoherentMap:
         return self.nbytes
 
     def sync(self) -> None:
-        """Takes all pages back: what was written is in the CPU's lines, and the next access waits again."""
+        """Revokes all pages: written data is in the CPU's lines, and the next access waits again."""
         self._native.sync()
 
     def __repr__(self) -> str:
@@ -228,11 +229,11 @@ class CoherentMap:
 
 
 class CoherentMemory:
-    """A range of addresses behind the directory of a coherent card, used by one core of the CPU beside it; made by
+    """A range of addresses behind the directory of a coherent card, used by one core of its CPU; created by
     :meth:`Card.coherent_memory` and :meth:`Card.home_memory`.
 
-    Lines are 128 bytes. Each operation is exact: it takes the virtual time that core, caches, link, directory and
-    kernel need (:attr:`Card.time` before and after tells how much). Other threads run meanwhile, and Ctrl-C ends the
+    Lines are 128 bytes. Each operation is exact: it takes the virtual time of core, caches, link, directory and
+    kernel (compare :attr:`Card.time` before and after). Other threads run meanwhile, and Ctrl-C ends the
     wait, though not the access.
     """
 
@@ -253,16 +254,16 @@ class CoherentMemory:
     def on_core(self, core: int) -> CoherentMemory:
         """The same memory, used by another core.
 
-        :param core: its number, from 0 on.
+        :param core: its number, starting at 0.
         """
         if not 0 <= core <= 255:
             raise ValueError(f"core {core}: cores are numbered from 0 to 255")
         return CoherentMemory(self._card, self._native.with_options(core, None))
 
     def with_deadline(self, seconds: float) -> CoherentMemory:
-        """The same memory, with another time after which an access counts as lost.
+        """The same memory, with another timeout for accesses.
 
-        :param seconds: of virtual time; 1 at first.
+        :param seconds: of virtual time; 1 by default.
         """
         return CoherentMemory(self._card, self._native.with_options(None, picoseconds(seconds)))
 
@@ -281,8 +282,8 @@ class CoherentMemory:
     def store(self, offset: int, data: Any) -> None:
         """Stores bytes, and returns when the line is written.
 
-        :param offset: anywhere in a line.
-        :param data: bytes, a numpy array, or another contiguous buffer, which must lie in one line.
+        :param offset: any offset in a line.
+        :param data: bytes, a numpy array, or another contiguous buffer, within one line.
 
         Errors as for :meth:`load`.
         """
@@ -296,40 +297,40 @@ class CoherentMemory:
         self._native.prefetch(_offset(offset))
 
     def flush(self, offset: int) -> None:
-        """Gives the line up: what was stored in it goes home. Returns when it is on its way.
+        """Writes the line back and invalidates it. Posted: returns when the message is sent.
 
         :param offset: a multiple of 128.
         """
         self._native.flush(_offset(offset))
 
     def clean(self, offset: int) -> None:
-        """Sends home what was stored in the line, and keeps a copy to read. Returns when it is on its way."""
+        """Writes the line back, and keeps a copy to read. Posted: returns when the message is sent."""
         self._native.clean(_offset(offset))
 
     def begin_load(self, offset: int, *, exclusive: bool = False) -> PendingLine:
-        """Begins to :meth:`load` and does not wait: a core may have many accesses under way."""
+        """Starts a :meth:`load` without waiting: a core may have many outstanding accesses."""
         return PendingLine(self._native.begin_load(_offset(offset), exclusive))
 
     def begin_store(self, offset: int, data: Any) -> PendingLine:
-        """Begins to :meth:`store`, as stores do that wait in the write buffer of a core."""
+        """Starts a :meth:`store` without waiting, like stores in the write buffer of a core."""
         return PendingLine(self._native.begin_store(_offset(offset), _bytes(data)))
 
     def map(self, *, write: bool = True, eager: bool = False) -> CoherentMap:
         """Maps the memory: its lines at an ordinary address, for every thread of the program.
 
         :param write: the program may store; otherwise a store ends it with SIGSEGV.
-        :param eager: bring all pages at once, so that loads do not wait until somebody else takes a line.
-        :raises CoherentRangeError: it does not begin and end at multiples of 4096, or the system refuses.
+        :param eager: fetch all pages at once, so that loads do not wait until another agent takes a line.
+        :raises CoherentRangeError: it does not start and end at multiples of 4096, or the system refuses.
 
         Eager maps have the errors of :meth:`load` too.
         """
         return CoherentMap(self._native.map(write, eager), write)
 
     def rpc(self, *, context: int = 0, push: bool = False) -> Rpc:
-        """Takes two lines for calls to the kernel ``rpc``, which waits for its first call in them since its reset.
+        """Uses two lines for calls to the kernel ``rpc``, which waits for its first call in them since its reset.
 
-        :param context: takes the two lines from line ``2 * context`` on.
-        :param push: send the arguments home with the call (a flush) instead of letting the kernel call them home: a
+        :param context: uses the two lines starting at line ``2 * context``.
+        :param push: flush the arguments with the call instead of letting the kernel recall them: one
             round trip less.
 
         Errors as for :meth:`load`.
@@ -337,7 +338,7 @@ class CoherentMemory:
         return Rpc(self._native.rpc(_count(context), push))
 
     def rpc_lines(self) -> RpcLines:
-        """Takes the first :attr:`RpcLines.BYTES` bytes for calls to the kernel ``rpc_lines``, which waits for its first call
+        """Uses the first :attr:`RpcLines.BYTES` bytes for calls to the kernel ``rpc_lines``, which waits for its first call
         since its reset.
 
         Errors as for :meth:`load`; :class:`CoherentRangeError`: the memory is too small.
@@ -349,16 +350,16 @@ class CoherentMemory:
         return WriteBuffer(self._native.write_buffer())
 
     def record(self, lines: Dict[int, str]) -> None:
-        """Records from now on what happens to lines. What was recorded before, by whomever, is forgotten.
+        """Starts recording the events of lines. Earlier recordings are dropped, also those of other users.
 
-        :param lines: for the offset of each the name that it has in pictures.
+        :param lines: for the offset of each line its name in diagrams.
         """
         self._native.record([(_offset(offset), name) for offset, name in lines.items()])
 
     def history(self, title: str = "Lines of the directory") -> LineHistory:
-        """What was recorded.
+        """The recorded events.
 
-        :param title: of its picture.
+        :param title: title of the diagram.
         """
         return LineHistory(*self._native.history(title))
 

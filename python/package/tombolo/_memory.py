@@ -1,4 +1,4 @@
-"""Memory that a program and kernels share."""
+"""Memory shared by a program and kernels."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _whole_pages(start: int, nbytes: int) -> Tuple[int, int]:
 
 
 def empty(shape: Shape, dtype: Any = float) -> Any:
-    """A numpy array of zeroes in pages of its own, which :meth:`AddressSpace.register` takes whatever its size.
+    """A numpy array of zeroes in separate pages, which :meth:`AddressSpace.register` accepts at any size.
 
     :param shape: an integer, or integers.
     :param dtype: any without Python objects.
@@ -90,15 +90,15 @@ def empty(shape: Shape, dtype: Any = float) -> Any:
 class SharedMemory(Scope):
     """Memory that the program and the kernels of an address space read and write at the same addresses.
 
-    Made by :meth:`AddressSpace.alloc` and :meth:`AddressSpace.register`. Its pages move by themselves: what a
-    kernel wrote is there whenever the program looks, also while the kernel runs, and pointers in it mean the same
-    on both sides. An access to a page that is with the card waits for it, with the interpreter's lock held.
+    Created by :meth:`AddressSpace.alloc` and :meth:`AddressSpace.register`. Its pages move automatically: the program
+    always sees the kernel's writes, also while the kernel runs, and pointers in it are valid
+    on both sides. An access to a page on the card waits for it, with the interpreter's lock held.
 
     :attr:`array` is a numpy array of it, :attr:`buffer` a memoryview; ``numpy.asarray(memory)`` and
-    ``numpy.from_dlpack(memory)`` (or torch's, and so on) make others, and all show the same bytes. They stay
-    usable after :meth:`free`, as plain memory, for as long as they live.
+    ``numpy.from_dlpack(memory)`` (or torch's, and so on) make others, and all share the same bytes. They stay
+    usable after :meth:`free`, as plain memory, for their lifetime.
 
-    A system call that gets an address in it fails with ``EFAULT`` while the page is with the card: write
+    A system call with an address in it fails with ``EFAULT`` while the page is on the card: write
     ``memory.array.copy()`` to a file, not the array, while kernels use it; or allocate it with ``for_calls=True``.
 
     As a context manager it is freed at the end of ``with``.
@@ -121,24 +121,24 @@ class SharedMemory(Scope):
 
     @property
     def nbytes(self) -> int:
-        """Bytes asked for."""
+        """Requested size in bytes."""
         return self._native.bytes
 
     @property
     def page_size(self) -> int:
-        """Bytes of a page; of the largest, if it was registered."""
+        """Page size in bytes; the largest one of registered memory."""
         return self._native.page_size
 
     @property
     def in_calls(self) -> bool:
-        """Whether system calls (``file.readinto``, ``socket.send``) may be given it while kernels use it: they wait for
-        its pages, as the program does; memory that stays in the host they have at any time. See ``for_calls`` and
+        """Whether it can be passed to system calls (``file.readinto``, ``socket.send``) while kernels use it: they wait for
+        its pages, as the program does; memory that stays in the host never waits. See ``for_calls`` and
         ``direct`` of :meth:`AddressSpace.alloc`."""
         return self._native.in_calls
 
     @property
     def traps(self) -> Optional[str]:
-        """How the program's accesses are trapped: ``"protect"``, ``"userfault"`` or ``"in-thread"``, or ``None`` for
+        """Trap mechanism of the program's accesses: ``"protect"``, ``"userfault"`` or ``"in-thread"``, or ``None`` for
         memory that stays in the host. See ``traps`` of :meth:`AddressSpace.alloc`."""
         return self._native.traps
 
@@ -157,8 +157,8 @@ class SharedMemory(Scope):
 
     @property
     def array(self) -> Any:
-        """A numpy array of it: of the shape and dtype that were asked for (bytes, if none were); the array that
-        was registered.
+        """A numpy array of it, with the requested shape and dtype (bytes by default); or the registered
+        array.
 
         :raises ImportError: numpy is not installed.
         """

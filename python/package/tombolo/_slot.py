@@ -25,18 +25,18 @@ class Argument(NamedTuple):
 
     #: Name.
     name: str
-    #: Bytes of the value; 8 for pointers.
+    #: Size of the value in bytes; 8 for pointers.
     nbytes: int
-    #: What the kernel does behind a pointer: ``"read"``, ``"write"``, ``"read_write"``; ``None`` for a value.
+    #: The kernel's access through a pointer: ``"read"``, ``"write"``, ``"read_write"``; ``None`` for a value.
     access: Optional[str]
     #: Offset of its register.
     offset: int
-    #: One line for people.
+    #: Human-readable, one line.
     description: str
 
 
 class Slot(Scope):
-    """A slot with a kernel in it; made by :meth:`Card.load`."""
+    """A slot with its kernel; created by :meth:`Card.load`."""
 
     def __init__(self, card: Card, number: int, native: NativeSlot, space: AddressSpace) -> None:
         self._card = card
@@ -59,7 +59,7 @@ class Slot(Scope):
 
     @property
     def number(self) -> int:
-        """Which slot of the card."""
+        """Number of the slot on the card."""
         return self._number
 
     @property
@@ -76,10 +76,10 @@ class Slot(Scope):
         """Sets an argument.
 
         :param value: an integer that fits; a :class:`Mapping` or :class:`SharedMemory`, for its address; or a
-            buffer of exactly the argument's bytes, in the order of memory (``bytes``, a numpy array).
-        :raises NoSuchArgumentError: the message lists the names there are.
+            buffer of exactly the argument's bytes, in memory order (``bytes``, a numpy array).
+        :raises NoSuchArgumentError: the message lists the valid names.
         :raises ArgumentSizeError: it does not fit.
-        :raises ArgumentValueError: it is no number that the kernel takes (``least``, ``most`` and ``multiple_of`` in
+        :raises ArgumentValueError: a value that the kernel does not allow (``least``, ``most`` and ``multiple_of`` in
             its ``kernel.toml``).
         :raises ValueError: memory of another space than the kernel's.
         """
@@ -116,16 +116,16 @@ class Slot(Scope):
         floor: int = 0,
         limit: Optional[int] = None,
     ) -> None:
-        """Says what the slot gets of card memory while other slots want it too, from now on and for as long as
-        this kernel is in it; also while it runs. What is not given is the default again.
+        """Sets the slot's share of card memory under contention, from now on and as long as
+        this kernel is loaded; also while it runs. Parameters that are not given return to their defaults.
 
-        :param priority: ``"low"``, ``"normal"``, ``"high"`` or ``"urgent"``: who goes first.
+        :param priority: ``"low"``, ``"normal"``, ``"high"`` or ``"urgent"``.
         :param weight: share among slots of the same priority, 1 to 15.
-        :param floor: of what all slots get, at least so many per cent whatever the priorities, 0 to 90.
-        :param limit: bytes a second that it may read, and that it may write; as many as it can if not given.
+        :param floor: minimum share of the total in per cent, regardless of priorities, 0 to 90.
+        :param limit: maximum bytes per second for reads, and for writes; no limit if not given.
         :raises ValueError: no such priority.
         :raises OverflowError: a number that is negative or does not fit.
-        :raises ScheduleError: another number out of its range; the message says which.
+        :raises ScheduleError: another number out of range; the message names it.
         """
         self._native.set_schedule(priority, weight, floor, limit)
 
@@ -133,7 +133,7 @@ class Slot(Scope):
         """Opens a stream port of the kernel, for transfers from or to memory.
 
         :param port: its name in the kernel's manifest.
-        :raises StreamError: the kernel has no such port (the message lists them), or it is taken.
+        :raises StreamError: the kernel has no such port (the message lists them), or it is in use.
         """
         return Stream(self, self._native.open_stream(port), port)
 
@@ -149,12 +149,12 @@ class Slot(Scope):
         deadline: Optional[float] = None,
         progress: Optional[Callable[[Progress], object]] = None,
     ) -> None:
-        """Waits until the kernel is done. Other threads run meanwhile, and Ctrl-C ends it: within some
+        """Waits until the kernel is done. Other threads run meanwhile, and Ctrl-C ends the wait: within some
         tenths of a second on a simulated card (100 us of virtual time), at once on a functional one.
 
-        :param deadline: seconds of virtual time from now on, after which to give up.
-        :param progress: called some fifty times a second; what it raises stops the kernel and is raised here.
-        :raises AccessError: an access failed, even if the kernel says that it is done.
+        :param deadline: timeout in seconds of virtual time.
+        :param progress: called some fifty times a second; an exception in it stops the kernel and is raised here.
+        :raises AccessError: an access failed, even if the kernel signals done.
         :raises ViolationError: the kernel broke a rule of the slot boundary.
         :raises DeadlineError: not done in time.
         :raises SlotStateError: it was not started.
@@ -172,14 +172,14 @@ class Slot(Scope):
         progress: Optional[Callable[[Progress], object]] = None,
         **more: Any,
     ) -> None:
-        """Sets every argument, starts the kernel, waits, and brings back what it wrote.
+        """Sets every argument, starts the kernel, waits, and copies its output back.
 
-        Arguments are given by keyword, or in a dictionary where a name is also one of this call's own. For
+        Arguments are given by keyword, or in a dictionary if a name is also a parameter of this call. For
         a pointer: an array or buffer (copied in, and copied back if the kernel writes it), a path of a file
         (a string or ``pathlib.Path``, mapped for the time of the call), a :class:`Mapping` or
         :class:`SharedMemory`, or an address. For a value: an integer, or a buffer of exactly its bytes.
 
-        When the run fails, arrays stay as they were; files keep what was written.
+        When the run fails, arrays are unchanged; files keep the data written so far.
 
         :raises TypeError: an argument is missing, unknown, or of a wrong type.
         :raises Error: as :meth:`wait`.
@@ -209,7 +209,7 @@ class Slot(Scope):
     def _mapped(
         self, stack: ExitStack, argument: Argument, value: Any
     ) -> Union[int, Mapping, SharedMemory]:
-        """What a pointer points to, mapped if need be for as long as the stack."""
+        """The target of a pointer, mapped if necessary for the lifetime of the stack."""
         if isinstance(value, (Mapping, SharedMemory)):
             return value
         mode = "r" if argument.access == "read" else "rw"
@@ -229,29 +229,29 @@ class Slot(Scope):
     def wait_register(
         self, offset: int, mask: int, value: int, *, deadline: Optional[float] = None
     ) -> int:
-        """Waits until the bits of ``mask`` in a register are those of ``value``; gives what the register holds then.
+        """Waits until the bits of ``mask`` in a register equal those of ``value``; returns the final value of the register.
 
-        For kernels with registers of their own (``user_managed``). Faults are served meanwhile.
+        For kernels with their own registers (``user_managed``). Faults are served meanwhile.
 
-        :param deadline: seconds of virtual time from now on, after which to give up.
-        :raises DeadlineError: not in time; the kernel goes on.
-        :raises AccessError: an access failed. :raises ViolationError: the kernel broke a rule. The slot is in reset
-            then; :meth:`start` ends that.
+        :param deadline: timeout in seconds of virtual time.
+        :raises DeadlineError: not in time; the kernel continues.
+        :raises AccessError: an access failed. :raises ViolationError: the kernel broke a rule. The slot is then in
+            reset until :meth:`start`.
         """
         return self._native.wait_register(offset, mask, value, picoseconds(deadline))
 
     def wait_interrupt(self, *, deadline: Optional[float] = None) -> int:
-        """Waits for the interrupt of a kernel with registers of its own; gives how many there were since the last wait.
+        """Waits for the interrupt of a kernel with its own registers; returns the number since the last wait.
 
-        :param deadline: as for :meth:`wait_register`, and errors too.
+        :param deadline: as for :meth:`wait_register`; the errors too.
         """
         return self._native.wait_interrupt(picoseconds(deadline))
 
     def read_register(self, offset: int) -> int:
         """Reads a 32-bit register of the kernel; ``offset`` in bytes, a multiple of 4.
 
-        A program may poll: each read takes the virtual time of its way over the link, in which the kernel goes on, and
-        what the kernel has faulted on is served by the reads that follow. :meth:`wait_register` is cheaper.
+        A program may poll: each read takes the virtual time of its round trip over the link, in which the kernel
+        continues, and following reads serve the kernel's faults. :meth:`wait_register` is cheaper.
         """
         return self._native.read_register(offset)
 
@@ -260,9 +260,9 @@ class Slot(Scope):
         self._native.write_register(offset, value)
 
     def close(self) -> None:
-        """Stops the kernel if it runs, and empties the slot. What it wrote stays where it is mapped.
+        """Stops the kernel if it runs, and empties the slot. Its data stays in the mappings.
 
-        :raises Error: what went wrong in a run that nobody waited for; the slot is empty nevertheless.
+        :raises Error: an unreported error of a run without a wait; the slot is empty in any case.
         """
         self._space._slots.discard(self)
         self._held.clear()

@@ -31,20 +31,20 @@ _NO_USERFAULTFD = (
 
 
 class Flowed(NamedTuple):
-    """What went through a port."""
+    """The transfer of a port in :meth:`AddressSpace.flow`."""
 
     #: The port's name.
     port: str
     #: Bytes.
     nbytes: int
-    #: Packets that ended.
+    #: Completed packets.
     packets: int
 
 
 class Mapping(Scope):
-    """A range of an address space that shows a range of a file.
+    """A range of an address space, backed by a range of a file.
 
-    Made by :meth:`AddressSpace.map_file`. As a context manager it is unmapped at the end of ``with``.
+    Created by :meth:`AddressSpace.map_file`. As a context manager it is unmapped at the end of ``with``.
     """
 
     def __init__(self, space: AddressSpace, native: NativeMapping, path: str) -> None:
@@ -54,52 +54,53 @@ class Mapping(Scope):
 
     @property
     def address(self) -> int:
-        """Address of the first byte, as the kernel sees it."""
+        """Address of the first byte in the kernel's space."""
         return self._native.address
 
     @property
     def nbytes(self) -> int:
-        """Bytes mapped."""
+        """Size of the mapping in bytes."""
         return self._native.bytes
 
     def sync(self) -> None:
-        """Writes back what the kernel has written so far, to the file and its storage.
+        """Writes the kernel's data so far back to the file and its storage.
 
-        :raises TransferError: the file takes no more bytes, or its storage fails; what failed stays on the
+        :raises TransferError: the file is full, or its storage fails; data that failed stays on the
             card.
         """
         self._native.sync()
 
     def advise(self, advice: str, offset: int = 0, nbytes: Optional[int] = None) -> None:
-        """Says how the kernel is going to use it, which makes runs fast or slow, never wrong.
+        """Advises on the kernel's access pattern. Advice affects speed, never results.
 
-        :param advice: ``"stream"``: one byte after the other, so much is fetched ahead; ``"random"``: in no order,
-            nothing is. ``"reuse"``: again and again, its pages stay; ``"lowuse"``: hardly more than once, they
-            leave first, or stay in host memory if the card has a way there. Two joined with ``+``; an empty text takes everything back.
-        :param offset: first byte of the range that is spoken of, which grows to whole pages.
-        :param nbytes: its bytes; up to the end if not given.
+        :param advice: ``"stream"``: sequential, with large read-ahead; ``"random"``: no read-ahead.
+            ``"reuse"``: repeated accesses, pages stay; ``"lowuse"``: about one access, pages are evicted first,
+            or stay in host memory if the card has a host channel. Two words joined with ``+``; an empty text
+            clears the advice.
+        :param offset: first byte of the range, which is extended to whole pages.
+        :param nbytes: size of the range in bytes; up to the end if not given.
         :raises ValueError: no such word, or two that contradict each other.
         :raises GoneError: it is unmapped.
         """
         self._native.advise(advice, offset, nbytes)
 
     def prefetch(self) -> None:
-        """Brings the pages to the card before the kernel touches them, as far as there is room."""
+        """Prefetches the pages to the card, as far as there is room."""
         self._native.prefetch()
 
     def make_hot(self) -> int:
-        """Brings the pages to a simulated card at no virtual time, as far as there is room: to ask what a kernel does with data
-        that is on the card, not what loading it costs. The report says so.
+        """Preloads the pages onto a simulated card (zero-cost in virtual time), as far as there is room: to measure a kernel
+        on resident data, without the cost of loading it. The report mentions it.
 
-        :returns: the bytes that came at no time; 0 on a card that loads them as ever.
+        :returns: the preloaded bytes; 0 on a card that loads them as usual.
         :raises SlotStateError: a kernel is running.
         """
         return self._native.make_hot()
 
     def unmap(self) -> None:
-        """Writes back and ends the mapping; nothing if it has ended.
+        """Writes back and ends the mapping; no effect if it has ended.
 
-        :raises TransferError: as :meth:`sync`; the mapping is gone nevertheless.
+        :raises TransferError: as :meth:`sync`; the mapping ends in any case.
         """
         self._native.unmap()
 
@@ -113,8 +114,8 @@ class Mapping(Scope):
 class ArrayMapping(Mapping):
     """A range of an address space with a copy of an array's bytes.
 
-    Made by :meth:`AddressSpace.map_array`. The kernel works on the copy: what it wrote is in the array
-    after :meth:`sync` or :meth:`unmap`, and what the program writes into the array meanwhile is not seen by
+    Created by :meth:`AddressSpace.map_array`. The kernel works on the copy: its data is in the array
+    after :meth:`sync` or :meth:`unmap`, and writes of the program to the array in the meantime are not visible to
     the kernel.
     """
 
@@ -128,7 +129,7 @@ class ArrayMapping(Mapping):
         self._writable = writable
 
     def sync(self) -> None:
-        """Brings what the kernel has written so far into the array.
+        """Copies the kernel's data so far into the array.
 
         :raises GoneError: it is unmapped.
         """
@@ -137,11 +138,11 @@ class ArrayMapping(Mapping):
             self._copy.bring_back()
 
     def unmap(self) -> None:
-        """Brings what the kernel wrote into the array, and ends the mapping; nothing if it has ended."""
+        """Copies the kernel's data into the array, and ends the mapping; no effect if it has ended."""
         self._end(bring_back=True)
 
     def discard(self) -> None:
-        """Ends the mapping and leaves the array as it is."""
+        """Ends the mapping without changing the array."""
         self._end(bring_back=False)
 
     def _end(self, bring_back: bool) -> None:
@@ -172,7 +173,7 @@ class ArrayMapping(Mapping):
 
 
 class AddressSpace(Scope):
-    """What the ports of one application see; made by :meth:`Card.create_space`.
+    """The address space of one application's ports; created by :meth:`Card.create_space`.
 
     As a context manager it is closed, with its mappings, at the end of ``with``.
     """
@@ -207,23 +208,23 @@ class AddressSpace(Scope):
         """Maps a file, or a range of it, opened here with the rights of this process.
 
         :param path: a regular file of at least 1 byte. Or a stream: ``"pipe:PATH"``, ``"tcp:HOST:PORT"``,
-            ``"unix:PATH"`` and so on, with ``nbytes``: a kernel that reads one waits for what comes, and what it wrote
-            goes out by :meth:`Mapping.sync` and :meth:`Mapping.unmap`.
-        :param mode: ``"r"``: the kernel may read; ``"rw"``: and write.
-        :param create: creates the file, or empties it, with so many bytes of zeroes; needs ``"rw"``.
+            ``"unix:PATH"`` and so on, with ``nbytes``: a reading kernel waits for data, and its output
+            is sent by :meth:`Mapping.sync` and :meth:`Mapping.unmap`.
+        :param mode: ``"r"``: the kernel may read; ``"rw"``: read and write.
+        :param create: creates or truncates the file, with this number of zero bytes; needs ``"rw"``.
         :param offset: first byte of the range.
-        :param nbytes: bytes of the range; up to the end of the file if not given.
-        :param page_size: bytes of a page, a power of two from 4096 to 2**30; the card's choice (2 MiB) if
-            not given. Small pages suit accesses to few bytes here and there, large ones keep faults few.
-        :param address: where in the space, a multiple of the page size; the pager's choice if not given.
-        :param direct: its pages stay in host memory, where kernels read and write them; for a card with a way there
-            (``host_channel`` of its shell).
-        :param memory: ``"ddr"`` or ``"hbm"``: its pages lie in that memory of a card that has both (platform
+        :param nbytes: size of the range in bytes; up to the end of the file if not given.
+        :param page_size: page size in bytes, a power of two from 4096 to 2**30; the card's choice (2 MiB) if
+            not given. Small pages suit sparse accesses, large pages reduce the number of faults.
+        :param address: address in the space, a multiple of the page size; the pager's choice if not given.
+        :param direct: pages stay in host memory, where kernels read and write them; needs a host channel
+            (``host_channel`` of the shell).
+        :param memory: ``"ddr"`` or ``"hbm"``: places the pages in that memory of a card with both (platform
             ``"u280-both"``); in any if not given.
-        :param file_state: ``"warm"``: the file is in the host's page cache, or ``"cold"``: on storage, for the cost of
-            reading it in virtual time; as the card was opened (``cold``) if not given.
+        :param file_state: ``"warm"``: the file is in the host's page cache, or ``"cold"``: on storage; this determines
+            the cost of reading it in virtual time. The card's setting (``cold``) if not given.
         :param holes: holes of a cold file cost no reading; otherwise they cost as data.
-        :raises OSError: the file cannot be opened so, or made.
+        :raises OSError: the file cannot be opened in this mode, or created.
         :raises UnmappableError: empty, not a regular file, a range outside of it or over another mapping.
         """
         where = os.fspath(path)
@@ -249,12 +250,12 @@ class AddressSpace(Scope):
 
         :param array: a numpy array of any shape and dtype without Python objects, or anything else with the
             buffer protocol (``bytes``, ``bytearray``, ``array.array``, ``memoryview``); C-contiguous, at
-            least 1 byte. The kernel sees its bytes in the order of memory.
-        :param mode: ``"r"``: the kernel may read; ``"rw"``: and write, and the bytes come back into the
-            array with :meth:`Mapping.sync` and :meth:`Mapping.unmap`.
+            least 1 byte. The kernel sees its bytes in memory order.
+        :param mode: ``"r"``: the kernel may read; ``"rw"``: read and write, and :meth:`Mapping.sync` and
+            :meth:`Mapping.unmap` copy the bytes back into the array.
         :param page_size: as in :meth:`map_file`.
         :raises TypeError: no buffer, or one of Python objects.
-        :raises ValueError: not contiguous, empty, or read-only where it is written.
+        :raises ValueError: not contiguous, empty, or read-only with ``"rw"``.
         """
         if mode not in ("r", "rw"):
             raise ValueError(f'mode {mode!r}: use "r" or "rw"')
@@ -278,28 +279,28 @@ class AddressSpace(Scope):
         traps: Optional[str] = None,
         direct: bool = False,
     ) -> SharedMemory:
-        """Allocates zeroed memory that the program shares with the kernels of this space, pointers and all.
+        """Allocates zeroed memory that the program shares with the kernels of this space, at the same addresses.
 
-        :param shape: bytes; or with ``dtype`` the shape of an array, an integer or several.
-        :param dtype: of its numpy array, :attr:`SharedMemory.array`.
-        :param page_size: bytes of the pages in which it moves between program and card, a power of two from
-            4096 on; 2 MiB if not given, or one page that holds all of it. Large pages move much at once; a page
-            that both sides write moves to and fro.
-        :param for_calls: system calls may be given it too, while kernels use it: ``file.readinto(memory.buffer)``
-            waits for its pages. It is guarded by userfaultfd then, where small pages are best (4096 bytes if
-            ``page_size`` is not given). Where the system does not let this program have that, a ``RuntimeWarning``
-            says so, and system calls get ``EFAULT`` as ever; :attr:`SharedMemory.in_calls` says which it is.
-        :param traps: how the program's accesses are trapped: ``"protect"`` (pages are protected, SIGSEGV; the default),
-            ``"userfault"`` (as ``for_calls``), or ``"in-thread"``: userfaultfd with SIGBUS, where a thread serves
-            itself what is the program's; no right is needed, and any number of pages can be had. A way that the
-            system does not have gives a ``RuntimeWarning``; :attr:`SharedMemory.traps` says which was taken.
+        :param shape: number of bytes; or with ``dtype`` the shape of an array, an integer or several.
+        :param dtype: dtype of its numpy array, :attr:`SharedMemory.array`.
+        :param page_size: page size for moves between program and card in bytes, a power of two of at least
+            4096; 2 MiB if not given, or one page that holds all of it. Large pages move more data at once; a page
+            that both sides write ping-pongs.
+        :param for_calls: it can be passed to system calls while kernels use it: ``file.readinto(memory.buffer)``
+            waits for its pages. It is guarded by userfaultfd, where small pages are best (4096 bytes if
+            ``page_size`` is not given). If the system does not permit this, there is a ``RuntimeWarning``,
+            and system calls fail with ``EFAULT`` as usual; :attr:`SharedMemory.in_calls` has the result.
+        :param traps: trap mechanism for the program's accesses: ``"protect"`` (protected pages, SIGSEGV; the default),
+            ``"userfault"`` (as ``for_calls``), or ``"in-thread"``: userfaultfd with SIGBUS, served in the
+            faulting thread; it needs no privilege and has no limit on the number of pages. An unavailable mechanism
+            gives a ``RuntimeWarning``; :attr:`SharedMemory.traps` is the one in use.
         :param direct: it stays in host memory: kernels read and write it over PCIe, no page moves, and the program is
-            never trapped, in system calls neither. For what is touched little, or written by both sides in turns.
-            The card needs a way to host memory (``host_channel`` of its shell).
-        :raises ValueError: another word for ``traps``, ``for_calls`` with another way than ``"userfault"``, or either
-            with ``direct``.
-        :raises MemoryError: there is no memory for it.
-        :raises UnshareableError: so many pages that the system cannot protect each by itself.
+            never trapped, not even in system calls. For data that is accessed rarely, or written by both sides alternately.
+            The card needs a host channel (``host_channel`` of its shell).
+        :raises ValueError: an unknown word for ``traps``, ``for_calls`` with a mechanism other than ``"userfault"``, or
+            either with ``direct``.
+        :raises MemoryError: out of memory.
+        :raises UnshareableError: too many pages for the system to protect individually.
         :raises ImportError: with ``dtype``, numpy is not installed.
         """
         nbytes, shapes = _bytes_of(shape, dtype)
@@ -316,15 +317,15 @@ class AddressSpace(Scope):
         return SharedMemory(self, native, shapes, dtype, None)
 
     def register(self, array: Any, *, page_size: Optional[int] = None) -> SharedMemory:
-        """Shares an array where it is: kernels read and write its very bytes, at the addresses that the program
-        uses, until :meth:`SharedMemory.free`. Until then it is held, and what would move its bytes is refused
-        (``bytearray.append``, ``ndarray.resize``; not ``resize(refcheck=False)``, which asks nobody).
+        """Shares an array in place: kernels read and write its bytes, at the program's addresses,
+        until :meth:`SharedMemory.free`. Until then it is held, and operations that would move its bytes are refused
+        (``bytearray.append``, ``ndarray.resize``; not ``resize(refcheck=False)``, which has no check).
 
         :param array: a C-contiguous, writable numpy array, or another buffer. Its memory must be whole pages of
-            4096 bytes, as :func:`tombolo.empty` gives; or a block that ``malloc`` has mapped by itself, from its
-            first byte on, as numpy's larger arrays are (from 128 KiB on, at times only from 32 MiB on). Those
-            begin 16 bytes behind a multiple of 4096, which kernels that want aligned addresses do not take.
-        :param page_size: bytes of its pages at most; 2 MiB if not given.
+            4096 bytes, as :func:`tombolo.empty` gives; or a block that ``malloc`` has mapped separately, from its
+            first byte, as numpy's larger arrays are (from 128 KiB, sometimes only from 32 MiB). Those
+            begin 16 bytes after a multiple of 4096, which kernels that need aligned addresses refuse.
+        :param page_size: maximum page size in bytes; 2 MiB if not given.
         :raises TypeError: no buffer, or one of Python objects.
         :raises ValueError: not contiguous, empty, or read-only.
         :raises UnregistrableError: memory that cannot be shared page by page, with the rule that it breaks; use
@@ -347,27 +348,27 @@ class AddressSpace(Scope):
         progress: Optional[Callable[[Progress], object]] = None,
         listening: Optional[Callable[[str, str, int], object]] = None,
     ) -> List[Flowed]:
-        """Plugs stream ports into devices and memory, and keeps bytes moving until every stream has ended. Other
+        """Connects stream ports to devices and memory, and moves data until every stream has ended. Other
         threads run meanwhile, and Ctrl-C ends it.
 
         For example ``space.flow({(slot, "in"): "pipe:/tmp/fifo", (slot, "out"): mapping})``.
 
-        :param plugs: for each slot and name of a port a device, a mapping, or shared memory. Devices are ``"-"``
+        :param plugs: a device, a mapping, or shared memory for each slot and port name. Devices are ``"-"``
             (the standard input or output), ``"pipe:PATH"``, ``"tcp:HOST:PORT"``, ``"tcp-listen:[HOST:]PORT"``,
-            ``"unix:PATH"``, ``"unix-listen:PATH"``, with ``":live"``, ``":timeout=5s"``, ``":buffer=1MiB"`` behind
-            them (docs/devices.md). Memory goes in as one packet, or takes one. A socket may be at two ports, one of
-            each way.
-        :param packets: for each slot and name of a port out of a kernel how many packets are taken, one behind the other: a
-            number, ``"all"`` until all inputs have ended and nothing moves any more, or ``"any"``: one, or what of it there
-            is room for. A port that is not named takes one. Devices say it in their names, too: ``":packets=all"``.
-        :param deadline: seconds of virtual time from now on; time stands while a device keeps the host waiting.
+            ``"unix:PATH"``, ``"unix-listen:PATH"``, with ``":live"``, ``":timeout=5s"``, ``":buffer=1MiB"`` appended
+            (docs/devices.md). Memory is sent as one packet, or receives one. A socket may serve two ports, one per
+            direction.
+        :param packets: number of consecutive packets to take, for each slot and output port: a
+            number, ``"all"`` until all inputs have ended and nothing moves any more, or ``"any"``: one, or as much of it
+            as there is room for. Other ports take one. Device names can set it too: ``":packets=all"``.
+        :param deadline: seconds of virtual time from now on; time stops while the host waits for a device.
         :param progress: as for :meth:`Slot.wait`.
-        :param listening: called with port, host and number of each ``tcp-listen`` before anybody is waited for.
-        :returns: what went through each port.
-        :raises DeviceError: not a device, or it cannot be opened so.
-        :raises DevicePeerError: its other end did nothing for too long, has closed, or failed.
-        :raises StreamError: no such port, or it is taken; a kernel has sent more packets than its port takes.
-        :raises ValueError: packets of a port that is not plugged in; no number of packets.
+        :param listening: called with port, host and number of each ``tcp-listen`` before waiting for a peer.
+        :returns: the transfer of each port.
+        :raises DeviceError: not a device, or it cannot be opened.
+        :raises DevicePeerError: its peer timed out, has closed, or failed.
+        :raises StreamError: no such port, or it is in use; a kernel has sent more packets than its port takes.
+        :raises ValueError: packets of a port that is not connected; an invalid number of packets.
         """
         called(listening, "listening")
         counts = dict(packets or {})
@@ -386,7 +387,7 @@ class AddressSpace(Scope):
         return [Flowed(*one) for one in found]
 
     def close(self) -> None:
-        """Stops the kernels that work in it, writes back and ends every mapping, and ends the space.
+        """Stops the kernels of the space, writes back and ends every mapping, and ends the space.
 
         All of it is done even if something fails; the first failure is raised.
         """

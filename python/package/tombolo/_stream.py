@@ -1,4 +1,4 @@
-"""Stream ports: transfers from and to memory, and ports joined with each other."""
+"""Stream ports: transfers from and to memory, and connected ports."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 
 class Moved(NamedTuple):
-    """A transfer that is over."""
+    """A completed transfer."""
 
-    #: Bytes that were moved.
+    #: Number of bytes moved.
     nbytes: int
-    #: They end a packet (TLAST). Out of the kernel: if not, the range was full, and more may follow.
+    #: The transfer ends a packet (TLAST). Out of the kernel: if not, the range was full, and more may follow.
     last: bool
 
 
 class Stream(Scope):
-    """An open stream port of a kernel, whose other end is memory; made by :meth:`Slot.open_stream`.
+    """An open stream port of a kernel, connected to memory; created by :meth:`Slot.open_stream`.
 
-    The words are vFPIO's: :meth:`read` is from memory into the kernel, :meth:`write` from the kernel into memory.
-    Both only begin a transfer; :meth:`wait` waits for the oldest one. As a context manager it is closed at the
+    The terms are vFPIO's: :meth:`read` is from memory into the kernel, :meth:`write` from the kernel into memory.
+    Both only start a transfer; :meth:`wait` waits for the oldest one. As a context manager it is closed at the
     end of ``with``.
     """
 
@@ -48,11 +48,11 @@ class Stream(Scope):
     def read(
         self, memory: Union[Mapping, SharedMemory], offset: int = 0, nbytes: Optional[int] = None
     ) -> None:
-        """Begins a transfer from memory into the kernel: one packet, after the transfers that were begun before.
+        """Starts a transfer from memory into the kernel: one packet, after the transfers started earlier.
 
         :param memory: a mapping, or shared memory, of the slot's space.
         :param offset: its first byte.
-        :param nbytes: bytes; all that follow if not given.
+        :param nbytes: number of bytes; up to the end if not given.
         :raises StreamError: a stream out of the kernel, memory of another space, or not inside it.
         """
         count = self._bytes(memory, offset, nbytes)
@@ -62,8 +62,8 @@ class Stream(Scope):
     def write(
         self, memory: Union[Mapping, SharedMemory], offset: int = 0, nbytes: Optional[int] = None
     ) -> None:
-        """Begins a transfer from the kernel into memory. It ends with the kernel's packet, or when the range is
-        full; what the kernel sends beyond that waits for the next one.
+        """Starts a transfer from the kernel into memory. It ends with the kernel's packet, or when the range is
+        full; further data of the kernel waits for the next one.
 
         Arguments and errors as for :meth:`read`.
         """
@@ -82,9 +82,9 @@ class Stream(Scope):
         return max(memory.nbytes - offset, 0) if nbytes is None else nbytes
 
     def poll(self) -> Optional[Moved]:
-        """How the oldest transfer ended, if it is over; no virtual time passes.
+        """Result of the oldest transfer, if it is complete; no virtual time passes.
 
-        :raises StreamError: nothing is under way, or the transfer failed.
+        :raises StreamError: no transfer is outstanding, or the transfer failed.
         """
         found = self._native.poll()
         return None if found is None else self._moved(found)
@@ -94,13 +94,13 @@ class Stream(Scope):
         deadline: Optional[float] = None,
         progress: Optional[Callable[[Progress], object]] = None,
     ) -> Moved:
-        """Waits until the oldest transfer is over. Other threads run meanwhile, and Ctrl-C ends it.
+        """Waits until the oldest transfer is complete. Other threads run meanwhile, and Ctrl-C ends the wait.
 
-        :param deadline: seconds of virtual time from now on, after which to give up; the transfer goes on.
+        :param deadline: timeout in seconds of virtual time; the transfer continues.
         :param progress: as for :meth:`Slot.wait`.
-        :raises DeadlineError: the deadline has passed; the message says who keeps it waiting.
-        :raises StreamError: no transfer was begun, or all were waited for.
-        :raises StreamResetError: the slot was reset before it was over.
+        :raises DeadlineError: the deadline has passed; the message names the cause.
+        :raises StreamError: no transfer is outstanding.
+        :raises StreamResetError: the slot was reset during the transfer.
         :raises AccessError: an access of the transfer failed.
         """
         moved = self._native.wait(picoseconds(deadline), reporter(progress), True)
@@ -108,10 +108,10 @@ class Stream(Scope):
         return self._moved(moved)
 
     def sync(self, deadline: Optional[float] = None) -> List[Moved]:
-        """Waits until every transfer that was begun is over, in their order.
+        """Waits until all outstanding transfers are complete, in order.
 
-        :param deadline: of each, as for :meth:`wait`.
-        :raises Error: as :meth:`wait`, for the first that fails. Those behind it may be waited for.
+        :param deadline: for each, as for :meth:`wait`.
+        :raises Error: as :meth:`wait`, for the first that fails. Later ones can still be waited for.
         """
         moved: List[Moved] = []
         while True:
@@ -126,10 +126,10 @@ class Stream(Scope):
         return Moved(*found)
 
     def close(self) -> None:
-        """Gives the port back; nothing if that was done.
+        """Releases the port; no effect if it is closed.
 
-        :raises StreamError: a transfer is under way; the port stays open. Or the kernel has sent more than was
-            taken: the port is closed, and what waits there is lost with the kernel.
+        :raises StreamError: a transfer is outstanding, and the port stays open. Or the kernel has sent more than was
+            taken: the port is closed, and the remaining data is lost with the kernel.
         """
         self._native.close()
         self._held.clear()
@@ -148,9 +148,9 @@ class Stream(Scope):
 
 
 class ConnectionState(NamedTuple):
-    """What a connection does now."""
+    """State of a connection."""
 
-    #: It comes apart, or is made, when the packets that are under way have ended.
+    #: It is connected or disconnected when the current packets have ended.
     pending: bool
     #: The reset of a slot has cut a packet since the ports were connected.
     cut: bool
@@ -159,9 +159,9 @@ class ConnectionState(NamedTuple):
 
 
 class Connection:
-    """Two stream ports joined, with no memory between them; made by :meth:`Card.connect`.
+    """Two connected stream ports, without memory in between; created by :meth:`Card.connect`.
 
-    It holds while this object does, and comes apart at the end of the packet that is under way.
+    It lasts as long as this object, and ends at the end of the current packet.
     """
 
     def __init__(self, native: NativeConnection) -> None:
@@ -169,17 +169,17 @@ class Connection:
 
     @property
     def state(self) -> ConnectionState:
-        """What it does now.
+        """Current state.
 
-        :raises GoneError: the ports are apart, or one of the slots has another kernel.
+        :raises GoneError: the ports are disconnected, or one of the slots has another kernel.
         """
         return ConnectionState(*self._native.state())
 
     def disconnect(self) -> None:
-        """Takes the ports apart at the end of the packet that is under way: nothing is lost.
+        """Disconnects the ports at the end of the current packet: no data is lost.
 
-        :raises StreamError: the packet has not ended within a millisecond of virtual time; call again to wait
-            on.
-        :raises GoneError: the ports are apart already, or one of the slots has another kernel.
+        :raises StreamError: the packet has not ended within a millisecond of virtual time; call again to
+            continue waiting.
+        :raises GoneError: the ports are already disconnected, or one of the slots has another kernel.
         """
         self._native.disconnect()
