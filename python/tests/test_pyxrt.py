@@ -23,7 +23,7 @@ VADD = """
     a, b, c = (pyxrt.bo(device, 4 * count, pyxrt.bo.normal, vadd.group_id(index)) for index in range(3))
     left = numpy.arange(count, dtype=numpy.uint32) * numpy.uint32(2654435761)
     right = numpy.arange(count, dtype=numpy.uint32)
-    a.write(left, 0)
+    a.write(numpy.stack([left, right], axis=1)[:, 0], 0)  # a column: its words do not lie side by side
     numpy.asarray(b.map()).view(numpy.uint32)[:] = right
     a.sync(pyxrt.xclBOSyncDirection.XCL_BO_SYNC_BO_TO_DEVICE, 4 * count, 0)
     b.sync(pyxrt.xclBOSyncDirection.XCL_BO_SYNC_BO_TO_DEVICE)

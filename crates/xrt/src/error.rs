@@ -147,6 +147,22 @@ pub enum XrtError {
         /// What is wrong.
         rule: &'static str,
     },
+    /// An address that an argument's register cannot hold.
+    #[error(
+        "kernel `{kernel}`: argument {argument}: the bo lies at {address:#x}, and its register has {bytes} bytes: an \
+         address that does not fit is not cut; give the kernel a pointer of 64 bits, or map files (`tombolo run`), which \
+         lie below 4 GiB"
+    )]
+    AddressWidth {
+        /// Which kernel.
+        kernel: String,
+        /// Its name.
+        argument: String,
+        /// Of the first byte.
+        address: u64,
+        /// What the register holds.
+        bytes: u32,
+    },
     /// A memory group that the design does not use.
     #[error("bo: memory group {group}: {rule}; take the group from kernel.group_id(argument)")]
     NoSuchGroup {
@@ -282,6 +298,7 @@ impl XrtError {
             | Self::Ambiguous { .. }
             | Self::NoSuchArgument { .. }
             | Self::ArgumentKind { .. }
+            | Self::AddressWidth { .. }
             | Self::NoSuchGroup { .. }
             | Self::BufferSize { .. }
             | Self::UserPointer { .. }

@@ -282,8 +282,15 @@ impl Run {
                 buffer.copied_to(reached)?
             }
         };
-        let mut bytes = buffer.address().to_le_bytes().to_vec();
-        bytes.resize(argument.bytes as usize, 0);
+        let address = buffer.address();
+        let bytes = register_bytes(address, argument.bytes as usize).ok_or_else(|| {
+            XrtError::AddressWidth {
+                kernel: kernel.name().to_owned(),
+                argument: argument.name.clone(),
+                address,
+                bytes: argument.bytes,
+            }
+        })?;
         let value = Value {
             bytes,
             _buffer: Some(buffer),
@@ -430,5 +437,31 @@ impl Run {
     pub fn abort(&self) -> CommandState {
         self.inner.kernel.session().dispatcher().abort(&self.inner);
         self.inner.state()
+    }
+}
+
+/// An address as a register of so many bytes holds it; `None` if it does not fit.
+fn register_bytes(address: u64, bytes: usize) -> Option<Vec<u8>> {
+    let mut held = address.to_le_bytes().to_vec();
+    if held.iter().skip(bytes).any(|byte| *byte != 0) {
+        return None;
+    }
+    held.resize(bytes, 0);
+    Some(held)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::register_bytes;
+
+    #[test]
+    fn an_address_that_does_not_fit_is_not_cut() {
+        assert_eq!(register_bytes(0x1_0000_0000, 4), None);
+        assert_eq!(
+            register_bytes(0x89ab_cdef, 4),
+            Some(vec![0xef, 0xcd, 0xab, 0x89])
+        );
+        let whole = register_bytes(0x2000_0000_0000, 8).unwrap();
+        assert_eq!(whole, 0x2000_0000_0000_u64.to_le_bytes());
     }
 }

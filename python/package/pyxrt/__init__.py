@@ -325,10 +325,11 @@ class bo:
 
     def write(self, data: Any, seek: int = 0) -> None:
         """Copies a buffer (bytes, a numpy array) to the host's copy."""
-        view = memoryview(data).cast("B")
-        if view.nbytes:
-            held = (ctypes.c_ubyte * view.nbytes).from_buffer_copy(view)
-            self._native.write(ctypes.addressof(held), view.nbytes, seek)
+        # Any format and any order: an array of records, or a transposed one.
+        plain = memoryview(data).tobytes()
+        if plain:
+            held = (ctypes.c_ubyte * len(plain)).from_buffer_copy(plain)
+            self._native.write(ctypes.addressof(held), len(plain), seek)
 
     def read(self, size: Optional[int] = None, skip: int = 0) -> Any:
         """Bytes of the host's copy: a numpy array of int8, or bytes where numpy is not installed."""
