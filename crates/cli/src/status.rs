@@ -1,6 +1,7 @@
-//! `tombolo status`: who uses what of a daemon's card, once or live, for people and for programs.
+//! `tombolo status`: who uses what of a daemon's card, once or live, for people and for programs; and the shape of any card.
 
 use crate::print::{print, NotPrinted};
+use card::CardDescription;
 use clap::Args;
 use std::fmt::Write;
 use std::io::IsTerminal;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use tombolo::report::bytes;
 use tombolo::{Card, ClientStatus, Error, Picoseconds, SlotStatus, Status, TenantStatus, Use};
 
-/// Says who uses what of a daemon's card.
+/// Prints who uses what of a daemon's card, or the shape of a card.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -17,12 +18,18 @@ Examples:
     tombolo status --socket /run/user/1000/tombolo
   Live, every half second:
     tombolo status --socket /run/user/1000/tombolo --watch 0.5
+  What a PCI device is made of, and so which kernels fit into its slots:
+    tombolo status --card 'vfio:0000:01:00.0?card=card.toml'
   For the node exporter of Prometheus:
     tombolo status --socket /run/user/1000/tombolo --prometheus > /var/lib/node_exporter/tombolo.prom")]
 pub(crate) struct ShowStatus {
     /// Where the daemon listens.
-    #[arg(long, value_name = "FILE")]
-    socket: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "card")]
+    socket: Option<PathBuf>,
+
+    /// Opens a card by its name and prints its shape: slots, ports, streams, memory, pages.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["socket", "json", "prometheus", "watch"])]
+    card: Option<String>,
 
     /// Prints JSON; with --watch a line each time.
     #[arg(long, conflicts_with = "prometheus")]
@@ -61,7 +68,13 @@ fn pause(text: &str) -> Result<Duration, String> {
 
 impl ShowStatus {
     pub(crate) fn run(self) -> Result<(), StatusError> {
-        let card = Card::open(format!("unix:{}", self.socket.display()))?;
+        if let Some(name) = &self.card {
+            let (description, _) = Card::open(name)?.describe()?;
+            return Ok(print(shape(&description))?);
+        }
+        // One of both is given.
+        let socket = self.socket.clone().unwrap_or_default();
+        let card = Card::open(format!("unix:{}", socket.display()))?;
         let Some(pause) = self.watch else {
             return Ok(print(self.words(&card.status()?)?)?);
         };
@@ -87,6 +100,29 @@ impl ShowStatus {
             _ => Ok(text(status)),
         }
     }
+}
+
+/// What a kernel must fit into.
+fn shape(card: &CardDescription) -> String {
+    let memory_ports = card.ports_per_slot.saturating_sub(card.streams_per_slot);
+    let host = match card.host_channel {
+        true => ", and pages in host memory",
+        false => "",
+    };
+    format!(
+        "card {}, shell clock {} ps\n  {} slots, each with {memory_ports} memory ports and {} stream pairs; {} network \
+         interfaces\n  {} address spaces, {} command queues\n  {} memory channels of {}{host}\n  pages of {}\n",
+        card.name,
+        card.clock_period.get(),
+        card.slots,
+        card.streams_per_slot,
+        card.network_pairs,
+        card.spaces,
+        card.queues,
+        card.channels,
+        bytes(card.channel_bytes),
+        card.page_sizes,
+    )
 }
 
 fn text(status: &Status) -> String {

@@ -264,6 +264,24 @@ fn a_daemon_that_is_ended_writes_back_and_says_so() {
     assert!(fs::read(daemon.path("table")).unwrap() != vec![1; 64 << 10]);
 }
 
+/// What a kernel must fit into, of a card that no daemon has.
+#[test]
+fn status_prints_the_shape_of_a_card() {
+    let folder = TempDir::new().unwrap();
+    let shape = |words: &[&str]| succeed(&mut tombolo(folder.path(), words));
+    let text = shape(&["status", "--card", "functional"]);
+    for part in [
+        "card functional",
+        "slots, each with",
+        "memory channels of",
+        "pages of 4 KiB",
+    ] {
+        assert!(text.contains(part), "`{part}` is missing: {text}");
+    }
+    let neither = tombolo(folder.path(), &["status"]).output().unwrap();
+    assert!(!neither.status.success());
+}
+
 #[test]
 fn options_that_a_daemon_cannot_have_are_refused_and_others_win_over_the_environment() {
     let folder = TempDir::new().unwrap();

@@ -92,6 +92,8 @@ pub(crate) enum AskedFor {
     Functional,
     /// A daemon's, by its name for `Card::open`.
     Shared(String),
+    /// One behind vfio-pci, by its name for `Card::open`: kernels are in its slots, in the order of the compute units.
+    Device(String),
     /// A simulated one of this platform.
     Platform(String),
 }
@@ -103,6 +105,7 @@ pub(crate) fn card_asked_for() -> Option<AskedFor> {
     Some(match card.as_str() {
         "functional" => AskedFor::Functional,
         shared if shared.starts_with("unix:") => AskedFor::Shared(card),
+        device if device.starts_with("vfio:") => AskedFor::Device(card),
         _ => AskedFor::Platform(card),
     })
 }
@@ -301,7 +304,7 @@ impl Device {
             .map(|session| session.platform().to_owned());
         let asked = match card_asked_for() {
             Some(AskedFor::Platform(name)) => Some(name),
-            Some(AskedFor::Functional | AskedFor::Shared(_)) | None => None,
+            Some(AskedFor::Functional | AskedFor::Shared(_) | AskedFor::Device(_)) | None => None,
         };
         sim_options(
             &loaded

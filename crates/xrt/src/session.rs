@@ -202,13 +202,13 @@ fn open_card(origin: &str, design: &Design, manifests: &[&Manifest]) -> Result<O
         .iter()
         .any(|one| one.used && one.kind == MemoryType::Host);
     let asked = card_asked_for();
-    if let Some(AskedFor::Shared(name)) = &asked {
+    if let Some(AskedFor::Shared(name) | AskedFor::Device(name)) = &asked {
         let card = Card::open(name)?;
         let host_memory = card.describe()?.0.host_channel;
         return Ok(Opened {
             card,
             host_memory,
-            is_shared: true,
+            is_shared: matches!(asked, Some(AskedFor::Shared(_))),
         });
     }
     if asked == Some(AskedFor::Functional) {

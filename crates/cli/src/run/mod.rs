@@ -161,9 +161,10 @@ pub struct Run {
     #[arg(long)]
     functional: bool,
 
-    /// Runs the kernel on the card of a daemon, in the first slot that is empty, beside those of other programs; by default
-    /// on that of TOMBOLO_CARD, unless another option says which card. The report tells of this run alone. See docs/daemon.md.
-    #[arg(long, value_name = "unix:FILE",
+    /// Runs the kernel on the card of a daemon, in the first slot that is empty, beside those of other programs
+    /// (docs/daemon.md), or on a PCI device whose slot 0 holds it (docs/pcie.md); by default on that of TOMBOLO_CARD,
+    /// unless another option says which card. The report tells of this run alone.
+    #[arg(long, value_name = "unix:FILE|vfio:ADDRESS?card=FILE",
           conflicts_with_all = ["functional", "preset", "shell", "coherent", "card_memory", "cold", "trace", "wave", "asserting"])]
     card: Option<String>,
 
@@ -382,8 +383,9 @@ impl Run {
             self.kernel.display()
         ));
         let loaded = match self.served() {
-            Some(_) => card.load_anywhere(folder, space),
-            None => card.load(SlotId(0), folder, space),
+            // What is in a device's slots stays there.
+            Some(name) if !name.starts_with("vfio:") => card.load_anywhere(folder, space),
+            _ => card.load(SlotId(0), folder, space),
         };
         drop(work);
         let mut slot = loaded?;

@@ -42,7 +42,7 @@ impl Run {
         Ok(Some(preset))
     }
 
-    /// The card of a daemon to run on, by its name.
+    /// The card of a daemon, or of this machine, to run on, by its name.
     pub(super) fn served(&self) -> Option<&str> {
         self.card.as_deref()
     }
@@ -54,9 +54,12 @@ impl Run {
         let by_default = environment.filter(|name| !name.is_empty() && !says);
         self.card = self.card.take().or(by_default);
         match self.served() {
-            Some(name) if !name.starts_with("unix:") => Err(Failure::Arguments(format!(
-                "card `{name}`: write unix:FILE, the socket of a daemon (--card, TOMBOLO_CARD)"
-            ))),
+            Some(name) if !name.starts_with("unix:") && !name.starts_with("vfio:") => {
+                Err(Failure::Arguments(format!(
+                    "card `{name}`: write unix:FILE, the socket of a daemon, or vfio:ADDRESS?card=FILE, a PCI device (--card, \
+                     TOMBOLO_CARD)"
+                )))
+            }
             _ => Ok(()),
         }
     }
