@@ -122,7 +122,7 @@ pub enum SyntaxError {
     #[error("{0}")]
     Device(String),
     /// Not a number of bytes.
-    #[error("`{text}` is no number of bytes; write 4096, 0x1000, 64KiB, 2MiB or 1GiB")]
+    #[error("`{text}` is no number of bytes; write 4096, 0x1000, 64KiB, 2MiB or 1GiB (powers of 1024: KB, MB and GB are not known)")]
     Bytes {
         /// What was given.
         text: String,

@@ -8,6 +8,7 @@ mod daemon;
 mod device;
 mod devices;
 mod diff;
+mod doctor;
 mod host;
 mod interrupt;
 mod kernel;
@@ -51,6 +52,7 @@ enum Command {
     Shell(shell::Shell),
     Protocol(protocol::Protocol),
     Lab(lab::Lab),
+    Doctor(doctor::Doctor),
     Host(host::Host),
     Device(Box<device::Device>),
     Devices(devices::Devices),
@@ -104,6 +106,7 @@ fn main() -> ExitCode {
         Command::Serve(serve) => failure_of(serve.run()),
         Command::Daemon(daemon) => failure_of(daemon.run()),
         Command::Status(status) => failure_of(status.run()),
+        Command::Doctor(doctor) => failure_of(doctor.run()),
         Command::Host(host) => failure_of(host.run()),
         Command::Lab(lab) => lab
             .run()

@@ -37,5 +37,6 @@ pub use model::compile::ABI;
 pub use model::ports::{Direction, ModelPort};
 pub use model::sleep::can_sleep;
 pub use model::verilate::{ModelInfo, Phases};
+pub use prebuilt::PrebuiltState;
 pub use program::{Effort, Form, Program};
-pub use toolchain::{cache_root, Toolchain};
+pub use toolchain::{cache_root, verilator_version, Toolchain};

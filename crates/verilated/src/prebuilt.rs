@@ -28,11 +28,45 @@ pub(crate) struct Prebuilt {
     level: String,
 }
 
+/// Whether builders take models from the store that the environment names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PrebuiltState {
+    /// The environment names no store, or one that holds none.
+    Absent,
+    /// The models are for another processor.
+    OtherProcessor,
+    /// This variable asks for models of the user's own.
+    Overridden(&'static str),
+    /// From this folder.
+    Used(PathBuf),
+}
+
+impl PrebuiltState {
+    /// The state on this machine, with the variables of this process.
+    pub fn now() -> Self {
+        let Some(store) = std::env::var_os(STORE).filter(|path| !path.is_empty()) else {
+            return Self::Absent;
+        };
+        if let Some(variable) = OWN.into_iter().find(|name| is_set(name)) {
+            return Self::Overridden(variable);
+        }
+        let store = PathBuf::from(store);
+        if !store.join(LEVEL).join(VERSION).is_file() {
+            return Self::Absent;
+        }
+        match runs_v3() {
+            true => Self::Used(store),
+            false => Self::OtherProcessor,
+        }
+    }
+}
+
 /// The store that the environment names, if the user asks for no models of their own.
 pub(crate) fn of_environment() -> Option<PathBuf> {
-    let store = std::env::var_os(STORE).filter(|path| !path.is_empty())?;
-    let is_taken = !OWN.iter().any(|name| is_set(name));
-    is_taken.then(|| store.into())
+    match PrebuiltState::now() {
+        PrebuiltState::Used(store) => Some(store),
+        _ => None,
+    }
 }
 
 /// The store that the environment asks to be filled.

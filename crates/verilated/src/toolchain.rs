@@ -47,13 +47,7 @@ impl Toolchain {
     /// [`BuildError::MissingTool`].
     pub fn locate() -> Result<Self, BuildError> {
         let verilator_root = find_verilator_root()?;
-        let mut verilator = Command::new(verilator_root.join("bin/verilator_bin"));
-        let verilator_version =
-            version_of(verilator.arg("--version")).ok_or_else(|| BuildError::MissingTool {
-                tool: "Verilator",
-                looked: format!("{} does not run", verilator_root.display()),
-                remedy: INSTALL,
-            })?;
+        let verilator_version = version_in(&verilator_root)?;
         let compiler = Compiler::locate(&cache_root())?;
         let compiler_version = compiler.version();
         let processor = std::env::var(PROCESSOR).unwrap_or_else(|_| "native".to_owned());
@@ -101,6 +95,23 @@ impl Toolchain {
             }),
         }
     }
+}
+
+/// The version of the Verilator that builds models, as it prints it.
+///
+/// # Errors
+/// [`BuildError::MissingTool`].
+pub fn verilator_version() -> Result<String, BuildError> {
+    version_in(&find_verilator_root()?)
+}
+
+fn version_in(root: &Path) -> Result<String, BuildError> {
+    let mut verilator = Command::new(root.join("bin/verilator_bin"));
+    version_of(verilator.arg("--version")).ok_or_else(|| BuildError::MissingTool {
+        tool: "Verilator",
+        looked: format!("{} does not run", root.display()),
+        remedy: INSTALL,
+    })
 }
 
 fn find_verilator_root() -> Result<PathBuf, BuildError> {

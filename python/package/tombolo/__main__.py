@@ -1,4 +1,4 @@
-"""The ``tombolo`` command of the package: ``demo``, ``doctor`` and ``cache`` here, everything else by the command of the repository,
+"""The ``tombolo`` command of the package: ``demo`` and ``cache`` here, everything else by the command of the repository,
 which the package carries."""
 
 from __future__ import annotations
@@ -7,20 +7,19 @@ import os
 import sys
 from typing import List, Optional
 
-from . import _demo, _doctor, _resources, cache
+from . import _demo, _resources, cache
 from ._native import __version__
 
 _USAGE = """usage: tombolo cache list            what has been built and kept, and its size
        tombolo cache clear           removes it; the next simulated card builds anew
        tombolo demo                  encrypts a file on both kinds of card and compares
-       tombolo doctor                what this machine has and lacks
-       tombolo COMMAND ...           run, kernel, shell, protocol, lab, host: tombolo --help"""
+       tombolo COMMAND ...           run, kernel, doctor, shell, protocol, lab, …: tombolo --help"""
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
     """Runs it; the status."""
     given = sys.argv[1:] if arguments is None else arguments
-    own = {"cache": _cache, "demo": _demo.main, "doctor": _doctor.main}.get(given[0] if given else "")
+    own = {"cache": _cache, "demo": _demo.main}.get(given[0] if given else "")
     if own is not None:
         return own(given[1:])
     command = _resources.command()
@@ -28,7 +27,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
         if given == ["--version"]:
             print(f"tombolo {__version__}")
             return 0
-        without = "This package was built without the command; only `demo`, `doctor` and `cache` are there."
+        without = "This package was built without the command; only `demo` and `cache` are there."
         print(f"{_USAGE}\n\n{without}", file=sys.stderr)
         return 2
     _resources.find_tools()

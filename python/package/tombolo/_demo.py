@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Callable, List
 
-from . import _doctor
+from . import _build_tools
 from ._aes import aes256ctr
 from ._card import Card
 from .errors import BuildError, Error
@@ -39,7 +39,7 @@ def main(arguments: List[str]) -> int:
         opened: Callable[[], Card] = lambda: Card.simulated(progress=_progress)  # noqa: E731
         right &= _try("simulated card (the RTL of shell and kernel)", opened, plain, expected)
         print()
-        print(_doctor.summary())
+        print(_build_tools.summary())
     return 0 if right else 1
 
 

@@ -53,6 +53,11 @@ impl Run {
             self.functional || self.coherent || self.preset.is_some() || self.shell.is_some();
         let by_default = environment.filter(|name| !name.is_empty() && !says);
         self.card = self.card.take().or(by_default);
+        if self.platform == "functional" {
+            let rule =
+                "--platform functional: the functional card has no platform; write --functional";
+            return Err(Failure::Arguments(rule.to_owned()));
+        }
         match self.served() {
             Some(name) if !name.starts_with("unix:") && !name.starts_with("vfio:") => {
                 Err(Failure::Arguments(format!(

@@ -190,6 +190,7 @@ impl Device {
         let word = Word::read(word).ok_or_else(|| {
             let joined = match word {
                 b"slot" => "; ports of kernels are joined by a program, with Card::connect",
+                _ if colon.is_none() => "; a file is `file:FILE`",
                 _ => "",
             };
             let word = String::from_utf8_lossy(word);
