@@ -5,7 +5,7 @@
 // Bench of tmb_stream_width: random packets, beats of random size, empty ones too, through a narrow width
 // and back, with random stalls. Prints the bytes a cycle of full beats without stalls. With FLUSH cycles: streams
 // without end, too, whose bytes leave when their sender pauses so long, and not before. Behind it all a port without
-// TKEEP gets full beats.
+// TKEEP gets full beats. Resets at any moment: nothing of what was under way comes out behind them.
 // Usage: bench SEED PACKETS.
 
 #include <algorithm>
@@ -67,6 +67,35 @@ void edge() {
   top.eval();
   top.clk_i = 0;
   top.eval();
+}
+
+void reset() {
+  top.rst_ni = 0;
+  top.in_valid_i = 0;
+  edge();
+  top.rst_ni = 1;
+  idle = 0;
+  waits = false;
+}
+
+// Anything for some cycles, and a reset in the middle of it.
+void cut(unsigned stall) {
+  bool offered = false;
+  for (auto cycles = generator() % 40; cycles; --cycles) {
+    if (!offered) {
+      offered = generator() % 4 != 0;
+      const unsigned count = generator() % 3 ? kRow : generator() % (kRow + 1);
+      for (auto& word : top.in_data_i.m_storage) word = 0xbad0bad;
+      top.in_keep_i = count == kRow ? ~0ull : (1ull << count) - 1;
+      top.in_last_i = generator() % 6 == 0;
+    }
+    top.in_valid_i = offered;
+    top.out_ready_i = generator() % 100 >= stall;
+    top.eval();
+    if (top.in_ready_o) offered = false;
+    edge();
+  }
+  reset();
 }
 
 // Sends the beats; checks that the bytes come back in the same packets. Returns the cycles.
@@ -228,18 +257,22 @@ int main(int argc, char** argv) {
       }
     }
     run(beats, stall);
+    for (unsigned resets = 0; resets < 100; ++resets) {
+      cut(stall);
+      std::vector<Beat> few(1 + generator() % 4);
+      for (Beat& beat : few) fill(beat, kRow);
+      fill(few.back(), 1 + generator() % kRow);
+      few.back().last = true;
+      run(few, stall);
+    }
   }
 #if FLUSH
   for (const unsigned stall : {0u, 30u, 70u}) {
-    top.rst_ni = 0;
-    edge();
-    top.rst_ni = 1;
+    cut(stall);
     endless(packets, stall);
   }
-  top.rst_ni = 0;
-  edge();
-  top.rst_ni = 1;
 #endif
+  reset();
   std::vector<Beat> full(1000);
   for (Beat& beat : full) fill(beat, kRow);
   full.back().last = true;
