@@ -29,7 +29,7 @@ pub(super) struct Direct {
 impl Owner {
     /// Memory for the pages of a range; or the rule that it breaks. Host memory is taken as pages are touched.
     pub(super) fn begin_direct(&mut self, view: View, page: PageSize) -> Result<Direct, String> {
-        if !self.card.description().host_channel {
+        if !self.kernels.description().host_channel {
             return Err(format!("{NO_CHANNEL}, or leave out direct"));
         }
         let size = page.bytes();
@@ -58,7 +58,7 @@ impl Owner {
         let memory = HostMemory::allocate(all as usize)
             .map_err(|error| format!("no host memory for its pages, {bytes} bytes: {error}"))?;
         let memory = Arc::new(memory);
-        let host = self.card.map_host(memory.clone());
+        let host = self.kernels.card().map_host(memory.clone());
         let host = host.map_err(|error| format!("no host memory for its pages: {error}"))?;
         let first = host.get().next_multiple_of(size) - host.get();
         let direct = Direct {
@@ -84,7 +84,7 @@ impl Owner {
         space: Asid,
         range: (VirtAddr, u64),
     ) -> Result<(), Error> {
-        if !self.card.description().host_channel {
+        if !self.kernels.description().host_channel {
             return Ok(());
         }
         let Some((view, object, page)) = self.files.could_be_direct(space, range) else {
@@ -121,7 +121,7 @@ impl Owner {
             bytes: bytes as usize,
             source: io::Error::new(io::ErrorKind::Unsupported, rule),
         };
-        if !self.card.description().host_channel {
+        if !self.kernels.description().host_channel {
             return Err(refused(NO_CHANNEL));
         }
         if host.get() + bytes > WINDOW {
@@ -142,7 +142,7 @@ impl Owner {
     /// The card no longer uses it.
     pub(super) fn end_direct(&mut self, direct: &Direct) {
         self.files.direct_bytes -= direct.bytes;
-        if let Err(error) = self.card.unmap_host(direct.host) {
+        if let Err(error) = self.kernels.card().unmap_host(direct.host) {
             tracing::error!(%error, "ending the card's way to pages in host memory");
         }
     }

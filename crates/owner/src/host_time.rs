@@ -68,7 +68,7 @@ impl HostTime {
 impl Owner {
     /// Starts work of the host, and says what follows.
     pub(super) fn begin_work(&mut self, work: HostWork, then: Work) -> WorkId {
-        let id = match self.card.simulation() {
+        let id = match self.kernels.card().simulation() {
             Some(card) => card.host_work(work),
             None => {
                 let id = WorkId(self.host_time.unpriced);
@@ -79,11 +79,5 @@ impl Owner {
         };
         self.host_time.under_way.insert(id, then);
         id
-    }
-
-    /// Whether the card knows that nothing can happen any more unless the host does something.
-    pub(super) fn card_is_quiescent(&mut self) -> bool {
-        let card = self.card.simulation();
-        card.is_some_and(|card| card.is_quiescent())
     }
 }

@@ -12,7 +12,7 @@ use card::command::Command;
 use error::Error;
 use pager::Event;
 use std::collections::{BTreeSet, VecDeque};
-use units::{Asid, CommandId, CommandStatus, Operation, SlotId};
+use units::{Asid, CommandId, CommandStatus, Operation};
 
 /// Data that is being made hot, and was.
 #[derive(Debug, Default)]
@@ -50,7 +50,7 @@ impl OwnerRef {
     ) -> Result<u64, Error> {
         let range = self.with(|owner| owner.handles.mapping(client, request.mapping))?;
         let before = self.with(|owner| {
-            if let Some(slot) = owner.busy_slot() {
+            if let Some(slot) = owner.kernels.busy_slot() {
                 let rule = "is running; make data hot before a kernel starts";
                 return Err(Error::SlotState {
                     slot,
@@ -69,7 +69,7 @@ impl OwnerRef {
             })
         })?;
         self.card(|owner| {
-            let over = owner.pager.is_idle() || owner.busy_slot().is_some();
+            let over = owner.pager.is_idle() || owner.kernels.busy_slot().is_some();
             Ok(over.then_some(()))
         })
         .await?;
@@ -85,10 +85,6 @@ impl OwnerRef {
 }
 
 impl Owner {
-    fn busy_slot(&self) -> Option<SlotId> {
-        self.slots.find(|_, state| state.is_busy())
-    }
-
     /// Has the card say when it has carried out what a space's queue has now.
     fn wait_for_entries(&mut self, id: CommandId, space: Asid) -> Result<(), Error> {
         self.hot.barriers.insert(id);
@@ -102,7 +98,7 @@ impl Owner {
 
     /// Whether loading takes no time now.
     pub(super) fn makes_hot(&self) -> bool {
-        self.hot.requests > 0 && self.busy_slot().is_none()
+        self.hot.requests > 0 && self.kernels.busy_slot().is_none()
     }
 
     /// Carries out a copy at no time, if now is the time for it.
@@ -110,7 +106,7 @@ impl Owner {
         if command.fence || !self.makes_hot() {
             return Ok(false);
         }
-        let Some(card) = self.card.simulation() else {
+        let Some(card) = self.kernels.card().simulation() else {
             return Ok(false);
         };
         if !card.place(command)? {

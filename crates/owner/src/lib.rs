@@ -8,26 +8,20 @@ mod answers;
 mod behind;
 mod call;
 mod clients;
-mod coherent;
 mod commands;
-mod connections;
 mod direct;
 mod faults;
 mod files;
-mod guard;
 mod handles;
-mod home_memory;
-mod host_lines;
 mod host_time;
 mod hot;
 mod inbox;
+mod kernels;
 mod lane;
 mod lanes;
-mod managed;
 mod memory;
 pub mod message;
 mod moved;
-mod network;
 mod owner_ref;
 mod owner_thread;
 mod page_cache;
@@ -39,16 +33,11 @@ mod pressure;
 mod pump;
 pub mod report;
 mod requests;
-mod schedules;
 mod service;
-mod settle;
 mod shares;
-mod slot_table;
-mod slots;
 mod spaces;
 mod status;
 mod stray;
-mod streams;
 mod tasks;
 mod tenants;
 mod thread;
@@ -63,17 +52,16 @@ pub use call::TicketId;
 use card::memory::HostMemory;
 use card::Card;
 use clients::Clients;
-use coherent::Coherent;
 use commands::Commands;
 use error::Error;
 use file_io::TransferId;
 use files::Files;
 use handles::Handles;
 pub use handles::Planted;
-use home_memory::HomeRange;
 use host_time::HostTime;
 use hot::Hot;
 use inbox::Inbox;
+use kernels::{HomeRange, Kernels};
 use lane::Post;
 use lanes::Lanes;
 pub use lanes::MakeIo;
@@ -85,14 +73,11 @@ use pager::fetch::{Amounts, Chosen};
 use pager::{ChannelMemory, Config, InstallOrder, Pager, Policies};
 use patience::Patience;
 pub use peer_handle::PeerHandle;
-use schedules::Schedules;
 use service::Service;
 pub use service::ServiceThreads;
-use slot_table::Slots;
 use spaces::Spaces;
 use std::sync::Arc;
 use std::time::Duration;
-use streams::Streams;
 use tasks::Tasks;
 use tenants::Tenants;
 pub use tenants::{Quota, Tenant};
@@ -287,7 +272,7 @@ pub(crate) enum Aside {
 /// See the module.
 pub(crate) struct Owner {
     inbox: Inbox,
-    card: Box<dyn Card>,
+    kernels: Kernels,
     host_time: HostTime,
     pager: Pager,
     post: Post,
@@ -297,9 +282,6 @@ pub(crate) struct Owner {
     files: Files,
     memories: Memories,
     handles: Handles,
-    slots: Slots,
-    streams: Streams,
-    schedules: Schedules,
     spaces: Spaces,
     service: Service,
     /// The card is no model: nobody can ring it, and it counts what its registers count.
@@ -312,7 +294,6 @@ pub(crate) struct Owner {
     /// What each client has done.
     clients: Clients,
     tenants: Tenants,
-    coherent: Coherent,
     /// The last to go: files are closed in them.
     lanes: Lanes,
 }
@@ -392,11 +373,8 @@ impl Owner {
         let moved = timed.then(MovedBytes::new);
         Ok(Self {
             inbox,
-            slots: Slots::new(description.slots),
-            streams: Streams::default(),
-            schedules: Schedules::default(),
             spaces: Spaces::new(description.spaces),
-            card,
+            kernels: Kernels::new(card, home, options.host_line_bytes),
             host_time: HostTime::default(),
             pager,
             patience: Patience::new(options.clock, options.file_limit()),
@@ -405,7 +383,6 @@ impl Owner {
             handles: Handles::new(options.planted),
             service: Service::new(options.service_threads),
             transfers: Transfers::new(buffers, buffer_bytes, moved, &options),
-            coherent: Coherent::new(home, options.host_line_bytes),
             options,
             files: Files::default(),
             memories: Memories::default(),
@@ -423,9 +400,9 @@ impl Owner {
     fn progress(&self) -> Progress {
         let paging = self.pager.statistics();
         Progress {
-            now: match self.card.description().clock_period {
+            now: match self.kernels.description().clock_period {
                 Picoseconds::ZERO => Picoseconds::ZERO,
-                _ => self.card.now(),
+                _ => self.kernels.now(),
             },
             bytes_in: paging.bytes_read + paging.bytes_zeroed,
             bytes_out: paging.bytes_written,
@@ -435,12 +412,12 @@ impl Owner {
 
     fn report(&mut self) -> Result<Report, Error> {
         // Reading the counters takes time.
-        let time = self.card.now();
-        let statistics = self.card.statistics()?;
+        let time = self.kernels.now();
+        let statistics = self.kernels.statistics()?;
         let ports = statistics.requesters.len() / 2;
         let report = Report {
-            shares: self.shares(&statistics),
-            card: self.card.description().clone(),
+            shares: self.kernels.shares(&statistics),
+            card: self.kernels.description().clone(),
             platform: self.options.platform.clone(),
             platform_hash: self.options.platform_hash.clone(),
             preset: self.options.preset.clone(),
@@ -464,7 +441,9 @@ impl Owner {
             notes: self.notes(|_| true, |_| true),
             policies: self.policies(|_| true),
             spaces: self.spaces_report(),
-            ports: (0..ports).map(|port| self.name_of_port(port)).collect(),
+            ports: (0..ports)
+                .map(|port| self.kernels.name_of_port(port))
+                .collect(),
             statistics,
         };
         Ok(report.without_invented_time())
@@ -473,20 +452,10 @@ impl Owner {
     fn spaces_report(&self) -> Vec<SpaceReport> {
         let all = self.pager.spaces();
         all.map(|space| {
-            let time = self.slots.run_time(space.0);
+            let time = self.kernels.run_time(space.0);
             SpaceReport::new(space, time)
         })
         .collect()
-    }
-
-    /// Slot and name of a port of the card, for people.
-    fn name_of_port(&self, port: usize) -> String {
-        let ports = usize::from(self.card.description().ports_per_slot.max(1));
-        let (slot, number) = (port / ports, port % ports);
-        match self.slots.port_name(port) {
-            Some(name) => format!("slot {slot}, {name}"),
-            None => format!("slot {slot}, port {number}"),
-        }
     }
 
     /// What the host file says of itself, if there is one.
@@ -501,7 +470,7 @@ impl Owner {
 
     /// What the user might want to change, of these files and page sizes.
     fn notes(&self, of: impl Fn(&str) -> bool, asked: impl Fn(PageSize) -> bool) -> Vec<String> {
-        let l1 = self.card.description().l1_sizes;
+        let l1 = self.kernels.description().l1_sizes;
         let slow = self.files.page_sizes.iter();
         let slow =
             slow.filter(|&&size| asked(size) && l1 != PageSizes::default() && !l1.contains(size));

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 use trap::{Part, Sources, Ticket, View, Wake, PIECE};
-use units::{Asid, HostAccess, HostAddr, PageSize, Picoseconds, SlotId, VirtAddr};
+use units::{Asid, HostAccess, HostAddr, PageSize, Picoseconds, VirtAddr};
 
 /// A part of a block, with pages of one size.
 #[derive(Debug)]
@@ -406,7 +406,7 @@ impl Owner {
 
     /// Makes the parts of a block known.
     fn new_memory(&mut self, asid: Asid, view: &Arc<View>) -> Result<Vec<ObjectId>, Error> {
-        let host = self.card.map_host(view.alias().clone())?;
+        let host = self.kernels.card().map_host(view.alias().clone())?;
         let parts = view.parts().iter();
         let objects = parts.map(|part| {
             let object = self.files.new_object();
@@ -457,11 +457,6 @@ impl Owner {
             Success::Mapped(_) => Ok((address, bytes)),
             Success::Done => Err(Error::Internal("a mapping without an address".into())),
         }
-    }
-
-    /// The slot with a running kernel that may use a range.
-    fn user_of(&self, range: MappedRange) -> Option<SlotId> {
-        self.slots.find(|_, state| state.runs_in(range.asid))
     }
 }
 
@@ -529,7 +524,7 @@ impl OwnerRef {
     pub(super) async fn free(&self, client: ClientId, mapping: MappingId) -> Result<(), Error> {
         let range = self.with(|owner| {
             let range = owner.handles.mapping(client, mapping)?;
-            if let Some(slot) = owner.user_of(range) {
+            if let Some(slot) = owner.kernels.user_of(range.asid) {
                 let address = range.address;
                 return Err(Error::MemoryInUse { address, slot });
             }
@@ -597,7 +592,7 @@ impl OwnerRef {
                 return;
             }
             memory.view.release();
-            if let Err(error) = owner.card.unmap_host(memory.host) {
+            if let Err(error) = owner.kernels.card().unmap_host(memory.host) {
                 tracing::error!(%error, "ending the card's access to memory that was shared");
             }
         });

@@ -172,13 +172,13 @@ impl Owner {
     /// Tells those who wait for transfers that were given up.
     pub(super) fn tell_of_silence(&mut self) {
         let given_up = self.patience.given_up();
-        let ports = self.card.description().ports_per_slot.max(1);
+        let ports = self.kernels.description().ports_per_slot.max(1);
         for (id, awaited) in given_up {
             let silence = |owner: &Self| owner.patience.silence(&awaited);
             let waits = self.pager.waits_for(pager::IoId(id.0));
             for fault in waits.faults {
                 let slot = SlotId(fault.requester / 2 / ports);
-                self.kernel_failed(slot, silence(self).to_string());
+                self.kernels.kernel_failed(slot, silence(self).to_string());
                 self.tasks.stir();
             }
             for request in waits.requests {

@@ -7,7 +7,10 @@ use error::Error;
 use pager::eviction::Eviction;
 use pager::size::Doubling;
 use pager::{Event, PagerError};
-use units::{Advice, Fetch, L1Reach, MemoryKind, PageSize, PageSizes, Pattern, Reuse, VirtAddr};
+use units::{
+    Advice, CardDescription, Fetch, L1Reach, MemoryKind, PageSize, PageSizes, Pattern, Reuse,
+    VirtAddr,
+};
 
 /// Sizes of pages that are chosen automatically: those of the L1 TLBs of the default shell, and one between.
 /// Each more would cost every walk a look.
@@ -90,19 +93,6 @@ impl Owner {
         })
     }
 
-    /// What pages of a size become for so many bytes, if their L1 TLB does not reach all of them and the card has
-    /// room to lay such pages side by side; and how far it reaches.
-    pub(super) fn beyond_reach(&self, page: PageSize, bytes: u64) -> Option<(PageSize, u64)> {
-        let card = self.card.description();
-        let beyond = L1Reach::beyond(&card.l1_reach, page, bytes)?;
-        (4 * beyond.0.bytes() <= card.channel_bytes).then_some(beyond)
-    }
-
-    fn reach_of(&self, page: PageSize) -> Option<u64> {
-        let all = &self.card.description().l1_reach;
-        all.iter().find(|l1| l1.page == page).map(|l1| l1.bytes)
-    }
-
     /// How each of these files is paged, and why so: a line a file, or a line for all that are alike.
     pub(super) fn policies(&self, of: impl Fn(&str) -> bool) -> Vec<String> {
         let told = |paged: Paged| self.told(paged);
@@ -174,7 +164,7 @@ impl Owner {
         let place = memory.map_or_else(String::new, |memory| {
             format!(", lies in {memory} (the mapping asks)")
         });
-        let joined = match self.reach_of(parts).filter(|_| parts < page_size) {
+        let joined = match reach_of(self.kernels.description(), parts).filter(|_| parts < page_size) {
             None => String::new(),
             Some(reach) => format!(
                 ", made into pages of {page_size} in place where a space maps more than the L1 TLB of {parts} pages \
@@ -194,6 +184,22 @@ impl Owner {
         }
         format!("pages of {parts} ({size}){joined}, {how} ({why}), {leaves}{place}")
     }
+}
+
+/// What pages of a size become for so many bytes on a card, if their L1 TLB does not reach all of them and the card has
+/// room to lay such pages side by side; and how far it reaches.
+pub(super) fn beyond_reach(
+    card: &CardDescription,
+    page: PageSize,
+    bytes: u64,
+) -> Option<(PageSize, u64)> {
+    let beyond = L1Reach::beyond(&card.l1_reach, page, bytes)?;
+    (4 * beyond.0.bytes() <= card.channel_bytes).then_some(beyond)
+}
+
+fn reach_of(card: &CardDescription, page: PageSize) -> Option<u64> {
+    let mut all = card.l1_reach.iter();
+    all.find(|l1| l1.page == page).map(|l1| l1.bytes)
 }
 
 /// A few names.

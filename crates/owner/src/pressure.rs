@@ -62,6 +62,15 @@ impl Pressure {
         }
     }
 
+    /// What was asked to go out of a stream has gone, or never will: the faults that it held back.
+    fn flushed(&mut self, place: Place) -> Vec<Fault> {
+        let Some(stream) = self.streams.get_mut(&place) else {
+            return Vec::new();
+        };
+        stream.busy = false;
+        std::mem::take(&mut stream.faults)
+    }
+
     /// Mappings are gone: what waits for them hears it from the pager.
     fn end(&mut self, gone: impl Fn(&Place) -> bool) -> Vec<Fault> {
         let mut faults = Vec::new();
@@ -84,7 +93,7 @@ impl Owner {
         };
         let offset = fault.address.get() - start.get();
         let place = (fault.asid, start);
-        let stream = self.streams.pressure.streams.entry(place).or_default();
+        let stream = self.service.pressure.streams.entry(place).or_default();
         if !fault.write || offset < stream.out.saturating_add(AHEAD * page) {
             return false;
         }
@@ -93,10 +102,8 @@ impl Owner {
             stream.busy = true;
             let end = (offset / page - UNFINISHED) * page;
             let start = std::mem::replace(&mut stream.out, end);
-            self.streams
-                .pressure
-                .begun
-                .push(Flush { place, start, end });
+            let begun = &mut self.service.pressure.begun;
+            begun.push(Flush { place, start, end });
         }
         true
     }
@@ -106,18 +113,15 @@ impl Owner {
         let gone = |&(asid, start): &Place| {
             asid == space && range.is_none_or(|(from, to)| (from..to).contains(&start.get()))
         };
-        let faults = self.streams.pressure.end(gone);
+        let faults = self.service.pressure.end(gone);
         self.service.tell(faults.into_iter().map(CardEvent::Fault));
     }
 
     /// What was asked to go out has gone, or never will. Then the stream has failed, and a kernel that writes on hears so.
     fn flushed(&mut self, place: Place) {
         self.tasks.stir();
-        if let Some(stream) = self.streams.pressure.streams.get_mut(&place) {
-            stream.busy = false;
-            let faults = std::mem::take(&mut stream.faults);
-            self.service.tell(faults.into_iter().map(CardEvent::Fault));
-        }
+        let faults = self.service.pressure.flushed(place);
+        self.service.tell(faults.into_iter().map(CardEvent::Fault));
     }
 }
 

@@ -53,15 +53,18 @@ impl Owner {
         self.tasks.turn();
         let over = self.host_time.take_over();
         let events = match over.is_empty() {
-            true => self.card.wait(deadline)?,
-            false => self.card.wait(Some(self.card.now()))?,
+            true => self.kernels.card().wait(deadline)?,
+            false => {
+                let now = self.kernels.now();
+                self.kernels.card().wait(Some(now))?
+            }
         };
         self.service.tell(over);
         // Also without events: it may be as late as somebody waits for.
         self.tasks.stir();
         self.service.tell(events);
         self.handle_events()?;
-        self.notice_refused_writes()
+        self.kernels.notice_refused_writes()
     }
 
     /// Handles what came, in order. False if a file's bytes are not there yet that should be, and the clock
@@ -101,11 +104,11 @@ impl Owner {
                     self.service.looked(batch.thread);
                     self.serve(batch.events)?;
                     // Registers may have been read meanwhile.
-                    self.service.served(batch.thread, self.card.now());
+                    self.service.served(batch.thread, self.kernels.now());
                 }
                 Some(Work::Transfer(pending)) => self.transfer_timed(pending)?,
                 Some(Work::ReadAhead(object)) => self.read_ahead(object),
-                Some(Work::Reconfiguration(slot)) => self.slots.reconfigured(slot),
+                Some(Work::Reconfiguration(slot)) => self.kernels.reconfigured(slot),
                 Some(Work::Protection(ids, result)) => {
                     for id in ids {
                         self.tell(Event::IoDone { id, result })?;
@@ -115,10 +118,10 @@ impl Owner {
                 Some(Work::Trap) => {}
                 None => return Err(Error::Internal(format!("unknown host work {}", id.0))),
             },
-            CardEvent::KernelFailed { slot, reason } => self.kernel_ended(slot, reason),
-            CardEvent::AccessDone { id, line } => self.access_done(id, line),
+            CardEvent::KernelFailed { slot, reason } => self.kernels.kernel_ended(slot, reason),
+            CardEvent::AccessDone { id, line } => self.kernels.access_done(id, line),
             CardEvent::Fault(fault) => {
-                self.service.fault_arrived(fault.token, self.card.now());
+                self.service.fault_arrived(fault.token, self.kernels.now());
                 self.service.push(CardEvent::Fault(fault));
             }
             event @ CardEvent::Completed { id, .. } => {
@@ -165,7 +168,7 @@ impl Owner {
 
     /// Gives each service thread that is free its next batch.
     fn serve_next(&mut self) {
-        for batch in self.service.begin(self.card.now()) {
+        for batch in self.service.begin(self.kernels.now()) {
             let count = batch.events.len() as u32;
             let work = match batch.along {
                 true => HostWork::HandOn(count),
@@ -183,7 +186,7 @@ impl Owner {
                 CardEvent::Completed { id, .. } if barrier_of(id).is_some() => {
                     drained.extend(barrier_of(id));
                 }
-                CardEvent::Fault(fault) if self.slots.is_gone(fault.token) => {}
+                CardEvent::Fault(fault) if self.kernels.is_gone(fault.token) => {}
                 CardEvent::Completed { id, .. } if self.entries_are_there(id) => {}
                 CardEvent::Completed {
                     id,
@@ -200,12 +203,12 @@ impl Owner {
                 }
                 CardEvent::Fault(fault) if self.holds_back(&fault) => {}
                 CardEvent::Fault(fault) => self.tell(Event::Fault(fault))?,
-                CardEvent::Interrupt(slot) => self.interrupted(slot)?,
-                CardEvent::SlotClosed(slot) => self.slot_closed(slot)?,
-                CardEvent::TransferDone { mover, end } => self.transfer_done(mover, end)?,
+                CardEvent::Interrupt(slot) => self.kernels.interrupted(slot)?,
+                CardEvent::SlotClosed(slot) => self.kernels.slot_closed(slot)?,
+                CardEvent::TransferDone { mover, end } => self.kernels.transfer_done(mover, end)?,
                 CardEvent::DirectoryTrouble => {
-                    self.directory_trouble()?;
-                    self.host_lines_trouble()?;
+                    self.kernels.directory_trouble()?;
+                    self.kernels.host_lines_trouble()?;
                 }
                 CardEvent::HostWorkDone(_)
                 | CardEvent::KernelFailed { .. }
@@ -213,16 +216,26 @@ impl Owner {
             }
         }
         for slot in drained {
-            if let Some(requesters) = self.slots.drained(slot) {
+            if let Some(requesters) = self.kernels.drained(slot) {
                 self.service.forget(&requesters);
-                self.streams.pressure.forget(&requesters);
+                self.service.pressure.forget(&requesters);
             }
         }
         Ok(())
     }
 
+    /// Nothing will ever happen any more, unless a client does something.
+    pub(super) fn is_quiet(&mut self) -> bool {
+        self.host_time.is_idle()
+            && self.commands.is_empty()
+            && !self.transfers.any_late()
+            && self.service.pressure.is_idle()
+            && !self.service.is_told()
+            && self.kernels.card_is_quiescent()
+    }
+
     pub(super) fn faults_answered(&mut self, answered: impl Fn(FaultToken) -> bool) {
-        self.service.answered(answered, self.card.now());
+        self.service.answered(answered, self.kernels.now());
     }
 
     /// After a slot was put in reset: drops its faults that are still on their way, and lets every
@@ -237,7 +250,7 @@ impl Owner {
         space: Asid,
         requesters: RangeInclusive<u8>,
     ) -> Result<(), Error> {
-        self.slots.drain(slot, requesters);
+        self.kernels.drain(slot, requesters);
         self.send_barrier(barrier(slot), space)
     }
 
@@ -380,13 +393,17 @@ impl Owner {
                     size_classes,
                     stripe,
                 };
-                self.card.control_space(asid, SpaceControl::On(table))?;
+                self.kernels
+                    .card()
+                    .control_space(asid, SpaceControl::On(table))?;
             }
             Action::UsePageSizes { asid, size_classes } => {
                 let sizes = SpaceControl::PageSizes(size_classes);
-                self.card.control_space(asid, sizes)?;
+                self.kernels.card().control_space(asid, sizes)?;
             }
-            Action::DisableSpace { asid } => self.card.control_space(asid, SpaceControl::Off)?,
+            Action::DisableSpace { asid } => {
+                self.kernels.card().control_space(asid, SpaceControl::Off)?
+            }
             Action::Complete { request, result } => {
                 self.memories.answered(request, result.is_ok());
                 self.answers.give(request, result);
@@ -400,15 +417,17 @@ impl Owner {
                 asid,
             } => {
                 let nearest = nearest.map(|near| (self.label_in(asid, near), near));
-                self.access_failed(token, address, write, &reason, nearest)?;
+                let lost = self.files.lost(&reason);
+                self.kernels
+                    .access_failed(token, address, write, &reason, lost, nearest)?;
             }
             Action::WriteBackFailed { error } => {
                 tracing::warn!(%error, "a page could not be written back and stays on the card");
             }
             Action::CardFailed { id, status } => {
                 let what = format!("the card failed command {} with {status:?}", id.0);
-                for slot in self.slots.ids() {
-                    self.kernel_failed(slot, what.clone());
+                for slot in self.kernels.ids() {
+                    self.kernels.kernel_failed(slot, what.clone());
                 }
             }
         }
@@ -417,7 +436,7 @@ impl Owner {
 
     /// Hands commands to the card as far as it takes them.
     fn send_commands(&mut self) -> Result<(), Error> {
-        Ok(self.commands.send(self.card.as_mut())?)
+        Ok(self.commands.send(self.kernels.card())?)
     }
 }
 

@@ -23,7 +23,7 @@ impl OwnerRef {
         }
         match request {
             Any::Describe(_, to) => to.give(Ok(self.with(|owner| Description {
-                card: Box::new(owner.card.description().clone()),
+                card: Box::new(owner.kernels.description().clone()),
                 now: owner.progress().now,
             }))),
             Any::MakeReport(it, to) => to.give(self.with(|owner| match it.of {
@@ -54,16 +54,18 @@ impl OwnerRef {
             Any::Unload(it, to) => to.give(self.close_slot(client, it.load).await),
             Any::SetArgument(it, to) => to.give(self.with(|owner| {
                 let slot = owner.slot_of(client, it.load)?;
-                owner.set_argument(slot, it.offset, &it.words)
+                owner.kernels.set_argument(slot, it.offset, &it.words)
             })),
             Any::WriteRegisters(it, to) => to.give(self.with(|owner| {
                 let slot = owner.slot_of(client, it.load)?;
-                owner.write_raw_registers(slot, it.offset, &it.words)
+                owner
+                    .kernels
+                    .write_raw_registers(slot, it.offset, &it.words)
             })),
             Any::ReadRegister(it, to) => to.give(self.read_for_program(client, it).await),
             Any::Schedule(it, to) => to.give(self.with(|owner| {
                 let slot = owner.slot_of(client, it.load)?;
-                owner.schedule(slot, it.schedule)
+                owner.kernels.schedule(slot, it.schedule)
             })),
             Any::Start(it, to) => to.give(self.start(client, it.load).await),
             Any::Poll(it, to) => to.give(self.poll(client, it).await),
@@ -77,27 +79,28 @@ impl OwnerRef {
             Any::PollStream(it, to) => to.give(self.poll_stream(client, it).await),
             Any::PollStreams(it, to) => to.give(self.poll_streams(client, it).await),
             Any::ExpireStream(it, to) => to.give(self.expire_stream(client, it).await),
-            Any::InspectStream(it, to) => to.give(self.with(|owner| {
-                owner.streams.find(client, it.stream)?;
-                owner.waiting_at(it.stream.slot, it.stream.stream)
-            })),
+            Any::InspectStream(it, to) => {
+                to.give(self.with(|owner| owner.kernels.inspect_stream(client, it.stream)))
+            }
             Any::SettleStream(it, to) => {
-                to.give(self.with(|owner| owner.settle_stream(client, it)))
+                to.give(self.with(|owner| owner.kernels.settle_stream(client, it)))
             }
             Any::CheckTaken(it, to) => to.give(self.with(|owner| {
                 let slot = owner.slot_of(client, it.load)?;
-                owner.unsettled(slot).map_or(Ok(()), Err)
+                owner.kernels.unsettled(slot).map_or(Ok(()), Err)
             })),
             Any::PacketsMissing(it, to) => {
-                to.give(self.with(|owner| owner.packets_missing(client, it)))
+                to.give(self.with(|owner| owner.kernels.packets_missing(client, it)))
             }
             Any::StopStream(it, to) => {
-                to.give(self.with(|owner| owner.stop_stream(client, it.stream)))
+                to.give(self.with(|owner| owner.kernels.stop_stream(client, it.stream)))
             }
-            Any::CloseStream(it, to) => to.give(self.with(|owner| owner.close_stream(client, it))),
+            Any::CloseStream(it, to) => {
+                to.give(self.with(|owner| owner.kernels.close_stream(client, it)))
+            }
             Any::ConnectPorts(it, to) => to.give(self.connect_ports(client, it).await),
             Any::Inspect(it, to) => {
-                to.give(self.with(|owner| owner.inspect(client, it.connection)))
+                to.give(self.with(|owner| owner.kernels.inspect(client, it.connection)))
             }
             Any::Disconnect(it, to) => to.give(self.disconnect(client, it).await),
 
@@ -105,39 +108,51 @@ impl OwnerRef {
             Any::BeginPeerTransfer(it, to) => to.give(self.begin_peer_transfer(client, it).await),
             Any::SetNetworkLink(it, to) => to.give(self.with(|owner| {
                 owner
-                    .card
+                    .kernels
+                    .card()
                     .need_network(it.interface)?
                     .set_network_link(it.interface, it.up)?;
                 Ok(())
             })),
 
-            Any::BeginAccess(it, to) => to.give(self.with(|owner| owner.begin_access(it.access))),
+            Any::BeginAccess(it, to) => {
+                to.give(self.with(|owner| owner.kernels.begin_access(it.access)))
+            }
             Any::EndAccess(it, to) => to.give(self.end_access(it).await),
             Any::ShowPage(it, to) => to.give(self.with(|owner| {
                 let shown = owner
-                    .card
+                    .kernels
+                    .card()
                     .need_lines()?
                     .show_page(it.address, it.write, it.pages)?;
                 Ok(shown)
             })),
             Any::HidePages(it, to) => to.give(self.with(|owner| {
-                owner.card.need_lines()?.hide_pages(it.base, it.bytes)?;
+                owner
+                    .kernels
+                    .card()
+                    .need_lines()?
+                    .hide_pages(it.base, it.bytes)?;
                 Ok(())
             })),
             Any::RecordLines(it, to) => to.give(self.with(|owner| {
-                owner.card.need_lines()?.record_lines(*it.history)?;
+                owner
+                    .kernels
+                    .card()
+                    .need_lines()?
+                    .record_lines(*it.history)?;
                 Ok(())
             })),
             Any::LineHistory(_, to) => {
-                to.give(Ok(self.with(|owner| Box::new(owner.line_history()))))
+                to.give(Ok(self.with(|owner| Box::new(owner.kernels.line_history()))))
             }
-            Any::HomeMemory(_, to) => to.give(self.with(Owner::use_home_memory)),
-            Any::HostLines(_, to) => to.give(self.with(|owner| owner.host_line_bytes())),
+            Any::HomeMemory(_, to) => to.give(self.with(|owner| owner.kernels.use_home_memory())),
+            Any::HostLines(_, to) => to.give(self.with(|owner| owner.kernels.host_line_bytes())),
             Any::SetHoldTimeout(it, to) => {
-                to.give(self.with(|owner| owner.set_hold_patience(it.cycles)))
+                to.give(self.with(|owner| owner.kernels.set_hold_patience(it.cycles)))
             }
             Any::SetHomeTimeout(it, to) => {
-                to.give(self.with(|owner| owner.set_patience(it.cycles)))
+                to.give(self.with(|owner| owner.kernels.set_patience(it.cycles)))
             }
         }
     }

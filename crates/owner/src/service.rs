@@ -9,6 +9,7 @@
 //! whole: a share with a thousand pages under way delays the others by its turn in each batch.
 
 use super::faults::Faults;
+use super::pressure::Pressure;
 use super::shares::{Share, Shares};
 use card::event::Event;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -70,6 +71,8 @@ pub(super) struct Service {
     /// What the card has told and nobody has looked at yet.
     told: VecDeque<Event>,
     faults: Faults,
+    /// Writes to streams that wait for their devices.
+    pub(super) pressure: Pressure,
 }
 
 impl Service {

@@ -84,7 +84,7 @@ impl OwnerRef {
                 .into_iter()
                 .chain(owner.tenants.bytes_of_space(client));
             let limit = limits.min().map(|bytes| bytes.max(page.bytes()));
-            can_translate(owner.card.description(), translation)?;
+            can_translate(owner.kernels.description(), translation)?;
             let asid = owner.take_asid()?;
             let set = owner.set_translation(asid, translation);
             set.inspect_err(|_| owner.free_asid(asid))?;
@@ -103,7 +103,7 @@ impl OwnerRef {
         // No page of it is wanted before its client knows its name.
         self.with(|owner| owner.joins_share(client, asid))?;
         let space = self.with(|owner| {
-            owner.slots.forget_run_time(asid);
+            owner.kernels.forget_run_time(asid);
             owner.handles.add_space(client, asid)
         });
         // Whoever was closed meanwhile ended the spaces that it had then.
@@ -123,8 +123,10 @@ impl OwnerRef {
         let (asid, slots) = self.with(|owner| {
             let asid = owner.handles.space(client, space)?;
             owner.handles.end_space(space);
-            let slots = owner.slots.ids();
-            let slots: Vec<SlotId> = slots.filter(|slot| owner.works_in(*slot, asid)).collect();
+            let slots = owner.kernels.ids();
+            let slots: Vec<SlotId> = slots
+                .filter(|slot| owner.kernels.works_in(*slot, asid))
+                .collect();
             for slot in &slots {
                 owner.handles.end_load(*slot);
             }
@@ -133,8 +135,8 @@ impl OwnerRef {
         let mut unsettled = None;
         for slot in slots {
             let _claim = self.claim(slot).await;
-            if self.with(|owner| owner.works_in(slot, asid)) {
-                unsettled = unsettled.or(self.with(|owner| owner.unsettled(slot)));
+            if self.with(|owner| owner.kernels.works_in(slot, asid)) {
+                unsettled = unsettled.or(self.with(|owner| owner.kernels.unsettled(slot)));
                 self.empty(slot).await?;
             }
         }
@@ -199,7 +201,7 @@ impl Owner {
                 TranslationMode::Tlb => mode::WALKER_OFF.put(1),
             };
             let register = registers::SPACE.at(asid.get().into()) + registers::space::MODE;
-            self.card.write_register(register, bits)?;
+            self.kernels.card().write_register(register, bits)?;
             self.spaces.translate(asid, mode);
         }
         Ok(())
@@ -207,7 +209,7 @@ impl Owner {
 
     /// Where the pages of a space lie that asks for a placement.
     fn placement(&self, asked: SpacePlacement) -> SpacePlacement {
-        let card = self.card.description();
+        let card = self.kernels.description();
         let alike = card.memories.len() <= 1 && card.translated;
         // Pages become larger ones where they lie side by side, which striped ones do not.
         let page = self.options.largest_page();
@@ -241,11 +243,6 @@ impl Owner {
                 self.spaces.give_back(asid);
             }
         }
-    }
-
-    fn works_in(&self, slot: SlotId, asid: Asid) -> bool {
-        let state = self.slots.get(slot);
-        state.is_some_and(|state| state.loaded_in(asid))
     }
 }
 

@@ -4,12 +4,13 @@ use super::clients::Moment;
 use super::owner_ref::OwnerRef;
 use super::Owner;
 use super::Tenant;
-use crate::message::ClientId;
-use crate::report::{PagingReport, Report, SpaceReport};
+use crate::message::{ClientId, Progress};
+use crate::report::{PagingReport, Report, RunReport, SpaceReport};
 use error::Error;
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
-use units::{Asid, SlotId};
+use units::{Asid, Picoseconds, SlotId};
 use wire::{ClientStatus, DaemonStatus, OwnerStatus, SlotStatus, Status};
 
 impl OwnerRef {
@@ -20,7 +21,7 @@ impl OwnerRef {
         tenant: Option<Arc<Tenant>>,
     ) -> Result<(), Error> {
         self.with(|owner| {
-            let counted = owner.card.statistics()?;
+            let counted = owner.kernels.card().statistics()?;
             let came = Moment {
                 now: owner.progress().now,
                 fault_time: owner.service.fault_time(),
@@ -45,6 +46,14 @@ impl Owner {
         self.tenants.forget(client);
     }
 
+    /// A run is over, which took from one moment to another; how far things are.
+    pub(super) fn ran(&mut self, run: RunReport, time: Range<Picoseconds>) -> Progress {
+        let slot = SlotId(run.slot);
+        self.trace_run(slot, &run.kernel, time.start, time.end);
+        self.clients.ran(self.handles.client_in(slot), run);
+        self.progress()
+    }
+
     /// Where the time went of a client's kernels. What the card counts as a whole (channels, the link, the host, virtual
     /// time with an access waiting) is of all clients, since this one came; everything else is of this one.
     pub(super) fn report_of(&mut self, client: ClientId) -> Result<Report, Error> {
@@ -55,7 +64,7 @@ impl Owner {
             .into_iter()
             .filter(|space| asids.iter().any(|asid| asid.get() == space.asid))
             .collect();
-        let ports = usize::from(self.card.description().ports_per_slot);
+        let ports = usize::from(self.kernels.description().ports_per_slot);
         let runs = self.clients.runs_of(client);
         let slots: BTreeSet<u8> = runs.iter().map(|run| run.slot).collect();
         let until = Moment {
@@ -95,9 +104,9 @@ impl Owner {
 
     /// Who has what.
     pub(super) fn status(&self) -> Status {
-        let description = self.card.description();
+        let description = self.kernels.description();
         let slots = (0..description.slots).map(SlotId);
-        let slots = slots.map(|slot| match self.kernel_in(slot) {
+        let slots = slots.map(|slot| match self.kernels.kernel_in(slot) {
             None => SlotStatus::default(),
             Some((kernel, running)) => SlotStatus {
                 client: self.handles.client_in(slot),

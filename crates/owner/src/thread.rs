@@ -152,7 +152,7 @@ impl Rounds {
         if !self.finished.is_empty() {
             self.hand_out();
         }
-        for flush in self.owner.with(|owner| owner.streams.pressure.take_begun()) {
+        for flush in self.owner.with(|owner| owner.service.pressure.take_begun()) {
             let owner = self.owner.clone();
             self.begin_own(Box::pin(async move {
                 owner.flush(flush).await;
@@ -397,7 +397,7 @@ impl Rounds {
     }
 
     fn begin(&mut self, call: Call) {
-        let now = self.owner.with(|owner| owner.card.now());
+        let now = self.owner.with(|owner| owner.kernels.now());
         tracing::debug!(
             target: "tombolo::arrivals",
             time = now.get(),
@@ -567,7 +567,7 @@ impl Rounds {
 impl Owner {
     /// Until when the card may work; `None` if nobody needs it to.
     fn next_stop(&mut self) -> Option<Option<Picoseconds>> {
-        let soon = self.card.now() + FREE_SLICE;
+        let soon = self.kernels.now() + FREE_SLICE;
         if self.tasks.any_needs_card() {
             // Without a bell that a message could ring, the card is left soon in any case.
             let look = self.in_real_time.then_some(soon);
@@ -575,7 +575,7 @@ impl Owner {
         }
         let busy = self.options.clock == ClockMode::Free
             && !self.tasks.is_broken()
-            && !self.card_is_quiescent();
+            && !self.kernels.card_is_quiescent();
         busy.then_some(Some(soon))
     }
 }

@@ -31,7 +31,7 @@ impl Owner {
             let host = timeline.group("host", None);
             let evictions = timeline.lanes("evictions", Some(host));
             let values = [("pages", pages.into())];
-            timeline.instant(evictions, "evict", self.card.now(), &values);
+            timeline.instant(evictions, "evict", self.kernels.now(), &values);
         }
     }
     /// What the program may do with shared memory has changed: who owns it now.
@@ -56,7 +56,7 @@ impl Owner {
             let memory = timeline.lanes("shared memory", Some(host));
             let mut all = vec![("address", Value::Address(address))];
             all.extend_from_slice(values);
-            timeline.instant(memory, name, self.card.now(), &all);
+            timeline.instant(memory, name, self.kernels.now(), &all);
         }
     }
 }

@@ -23,7 +23,7 @@ use claim::Claims;
 use error::Error;
 use file_io::lock::without;
 use file_io::{Direction, Identity, OpenFile};
-use pager::ObjectId;
+use pager::{AccessError, ObjectId, PagerError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -300,6 +300,14 @@ impl Files {
         let mut all = self.objects.iter();
         let (view, _) = all.find(|(_, candidate)| candidate.id == object)?;
         Some(&*self.stand_ins.get(&view.identity)?.behind)
+    }
+
+    /// What happened to a peer, for which the system has no number, where it made an access fail.
+    pub(super) fn lost(&self, reason: &AccessError) -> Option<String> {
+        match reason {
+            AccessError::Fetch(PagerError::Io { object, .. }) => self.behind(*object)?.failure(),
+            _ => None,
+        }
     }
 
     /// The mapping of a stream that kernels write at an address: where it begins, and bytes of its pages.

@@ -2,7 +2,7 @@
 
 use super::{named, Object, View};
 use crate::message::{MapOptions, TranslationMode};
-use crate::policies::AUTOMATIC;
+use crate::policies::{beyond_reach, AUTOMATIC};
 use crate::Owner;
 use card::memories::{self};
 use error::Error;
@@ -10,27 +10,9 @@ use file_io::OpenFile;
 use pager::{Event, ObjectId, ObjectKind};
 use std::ops;
 use std::sync::Arc;
-use units::{Advice, Asid, CardMemory, MemoryKind, PageSize, PageSizes};
+use units::{Advice, Asid, CardDescription, CardMemory, MemoryKind, PageSize, PageSizes};
 
 impl Owner {
-    /// The channels that have memory of a kind, or the rule against it.
-    fn channels_of(&self, memory: MemoryKind, direct: bool) -> Result<ops::Range<u8>, String> {
-        if direct {
-            let rule = "pages that stay in host memory lie in no card memory: leave out direct, or the memory";
-            return Err(rule.to_owned());
-        }
-        let card = self.card.description();
-        let of_kind = |there: &&CardMemory| there.kind == memory;
-        match card.memories.iter().find(of_kind) {
-            Some(there) => Ok(there.channels.clone()),
-            None => Err(format!(
-                "its pages shall lie in {memory}, and card {} has {}",
-                card.name,
-                memories::names(&card.memories)
-            )),
-        }
-    }
-
     /// The object of a range of a file: the one there is, or a new one.
     pub(super) fn object(
         &mut self,
@@ -60,7 +42,10 @@ impl Owner {
             };
         }
         let channels = match options.memory {
-            Some(memory) => Some(self.channels_of(memory, options.direct).map_err(refused)?),
+            Some(memory) => {
+                let card = self.kernels.description();
+                Some(channels_of(card, memory, options.direct).map_err(refused)?)
+            }
             None => None,
         };
         let direct = match options.direct {
@@ -161,7 +146,7 @@ impl Owner {
 
     /// The pages for a range: as it asks for them, or the owner's usual ones.
     fn pages_for(&self, space: Asid, options: MapOptions, bytes: u64) -> Result<Pages, String> {
-        let sizes = self.card.description().page_sizes;
+        let sizes = self.kernels.description().page_sizes;
         if options.direct && options.auto_pages == Some(true) {
             let rule = "pages that stay in host memory have one size: leave out direct, or automatic pages";
             return Err(rule.to_owned());
@@ -176,7 +161,7 @@ impl Owner {
         let parts = page_for(options.page_size.unwrap_or(usual), sizes, bytes);
         // Pages that nobody asked for become larger ones, where the L1 TLB of their size is too small.
         let beyond = match options.page_size.is_none() && !options.direct {
-            true => self.beyond_reach(parts, bytes),
+            true => beyond_reach(self.kernels.description(), parts, bytes),
             false => None,
         };
         Ok(Pages {
@@ -190,7 +175,7 @@ impl Owner {
 impl Owner {
     /// The page for so many bytes of a file whose mapping asks for no size.
     fn usual_page(&self, space: Asid, bytes: u64) -> PageSize {
-        let card = self.card.description();
+        let card = self.kernels.description();
         let alone = self.spaces.translation(space) == TranslationMode::Tlb;
         let walks = card.table_walks && !alone;
         // A page that has no L1 TLB of its own takes an entry of a smaller one for each part: if there are enough.
@@ -205,6 +190,28 @@ impl Owner {
                 .fold(PageSizes::default(), PageSizes::with)
                 .holding(bytes)
         })
+    }
+}
+
+/// The channels of a card that have memory of a kind, or the rule against it.
+fn channels_of(
+    card: &CardDescription,
+    memory: MemoryKind,
+    direct: bool,
+) -> Result<ops::Range<u8>, String> {
+    if direct {
+        let rule =
+            "pages that stay in host memory lie in no card memory: leave out direct, or the memory";
+        return Err(rule.to_owned());
+    }
+    let of_kind = |there: &&CardMemory| there.kind == memory;
+    match card.memories.iter().find(of_kind) {
+        Some(there) => Ok(there.channels.clone()),
+        None => Err(format!(
+            "its pages shall lie in {memory}, and card {} has {}",
+            card.name,
+            memories::names(&card.memories)
+        )),
     }
 }
 

@@ -3,10 +3,11 @@
 //! The switch makes a change when the packets under way have ended, so whoever asks for one waits for that;
 //! a connection whose ports come apart still has them.
 
-use super::owner_ref::OwnerRef;
-use super::Owner;
+use super::Kernels;
+use crate::handles::Handles;
 use crate::message::ClientId;
 use crate::message::{ConnectPorts, ConnectionId, ConnectionState, Disconnect, PortOf};
+use crate::owner_ref::OwnerRef;
 use card::stream::StreamSource;
 use error::Error;
 use error::StreamError;
@@ -34,35 +35,45 @@ pub(super) struct Joint {
 }
 
 impl OwnerRef {
-    pub(super) async fn connect_ports(
+    pub(crate) async fn connect_ports(
         &self,
         client: ClientId,
         request: ConnectPorts,
     ) -> Result<ConnectionId, Error> {
         let (from, to) = self.with(|owner| {
-            let from = owner.place_of_end(client, &request.from, StreamDirection::Out)?;
-            let to = owner.place_of_end(client, &request.to, StreamDirection::In)?;
+            let from = owner.kernels.place_of_end(
+                &owner.handles,
+                client,
+                &request.from,
+                StreamDirection::Out,
+            )?;
+            let to = owner.kernels.place_of_end(
+                &owner.handles,
+                client,
+                &request.to,
+                StreamDirection::In,
+            )?;
             Ok::<_, Error>((from, to))
         })?;
         self.wait_for_stopped(from).await?;
         self.with(|owner| {
-            owner.check_free(from)?;
-            owner.check_free(to)
+            owner.kernels.check_free(from)?;
+            owner.kernels.check_free(to)
         })?;
         self.fail_if_failed(from.0).await?;
         self.fail_if_failed(to.0).await?;
-        let joint = self.with(|owner| owner.join(client, from, to))?;
+        let joint = self.with(|owner| owner.kernels.join(client, from, to))?;
         if self.is_settled(to, PATIENCE).await? {
             return Ok(joint);
         }
         self.with(|owner| {
-            owner.part(to)?;
-            owner.forget_joint(joint)?;
-            Err(Error::Stream(owner.mid_packet(from, to)))
+            owner.kernels.part(to)?;
+            owner.kernels.forget_joint(joint)?;
+            Err(Error::Stream(owner.kernels.mid_packet(from, to)))
         })
     }
 
-    pub(super) async fn disconnect(
+    pub(crate) async fn disconnect(
         &self,
         client: ClientId,
         request: Disconnect,
@@ -72,38 +83,45 @@ impl OwnerRef {
             later,
         } = request;
         let joint = self.with(|owner| {
-            let joint = owner.streams.joint(client, id)?;
+            let joint = owner.kernels.streams.joint(client, id)?;
             joint.left = true;
             let joint = *joint;
-            owner.part(joint.to).map(|()| joint)
+            owner.kernels.part(joint.to).map(|()| joint)
         })?;
         if later {
-            self.with(Owner::forget_joints_apart)?;
+            self.with(|owner| owner.kernels.forget_joints_apart())?;
             return Ok(());
         }
         let settled = self.is_settled(joint.to, LAST_PACKET).await?;
         self.with(|owner| match settled {
-            true => owner.forget_joint(id),
-            false => Err(Error::Stream(owner.mid_packet(joint.from, joint.to))),
+            true => owner.kernels.forget_joint(id),
+            false => Err(Error::Stream(
+                owner.kernels.mid_packet(joint.from, joint.to),
+            )),
         })
     }
 
     /// Whether the switch has made its change at an incoming port, after so long at most.
     pub(super) async fn is_settled(&self, to: Place, patience: Picoseconds) -> Result<bool, Error> {
-        let until = self.with(|owner| owner.card.now() + patience);
+        let until = self.with(|owner| owner.kernels.now() + patience);
         loop {
-            let state =
-                self.with(|owner| owner.card.need_streams()?.switch_state(to.0, to.1.pair))?;
+            let state = self.with(|owner| {
+                owner
+                    .kernels
+                    .card()
+                    .need_streams()?
+                    .switch_state(to.0, to.1.pair)
+            })?;
             if !state.pending {
                 return Ok(true);
             }
-            let now = self.with(|owner| owner.card.now());
+            let now = self.with(|owner| owner.kernels.now());
             if now >= until {
                 return Ok(false);
             }
             let next = now + LOOK;
             let alarm = self.alarm(next);
-            self.card(|owner| Ok((owner.card.now() >= next).then_some(())))
+            self.card(|owner| Ok((owner.kernels.now() >= next).then_some(())))
                 .await?;
             drop(alarm);
         }
@@ -119,15 +137,17 @@ impl super::streams::Streams {
     }
 }
 
-impl Owner {
+impl Kernels {
     /// The port that a connection shall have at an end.
     fn place_of_end(
         &mut self,
+        handles: &Handles,
         client: ClientId,
         end: &PortOf,
         direction: StreamDirection,
     ) -> Result<Place, Error> {
-        let place = self.stream_place(client, end.load, &end.port)?;
+        let slot = handles.slot(client, end.load)?;
+        let place = self.stream_place(slot, &end.port)?;
         if place.1.direction != direction {
             let name = self.stream_name(place.0, place.1);
             let has = place.1.direction;
@@ -218,7 +238,7 @@ impl Owner {
         }
     }
 
-    pub(super) fn inspect(
+    pub(crate) fn inspect(
         &mut self,
         client: ClientId,
         id: ConnectionId,

@@ -1,6 +1,6 @@
 //! Card memory behind the directory: a range at the end of each channel that the pager never sees.
 
-use super::Owner;
+use super::Kernels;
 use card::coherent::home_register;
 use card::home_registers as reg;
 use card::Card;
@@ -12,7 +12,7 @@ const FRAME_BYTES: u64 = 4096;
 
 /// The range, in each of the channels that have lines.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct HomeRange {
+pub(crate) struct HomeRange {
     /// Channels, from the first.
     channels: u64,
     /// Where in a channel.
@@ -23,7 +23,7 @@ pub(super) struct HomeRange {
 
 impl HomeRange {
     /// Keeps the end of the channels; `None` for 0 bytes.
-    pub(super) fn reserve(card: &mut dyn Card, bytes: u64) -> Result<Option<Self>, Error> {
+    pub(crate) fn reserve(card: &mut dyn Card, bytes: u64) -> Result<Option<Self>, Error> {
         if bytes == 0 {
             return Ok(None);
         }
@@ -54,7 +54,7 @@ impl HomeRange {
     }
 
     /// Bytes of a channel that are left for the pager.
-    pub(super) fn rest_of(&self, channel: u64, bytes: u64) -> u64 {
+    pub(crate) fn rest_of(&self, channel: u64, bytes: u64) -> u64 {
         match channel < self.channels {
             true => self.offset,
             false => bytes,
@@ -67,7 +67,7 @@ impl HomeRange {
     }
 }
 
-impl Owner {
+impl Kernels {
     /// Lets card memory serve the directory's lines; how many bytes of them.
     pub(super) fn place_memory(&mut self, range: HomeRange) -> Result<u64, Error> {
         let frames = |bytes: u64| (bytes / FRAME_BYTES) as u32;

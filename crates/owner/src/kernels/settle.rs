@@ -5,9 +5,9 @@
 //! ([`card::guard::SlotNotes`]), so a kernel that waits for its responses costs nothing more. For any other the
 //! shell is asked again until they are, and its faults are served meanwhile.
 
-use super::owner_ref::OwnerRef;
-use super::Owner;
+use super::Kernels;
 use crate::message::Signal;
+use crate::owner_ref::OwnerRef;
 use card::guard::SlotNotes;
 use error::Error;
 use units::{Asid, Picoseconds, SlotId};
@@ -30,14 +30,16 @@ pub(super) struct Ending {
 impl OwnerRef {
     /// Waits until what the kernels of a space had begun is answered, if their program has seen them at work in
     /// their registers: it may have read there that they are done.
-    pub(super) async fn settled(&self, asid: Asid) -> Result<(), Error> {
-        let begun = self.with(|owner| owner.card.now());
-        while let Some(slot) = self.with(|owner| owner.unsettled_in(asid))? {
-            let now = self.with(|owner| owner.card.now());
+    pub(crate) async fn settled(&self, asid: Asid) -> Result<(), Error> {
+        let begun = self.with(|owner| owner.kernels.now());
+        while let Some(slot) = self.with(|owner| owner.kernels.unsettled_in(asid))? {
+            let now = self.with(|owner| owner.kernels.now());
             if now - begun > PATIENCE || self.with(|owner| owner.is_quiet()) {
                 // The answer said how things were when it left the card: they may have ended while it came.
-                return match self.with(|owner| owner.unsettled_in(asid))? {
-                    Some(_) => Err(self.with(|owner| owner.unfinished(slot))?),
+                return match self.with(|owner| owner.kernels.unsettled_in(asid))? {
+                    Some(_) => {
+                        Err(self.with(|owner| owner.kernels.unfinished(&owner.service, slot))?)
+                    }
                     None => Ok(()),
                 };
             }
@@ -55,7 +57,7 @@ impl OwnerRef {
     }
 }
 
-impl Owner {
+impl Kernels {
     /// A kernel has said that it is done; whether its ports are, too. If not, they are looked at from now on.
     pub(super) fn ends(
         &mut self,

@@ -3,15 +3,17 @@
 //! A mover has one transfer at a time; those that were begun behind it wait here.
 
 use super::connections::Joint;
-use super::owner_ref::OwnerRef;
-use super::pressure::Pressure;
-use super::Owner;
+use super::Kernels;
+use crate::handles::Handles;
 use crate::message::ClientId;
 use crate::message::{
-    BeginPeerTransfer, BeginTransfer, ByteRange, CloseStream, ExpireStream, LoadId, Moved,
-    OpenStream, PacketPart, PacketsMissing, PollStream, PollStreams, SettleStream, StreamHandle,
-    Taken, TransferState, TransfersState,
+    BeginPeerTransfer, BeginTransfer, ByteRange, CloseStream, ExpireStream, Moved, OpenStream,
+    PacketPart, PacketsMissing, PollStream, PollStreams, SettleStream, StreamHandle, Taken,
+    TransferState, TransfersState,
 };
+use crate::owner_ref::OwnerRef;
+use crate::service::Service;
+use crate::Owner;
 use crate::SLICE;
 use card::kernel::{Manifest, StreamPort, STREAMS_CLOSED};
 use card::stream::{Transfer, TransferEnd, TransferStatus};
@@ -76,8 +78,6 @@ pub(super) struct Streams {
     /// Transfers of network interfaces that are under way, by interface and direction of the interface. The slot of
     /// one may have been reset meanwhile.
     pub(super) on_network: BTreeMap<(u8, StreamDirection), u64>,
-    /// Writes to streams that wait for their devices.
-    pub(super) pressure: Pressure,
 }
 
 impl Streams {
@@ -112,45 +112,59 @@ enum Look {
 }
 
 impl OwnerRef {
-    pub(super) async fn open_stream(
+    pub(crate) async fn open_stream(
         &self,
         client: ClientId,
         request: OpenStream,
     ) -> Result<StreamHandle, Error> {
         let OpenStream { load, port } = request;
-        let place = self.with(|owner| owner.stream_place(client, load, &port))?;
+        let place = self.with(|owner| {
+            let slot = owner.slot_of(client, load)?;
+            owner.kernels.stream_place(slot, &port)
+        })?;
         self.wait_for_stopped(place).await?;
-        self.with(|owner| owner.open_stream(client, load, &port))
+        self.with(|owner| {
+            let slot = owner.slot_of(client, load)?;
+            owner.kernels.open_stream(client, slot, &port)
+        })
     }
 
-    pub(super) async fn begin_transfer(
+    pub(crate) async fn begin_transfer(
         &self,
         client: ClientId,
         request: BeginTransfer,
     ) -> Result<(), Error> {
-        let range = self.with(|owner| owner.range_of_transfer(client, &request))?;
+        let range = self.with(|owner| {
+            owner
+                .kernels
+                .range_of_transfer(&owner.handles, client, &request)
+        })?;
         self.fail_if_failed(request.stream.slot).await?;
-        self.with(|owner| owner.begin_transfer(client, request.stream, range))
+        self.with(|owner| owner.kernels.begin_transfer(client, request.stream, range))
     }
 
-    pub(super) async fn begin_peer_transfer(
+    pub(crate) async fn begin_peer_transfer(
         &self,
         client: ClientId,
         request: BeginPeerTransfer,
     ) -> Result<(), Error> {
-        let range = self.with(|owner| owner.range_of_peer(client, &request))?;
+        let range = self.with(|owner| owner.kernels.range_of_peer(client, &request))?;
         self.fail_if_failed(request.stream.slot).await?;
-        self.with(|owner| owner.begin_transfer(client, request.stream, range))
+        self.with(|owner| owner.kernels.begin_transfer(client, request.stream, range))
     }
 
     /// The oldest transfer was not over in time: what it waits for, if it is not over now.
-    pub(super) async fn expire_stream(
+    pub(crate) async fn expire_stream(
         &self,
         client: ClientId,
         request: ExpireStream,
     ) -> Result<Moved, Error> {
         let ExpireStream { stream, elapsed } = request;
-        if let Some(stuck) = self.with(|owner| owner.stuck_stream(client, stream, elapsed))? {
+        if let Some(stuck) = self.with(|owner| {
+            owner
+                .kernels
+                .stuck_stream(&owner.service, client, stream, elapsed)
+        })? {
             return Err(Error::Stream(stuck));
         }
         let slice = Picoseconds::ZERO;
@@ -168,22 +182,22 @@ impl OwnerRef {
     /// A port whose transfer was stopped, and whose client has gone, is free in a moment.
     pub(super) async fn wait_for_stopped(&self, place: (SlotId, StreamId)) -> Result<(), Error> {
         let is_leaving = |owner: &Owner| {
-            let open = owner.streams.open.get(&place);
+            let open = owner.kernels.streams.open.get(&place);
             open.is_some_and(|connection| connection.left && connection.stopped)
         };
         if !self.with(|owner| is_leaving(owner)) {
             return Ok(());
         }
-        let until = self.with(|owner| owner.card.now() + SLICE);
+        let until = self.with(|owner| owner.kernels.now() + SLICE);
         let _alarm = self.alarm(until);
         let gone = |owner: &mut Owner| {
-            let over = !is_leaving(owner) || owner.card.now() >= until;
+            let over = !is_leaving(owner) || owner.kernels.now() >= until;
             Ok(over.then_some(()))
         };
         self.card(gone).await
     }
 
-    pub(super) async fn poll_stream(
+    pub(crate) async fn poll_stream(
         &self,
         client: ClientId,
         request: PollStream,
@@ -192,11 +206,11 @@ impl OwnerRef {
             stream: handle,
             slice,
         } = request;
-        let until = self.with(|owner| owner.card.now() + slice);
+        let until = self.with(|owner| owner.kernels.now() + slice);
         loop {
             // An alarm that has rung would keep the card from working.
             let alarm = self.alarm(until);
-            let look = |owner: &mut Owner| owner.look_at_stream(client, handle, until);
+            let look = |owner: &mut Owner| owner.kernels.look_at_stream(client, handle, until);
             let seen = self.card(look).await?;
             drop(alarm);
             match seen {
@@ -212,7 +226,12 @@ impl OwnerRef {
                     let stuck =
                         self.with(
                             |owner| match slice > Picoseconds::ZERO && owner.is_quiet() {
-                                true => owner.stuck_stream(client, handle, slice),
+                                true => owner.kernels.stuck_stream(
+                                    &owner.service,
+                                    client,
+                                    handle,
+                                    slice,
+                                ),
                                 false => Ok(None),
                             },
                         )?;
@@ -229,7 +248,7 @@ impl OwnerRef {
 
 impl OwnerRef {
     /// The first of several streams whose oldest transfer is over.
-    pub(super) async fn poll_streams(
+    pub(crate) async fn poll_streams(
         &self,
         client: ClientId,
         request: PollStreams,
@@ -238,17 +257,17 @@ impl OwnerRef {
             streams: handles,
             slice,
         } = request;
-        let until = self.with(|owner| owner.card.now() + slice);
+        let until = self.with(|owner| owner.kernels.now() + slice);
         loop {
             let alarm = self.alarm(until);
             let look = |owner: &mut Owner| {
                 for (number, handle) in handles.iter().enumerate() {
-                    match owner.look_at_stream(client, *handle, until)? {
+                    match owner.kernels.look_at_stream(client, *handle, until)? {
                         None | Some(Look::SliceOver) => {}
                         Some(look) => return Ok(Some((number, look))),
                     }
                 }
-                let over = owner.card.now() >= until;
+                let over = owner.kernels.now() >= until;
                 Ok(over.then_some((0, Look::SliceOver)))
             };
             let (number, seen) = self.card(look).await?;
@@ -278,9 +297,9 @@ impl OwnerRef {
     }
 }
 
-impl Owner {
+impl Kernels {
     /// The client takes no more from a port out of a kernel: what waits there is an error from now on.
-    pub(super) fn settle_stream(
+    pub(crate) fn settle_stream(
         &mut self,
         client: ClientId,
         request: SettleStream,
@@ -294,7 +313,7 @@ impl Owner {
     }
 
     /// The packets that the client wanted did not come.
-    pub(super) fn packets_missing(
+    pub(crate) fn packets_missing(
         &mut self,
         client: ClientId,
         request: PacketsMissing,
@@ -316,11 +335,9 @@ impl Owner {
     /// The stream port of a kernel that has this name.
     pub(super) fn stream_place(
         &mut self,
-        client: ClientId,
-        load: LoadId,
+        slot: SlotId,
         port: &str,
     ) -> Result<(SlotId, StreamId), Error> {
-        let slot = self.slot_of(client, load)?;
         self.loaded(slot)?;
         let manifest = self.manifest(slot);
         let name = PortName {
@@ -339,10 +356,10 @@ impl Owner {
     fn open_stream(
         &mut self,
         client: ClientId,
-        load: LoadId,
+        slot: SlotId,
         port: &str,
     ) -> Result<StreamHandle, Error> {
-        let (slot, stream) = self.stream_place(client, load, port)?;
+        let (slot, stream) = self.stream_place(slot, port)?;
         self.check_free((slot, stream))?;
         let serial = self.streams.take_serial();
         let connection = Connection {
@@ -369,6 +386,7 @@ impl Owner {
     /// The memory of a transfer, if it is one that may begin.
     fn range_of_transfer(
         &mut self,
+        handles: &Handles,
         client: ClientId,
         request: &BeginTransfer,
     ) -> Result<Range, Error> {
@@ -387,7 +405,7 @@ impl Owner {
             let has = handle.stream.direction;
             return Err(Error::Stream(StreamError::WrongDirection { name, has }));
         }
-        let mapping = self.handles.mapping(client, mapping)?;
+        let mapping = handles.mapping(client, mapping)?;
         if self.loaded(slot)?.space() != mapping.asid {
             return Err(Error::Stream(StreamError::OtherSpace { name }));
         }
@@ -505,7 +523,7 @@ impl Owner {
     }
 
     /// The card says that a transfer has ended.
-    pub(super) fn transfer_done(&mut self, mover: u8, end: TransferEnd) -> Result<(), Error> {
+    pub(crate) fn transfer_done(&mut self, mover: u8, end: TransferEnd) -> Result<(), Error> {
         let (slot, stream) = StreamId::of_mover(mover, self.card.description());
         let Some((slot, stream)) = self.port_of_mover(slot, stream)? else {
             return Ok(());
@@ -594,6 +612,7 @@ impl Owner {
     /// Why a transfer is not over after so long; `None` if it is.
     fn stuck_stream(
         &mut self,
+        service: &Service,
         client: ClientId,
         handle: StreamHandle,
         elapsed: Picoseconds,
@@ -604,7 +623,7 @@ impl Owner {
             return Ok(None);
         };
         let state = self.state_of(slot, handle.stream)?;
-        let waiting = self.waits_of(slot)?;
+        let waiting = self.waits_of(service, slot)?;
         Ok(Some(StreamError::Stuck {
             name: self.stream_name(slot, handle.stream),
             elapsed,
@@ -614,7 +633,7 @@ impl Owner {
         }))
     }
 
-    pub(super) fn stop_stream(
+    pub(crate) fn stop_stream(
         &mut self,
         client: ClientId,
         handle: StreamHandle,
@@ -634,7 +653,7 @@ impl Owner {
         Ok(())
     }
 
-    pub(super) fn close_stream(
+    pub(crate) fn close_stream(
         &mut self,
         client: ClientId,
         request: CloseStream,
@@ -708,12 +727,18 @@ impl Owner {
         self.set_argument(slot, STREAMS_CLOSED, &[word])
     }
 
-    /// What a kernel has sent out of a port and nobody has taken: at its slot, and before its network interface.
-    pub(super) fn waiting_at(
+    /// What waits at an open port.
+    pub(crate) fn inspect_stream(
         &mut self,
-        slot: SlotId,
-        stream: StreamId,
+        client: ClientId,
+        handle: StreamHandle,
     ) -> Result<StreamWaiting, Error> {
+        self.streams.find(client, handle)?;
+        self.waiting_at(handle.slot, handle.stream)
+    }
+
+    /// What a kernel has sent out of a port and nobody has taken: at its slot, and before its network interface.
+    fn waiting_at(&mut self, slot: SlotId, stream: StreamId) -> Result<StreamWaiting, Error> {
         let mut waiting = self.card.need_streams()?.stream_waiting(slot, stream)?;
         if let (network, stream, Some(_)) = self.mover_of(slot, stream) {
             waiting.beat |= self
@@ -743,7 +768,7 @@ impl Owner {
 
     /// What is lost with the kernel of a slot. What waits at a port that nobody said he was done with is only reported: a
     /// program that begins each transfer knows what it has not asked for.
-    pub(super) fn unsettled(&mut self, slot: SlotId) -> Option<Error> {
+    pub(crate) fn unsettled(&mut self, slot: SlotId) -> Option<Error> {
         let streams = self.untaken(slot);
         let mut first = None;
         for stream in streams {

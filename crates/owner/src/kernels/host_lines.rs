@@ -1,7 +1,7 @@
 //! The CPU's own lines that a kernel uses: which kernel, how much of the memory, and what it did wrong.
 
-use super::owner_ref::OwnerRef;
-use super::Owner;
+use super::Kernels;
+use crate::owner_ref::OwnerRef;
 use card::coherent::{host_lines_error, host_lines_register, take_host_lines_violation};
 use card::host_lines_registers as reg;
 use card::kernel::Manifest;
@@ -45,20 +45,23 @@ impl HostLines {
 impl OwnerRef {
     /// Waits until the lines are home that the kernel of a slot in reset had.
     pub(super) async fn host_lines_home(&self, slot: SlotId) -> Result<(), Error> {
-        if self.with(|owner| owner.coherent.host_lines.slot != Some(slot)) {
+        if self.with(|owner| owner.kernels.coherent.host_lines.slot != Some(slot)) {
             return Ok(());
         }
         self.look_until(LOOKS, LIMIT, |owner| {
-            let status = owner.card.read_register(host_lines_register(reg::STATUS))?;
+            let status = owner
+                .kernels
+                .card()
+                .read_register(host_lines_register(reg::STATUS))?;
             Ok(reg::status::CLOSING.get(status) == 0)
         })
         .await
     }
 }
 
-impl Owner {
+impl Kernels {
     /// What a kernel may use of the CPU's memory, in bytes.
-    pub(super) fn host_line_bytes(&mut self) -> Result<u64, Error> {
+    pub(crate) fn host_line_bytes(&mut self) -> Result<u64, Error> {
         // A card that is not coherent says so first.
         self.card.need_lines()?;
         let status = self.card.read_register(host_lines_register(reg::STATUS))?;
@@ -109,7 +112,7 @@ impl Owner {
     }
 
     /// Sets how long a kernel may hold a line of the CPU; 0: as long as it likes.
-    pub(super) fn set_hold_patience(&mut self, cycles: u32) -> Result<(), Error> {
+    pub(crate) fn set_hold_patience(&mut self, cycles: u32) -> Result<(), Error> {
         self.host_line_bytes()?;
         let address = host_lines_register(reg::PATIENCE);
         Ok(self.card.write_register(address, cycles)?)
@@ -129,7 +132,7 @@ impl Owner {
     }
 
     /// The cache of the CPU's lines, or the directory, holds an error.
-    pub(super) fn host_lines_trouble(&mut self) -> Result<(), Error> {
+    pub(crate) fn host_lines_trouble(&mut self) -> Result<(), Error> {
         if self.coherent.host_lines.used {
             while let Some(error) = host_lines_error(&mut *self.card)? {
                 tracing::warn!(%error, "trouble of the cache of the CPU's lines");

@@ -4,10 +4,10 @@
 
 //! Stream ports that are plugged into network interfaces: their transfers are the interface's instead of a mover's.
 
-use super::owner_ref::OwnerRef;
-use super::Owner;
+use super::Kernels;
 use crate::message::ClientId;
 use crate::message::{PlugPeer, StreamHandle};
+use crate::owner_ref::OwnerRef;
 use crate::peer_handle::PeerHandle;
 use card::stream::{StreamSource, StreamState};
 use error::Error;
@@ -23,24 +23,24 @@ fn across(direction: StreamDirection) -> StreamDirection {
 }
 
 impl OwnerRef {
-    pub(super) async fn plug_peer(&self, client: ClientId, request: PlugPeer) -> Result<(), Error> {
+    pub(crate) async fn plug_peer(&self, client: ClientId, request: PlugPeer) -> Result<(), Error> {
         let PlugPeer {
             stream: handle,
             peer,
         } = request;
-        let to = self.with(|owner| owner.plug_peer(client, handle, peer))?;
+        let to = self.with(|owner| owner.kernels.plug_peer(client, handle, peer))?;
         if self.is_settled(to, super::connections::PATIENCE).await? {
             return Ok(());
         }
         self.with(|owner| {
-            let name = owner.stream_name(handle.slot, handle.stream);
-            owner.unplug(handle.slot, handle.stream)?;
+            let name = owner.kernels.stream_name(handle.slot, handle.stream);
+            owner.kernels.unplug(handle.slot, handle.stream)?;
             Err(Error::Stream(StreamError::BetweenPackets { name }))
         })
     }
 }
 
-impl Owner {
+impl Kernels {
     /// Connects the port with an interface and that with the peer. Answers whose source in the switch has changed.
     fn plug_peer(
         &mut self,

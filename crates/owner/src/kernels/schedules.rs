@@ -1,6 +1,6 @@
 //! What slots get of card memory.
 
-use super::Owner;
+use super::Kernels;
 use crate::report::SlotShare;
 use card::Statistics;
 use error::Error;
@@ -16,9 +16,9 @@ pub(super) struct Schedules {
     last: BTreeMap<SlotId, SlotSchedule>,
 }
 
-impl Owner {
+impl Kernels {
     /// Gives a slot its schedule.
-    pub(super) fn schedule(&mut self, slot: SlotId, schedule: SlotSchedule) -> Result<(), Error> {
+    pub(crate) fn schedule(&mut self, slot: SlotId, schedule: SlotSchedule) -> Result<(), Error> {
         self.card.schedule_slot(slot, schedule)?;
         self.schedules.last.insert(slot, schedule);
         match schedule == SlotSchedule::default() {
@@ -37,7 +37,7 @@ impl Owner {
     }
 
     /// What each slot was given and got; nothing if no slot was given anything.
-    pub(super) fn shares(&self, statistics: &Statistics) -> Vec<SlotShare> {
+    pub(crate) fn shares(&self, statistics: &Statistics) -> Vec<SlotShare> {
         if self.schedules.last.is_empty() {
             return Vec::new();
         }

@@ -2,9 +2,10 @@
 
 use super::home_memory::HomeRange;
 use super::host_lines::HostLines;
-use super::owner_ref::OwnerRef;
-use super::Owner;
+use super::Kernels;
 use crate::message::EndAccess;
+use crate::owner_ref::OwnerRef;
+use crate::Owner;
 use card::coherent::{
     directory_error, home_register, take_home_violation, AccessEnd, DirectoryError,
 };
@@ -95,28 +96,30 @@ enum Look {
 
 impl OwnerRef {
     /// Lets time pass until an access is over, at most until `deadline` from now.
-    pub(super) async fn end_access(&self, request: EndAccess) -> Result<Box<LineBytes>, Error> {
+    pub(crate) async fn end_access(&self, request: EndAccess) -> Result<Box<LineBytes>, Error> {
         let EndAccess { id, deadline } = request;
-        let now = self.with(|owner| owner.card.now());
+        let now = self.with(|owner| owner.kernels.now());
         let until = deadline.map(|deadline| now.saturating_add(deadline));
         let _alarm = until.map(|until| self.alarm(until));
-        let seen = self.card(|owner| owner.look_for_line(id, until)).await;
+        let seen = self
+            .card(|owner| owner.kernels.look_for_line(id, until))
+            .await;
         self.with(|owner| {
-            let access = owner.coherent.accesses.remove(&id);
+            let access = owner.kernels.coherent.accesses.remove(&id);
             match (seen, access) {
                 (Ok(Look::Line(line, took)), _) => {
-                    took.map_or(Ok(()), |took| owner.was_it_the_kernel(took))?;
+                    took.map_or(Ok(()), |took| owner.kernels.was_it_the_kernel(took))?;
                     Ok(line)
                 }
-                (Ok(Look::Refused(address)), _) => Err(owner.refused_line(address)),
+                (Ok(Look::Refused(address)), _) => Err(owner.kernels.refused_line(address)),
                 (Ok(Look::Late) | Err(Error::Card(CardError::NothingToWaitFor)), Some(access)) => {
                     Err(Error::LineLate {
                         address: access.address,
                         slot: match access.home {
-                            LineHome::Card => owner.coherent.home.and_then(Home::slot),
-                            LineHome::Cpu => owner.coherent.host_lines.slot(),
+                            LineHome::Card => owner.kernels.coherent.home.and_then(Home::slot),
+                            LineHome::Cpu => owner.kernels.coherent.host_lines.slot(),
                         },
-                        now: owner.card.now(),
+                        now: owner.kernels.now(),
                     })
                 }
                 (Ok(Look::Late), None) => Err(Error::Internal(format!("unknown access {}", id.0))),
@@ -128,11 +131,14 @@ impl OwnerRef {
     /// Brings the lines home that the CPU has of the kernel in this slot, which takes them. One that does not
     /// is cut off by the guard, and then nothing is left to bring home.
     pub(super) async fn recall_lines(&self, slot: SlotId) -> Result<(), Error> {
-        if !self.with(|owner| owner.begin_recall(slot))? {
+        if !self.with(|owner| owner.kernels.begin_recall(slot))? {
             return Ok(());
         }
         self.look_until(RECALL_LOOKS, RECALL_LIMIT, |owner| {
-            let recall = owner.card.read_register(home_register(reg::RECALL))?;
+            let recall = owner
+                .kernels
+                .card()
+                .read_register(home_register(reg::RECALL))?;
             Ok(reg::recall::ALL.get(recall) == 0)
         })
         .await
@@ -145,21 +151,21 @@ impl OwnerRef {
         limit: Picoseconds,
         over: impl Fn(&mut Owner) -> Result<bool, Error>,
     ) -> Result<(), Error> {
-        let last = self.with(|owner| owner.card.now()).saturating_add(limit);
+        let last = self.with(|owner| owner.kernels.now()).saturating_add(limit);
         loop {
-            let until = self.with(|owner| owner.card.now()).saturating_add(every);
+            let until = self.with(|owner| owner.kernels.now()).saturating_add(every);
             let alarm = self.alarm(until);
-            self.card(|owner| Ok((owner.card.now() >= until).then_some(())))
+            self.card(|owner| Ok((owner.kernels.now() >= until).then_some(())))
                 .await?;
             drop(alarm);
-            if self.with(|owner| Ok::<_, Error>(over(owner)? || owner.card.now() >= last))? {
+            if self.with(|owner| Ok::<_, Error>(over(owner)? || owner.kernels.now() >= last))? {
                 return Ok(());
             }
         }
     }
 }
 
-impl Owner {
+impl Kernels {
     /// Asks the directory for all lines that the CPU may have of this slot's kernel; whether there are any.
     fn begin_recall(&mut self, slot: SlotId) -> Result<bool, Error> {
         let here = self.coherent.home == Some(Home::Slot(slot));
@@ -238,13 +244,13 @@ impl Owner {
     }
 
     /// What was recorded of lines; nothing on a card that is not coherent.
-    pub(super) fn line_history(&mut self) -> History {
+    pub(crate) fn line_history(&mut self) -> History {
         let card = self.card.lines();
         card.map_or_else(History::default, |card| card.line_history())
     }
 
     /// Card memory goes behind the directory, unless it is there.
-    pub(super) fn use_home_memory(&mut self) -> Result<u64, Error> {
+    pub(crate) fn use_home_memory(&mut self) -> Result<u64, Error> {
         let range = match self.coherent.memory {
             Some(range) => range,
             None => {
@@ -293,7 +299,7 @@ impl Owner {
     }
 
     /// Sets how long the kernel behind the directory may take for an answer; 0: for ever.
-    pub(super) fn set_patience(&mut self, cycles: u32) -> Result<(), Error> {
+    pub(crate) fn set_patience(&mut self, cycles: u32) -> Result<(), Error> {
         let address = home_register(reg::PATIENCE);
         self.card.write_register(address, cycles)?;
         self.registers_posted();
@@ -301,7 +307,7 @@ impl Owner {
         Ok(())
     }
 
-    pub(super) fn begin_access(&mut self, access: LineAccess) -> Result<AccessId, Error> {
+    pub(crate) fn begin_access(&mut self, access: LineAccess) -> Result<AccessId, Error> {
         let home = access.home;
         match home {
             LineHome::Card => {
@@ -491,7 +497,7 @@ impl Owner {
     }
 
     /// The directory holds an error.
-    pub(super) fn directory_trouble(&mut self) -> Result<(), Error> {
+    pub(crate) fn directory_trouble(&mut self) -> Result<(), Error> {
         while let Some(error) = directory_error(&mut *self.card)? {
             tracing::warn!(%error, "trouble of the directory");
             // What is swept out behind a kernel that is cut off, its failure tells.
@@ -526,7 +532,7 @@ impl Owner {
         self.quarantine(slot, Error::Home(error))
     }
 
-    pub(super) fn access_done(&mut self, id: AccessId, end: AccessEnd) {
+    pub(crate) fn access_done(&mut self, id: AccessId, end: AccessEnd) {
         if let Some(access) = self.coherent.accesses.get_mut(&id) {
             access.end = Some(end);
         }

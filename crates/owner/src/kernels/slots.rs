@@ -1,14 +1,18 @@
 //! Slots: loading, registers, start, done, failures.
 
 use super::guard::IDLE_INTERRUPTS;
-use super::host_time::Work;
-use super::owner_ref::OwnerRef;
 use super::settle::Ending;
-use super::tenants::Counted;
-use super::Owner;
+use super::Kernels;
+use crate::handles::Handles;
+use crate::host_time::Work;
 use crate::message::ClientId;
-use crate::message::{self, Load, LoadId, Poll, PollAny, Progress, RunState};
+use crate::message::{self, Load, LoadId, Poll, PollAny, RunState};
+use crate::owner_ref::OwnerRef;
 use crate::report::RunReport;
+use crate::service::Service;
+use crate::tasks::Tasks;
+use crate::tenants::Counted;
+use crate::Owner;
 use card::guard::KernelWord;
 use card::kernel::{ControlProtocol, KernelPackage, Manifest};
 use card::{CardError, CheckedDescription, HostWork};
@@ -16,6 +20,7 @@ use error::{AccessError, Error};
 use pager::{Event, MappingInfo};
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::ops::{Range, RangeInclusive};
 use units::{Asid, Picoseconds, SlotId, VirtAddr};
 
 /// BAR address of a slot's `s_axi_control`.
@@ -112,10 +117,17 @@ impl SlotState {
     }
 }
 
+/// Addresses that a kernel will touch first.
+pub(super) struct Announced {
+    space: Asid,
+    addresses: Vec<VirtAddr>,
+}
+
 /// What a look at a run shows.
 enum Look {
     Failed(Error),
-    Done(Progress),
+    /// What is reported of the run, and its time.
+    Done(RunReport, Range<Picoseconds>),
     /// The kernel is done, and it is time to look at its ports.
     Settle,
     SliceOver,
@@ -129,7 +141,7 @@ enum AnyLook {
 }
 
 impl OwnerRef {
-    pub(super) async fn load(
+    pub(crate) async fn load(
         &self,
         client: ClientId,
         request: Load,
@@ -143,7 +155,9 @@ impl OwnerRef {
         let kernel = *kernel;
         self.with(|owner| {
             owner.handles.space(client, space)?;
-            wanted.map_or(Ok(()), |slot| owner.may_load(client, slot))
+            wanted.map_or(Ok(()), |slot| {
+                owner.kernels.may_load(&owner.handles, client, slot)
+            })
         })?;
         // One that the client has already is no more.
         let is_own = |slot| self.with(|owner| owner.handles.client_in(slot)) == Some(client);
@@ -152,7 +166,8 @@ impl OwnerRef {
             false => Some(self.room(client, Counted::Slots)?),
         };
         // This may take minutes. What was built is in the cache when the card looks for it.
-        if let Some(build) = self.with(|owner| owner.card.loader()?.preparation(&kernel)) {
+        if let Some(build) = self.with(|owner| owner.kernels.card().loader()?.preparation(&kernel))
+        {
             harmless.set(true);
             self.beside("build", build).await?;
             harmless.set(false);
@@ -160,37 +175,37 @@ impl OwnerRef {
         let slot = match wanted {
             Some(slot) => slot,
             // Nobody has claimed it, so it is claimed at once.
-            None => self.with(Owner::first_empty_slot)?,
+            None => self.with(|owner| owner.kernels.first_empty_slot(&owner.tasks))?,
         };
         let _claim = self.claim(slot).await;
         if self.with(|owner| {
             owner.handles.space(client, space)?;
-            owner.may_load(client, slot)?;
-            owner.slot(slot).map(|state| state.loaded.is_some())
+            owner.kernels.may_load(&owner.handles, client, slot)?;
+            owner.kernels.slot(slot).map(|state| state.loaded.is_some())
         })? {
-            if let Some(error) = self.with(|owner| owner.unsettled(slot)) {
+            if let Some(error) = self.with(|owner| owner.kernels.unsettled(slot)) {
                 tracing::warn!(%error, "what a kernel has sent is lost with it");
             }
             self.empty(slot).await?;
         }
-        self.with(|owner| owner.put(slot, &kernel))?;
+        self.with(|owner| owner.kernels.put(slot, &kernel))?;
         self.reconfigure(slot, &kernel).await?;
         self.with(|owner| {
             // It may have ended while the slot was made ready.
             let asid = owner.handles.space(client, space)?;
-            owner.place_home(slot, &kernel.manifest)?;
-            owner.place_host_lines(slot, &kernel.manifest)?;
-            owner.card.control_slot(slot, asid, true)?;
-            owner.name_ports(slot, &kernel.manifest);
+            owner.kernels.place_home(slot, &kernel.manifest)?;
+            owner.kernels.place_host_lines(slot, &kernel.manifest)?;
+            owner.kernels.card().control_slot(slot, asid, true)?;
+            owner.kernels.name_ports(slot, &kernel.manifest);
             let loaded = Loaded {
                 kernel,
                 space: asid,
                 released: true,
                 gone: false,
-                since: owner.card.now(),
+                since: owner.kernels.now(),
                 arguments: BTreeMap::new(),
             };
-            let state = owner.slot(slot)?;
+            let state = owner.kernels.slot(slot)?;
             *state = SlotState {
                 loaded: Some(loaded),
                 configured: state.configured.take(),
@@ -199,7 +214,7 @@ impl OwnerRef {
             let load = owner.handles.add_load(client, slot);
             owner
                 .clients
-                .loaded(client, slot, || owner.card.statistics())?;
+                .loaded(client, slot, || owner.kernels.card().statistics())?;
             Ok(message::Loaded { load, slot })
         })
     }
@@ -209,27 +224,28 @@ impl OwnerRef {
     async fn reconfigure(&self, slot: SlotId, kernel: &KernelPackage) -> Result<(), Error> {
         let name = &kernel.manifest.name;
         let same = self.with(|owner| {
-            let state = owner.slot(slot)?;
+            let state = owner.kernels.slot(slot)?;
             let before = state.configured.replace(name.clone());
             if before.is_none_or(|before| before == *name) {
                 return Ok::<bool, Error>(true);
             }
             owner.begin_work(HostWork::Reconfigure, Work::Reconfiguration(slot));
-            owner.slots.reconfigure(slot);
+            owner.kernels.slots.reconfigure(slot);
             Ok(false)
         })?;
         if same {
             return Ok(());
         }
-        let over = |owner: &mut Owner| Ok((!owner.slots.is_reconfiguring(slot)).then_some(()));
+        let over =
+            |owner: &mut Owner| Ok((!owner.kernels.slots.is_reconfiguring(slot)).then_some(()));
         self.card(over).await
     }
 
     /// Empties a slot; tells what went wrong in a run that nobody waited for.
-    pub(super) async fn close_slot(&self, client: ClientId, load: LoadId) -> Result<(), Error> {
+    pub(crate) async fn close_slot(&self, client: ClientId, load: LoadId) -> Result<(), Error> {
         let (slot, space) = self.with(|owner| {
             let slot = owner.slot_of(client, load)?;
-            Ok::<_, Error>((slot, owner.loaded(slot)?.space))
+            Ok::<_, Error>((slot, owner.kernels.loaded(slot)?.space))
         })?;
         let unfinished = self.settled(space).await.err();
         let _claim = self.claim(slot).await;
@@ -238,9 +254,9 @@ impl OwnerRef {
         // What the kernel makes of lines that come home now is told, too.
         self.recall_lines(slot).await?;
         let failure = self.with(|owner| {
-            let failure = owner.slot(slot)?.failure.take();
-            let lost = owner.lost_on_the_way_home(slot)?;
-            let unsettled = owner.unsettled(slot);
+            let failure = owner.kernels.slot(slot)?.failure.take();
+            let lost = owner.kernels.lost_on_the_way_home(slot)?;
+            let unsettled = owner.kernels.unsettled(slot);
             Ok::<_, Error>(failure.or(lost).or(unfinished).or(unsettled))
         })?;
         self.empty(slot).await?;
@@ -248,16 +264,16 @@ impl OwnerRef {
     }
 
     /// Stops what a slot does and takes its kernel out. To be called with the slot claimed.
-    pub(super) async fn empty(&self, slot: SlotId) -> Result<(), Error> {
+    pub(crate) async fn empty(&self, slot: SlotId) -> Result<(), Error> {
         self.with(|owner| owner.handles.end_load(slot));
         self.rest(slot).await?;
         self.host_lines_home(slot).await?;
         self.with(|owner| {
-            owner.streams_gone(slot);
-            owner.leave_home(slot)?;
-            owner.leave_host_lines(slot)?;
-            owner.unschedule(slot)?;
-            let state = owner.slot(slot)?;
+            owner.kernels.streams_gone(slot);
+            owner.kernels.leave_home(slot)?;
+            owner.kernels.leave_host_lines(slot)?;
+            owner.kernels.unschedule(slot)?;
+            let state = owner.kernels.slot(slot)?;
             *state = SlotState {
                 configured: state.configured.take(),
                 ..SlotState::default()
@@ -269,19 +285,25 @@ impl OwnerRef {
     /// Holds the slot in reset and forgets what its accesses wait for. To be called with the slot claimed.
     pub(super) async fn rest(&self, slot: SlotId) -> Result<(), Error> {
         self.recall_lines(slot).await?;
-        let Some((first_requester, last_requester)) = self.with(|owner| owner.hold(slot))? else {
+        let held = self.with(|owner| {
+            let held = owner.kernels.hold(slot)?;
+            if let Some((space, requesters)) = &held {
+                owner.drain(slot, *space, requesters.clone())?;
+            }
+            Ok::<_, Error>(held)
+        })?;
+        let Some((_, requesters)) = held else {
             return Ok(());
         };
-        let over = |owner: &mut Owner| Ok((!owner.slots.is_draining(slot)).then_some(()));
+        let over = |owner: &mut Owner| Ok((!owner.kernels.slots.is_draining(slot)).then_some(()));
         let result = self.card(over).await;
         self.with(|owner| {
-            owner.slots.drained(slot);
-            let requesters = first_requester..=last_requester;
+            owner.kernels.slots.drained(slot);
             owner.faults_answered(|token| requesters.contains(&token.requester));
             result?;
             owner.tell(Event::SlotStopped {
-                first_requester,
-                last_requester,
+                first_requester: *requesters.start(),
+                last_requester: *requesters.end(),
             })
         })
     }
@@ -299,7 +321,7 @@ impl OwnerRef {
     /// The failure of a slot that nobody has been told of. The slot is in reset then.
     pub(super) async fn fail_if_failed(&self, slot: SlotId) -> Result<(), Error> {
         let failed = self.with(|owner| {
-            let failure = owner.slot(slot)?.failure.take();
+            let failure = owner.kernels.slot(slot)?.failure.take();
             Ok::<_, Error>(failure.map(|failure| (failure, owner.handles.load_in(slot))))
         })?;
         match failed {
@@ -314,42 +336,58 @@ impl OwnerRef {
     }
 
     /// Starts the kernel.
-    pub(super) async fn start(&self, client: ClientId, load: LoadId) -> Result<(), Error> {
+    pub(crate) async fn start(&self, client: ClientId, load: LoadId) -> Result<(), Error> {
         let slot_of = |owner: &mut Owner| owner.slot_of(client, load);
         let _claim = self.claim(self.with(slot_of)?).await;
         // It may have been closed meanwhile.
         self.with(|owner| {
             let slot = slot_of(owner)?;
-            owner.start(slot)
+            let Some(Announced { space, addresses }) = owner.kernels.make_ready(slot)? else {
+                return Ok(());
+            };
+            for address in addresses {
+                let asid = space;
+                owner.tell(Event::Announce { asid, address })?;
+            }
+            owner.kernels.go(slot)
         })
     }
 
     /// Stops the kernel of a client.
-    pub(super) async fn stop_load(&self, client: ClientId, load: LoadId) -> Result<(), Error> {
+    pub(crate) async fn stop_load(&self, client: ClientId, load: LoadId) -> Result<(), Error> {
         let slot = self.with(|owner| owner.slot_of(client, load))?;
         self.stop(slot, load).await
     }
 
-    pub(super) async fn poll(&self, client: ClientId, request: Poll) -> Result<RunState, Error> {
+    pub(crate) async fn poll(&self, client: ClientId, request: Poll) -> Result<RunState, Error> {
         let Poll { load, slice } = request;
         let slot = self.with(|owner| owner.slot_of(client, load))?;
         let until = self.with(|owner| {
-            owner.waits_otherwise(slot);
-            owner.card.now() + slice
+            owner.kernels.waits_otherwise(slot);
+            owner.kernels.now() + slice
         });
         loop {
             // An alarm that has rung would keep the card from working.
-            let alarm = self.alarm(self.with(|owner| owner.next_look([slot], until)));
-            let seen = self.card(|owner| owner.look(slot, load, until)).await?;
+            let alarm = self.alarm(self.with(|owner| owner.kernels.next_look([slot], until)));
+            let seen = self
+                .card(|owner| owner.kernels.look(&owner.handles, slot, load, until))
+                .await?;
             drop(alarm);
             match seen {
-                Look::Settle => self.with(|owner| owner.settle_run(slot))?,
+                Look::Settle => self.with(|owner| owner.kernels.settle_run(slot))?,
                 Look::Failed(error) => {
                     self.stop(slot, load).await?;
                     return Err(error);
                 }
-                Look::Done(progress) => return Ok(RunState::Done(progress)),
-                Look::SliceOver if self.with(|owner| owner.still_running(slot))? => {
+                Look::Done(run, time) => {
+                    return Ok(RunState::Done(self.with(|owner| owner.ran(run, time))));
+                }
+                Look::SliceOver
+                    if self.with(|owner| {
+                        let quiet = owner.is_quiet();
+                        owner.kernels.still_running(slot, quiet)
+                    })? =>
+                {
                     return Ok(RunState::Running(self.with(|owner| owner.progress())));
                 }
                 Look::SliceOver => {
@@ -361,7 +399,7 @@ impl OwnerRef {
     }
 
     /// The first of several slots whose run is over, good or bad.
-    pub(super) async fn poll_any(
+    pub(crate) async fn poll_any(
         &self,
         client: ClientId,
         request: PollAny,
@@ -374,21 +412,21 @@ impl OwnerRef {
         })?;
         let until = self.with(|owner| {
             for (slot, _) in &slots {
-                owner.waits_otherwise(*slot);
+                owner.kernels.waits_otherwise(*slot);
             }
-            owner.card.now() + slice
+            owner.kernels.now() + slice
         });
         let numbers = || slots.iter().map(|(slot, _)| *slot);
         loop {
-            let alarm = self.alarm(self.with(|owner| owner.next_look(numbers(), until)));
+            let alarm = self.alarm(self.with(|owner| owner.kernels.next_look(numbers(), until)));
             let over = self.card(|owner| {
                 for (place, (slot, load)) in slots.iter().enumerate() {
-                    if owner.is_over(*slot, *load)? {
+                    if owner.kernels.is_over(&owner.handles, *slot, *load)? {
                         return Ok(Some(AnyLook::Over(place)));
                     }
                 }
-                let due = numbers().find(|slot| owner.is_to_settle(*slot));
-                let over = owner.card.now() >= until;
+                let due = numbers().find(|slot| owner.kernels.is_to_settle(*slot));
+                let over = owner.kernels.now() >= until;
                 Ok(due
                     .map(AnyLook::Settle)
                     .or(over.then_some(AnyLook::SliceOver)))
@@ -397,16 +435,21 @@ impl OwnerRef {
             drop(alarm);
             match over {
                 AnyLook::Over(place) => return Ok(Some(place)),
-                AnyLook::Settle(slot) => self.with(|owner| owner.settle_run(slot))?,
-                AnyLook::SliceOver => return self.with(|owner| owner.first_unannounced(&slots)),
+                AnyLook::Settle(slot) => self.with(|owner| owner.kernels.settle_run(slot))?,
+                AnyLook::SliceOver => {
+                    return self.with(|owner| {
+                        let quiet = owner.is_quiet();
+                        owner.kernels.first_unannounced(&slots, quiet)
+                    });
+                }
             }
         }
     }
 
     /// Stops a kernel that was not done in time.
-    pub(super) async fn expire(&self, client: ClientId, load: LoadId) -> Result<(), Error> {
+    pub(crate) async fn expire(&self, client: ClientId, load: LoadId) -> Result<(), Error> {
         let slot = self.with(|owner| owner.slot_of(client, load))?;
-        match self.with(|owner| owner.running_since(slot))? {
+        match self.with(|owner| owner.kernels.running_since(slot))? {
             Some(_) => Err(self.not_done(slot, load, "").await?),
             None => Ok(()),
         }
@@ -414,25 +457,25 @@ impl OwnerRef {
 
     /// Says of a kernel that it was not done in time, and stops it, unless only its program knows what done is.
     async fn not_done(&self, slot: SlotId, load: LoadId, why: &str) -> Result<Error, Error> {
-        let error = self.with(|owner| owner.late(slot, why))?;
-        if !self.with(|owner| owner.is_user_managed(slot)) {
+        let error = self.with(|owner| owner.kernels.late(&owner.service, slot, why))?;
+        if !self.with(|owner| owner.kernels.is_user_managed(slot)) {
             self.stop(slot, load).await?;
         }
         Ok(error)
     }
 }
 
-impl Owner {
+impl Kernels {
     /// The kernel of a slot, if it has one: its name, and whether it runs.
-    pub(super) fn kernel_in(&self, slot: SlotId) -> Option<(String, bool)> {
+    pub(crate) fn kernel_in(&self, slot: SlotId) -> Option<(String, bool)> {
         let state = self.slots.get(slot)?;
         let loaded = state.loaded.as_ref()?;
         Some((loaded.kernel.manifest.name.clone(), state.is_busy()))
     }
 
-    fn first_empty_slot(&mut self) -> Result<SlotId, Error> {
-        let empty =
-            |slot, state: &SlotState| state.loaded.is_none() && !self.tasks.is_claimed(slot);
+    /// The first slot that has no kernel and that nobody has claimed.
+    fn first_empty_slot(&self, tasks: &Tasks) -> Result<SlotId, Error> {
+        let empty = |slot, state: &SlotState| state.loaded.is_none() && !tasks.is_claimed(slot);
         let found = self.slots.find(empty);
         found.ok_or(Error::NoFreeSlot {
             slots: self.slots.count(),
@@ -440,7 +483,7 @@ impl Owner {
     }
 
     /// A slot is its client's until the client closes it.
-    fn may_load(&mut self, client: ClientId, slot: SlotId) -> Result<(), Error> {
+    fn may_load(&mut self, handles: &Handles, client: ClientId, slot: SlotId) -> Result<(), Error> {
         let state = self.slot(slot)?;
         // A run that has failed is over, whether its client knows yet or not.
         if state.is_busy() {
@@ -450,7 +493,7 @@ impl Owner {
                 rule: rule.into(),
             });
         }
-        match self.handles.client_in(slot) {
+        match handles.client_in(slot) {
             Some(other) if other != client => Err(Error::SlotState {
                 slot,
                 rule: "has a kernel of another client; choose another slot, or wait until it is closed".into(),
@@ -460,7 +503,7 @@ impl Owner {
     }
 
     /// What a slot waits for that is not done in time.
-    fn late(&mut self, slot: SlotId, why: &str) -> Result<Error, Error> {
+    fn late(&mut self, service: &Service, slot: SlotId, why: &str) -> Result<Error, Error> {
         // An interrupt waits for the writes that it announces, so a kernel whose writes never end has said nothing yet.
         if self.announces(slot)? && self.slot(slot)?.ending.is_none() {
             self.look_for_done(slot)?;
@@ -473,7 +516,7 @@ impl Owner {
             Some(_) => "the kernel says that it is done, and accesses of it are not answered; ",
             None => "",
         };
-        let waits = self.waits_of(slot)?;
+        let waits = self.waits_of(service, slot)?;
         // Registers are read over the link, and the kernel goes on meanwhile.
         let waiting = match self.card.now() - now {
             Picoseconds::ZERO => format!("{says}{why}{waits}"),
@@ -499,13 +542,14 @@ impl Owner {
     }
 
     /// Accesses of a kernel that its program has seen at work are not answered, and will not be.
-    pub(super) fn unfinished(&mut self, slot: SlotId) -> Result<Error, Error> {
-        self.late(slot, "accesses that its ports had taken are not answered; ")
+    pub(super) fn unfinished(&mut self, service: &Service, slot: SlotId) -> Result<Error, Error> {
+        let why = "accesses that its ports had taken are not answered; ";
+        self.late(service, slot, why)
     }
 
-    /// Puts a slot in reset; gives its requesters, which are draining until they are at rest.
-    /// `None` if the slot has no kernel.
-    fn hold(&mut self, slot: SlotId) -> Result<Option<(u8, u8)>, Error> {
+    /// Puts a slot in reset; gives its space and its requesters, which are to be drained. `None` if the slot has no
+    /// kernel.
+    fn hold(&mut self, slot: SlotId) -> Result<Option<(Asid, RangeInclusive<u8>)>, Error> {
         let state = self.slot(slot)?;
         (state.running, state.ending, state.at_work) = (None, None, false);
         let Some(loaded) = state.loaded.as_mut() else {
@@ -516,8 +560,7 @@ impl Owner {
         self.card.control_slot(slot, space, false)?;
         self.streams_reset(slot);
         let (first_requester, last_requester) = self.requesters_of_slot(slot);
-        self.drain(slot, space, first_requester..=last_requester)?;
-        Ok(Some((first_requester, last_requester)))
+        Ok(Some((space, first_requester..=last_requester)))
     }
 
     /// The program reads a register. Whether it polls: the kernel runs, and nobody has waited since the last read.
@@ -546,8 +589,13 @@ impl Owner {
     }
 
     /// A running slot, for somebody who waits for its kernel.
-    fn running(&mut self, slot: SlotId, load: LoadId) -> Result<&mut SlotState, Error> {
-        if !self.handles.is_alive(load) {
+    fn running(
+        &mut self,
+        handles: &Handles,
+        slot: SlotId,
+        load: LoadId,
+    ) -> Result<&mut SlotState, Error> {
+        if !handles.is_alive(load) {
             return Err(Error::Gone {
                 what: format!("kernel #{}", load.0),
                 why: "its slot was closed or got another kernel while this call waited".into(),
@@ -563,22 +611,23 @@ impl Owner {
         }
     }
 
+    /// What a look at a run shows; `None` while it goes on.
     fn look(
         &mut self,
+        handles: &Handles,
         slot: SlotId,
         load: LoadId,
         until: Picoseconds,
     ) -> Result<Option<Look>, Error> {
         let kernel = self.kernel_name(slot);
-        let state = self.running(slot, load)?;
+        let state = self.running(handles, slot, load)?;
         if let Some(error) = state.failure.take() {
             return Ok(Some(Look::Failed(error)));
         }
         if let (Some(done), Some(running)) = (state.done, state.running) {
             state.running = None;
-            self.trace_run(slot, &kernel, running.since, done);
-            self.finished(slot, kernel, done - running.since);
-            return Ok(Some(Look::Done(self.progress())));
+            let run = self.finished(slot, kernel, done - running.since);
+            return Ok(Some(Look::Done(run, running.since..done)));
         }
         if self.is_to_settle(slot) {
             return Ok(Some(Look::Settle));
@@ -614,25 +663,18 @@ impl Owner {
         Ok(())
     }
 
-    fn is_over(&mut self, slot: SlotId, load: LoadId) -> Result<bool, Error> {
-        let state = self.running(slot, load)?;
+    fn is_over(&mut self, handles: &Handles, slot: SlotId, load: LoadId) -> Result<bool, Error> {
+        let state = self.running(handles, slot, load)?;
         Ok(state.failure.is_some() || state.done.is_some())
-    }
-
-    /// Nothing will ever happen any more, unless a client does something.
-    pub(super) fn is_quiet(&mut self) -> bool {
-        self.host_time.is_idle()
-            && self.commands.is_empty()
-            && !self.transfers.any_late()
-            && self.streams.pressure.is_idle()
-            && !self.service.is_told()
-            && self.card_is_quiescent()
     }
 
     /// Of slots that have not announced their end: one whose kernel cannot announce it and is done, or the
     /// first if nothing will ever happen, for its own wait to tell what it waits for.
-    fn first_unannounced(&mut self, slots: &[(SlotId, LoadId)]) -> Result<Option<usize>, Error> {
-        let quiet = self.is_quiet();
+    fn first_unannounced(
+        &mut self,
+        slots: &[(SlotId, LoadId)],
+        quiet: bool,
+    ) -> Result<Option<usize>, Error> {
         let mut hopeless = quiet;
         for (place, (slot, _)) in slots.iter().enumerate() {
             let announces = self.loaded(*slot)?.kernel.manifest.has_interrupt();
@@ -648,14 +690,14 @@ impl Owner {
         Ok((hopeless && !slots.is_empty()).then_some(0))
     }
 
-    /// At the end of a slice: whether the run can still end.
-    fn still_running(&mut self, slot: SlotId) -> Result<bool, Error> {
+    /// At the end of a slice: whether the run can still end, where all may be `quiet`.
+    fn still_running(&mut self, slot: SlotId, quiet: bool) -> Result<bool, Error> {
         if self.slot(slot)?.ending.is_none() && !self.loaded(slot)?.kernel.manifest.has_interrupt()
         {
             self.look_for_done(slot)?;
             return Ok(true);
         }
-        if self.slot(slot)?.done.is_some() || !self.is_quiet() {
+        if self.slot(slot)?.done.is_some() || !quiet {
             return Ok(true);
         }
         // What was owed at the last look may have been answered while that came from the card.
@@ -706,7 +748,7 @@ impl Owner {
     }
 
     /// Keeps an argument, and writes it if the slot can take it now.
-    pub(super) fn set_argument(
+    pub(crate) fn set_argument(
         &mut self,
         slot: SlotId,
         offset: u32,
@@ -724,7 +766,7 @@ impl Owner {
     }
 
     /// Registers that a client writes on its own account.
-    pub(super) fn write_raw_registers(
+    pub(crate) fn write_raw_registers(
         &mut self,
         slot: SlotId,
         offset: u32,
@@ -777,7 +819,9 @@ impl Owner {
         Ok(word.value)
     }
 
-    pub(super) fn start(&mut self, slot: SlotId) -> Result<(), Error> {
+    /// Makes a kernel ready to start. `None`: it has begun with that; else the addresses that it will touch first, and
+    /// [`go`](Self::go) starts it.
+    pub(super) fn make_ready(&mut self, slot: SlotId) -> Result<Option<Announced>, Error> {
         if self.slot(slot)?.running.is_some() {
             return Err(Error::SlotState {
                 slot,
@@ -785,7 +829,7 @@ impl Owner {
             });
         }
         if self.is_user_managed(slot) {
-            return self.begin_anew(slot);
+            return self.begin_anew(slot).map(|()| None);
         }
         let loaded = self.loaded(slot)?;
         let manifest = &loaded.kernel.manifest;
@@ -807,7 +851,11 @@ impl Owner {
         if interrupt {
             self.write_registers(slot, register::GLOBAL_INTERRUPT_ENABLE, &[1, 1])?;
         }
-        self.announce(slot)?;
+        self.announced(slot).map(Some)
+    }
+
+    /// Starts a kernel that is ready.
+    pub(super) fn go(&mut self, slot: SlotId) -> Result<(), Error> {
         let since = self.card.now();
         let state = self.slot(slot)?;
         state.running = Some(Running { since });
@@ -818,10 +866,10 @@ impl Owner {
         self.write_registers(slot, register::CONTROL, &[register::START])
     }
 
-    /// What a kernel will touch first comes to the card while it starts: the pages of its pointers.
-    fn announce(&mut self, slot: SlotId) -> Result<(), Error> {
+    /// What a kernel will touch first, and what comes to the card while it starts: the pages of its pointers.
+    fn announced(&mut self, slot: SlotId) -> Result<Announced, Error> {
         let loaded = self.loaded(slot)?;
-        let asid = loaded.space;
+        let space = loaded.space;
         let word = |offset| loaded.arguments.get(&offset).copied().unwrap_or(0);
         let all = loaded.kernel.manifest.arguments.iter();
         let pointers = all.filter(|argument| argument.port.is_some());
@@ -832,10 +880,8 @@ impl Owner {
             };
             VirtAddr::truncated(u64::from(high) << 32 | u64::from(word(argument.offset)))
         });
-        for address in addresses.collect::<Vec<_>>() {
-            self.tell(Event::Announce { asid, address })?;
-        }
-        Ok(())
+        let addresses = addresses.collect();
+        Ok(Announced { space, addresses })
     }
 
     /// What a start is to a kernel without ap_start: its slot leaves reset, if a run failed.
@@ -910,7 +956,7 @@ impl Owner {
     }
 
     /// An interrupt of the kernel: acknowledge it, and see whether the run is over.
-    pub(super) fn interrupted(&mut self, slot: SlotId) -> Result<(), Error> {
+    pub(crate) fn interrupted(&mut self, slot: SlotId) -> Result<(), Error> {
         // One that was on its way when the slot was put in reset.
         if !self.loaded(slot).is_ok_and(|loaded| loaded.released) {
             return Ok(());
@@ -964,29 +1010,29 @@ impl Owner {
         Ok(true)
     }
 
-    fn finished(&mut self, slot: SlotId, kernel: String, time: Picoseconds) {
+    /// Counts a run that is over; what is reported of it.
+    fn finished(&mut self, slot: SlotId, kernel: String, time: Picoseconds) -> RunReport {
         let period = self.card.description().clock_period.get().max(1);
         if let Ok(space) = self.loaded(slot).map(|loaded| loaded.space) {
             self.slots.ran(space, time);
         }
-        let run = RunReport {
+        RunReport {
             kernel,
             slot: slot.0,
             time,
             cycles: time.get() / period,
-        };
-        self.clients.ran(self.handles.client_in(slot), run);
+        }
     }
 
     /// The kernel ended itself.
-    pub(super) fn kernel_ended(&mut self, slot: SlotId, reason: String) {
+    pub(crate) fn kernel_ended(&mut self, slot: SlotId, reason: String) {
         if let Ok(loaded) = self.loaded(slot) {
             loaded.gone = true;
         }
         self.kernel_failed(slot, reason);
     }
 
-    pub(super) fn kernel_failed(&mut self, slot: SlotId, reason: String) {
+    pub(crate) fn kernel_failed(&mut self, slot: SlotId, reason: String) {
         let kernel = self.kernel_name(slot);
         let error = Error::KernelFailed {
             slot,
@@ -1003,12 +1049,13 @@ impl Owner {
         }
     }
 
-    pub(super) fn access_failed(
+    pub(crate) fn access_failed(
         &mut self,
         token: units::FaultToken,
         address: VirtAddr,
         write: bool,
         reason: &pager::AccessError,
+        lost: Option<String>,
         nearest: Option<(String, MappingInfo)>,
     ) -> Result<(), Error> {
         let ports = self.card.description().ports_per_slot.max(1);
@@ -1031,14 +1078,6 @@ impl Owner {
         };
         let port = self.port_name(manifest, usize::from(port % ports));
         let kernel = manifest.name.clone();
-        // The system has no number for what happened to a peer.
-        let lost = match reason {
-            pager::AccessError::Fetch(pager::PagerError::Io { object, .. }) => {
-                let behind = self.files.behind(*object);
-                behind.and_then(|behind| behind.failure())
-            }
-            _ => None,
-        };
         let reason = match lost {
             Some(why) => format!("the page could not be fetched: {why}{nearest}"),
             None => format!("{reason}{nearest}"),

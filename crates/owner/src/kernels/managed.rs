@@ -1,10 +1,10 @@
 //! Kernels with registers of their own (`user_managed`): the owner serves their faults while a program waits
 //! for a register, or for their interrupt, or reads registers until it finds what it looks for.
 
-use super::owner_ref::OwnerRef;
-use super::Owner;
+use super::Kernels;
 use crate::message::ClientId;
 use crate::message::{Await, ReadRegister, Signal, SignalState};
+use crate::owner_ref::OwnerRef;
 use card::kernel::ControlProtocol;
 use error::Error;
 use units::{Picoseconds, SlotId};
@@ -22,7 +22,7 @@ enum Look {
 
 impl OwnerRef {
     /// Lets virtual time pass, and serves faults, until a signal is there, at most for `slice`.
-    pub(super) async fn await_signal(
+    pub(crate) async fn await_signal(
         &self,
         client: ClientId,
         request: Await,
@@ -34,13 +34,13 @@ impl OwnerRef {
         } = request;
         let until = self.with(|owner| {
             let slot = owner.slot_of(client, load)?;
-            owner.waits_otherwise(slot);
-            Ok::<_, Error>(owner.card.now() + slice)
+            owner.kernels.waits_otherwise(slot);
+            Ok::<_, Error>(owner.kernels.now() + slice)
         })?;
         loop {
             // It may have been closed meanwhile.
             let slot = self.with(|owner| owner.slot_of(client, load))?;
-            match self.with(|owner| owner.look_for(slot, signal, until))? {
+            match self.with(|owner| owner.kernels.look_for(slot, signal, until))? {
                 Look::Failed(error) => {
                     self.stop(slot, load).await?;
                     return Err(error);
@@ -59,28 +59,28 @@ impl OwnerRef {
     /// Reads a register for a program. A loop that reads one until the kernel has done something must come to an end, so
     /// what has happened by then is served before: faults, and what answers them. That takes no virtual time; the reads
     /// do, as ever. The first read since a wait or a start is only a read.
-    pub(super) async fn read_for_program(
+    pub(crate) async fn read_for_program(
         &self,
         client: ClientId,
         request: ReadRegister,
     ) -> Result<u32, Error> {
         let ReadRegister { load, offset } = request;
         let slot = self.with(|owner| owner.slot_of(client, load))?;
-        if self.with(|owner| owner.polls(slot))? {
-            let until = self.with(|owner| owner.card.now() + owner.step());
+        if self.with(|owner| owner.kernels.polls(slot))? {
+            let until = self.with(|owner| owner.kernels.now() + owner.kernels.step());
             self.pause(until).await?;
             // It may have been closed meanwhile.
             self.with(|owner| owner.slot_of(client, load))?;
-            if let Some(error) = self.with(|owner| owner.failure_of_polled(slot))? {
+            if let Some(error) = self.with(|owner| owner.kernels.failure_of_polled(slot))? {
                 self.stop(slot, load).await?;
                 return Err(error);
             }
         }
-        self.with(|owner| owner.read_raw_register(slot, offset))
+        self.with(|owner| owner.kernels.read_raw_register(slot, offset))
     }
 }
 
-impl Owner {
+impl Kernels {
     /// On a card without time something happens in steps, which reading a register is not.
     fn step(&self) -> Picoseconds {
         match self.card.description().clock_period {

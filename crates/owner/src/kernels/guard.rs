@@ -1,7 +1,8 @@
 //! Kernels that misbehave: what their owner is told, and how their slots come to rest.
 
 use super::slots::slot_register;
-use super::Owner;
+use super::Kernels;
+use crate::service::Service;
 use card::guard::KernelWord;
 use card::kernel::{ControlProtocol, Manifest};
 use card::CardError;
@@ -12,9 +13,9 @@ use units::SlotId;
 /// ready and done.
 pub(super) const IDLE_INTERRUPTS: u32 = 16;
 
-impl Owner {
+impl Kernels {
     /// The guard closed a slot: finds out why, and holds it in reset.
-    pub(super) fn slot_closed(&mut self, slot: SlotId) -> Result<(), Error> {
+    pub(crate) fn slot_closed(&mut self, slot: SlotId) -> Result<(), Error> {
         if self.look_for_home_violation()? || self.look_for_host_lines_violation()? {
             return Ok(());
         }
@@ -44,7 +45,7 @@ impl Owner {
     /// Keeps the first error of a run, and holds the slot in reset until its client asks.
     ///
     /// What its accesses wait for is forgotten then, so its faults and interrupts cost the host nothing
-    /// more. [`stop`](Owner::stop) does the rest before the slot can run again.
+    /// more. [`rest`](crate::owner_ref::OwnerRef::rest) does the rest before the slot can run again.
     pub(super) fn quarantine(&mut self, slot: SlotId, error: Error) -> Result<(), Error> {
         tracing::warn!(%error, "a slot is held in reset");
         let space = self.loaded(slot)?.space();
@@ -56,7 +57,7 @@ impl Owner {
     }
 
     /// Writes of registers are posted: what kernels have answered with an error since the last look fails their runs.
-    pub(super) fn notice_refused_writes(&mut self) -> Result<(), Error> {
+    pub(crate) fn notice_refused_writes(&mut self) -> Result<(), Error> {
         for address in self.card.take_refused_writes() {
             let refused = match slot_register(address) {
                 Some((slot, offset)) => self.refused(slot, offset, true)?.map(|e| (slot, e)),
@@ -104,7 +105,7 @@ impl Owner {
     }
 
     /// What the slot's ports wait for, as the end of a sentence.
-    pub(super) fn waits_of(&mut self, slot: SlotId) -> Result<String, Error> {
+    pub(super) fn waits_of(&mut self, service: &Service, slot: SlotId) -> Result<String, Error> {
         let status = self.card.slot_status(slot)?;
         let Some(manifest) = self.manifest(slot) else {
             return Ok(String::new());
@@ -126,7 +127,7 @@ impl Owner {
         }
         parts.extend(self.stream_waits(slot)?);
         let (first, last) = self.requesters_of_slot(slot);
-        let faults = self.service.faults_waiting();
+        let faults = service.faults_waiting();
         let faults = faults.filter(|token| (first..=last).contains(&token.requester));
         match faults.count() {
             0 => {}

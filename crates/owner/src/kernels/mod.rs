@@ -1,0 +1,139 @@
+//! The card and the kernels in its slots: their registers, streams, cache lines and schedules.
+//!
+//! Nothing here knows of pages, files or clients' handles: what a kernel waits for there, or whose it is, comes as an
+//! argument.
+
+mod coherent;
+mod connections;
+mod guard;
+mod home_memory;
+mod host_lines;
+mod managed;
+mod network;
+mod schedules;
+mod settle;
+mod slot_table;
+mod slots;
+mod streams;
+
+use card::{Card, CardError, Statistics};
+use coherent::Coherent;
+pub(crate) use home_memory::HomeRange;
+use schedules::Schedules;
+use slot_table::Slots;
+use std::ops::RangeInclusive;
+use streams::Streams;
+use units::{Asid, CardDescription, FaultToken, Picoseconds, SlotId};
+
+/// See the module.
+pub(crate) struct Kernels {
+    card: Box<dyn Card>,
+    slots: Slots,
+    streams: Streams,
+    coherent: Coherent,
+    schedules: Schedules,
+}
+
+impl Kernels {
+    /// A card with empty slots, of whose memory the directory keeps a range, and whose kernels may use so many bytes of
+    /// the CPU's lines.
+    pub(crate) fn new(card: Box<dyn Card>, home: Option<HomeRange>, host_line_bytes: u64) -> Self {
+        Self {
+            slots: Slots::new(card.description().slots),
+            streams: Streams::default(),
+            coherent: Coherent::new(home, host_line_bytes),
+            schedules: Schedules::default(),
+            card,
+        }
+    }
+
+    /// The card, for what is no matter of a slot.
+    pub(crate) fn card(&mut self) -> &mut dyn Card {
+        self.card.as_mut()
+    }
+
+    /// What the card is.
+    pub(crate) fn description(&self) -> &CardDescription {
+        self.card.description()
+    }
+
+    /// The card's time.
+    pub(crate) fn now(&self) -> Picoseconds {
+        self.card.now()
+    }
+
+    /// What the card has counted. Reading the counters takes time.
+    ///
+    /// # Errors
+    /// The card's.
+    pub(crate) fn statistics(&mut self) -> Result<Statistics, CardError> {
+        self.card.statistics()
+    }
+
+    /// Whether the card knows that nothing can happen any more unless the host does something.
+    pub(crate) fn card_is_quiescent(&mut self) -> bool {
+        let card = self.card.simulation();
+        card.is_some_and(|card| card.is_quiescent())
+    }
+
+    /// The slots' names.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = SlotId> {
+        self.slots.ids()
+    }
+
+    /// A slot whose kernel runs.
+    pub(crate) fn busy_slot(&self) -> Option<SlotId> {
+        self.slots.find(|_, state| state.is_busy())
+    }
+
+    /// The slot with a running kernel in a space.
+    pub(crate) fn user_of(&self, space: Asid) -> Option<SlotId> {
+        self.slots.find(|_, state| state.runs_in(space))
+    }
+
+    /// Whether a slot has a kernel that works in a space.
+    pub(crate) fn works_in(&self, slot: SlotId, space: Asid) -> bool {
+        let state = self.slots.get(slot);
+        state.is_some_and(|state| state.loaded_in(space))
+    }
+
+    /// How long kernels have run in a space.
+    pub(crate) fn run_time(&self, space: Asid) -> Picoseconds {
+        self.slots.run_time(space)
+    }
+
+    /// The number of a space is used again.
+    pub(crate) fn forget_run_time(&mut self, space: Asid) {
+        self.slots.forget_run_time(space);
+    }
+
+    /// A slot has its kernel, as far as that takes time.
+    pub(crate) fn reconfigured(&mut self, slot: SlotId) {
+        self.slots.reconfigured(slot);
+    }
+
+    /// Whether a fault is of a slot that was stopped meanwhile.
+    pub(crate) fn is_gone(&self, token: FaultToken) -> bool {
+        self.slots.is_gone(token)
+    }
+
+    /// The slot was put in reset; what its requesters have sent is on its way until [`drained`](Self::drained).
+    pub(crate) fn drain(&mut self, slot: SlotId, requesters: RangeInclusive<u8>) {
+        self.slots.drain(slot, requesters);
+    }
+
+    /// Nothing of the slot is on its way any more. Returns its requesters, the first time.
+    pub(crate) fn drained(&mut self, slot: SlotId) -> Option<RangeInclusive<u8>> {
+        self.slots.drained(slot)
+    }
+
+    /// Slot and name of a port of the card, for people.
+    pub(crate) fn name_of_port(&self, port: usize) -> String {
+        let ports = usize::from(self.description().ports_per_slot.max(1));
+        let (slot, number) = (port / ports, port % ports);
+        match self.slots.port_name(port) {
+            Some(name) => format!("slot {slot}, {name}"),
+            None => format!("slot {slot}, port {number}"),
+        }
+    }
+}
