@@ -3,6 +3,7 @@
 use super::files::View;
 use super::Owner;
 use card::memory::HostMemory;
+use card::Card;
 use error::Error;
 use pager::{Event, ObjectId};
 use std::io;
@@ -21,15 +22,27 @@ pub(super) struct Direct {
     /// Where the first page begins: its address for the card is a multiple of the page size.
     pub(super) first: u64,
     /// Bytes of its pages.
-    bytes: u64,
+    pub(super) bytes: u64,
     /// A mapping asked for it; else it follows from advice.
     pub(super) asked: bool,
 }
 
-impl Owner {
+/// Host memory for direct pages: how much of it there may be, if that is limited, and how much is taken.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    pub(super) limit: Option<u64>,
+    pub(super) taken: u64,
+}
+
+impl Direct {
     /// Memory for the pages of a range; or the rule that it breaks. Host memory is taken as pages are touched.
-    pub(super) fn begin_direct(&mut self, view: View, page: PageSize) -> Result<Direct, String> {
-        if !self.kernels.description().host_channel {
+    pub(super) fn begin(
+        card: &mut dyn Card,
+        view: View,
+        page: PageSize,
+        Room { limit, taken }: Room,
+    ) -> Result<Self, String> {
+        if !card.description().host_channel {
             return Err(format!("{NO_CHANNEL}, or leave out direct"));
         }
         let size = page.bytes();
@@ -44,12 +57,7 @@ impl Owner {
         // One page more, to begin with a whole one.
         let all = bytes.checked_add(size).filter(|&all| all < WINDOW);
         let all = all.ok_or_else(too_large)?;
-        let taken = self.files.direct_bytes;
-        if let Some(limit) = self
-            .options
-            .direct_bytes
-            .filter(|&limit| taken + bytes > limit)
-        {
+        if let Some(limit) = limit.filter(|&limit| taken + bytes > limit) {
             return Err(format!(
                 "its pages are {bytes} bytes of host memory, and of the {limit} that direct pages may have {taken} are \
                  taken: close what is mapped direct, raise direct_bytes, map a part of it, or leave out direct"
@@ -58,25 +66,33 @@ impl Owner {
         let memory = HostMemory::allocate(all as usize)
             .map_err(|error| format!("no host memory for its pages, {bytes} bytes: {error}"))?;
         let memory = Arc::new(memory);
-        let host = self.kernels.card().map_host(memory.clone());
+        let host = card.map_host(memory.clone());
         let host = host.map_err(|error| format!("no host memory for its pages: {error}"))?;
         let first = host.get().next_multiple_of(size) - host.get();
-        let direct = Direct {
+        let direct = Self {
             memory,
             host,
             first,
             bytes,
             asked: true,
         };
-        self.files.direct_bytes += bytes;
         if host.get() + first + bytes > WINDOW {
-            self.end_direct(&direct);
+            direct.end(card);
             let left = "no host addresses that the card reaches are left for its pages: close what is mapped direct";
             return Err(left.to_owned());
         }
         Ok(direct)
     }
 
+    /// The card no longer uses it.
+    pub(super) fn end(&self, card: &mut dyn Card) {
+        if let Err(error) = card.unmap_host(self.host) {
+            tracing::error!(%error, "ending the card's way to pages in host memory");
+        }
+    }
+}
+
+impl Owner {
     /// A mapping was advised to be hardly used: the pages of its file stay in host memory, if the card has a way
     /// there and none was wanted before. Advice is no demand: else it goes on as before.
     pub(super) fn leave_in_host(
@@ -90,7 +106,10 @@ impl Owner {
         let Some((view, object, page)) = self.files.could_be_direct(space, range) else {
             return Ok(());
         };
-        let direct = match self.begin_direct(view, page) {
+        let direct = match self
+            .files
+            .begin_direct(self.kernels.card(), &self.options, view, page)
+        {
             Ok(direct) => Direct {
                 asked: false,
                 ..direct
@@ -105,7 +124,7 @@ impl Owner {
         if self.pager.is_direct(object) {
             self.files.set_direct(view, direct);
         } else {
-            self.end_direct(&direct);
+            self.files.end_direct(self.kernels.card(), &direct);
         }
         Ok(())
     }
@@ -136,14 +155,6 @@ impl Owner {
         match self.pager.is_direct(object) {
             true => Ok(()),
             false => Err(refused("it does not begin with a whole page")),
-        }
-    }
-
-    /// The card no longer uses it.
-    pub(super) fn end_direct(&mut self, direct: &Direct) {
-        self.files.direct_bytes -= direct.bytes;
-        if let Err(error) = self.kernels.card().unmap_host(direct.host) {
-            tracing::error!(%error, "ending the card's way to pages in host memory");
         }
     }
 }

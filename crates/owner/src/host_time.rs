@@ -5,9 +5,8 @@
 
 use super::service::Batch;
 use super::transfers::Pending;
-use super::Owner;
 use card::event::Event;
-use card::{HostWork, WorkId};
+use card::{Card, HostWork, WorkId};
 use pager::{IoError, IoId};
 use std::collections::BTreeMap;
 use units::SlotId;
@@ -40,6 +39,21 @@ pub(super) struct HostTime {
 }
 
 impl HostTime {
+    /// Starts work of the host, and says what follows.
+    pub(super) fn begin(&mut self, card: &mut dyn Card, work: HostWork, then: Work) -> WorkId {
+        let id = match card.simulation() {
+            Some(card) => card.host_work(work),
+            None => {
+                let id = WorkId(self.unpriced);
+                self.unpriced += 1;
+                self.over.push(id);
+                id
+            }
+        };
+        self.under_way.insert(id, then);
+        id
+    }
+
     /// What is over that no model prices, in the order in which it was begun.
     pub(super) fn take_over(&mut self) -> Vec<Event> {
         let over = std::mem::take(&mut self.over);
@@ -62,22 +76,5 @@ impl HostTime {
 
     pub(super) fn is_idle(&self) -> bool {
         self.under_way.is_empty()
-    }
-}
-
-impl Owner {
-    /// Starts work of the host, and says what follows.
-    pub(super) fn begin_work(&mut self, work: HostWork, then: Work) -> WorkId {
-        let id = match self.kernels.card().simulation() {
-            Some(card) => card.host_work(work),
-            None => {
-                let id = WorkId(self.host_time.unpriced);
-                self.host_time.unpriced += 1;
-                self.host_time.over.push(id);
-                id
-            }
-        };
-        self.host_time.under_way.insert(id, then);
-        id
     }
 }

@@ -4,6 +4,7 @@
 //! The pager brings the pages as ever. While they come, and no kernel runs, reading a file takes no time and copies
 //! to the card go past the shell ([`Card::place`](card::Card::place)); table entries are installed by the shell.
 
+use super::kernels::Kernels;
 use super::owner_ref::OwnerRef;
 use super::pump::BARRIERS;
 use super::Owner;
@@ -78,52 +79,59 @@ impl OwnerRef {
         let over = |owner: &mut Owner| Ok((!owner.hot.barriers.contains(&barrier)).then_some(()));
         // One of another request for the space is not behind these.
         self.card(over).await?;
-        self.with(|owner| owner.wait_for_entries(barrier, range.asid))?;
+        // Has the card say when it has carried out what the space's queue has now.
+        self.with(|owner| {
+            owner.hot.wait_for(barrier);
+            owner.send_barrier(barrier, range.asid)
+        })?;
         self.card(over).await?;
         Ok(self.with(|owner| owner.hot.bytes - before))
     }
 }
 
-impl Owner {
-    /// Has the card say when it has carried out what a space's queue has now.
-    fn wait_for_entries(&mut self, id: CommandId, space: Asid) -> Result<(), Error> {
-        self.hot.barriers.insert(id);
-        self.send_barrier(id, space)
+impl Hot {
+    /// A command is on its way that waits for the last table entries.
+    fn wait_for(&mut self, barrier: CommandId) {
+        self.barriers.insert(barrier);
     }
 
-    /// Whether a command was such a one; it is over.
+    /// Whether a command is one of those, and is over with that.
     pub(super) fn entries_are_there(&mut self, id: CommandId) -> bool {
-        self.hot.barriers.remove(&id)
+        self.barriers.remove(&id)
     }
 
     /// Whether loading takes no time now.
-    pub(super) fn makes_hot(&self) -> bool {
-        self.hot.requests > 0 && self.kernels.busy_slot().is_none()
+    pub(super) fn is_on(&self, kernels: &Kernels) -> bool {
+        self.requests > 0 && kernels.busy_slot().is_none()
     }
 
     /// Carries out a copy at no time, if now is the time for it.
-    pub(super) fn place(&mut self, command: &Command) -> Result<bool, Error> {
-        if command.fence || !self.makes_hot() {
+    pub(super) fn place(
+        &mut self,
+        kernels: &mut Kernels,
+        command: &Command,
+    ) -> Result<bool, Error> {
+        if command.fence || !self.is_on(kernels) {
             return Ok(false);
         }
-        let Some(card) = self.kernels.card().simulation() else {
+        let Some(card) = kernels.card().simulation() else {
             return Ok(false);
         };
         if !card.place(command)? {
             return Ok(false);
         }
         if let Operation::CopyIn { bytes, .. } | Operation::Zero { bytes, .. } = command.operation {
-            self.hot.bytes += bytes;
+            self.bytes += bytes;
         }
         if command.notify {
-            self.hot.done.push_back(command.id);
+            self.done.push_back(command.id);
         }
         Ok(true)
     }
 
     /// What the pager is to be told of the next such copy.
     pub(super) fn placed(&mut self) -> Option<Event> {
-        let id = self.hot.done.pop_front()?;
+        let id = self.done.pop_front()?;
         Some(Event::OperationDone {
             id,
             status: CommandStatus::Ok,

@@ -7,8 +7,9 @@
 
 use super::lane::{Ended, Lane, Post};
 use super::owner_ref::OwnerRef;
-use super::patience::Awaited;
-use super::{Aside, Owner};
+use super::patience::{Awaited, Patience};
+use super::tasks::Tasks;
+use super::Aside;
 use error::Error;
 use file_io::{FileIo, OpenFile, Transfer};
 use std::collections::btree_map::{BTreeMap, Entry};
@@ -82,6 +83,31 @@ impl Lanes {
         }
     }
 
+    /// Asks for something that may wait for a file system: it is done behind all that was asked of the mount before.
+    pub(super) fn ask<T: Send + 'static>(
+        &mut self,
+        tasks: &mut Tasks,
+        patience: &mut Patience,
+        awaited: Awaited,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<InLane<T>, Error> {
+        let lane = self.of(awaited.device).map_err(|source| Error::File {
+            path: (&awaited.label).into(),
+            what: "starting a thread for its mount",
+            source,
+        })?;
+        let aside = tasks.open_aside();
+        let result = Arc::new(Mutex::new(None));
+        let place = result.clone();
+        lane.ask(aside, move || {
+            let result = work();
+            *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+            Ok(())
+        });
+        patience.wait_for(aside, awaited);
+        Ok(InLane { aside, result })
+    }
+
     /// A file that is closed in the lane of its device.
     pub(super) fn open(&mut self, device: u64, file: File) -> io::Result<OpenFile> {
         // Mounts of which nothing is open need none: it ends when it has done what it was told.
@@ -112,34 +138,6 @@ pub(super) struct InLane<T> {
     result: Arc<Mutex<Option<T>>>,
 }
 
-impl Owner {
-    /// Asks for something that may wait for a file system: it is done behind all that was asked of the mount before.
-    pub(super) fn ask_lane<T: Send + 'static>(
-        &mut self,
-        awaited: Awaited,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<InLane<T>, Error> {
-        let lane = self
-            .lanes
-            .of(awaited.device)
-            .map_err(|source| Error::File {
-                path: (&awaited.label).into(),
-                what: "starting a thread for its mount",
-                source,
-            })?;
-        let aside = self.tasks.open_aside();
-        let result = Arc::new(Mutex::new(None));
-        let place = result.clone();
-        lane.ask(aside, move || {
-            let result = work();
-            *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
-            Ok(())
-        });
-        self.wait_for_file(aside, awaited);
-        Ok(InLane { aside, result })
-    }
-}
-
 impl OwnerRef {
     /// Waits for the result of what was asked of a lane. It costs no virtual time.
     ///
@@ -152,13 +150,17 @@ impl OwnerRef {
         result.ok_or_else(|| Error::Internal("a lane has lost a result".into()))
     }
 
-    /// [`Owner::ask_lane`], and [`lane_result`](Self::lane_result).
+    /// [`Lanes::ask`], and [`lane_result`](Self::lane_result).
     pub(super) async fn in_lane<T: Send + 'static>(
         &self,
         awaited: Awaited,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Error> {
-        let asked = self.with(|owner| owner.ask_lane(awaited, work))?;
+        let asked = self.with(|owner| {
+            owner
+                .lanes
+                .ask(&mut owner.tasks, &mut owner.patience, awaited, work)
+        })?;
         self.lane_result(asked).await
     }
 }

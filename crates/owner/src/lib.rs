@@ -73,6 +73,7 @@ use pager::fetch::{Amounts, Chosen};
 use pager::{ChannelMemory, Config, InstallOrder, Pager, Policies};
 use patience::Patience;
 pub use peer_handle::PeerHandle;
+use policies::Words;
 use service::Service;
 pub use service::ServiceThreads;
 use spaces::Spaces;
@@ -84,6 +85,7 @@ pub use tenants::{Quota, Tenant};
 pub use thread::start;
 use timeline::Timeline;
 use timing::host::HostFile;
+use trace::Trace;
 use transfers::Transfers;
 use units::{CardAddr, Fetch, PageSize, PageSizes, Picoseconds};
 
@@ -278,6 +280,7 @@ pub(crate) struct Owner {
     post: Post,
     patience: Patience,
     options: OwnerOptions,
+    trace: Trace,
     transfers: Transfers,
     files: Files,
     memories: Memories,
@@ -383,6 +386,7 @@ impl Owner {
             handles: Handles::new(options.planted),
             service: Service::new(options.service_threads),
             transfers: Transfers::new(buffers, buffer_bytes, moved, &options),
+            trace: Trace::new(options.timeline.clone()),
             options,
             files: Files::default(),
             memories: Memories::default(),
@@ -439,7 +443,7 @@ impl Owner {
             },
             bytes_hash: self.transfers.bytes_hash(),
             notes: self.notes(|_| true, |_| true),
-            policies: self.policies(|_| true),
+            policies: self.words().policies(&self.files, |_| true),
             spaces: self.spaces_report(),
             ports: (0..ports)
                 .map(|port| self.kernels.name_of_port(port))
@@ -456,6 +460,12 @@ impl Owner {
             SpaceReport::new(space, time)
         })
         .collect()
+    }
+
+    /// What is said of how files are paged.
+    fn words(&self) -> Words<'_> {
+        let card = self.kernels.description();
+        Words::new(card, &self.options, self.pager.statistics())
     }
 
     /// What the host file says of itself, if there is one.

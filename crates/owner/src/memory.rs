@@ -345,7 +345,8 @@ impl Owner {
     ) {
         let bytes = range.end - range.start;
         if let Some(address) = self.memories.address_of(object, range.start) {
-            self.trace_owner(address, bytes, access);
+            let now = self.kernels.now();
+            self.trace.owner(now, address, bytes, access);
         }
         let inbox = &mut self.inbox;
         let (result, huge) = self
@@ -392,7 +393,8 @@ impl Owner {
     /// The service thread is busy for so long; then comes what follows.
     pub(super) fn serve_memory(&mut self, cost: Picoseconds, then: Work) -> WorkId {
         self.memories.protect_time += cost;
-        self.begin_work(HostWork::Serve(cost), then)
+        self.host_time
+            .begin(self.kernels.card(), HostWork::Serve(cost), then)
     }
 
     /// What the client of a space calls what a mapping shows, for messages.
@@ -658,7 +660,8 @@ impl OwnerRef {
                 return None;
             };
             owner.memories.count_trap(object, offset, &ticket);
-            owner.trace_trap(address as u64, write);
+            let now = owner.kernels.now();
+            owner.trace.trap(now, address as u64, write);
             let request = owner.answers.ask();
             let trap = Waiting {
                 object,

@@ -156,7 +156,7 @@ impl OwnerRef {
             let lane = owner.lanes.of(awaited.device)?;
             let id = owner.tasks.open_aside();
             lane.make_durable(id, file.clone());
-            owner.wait_for_file(id, awaited);
+            owner.patience.wait_for(id, awaited);
             Ok::<_, io::Error>(id)
         })?;
         self.aside_io(id).await

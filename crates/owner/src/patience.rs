@@ -8,10 +8,13 @@
 //! A transfer that was given up is still under way: its memory stays its own, and its page is neither there nor gone,
 //! until the system says how it ended. Whoever comes to wait for it is told at once.
 
-use super::Owner;
+use super::answers::Answers;
+use super::kernels::Kernels;
+use super::tasks::Tasks;
 use crate::ClockMode;
 use error::Error;
 use file_io::TransferId;
+use pager::Pager;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::time::{Duration, Instant};
@@ -62,12 +65,6 @@ impl Patience {
         (waits && self.limit.is_some()).then_some(LOOK)
     }
 
-    /// Those that were given up and are not over.
-    fn given_up(&self) -> Vec<(TransferId, Awaited)> {
-        let all = self.given_up.iter();
-        all.map(|(&id, awaited)| (id, awaited.clone())).collect()
-    }
-
     /// What those are told who wait for a transfer that was given up.
     pub(super) fn trouble(&self) -> Option<Error> {
         let mut all = self.given_up.values();
@@ -116,6 +113,43 @@ impl Patience {
         over
     }
 
+    /// Somebody waits for work in a lane.
+    pub(super) fn wait_for(&mut self, aside: u64, awaited: Awaited) {
+        self.asked.insert(aside, (Instant::now(), awaited));
+    }
+
+    /// Gives up what has been waited for too long.
+    pub(super) fn lose(&mut self, tasks: &mut Tasks) {
+        for (aside, error) in self.expired() {
+            tracing::warn!(%error, "given up");
+            tasks.aside_over(aside, Err(error));
+            tasks.stir();
+        }
+    }
+
+    /// Tells those who wait for transfers that were given up.
+    pub(super) fn tell_of_silence(
+        &self,
+        pager: &Pager,
+        kernels: &mut Kernels,
+        answers: &mut Answers,
+        tasks: &mut Tasks,
+    ) {
+        let ports = kernels.description().ports_per_slot.max(1);
+        for (id, awaited) in &self.given_up {
+            let waits = pager.waits_for(pager::IoId(id.0));
+            for fault in waits.faults {
+                let slot = SlotId(fault.requester / 2 / ports);
+                kernels.kernel_failed(slot, self.silence(awaited).to_string());
+                tasks.stir();
+            }
+            for request in waits.requests {
+                answers.give_up(request, self.silence(awaited));
+                tasks.stir();
+            }
+        }
+    }
+
     /// Who has waited for too long, and what they are told.
     fn expired(&mut self) -> Vec<(u64, Error)> {
         let Some(limit) = self.limit else {
@@ -149,42 +183,6 @@ impl Patience {
                      for all who use it: look after the mount, or allow more (TOMBOLO_FILE_SECONDS)"
                 ),
             ),
-        }
-    }
-}
-
-impl Owner {
-    /// Somebody waits for work in a lane.
-    pub(super) fn wait_for_file(&mut self, aside: u64, awaited: Awaited) {
-        let asked = &mut self.patience.asked;
-        asked.insert(aside, (Instant::now(), awaited));
-    }
-
-    /// Gives up what has been waited for too long.
-    pub(super) fn lose_patience(&mut self) {
-        for (aside, error) in self.patience.expired() {
-            tracing::warn!(%error, "given up");
-            self.tasks.aside_over(aside, Err(error));
-            self.tasks.stir();
-        }
-    }
-
-    /// Tells those who wait for transfers that were given up.
-    pub(super) fn tell_of_silence(&mut self) {
-        let given_up = self.patience.given_up();
-        let ports = self.kernels.description().ports_per_slot.max(1);
-        for (id, awaited) in given_up {
-            let silence = |owner: &Self| owner.patience.silence(&awaited);
-            let waits = self.pager.waits_for(pager::IoId(id.0));
-            for fault in waits.faults {
-                let slot = SlotId(fault.requester / 2 / ports);
-                self.kernels.kernel_failed(slot, silence(self).to_string());
-                self.tasks.stir();
-            }
-            for request in waits.requests {
-                self.answers.give_up(request, silence(self));
-                self.tasks.stir();
-            }
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Advice for mappings, and what the report says of policies.
 
-use super::Owner;
+use super::files::Files;
+use super::{Owner, OwnerOptions};
 use crate::message::{Advise, ClientId, Prefetch};
 use crate::report::bytes;
 use error::Error;
 use pager::eviction::Eviction;
 use pager::size::Doubling;
-use pager::{Event, PagerError};
+use pager::{Event, PagerError, Statistics};
 use units::{
     Advice, CardDescription, Fetch, L1Reach, MemoryKind, PageSize, PageSizes, Pattern, Reuse,
     VirtAddr,
@@ -92,12 +93,35 @@ impl Owner {
             bytes: range.bytes,
         })
     }
+}
+
+/// What is said of how files are paged.
+pub(super) struct Words<'a> {
+    /// What the card's L1 TLBs reach.
+    reach: Vec<L1Reach>,
+    options: &'a OwnerOptions,
+    paging: &'a Statistics,
+}
+
+impl<'a> Words<'a> {
+    /// On such a card, of an owner with these options, where the pager has done so much.
+    pub(super) fn new(
+        card: &CardDescription,
+        options: &'a OwnerOptions,
+        paging: &'a Statistics,
+    ) -> Self {
+        Self {
+            reach: card.l1_reach.clone(),
+            options,
+            paging,
+        }
+    }
 
     /// How each of these files is paged, and why so: a line a file, or a line for all that are alike.
-    pub(super) fn policies(&self, of: impl Fn(&str) -> bool) -> Vec<String> {
+    pub(super) fn policies(&self, files: &Files, of: impl Fn(&str) -> bool) -> Vec<String> {
         let told = |paged: Paged| self.told(paged);
         let mut lines: Vec<(String, Vec<String>)> = Vec::new();
-        for (label, how) in self.files.paged(told) {
+        for (label, how) in files.paged(told) {
             if !of(&label) {
                 continue;
             }
@@ -121,7 +145,7 @@ impl Owner {
             memory,
             advice,
         } = paged;
-        let options = &self.options;
+        let options = self.options;
         let fetch = options.fetching().of(advice);
         let how = match (fetch, advice.pattern) {
             (Fetch::OnDemand, _) if options.batch_bytes > page_size.bytes() => {
@@ -164,17 +188,17 @@ impl Owner {
         let place = memory.map_or_else(String::new, |memory| {
             format!(", lies in {memory} (the mapping asks)")
         });
-        let joined = match reach_of(self.kernels.description(), parts).filter(|_| parts < page_size) {
+        let joined = match reach_of(&self.reach, parts).filter(|_| parts < page_size) {
             None => String::new(),
             Some(reach) => format!(
                 ", made into pages of {page_size} in place where a space maps more than the L1 TLB of {parts} pages \
                  reaches ({}; {} were made)",
                 bytes(reach),
-                self.pager.statistics().pages_joined
+                self.paging.pages_joined
             ),
         };
         if auto {
-            let pager = self.pager.statistics();
+            let pager = self.paging;
             return format!(
                 "pages of up to {page_size} while card memory lasts and smaller ones then (automatic: {} faults \
                  brought large ones, {} small ones, {} were made of parts that had come, {} were split), {how} ({why}), \
@@ -197,8 +221,8 @@ pub(super) fn beyond_reach(
     (4 * beyond.0.bytes() <= card.channel_bytes).then_some(beyond)
 }
 
-fn reach_of(card: &CardDescription, page: PageSize) -> Option<u64> {
-    let mut all = card.l1_reach.iter();
+fn reach_of(all: &[L1Reach], page: PageSize) -> Option<u64> {
+    let mut all = all.iter();
     all.find(|l1| l1.page == page).map(|l1| l1.bytes)
 }
 

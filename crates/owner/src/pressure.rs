@@ -4,9 +4,8 @@
 //! back from the card and taken by the device. Not its data is held up but its fault, so the clock goes on and the card can
 //! write back.
 
+use super::files::Files;
 use super::owner_ref::OwnerRef;
-use super::Owner;
-use card::event::Event as CardEvent;
 use pager::Event;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -18,7 +17,7 @@ const AHEAD: u64 = 32;
 const UNFINISHED: u64 = 16;
 
 /// A writable mapping of a stream, by where it begins.
-type Place = (Asid, VirtAddr);
+pub(super) type Place = (Asid, VirtAddr);
 
 /// What is held back.
 #[derive(Debug, Default)]
@@ -62,8 +61,9 @@ impl Pressure {
         }
     }
 
-    /// What was asked to go out of a stream has gone, or never will: the faults that it held back.
-    fn flushed(&mut self, place: Place) -> Vec<Fault> {
+    /// What was asked to go out of a stream has gone, or never will: the faults that it held back. Then the stream has
+    /// failed, and a kernel that writes on hears so.
+    pub(super) fn flushed(&mut self, place: Place) -> Vec<Fault> {
         let Some(stream) = self.streams.get_mut(&place) else {
             return Vec::new();
         };
@@ -71,7 +71,35 @@ impl Pressure {
         std::mem::take(&mut stream.faults)
     }
 
-    /// Mappings are gone: what waits for them hears it from the pager.
+    /// Keeps a fault until a device has taken more. False if the pager is to have it now.
+    pub(super) fn holds_back(&mut self, files: &Files, fault: &Fault) -> bool {
+        let Some((start, page)) = files.written_stream(fault.asid, fault.address) else {
+            return false;
+        };
+        let offset = fault.address.get() - start.get();
+        let place = (fault.asid, start);
+        let stream = self.streams.entry(place).or_default();
+        if !fault.write || offset < stream.out.saturating_add(AHEAD * page) {
+            return false;
+        }
+        stream.faults.push(*fault);
+        if !stream.busy {
+            stream.busy = true;
+            let end = (offset / page - UNFINISHED) * page;
+            let start = std::mem::replace(&mut stream.out, end);
+            self.begun.push(Flush { place, start, end });
+        }
+        true
+    }
+
+    /// The mappings of a space, or those that begin in a range of it, have ended: what waited for them, and hears it from
+    /// the pager.
+    pub(super) fn end_in(&mut self, space: Asid, range: Option<(u64, u64)>) -> Vec<Fault> {
+        self.end(|&(asid, start)| {
+            asid == space && range.is_none_or(|(from, to)| (from..to).contains(&start.get()))
+        })
+    }
+
     fn end(&mut self, gone: impl Fn(&Place) -> bool) -> Vec<Fault> {
         let mut faults = Vec::new();
         self.streams.retain(|place, stream| {
@@ -82,46 +110,6 @@ impl Pressure {
             !ends
         });
         faults
-    }
-}
-
-impl Owner {
-    /// Keeps a fault until a device has taken more. False if the pager is to have it now.
-    pub(super) fn holds_back(&mut self, fault: &Fault) -> bool {
-        let Some((start, page)) = self.files.written_stream(fault.asid, fault.address) else {
-            return false;
-        };
-        let offset = fault.address.get() - start.get();
-        let place = (fault.asid, start);
-        let stream = self.service.pressure.streams.entry(place).or_default();
-        if !fault.write || offset < stream.out.saturating_add(AHEAD * page) {
-            return false;
-        }
-        stream.faults.push(*fault);
-        if !stream.busy {
-            stream.busy = true;
-            let end = (offset / page - UNFINISHED) * page;
-            let start = std::mem::replace(&mut stream.out, end);
-            let begun = &mut self.service.pressure.begun;
-            begun.push(Flush { place, start, end });
-        }
-        true
-    }
-
-    /// These mappings have ended.
-    pub(super) fn end_pressure(&mut self, space: Asid, range: Option<(u64, u64)>) {
-        let gone = |&(asid, start): &Place| {
-            asid == space && range.is_none_or(|(from, to)| (from..to).contains(&start.get()))
-        };
-        let faults = self.service.pressure.end(gone);
-        self.service.tell(faults.into_iter().map(CardEvent::Fault));
-    }
-
-    /// What was asked to go out has gone, or never will. Then the stream has failed, and a kernel that writes on hears so.
-    fn flushed(&mut self, place: Place) {
-        self.tasks.stir();
-        let faults = self.service.pressure.flushed(place);
-        self.service.tell(faults.into_iter().map(CardEvent::Fault));
     }
 }
 
@@ -144,6 +132,9 @@ impl OwnerRef {
             // Whoever syncs or unmaps the mapping is told, and the kernel if the device has failed.
             tracing::debug!(%error, "a stream did not take what was written");
         }
-        self.with(|owner| owner.flushed(place));
+        self.with(|owner| {
+            owner.tasks.stir();
+            owner.service.flushed(place);
+        });
     }
 }

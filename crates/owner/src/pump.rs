@@ -3,6 +3,7 @@
 use super::host_time::Work;
 use super::memory::Asked;
 use super::service::Thread;
+use super::stray::Stray;
 use super::transfers::{Part, Place};
 use super::{Aside, ClockMode, Owner};
 use card::command::Command;
@@ -35,7 +36,9 @@ impl Owner {
             let mut actions = Vec::new();
             let evictions = self.pager.statistics().evictions;
             self.pager.handle(event, &mut actions);
-            self.trace_evictions(self.pager.statistics().evictions - evictions);
+            let now = self.kernels.now();
+            self.trace
+                .evictions(now, self.pager.statistics().evictions - evictions);
             for action in actions {
                 self.perform(action)?;
             }
@@ -43,7 +46,7 @@ impl Owner {
             let protected = self.memories.protected.pop_front();
             next = protected
                 .map(|(id, result)| Event::IoDone { id, result })
-                .or_else(|| self.placed());
+                .or_else(|| self.hot.placed());
         }
         self.send_commands()
     }
@@ -174,7 +177,8 @@ impl Owner {
                 true => HostWork::HandOn(count),
                 false => serving(batch.thread, count),
             };
-            self.begin_work(work, Work::Service(batch));
+            self.host_time
+                .begin(self.kernels.card(), work, Work::Service(batch));
         }
     }
 
@@ -187,7 +191,7 @@ impl Owner {
                     drained.extend(barrier_of(id));
                 }
                 CardEvent::Fault(fault) if self.kernels.is_gone(fault.token) => {}
-                CardEvent::Completed { id, .. } if self.entries_are_there(id) => {}
+                CardEvent::Completed { id, .. } if self.hot.entries_are_there(id) => {}
                 CardEvent::Completed {
                     id,
                     status,
@@ -201,7 +205,8 @@ impl Owner {
                         dirty,
                     })?;
                 }
-                CardEvent::Fault(fault) if self.holds_back(&fault) => {}
+                CardEvent::Fault(fault)
+                    if self.service.pressure.holds_back(&self.files, &fault) => {}
                 CardEvent::Fault(fault) => self.tell(Event::Fault(fault))?,
                 CardEvent::Interrupt(slot) => self.kernels.interrupted(slot)?,
                 CardEvent::SlotClosed(slot) => self.kernels.slot_closed(slot)?,
@@ -288,7 +293,7 @@ impl Owner {
                     fence,
                     notify,
                 };
-                if self.place(&command)? {
+                if self.hot.place(&mut self.kernels, &command)? {
                     return Ok(());
                 }
                 self.service.remember(command.id, space.filter(|_| notify));
@@ -327,7 +332,8 @@ impl Owner {
                     offset,
                     bytes,
                 };
-                self.look_around(part, &place, around);
+                self.files
+                    .strayed(part.object, Stray::around(part, &place, around));
                 self.start_transfer(Direction::Write, part, place)?;
             }
             Action::FillDirect {
@@ -365,7 +371,8 @@ impl Owner {
                     offset,
                     bytes,
                 };
-                self.look_around(part, &place, around);
+                self.files
+                    .strayed(part.object, Stray::around(part, &place, around));
                 self.start_transfer(Direction::Write, part, place)?;
             }
             Action::ProtectHost {

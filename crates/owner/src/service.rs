@@ -9,7 +9,7 @@
 //! whole: a share with a thousand pages under way delays the others by its turn in each batch.
 
 use super::faults::Faults;
-use super::pressure::Pressure;
+use super::pressure::{Place, Pressure};
 use super::shares::{Share, Shares};
 use card::event::Event;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -147,6 +147,18 @@ impl Service {
     /// Drops the faults of requesters whose slot is in reset.
     pub(super) fn forget(&mut self, requesters: &RangeInclusive<u8>) {
         self.queue.forget(requesters);
+    }
+
+    /// These mappings have ended: faults that were held back for them are told.
+    pub(super) fn end_pressure(&mut self, space: Asid, range: Option<(u64, u64)>) {
+        let faults = self.pressure.end_in(space, range);
+        self.tell(faults.into_iter().map(Event::Fault));
+    }
+
+    /// A stream has taken what was to go out, or never will: faults that were held back for that are told.
+    pub(super) fn flushed(&mut self, stream: Place) {
+        let faults = self.pressure.flushed(stream);
+        self.tell(faults.into_iter().map(Event::Fault));
     }
 
     /// The next batch of each thread that is free; these threads are busy then.

@@ -1,13 +1,15 @@
 //! Address spaces: made, ended, and what ends with them.
 
 use super::owner_ref::OwnerRef;
+use super::service::Service;
 use super::tenants::Counted;
-use super::Owner;
+use super::OwnerOptions;
 use crate::message::ClientId;
 use crate::message::{NewSpace, SpaceId, SpaceOptions, TranslationMode};
 use card::registers::{self, space::mode};
+use card::Card;
 use error::Error;
-use pager::Event;
+use pager::{Event, Pager};
 use units::{
     Asid, CardDescription, PageSizes, Picoseconds, SlotId, SpacePlacement, Stripe, VirtAddr,
 };
@@ -63,6 +65,48 @@ impl Spaces {
             *of_space = mode;
         }
     }
+
+    /// What translates a space that is not enabled.
+    fn set_translation(
+        &mut self,
+        card: &mut dyn Card,
+        asid: Asid,
+        mode: TranslationMode,
+    ) -> Result<(), Error> {
+        if self.translation(asid) != mode {
+            let bits = match mode {
+                TranslationMode::Both => 0,
+                TranslationMode::Table => mode::L1_OFF.put(1),
+                TranslationMode::Tlb => mode::WALKER_OFF.put(1),
+            };
+            let register = registers::SPACE.at(asid.get().into()) + registers::space::MODE;
+            card.write_register(register, bits)?;
+            self.translate(asid, mode);
+        }
+        Ok(())
+    }
+
+    /// A number for a new space.
+    fn take_free(&mut self, pager: &Pager, service: &mut Service) -> Result<Asid, Error> {
+        let spaces = self.count();
+        // Those that have not left stay.
+        let leaving = std::mem::take(&mut self.leaving);
+        leaving
+            .into_iter()
+            .for_each(|asid| self.free(pager, service, asid));
+        self.take().ok_or(Error::NoFreeSpace { spaces })
+    }
+
+    /// The space of a number has ended, or has not become one.
+    fn free(&mut self, pager: &Pager, service: &mut Service, asid: Asid) {
+        match pager.has_space(asid) {
+            true => self.leaving.push(asid),
+            false => {
+                service.shares.remove(asid);
+                self.give_back(asid);
+            }
+        }
+    }
 }
 
 impl OwnerRef {
@@ -78,16 +122,18 @@ impl OwnerRef {
         } = options;
         let _room = self.room(client, Counted::Spaces)?;
         let (asid, limit, placement) = self.with(|owner| {
-            let placement = owner.placement(placement);
+            let card = owner.kernels.description();
+            let placement = self::placement(card, &owner.options, &owner.pager, placement);
             let page = owner.pager.page_size();
             let limits = limit
                 .into_iter()
                 .chain(owner.tenants.bytes_of_space(client));
             let limit = limits.min().map(|bytes| bytes.max(page.bytes()));
             can_translate(owner.kernels.description(), translation)?;
-            let asid = owner.take_asid()?;
-            let set = owner.set_translation(asid, translation);
-            set.inspect_err(|_| owner.free_asid(asid))?;
+            let asid = owner.spaces.take_free(&owner.pager, &mut owner.service)?;
+            let card = owner.kernels.card();
+            let set = owner.spaces.set_translation(card, asid, translation);
+            set.inspect_err(|_| owner.spaces.free(&owner.pager, &mut owner.service, asid))?;
             Ok::<_, Error>((asid, limit, placement))
         })?;
         let made = self.ask(|request| Event::CreateSpace {
@@ -97,7 +143,7 @@ impl OwnerRef {
             placement,
         });
         if let Err(error) = made.await {
-            self.with(|owner| owner.free_asid(asid));
+            self.with(|owner| owner.spaces.free(&owner.pager, &mut owner.service, asid));
             return Err(error);
         }
         // No page of it is wanted before its client knows its name.
@@ -146,7 +192,7 @@ impl OwnerRef {
         let everything = 1 << VirtAddr::BITS;
         let result = self.by_own_label((asid, VirtAddr::default(), everything), result);
         let (stray, unmapped) = self.with(|owner| {
-            owner.free_asid(asid);
+            owner.spaces.free(&owner.pager, &mut owner.service, asid);
             let strays = &mut owner.files;
             let stray = strays.take_stray(asid, VirtAddr::default(), everything);
             (stray, owner.forget_mappings(asid, None))
@@ -191,65 +237,30 @@ fn can_translate(card: &CardDescription, mode: TranslationMode) -> Result<(), Er
     Err(Error::NoSuchTranslation { mode, rule })
 }
 
-impl Owner {
-    /// What translates a space that is not enabled.
-    fn set_translation(&mut self, asid: Asid, mode: TranslationMode) -> Result<(), Error> {
-        if self.spaces.translation(asid) != mode {
-            let bits = match mode {
-                TranslationMode::Both => 0,
-                TranslationMode::Table => mode::L1_OFF.put(1),
-                TranslationMode::Tlb => mode::WALKER_OFF.put(1),
-            };
-            let register = registers::SPACE.at(asid.get().into()) + registers::space::MODE;
-            self.kernels.card().write_register(register, bits)?;
-            self.spaces.translate(asid, mode);
-        }
-        Ok(())
+/// Where the pages of a space lie that asks for a placement.
+fn placement(
+    card: &CardDescription,
+    options: &OwnerOptions,
+    pager: &Pager,
+    asked: SpacePlacement,
+) -> SpacePlacement {
+    let alike = card.memories.len() <= 1 && card.translated;
+    // Pages become larger ones where they lie side by side, which striped ones do not.
+    let page = options.largest_page();
+    let joins = card.l1_reach.iter().any(|l1| l1.page > page);
+    let anywhere = asked == SpacePlacement::Anywhere;
+    if !(anywhere && options.striped && alike) || joins || card.clock_period == Picoseconds::ZERO {
+        return asked;
     }
-
-    /// Where the pages of a space lie that asks for a placement.
-    fn placement(&self, asked: SpacePlacement) -> SpacePlacement {
-        let card = self.kernels.description();
-        let alike = card.memories.len() <= 1 && card.translated;
-        // Pages become larger ones where they lie side by side, which striped ones do not.
-        let page = self.options.largest_page();
-        let joins = card.l1_reach.iter().any(|l1| l1.page > page);
-        let anywhere = asked == SpacePlacement::Anywhere;
-        if !(anywhere && self.options.striped && alike)
-            || joins
-            || card.clock_period == Picoseconds::ZERO
-        {
-            return asked;
-        }
-        let striped = Stripe::new(STRIPE_GRANULE, card.channels.into())
-            .map(|stripe| SpacePlacement::Interleaved { first: 0, stripe });
-        let possible = striped.filter(|&placement| self.pager.has_placement(placement));
-        possible.unwrap_or(asked)
-    }
-
-    fn take_asid(&mut self) -> Result<Asid, Error> {
-        let spaces = self.spaces.count();
-        // Those that have not left stay.
-        let leaving = std::mem::take(&mut self.spaces.leaving);
-        leaving.into_iter().for_each(|asid| self.free_asid(asid));
-        self.spaces.take().ok_or(Error::NoFreeSpace { spaces })
-    }
-
-    fn free_asid(&mut self, asid: Asid) {
-        match self.pager.has_space(asid) {
-            true => self.spaces.leaving.push(asid),
-            false => {
-                self.service.shares.remove(asid);
-                self.spaces.give_back(asid);
-            }
-        }
-    }
+    let striped = Stripe::new(STRIPE_GRANULE, card.channels.into())
+        .map(|stripe| SpacePlacement::Interleaved { first: 0, stripe });
+    let possible = striped.filter(|&placement| pager.has_placement(placement));
+    possible.unwrap_or(asked)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use card::Card;
     use funcard::FunctionalCard;
 
     #[test]

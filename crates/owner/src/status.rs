@@ -49,7 +49,7 @@ impl Owner {
     /// A run is over, which took from one moment to another; how far things are.
     pub(super) fn ran(&mut self, run: RunReport, time: Range<Picoseconds>) -> Progress {
         let slot = SlotId(run.slot);
-        self.trace_run(slot, &run.kernel, time.start, time.end);
+        self.trace.run(slot, &run.kernel, time.start, time.end);
         self.clients.ran(self.handles.client_in(slot), run);
         self.progress()
     }
@@ -97,7 +97,9 @@ impl Owner {
                 |label| self.clients.knows(client, label),
                 |size| self.clients.asked_for(client, size),
             ),
-            policies: self.policies(|label| self.clients.knows(client, label)),
+            policies: self
+                .words()
+                .policies(&self.files, |label| self.clients.knows(client, label)),
             ..report
         })
     }

@@ -5,7 +5,6 @@
 //! syncs or ends the mapping is told.
 
 use super::transfers::{Part, Place};
-use super::Owner;
 use card::memory::HostMemory;
 use error::Error;
 use std::ops::Range;
@@ -40,17 +39,16 @@ impl Stray {
     }
 }
 
-impl Owner {
+impl Stray {
     /// Looks at what came along with bytes that are written back from a place in host memory: so many
-    /// bytes before and behind them, which no kernel may have written. `file_offset` is that of the first.
-    pub(super) fn look_around(&mut self, part: Part, place: &Place, (before, behind): (u64, u64)) {
+    /// bytes before and behind them, which no kernel may have written.
+    pub(super) fn around(part: Part, place: &Place, (before, behind): (u64, u64)) -> Option<Self> {
         let ahead = first_written(&place.memory, place.offset - before, before);
         let ahead = ahead.map(|at| part.offset - before + at);
         let rest = first_written(&place.memory, place.offset + part.bytes, behind);
         let rest = rest.map(|at| part.offset + part.bytes + at);
-        if let Some(offset) = ahead.or(rest) {
-            self.files.strayed(part.object, Stray { offset });
-        }
+        let offset = ahead.or(rest)?;
+        Some(Self { offset })
     }
 }
 

@@ -160,7 +160,11 @@ impl Rounds {
             }));
         }
         self.begin_held();
-        self.owner.with(Owner::tell_of_silence);
+        self.owner.with(|owner| {
+            let (kernels, answers) = (&mut owner.kernels, &mut owner.answers);
+            let patience = &owner.patience;
+            patience.tell_of_silence(&owner.pager, kernels, answers, &mut owner.tasks);
+        });
         self.go_on();
         self.settle();
         self.forget();
@@ -206,7 +210,8 @@ impl Rounds {
         match self.block() {
             Ok(message) => self.take(message),
             Err(RecvTimeoutError::Timeout) => {
-                self.owner.with(Owner::lose_patience);
+                self.owner
+                    .with(|owner| owner.patience.lose(&mut owner.tasks));
                 if self.stands() {
                     self.look_for_sleepers();
                 }

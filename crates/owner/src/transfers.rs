@@ -237,7 +237,7 @@ impl Owner {
     fn move_part(&mut self, direction: Direction, part: Part, place: Place) -> Result<(), Error> {
         let object = part.object;
         let backing = self.backing_of(direction, part)?;
-        let price = match direction == Direction::Read && self.makes_hot() {
+        let price = match direction == Direction::Read && self.hot.is_on(&self.kernels) {
             true => Price {
                 work: Some(HostWork::Serve(Picoseconds::ZERO)),
                 along: None,
@@ -274,7 +274,8 @@ impl Owner {
         }
         match price.work {
             Some(work) => {
-                self.begin_work(work, Work::Transfer(pending));
+                self.host_time
+                    .begin(self.kernels.card(), work, Work::Transfer(pending));
             }
             None => {
                 let place = (part.offset, part.bytes);
@@ -283,7 +284,11 @@ impl Owner {
         }
         let cache = &mut self.transfers.page_cache;
         if let (Direction::Read, Some(bytes)) = (direction, cache.ahead(object)) {
-            self.begin_work(HostWork::StorageRead { bytes }, Work::ReadAhead(object));
+            self.host_time.begin(
+                self.kernels.card(),
+                HostWork::StorageRead { bytes },
+                Work::ReadAhead(object),
+            );
         }
         Ok(())
     }
@@ -313,7 +318,8 @@ impl Owner {
 
     fn begin_copies(&mut self, held: Vec<Pending>) {
         for pending in held {
-            self.begin_work(pending.copy(), Work::Transfer(pending));
+            self.host_time
+                .begin(self.kernels.card(), pending.copy(), Work::Transfer(pending));
         }
     }
 

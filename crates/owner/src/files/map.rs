@@ -276,8 +276,13 @@ impl OwnerRef {
         let answers = self.with(|owner| !owner.patience.is_silent(identity.device));
         if answers && self.with(|owner| owner.files.is_given_up(identity)) {
             // Nobody has waited for the card to take what came late.
-            self.card(|owner| Ok(owner.given_up_has_left(identity).then_some(())))
-                .await?;
+            self.card(|owner| {
+                Ok(owner
+                    .files
+                    .given_up_has_left(&owner.pager, identity)
+                    .then_some(()))
+            })
+            .await?;
             for view in self.with(Owner::forget_given_up) {
                 self.settle_claim(view).await;
             }
@@ -478,7 +483,12 @@ impl Owner {
             label: label.to_owned(),
             what: EMPTYING,
         };
-        Some(self.ask_lane(awaited, move || empty(&file, bytes)))
+        let asked = self
+            .lanes
+            .ask(&mut self.tasks, &mut self.patience, awaited, move || {
+                empty(&file, bytes)
+            });
+        Some(asked)
     }
 }
 

@@ -12,18 +12,19 @@ mod part;
 mod save;
 
 use super::behind::Behind;
-use super::direct::Direct;
+use super::direct::{Direct, Room};
 use super::patience::Awaited;
 use super::policies::Paged;
 use super::stray::Stray;
 use super::transfers::{Part, Place};
-use super::Owner;
+use super::OwnerOptions;
 use crate::message::{FileState, MapOptions};
+use card::Card;
 use claim::Claims;
 use error::Error;
 use file_io::lock::without;
 use file_io::{Direction, Identity, OpenFile};
-use pager::{AccessError, ObjectId, PagerError};
+use pager::{AccessError, ObjectId, Pager, PagerError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -176,7 +177,7 @@ pub(super) struct Files {
     /// Files that are or were mapped for writing on a file system without locks, by name.
     pub(super) unlocked: BTreeSet<String>,
     /// Host memory that is set aside for pages that stay there.
-    pub(super) direct_bytes: u64,
+    direct_bytes: u64,
     next: u64,
 }
 
@@ -231,6 +232,29 @@ impl Files {
             && !object.closing
             && object.direct.is_none();
         can.then_some((mapped.view, object.id, object.page_size))
+    }
+
+    /// Memory for the pages of a range that stay in host memory; or the rule that it breaks.
+    pub(super) fn begin_direct(
+        &mut self,
+        card: &mut dyn Card,
+        options: &OwnerOptions,
+        view: View,
+        page: PageSize,
+    ) -> Result<Direct, String> {
+        let room = Room {
+            limit: options.direct_bytes,
+            taken: self.direct_bytes,
+        };
+        let direct = Direct::begin(card, view, page, room)?;
+        self.direct_bytes += direct.bytes;
+        Ok(direct)
+    }
+
+    /// The card no longer uses it.
+    pub(super) fn end_direct(&mut self, card: &mut dyn Card, direct: &Direct) {
+        self.direct_bytes -= direct.bytes;
+        direct.end(card);
     }
 
     /// The pages of a range's object stay in host memory.
@@ -437,6 +461,59 @@ impl Files {
         }
     }
 
+    /// The pager has forgotten the object of a range; all of it went well if it is `saved`. How it was paged is kept in
+    /// words, of the first files that were mapped, for a report that is asked for later.
+    fn forget_object(
+        &mut self,
+        card: &mut dyn Card,
+        view: View,
+        saved: bool,
+        told: impl Fn(Paged) -> String,
+    ) {
+        if let Some(object) = self.objects.remove(&view) {
+            // When every page has left, the card has answered every Invalidate. A card that fails may still
+            // write: it keeps the memory.
+            if let Some(direct) = object.direct.as_ref().filter(|_| saved) {
+                self.end_direct(card, direct);
+            }
+            if self.told.len() < TOLD {
+                let how = told(object.paged());
+                self.told.insert(object.label, how);
+            }
+            self.strays.remove(&object.id);
+        }
+        if !self.shows(view.identity) {
+            self.doubtful.remove(&view.identity);
+        }
+        self.forget_stand_in(view.identity);
+    }
+
+    /// Whether the pager has nothing more of a file that was given up when it was closed.
+    fn given_up_has_left(&self, pager: &Pager, identity: Identity) -> bool {
+        let there = self.given_up(|object| pager.has_object(object));
+        there.iter().all(|view| view.identity != identity)
+    }
+
+    /// Forgets the mappings of a space (in a range); gives the files that may be closed.
+    pub(super) fn forget_mappings(&mut self, space: Asid, range: Option<(u64, u64)>) -> Vec<View> {
+        let mut gone = Vec::new();
+        self.mappings.retain(|mapped| {
+            let (start, end) = (mapped.address.get(), mapped.address.get() + mapped.bytes);
+            let inside = range.is_none_or(|(from, to)| from < end && start < to);
+            if mapped.space == space && inside {
+                gone.push(mapped.view);
+                return false;
+            }
+            true
+        });
+        for view in &gone {
+            if let Some(object) = self.objects.get_mut(view) {
+                object.mappings = object.mappings.saturating_sub(1);
+            }
+        }
+        gone
+    }
+
     /// Nobody asks any more how a file was paged.
     pub(super) fn forget_paging(&mut self, label: &str) {
         self.told.remove(label);
@@ -455,9 +532,11 @@ impl Files {
         self.objects.keys().any(|view| view.identity == identity)
     }
 
-    /// A kernel wrote around an object.
-    pub(super) fn strayed(&mut self, object: ObjectId, stray: Stray) {
-        self.strays.entry(object).or_insert(stray);
+    /// A kernel wrote around an object, or did not.
+    pub(super) fn strayed(&mut self, object: ObjectId, stray: Option<Stray>) {
+        if let Some(stray) = stray {
+            self.strays.entry(object).or_insert(stray);
+        }
     }
 
     /// Spaces in which a range of a file is mapped for writing.
@@ -495,16 +574,6 @@ impl Files {
 
 /// Files that are no longer mapped of which the report tells.
 const TOLD: usize = 16;
-
-impl Owner {
-    /// Of the first files that were mapped, for a report that is asked for later.
-    fn remember_paging(&mut self, label: String, paged: Paged) {
-        if self.files.told.len() < TOLD {
-            let how = self.told(paged);
-            self.files.told.insert(label, how);
-        }
-    }
-}
 
 /// People know files by name, not by the pager's numbers.
 fn named(error: Error, object: ObjectId, label: &str) -> Error {

@@ -49,7 +49,13 @@ impl Owner {
             None => None,
         };
         let direct = match options.direct {
-            true => Some(self.begin_direct(view, pages.size).map_err(refused)?),
+            true => {
+                let card = self.kernels.card();
+                let direct = self
+                    .files
+                    .begin_direct(card, &self.options, view, pages.size);
+                Some(direct.map_err(refused)?)
+            }
             false => None,
         };
         let id = self.files.new_object();
@@ -67,7 +73,7 @@ impl Owner {
         });
         if let Err(error) = created {
             if let Some(direct) = &direct {
-                self.end_direct(direct);
+                self.files.end_direct(self.kernels.card(), direct);
             }
             return Err(named(error, id, label));
         }

@@ -1,6 +1,6 @@
 //! The end of a part of a mapping: what is left on either side of it are mappings of their own.
 
-use super::Mapped;
+use super::{Files, Mapped};
 use crate::handles::MappedRange;
 use crate::message::{ByteRange, ClientId, RestOfMapping, UnmapPart};
 use crate::owner_ref::OwnerRef;
@@ -24,7 +24,7 @@ impl OwnerRef {
         } = request;
         let find = |owner: &mut Owner| {
             let range = owner.handles.mapping(client, mapping)?;
-            let gone = owner.part_of(range, part)?;
+            let gone = owner.files.part_of(range, part)?;
             Ok::<_, Error>((range, gone))
         };
         let (range, _) = self.with(find)?;
@@ -49,7 +49,7 @@ impl OwnerRef {
             let durable = owner.files.mapped_in(range.asid, address, bytes);
             let view = owner.files.at(range).map(|mapped| mapped.view);
             owner.handles.end_mapping(mapping);
-            let left = owner.cut(range, &gone);
+            let left = owner.files.cut(range, &gone);
             let name = |range: MappedRange| {
                 let mapping = owner.handles.add_mapping(client, range);
                 RestOfMapping {
@@ -80,7 +80,7 @@ impl OwnerRef {
     }
 }
 
-impl Owner {
+impl Files {
     /// The pages of a part of a mapping.
     fn part_of(&self, range: MappedRange, part: ByteRange) -> Result<Range<u64>, Error> {
         let ByteRange { offset, bytes } = part;
@@ -94,17 +94,17 @@ impl Owner {
             }));
         };
         let from = first + offset;
-        let Some(mapped) = self.files.at(range) else {
+        let Some(mapped) = self.at(range) else {
             return Err(Error::Internal("a mapping of no file".into()));
         };
-        let Some(object) = self.files.objects.get(&mapped.view) else {
+        let Some(object) = self.objects.get(&mapped.view) else {
             return Err(Error::Internal("a mapping of no object".into()));
         };
         let refuse = |rule: String| Error::Unmappable {
             path: (&mapped.label).into(),
             rule,
         };
-        if self.files.stand_ins.contains_key(&mapped.view.identity) {
+        if self.stand_ins.contains_key(&mapped.view.identity) {
             let rule = "only a file is unmapped in parts; unmap all of what is mapped of it";
             return Err(refuse(rule.to_owned()));
         }
@@ -129,10 +129,10 @@ impl Owner {
 
     /// Takes pages out of a mapping; gives what is left of it.
     fn cut(&mut self, range: MappedRange, gone: &Range<u64>) -> Vec<MappedRange> {
-        let Some(place) = self.files.place_of(range) else {
+        let Some(place) = self.place_of(range) else {
             return Vec::new();
         };
-        let mapped = &self.files.mappings[place];
+        let mapped = &self.mappings[place];
         let (start, last) = (mapped.address.get(), mapped.end());
         let sides = [start..gone.start, gone.end..last];
         let sides: Vec<Range<u64>> = sides.into_iter().filter(|side| !side.is_empty()).collect();
@@ -146,7 +146,7 @@ impl Owner {
             first,
             label,
             ..
-        } = self.files.mappings.remove(place);
+        } = self.mappings.remove(place);
         let pieces = sides.iter().map(|side| Mapped {
             space,
             address: VirtAddr::truncated(side.start),
@@ -156,8 +156,8 @@ impl Owner {
             first: first + (side.start - start),
             label: label.clone(),
         });
-        self.files.mappings.extend(pieces);
-        if let Some(object) = self.files.objects.get_mut(&view) {
+        self.mappings.extend(pieces);
+        if let Some(object) = self.objects.get_mut(&view) {
             object.mappings += sides.len() as u32 - 1;
         }
         // The first and the last byte are not at the edges of pages.

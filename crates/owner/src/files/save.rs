@@ -3,9 +3,9 @@
 use super::{Durable, View};
 use crate::handles::MappedRange;
 use crate::owner_ref::OwnerRef;
+use crate::policies::Words;
 use crate::Owner;
 use error::Error;
-use file_io::Identity;
 use pager::Event;
 use std::io;
 use units::{Asid, VirtAddr};
@@ -185,27 +185,12 @@ impl OwnerRef {
 }
 
 impl Owner {
-    /// The pager has forgotten the object of a range; all of it went well if it is `saved`.
     fn forget_object(&mut self, view: View, saved: bool) {
-        if let Some(object) = self.files.objects.remove(&view) {
-            // When every page has left, the card has answered every Invalidate. A card that fails may still
-            // write: it keeps the memory.
-            if let Some(direct) = object.direct.as_ref().filter(|_| saved) {
-                self.end_direct(direct);
-            }
-            self.remember_paging(object.label.clone(), object.paged());
-            self.files.strays.remove(&object.id);
-        }
-        if !self.files.shows(view.identity) {
-            self.files.doubtful.remove(&view.identity);
-        }
-        self.files.forget_stand_in(view.identity);
-    }
-
-    /// Whether the pager has nothing more of a file that was given up when it was closed.
-    pub(super) fn given_up_has_left(&self, identity: Identity) -> bool {
-        let there = self.files.given_up(|object| self.pager.has_object(object));
-        there.iter().all(|view| view.identity != identity)
+        let paging = self.pager.statistics();
+        let words = Words::new(self.kernels.description(), &self.options, paging);
+        let card = self.kernels.card();
+        let files = &mut self.files;
+        files.forget_object(card, view, saved, |paged| words.told(paged));
     }
 
     /// Forgets what was given up when it was closed, and has left since.
@@ -218,22 +203,7 @@ impl Owner {
 
     /// Forgets the mappings of a space (in a range); gives the files that may be closed.
     pub(crate) fn forget_mappings(&mut self, space: Asid, range: Option<(u64, u64)>) -> Vec<View> {
-        let mut gone = Vec::new();
-        self.files.mappings.retain(|mapped| {
-            let (start, end) = (mapped.address.get(), mapped.address.get() + mapped.bytes);
-            let inside = range.is_none_or(|(from, to)| from < end && start < to);
-            if mapped.space == space && inside {
-                gone.push(mapped.view);
-                return false;
-            }
-            true
-        });
-        self.end_pressure(space, range);
-        for view in &gone {
-            if let Some(object) = self.files.objects.get_mut(view) {
-                object.mappings = object.mappings.saturating_sub(1);
-            }
-        }
-        gone
+        self.service.end_pressure(space, range);
+        self.files.forget_mappings(space, range)
     }
 }

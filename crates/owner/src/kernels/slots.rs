@@ -229,7 +229,9 @@ impl OwnerRef {
             if before.is_none_or(|before| before == *name) {
                 return Ok::<bool, Error>(true);
             }
-            owner.begin_work(HostWork::Reconfigure, Work::Reconfiguration(slot));
+            let then = Work::Reconfiguration(slot);
+            let card = owner.kernels.card();
+            owner.host_time.begin(card, HostWork::Reconfigure, then);
             owner.kernels.slots.reconfigure(slot);
             Ok(false)
         })?;
