@@ -4,11 +4,15 @@ use crate::call::Message;
 use crate::participants::{self, Asleep, Guest, LOOK};
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// See the module.
+/// See the module. Each copy is of the same messages: the thread takes them, and shared memory waits for some.
+#[derive(Clone, Debug)]
+pub(super) struct Inbox(Arc<Mutex<Messages>>);
+
 #[derive(Debug)]
-pub(super) struct Inbox {
+struct Messages {
     receiver: Receiver<Message>,
     /// Came while somebody was waited for.
     kept: VecDeque<Message>,
@@ -17,19 +21,40 @@ pub(super) struct Inbox {
 impl Inbox {
     pub(super) fn new(receiver: Receiver<Message>) -> Self {
         let kept = VecDeque::new();
-        Self { receiver, kept }
+        Self(Arc::new(Mutex::new(Messages { receiver, kept })))
     }
 
     /// The next message, if it is there.
-    pub(super) fn take(&mut self) -> Result<Message, TryRecvError> {
+    pub(super) fn take(&self) -> Result<Message, TryRecvError> {
+        self.messages().take()
+    }
+
+    /// Waits for a message, for ever or not.
+    pub(super) fn wait(&self, limit: Option<Duration>) -> Result<Message, RecvTimeoutError> {
+        self.messages().wait(limit)
+    }
+
+    /// Waits until a thread that was let into memory waits again: by then it has done there what it wanted.
+    /// Gives up if the thread sleeps elsewhere.
+    pub(super) fn wait_for(&self, guest: Guest) {
+        self.messages().wait_for(guest);
+    }
+
+    /// Only the owner's thread looks at them, so nobody is ever waited for here.
+    fn messages(&self) -> MutexGuard<'_, Messages> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Messages {
+    fn take(&mut self) -> Result<Message, TryRecvError> {
         match self.kept.pop_front() {
             Some(message) => Ok(message),
             None => self.receiver.try_recv(),
         }
     }
 
-    /// Waits for a message, for ever or not.
-    pub(super) fn wait(&mut self, limit: Option<Duration>) -> Result<Message, RecvTimeoutError> {
+    fn wait(&mut self, limit: Option<Duration>) -> Result<Message, RecvTimeoutError> {
         if let Some(message) = self.kept.pop_front() {
             return Ok(message);
         }
@@ -42,9 +67,7 @@ impl Inbox {
         }
     }
 
-    /// Waits until a thread that was let into memory waits again: by then it has done there what it wanted.
-    /// Gives up if the thread sleeps elsewhere.
-    pub(super) fn wait_for(&mut self, guest: Guest) {
+    fn wait_for(&mut self, guest: Guest) {
         if self.kept.iter().any(|message| message.is_of(guest)) {
             return;
         }

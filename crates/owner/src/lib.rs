@@ -4,79 +4,46 @@
 //! once (`requests`, `owner_ref`). Nothing that a client or a kernel does ends it.
 
 pub mod answer;
-mod answers;
 mod behind;
 mod call;
 mod clients;
-mod commands;
-mod direct;
-mod faults;
-mod files;
 mod handles;
-mod host_time;
-mod hot;
 mod inbox;
 mod kernels;
 mod lane;
-mod lanes;
-mod memory;
 pub mod message;
-mod moved;
 mod owner_ref;
 mod owner_thread;
-mod page_cache;
+mod paging;
 pub mod participants;
-mod patience;
 mod peer_handle;
-mod policies;
-mod pressure;
-mod pump;
 pub mod report;
 mod requests;
-mod service;
-mod shares;
-mod spaces;
 mod status;
-mod stray;
 mod tasks;
 mod tenants;
 mod thread;
 mod trace;
-mod transfers;
 
 use crate::message::{FileState, Progress};
-use crate::report::{PagingReport, Report, SpaceReport};
-use answers::Answers;
+use crate::report::{Report, SpaceReport};
 pub use behind::{Behind, Done, StandsFor, Tell};
 pub use call::TicketId;
-use card::memory::HostMemory;
 use card::Card;
 use clients::Clients;
-use commands::Commands;
 use error::Error;
 use file_io::TransferId;
-use files::Files;
 use handles::Handles;
 pub use handles::Planted;
-use host_time::HostTime;
-use hot::Hot;
 use inbox::Inbox;
 use kernels::{HomeRange, Kernels};
 use lane::Post;
-use lanes::Lanes;
-pub use lanes::MakeIo;
-use memory::Memories;
-use moved::MovedBytes;
 pub use owner_thread::{OwnerThread, ACROSS_FORK};
 use pager::eviction::Eviction;
 use pager::fetch::{Amounts, Chosen};
-use pager::{ChannelMemory, Config, InstallOrder, Pager, Policies};
-use patience::Patience;
+use paging::{Buffers, Paging, Ways};
+pub use paging::{MakeIo, ServiceThreads};
 pub use peer_handle::PeerHandle;
-use policies::Words;
-use service::Service;
-pub use service::ServiceThreads;
-use spaces::Spaces;
 use std::sync::Arc;
 use std::time::Duration;
 use tasks::Tasks;
@@ -86,8 +53,7 @@ pub use thread::start;
 use timeline::Timeline;
 use timing::host::HostFile;
 use trace::Trace;
-use transfers::Transfers;
-use units::{CardAddr, Fetch, PageSize, PageSizes, Picoseconds};
+use units::{Fetch, PageSize, PageSizes, Picoseconds};
 
 /// When virtual time passes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -273,32 +239,18 @@ pub(crate) enum Aside {
 
 /// See the module.
 pub(crate) struct Owner {
-    inbox: Inbox,
     kernels: Kernels,
-    host_time: HostTime,
-    pager: Pager,
-    post: Post,
-    patience: Patience,
-    options: OwnerOptions,
-    trace: Trace,
-    transfers: Transfers,
-    files: Files,
-    memories: Memories,
     handles: Handles,
-    spaces: Spaces,
-    service: Service,
-    /// The card is no model: nobody can ring it, and it counts what its registers count.
-    in_real_time: bool,
-    /// Data that is on the card at no time.
-    hot: Hot,
-    commands: Commands,
-    answers: Answers,
-    tasks: Tasks,
     /// What each client has done.
     clients: Clients,
     tenants: Tenants,
-    /// The last to go: files are closed in them.
-    lanes: Lanes,
+    tasks: Tasks,
+    post: Post,
+    options: Arc<OwnerOptions>,
+    /// The card is no model: nobody can ring it, and it counts what its registers count.
+    in_real_time: bool,
+    /// The last to go: files are closed in it.
+    paging: Paging,
 }
 
 impl Owner {
@@ -314,95 +266,37 @@ impl Owner {
         post: Post,
         inbox: Inbox,
     ) -> Result<Self, Error> {
-        let description = card.description().clone();
+        let options = Arc::new(options);
         let in_real_time = card.simulation().is_none();
         let page = options.largest_page();
-        let sizes = description.page_sizes;
+        let sizes = card.description().page_sizes;
         if !sizes.contains(page) {
             return Err(Error::NoSuchPageSize { page, sizes });
         }
-        let buffer_bytes = PageSize::MIB_2.bytes();
-        let total = buffer_bytes * u64::from(options.dma_buffers);
-        let buffers = HostMemory::allocate(total as usize).map_err(|source| Error::File {
-            path: "/dev/zero".into(),
-            what: "allocating DMA buffers",
-            source,
-        })?;
-        let buffers = Arc::new(buffers);
-        let base = card.map_host(buffers.clone())?;
+        let buffers = Buffers::map(&mut *card, options.dma_buffers)?;
         let home = HomeRange::reserve(&mut *card, options.home_bytes)?;
-        let channels = (0..description.channels)
-            .map(|channel| {
-                let channel_bytes = description.bytes_of_channel(channel);
-                let channel = u64::from(channel);
-                let base = CardAddr::new(channel << description.channel_bytes_log2);
-                let bytes = home.map_or(channel_bytes, |home| home.rest_of(channel, channel_bytes));
-                base.map(|base| ChannelMemory { base, bytes })
-            })
-            .collect::<Option<Vec<_>>>()
-            .ok_or_else(|| Error::Internal("channels beyond the card's address space".into()))?;
-        let addresses = (0..options.dma_buffers)
-            .map(|n| base.offset(u64::from(n) * buffer_bytes))
-            .collect();
-        let config = Config {
-            page_size: page,
-            page_sizes: sizes,
-            buffer_bytes,
-            piece_bytes: options.piece_bytes,
-            channel_bytes_log2: description.channel_bytes_log2,
-            // Copies of several pages overlap, in both directions, which is worth a trip to the host.
-            install_order: InstallOrder::OnCompletion,
-            clean_ahead: options.clean_ahead_bytes / page.bytes(),
-            overlap: options.overlap,
-            table_sets_log2: options.table_sets_log2,
-            grow_percent: options.table_grow_percent,
-            ..Config::new(channels, addresses)
-        };
-        let chosen = options.fetching();
-        let policies = Policies {
-            fetch: Box::new(chosen),
-            eviction: options.eviction.policy(),
-            size: Box::new(policies::page_sizes(&description.l1_reach)),
-            ..Policies::default()
-        };
-        let pager = Pager::with_policies(config, policies).map_err(|source| Error::CardMemory {
-            channels: description.channels,
-            channel_bytes: description.channel_bytes,
-            source,
-        })?;
-        let timed = card
-            .simulation()
-            .is_some_and(|card| card.has_virtual_time());
-        let moved = timed.then(MovedBytes::new);
-        Ok(Self {
+        let ways = Ways {
             inbox,
-            spaces: Spaces::new(description.spaces),
-            kernels: Kernels::new(card, home, options.host_line_bytes),
-            host_time: HostTime::default(),
-            pager,
-            patience: Patience::new(options.clock, options.file_limit()),
-            lanes: Lanes::new(io, post.clone()),
-            post,
+            post: post.clone(),
+        };
+        let paging = Paging::new(&mut *card, home, buffers, io, ways, options.clone())?;
+        let trace = Trace::new(options.timeline.clone());
+        Ok(Self {
+            kernels: Kernels::new(card, home, options.host_line_bytes, trace),
             handles: Handles::new(options.planted),
-            service: Service::new(options.service_threads),
-            transfers: Transfers::new(buffers, buffer_bytes, moved, &options),
-            trace: Trace::new(options.timeline.clone()),
-            options,
-            files: Files::default(),
-            memories: Memories::default(),
-            in_real_time,
-            hot: Hot::default(),
-            commands: Commands::new(description.queues),
-            answers: Answers::default(),
-            tasks: Tasks::default(),
             clients: Clients::default(),
             tenants: Tenants::default(),
+            tasks: Tasks::default(),
+            post,
+            options,
+            in_real_time,
+            paging,
         })
     }
 
     /// How far things are.
     fn progress(&self) -> Progress {
-        let paging = self.pager.statistics();
+        let paging = self.paging.statistics();
         Progress {
             now: match self.kernels.description().clock_period {
                 Picoseconds::ZERO => Picoseconds::ZERO,
@@ -428,22 +322,13 @@ impl Owner {
             preset_chosen: self.options.preset_chosen.clone(),
             host: self.host(HostFile::name),
             host_hash: self.host(HostFile::hash),
-            file_io: self.lanes.name().to_owned(),
+            file_io: self.paging.file_io().to_owned(),
             time,
             runs: self.clients.runs(),
-            paging: PagingReport {
-                ping_pong: self.memories.ping_pong(),
-                made_hot: self.hot.bytes,
-                ..PagingReport::new(
-                    self.pager.statistics(),
-                    self.service.fault_time(),
-                    self.memories.protect_time,
-                    self.memories.free_threads.len() as u64,
-                )
-            },
-            bytes_hash: self.transfers.bytes_hash(),
+            paging: self.paging.report(),
+            bytes_hash: self.paging.bytes_hash(),
             notes: self.notes(|_| true, |_| true),
-            policies: self.words().policies(&self.files, |_| true),
+            policies: self.paging.policies(self.kernels.description(), |_| true),
             spaces: self.spaces_report(),
             ports: (0..ports)
                 .map(|port| self.kernels.name_of_port(port))
@@ -454,18 +339,12 @@ impl Owner {
     }
 
     fn spaces_report(&self) -> Vec<SpaceReport> {
-        let all = self.pager.spaces();
+        let all = self.paging.spaces();
         all.map(|space| {
             let time = self.kernels.run_time(space.0);
             SpaceReport::new(space, time)
         })
         .collect()
-    }
-
-    /// What is said of how files are paged.
-    fn words(&self) -> Words<'_> {
-        let card = self.kernels.description();
-        Words::new(card, &self.options, self.pager.statistics())
     }
 
     /// What the host file says of itself, if there is one.
@@ -481,10 +360,10 @@ impl Owner {
     /// What the user might want to change, of these files and page sizes.
     fn notes(&self, of: impl Fn(&str) -> bool, asked: impl Fn(PageSize) -> bool) -> Vec<String> {
         let l1 = self.kernels.description().l1_sizes;
-        let slow = self.files.page_sizes.iter();
+        let slow = self.paging.page_sizes();
         let slow =
-            slow.filter(|&&size| asked(size) && l1 != PageSizes::default() && !l1.contains(size));
-        let unlocked = self.files.unlocked.iter().filter(|label| of(label));
+            slow.filter(|&size| asked(size) && l1 != PageSizes::default() && !l1.contains(size));
+        let unlocked = self.paging.unlocked().filter(|label| of(label));
         let unlocked = unlocked.map(|label| {
             format!(
                 "{label} lies on a file system without locks: nothing keeps another process from mapping it for writing at \

@@ -7,17 +7,14 @@
 //! owner's thread ([`OwnerRef::beside`]), or another task ([`OwnerRef::claim`], [`OwnerRef::until`]).
 
 use super::lane::told;
-use super::patience::Awaited;
 use super::{Aside, Owner};
 use card::CardError;
 use error::Error;
-use file_io::OpenFile;
 use pager::{Event, RequestId, Success};
 use std::cell::RefCell;
 use std::future::poll_fn;
 use std::io;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::task::Poll;
 use units::{Picoseconds, SlotId};
 
@@ -117,16 +114,14 @@ impl OwnerRef {
         &self,
         event: impl FnOnce(RequestId) -> Event,
     ) -> Result<Success, Error> {
-        let request = self.with(|owner| {
-            let request = owner.answers.ask();
-            owner.tell(event(request)).map(|()| request)
-        })?;
+        let request = self.with(|owner| owner.paging.ask(&mut owner.kernels, event))?;
         self.answer(request).await
     }
 
     /// Waits for the pager's answer to something that it was told.
     pub(super) async fn answer(&self, request: RequestId) -> Result<Success, Error> {
-        self.card(|owner| Ok(owner.answers.take(request))).await?
+        self.card(|owner| Ok(owner.paging.take_answer(request)))
+            .await?
     }
 
     /// Does something on a thread of its own. It costs no virtual time.
@@ -150,18 +145,6 @@ impl OwnerRef {
         self.aside(id).await
     }
 
-    /// Puts a file on storage.
-    pub(super) async fn storage(&self, file: &Arc<OpenFile>, awaited: Awaited) -> io::Result<()> {
-        let id = self.with(|owner| {
-            let lane = owner.lanes.of(awaited.device)?;
-            let id = owner.tasks.open_aside();
-            lane.make_durable(id, file.clone());
-            owner.patience.wait_for(id, awaited);
-            Ok::<_, io::Error>(id)
-        })?;
-        self.aside_io(id).await
-    }
-
     /// The result of [`aside`](Self::aside) that is the system's.
     pub(super) async fn aside_io(&self, id: u64) -> io::Result<()> {
         match self.aside(id).await {
@@ -178,19 +161,6 @@ impl OwnerRef {
             result.map_or(Poll::Pending, Poll::Ready)
         })
         .await
-    }
-}
-
-impl Owner {
-    /// Asks the pager what it answers at once.
-    pub(super) fn ask_now(
-        &mut self,
-        event: impl FnOnce(RequestId) -> Event,
-    ) -> Result<Success, Error> {
-        let request = self.answers.ask();
-        self.tell(event(request))?;
-        let answer = self.answers.take(request);
-        answer.ok_or_else(|| Error::Internal("the pager did not answer at once".into()))?
     }
 }
 

@@ -42,8 +42,16 @@ impl OwnerRef {
             Any::UnmapPart(it, to) => to.give(self.unmap_part(client, it).await),
             Any::Sync(it, to) => to.give(self.sync_mapping(client, it).await),
             Any::Refresh(it, to) => to.give(self.refresh_mapping(client, it).await),
-            Any::Advise(it, to) => to.give(self.with(|owner| owner.advise_mapping(client, it))),
-            Any::Prefetch(it, to) => to.give(self.with(|owner| owner.prefetch(client, it))),
+            Any::Advise(it, to) => to.give(self.with(|owner| {
+                let range = owner.handles.mapping(client, it.mapping)?;
+                owner
+                    .paging
+                    .advise_mapping(&mut owner.kernels, range, it.range, it.advice)
+            })),
+            Any::Prefetch(it, to) => to.give(self.with(|owner| {
+                let range = owner.handles.mapping(client, it.mapping)?;
+                owner.paging.prefetch(&mut owner.kernels, range)
+            })),
             Any::MakeHot(it, to) => to.give(self.make_mapping_hot(client, it).await),
 
             Any::Share(it, to) => to.give(self.share(client, it).await),

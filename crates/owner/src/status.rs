@@ -8,9 +8,8 @@ use crate::message::{ClientId, Progress};
 use crate::report::{PagingReport, Report, RunReport, SpaceReport};
 use error::Error;
 use std::collections::BTreeSet;
-use std::ops::Range;
 use std::sync::Arc;
-use units::{Asid, Picoseconds, SlotId};
+use units::{Asid, SlotId};
 use wire::{ClientStatus, DaemonStatus, OwnerStatus, SlotStatus, Status};
 
 impl OwnerRef {
@@ -24,7 +23,7 @@ impl OwnerRef {
             let counted = owner.kernels.card().statistics()?;
             let came = Moment {
                 now: owner.progress().now,
-                fault_time: owner.service.fault_time(),
+                fault_time: owner.paging.fault_time(),
                 counted,
             };
             owner.clients.keep_apart(client, came);
@@ -40,16 +39,15 @@ impl Owner {
     /// A client has ended, and no request of it will come.
     pub(super) fn forget_client(&mut self, client: ClientId) {
         for label in self.clients.forget(client) {
-            self.files.forget_paging(&label);
+            self.paging.forget_paging(&label);
         }
         self.handles.forget(client);
         self.tenants.forget(client);
     }
 
-    /// A run is over, which took from one moment to another; how far things are.
-    pub(super) fn ran(&mut self, run: RunReport, time: Range<Picoseconds>) -> Progress {
+    /// A run is over; how far things are.
+    pub(super) fn ran(&mut self, run: RunReport) -> Progress {
         let slot = SlotId(run.slot);
-        self.trace.run(slot, &run.kernel, time.start, time.end);
         self.clients.ran(self.handles.client_in(slot), run);
         self.progress()
     }
@@ -77,7 +75,7 @@ impl Owner {
             fault_time: part.fault_time,
             ..PagingReport::default()
         };
-        for (asid, counted, _) in self.pager.spaces() {
+        for (asid, counted, _) in self.paging.spaces() {
             if asids.contains(&asid) {
                 paging.add(&counted);
             }
@@ -97,9 +95,9 @@ impl Owner {
                 |label| self.clients.knows(client, label),
                 |size| self.clients.asked_for(client, size),
             ),
-            policies: self
-                .words()
-                .policies(&self.files, |label| self.clients.knows(client, label)),
+            policies: self.paging.policies(self.kernels.description(), |label| {
+                self.clients.knows(client, label)
+            }),
             ..report
         })
     }

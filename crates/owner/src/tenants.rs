@@ -192,7 +192,7 @@ impl Owner {
         let spaces = self.tenants.clients(tenant);
         let spaces = spaces.flat_map(|client| self.handles.asids(client));
         let spaces: Vec<_> = spaces.collect();
-        let on_card = self.pager.spaces();
+        let on_card = self.paging.spaces();
         let on_card = on_card.filter(|(asid, ..)| spaces.contains(asid));
         TenantStatus {
             name: tenant.name.clone(),

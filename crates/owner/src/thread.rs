@@ -7,12 +7,12 @@
 
 use super::inbox::Inbox;
 use super::lane::Post;
-use super::lanes::MakeIo;
 use super::owner_ref::{panicked, OwnerRef};
 use super::{Aside, ClockMode, Owner, OwnerOptions};
 use crate::call::{Bell, Call, Message, TicketId};
 use crate::message::{AnyRequest, ClientId, Close, LoadId, ReplyTo, Stop, Waiting};
 use crate::owner_thread::OwnerThread;
+use crate::paging::MakeIo;
 use crate::participants::{Caller, Guest, Participants, LOOK};
 use card::{Card, CardError};
 use error::Error;
@@ -47,9 +47,10 @@ pub fn start(
         sender: sender.clone(),
         bell: (options.clock == ClockMode::Free).then(|| bell.clone()),
     };
-    let owner = Owner::new(card, io, options, post, Inbox::new(inbox))?;
+    let inbox = Inbox::new(inbox);
+    let owner = Owner::new(card, io, options, post, inbox.clone())?;
     let rings = bell.clone();
-    let thread = threads::spawn("tombolo-owner", move || run(owner, &rings));
+    let thread = threads::spawn("tombolo-owner", move || run(owner, inbox, &rings));
     let thread = thread.map_err(|source| Error::File {
         path: "/proc/self/task".into(),
         what: "starting the owner's thread",
@@ -58,9 +59,10 @@ pub fn start(
     Ok(OwnerThread::new(sender, bell, thread))
 }
 
-fn run(owner: Owner, bell: &Bell) {
+fn run(owner: Owner, inbox: Inbox, bell: &Bell) {
     let mut rounds = Rounds {
         owner: OwnerRef::new(owner),
+        inbox,
         participants: Participants::default(),
         held: BTreeMap::new(),
         tasks: BTreeMap::new(),
@@ -129,6 +131,7 @@ impl Held {
 
 struct Rounds {
     owner: OwnerRef,
+    inbox: Inbox,
     participants: Participants,
     /// Calls of participants that wait until all of them have called.
     held: BTreeMap<(u64, u64), Held>,
@@ -146,13 +149,13 @@ impl Rounds {
     /// Goes round once; false when the thread is to end.
     fn round(&mut self, bell: &Bell) -> bool {
         bell.store(false, Ordering::Release);
-        while let Ok(message) = self.owner.with(|owner| owner.inbox.take()) {
+        while let Ok(message) = self.inbox.take() {
             self.take(message);
         }
         if !self.finished.is_empty() {
             self.hand_out();
         }
-        for flush in self.owner.with(|owner| owner.service.pressure.take_begun()) {
+        for flush in self.owner.with(|owner| owner.paging.take_flushes()) {
             let owner = self.owner.clone();
             self.begin_own(Box::pin(async move {
                 owner.flush(flush).await;
@@ -161,9 +164,8 @@ impl Rounds {
         }
         self.begin_held();
         self.owner.with(|owner| {
-            let (kernels, answers) = (&mut owner.kernels, &mut owner.answers);
-            let patience = &owner.patience;
-            patience.tell_of_silence(&owner.pager, kernels, answers, &mut owner.tasks);
+            let (paging, kernels) = (&mut owner.paging, &mut owner.kernels);
+            paging.tell_of_silence(kernels, &mut owner.tasks);
         });
         self.go_on();
         self.settle();
@@ -171,8 +173,10 @@ impl Rounds {
         if self.stop && self.tasks.is_empty() {
             return false;
         }
-        if self.owner.with(|owner| owner.service.is_told()) {
-            let handled = self.owner.with(Owner::handle_events);
+        if self.owner.with(|owner| owner.paging.is_told()) {
+            let handled = self
+                .owner
+                .with(|owner| owner.paging.handle_events(&mut owner.kernels));
             match handled {
                 Ok(true) => return true,
                 // The bytes of a file are awaited.
@@ -184,13 +188,17 @@ impl Rounds {
             }
         } else if self.clock_may_run() {
             if let Some(deadline) = self.owner.with(|owner| owner.next_stop()) {
-                match self.owner.with(|owner| owner.turn(deadline)) {
+                let turn = self.owner.with(|owner| {
+                    owner.tasks.turn();
+                    owner.paging.turn(&mut owner.kernels, deadline)
+                });
+                match turn {
                     // The bytes of a file are awaited, and the card has nothing else to do.
                     Err(Error::Card(CardError::NothingToWaitFor))
-                        if self.owner.with(|owner| owner.transfers.any_late()) =>
+                        if self.owner.with(|owner| owner.paging.any_late()) =>
                     {
                         // Nothing else can happen for those who are left.
-                        if let Some(silence) = self.owner.with(|owner| owner.patience.trouble()) {
+                        if let Some(silence) = self.owner.with(|owner| owner.paging.silence()) {
                             self.fail(silence);
                             return true;
                         }
@@ -211,7 +219,7 @@ impl Rounds {
             Ok(message) => self.take(message),
             Err(RecvTimeoutError::Timeout) => {
                 self.owner
-                    .with(|owner| owner.patience.lose(&mut owner.tasks));
+                    .with(|owner| owner.paging.lose_patience(&mut owner.tasks));
                 if self.stands() {
                     self.look_for_sleepers();
                 }
@@ -224,10 +232,8 @@ impl Rounds {
 
     fn block(&self) -> Result<Message, RecvTimeoutError> {
         let stands = self.stands().then_some(LOOK);
-        self.owner.with(|owner| {
-            let looks = owner.patience.next_look();
-            owner.inbox.wait(stands.into_iter().chain(looks).min())
-        })
+        let looks = self.owner.with(|owner| owner.paging.next_look());
+        self.inbox.wait(stands.into_iter().chain(looks).min())
     }
 
     /// Whether calls wait for participants that compute.
@@ -256,7 +262,7 @@ impl Rounds {
     /// Whether the calls of participants may begin: all of them have called, and nothing that was begun
     /// before goes on by itself.
     fn may_begin(&self) -> bool {
-        self.clock_may_run() && self.owner.with(|owner| !owner.service.is_told())
+        self.clock_may_run() && self.owner.with(|owner| !owner.paging.is_told())
     }
 
     /// What is kept of clients goes with their last tasks.
@@ -281,9 +287,7 @@ impl Rounds {
 
     /// Threads whose traps have ended compute again.
     fn settle(&mut self) {
-        let released = self
-            .owner
-            .with(|owner| std::mem::take(&mut owner.memories.released));
+        let released = self.owner.with(|owner| owner.paging.take_released());
         for guest in released {
             self.participants.computes(guest.participant);
         }
@@ -302,7 +306,7 @@ impl Rounds {
             Message::Forget(client) => self.forgetting.push(client),
             Message::Participant(change) => {
                 let participant = change.participant();
-                self.owner.with(|owner| owner.memories.heard(participant));
+                self.owner.with(|owner| owner.paging.heard(participant));
                 self.participants.change(change);
             }
             Message::Aside(aside) => {
@@ -327,7 +331,11 @@ impl Rounds {
         for aside in std::mem::take(&mut self.finished) {
             if in_order && there < open && tasks(&&aside) {
                 self.finished.push(aside);
-            } else if let Err(error) = self.owner.with(|owner| owner.aside_done(aside)) {
+            } else if let Err(error) = self.owner.with(|owner| {
+                owner
+                    .paging
+                    .aside_done(&mut owner.kernels, &mut owner.tasks, aside)
+            }) {
                 self.fail(error);
             }
         }
@@ -335,7 +343,7 @@ impl Rounds {
 
     /// A participant waits; false if it does not count any more.
     fn waits(&mut self, participant: u64) -> bool {
-        self.owner.with(|owner| owner.memories.heard(participant));
+        self.owner.with(|owner| owner.paging.heard(participant));
         self.participants.waits(participant)
     }
 
@@ -358,7 +366,7 @@ impl Rounds {
         let participant = self.participants.of_thread(trap.thread);
         let Some(participant) = participant.filter(|_| self.is_lockstep()) else {
             self.owner
-                .with(|owner| owner.memories.free_threads.insert(trap.thread));
+                .with(|owner| owner.paging.trapped_alone(trap.thread));
             return self.begin_trap(trap, None);
         };
         self.waits(participant);
@@ -471,7 +479,7 @@ impl Rounds {
 
     /// Goes on with every task, as long as one of them makes a difference to others.
     fn go_on(&mut self) {
-        while self.owner.with(|owner| owner.tasks.take_stirred()) {
+        while self.owner.with(Owner::take_stirred) {
             let numbers: Vec<u64> = self.tasks.keys().copied().collect();
             for number in numbers {
                 if let Some(task) = self.tasks.remove(&number) {
@@ -570,6 +578,12 @@ impl Rounds {
 }
 
 impl Owner {
+    /// Whether something has happened since the last call.
+    fn take_stirred(&mut self) -> bool {
+        let stirred = self.tasks.take_stirred();
+        self.paging.take_stirred() || stirred
+    }
+
     /// Until when the card may work; `None` if nobody needs it to.
     fn next_stop(&mut self) -> Option<Option<Picoseconds>> {
         let soon = self.kernels.now() + FREE_SLICE;

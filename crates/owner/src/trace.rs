@@ -5,6 +5,7 @@ use units::HostAccess;
 use units::{Picoseconds, SlotId};
 
 /// The timeline, if there is one.
+#[derive(Clone)]
 pub(super) struct Trace(Option<Timeline>);
 
 impl Trace {

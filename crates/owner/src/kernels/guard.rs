@@ -2,12 +2,11 @@
 
 use super::slots::slot_register;
 use super::Kernels;
-use crate::service::Service;
 use card::guard::KernelWord;
 use card::kernel::{ControlProtocol, Manifest};
 use card::CardError;
 use error::{Error, ViolationError};
-use units::SlotId;
+use units::{FaultToken, SlotId};
 
 /// Interrupts of one run that announce nothing, before the kernel is stopped for it. Two are usual:
 /// ready and done.
@@ -105,7 +104,11 @@ impl Kernels {
     }
 
     /// What the slot's ports wait for, as the end of a sentence.
-    pub(super) fn waits_of(&mut self, service: &Service, slot: SlotId) -> Result<String, Error> {
+    pub(super) fn waits_of(
+        &mut self,
+        faults: &[FaultToken],
+        slot: SlotId,
+    ) -> Result<String, Error> {
         let status = self.card.slot_status(slot)?;
         let Some(manifest) = self.manifest(slot) else {
             return Ok(String::new());
@@ -127,7 +130,7 @@ impl Kernels {
         }
         parts.extend(self.stream_waits(slot)?);
         let (first, last) = self.requesters_of_slot(slot);
-        let faults = service.faults_waiting();
+        let faults = faults.iter();
         let faults = faults.filter(|token| (first..=last).contains(&token.requester));
         match faults.count() {
             0 => {}

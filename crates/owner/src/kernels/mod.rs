@@ -16,6 +16,7 @@ mod slot_table;
 mod slots;
 mod streams;
 
+use crate::trace::Trace;
 use card::{Card, CardError, Statistics};
 use coherent::Coherent;
 pub(crate) use home_memory::HomeRange;
@@ -32,17 +33,24 @@ pub(crate) struct Kernels {
     streams: Streams,
     coherent: Coherent,
     schedules: Schedules,
+    trace: Trace,
 }
 
 impl Kernels {
     /// A card with empty slots, of whose memory the directory keeps a range, and whose kernels may use so many bytes of
     /// the CPU's lines.
-    pub(crate) fn new(card: Box<dyn Card>, home: Option<HomeRange>, host_line_bytes: u64) -> Self {
+    pub(crate) fn new(
+        card: Box<dyn Card>,
+        home: Option<HomeRange>,
+        host_line_bytes: u64,
+        trace: Trace,
+    ) -> Self {
         Self {
             slots: Slots::new(card.description().slots),
             streams: Streams::default(),
             coherent: Coherent::new(home, host_line_bytes),
             schedules: Schedules::default(),
+            trace,
             card,
         }
     }

@@ -34,12 +34,16 @@ impl OwnerRef {
         let begun = self.with(|owner| owner.kernels.now());
         while let Some(slot) = self.with(|owner| owner.kernels.unsettled_in(asid))? {
             let now = self.with(|owner| owner.kernels.now());
-            if now - begun > PATIENCE || self.with(|owner| owner.is_quiet()) {
+            if now - begun > PATIENCE
+                || self.with(|owner| owner.paging.is_quiet(&mut owner.kernels))
+            {
                 // The answer said how things were when it left the card: they may have ended while it came.
                 return match self.with(|owner| owner.kernels.unsettled_in(asid))? {
-                    Some(_) => {
-                        Err(self.with(|owner| owner.kernels.unfinished(&owner.service, slot))?)
-                    }
+                    Some(_) => Err(self.with(|owner| {
+                        owner
+                            .kernels
+                            .unfinished(&owner.paging.faults_waiting(), slot)
+                    })?),
                     None => Ok(()),
                 };
             }

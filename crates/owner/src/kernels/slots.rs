@@ -4,24 +4,22 @@ use super::guard::IDLE_INTERRUPTS;
 use super::settle::Ending;
 use super::Kernels;
 use crate::handles::Handles;
-use crate::host_time::Work;
 use crate::message::ClientId;
 use crate::message::{self, Load, LoadId, Poll, PollAny, RunState};
 use crate::owner_ref::OwnerRef;
 use crate::report::RunReport;
-use crate::service::Service;
 use crate::tasks::Tasks;
 use crate::tenants::Counted;
 use crate::Owner;
 use card::guard::KernelWord;
 use card::kernel::{ControlProtocol, KernelPackage, Manifest};
-use card::{CardError, CheckedDescription, HostWork};
+use card::{CardError, CheckedDescription};
 use error::{AccessError, Error};
 use pager::{Event, MappingInfo};
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::ops::{Range, RangeInclusive};
-use units::{Asid, Picoseconds, SlotId, VirtAddr};
+use std::ops::RangeInclusive;
+use units::{Asid, FaultToken, Picoseconds, SlotId, VirtAddr};
 
 /// BAR address of a slot's `s_axi_control`.
 const SLOT_WINDOW: u32 = 0x10_0000;
@@ -126,8 +124,7 @@ pub(super) struct Announced {
 /// What a look at a run shows.
 enum Look {
     Failed(Error),
-    /// What is reported of the run, and its time.
-    Done(RunReport, Range<Picoseconds>),
+    Done(RunReport),
     /// The kernel is done, and it is time to look at its ports.
     Settle,
     SliceOver,
@@ -229,9 +226,7 @@ impl OwnerRef {
             if before.is_none_or(|before| before == *name) {
                 return Ok::<bool, Error>(true);
             }
-            let then = Work::Reconfiguration(slot);
-            let card = owner.kernels.card();
-            owner.host_time.begin(card, HostWork::Reconfigure, then);
+            owner.paging.begin_reconfiguration(&mut owner.kernels, slot);
             owner.kernels.slots.reconfigure(slot);
             Ok(false)
         })?;
@@ -290,7 +285,9 @@ impl OwnerRef {
         let held = self.with(|owner| {
             let held = owner.kernels.hold(slot)?;
             if let Some((space, requesters)) = &held {
-                owner.drain(slot, *space, requesters.clone())?;
+                owner
+                    .paging
+                    .drain(&mut owner.kernels, slot, *space, requesters.clone())?;
             }
             Ok::<_, Error>(held)
         })?;
@@ -301,12 +298,17 @@ impl OwnerRef {
         let result = self.card(over).await;
         self.with(|owner| {
             owner.kernels.slots.drained(slot);
-            owner.faults_answered(|token| requesters.contains(&token.requester));
+            owner.paging.faults_answered(&mut owner.kernels, |token| {
+                requesters.contains(&token.requester)
+            });
             result?;
-            owner.tell(Event::SlotStopped {
-                first_requester: *requesters.start(),
-                last_requester: *requesters.end(),
-            })
+            owner.paging.tell(
+                &mut owner.kernels,
+                Event::SlotStopped {
+                    first_requester: *requesters.start(),
+                    last_requester: *requesters.end(),
+                },
+            )
         })
     }
 
@@ -349,7 +351,9 @@ impl OwnerRef {
             };
             for address in addresses {
                 let asid = space;
-                owner.tell(Event::Announce { asid, address })?;
+                owner
+                    .paging
+                    .tell(&mut owner.kernels, Event::Announce { asid, address })?;
             }
             owner.kernels.go(slot)
         })
@@ -381,12 +385,12 @@ impl OwnerRef {
                     self.stop(slot, load).await?;
                     return Err(error);
                 }
-                Look::Done(run, time) => {
-                    return Ok(RunState::Done(self.with(|owner| owner.ran(run, time))));
+                Look::Done(run) => {
+                    return Ok(RunState::Done(self.with(|owner| owner.ran(run))));
                 }
                 Look::SliceOver
                     if self.with(|owner| {
-                        let quiet = owner.is_quiet();
+                        let quiet = owner.paging.is_quiet(&mut owner.kernels);
                         owner.kernels.still_running(slot, quiet)
                     })? =>
                 {
@@ -440,7 +444,7 @@ impl OwnerRef {
                 AnyLook::Settle(slot) => self.with(|owner| owner.kernels.settle_run(slot))?,
                 AnyLook::SliceOver => {
                     return self.with(|owner| {
-                        let quiet = owner.is_quiet();
+                        let quiet = owner.paging.is_quiet(&mut owner.kernels);
                         owner.kernels.first_unannounced(&slots, quiet)
                     });
                 }
@@ -459,7 +463,11 @@ impl OwnerRef {
 
     /// Says of a kernel that it was not done in time, and stops it, unless only its program knows what done is.
     async fn not_done(&self, slot: SlotId, load: LoadId, why: &str) -> Result<Error, Error> {
-        let error = self.with(|owner| owner.kernels.late(&owner.service, slot, why))?;
+        let error = self.with(|owner| {
+            owner
+                .kernels
+                .late(&owner.paging.faults_waiting(), slot, why)
+        })?;
         if !self.with(|owner| owner.kernels.is_user_managed(slot)) {
             self.stop(slot, load).await?;
         }
@@ -505,7 +513,7 @@ impl Kernels {
     }
 
     /// What a slot waits for that is not done in time.
-    fn late(&mut self, service: &Service, slot: SlotId, why: &str) -> Result<Error, Error> {
+    fn late(&mut self, faults: &[FaultToken], slot: SlotId, why: &str) -> Result<Error, Error> {
         // An interrupt waits for the writes that it announces, so a kernel whose writes never end has said nothing yet.
         if self.announces(slot)? && self.slot(slot)?.ending.is_none() {
             self.look_for_done(slot)?;
@@ -518,7 +526,7 @@ impl Kernels {
             Some(_) => "the kernel says that it is done, and accesses of it are not answered; ",
             None => "",
         };
-        let waits = self.waits_of(service, slot)?;
+        let waits = self.waits_of(faults, slot)?;
         // Registers are read over the link, and the kernel goes on meanwhile.
         let waiting = match self.card.now() - now {
             Picoseconds::ZERO => format!("{says}{why}{waits}"),
@@ -544,9 +552,13 @@ impl Kernels {
     }
 
     /// Accesses of a kernel that its program has seen at work are not answered, and will not be.
-    pub(super) fn unfinished(&mut self, service: &Service, slot: SlotId) -> Result<Error, Error> {
+    pub(super) fn unfinished(
+        &mut self,
+        faults: &[FaultToken],
+        slot: SlotId,
+    ) -> Result<Error, Error> {
         let why = "accesses that its ports had taken are not answered; ";
-        self.late(service, slot, why)
+        self.late(faults, slot, why)
     }
 
     /// Puts a slot in reset; gives its space and its requesters, which are to be drained. `None` if the slot has no
@@ -628,8 +640,9 @@ impl Kernels {
         }
         if let (Some(done), Some(running)) = (state.done, state.running) {
             state.running = None;
+            self.trace.run(slot, &kernel, running.since, done);
             let run = self.finished(slot, kernel, done - running.since);
-            return Ok(Some(Look::Done(run, running.since..done)));
+            return Ok(Some(Look::Done(run)));
         }
         if self.is_to_settle(slot) {
             return Ok(Some(Look::Settle));

@@ -12,7 +12,6 @@ use crate::message::{
     TransferState, TransfersState,
 };
 use crate::owner_ref::OwnerRef;
-use crate::service::Service;
 use crate::Owner;
 use crate::SLICE;
 use card::kernel::{Manifest, StreamPort, STREAMS_CLOSED};
@@ -21,7 +20,7 @@ use card::CheckedDescription;
 use error::Error;
 use error::{PortName, StreamError};
 use std::collections::{BTreeMap, VecDeque};
-use units::{Picoseconds, SlotId, StreamDirection, StreamId, StreamWaiting, VirtAddr};
+use units::{FaultToken, Picoseconds, SlotId, StreamDirection, StreamId, StreamWaiting, VirtAddr};
 
 /// The memory of a transfer.
 #[derive(Clone, Copy, Debug)]
@@ -163,7 +162,7 @@ impl OwnerRef {
         if let Some(stuck) = self.with(|owner| {
             owner
                 .kernels
-                .stuck_stream(&owner.service, client, stream, elapsed)
+                .stuck_stream(&owner.paging.faults_waiting(), client, stream, elapsed)
         })? {
             return Err(Error::Stream(stuck));
         }
@@ -223,18 +222,18 @@ impl OwnerRef {
                     }
                 }
                 Look::SliceOver => {
-                    let stuck =
-                        self.with(
-                            |owner| match slice > Picoseconds::ZERO && owner.is_quiet() {
-                                true => owner.kernels.stuck_stream(
-                                    &owner.service,
-                                    client,
-                                    handle,
-                                    slice,
-                                ),
-                                false => Ok(None),
-                            },
-                        )?;
+                    let stuck = self.with(|owner| {
+                        match slice > Picoseconds::ZERO && owner.paging.is_quiet(&mut owner.kernels)
+                        {
+                            true => owner.kernels.stuck_stream(
+                                &owner.paging.faults_waiting(),
+                                client,
+                                handle,
+                                slice,
+                            ),
+                            false => Ok(None),
+                        }
+                    })?;
                     let progress = self.with(|owner| owner.progress());
                     return match stuck {
                         Some(stuck) => Err(Error::Stream(stuck)),
@@ -287,10 +286,12 @@ impl OwnerRef {
                         None => continue,
                     }
                 }
-                Look::SliceOver => self.with(|owner| match owner.is_quiet() {
-                    true => TransfersState::Quiet(owner.progress()),
-                    false => TransfersState::Moving(owner.progress()),
-                }),
+                Look::SliceOver => {
+                    self.with(|owner| match owner.paging.is_quiet(&mut owner.kernels) {
+                        true => TransfersState::Quiet(owner.progress()),
+                        false => TransfersState::Moving(owner.progress()),
+                    })
+                }
             };
             return Ok(reply);
         }
@@ -612,7 +613,7 @@ impl Kernels {
     /// Why a transfer is not over after so long; `None` if it is.
     fn stuck_stream(
         &mut self,
-        service: &Service,
+        faults: &[FaultToken],
         client: ClientId,
         handle: StreamHandle,
         elapsed: Picoseconds,
@@ -623,7 +624,7 @@ impl Kernels {
             return Ok(None);
         };
         let state = self.state_of(slot, handle.stream)?;
-        let waiting = self.waits_of(service, slot)?;
+        let waiting = self.waits_of(faults, slot)?;
         Ok(Some(StreamError::Stuck {
             name: self.stream_name(slot, handle.stream),
             elapsed,

@@ -11,13 +11,13 @@ mod object;
 mod part;
 mod save;
 
-use super::behind::Behind;
 use super::direct::{Direct, Room};
 use super::patience::Awaited;
 use super::policies::Paged;
 use super::stray::Stray;
 use super::transfers::{Part, Place};
 use super::OwnerOptions;
+use crate::behind::Behind;
 use crate::message::{FileState, MapOptions};
 use card::Card;
 use claim::Claims;
@@ -121,6 +121,16 @@ pub(super) struct View {
     identity: Identity,
     pub(super) offset: u64,
     pub(super) bytes: u64,
+}
+
+/// What is to be mapped of a file.
+struct Wanted<'a> {
+    view: View,
+    file: Arc<OpenFile>,
+    label: &'a str,
+    /// Of the whole file.
+    length: u64,
+    options: MapOptions,
 }
 
 impl Durable {

@@ -1,9 +1,12 @@
 //! Advice for mappings, and what the report says of policies.
 
 use super::files::Files;
-use super::{Owner, OwnerOptions};
-use crate::message::{Advise, ClientId, Prefetch};
+use crate::handles::MappedRange;
+use crate::kernels::Kernels;
+use crate::message::ByteRange;
+use crate::paging::Paging;
 use crate::report::bytes;
+use crate::OwnerOptions;
 use error::Error;
 use pager::eviction::Eviction;
 use pager::size::Doubling;
@@ -48,19 +51,15 @@ pub(super) struct Paged {
     pub advice: Advice,
 }
 
-impl Owner {
+impl Paging {
     /// Takes advice on some bytes of a mapping.
-    pub(super) fn advise_mapping(
+    pub(crate) fn advise_mapping(
         &mut self,
-        client: ClientId,
-        request: Advise,
+        kernels: &mut Kernels,
+        range: MappedRange,
+        part: ByteRange,
+        advice: Advice,
     ) -> Result<(), Error> {
-        let Advise {
-            mapping,
-            range: part,
-            advice,
-        } = request;
-        let range = self.handles.mapping(client, mapping)?;
         let bytes = part.bytes;
         let address = VirtAddr::truncated(range.address.get().saturating_add(part.offset));
         if !part.is_within(range.bytes) {
@@ -70,7 +69,7 @@ impl Owner {
                 bytes,
             }));
         }
-        self.ask_now(|request| Event::Advise {
+        self.ask_now(kernels, |request| Event::Advise {
             request,
             asid: range.asid,
             address,
@@ -79,19 +78,25 @@ impl Owner {
         })?;
         self.files.advised(range.asid, (address, bytes), advice);
         if advice.reuse == Some(Reuse::Low) {
-            self.leave_in_host(range.asid, (address, bytes))?;
+            self.leave_in_host(kernels, range.asid, (address, bytes))?;
         }
         Ok(())
     }
 
     /// Brings pages in before they are touched.
-    pub(super) fn prefetch(&mut self, client: ClientId, request: Prefetch) -> Result<(), Error> {
-        let range = self.handles.mapping(client, request.mapping)?;
-        self.tell(Event::Prefetch {
-            asid: range.asid,
-            address: range.address,
-            bytes: range.bytes,
-        })
+    pub(crate) fn prefetch(
+        &mut self,
+        kernels: &mut Kernels,
+        range: MappedRange,
+    ) -> Result<(), Error> {
+        self.tell(
+            kernels,
+            Event::Prefetch {
+                asid: range.asid,
+                address: range.address,
+                bytes: range.bytes,
+            },
+        )
     }
 }
 

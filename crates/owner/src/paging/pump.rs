@@ -5,7 +5,10 @@ use super::memory::Asked;
 use super::service::Thread;
 use super::stray::Stray;
 use super::transfers::{Part, Place};
-use super::{Aside, ClockMode, Owner};
+use crate::kernels::Kernels;
+use crate::paging::Paging;
+use crate::tasks::Tasks;
+use crate::{Aside, ClockMode};
 use card::command::Command;
 use card::event::Event as CardEvent;
 use card::{HostWork, SpaceControl, SpaceTable, WorkId};
@@ -27,52 +30,55 @@ fn barrier_of(id: CommandId) -> Option<SlotId> {
     u8::try_from(slot).ok().map(SlotId)
 }
 
-impl Owner {
+impl Paging {
     /// Gives the pager an event and carries out what it says.
-    pub(super) fn tell(&mut self, event: Event) -> Result<(), Error> {
-        self.tasks.stir();
+    pub(crate) fn tell(&mut self, kernels: &mut Kernels, event: Event) -> Result<(), Error> {
+        self.stirred = true;
         let mut next = Some(event);
         while let Some(event) = next {
             let mut actions = Vec::new();
             let evictions = self.pager.statistics().evictions;
             self.pager.handle(event, &mut actions);
-            let now = self.kernels.now();
+            let now = kernels.now();
             self.trace
                 .evictions(now, self.pager.statistics().evictions - evictions);
             for action in actions {
-                self.perform(action)?;
+                self.perform(kernels, action)?;
             }
-            self.protect_asked();
+            self.protect_asked(kernels);
             let protected = self.memories.protected.pop_front();
             next = protected
                 .map(|(id, result)| Event::IoDone { id, result })
                 .or_else(|| self.hot.placed());
         }
-        self.send_commands()
+        self.send_commands(kernels)
     }
 
     /// Lets the card work until it tells something, at most until `deadline`.
-    pub(super) fn turn(&mut self, deadline: Option<Picoseconds>) -> Result<(), Error> {
-        self.tasks.turn();
+    pub(crate) fn turn(
+        &mut self,
+        kernels: &mut Kernels,
+        deadline: Option<Picoseconds>,
+    ) -> Result<(), Error> {
         let over = self.host_time.take_over();
         let events = match over.is_empty() {
-            true => self.kernels.card().wait(deadline)?,
+            true => kernels.card().wait(deadline)?,
             false => {
-                let now = self.kernels.now();
-                self.kernels.card().wait(Some(now))?
+                let now = kernels.now();
+                kernels.card().wait(Some(now))?
             }
         };
         self.service.tell(over);
         // Also without events: it may be as late as somebody waits for.
-        self.tasks.stir();
+        self.stirred = true;
         self.service.tell(events);
-        self.handle_events()?;
-        self.kernels.notice_refused_writes()
+        self.handle_events(kernels)?;
+        kernels.notice_refused_writes()
     }
 
     /// Handles what came, in order. False if a file's bytes are not there yet that should be, and the clock
     /// waits for them.
-    pub(super) fn handle_events(&mut self) -> Result<bool, Error> {
+    pub(crate) fn handle_events(&mut self, kernels: &mut Kernels) -> Result<bool, Error> {
         while let Some(event) = self.service.next_told() {
             if let CardEvent::HostWorkDone(id) = event {
                 if self.stands_for(id) {
@@ -80,11 +86,11 @@ impl Owner {
                     return Ok(false);
                 }
             }
-            self.tasks.stir();
-            self.handle_event(event)?;
+            self.stirred = true;
+            self.handle_event(kernels, event)?;
         }
-        self.serve_next();
-        self.send_commands()?;
+        self.serve_next(kernels);
+        self.send_commands(kernels)?;
         Ok(true)
     }
 
@@ -100,38 +106,38 @@ impl Owner {
         }
     }
 
-    fn handle_event(&mut self, event: CardEvent) -> Result<(), Error> {
+    fn handle_event(&mut self, kernels: &mut Kernels, event: CardEvent) -> Result<(), Error> {
         match event {
             CardEvent::HostWorkDone(id) => match self.host_time.end(id) {
                 Some(Work::Service(batch)) => {
                     self.service.looked(batch.thread);
-                    self.serve(batch.events)?;
+                    self.serve(kernels, batch.events)?;
                     // Registers may have been read meanwhile.
-                    self.service.served(batch.thread, self.kernels.now());
+                    self.service.served(batch.thread, kernels.now());
                 }
-                Some(Work::Transfer(pending)) => self.transfer_timed(pending)?,
-                Some(Work::ReadAhead(object)) => self.read_ahead(object),
-                Some(Work::Reconfiguration(slot)) => self.kernels.reconfigured(slot),
+                Some(Work::Transfer(pending)) => self.transfer_timed(kernels, pending)?,
+                Some(Work::ReadAhead(object)) => self.read_ahead(kernels, object),
+                Some(Work::Reconfiguration(slot)) => kernels.reconfigured(slot),
                 Some(Work::Protection(ids, result)) => {
                     for id in ids {
-                        self.tell(Event::IoDone { id, result })?;
+                        self.tell(kernels, Event::IoDone { id, result })?;
                     }
                 }
                 // Whoever waits for it looks.
                 Some(Work::Trap) => {}
                 None => return Err(Error::Internal(format!("unknown host work {}", id.0))),
             },
-            CardEvent::KernelFailed { slot, reason } => self.kernels.kernel_ended(slot, reason),
-            CardEvent::AccessDone { id, line } => self.kernels.access_done(id, line),
+            CardEvent::KernelFailed { slot, reason } => kernels.kernel_ended(slot, reason),
+            CardEvent::AccessDone { id, line } => kernels.access_done(id, line),
             CardEvent::Fault(fault) => {
-                self.service.fault_arrived(fault.token, self.kernels.now());
+                self.service.fault_arrived(fault.token, kernels.now());
                 self.service.push(CardEvent::Fault(fault));
             }
             event @ CardEvent::Completed { id, .. } => {
                 self.service.push(event);
                 if self.commands.completed(id) {
                     // The card itself goes on; nobody of the host need have looked.
-                    self.send_commands()?;
+                    self.send_commands(kernels)?;
                 }
             }
             event @ (CardEvent::TransferDone { .. }
@@ -143,13 +149,18 @@ impl Owner {
     }
 
     /// Work beside this thread is over.
-    pub(super) fn aside_done(&mut self, aside: Aside) -> Result<(), Error> {
-        self.tasks.stir();
+    pub(crate) fn aside_done(
+        &mut self,
+        kernels: &mut Kernels,
+        tasks: &mut Tasks,
+        aside: Aside,
+    ) -> Result<(), Error> {
+        self.stirred = true;
         match aside {
             Aside::Moved(id, result) => {
-                if self.transfer_moved(id, result)? {
-                    self.serve_next();
-                    self.send_commands()?;
+                if self.transfer_moved(kernels, id, result)? {
+                    self.serve_next(kernels);
+                    self.send_commands(kernels)?;
                 }
             }
             Aside::Durable(id, result) => {
@@ -159,30 +170,30 @@ impl Owner {
                     what: "putting it on storage",
                     source,
                 });
-                self.tasks.aside_over(id, result);
+                tasks.aside_over(id, result);
             }
             Aside::Worked(id, result) => {
                 self.patience.heard(id);
-                self.tasks.aside_over(id, result);
+                tasks.aside_over(id, result);
             }
         }
         Ok(())
     }
 
     /// Gives each service thread that is free its next batch.
-    fn serve_next(&mut self) {
-        for batch in self.service.begin(self.kernels.now()) {
+    fn serve_next(&mut self, kernels: &mut Kernels) {
+        for batch in self.service.begin(kernels.now()) {
             let count = batch.events.len() as u32;
             let work = match batch.along {
                 true => HostWork::HandOn(count),
                 false => serving(batch.thread, count),
             };
             self.host_time
-                .begin(self.kernels.card(), work, Work::Service(batch));
+                .begin(kernels.card(), work, Work::Service(batch));
         }
     }
 
-    fn serve(&mut self, events: Vec<CardEvent>) -> Result<(), Error> {
+    fn serve(&mut self, kernels: &mut Kernels, events: Vec<CardEvent>) -> Result<(), Error> {
         let mut drained = Vec::new();
         for event in events {
             match event {
@@ -190,7 +201,7 @@ impl Owner {
                 CardEvent::Completed { id, .. } if barrier_of(id).is_some() => {
                     drained.extend(barrier_of(id));
                 }
-                CardEvent::Fault(fault) if self.kernels.is_gone(fault.token) => {}
+                CardEvent::Fault(fault) if kernels.is_gone(fault.token) => {}
                 CardEvent::Completed { id, .. } if self.hot.entries_are_there(id) => {}
                 CardEvent::Completed {
                     id,
@@ -198,22 +209,25 @@ impl Owner {
                     accessed,
                     dirty,
                 } => {
-                    self.tell(Event::OperationDone {
-                        id,
-                        status,
-                        accessed,
-                        dirty,
-                    })?;
+                    self.tell(
+                        kernels,
+                        Event::OperationDone {
+                            id,
+                            status,
+                            accessed,
+                            dirty,
+                        },
+                    )?;
                 }
                 CardEvent::Fault(fault)
                     if self.service.pressure.holds_back(&self.files, &fault) => {}
-                CardEvent::Fault(fault) => self.tell(Event::Fault(fault))?,
-                CardEvent::Interrupt(slot) => self.kernels.interrupted(slot)?,
-                CardEvent::SlotClosed(slot) => self.kernels.slot_closed(slot)?,
-                CardEvent::TransferDone { mover, end } => self.kernels.transfer_done(mover, end)?,
+                CardEvent::Fault(fault) => self.tell(kernels, Event::Fault(fault))?,
+                CardEvent::Interrupt(slot) => kernels.interrupted(slot)?,
+                CardEvent::SlotClosed(slot) => kernels.slot_closed(slot)?,
+                CardEvent::TransferDone { mover, end } => kernels.transfer_done(mover, end)?,
                 CardEvent::DirectoryTrouble => {
-                    self.kernels.directory_trouble()?;
-                    self.kernels.host_lines_trouble()?;
+                    kernels.directory_trouble()?;
+                    kernels.host_lines_trouble()?;
                 }
                 CardEvent::HostWorkDone(_)
                 | CardEvent::KernelFailed { .. }
@@ -221,7 +235,7 @@ impl Owner {
             }
         }
         for slot in drained {
-            if let Some(requesters) = self.kernels.drained(slot) {
+            if let Some(requesters) = kernels.drained(slot) {
                 self.service.forget(&requesters);
                 self.service.pressure.forget(&requesters);
             }
@@ -230,17 +244,21 @@ impl Owner {
     }
 
     /// Nothing will ever happen any more, unless a client does something.
-    pub(super) fn is_quiet(&mut self) -> bool {
+    pub(crate) fn is_quiet(&mut self, kernels: &mut Kernels) -> bool {
         self.host_time.is_idle()
             && self.commands.is_empty()
             && !self.transfers.any_late()
             && self.service.pressure.is_idle()
             && !self.service.is_told()
-            && self.kernels.card_is_quiescent()
+            && kernels.card_is_quiescent()
     }
 
-    pub(super) fn faults_answered(&mut self, answered: impl Fn(FaultToken) -> bool) {
-        self.service.answered(answered, self.kernels.now());
+    pub(crate) fn faults_answered(
+        &mut self,
+        kernels: &mut Kernels,
+        answered: impl Fn(FaultToken) -> bool,
+    ) {
+        self.service.answered(answered, kernels.now());
     }
 
     /// After a slot was put in reset: drops its faults that are still on their way, and lets every
@@ -249,18 +267,24 @@ impl Owner {
     /// A no-op behind a fence does it: events come in order, and its own is the last. It goes into the
     /// queue of the slot's space, where all replies to the slot are, and waits for no other queue. The slot
     /// is draining until it is over.
-    pub(super) fn drain(
+    pub(crate) fn drain(
         &mut self,
+        kernels: &mut Kernels,
         slot: SlotId,
         space: Asid,
         requesters: RangeInclusive<u8>,
     ) -> Result<(), Error> {
-        self.kernels.drain(slot, requesters);
-        self.send_barrier(barrier(slot), space)
+        kernels.drain(slot, requesters);
+        self.send_barrier(kernels, barrier(slot), space)
     }
 
     /// A no-op behind a fence, in the queue of a space.
-    pub(super) fn send_barrier(&mut self, id: CommandId, space: Asid) -> Result<(), Error> {
+    pub(super) fn send_barrier(
+        &mut self,
+        kernels: &mut Kernels,
+        id: CommandId,
+        space: Asid,
+    ) -> Result<(), Error> {
         let queue = self.commands.queue_of(Some(space));
         self.service.remember(id, Some(space));
         self.commands.push(Command {
@@ -270,10 +294,10 @@ impl Owner {
             fence: true,
             notify: true,
         });
-        self.send_commands()
+        self.send_commands(kernels)
     }
 
-    fn perform(&mut self, action: Action) -> Result<(), Error> {
+    fn perform(&mut self, kernels: &mut Kernels, action: Action) -> Result<(), Error> {
         match action {
             Action::Command {
                 id,
@@ -283,7 +307,7 @@ impl Owner {
                 notify,
             } => {
                 if let units::Operation::FaultReply { token, .. } = operation {
-                    self.faults_answered(|waiting| waiting == token);
+                    self.faults_answered(kernels, |waiting| waiting == token);
                 }
                 let queue = self.commands.queue_of(space);
                 let command = Command {
@@ -293,7 +317,7 @@ impl Owner {
                     fence,
                     notify,
                 };
-                if self.hot.place(&mut self.kernels, &command)? {
+                if self.hot.place(kernels, &command)? {
                     return Ok(());
                 }
                 self.service.remember(command.id, space.filter(|_| notify));
@@ -314,7 +338,7 @@ impl Owner {
                     offset,
                     bytes,
                 };
-                self.start_transfer(Direction::Read, part, place)?;
+                self.start_transfer(kernels, Direction::Read, part, place)?;
             }
             Action::WriteObject {
                 io,
@@ -334,7 +358,7 @@ impl Owner {
                 };
                 self.files
                     .strayed(part.object, Stray::around(part, &place, around));
-                self.start_transfer(Direction::Write, part, place)?;
+                self.start_transfer(kernels, Direction::Write, part, place)?;
             }
             Action::FillDirect {
                 io,
@@ -354,7 +378,7 @@ impl Owner {
                     offset,
                     bytes,
                 };
-                self.start_transfer(Direction::Read, part, place)?;
+                self.start_transfer(kernels, Direction::Read, part, place)?;
             }
             Action::SaveDirect {
                 io,
@@ -373,7 +397,7 @@ impl Owner {
                 };
                 self.files
                     .strayed(part.object, Stray::around(part, &place, around));
-                self.start_transfer(Direction::Write, part, place)?;
+                self.start_transfer(kernels, Direction::Write, part, place)?;
             }
             Action::ProtectHost {
                 io,
@@ -400,16 +424,16 @@ impl Owner {
                     size_classes,
                     stripe,
                 };
-                self.kernels
+                kernels
                     .card()
                     .control_space(asid, SpaceControl::On(table))?;
             }
             Action::UsePageSizes { asid, size_classes } => {
                 let sizes = SpaceControl::PageSizes(size_classes);
-                self.kernels.card().control_space(asid, sizes)?;
+                kernels.card().control_space(asid, sizes)?;
             }
             Action::DisableSpace { asid } => {
-                self.kernels.card().control_space(asid, SpaceControl::Off)?
+                kernels.card().control_space(asid, SpaceControl::Off)?
             }
             Action::Complete { request, result } => {
                 self.memories.answered(request, result.is_ok());
@@ -425,16 +449,15 @@ impl Owner {
             } => {
                 let nearest = nearest.map(|near| (self.label_in(asid, near), near));
                 let lost = self.files.lost(&reason);
-                self.kernels
-                    .access_failed(token, address, write, &reason, lost, nearest)?;
+                kernels.access_failed(token, address, write, &reason, lost, nearest)?;
             }
             Action::WriteBackFailed { error } => {
                 tracing::warn!(%error, "a page could not be written back and stays on the card");
             }
             Action::CardFailed { id, status } => {
                 let what = format!("the card failed command {} with {status:?}", id.0);
-                for slot in self.kernels.ids() {
-                    self.kernels.kernel_failed(slot, what.clone());
+                for slot in kernels.ids() {
+                    kernels.kernel_failed(slot, what.clone());
                 }
             }
         }
@@ -442,8 +465,8 @@ impl Owner {
     }
 
     /// Hands commands to the card as far as it takes them.
-    fn send_commands(&mut self) -> Result<(), Error> {
-        Ok(self.commands.send(self.kernels.card())?)
+    fn send_commands(&mut self, kernels: &mut Kernels) -> Result<(), Error> {
+        Ok(self.commands.send(kernels.card())?)
     }
 }
 

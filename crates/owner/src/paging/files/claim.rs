@@ -8,7 +8,7 @@
 use super::{Files, Mapped, View};
 use crate::lane::Lane;
 use crate::owner_ref::OwnerRef;
-use crate::patience::Awaited;
+use crate::paging::patience::Awaited;
 use error::Error;
 use file_io::lock::{NotLocked, RangeLock};
 use file_io::{Identity, OpenFile};
@@ -262,9 +262,9 @@ impl OwnerRef {
             what: "locking it",
         };
         let begun = self.with(|owner| {
-            let lane = owner.lanes.of(view.identity.device);
+            let lane = owner.paging.lanes.of(view.identity.device);
             let lane = lane.map_err(|error| format!("a thread for its mount: {error}"))?;
-            owner.files.claims.begin(view, lane)
+            owner.paging.files.claims.begin(view, lane)
         });
         let locking = begun.map_err(refused)?;
         let file = file.clone();
@@ -277,7 +277,7 @@ impl OwnerRef {
         match locked {
             Ok(true) => Ok(()),
             Ok(false) => {
-                self.with(|owner| owner.files.unlocked.insert(label.to_owned()));
+                self.with(|owner| owner.paging.files.unlocked.insert(label.to_owned()));
                 Ok(())
             }
             Err(error) => {
@@ -289,15 +289,19 @@ impl OwnerRef {
 
     /// What asked for the right to all of a range is mapped, or was refused.
     pub(super) async fn claim_ended(&self, view: View) {
-        self.with(|owner| owner.files.claims.ended(view));
+        self.with(|owner| owner.paging.files.claims.ended(view));
         self.settle_claim(view).await;
     }
 
     /// A range is claimed as far as writable mappings show it.
     pub(super) async fn settle_claim(&self, view: View) {
         let found = self.with(|owner| {
-            let keeping = owner.files.claims.keeping(view, owner.files.shown(view))?;
-            Some((keeping, owner.files.label_of(view)))
+            let keeping = owner
+                .paging
+                .files
+                .claims
+                .keeping(view, owner.paging.files.shown(view))?;
+            Some((keeping, owner.paging.files.label_of(view)))
         });
         let Some((keeping, label)) = found else {
             return;
@@ -309,8 +313,8 @@ impl OwnerRef {
         };
         match self.in_lane(awaited, move || keeping.keep()).await {
             Ok(()) => self.with(|owner| {
-                let shown = owner.files.shown(view);
-                owner.files.claims.settle(view, shown);
+                let shown = owner.paging.files.shown(view);
+                owner.paging.files.claims.settle(view, shown);
             }),
             Err(error) => tracing::warn!(%error, "it stays claimed"),
         }

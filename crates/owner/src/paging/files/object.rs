@@ -1,35 +1,74 @@
 //! The object of a range: the one there is, if it is asked for likewise, or a new one.
 
-use super::{named, Object, View};
+use super::{named, Files, Object, View, Wanted};
+use crate::kernels::Kernels;
 use crate::message::{MapOptions, TranslationMode};
-use crate::policies::{beyond_reach, AUTOMATIC};
-use crate::Owner;
+use crate::paging::policies::{beyond_reach, AUTOMATIC};
+use crate::paging::Paging;
 use card::memories::{self};
 use error::Error;
-use file_io::OpenFile;
 use pager::{Event, ObjectId, ObjectKind};
 use std::ops;
-use std::sync::Arc;
 use units::{Advice, Asid, CardDescription, CardMemory, MemoryKind, PageSize, PageSizes};
 
-impl Owner {
+impl Files {
+    /// Refuses a range that what is mapped already stands against.
+    pub(super) fn may_begin(
+        &self,
+        view: View,
+        label: &str,
+        options: MapOptions,
+    ) -> Result<(), Error> {
+        let refused = |rule: String| {
+            Err(Error::Unmappable {
+                path: label.into(),
+                rule,
+            })
+        };
+        if options.create.is_some() && self.shows(view.identity) {
+            let rule = "it is mapped already, and cannot be made anew; unmap it first";
+            return refused(rule.to_owned());
+        }
+        let mut others = self.objects.iter();
+        let clash = |(other, object): &(&View, &Object)| {
+            **other != view && view.overlaps(**other) && (options.write || object.writer.is_some())
+        };
+        match others.find(clash) {
+            Some((other, _)) => refused(format!(
+                "its bytes {} to {} are mapped already, and {} to {} overlap them: mappings of a file show \
+                 the same range or ranges apart, unless none is writable. Map one range that holds both",
+                other.offset,
+                other.end() - 1,
+                view.offset,
+                view.end().saturating_sub(1)
+            )),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Paging {
     /// The object of a range of a file: the one there is, or a new one.
     pub(super) fn object(
         &mut self,
+        kernels: &mut Kernels,
         space: Asid,
-        view: View,
-        file: &Arc<OpenFile>,
-        label: &str,
-        length: u64,
-        options: MapOptions,
+        wanted: &Wanted<'_>,
     ) -> Result<(ObjectId, PageSize), Error> {
+        let Wanted {
+            view,
+            ref file,
+            label,
+            length,
+            options,
+        } = *wanted;
         let refused = |rule: String| Error::Unmappable {
             path: label.into(),
             rule,
         };
-        self.may_begin(view, label, options)?;
+        self.files.may_begin(view, label, options)?;
         let pages = self
-            .pages_for(space, options, view.bytes)
+            .pages_for(kernels, space, options, view.bytes)
             .map_err(refused)?;
         if let Some(object) = self.files.objects.get_mut(&view) {
             return match object.differs(length, options, pages.parts) {
@@ -43,14 +82,14 @@ impl Owner {
         }
         let channels = match options.memory {
             Some(memory) => {
-                let card = self.kernels.description();
+                let card = kernels.description();
                 Some(channels_of(card, memory, options.direct).map_err(refused)?)
             }
             None => None,
         };
         let direct = match options.direct {
             true => {
-                let card = self.kernels.card();
+                let card = kernels.card();
                 let direct = self
                     .files
                     .begin_direct(card, &self.options, view, pages.size);
@@ -59,7 +98,7 @@ impl Owner {
             false => None,
         };
         let id = self.files.new_object();
-        let created = self.ask_now(|request| Event::CreateObject {
+        let created = self.ask_now(kernels, |request| Event::CreateObject {
             request,
             object: id,
             offset: view.offset,
@@ -73,23 +112,26 @@ impl Owner {
         });
         if let Err(error) = created {
             if let Some(direct) = &direct {
-                self.files.end_direct(self.kernels.card(), direct);
+                self.files.end_direct(kernels.card(), direct);
             }
             return Err(named(error, id, label));
         }
         if let Some(channels) = channels {
-            self.tell(Event::PlaceOn {
-                object: id,
-                first: channels.start.into(),
-                channels: channels.len(),
-            })?;
+            self.tell(
+                kernels,
+                Event::PlaceOn {
+                    object: id,
+                    first: channels.start.into(),
+                    channels: channels.len(),
+                },
+            )?;
         }
         if let Some(direct) = &direct {
             let memory = direct.host.offset(direct.first);
-            self.tell(Event::PlaceDirect { object: id, memory })?;
+            self.tell(kernels, Event::PlaceDirect { object: id, memory })?;
         }
         if let Some(sizes) = pages.varying() {
-            self.tell(Event::VaryPages { object: id, sizes })?;
+            self.tell(kernels, Event::VaryPages { object: id, sizes })?;
         }
         let object = Object {
             id,
@@ -116,43 +158,15 @@ impl Owner {
         Ok((id, pages.size))
     }
 
-    /// Refuses a range that what is mapped already stands against.
-    pub(super) fn may_begin(
-        &self,
-        view: View,
-        label: &str,
-        options: MapOptions,
-    ) -> Result<(), Error> {
-        let refused = |rule: String| {
-            Err(Error::Unmappable {
-                path: label.into(),
-                rule,
-            })
-        };
-        if options.create.is_some() && self.files.shows(view.identity) {
-            let rule = "it is mapped already, and cannot be made anew; unmap it first";
-            return refused(rule.to_owned());
-        }
-        let mut others = self.files.objects.iter();
-        let clash = |(other, object): &(&View, &Object)| {
-            **other != view && view.overlaps(**other) && (options.write || object.writer.is_some())
-        };
-        match others.find(clash) {
-            Some((other, _)) => refused(format!(
-                "its bytes {} to {} are mapped already, and {} to {} overlap them: mappings of a file show \
-                 the same range or ranges apart, unless none is writable. Map one range that holds both",
-                other.offset,
-                other.end() - 1,
-                view.offset,
-                view.end().saturating_sub(1)
-            )),
-            None => Ok(()),
-        }
-    }
-
     /// The pages for a range: as it asks for them, or the owner's usual ones.
-    fn pages_for(&self, space: Asid, options: MapOptions, bytes: u64) -> Result<Pages, String> {
-        let sizes = self.kernels.description().page_sizes;
+    fn pages_for(
+        &self,
+        kernels: &Kernels,
+        space: Asid,
+        options: MapOptions,
+        bytes: u64,
+    ) -> Result<Pages, String> {
+        let sizes = kernels.description().page_sizes;
         if options.direct && options.auto_pages == Some(true) {
             let rule = "pages that stay in host memory have one size: leave out direct, or automatic pages";
             return Err(rule.to_owned());
@@ -162,12 +176,12 @@ impl Owner {
             && !options.direct;
         let usual = match auto && sizes.contains(PageSize::MIB_2) {
             true => PageSize::MIB_2,
-            false => self.usual_page(space, bytes),
+            false => self.usual_page(kernels, space, bytes),
         };
         let parts = page_for(options.page_size.unwrap_or(usual), sizes, bytes);
         // Pages that nobody asked for become larger ones, where the L1 TLB of their size is too small.
         let beyond = match options.page_size.is_none() && !options.direct {
-            true => beyond_reach(self.kernels.description(), parts, bytes),
+            true => beyond_reach(kernels.description(), parts, bytes),
             false => None,
         };
         Ok(Pages {
@@ -178,10 +192,10 @@ impl Owner {
     }
 }
 
-impl Owner {
+impl Paging {
     /// The page for so many bytes of a file whose mapping asks for no size.
-    fn usual_page(&self, space: Asid, bytes: u64) -> PageSize {
-        let card = self.kernels.description();
+    fn usual_page(&self, kernels: &Kernels, space: Asid, bytes: u64) -> PageSize {
+        let card = kernels.description();
         let alone = self.spaces.translation(space) == TranslationMode::Tlb;
         let walks = card.table_walks && !alone;
         // A page that has no L1 TLB of its own takes an entry of a smaller one for each part: if there are enough.

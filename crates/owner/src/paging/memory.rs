@@ -1,15 +1,17 @@
 //! Memory that programs share with kernels: objects of the pager like files, but where they are.
 
-use super::handles::MappedRange;
 use super::host_time::Work;
-use super::inbox::Inbox;
-use super::owner_ref::OwnerRef;
-use super::tenants::Counted;
-use super::Owner;
+use crate::handles::MappedRange;
+use crate::inbox::Inbox;
+use crate::kernels::Kernels;
 use crate::message::ClientId;
 use crate::message::{ByteRange, MappingId, NewMapping, Share, Take};
+use crate::owner_ref::OwnerRef;
+use crate::paging::Paging;
 use crate::participants::Guest;
 use crate::report::{PingPong, TrapPlace};
+use crate::tenants::Counted;
+use crate::Owner;
 use card::{HostWork, WorkId};
 use error::{Error, StreamError};
 use pager::{Event, IoError, IoId, MappingInfo, ObjectId, ObjectKind, RequestId, Success};
@@ -118,8 +120,10 @@ fn together(asked: Vec<Asked>, is_whole: impl Fn(ObjectId, &Range<u64>) -> bool)
 }
 
 /// All blocks, and the traps that wait.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Memories {
+    /// Where threads say that they have left a block.
+    inbox: Inbox,
     blocks: BTreeMap<ObjectId, Memory>,
     traps: BTreeMap<RequestId, Waiting>,
     /// Threads whose traps have ended just now, among those that count.
@@ -146,6 +150,22 @@ impl Memory {
 }
 
 impl Memories {
+    /// No blocks, of whose use threads tell by this way.
+    pub(super) fn new(inbox: Inbox) -> Self {
+        Self {
+            inbox,
+            blocks: BTreeMap::new(),
+            traps: BTreeMap::new(),
+            released: Vec::new(),
+            protect_time: Picoseconds::ZERO,
+            free_threads: BTreeSet::new(),
+            waited: BTreeMap::new(),
+            waited_at: BTreeMap::new(),
+            asked: Vec::new(),
+            protected: VecDeque::new(),
+        }
+    }
+
     /// The pages of blocks of a space in a range of addresses: an offset in each.
     fn pages_in(&self, asid: Asid, range: &Range<u64>) -> Vec<(ObjectId, u64)> {
         let mut pages = Vec::new();
@@ -252,7 +272,6 @@ impl Memories {
     /// Changes what programs may do with a range; and how many of its bytes are pieces that change in one step.
     pub(super) fn protect(
         &mut self,
-        inbox: &mut Inbox,
         object: ObjectId,
         (offset, bytes): (u64, u64),
         access: HostAccess,
@@ -266,7 +285,7 @@ impl Memories {
                         let here = (offset..offset + bytes).contains(&woken.offset);
                         match woken.guest {
                             _ if !here => {}
-                            Some(guest) => inbox.wait_for(guest),
+                            Some(guest) => self.inbox.wait_for(guest),
                             None => woken.wake.wait_until_up(),
                         }
                         !here
@@ -314,9 +333,9 @@ impl Memories {
     }
 }
 
-impl Owner {
+impl Paging {
     /// Changes what programs may do as the pager has asked: pages that lie side by side in one system call.
-    pub(super) fn protect_asked(&mut self) {
+    pub(super) fn protect_asked(&mut self, kernels: &mut Kernels) {
         let asked = std::mem::take(&mut self.memories.asked);
         let huge = match &self.options.host {
             Some(host) => host.traps().has_huge_pages(),
@@ -331,13 +350,14 @@ impl Owner {
             access,
         } in together
         {
-            self.protect_together(ios, object, range, access);
+            self.protect_together(kernels, ios, object, range, access);
         }
     }
 
     /// Pages side by side, all of one size. If that fails, each by itself: the program may have unmapped one of them.
     fn protect_together(
         &mut self,
+        kernels: &mut Kernels,
         ios: Vec<IoId>,
         object: ObjectId,
         range: Range<u64>,
@@ -345,17 +365,14 @@ impl Owner {
     ) {
         let bytes = range.end - range.start;
         if let Some(address) = self.memories.address_of(object, range.start) {
-            let now = self.kernels.now();
+            let now = kernels.now();
             self.trace.owner(now, address, bytes, access);
         }
-        let inbox = &mut self.inbox;
-        let (result, huge) = self
-            .memories
-            .protect(inbox, object, (range.start, bytes), access);
+        let (result, huge) = self.memories.protect(object, (range.start, bytes), access);
         if result.is_err() && ios.len() > 1 {
             let page = bytes / ios.len() as u64;
             for (io, start) in ios.into_iter().zip((range.start..).step_by(page as usize)) {
-                self.protect_together(vec![io], object, start..start + page, access);
+                self.protect_together(kernels, vec![io], object, start..start + page, access);
             }
             return;
         }
@@ -364,7 +381,7 @@ impl Owner {
                 let all = ios.into_iter().map(|io| (io, result));
                 self.memories.protected.extend(all);
             }
-            cost => drop(self.serve_memory(cost, Work::Protection(ios, result))),
+            cost => drop(self.serve_memory(kernels, cost, Work::Protection(ios, result))),
         }
     }
 
@@ -391,10 +408,15 @@ impl Owner {
     }
 
     /// The service thread is busy for so long; then comes what follows.
-    pub(super) fn serve_memory(&mut self, cost: Picoseconds, then: Work) -> WorkId {
+    pub(super) fn serve_memory(
+        &mut self,
+        kernels: &mut Kernels,
+        cost: Picoseconds,
+        then: Work,
+    ) -> WorkId {
         self.memories.protect_time += cost;
         self.host_time
-            .begin(self.kernels.card(), HostWork::Serve(cost), then)
+            .begin(kernels.card(), HostWork::Serve(cost), then)
     }
 
     /// What the client of a space calls what a mapping shows, for messages.
@@ -407,8 +429,13 @@ impl Owner {
     }
 
     /// Makes the parts of a block known.
-    fn new_memory(&mut self, asid: Asid, view: &Arc<View>) -> Result<Vec<ObjectId>, Error> {
-        let host = self.kernels.card().map_host(view.alias().clone())?;
+    fn new_memory(
+        &mut self,
+        kernels: &mut Kernels,
+        asid: Asid,
+        view: &Arc<View>,
+    ) -> Result<Vec<ObjectId>, Error> {
+        let host = kernels.card().map_host(view.alias().clone())?;
         let parts = view.parts().iter();
         let objects = parts.map(|part| {
             let object = self.files.new_object();
@@ -427,14 +454,19 @@ impl Owner {
     }
 
     /// Maps a part of a block: from where on, and how many bytes.
-    fn map_memory(&mut self, object: ObjectId, direct: bool) -> Result<(VirtAddr, u64), Error> {
+    fn map_memory(
+        &mut self,
+        kernels: &mut Kernels,
+        object: ObjectId,
+        direct: bool,
+    ) -> Result<(VirtAddr, u64), Error> {
         let Some(memory) = self.memories.blocks.get(&object) else {
             return Err(Error::Internal(format!("{object} is no shared memory")));
         };
         let Part { range, page } = memory.part.clone();
         let (asid, host) = (memory.asid, memory.host.offset(range.start as u64));
         let (address, bytes) = (memory.address(), range.len() as u64);
-        self.ask_now(|request| Event::CreateObject {
+        self.ask_now(kernels, |request| Event::CreateObject {
             request,
             object,
             offset: 0,
@@ -443,9 +475,9 @@ impl Owner {
             page_size: Some(page),
         })?;
         if direct {
-            self.memory_stays(object, host, bytes)?;
+            self.memory_stays(kernels, object, host, bytes)?;
         }
-        let mapped = self.ask_now(|request| Event::Map {
+        let mapped = self.ask_now(kernels, |request| Event::Map {
             request,
             asid,
             address: Some(address),
@@ -464,7 +496,7 @@ impl Owner {
 
 impl OwnerRef {
     /// Shares a block with the kernels of a space.
-    pub(super) async fn share(
+    pub(crate) async fn share(
         &self,
         client: ClientId,
         request: Share,
@@ -478,14 +510,17 @@ impl OwnerRef {
         let _room = self.room(client, Counted::Mappings)?;
         let (asid, objects) = self.with(|owner| {
             let asid = owner.handles.space(client, space)?;
-            Ok::<_, Error>((asid, owner.new_memory(asid, &view)?))
+            Ok::<_, Error>((
+                asid,
+                owner.paging.new_memory(&mut owner.kernels, asid, &view)?,
+            ))
         })?;
         let (address, bytes) = (view.address(), view.bytes() as u64);
         let mut ours = Vec::new();
         let mapped = self.with(|owner| {
             let mut objects = objects.iter();
             objects.try_for_each(|one| {
-                ours.push(owner.map_memory(*one, direct)?);
+                ours.push(owner.paging.map_memory(&mut owner.kernels, *one, direct)?);
                 Ok(())
             })
         });
@@ -510,7 +545,7 @@ impl OwnerRef {
         let (mapping, page) = self.with(|owner| {
             let pages = objects
                 .iter()
-                .filter_map(|one| owner.memories.blocks.get(one));
+                .filter_map(|one| owner.paging.memories.blocks.get(one));
             let page = pages.map(|block| block.part.page).max();
             (owner.handles.add_mapping(client, range), page)
         });
@@ -523,7 +558,7 @@ impl OwnerRef {
     }
 
     /// Ends the sharing of a block that no kernel uses.
-    pub(super) async fn free(&self, client: ClientId, mapping: MappingId) -> Result<(), Error> {
+    pub(crate) async fn free(&self, client: ClientId, mapping: MappingId) -> Result<(), Error> {
         let range = self.with(|owner| {
             let range = owner.handles.mapping(client, mapping)?;
             if let Some(slot) = owner.kernels.user_of(range.asid) {
@@ -537,7 +572,7 @@ impl OwnerRef {
     }
 
     /// Lets the program read, or also write, some bytes of a block.
-    pub(super) async fn take_shared(&self, client: ClientId, request: Take) -> Result<(), Error> {
+    pub(crate) async fn take_shared(&self, client: ClientId, request: Take) -> Result<(), Error> {
         let range = self.with(|owner| owner.handles.mapping(client, request.mapping))?;
         let ByteRange { offset, bytes } = request.range;
         if offset
@@ -561,7 +596,7 @@ impl OwnerRef {
             memory.asid == space && range.is_none_or(|(from, to)| from < end && start < to)
         };
         let gone: Vec<ObjectId> = self.with(|owner| {
-            let blocks = owner.memories.blocks.iter();
+            let blocks = owner.paging.memories.blocks.iter();
             let gone = blocks.filter(|(_, memory)| inside(memory));
             gone.map(|(object, _)| *object).collect()
         });
@@ -581,7 +616,7 @@ impl OwnerRef {
             tracing::debug!(%error, "closing shared memory");
         }
         self.with(|owner| {
-            let Some(memory) = owner.memories.blocks.remove(&object) else {
+            let Some(memory) = owner.paging.memories.blocks.remove(&object) else {
                 return;
             };
             // Whatever happened: the memory is the program's alone now.
@@ -589,7 +624,7 @@ impl OwnerRef {
             if let Err(error) = memory.view.open(start as u64, bytes as u64) {
                 tracing::error!(%error, "opening memory that was shared");
             }
-            let mut others = owner.memories.blocks.values();
+            let mut others = owner.paging.memories.blocks.values();
             if others.any(|other| other.host == memory.host) {
                 return;
             }
@@ -610,15 +645,18 @@ impl OwnerRef {
         let first = range.address.get() + part.offset;
         let wanted = first..first + part.bytes;
         let begun = self.with(|owner| {
-            let pages = owner.memories.pages_in(range.asid, &wanted);
+            let pages = owner.paging.memories.pages_in(range.asid, &wanted);
             let pages = pages.into_iter().map(|(object, offset)| {
-                let request = owner.answers.ask();
-                let told = owner.tell(Event::HostTrap {
-                    request,
-                    object,
-                    offset,
-                    write,
-                });
+                let request = owner.paging.answers.ask();
+                let told = owner.paging.tell(
+                    &mut owner.kernels,
+                    Event::HostTrap {
+                        request,
+                        object,
+                        offset,
+                        write,
+                    },
+                );
                 told.map(|()| request)
             });
             pages.collect::<Result<Vec<RequestId>, Error>>()
@@ -634,17 +672,21 @@ impl OwnerRef {
         let work = self.with(|owner| {
             let cost = owner.options.host.as_ref()?.traps().trap_ps;
             let costs = cost > Picoseconds::ZERO;
-            costs.then(|| owner.serve_memory(cost, Work::Trap))
+            costs.then(|| {
+                owner
+                    .paging
+                    .serve_memory(&mut owner.kernels, cost, Work::Trap)
+            })
         });
         if let Some(work) = work {
-            let over = |owner: &mut Owner| Ok(owner.host_time.is_over(work).then_some(()));
+            let over = |owner: &mut Owner| Ok(owner.paging.host_time.is_over(work).then_some(()));
             // What is wrong with the card is told when the access is served.
             let _ = self.card(over).await;
         }
     }
 
     /// A program's access was trapped: lets its thread go on when it may. Without an answer the access fails.
-    pub(super) async fn trap(
+    pub(crate) async fn trap(
         &self,
         address: usize,
         write: bool,
@@ -653,29 +695,32 @@ impl OwnerRef {
     ) -> Result<(), Error> {
         self.take_trap_time().await;
         let begun = self.with(|owner| {
-            let Some((object, offset)) = owner.memories.find(address) else {
+            let Some((object, offset)) = owner.paging.memories.find(address) else {
                 // Its sharing has just ended, and the memory is open.
-                owner.memories.released.extend(guest);
+                owner.paging.memories.released.extend(guest);
                 ticket.serve();
                 return None;
             };
-            owner.memories.count_trap(object, offset, &ticket);
+            owner.paging.memories.count_trap(object, offset, &ticket);
             let now = owner.kernels.now();
-            owner.trace.trap(now, address as u64, write);
-            let request = owner.answers.ask();
+            owner.paging.trace.trap(now, address as u64, write);
+            let request = owner.paging.answers.ask();
             let trap = Waiting {
                 object,
                 offset,
                 ticket,
                 guest,
             };
-            owner.memories.traps.insert(request, trap);
-            let told = owner.tell(Event::HostTrap {
-                request,
-                object,
-                offset,
-                write,
-            });
+            owner.paging.memories.traps.insert(request, trap);
+            let told = owner.paging.tell(
+                &mut owner.kernels,
+                Event::HostTrap {
+                    request,
+                    object,
+                    offset,
+                    write,
+                },
+            );
             Some((request, object, told))
         });
         let Some((request, object, told)) = begun else {
@@ -686,8 +731,8 @@ impl OwnerRef {
             Err(error) => Err(error),
         };
         self.with(|owner| {
-            owner.memories.answered(request, false);
-            if let Some(memory) = owner.memories.blocks.get_mut(&object) {
+            owner.paging.memories.answered(request, false);
+            if let Some(memory) = owner.paging.memories.blocks.get_mut(&object) {
                 if std::mem::take(&mut memory.stuck) {
                     // What the card does not hold is the program's again, or will be at the next trap.
                     tracing::error!(%object, "a page of shared memory could not be opened");

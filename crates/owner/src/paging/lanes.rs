@@ -5,11 +5,11 @@
 //! clock stands for all while anybody waits for a file; so there is a limit, after which whoever waits gets an error,
 //! and the clock goes on without the bytes ([`patience`](super::patience)).
 
-use super::lane::{Ended, Lane, Post};
-use super::owner_ref::OwnerRef;
 use super::patience::{Awaited, Patience};
-use super::tasks::Tasks;
-use super::Aside;
+use crate::lane::{Ended, Lane, Post};
+use crate::owner_ref::OwnerRef;
+use crate::tasks::Tasks;
+use crate::Aside;
 use error::Error;
 use file_io::{FileIo, OpenFile, Transfer};
 use std::collections::btree_map::{BTreeMap, Entry};
@@ -139,6 +139,18 @@ pub(super) struct InLane<T> {
 }
 
 impl OwnerRef {
+    /// Puts a file on storage.
+    pub(super) async fn storage(&self, file: &Arc<OpenFile>, awaited: Awaited) -> io::Result<()> {
+        let id = self.with(|owner| {
+            let lane = owner.paging.lanes.of(awaited.device)?;
+            let id = owner.tasks.open_aside();
+            lane.make_durable(id, file.clone());
+            owner.paging.patience.wait_for(id, awaited);
+            Ok::<_, io::Error>(id)
+        })?;
+        self.aside_io(id).await
+    }
+
     /// Waits for the result of what was asked of a lane. It costs no virtual time.
     ///
     /// # Errors
@@ -158,8 +170,9 @@ impl OwnerRef {
     ) -> Result<T, Error> {
         let asked = self.with(|owner| {
             owner
+                .paging
                 .lanes
-                .ask(&mut owner.tasks, &mut owner.patience, awaited, work)
+                .ask(&mut owner.tasks, &mut owner.paging.patience, awaited, work)
         })?;
         self.lane_result(asked).await
     }

@@ -2,8 +2,10 @@
 
 use super::{Durable, View};
 use crate::handles::MappedRange;
+use crate::kernels::Kernels;
 use crate::owner_ref::OwnerRef;
-use crate::policies::Words;
+use crate::paging::policies::Words;
+use crate::paging::Paging;
 use crate::Owner;
 use error::Error;
 use pager::Event;
@@ -18,7 +20,12 @@ impl OwnerRef {
         result: Result<T, Error>,
     ) -> Result<T, Error> {
         result.map_err(|error| {
-            let named = |owner: &mut Owner| owner.files.by_own_label(asid, (address, bytes), error);
+            let named = |owner: &mut Owner| {
+                owner
+                    .paging
+                    .files
+                    .by_own_label(asid, (address, bytes), error)
+            };
             self.with(named)
         })
     }
@@ -31,7 +38,7 @@ impl OwnerRef {
             bytes,
             ..
         } = range;
-        let files = self.with(|owner| owner.files.mapped_in(asid, address, bytes));
+        let files = self.with(|owner| owner.paging.files.mapped_in(asid, address, bytes));
         let sync = |request| Event::Sync {
             request,
             asid,
@@ -40,7 +47,7 @@ impl OwnerRef {
         };
         let result = self.ask(sync).await;
         let result = self.by_own_label((asid, address, bytes), result);
-        let stray = self.with(|owner| owner.files.take_stray(asid, address, bytes));
+        let stray = self.with(|owner| owner.paging.files.take_stray(asid, address, bytes));
         result?;
         self.make_durable(&files).await.and(stray)
     }
@@ -62,7 +69,7 @@ impl OwnerRef {
         };
         let result = self.ask(refresh).await;
         let result = self.by_own_label((asid, address, bytes), result);
-        let stray = self.with(|owner| owner.files.take_stray(asid, address, bytes));
+        let stray = self.with(|owner| owner.paging.files.take_stray(asid, address, bytes));
         result.map(drop).and(stray)
     }
 
@@ -73,7 +80,7 @@ impl OwnerRef {
         address: VirtAddr,
         bytes: u64,
     ) -> Result<(), Error> {
-        let durable = self.with(|owner| owner.files.mapped_in(asid, address, bytes));
+        let durable = self.with(|owner| owner.paging.files.mapped_in(asid, address, bytes));
         let unmap = |request| Event::Unmap {
             request,
             asid,
@@ -85,8 +92,8 @@ impl OwnerRef {
         let end = address.get().saturating_add(bytes);
         let range = Some((address.get(), end));
         let (stray, unmapped) = self.with(|owner| {
-            let stray = owner.files.take_stray(asid, address, bytes);
-            (stray, owner.forget_mappings(asid, range))
+            let stray = owner.paging.files.take_stray(asid, address, bytes);
+            (stray, owner.paging.forget_mappings(asid, range))
         });
         self.close_files(unmapped, result.is_ok()).await;
         self.forget_memories(asid, range).await;
@@ -98,7 +105,7 @@ impl OwnerRef {
     ///
     /// # Errors
     /// The first that failed; also when it failed before and has been mapped ever since.
-    pub(crate) async fn make_durable(&self, files: &[Durable]) -> Result<(), Error> {
+    pub(in crate::paging) async fn make_durable(&self, files: &[Durable]) -> Result<(), Error> {
         let mut result = Ok(());
         for durable in files {
             if let Some(stream) = &durable.stream {
@@ -119,8 +126,8 @@ impl OwnerRef {
                 continue;
             };
             self.with(|owner| {
-                if owner.files.shows(durable.identity) {
-                    owner.files.doubtful.insert(durable.identity);
+                if owner.paging.files.shows(durable.identity) {
+                    owner.paging.files.doubtful.insert(durable.identity);
                 }
             });
             result = result.and(Err(Error::File {
@@ -134,7 +141,7 @@ impl OwnerRef {
 
     /// Closes those of these files that nobody maps any more. Of others, what no writable mapping shows is free for
     /// other cards and processes, if it is `saved`.
-    pub(crate) async fn close_files(&self, files: Vec<View>, saved: bool) {
+    pub(in crate::paging) async fn close_files(&self, files: Vec<View>, saved: bool) {
         for view in files {
             if saved {
                 self.settle_claim(view).await;
@@ -147,7 +154,7 @@ impl OwnerRef {
 
     pub(super) async fn close_file(&self, view: View) -> Result<(), Error> {
         let Some(object) = self.with(|owner| {
-            let object = owner.files.objects.get_mut(&view)?;
+            let object = owner.paging.files.objects.get_mut(&view)?;
             let idle = object.mappings == 0 && !object.closing;
             object.closing |= idle;
             idle.then_some(object.id)
@@ -167,11 +174,13 @@ impl OwnerRef {
             result = self.ask(close(true)).await;
         }
         let left = self.with(|owner| {
-            let left = !owner.pager.has_object(object);
+            let left = !owner.paging.pager.has_object(object);
             match left {
-                true => owner.forget_object(view, result.is_ok()),
+                true => owner
+                    .paging
+                    .forget_object(&mut owner.kernels, view, result.is_ok()),
                 // Its file system has not answered, and may still take what was written: nobody else gets the file.
-                false => owner.files.give_up(view),
+                false => owner.paging.files.give_up(view),
             }
             owner.tasks.stir();
             left
@@ -184,25 +193,29 @@ impl OwnerRef {
     }
 }
 
-impl Owner {
-    fn forget_object(&mut self, view: View, saved: bool) {
+impl Paging {
+    fn forget_object(&mut self, kernels: &mut Kernels, view: View, saved: bool) {
         let paging = self.pager.statistics();
-        let words = Words::new(self.kernels.description(), &self.options, paging);
-        let card = self.kernels.card();
+        let words = Words::new(kernels.description(), &self.options, paging);
+        let card = kernels.card();
         let files = &mut self.files;
         files.forget_object(card, view, saved, |paged| words.told(paged));
     }
 
     /// Forgets what was given up when it was closed, and has left since.
-    pub(super) fn forget_given_up(&mut self) -> Vec<View> {
+    pub(super) fn forget_given_up(&mut self, kernels: &mut Kernels) -> Vec<View> {
         let left: Vec<View> = self.files.given_up(|object| !self.pager.has_object(object));
         left.iter()
-            .for_each(|view| self.forget_object(*view, false));
+            .for_each(|view| self.forget_object(kernels, *view, false));
         left
     }
 
     /// Forgets the mappings of a space (in a range); gives the files that may be closed.
-    pub(crate) fn forget_mappings(&mut self, space: Asid, range: Option<(u64, u64)>) -> Vec<View> {
+    pub(in crate::paging) fn forget_mappings(
+        &mut self,
+        space: Asid,
+        range: Option<(u64, u64)>,
+    ) -> Vec<View> {
         self.service.end_pressure(space, range);
         self.files.forget_mappings(space, range)
     }

@@ -1,7 +1,7 @@
 //! How long the clock stands for a file system that does not answer.
 //!
 //! In lockstep no virtual time passes while somebody waits for a file, so a mount that hangs would stop every user of the
-//! card. After [`OwnerOptions::file_limit`](super::OwnerOptions::file_limit) of real time the wait is given up: who waits
+//! card. After [`OwnerOptions::file_limit`](crate::OwnerOptions::file_limit) of real time the wait is given up: who waits
 //! gets an error that names the file, and the clock goes on. From then on nobody waits for that mount at all, until it
 //! answers something.
 //!
@@ -9,8 +9,8 @@
 //! until the system says how it ended. Whoever comes to wait for it is told at once.
 
 use super::answers::Answers;
-use super::kernels::Kernels;
-use super::tasks::Tasks;
+use crate::kernels::Kernels;
+use crate::tasks::Tasks;
 use crate::ClockMode;
 use error::Error;
 use file_io::TransferId;

@@ -135,8 +135,8 @@ impl Service {
     }
 
     /// Faults that have none.
-    pub(super) fn faults_waiting(&self) -> impl Iterator<Item = &FaultToken> {
-        self.faults.waiting()
+    pub(super) fn faults_waiting(&self) -> Vec<FaultToken> {
+        self.faults.waiting().copied().collect()
     }
 
     /// Virtual time with a fault waiting.

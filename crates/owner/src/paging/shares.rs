@@ -3,9 +3,10 @@
 //! A tenant's clients have one share together; a client without a tenant has its own. While the spaces on a card are all of
 //! one share, nothing here limits or reorders anything.
 
-use super::tenants::Tenants;
-use super::Owner;
+use crate::kernels::Kernels;
 use crate::message::ClientId;
+use crate::paging::Paging;
+use crate::tenants::Tenants;
 use error::Error;
 use pager::Event;
 use std::collections::{BTreeMap, VecDeque};
@@ -77,12 +78,16 @@ impl Tenants {
     }
 }
 
-impl Owner {
-    /// A client has got a space.
-    pub(super) fn joins_share(&mut self, client: ClientId, asid: Asid) -> Result<(), Error> {
-        let share = self.tenants.share_of(client);
+impl Paging {
+    /// A client of a share has got a space.
+    pub(super) fn joins_share(
+        &mut self,
+        kernels: &mut Kernels,
+        share: Share,
+        asid: Asid,
+    ) -> Result<(), Error> {
         let share = self.service.shares.add(asid, share);
-        self.tell(Event::ShareSpace { asid, share })
+        self.tell(kernels, Event::ShareSpace { asid, share })
     }
 }
 

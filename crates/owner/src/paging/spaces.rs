@@ -1,11 +1,11 @@
 //! Address spaces: made, ended, and what ends with them.
 
-use super::owner_ref::OwnerRef;
 use super::service::Service;
-use super::tenants::Counted;
-use super::OwnerOptions;
 use crate::message::ClientId;
 use crate::message::{NewSpace, SpaceId, SpaceOptions, TranslationMode};
+use crate::owner_ref::OwnerRef;
+use crate::tenants::Counted;
+use crate::OwnerOptions;
 use card::registers::{self, space::mode};
 use card::Card;
 use error::Error;
@@ -110,7 +110,7 @@ impl Spaces {
 }
 
 impl OwnerRef {
-    pub(super) async fn create_space(
+    pub(crate) async fn create_space(
         &self,
         client: ClientId,
         options: SpaceOptions,
@@ -123,17 +123,25 @@ impl OwnerRef {
         let _room = self.room(client, Counted::Spaces)?;
         let (asid, limit, placement) = self.with(|owner| {
             let card = owner.kernels.description();
-            let placement = self::placement(card, &owner.options, &owner.pager, placement);
-            let page = owner.pager.page_size();
+            let placement = self::placement(card, &owner.options, &owner.paging.pager, placement);
+            let page = owner.paging.pager.page_size();
             let limits = limit
                 .into_iter()
                 .chain(owner.tenants.bytes_of_space(client));
             let limit = limits.min().map(|bytes| bytes.max(page.bytes()));
             can_translate(owner.kernels.description(), translation)?;
-            let asid = owner.spaces.take_free(&owner.pager, &mut owner.service)?;
+            let asid = owner
+                .paging
+                .spaces
+                .take_free(&owner.paging.pager, &mut owner.paging.service)?;
             let card = owner.kernels.card();
-            let set = owner.spaces.set_translation(card, asid, translation);
-            set.inspect_err(|_| owner.spaces.free(&owner.pager, &mut owner.service, asid))?;
+            let set = owner.paging.spaces.set_translation(card, asid, translation);
+            set.inspect_err(|_| {
+                owner
+                    .paging
+                    .spaces
+                    .free(&owner.paging.pager, &mut owner.paging.service, asid)
+            })?;
             Ok::<_, Error>((asid, limit, placement))
         })?;
         let made = self.ask(|request| Event::CreateSpace {
@@ -143,11 +151,19 @@ impl OwnerRef {
             placement,
         });
         if let Err(error) = made.await {
-            self.with(|owner| owner.spaces.free(&owner.pager, &mut owner.service, asid));
+            self.with(|owner| {
+                owner
+                    .paging
+                    .spaces
+                    .free(&owner.paging.pager, &mut owner.paging.service, asid)
+            });
             return Err(error);
         }
         // No page of it is wanted before its client knows its name.
-        self.with(|owner| owner.joins_share(client, asid))?;
+        self.with(|owner| {
+            let share = owner.tenants.share_of(client);
+            owner.paging.joins_share(&mut owner.kernels, share, asid)
+        })?;
         let space = self.with(|owner| {
             owner.kernels.forget_run_time(asid);
             owner.handles.add_space(client, asid)
@@ -160,7 +176,7 @@ impl OwnerRef {
         Ok(NewSpace { space, asid })
     }
 
-    pub(super) async fn destroy_space(
+    pub(crate) async fn destroy_space(
         &self,
         client: ClientId,
         space: SpaceId,
@@ -192,10 +208,13 @@ impl OwnerRef {
         let everything = 1 << VirtAddr::BITS;
         let result = self.by_own_label((asid, VirtAddr::default(), everything), result);
         let (stray, unmapped) = self.with(|owner| {
-            owner.spaces.free(&owner.pager, &mut owner.service, asid);
-            let strays = &mut owner.files;
+            owner
+                .paging
+                .spaces
+                .free(&owner.paging.pager, &mut owner.paging.service, asid);
+            let strays = &mut owner.paging.files;
             let stray = strays.take_stray(asid, VirtAddr::default(), everything);
-            (stray, owner.forget_mappings(asid, None))
+            (stray, owner.paging.forget_mappings(asid, None))
         });
         self.close_files(unmapped, result.is_ok()).await;
         self.forget_memories(asid, None).await;
@@ -205,7 +224,7 @@ impl OwnerRef {
     }
 
     /// Ends everything of a client.
-    pub(super) async fn close(&self, client: ClientId) -> Result<(), Error> {
+    pub(crate) async fn close(&self, client: ClientId) -> Result<(), Error> {
         let spaces = self.with(|owner| {
             let spaces = owner.handles.spaces(client);
             owner.handles.close(client);

@@ -1,18 +1,24 @@
 //! Mapping: from a request to an address.
 
-use super::{named, Mapped, StandIn, View};
+use super::{named, Files, Mapped, StandIn, View, Wanted};
 use crate::behind::StandsFor;
+use crate::handles::Handles;
 use crate::handles::MappedRange;
-use crate::lanes::InLane;
+use crate::kernels::Kernels;
+use crate::lane::Post;
 use crate::message::ClientId;
 use crate::message::{
-    Advise, ByteRange, MakeHot, MapFile, MapOptions, MappingId, NewMapping, Refresh, SpaceId, Sync,
+    ByteRange, MakeHot, MapFile, MapOptions, MappingId, NewMapping, Refresh, SpaceId, Sync,
 };
 use crate::owner_ref::OwnerRef;
-use crate::patience::Awaited;
+use crate::paging::lanes::InLane;
+use crate::paging::lanes::Lanes;
+use crate::paging::patience::Awaited;
+use crate::paging::patience::Patience;
+use crate::paging::Paging;
+use crate::tasks::Tasks;
 use crate::tenants::Counted;
 use crate::Aside;
-use crate::Owner;
 use crate::NOT_REGULAR;
 use error::Error;
 use file_io::{Identity, OpenFile};
@@ -57,13 +63,16 @@ impl OwnerRef {
             options,
         } = request;
         let source = self.with(|owner| match behind {
-            None => owner.source(file, label),
-            Some(behind) => owner.stand_in(file, behind, label),
+            None => owner.paging.lanes.source(file, label),
+            Some(behind) => owner
+                .paging
+                .files
+                .stand_in(&owner.post, file, behind, label),
         })?;
         let (identity, stands_in) = (source.identity, source.stand_in.is_some());
         let mapped = self.map_source(client, space, source, options).await;
         if mapped.is_err() && stands_in {
-            self.with(|owner| owner.files.forget_stand_in(identity));
+            self.with(|owner| owner.paging.files.forget_stand_in(identity));
         }
         let mapped = mapped?;
         if let Err(error) = self.use_as_advised(client, mapped.mapping, options).await {
@@ -83,15 +92,13 @@ impl OwnerRef {
         let MapOptions { advice, hot, .. } = options;
         if !advice.is_empty() {
             self.with(|owner| {
-                let bytes = owner.handles.mapping(client, mapping)?.bytes;
-                let range = ByteRange { offset: 0, bytes };
-                owner.advise_mapping(
-                    client,
-                    Advise {
-                        mapping,
-                        range,
-                        advice,
-                    },
+                let range = owner.handles.mapping(client, mapping)?;
+                let bytes = range.bytes;
+                owner.paging.advise_mapping(
+                    &mut owner.kernels,
+                    range,
+                    ByteRange { offset: 0, bytes },
+                    advice,
                 )
             })?;
         }
@@ -134,7 +141,11 @@ impl OwnerRef {
         let range = self.with(|owner| {
             let range = owner.handles.mapping(client, request.mapping)?;
             match request.discard {
-                true => owner.may_discard(client, range).map(|()| range),
+                true => owner
+                    .paging
+                    .files
+                    .may_discard(&owner.handles, client, range)
+                    .map(|()| range),
                 false => Ok(range),
             }
         })?;
@@ -165,10 +176,10 @@ impl OwnerRef {
         // Whoever closed it meanwhile has forgotten it.
         let stands_in = stand_in.map(|stand_in| (identity, stand_in));
         self.with(|owner| {
-            owner.files.stand_ins.extend(stands_in);
-            owner.may_begin(view, &label, options)
+            owner.paging.files.stand_ins.extend(stands_in);
+            owner.paging.files.may_begin(view, &label, options)
         })?;
-        let claims = options.write && !self.with(|owner| owner.files.stands_in(identity));
+        let claims = options.write && !self.with(|owner| owner.paging.files.stands_in(identity));
         if claims {
             self.claim_range(view, &file, &label).await?;
         }
@@ -176,10 +187,17 @@ impl OwnerRef {
         // from the start, and ends with its space.
         let mapped = self.with(|owner| {
             let asid = owner.handles.space(client, space)?;
-            let (address, page) = owner.map(asid, view, file, &label, length, options)?;
+            let wanted = Wanted {
+                view,
+                file,
+                label: &label,
+                length,
+                options,
+            };
+            let (address, page) = owner.paging.map(&mut owner.kernels, asid, wanted)?;
             if options.holes {
-                owner.transfers.has_holes(&holes);
-                owner.files.has_holes(view, holes);
+                owner.paging.transfers.has_holes(&holes);
+                owner.paging.files.has_holes(view, holes);
             }
             owner.clients.mapped(client, &label, options.page_size);
             let bytes = view.bytes;
@@ -196,7 +214,14 @@ impl OwnerRef {
                 bytes,
                 page,
             };
-            Ok::<_, Error>((mapped, owner.empty_if_fresh(view, &label, options)))
+            Ok::<_, Error>((mapped, {
+                let (lanes, tasks) = (&mut owner.paging.lanes, &mut owner.tasks);
+                let patience = &mut owner.paging.patience;
+                owner
+                    .paging
+                    .files
+                    .empty_if_fresh(lanes, tasks, patience, view, &label, options)
+            }))
         });
         let mapped = match mapped {
             Ok((mapped, emptied)) => match self.emptied(emptied, &label).await {
@@ -271,23 +296,26 @@ impl OwnerRef {
 
     /// Waits until what the last mapping of a file wrote is in it.
     async fn closed(&self, identity: Identity, label: &str) -> Result<(), Error> {
-        self.until(|owner| owner.files.is_given_up(identity) || !owner.files.is_closing(identity))
-            .await;
-        let answers = self.with(|owner| !owner.patience.is_silent(identity.device));
-        if answers && self.with(|owner| owner.files.is_given_up(identity)) {
+        self.until(|owner| {
+            owner.paging.files.is_given_up(identity) || !owner.paging.files.is_closing(identity)
+        })
+        .await;
+        let answers = self.with(|owner| !owner.paging.patience.is_silent(identity.device));
+        if answers && self.with(|owner| owner.paging.files.is_given_up(identity)) {
             // Nobody has waited for the card to take what came late.
             self.card(|owner| {
                 Ok(owner
+                    .paging
                     .files
-                    .given_up_has_left(&owner.pager, identity)
+                    .given_up_has_left(&owner.paging.pager, identity)
                     .then_some(()))
             })
             .await?;
-            for view in self.with(Owner::forget_given_up) {
+            for view in self.with(|owner| owner.paging.forget_given_up(&mut owner.kernels)) {
                 self.settle_claim(view).await;
             }
         }
-        match self.with(|owner| owner.files.is_given_up(identity)) {
+        match self.with(|owner| owner.paging.files.is_given_up(identity)) {
             true => Err(Error::Unmappable {
                 path: label.into(),
                 rule: "its file system has not answered, and what was asked of it may still be done: map it again when it \
@@ -319,11 +347,11 @@ impl OwnerRef {
 /// What is done to a file that is made anew, for messages.
 const EMPTYING: &str = "giving it its size";
 
-impl Owner {
+impl Lanes {
     /// A file that has the bytes of a mapping.
     fn source(&mut self, file: File, label: String) -> Result<Source, Error> {
         let opened = file_io::identity(&file)
-            .and_then(|identity| Ok((identity, self.lanes.open(identity.device, file)?)));
+            .and_then(|identity| Ok((identity, self.open(identity.device, file)?)));
         let (identity, file) = opened.map_err(|source| Error::File {
             path: (&label).into(),
             what: "looking which file it is",
@@ -336,10 +364,13 @@ impl Owner {
             label,
         })
     }
+}
 
+impl Files {
     /// What has the bytes of a mapping, with the file that stands in for it: the peer there is, or this one.
     fn stand_in(
         &mut self,
+        post: &Post,
         file: File,
         behind: Box<dyn StandsFor>,
         label: String,
@@ -355,7 +386,7 @@ impl Owner {
             what: "standing in for it",
             source,
         };
-        let mut known = self.files.stand_ins.iter();
+        let mut known = self.stand_ins.iter();
         let found = behind
             .address()
             .and_then(|address| known.find(|(_, known)| known.behind.address() == Some(address)));
@@ -369,7 +400,7 @@ impl Owner {
             };
         }
         let identity = file_io::identity(&file).map_err(failed)?;
-        let post = self.post.clone();
+        let post = post.clone();
         // It is memory, which keeps nobody waiting.
         let file = Arc::new(OpenFile::from(file));
         let behind = behind.start(
@@ -380,20 +411,71 @@ impl Owner {
             file,
             behind: behind.map_err(failed)?,
         };
-        self.files.stand_ins.insert(identity, stand_in.clone());
+        self.stand_ins.insert(identity, stand_in.clone());
         Ok(source(identity, stand_in, label))
     }
 
+    /// Whether a client may drop what kernels wrote to the range of a mapping: who may not write there leaves what others
+    /// wrote as it is.
+    fn may_discard(
+        &self,
+        handles: &Handles,
+        client: ClientId,
+        range: MappedRange,
+    ) -> Result<(), Error> {
+        let Some(mapped) = self.at(range).filter(|mapped| !mapped.writable) else {
+            return Ok(());
+        };
+        let is_own = |space| handles.asids(client).any(|own| own == space);
+        match self.writers(mapped.view).all(is_own) {
+            true => Ok(()),
+            false => Err(Error::Unmappable {
+                path: (&mapped.label).into(),
+                rule: "another program has it mapped for writing, and this mapping is read-only: what that one wrote can \
+                       be saved by a refresh, and not dropped"
+                    .to_owned(),
+            }),
+        }
+    }
+
+    /// Begins to empty a file that is to be made anew. Everything that can be refused has been checked; what is written
+    /// back from now on is written behind this.
+    fn empty_if_fresh(
+        &self,
+        lanes: &mut Lanes,
+        tasks: &mut Tasks,
+        patience: &mut Patience,
+        view: View,
+        label: &str,
+        options: MapOptions,
+    ) -> Option<Result<InLane<io::Result<()>>, Error>> {
+        let (bytes, object) = (options.create?, self.objects.get(&view)?);
+        let file = object.writer.as_ref().unwrap_or(&object.file).clone();
+        let awaited = Awaited {
+            device: view.identity.device,
+            label: label.to_owned(),
+            what: EMPTYING,
+        };
+        let asked = lanes.ask(tasks, patience, awaited, move || empty(&file, bytes));
+        Some(asked)
+    }
+}
+
+impl Paging {
     fn map(
         &mut self,
+        kernels: &mut Kernels,
         space: Asid,
-        view: View,
-        file: Arc<OpenFile>,
-        label: &str,
-        length: u64,
-        options: MapOptions,
+        wanted: Wanted<'_>,
     ) -> Result<(VirtAddr, PageSize), Error> {
-        let (object, page) = self.object(space, view, &file, label, length, options)?;
+        let (object, page) = self.object(kernels, space, &wanted)?;
+        let Wanted {
+            view,
+            file,
+            label,
+            options,
+            ..
+        } = wanted;
         // The pager maps whole pages of the object; the client gets the byte that it asked for.
         let lead = view.offset % page.bytes();
         let address = match options.address {
@@ -413,7 +495,7 @@ impl Owner {
             ),
             None => None,
         };
-        let result = self.ask_now(|request| Event::Map {
+        let result = self.ask_now(kernels, |request| Event::Map {
             request,
             asid: space,
             address,
@@ -448,47 +530,6 @@ impl Owner {
         let beyond = || Error::Internal("a mapping beyond the address space".into());
         let address = mapped.address.checked_add(lead).ok_or_else(beyond)?;
         Ok((address, page))
-    }
-
-    /// Whether a client may drop what kernels wrote to the range of a mapping: who may not write there leaves what others
-    /// wrote as it is.
-    fn may_discard(&self, client: ClientId, range: MappedRange) -> Result<(), Error> {
-        let Some(mapped) = self.files.at(range).filter(|mapped| !mapped.writable) else {
-            return Ok(());
-        };
-        let is_own = |space| self.handles.asids(client).any(|own| own == space);
-        match self.files.writers(mapped.view).all(is_own) {
-            true => Ok(()),
-            false => Err(Error::Unmappable {
-                path: (&mapped.label).into(),
-                rule: "another program has it mapped for writing, and this mapping is read-only: what that one wrote can \
-                       be saved by a refresh, and not dropped"
-                    .to_owned(),
-            }),
-        }
-    }
-
-    /// Begins to empty a file that is to be made anew. Everything that can be refused has been checked; what is written
-    /// back from now on is written behind this.
-    fn empty_if_fresh(
-        &mut self,
-        view: View,
-        label: &str,
-        options: MapOptions,
-    ) -> Option<Result<InLane<io::Result<()>>, Error>> {
-        let (bytes, object) = (options.create?, self.files.objects.get(&view)?);
-        let file = object.writer.as_ref().unwrap_or(&object.file).clone();
-        let awaited = Awaited {
-            device: view.identity.device,
-            label: label.to_owned(),
-            what: EMPTYING,
-        };
-        let asked = self
-            .lanes
-            .ask(&mut self.tasks, &mut self.patience, awaited, move || {
-                empty(&file, bytes)
-            });
-        Some(asked)
     }
 }
 

@@ -4,11 +4,11 @@
 //! The pager brings the pages as ever. While they come, and no kernel runs, reading a file takes no time and copies
 //! to the card go past the shell ([`Card::place`](card::Card::place)); table entries are installed by the shell.
 
-use super::kernels::Kernels;
-use super::owner_ref::OwnerRef;
 use super::pump::BARRIERS;
-use super::Owner;
+use crate::kernels::Kernels;
 use crate::message::{ClientId, MakeHot};
+use crate::owner_ref::OwnerRef;
+use crate::Owner;
 use card::command::Command;
 use error::Error;
 use pager::Event;
@@ -25,7 +25,7 @@ pub(super) struct Hot {
     /// Commands that the last table entries are waited for with.
     barriers: BTreeSet<CommandId>,
     /// Bytes that were put on the card at no time.
-    pub(super) bytes: u64,
+    bytes: u64,
 }
 
 /// The command that waits for the table entries of a space: below those that stop slots.
@@ -38,13 +38,13 @@ struct MakesHot<'a>(&'a OwnerRef);
 
 impl Drop for MakesHot<'_> {
     fn drop(&mut self) {
-        self.0.with(|owner| owner.hot.requests -= 1);
+        self.0.with(|owner| owner.paging.hot.requests -= 1);
     }
 }
 
 impl OwnerRef {
     /// Brings the pages of a mapping to the card, as far as there is room; gives the bytes that came at no time.
-    pub(super) async fn make_mapping_hot(
+    pub(crate) async fn make_mapping_hot(
         &self,
         client: ClientId,
         request: MakeHot,
@@ -58,34 +58,40 @@ impl OwnerRef {
                     rule: rule.into(),
                 });
             }
-            owner.hot.requests += 1;
-            Ok(owner.hot.bytes)
+            owner.paging.hot.requests += 1;
+            Ok(owner.paging.hot.bytes)
         })?;
         let _hot = MakesHot(self);
         self.with(|owner| {
-            owner.tell(Event::Prefetch {
-                asid: range.asid,
-                address: range.address,
-                bytes: range.bytes,
-            })
+            owner.paging.tell(
+                &mut owner.kernels,
+                Event::Prefetch {
+                    asid: range.asid,
+                    address: range.address,
+                    bytes: range.bytes,
+                },
+            )
         })?;
         self.card(|owner| {
-            let over = owner.pager.is_idle() || owner.kernels.busy_slot().is_some();
+            let over = owner.paging.pager.is_idle() || owner.kernels.busy_slot().is_some();
             Ok(over.then_some(()))
         })
         .await?;
         // Nobody waits for the end of an install: a kernel that starts at once would find no entry.
         let barrier = barrier(range.asid);
-        let over = |owner: &mut Owner| Ok((!owner.hot.barriers.contains(&barrier)).then_some(()));
+        let over =
+            |owner: &mut Owner| Ok((!owner.paging.hot.barriers.contains(&barrier)).then_some(()));
         // One of another request for the space is not behind these.
         self.card(over).await?;
         // Has the card say when it has carried out what the space's queue has now.
         self.with(|owner| {
-            owner.hot.wait_for(barrier);
-            owner.send_barrier(barrier, range.asid)
+            owner.paging.hot.wait_for(barrier);
+            owner
+                .paging
+                .send_barrier(&mut owner.kernels, barrier, range.asid)
         })?;
         self.card(over).await?;
-        Ok(self.with(|owner| owner.hot.bytes - before))
+        Ok(self.with(|owner| owner.paging.hot.bytes - before))
     }
 }
 
@@ -98,6 +104,11 @@ impl Hot {
     /// Whether a command is one of those, and is over with that.
     pub(super) fn entries_are_there(&mut self, id: CommandId) -> bool {
         self.barriers.remove(&id)
+    }
+
+    /// Bytes that were put on the card at no time.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// Whether loading takes no time now.

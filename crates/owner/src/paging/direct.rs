@@ -1,7 +1,8 @@
 //! Memory for files whose pages stay in host memory, which kernels read and write over PCIe.
 
 use super::files::View;
-use super::Owner;
+use crate::kernels::Kernels;
+use crate::paging::Paging;
 use card::memory::HostMemory;
 use card::Card;
 use error::Error;
@@ -92,15 +93,16 @@ impl Direct {
     }
 }
 
-impl Owner {
+impl Paging {
     /// A mapping was advised to be hardly used: the pages of its file stay in host memory, if the card has a way
     /// there and none was wanted before. Advice is no demand: else it goes on as before.
     pub(super) fn leave_in_host(
         &mut self,
+        kernels: &mut Kernels,
         space: Asid,
         range: (VirtAddr, u64),
     ) -> Result<(), Error> {
-        if !self.kernels.description().host_channel {
+        if !kernels.description().host_channel {
             return Ok(());
         }
         let Some((view, object, page)) = self.files.could_be_direct(space, range) else {
@@ -108,7 +110,7 @@ impl Owner {
         };
         let direct = match self
             .files
-            .begin_direct(self.kernels.card(), &self.options, view, page)
+            .begin_direct(kernels.card(), &self.options, view, page)
         {
             Ok(direct) => Direct {
                 asked: false,
@@ -120,11 +122,11 @@ impl Owner {
             }
         };
         let memory = direct.host.offset(direct.first);
-        self.tell(Event::PlaceDirect { object, memory })?;
+        self.tell(kernels, Event::PlaceDirect { object, memory })?;
         if self.pager.is_direct(object) {
             self.files.set_direct(view, direct);
         } else {
-            self.files.end_direct(self.kernels.card(), &direct);
+            self.files.end_direct(kernels.card(), &direct);
         }
         Ok(())
     }
@@ -132,6 +134,7 @@ impl Owner {
     /// Kernels use shared memory where it is.
     pub(super) fn memory_stays(
         &mut self,
+        kernels: &mut Kernels,
         object: ObjectId,
         host: HostAddr,
         bytes: u64,
@@ -140,7 +143,7 @@ impl Owner {
             bytes: bytes as usize,
             source: io::Error::new(io::ErrorKind::Unsupported, rule),
         };
-        if !self.kernels.description().host_channel {
+        if !kernels.description().host_channel {
             return Err(refused(NO_CHANNEL));
         }
         if host.get() + bytes > WINDOW {
@@ -148,10 +151,13 @@ impl Owner {
                 "no host addresses that the card reaches are left for it",
             ));
         }
-        self.tell(Event::PlaceDirect {
-            object,
-            memory: host,
-        })?;
+        self.tell(
+            kernels,
+            Event::PlaceDirect {
+                object,
+                memory: host,
+            },
+        )?;
         match self.pager.is_direct(object) {
             true => Ok(()),
             false => Err(refused("it does not begin with a whole page")),

@@ -24,7 +24,7 @@ impl OwnerRef {
         } = request;
         let find = |owner: &mut Owner| {
             let range = owner.handles.mapping(client, mapping)?;
-            let gone = owner.files.part_of(range, part)?;
+            let gone = owner.paging.files.part_of(range, part)?;
             Ok::<_, Error>((range, gone))
         };
         let (range, _) = self.with(find)?;
@@ -46,10 +46,10 @@ impl OwnerRef {
         }
         let (address, bytes) = (VirtAddr::truncated(gone.start), gone.end - gone.start);
         let (durable, view, parts): (_, _, Vec<RestOfMapping>) = self.with(|owner| {
-            let durable = owner.files.mapped_in(range.asid, address, bytes);
-            let view = owner.files.at(range).map(|mapped| mapped.view);
+            let durable = owner.paging.files.mapped_in(range.asid, address, bytes);
+            let view = owner.paging.files.at(range).map(|mapped| mapped.view);
             owner.handles.end_mapping(mapping);
-            let left = owner.files.cut(range, &gone);
+            let left = owner.paging.files.cut(range, &gone);
             let name = |range: MappedRange| {
                 let mapping = owner.handles.add_mapping(client, range);
                 RestOfMapping {

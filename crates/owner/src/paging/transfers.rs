@@ -6,8 +6,10 @@ use super::moved::MovedBytes;
 use super::page_cache::{Found, PageCache};
 use super::patience::Awaited;
 use super::shares::{Share, Windows};
-use super::{Owner, OwnerOptions};
+use crate::kernels::Kernels;
 use crate::message::FileState;
+use crate::paging::Paging;
+use crate::OwnerOptions;
 use card::memory::HostMemory;
 use card::HostWork;
 use error::Error;
@@ -202,16 +204,17 @@ impl Transfers {
     }
 }
 
-impl Owner {
+impl Paging {
     /// Moves a part of an object, now or when its share has room for it.
     pub(super) fn start_transfer(
         &mut self,
+        kernels: &mut Kernels,
         direction: Direction,
         part: Part,
         place: Place,
     ) -> Result<(), Error> {
         if !self.service.shares.are_several() {
-            return self.move_part(direction, part, place);
+            return self.move_part(kernels, direction, part, place);
         }
         let share = self.service.shares.of(self.pager.space_of(part.io));
         let device = self.backing_of(direction, part)?.device;
@@ -223,7 +226,7 @@ impl Owner {
         };
         let windows = &mut self.transfers.windows;
         match windows.begin((share, device), id, part.bytes, queued) {
-            Some(Queued { place, .. }) => self.move_part(direction, part, place),
+            Some(Queued { place, .. }) => self.move_part(kernels, direction, part, place),
             None => Ok(()),
         }
     }
@@ -234,10 +237,16 @@ impl Owner {
         backing.ok_or_else(|| Error::Internal(format!("{} has no file", part.object)))
     }
 
-    fn move_part(&mut self, direction: Direction, part: Part, place: Place) -> Result<(), Error> {
+    fn move_part(
+        &mut self,
+        kernels: &mut Kernels,
+        direction: Direction,
+        part: Part,
+        place: Place,
+    ) -> Result<(), Error> {
         let object = part.object;
         let backing = self.backing_of(direction, part)?;
-        let price = match direction == Direction::Read && self.hot.is_on(&self.kernels) {
+        let price = match direction == Direction::Read && self.hot.is_on(kernels) {
             true => Price {
                 work: Some(HostWork::Serve(Picoseconds::ZERO)),
                 along: None,
@@ -275,7 +284,7 @@ impl Owner {
         match price.work {
             Some(work) => {
                 self.host_time
-                    .begin(self.kernels.card(), work, Work::Transfer(pending));
+                    .begin(kernels.card(), work, Work::Transfer(pending));
             }
             None => {
                 let place = (part.offset, part.bytes);
@@ -285,7 +294,7 @@ impl Owner {
         let cache = &mut self.transfers.page_cache;
         if let (Direction::Read, Some(bytes)) = (direction, cache.ahead(object)) {
             self.host_time.begin(
-                self.kernels.card(),
+                kernels.card(),
                 HostWork::StorageRead { bytes },
                 Work::ReadAhead(object),
             );
@@ -294,15 +303,19 @@ impl Owner {
     }
 
     /// The model's time of a transfer is over.
-    pub(super) fn transfer_timed(&mut self, pending: Pending) -> Result<(), Error> {
+    pub(super) fn transfer_timed(
+        &mut self,
+        kernels: &mut Kernels,
+        pending: Pending,
+    ) -> Result<(), Error> {
         if pending.direction == Direction::Read {
             let part = pending.part;
             let held = self.transfers.page_cache.came(part.object, part.offset);
-            self.begin_copies(held);
+            self.begin_copies(kernels, held);
         }
         let id = pending.id();
         match self.transfers.arrived.remove(&id) {
-            Some(result) => self.finish_transfer(pending, result),
+            Some(result) => self.finish_transfer(kernels, pending, result),
             None => {
                 self.transfers.late.insert(id, pending);
                 Ok(())
@@ -311,27 +324,30 @@ impl Owner {
     }
 
     /// What was read ahead is in the host's page cache.
-    pub(super) fn read_ahead(&mut self, object: ObjectId) {
+    pub(super) fn read_ahead(&mut self, kernels: &mut Kernels, object: ObjectId) {
         let held = self.transfers.page_cache.arrived(object);
-        self.begin_copies(held);
+        self.begin_copies(kernels, held);
     }
 
-    fn begin_copies(&mut self, held: Vec<Pending>) {
+    fn begin_copies(&mut self, kernels: &mut Kernels, held: Vec<Pending>) {
         for pending in held {
             self.host_time
-                .begin(self.kernels.card(), pending.copy(), Work::Transfer(pending));
+                .begin(kernels.card(), pending.copy(), Work::Transfer(pending));
         }
     }
 
     /// The bytes of a transfer are moved. True if it is over with that.
     pub(super) fn transfer_moved(
         &mut self,
+        kernels: &mut Kernels,
         id: TransferId,
         result: io::Result<usize>,
     ) -> Result<bool, Error> {
         self.patience.moved(id);
         match self.transfers.late.remove(&id) {
-            Some(pending) => self.finish_transfer(pending, result).map(|()| true),
+            Some(pending) => self
+                .finish_transfer(kernels, pending, result)
+                .map(|()| true),
             None => {
                 self.transfers.arrived.insert(id, result);
                 Ok(false)
@@ -341,6 +357,7 @@ impl Owner {
 
     fn finish_transfer(
         &mut self,
+        kernels: &mut Kernels,
         pending: Pending,
         result: io::Result<usize>,
     ) -> Result<(), Error> {
@@ -381,9 +398,9 @@ impl Owner {
             .windows
             .end(&TransferId(io.0), |queued| TransferId(queued.part.io.0));
         for queued in next {
-            self.move_part(queued.direction, queued.part, queued.place)?;
+            self.move_part(kernels, queued.direction, queued.part, queued.place)?;
         }
-        self.tell(Event::IoDone { id: io, result })
+        self.tell(kernels, Event::IoDone { id: io, result })
     }
 }
 

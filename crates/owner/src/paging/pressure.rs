@@ -5,7 +5,7 @@
 //! write back.
 
 use super::files::Files;
-use super::owner_ref::OwnerRef;
+use crate::owner_ref::OwnerRef;
 use pager::Event;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -37,7 +37,7 @@ struct Stream {
 
 /// What is to go out: a part of a mapping.
 #[derive(Debug)]
-pub(super) struct Flush {
+pub(crate) struct Flush {
     place: Place,
     start: u64,
     end: u64,
@@ -115,11 +115,11 @@ impl Pressure {
 
 impl OwnerRef {
     /// Writes a part of a stream back, and waits until the device has taken it.
-    pub(super) async fn flush(&self, flush: Flush) {
+    pub(crate) async fn flush(&self, flush: Flush) {
         let Flush { place, start, end } = flush;
         let (asid, first) = place;
         let (address, bytes) = (VirtAddr::truncated(first.get() + start), end - start);
-        let streams = self.with(|owner| owner.files.mapped_in(asid, address, bytes));
+        let streams = self.with(|owner| owner.paging.files.mapped_in(asid, address, bytes));
         let sync = |request| Event::Sync {
             request,
             asid,
@@ -134,7 +134,7 @@ impl OwnerRef {
         }
         self.with(|owner| {
             owner.tasks.stir();
-            owner.service.flushed(place);
+            owner.paging.service.flushed(place);
         });
     }
 }

@@ -1,0 +1,356 @@
+//! Pages of address spaces: the pager, and what carries out what it says.
+//!
+//! Events of the card and ends of transfers go in ([`pump`]), commands and transfers come out. The card comes as an
+//! argument, with the kernels on it ([`Kernels`]); nothing here knows of clients' handles unless it is given them.
+
+mod answers;
+mod commands;
+mod direct;
+mod faults;
+mod files;
+mod host_time;
+mod hot;
+mod lanes;
+mod memory;
+mod moved;
+mod page_cache;
+mod patience;
+mod policies;
+mod pressure;
+mod pump;
+mod service;
+mod shares;
+mod spaces;
+mod stray;
+mod transfers;
+
+use crate::inbox::Inbox;
+use crate::kernels::{HomeRange, Kernels};
+use crate::lane::Post;
+use crate::participants::Guest;
+use crate::report::PagingReport;
+use crate::tasks::Tasks;
+use crate::trace::Trace;
+use crate::OwnerOptions;
+use answers::Answers;
+use card::memory::HostMemory;
+use card::{Card, HostWork};
+use commands::Commands;
+use error::Error;
+use files::Files;
+use host_time::{HostTime, Work};
+use hot::Hot;
+use lanes::Lanes;
+pub use lanes::MakeIo;
+use memory::Memories;
+use moved::MovedBytes;
+use pager::{
+    ChannelMemory, Config, Event, InstallOrder, Occupied, Pager, Policies, RequestId,
+    SpaceStatistics, Statistics, Success,
+};
+use patience::Patience;
+use policies::Words;
+use pressure::Flush;
+use service::Service;
+pub use service::ServiceThreads;
+use spaces::Spaces;
+use std::sync::Arc;
+use std::time::Duration;
+use transfers::Transfers;
+use units::{Asid, CardAddr, CardDescription, FaultToken, HostAddr, PageSize, Picoseconds, SlotId};
+
+/// See the module.
+pub(crate) struct Paging {
+    pager: Pager,
+    spaces: Spaces,
+    files: Files,
+    memories: Memories,
+    transfers: Transfers,
+    service: Service,
+    commands: Commands,
+    host_time: HostTime,
+    /// Data that is on the card at no time.
+    hot: Hot,
+    answers: Answers,
+    patience: Patience,
+    options: Arc<OwnerOptions>,
+    trace: Trace,
+    /// Something has happened for which tasks may wait.
+    stirred: bool,
+    /// The last to go: files are closed in them.
+    lanes: Lanes,
+}
+
+/// Host memory that DMA goes through, where the card finds it.
+pub(crate) struct Buffers {
+    memory: Arc<HostMemory>,
+    base: HostAddr,
+}
+
+impl Buffers {
+    /// Bytes of one.
+    const EACH: u64 = PageSize::MIB_2.bytes();
+
+    /// So many.
+    ///
+    /// # Errors
+    /// Host memory cannot be had.
+    pub(crate) fn map(card: &mut dyn Card, count: u32) -> Result<Self, Error> {
+        let total = Self::EACH * u64::from(count);
+        let memory = HostMemory::allocate(total as usize).map_err(|source| Error::File {
+            path: "/dev/zero".into(),
+            what: "allocating DMA buffers",
+            source,
+        })?;
+        let memory = Arc::new(memory);
+        let base = card.map_host(memory.clone())?;
+        Ok(Self { memory, base })
+    }
+}
+
+/// How the owner's thread is reached: messages and results of work beside it.
+pub(crate) struct Ways {
+    pub(crate) inbox: Inbox,
+    pub(crate) post: Post,
+}
+
+impl Paging {
+    /// For the memory of a card, without the range that the directory keeps.
+    ///
+    /// # Errors
+    /// The card's memory is too small for one page.
+    pub(crate) fn new(
+        card: &mut dyn Card,
+        home: Option<HomeRange>,
+        buffers: Buffers,
+        io: MakeIo,
+        ways: Ways,
+        options: Arc<OwnerOptions>,
+    ) -> Result<Self, Error> {
+        let description = card.description().clone();
+        let page = options.largest_page();
+        let channels = (0..description.channels)
+            .map(|channel| {
+                let channel_bytes = description.bytes_of_channel(channel);
+                let channel = u64::from(channel);
+                let base = CardAddr::new(channel << description.channel_bytes_log2);
+                let bytes = home.map_or(channel_bytes, |home| home.rest_of(channel, channel_bytes));
+                base.map(|base| ChannelMemory { base, bytes })
+            })
+            .collect::<Option<Vec<_>>>()
+            .ok_or_else(|| Error::Internal("channels beyond the card's address space".into()))?;
+        let Buffers { memory, base } = buffers;
+        let addresses = (0..options.dma_buffers)
+            .map(|n| base.offset(u64::from(n) * Buffers::EACH))
+            .collect();
+        let config = Config {
+            page_size: page,
+            page_sizes: description.page_sizes,
+            buffer_bytes: Buffers::EACH,
+            piece_bytes: options.piece_bytes,
+            channel_bytes_log2: description.channel_bytes_log2,
+            // Copies of several pages overlap, in both directions, which is worth a trip to the host.
+            install_order: InstallOrder::OnCompletion,
+            clean_ahead: options.clean_ahead_bytes / page.bytes(),
+            overlap: options.overlap,
+            table_sets_log2: options.table_sets_log2,
+            grow_percent: options.table_grow_percent,
+            ..Config::new(channels, addresses)
+        };
+        let chosen = options.fetching();
+        let policies = Policies {
+            fetch: Box::new(chosen),
+            eviction: options.eviction.policy(),
+            size: Box::new(policies::page_sizes(&description.l1_reach)),
+            ..Policies::default()
+        };
+        let pager = Pager::with_policies(config, policies).map_err(|source| Error::CardMemory {
+            channels: description.channels,
+            channel_bytes: description.channel_bytes,
+            source,
+        })?;
+        let timed = card
+            .simulation()
+            .is_some_and(|card| card.has_virtual_time());
+        let moved = timed.then(MovedBytes::new);
+        Ok(Self {
+            pager,
+            spaces: Spaces::new(description.spaces),
+            files: Files::default(),
+            memories: Memories::new(ways.inbox),
+            transfers: Transfers::new(memory, Buffers::EACH, moved, &options),
+            service: Service::new(options.service_threads),
+            commands: Commands::new(description.queues),
+            host_time: HostTime::default(),
+            hot: Hot::default(),
+            answers: Answers::default(),
+            patience: Patience::new(options.clock, options.file_limit()),
+            trace: Trace::new(options.timeline.clone()),
+            options,
+            stirred: false,
+            lanes: Lanes::new(io, ways.post),
+        })
+    }
+
+    /// How each of these files is paged on such a card, and why so.
+    pub(crate) fn policies(
+        &self,
+        card: &CardDescription,
+        of: impl Fn(&str) -> bool,
+    ) -> Vec<String> {
+        let words = Words::new(card, &self.options, self.pager.statistics());
+        words.policies(&self.files, of)
+    }
+
+    /// A slot gets another kernel, which takes its time.
+    pub(crate) fn begin_reconfiguration(&mut self, kernels: &mut Kernels, slot: SlotId) {
+        let then = Work::Reconfiguration(slot);
+        self.host_time
+            .begin(kernels.card(), HostWork::Reconfigure, then);
+    }
+
+    /// Faults that have no answer yet.
+    pub(crate) fn faults_waiting(&self) -> Vec<FaultToken> {
+        self.service.faults_waiting()
+    }
+
+    /// Whether nobody has looked yet at something that the card has told.
+    pub(crate) fn is_told(&self) -> bool {
+        self.service.is_told()
+    }
+
+    /// Whether the time of a transfer is over, and its bytes are not there.
+    pub(crate) fn any_late(&self) -> bool {
+        self.transfers.any_late()
+    }
+
+    /// Parts of streams that are to go out, since the last call.
+    pub(crate) fn take_flushes(&mut self) -> Vec<Flush> {
+        self.service.pressure.take_begun()
+    }
+
+    /// Tells those who wait for transfers that were given up.
+    pub(crate) fn tell_of_silence(&mut self, kernels: &mut Kernels, tasks: &mut Tasks) {
+        let answers = &mut self.answers;
+        self.patience
+            .tell_of_silence(&self.pager, kernels, answers, tasks);
+    }
+
+    /// What those are told who wait for a transfer that was given up.
+    pub(crate) fn silence(&self) -> Option<Error> {
+        self.patience.trouble()
+    }
+
+    /// Gives up files that have been waited for too long.
+    pub(crate) fn lose_patience(&mut self, tasks: &mut Tasks) {
+        self.patience.lose(tasks);
+    }
+
+    /// How long may be waited until somebody looks whether a file was waited for too long; `None`: for ever.
+    pub(crate) fn next_look(&self) -> Option<Duration> {
+        self.patience.next_look()
+    }
+
+    /// Threads that count and whose traps have ended since the last call.
+    pub(crate) fn take_released(&mut self) -> Vec<Guest> {
+        std::mem::take(&mut self.memories.released)
+    }
+
+    /// A thread that counts waits: what it was let into memory for is done.
+    pub(crate) fn heard(&mut self, participant: u64) {
+        self.memories.heard(participant);
+    }
+
+    /// An access of a thread that does not count was trapped.
+    pub(crate) fn trapped_alone(&mut self, thread: u64) {
+        self.memories.free_threads.insert(thread);
+    }
+
+    /// What the pager has done.
+    pub(crate) fn statistics(&self) -> &Statistics {
+        self.pager.statistics()
+    }
+
+    /// Each space, what was done for it, and what it has of the card's memory.
+    pub(crate) fn spaces(&self) -> impl Iterator<Item = (Asid, SpaceStatistics, Occupied)> + '_ {
+        self.pager.spaces()
+    }
+
+    /// Virtual time with a fault waiting.
+    pub(crate) fn fault_time(&self) -> Picoseconds {
+        self.service.fault_time()
+    }
+
+    /// `io_uring` or `blocking`.
+    pub(crate) fn file_io(&mut self) -> &'static str {
+        self.lanes.name()
+    }
+
+    /// The hash of all bytes that were moved; nothing without virtual time.
+    pub(crate) fn bytes_hash(&self) -> String {
+        self.transfers.bytes_hash()
+    }
+
+    /// What is reported of all spaces together.
+    pub(crate) fn report(&self) -> PagingReport {
+        PagingReport {
+            ping_pong: self.memories.ping_pong(),
+            made_hot: self.hot.bytes(),
+            ..PagingReport::new(
+                self.pager.statistics(),
+                self.service.fault_time(),
+                self.memories.protect_time,
+                self.memories.free_threads.len() as u64,
+            )
+        }
+    }
+
+    /// Page sizes that were used.
+    pub(crate) fn page_sizes(&self) -> impl Iterator<Item = PageSize> + '_ {
+        self.files.page_sizes.iter().copied()
+    }
+
+    /// Files that are or were mapped for writing on a file system without locks, by name.
+    pub(crate) fn unlocked(&self) -> impl Iterator<Item = &String> {
+        self.files.unlocked.iter()
+    }
+
+    /// Nobody asks any more how a file was paged.
+    pub(crate) fn forget_paging(&mut self, label: &str) {
+        self.files.forget_paging(label);
+    }
+
+    /// Tells the pager something that it answers later, by this name.
+    ///
+    /// # Errors
+    /// The card's.
+    pub(crate) fn ask(
+        &mut self,
+        kernels: &mut Kernels,
+        event: impl FnOnce(RequestId) -> Event,
+    ) -> Result<RequestId, Error> {
+        let request = self.answers.ask();
+        self.tell(kernels, event(request)).map(|()| request)
+    }
+
+    /// The answer to something that the pager was told, if it is there.
+    pub(crate) fn take_answer(&mut self, request: RequestId) -> Option<Result<Success, Error>> {
+        self.answers.take(request)
+    }
+
+    /// Whether something has happened since the last call for which tasks may wait.
+    pub(crate) fn take_stirred(&mut self) -> bool {
+        std::mem::take(&mut self.stirred)
+    }
+
+    /// Asks the pager what it answers at once.
+    pub(super) fn ask_now(
+        &mut self,
+        kernels: &mut Kernels,
+        event: impl FnOnce(RequestId) -> Event,
+    ) -> Result<Success, Error> {
+        let request = self.ask(kernels, event)?;
+        let answer = self.answers.take(request);
+        answer.ok_or_else(|| Error::Internal("the pager did not answer at once".into()))?
+    }
+}
