@@ -68,7 +68,7 @@ impl From<Done> for Aside {
 impl OwnerRef {
     /// Sends what was written to a stream.
     pub(super) async fn send(&self, behind: &dyn Behind) -> io::Result<()> {
-        let id = self.with(|owner| owner.tasks.open_aside());
+        let id = self.tasks(|tasks| tasks.open_aside());
         behind.send(id)?;
         self.aside_io(id).await
     }

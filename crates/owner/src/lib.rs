@@ -25,8 +25,7 @@ mod tenants;
 mod thread;
 mod trace;
 
-use crate::message::{FileState, Progress};
-use crate::report::{Report, SpaceReport};
+use crate::message::FileState;
 pub use behind::{Behind, Done, StandsFor, Tell};
 pub use call::TicketId;
 use card::Card;
@@ -44,6 +43,7 @@ use pager::fetch::{Amounts, Chosen};
 use paging::{Buffers, Paging, Ways};
 pub use paging::{MakeIo, ServiceThreads};
 pub use peer_handle::PeerHandle;
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Duration;
 use tasks::Tasks;
@@ -53,7 +53,7 @@ pub use thread::start;
 use timeline::Timeline;
 use timing::host::HostFile;
 use trace::Trace;
-use units::{Fetch, PageSize, PageSizes, Picoseconds};
+use units::{Fetch, PageSize, Picoseconds};
 
 /// When virtual time passes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -237,20 +237,19 @@ pub(crate) enum Aside {
     Worked(u64, Result<(), Error>),
 }
 
-/// See the module.
+/// The rooms of the owner, each in a cell of its own: a task reaches those that it names
+/// ([`OwnerRef`](owner_ref::OwnerRef)).
 pub(crate) struct Owner {
-    kernels: Kernels,
-    handles: Handles,
+    kernels: RefCell<Kernels>,
+    handles: RefCell<Handles>,
     /// What each client has done.
-    clients: Clients,
-    tenants: Tenants,
-    tasks: Tasks,
+    clients: RefCell<Clients>,
+    tenants: RefCell<Tenants>,
+    tasks: RefCell<Tasks>,
     post: Post,
     options: Arc<OwnerOptions>,
-    /// The card is no model: nobody can ring it, and it counts what its registers count.
-    in_real_time: bool,
     /// The last to go: files are closed in it.
-    paging: Paging,
+    paging: RefCell<Paging>,
 }
 
 impl Owner {
@@ -267,7 +266,6 @@ impl Owner {
         inbox: Inbox,
     ) -> Result<Self, Error> {
         let options = Arc::new(options);
-        let in_real_time = card.simulation().is_none();
         let page = options.largest_page();
         let sizes = card.description().page_sizes;
         if !sizes.contains(page) {
@@ -282,106 +280,14 @@ impl Owner {
         let paging = Paging::new(&mut *card, home, buffers, io, ways, options.clone())?;
         let trace = Trace::new(options.timeline.clone());
         Ok(Self {
-            kernels: Kernels::new(card, home, options.host_line_bytes, trace),
-            handles: Handles::new(options.planted),
-            clients: Clients::default(),
-            tenants: Tenants::default(),
-            tasks: Tasks::default(),
+            kernels: RefCell::new(Kernels::new(card, home, options.host_line_bytes, trace)),
+            handles: RefCell::new(Handles::new(options.planted)),
+            clients: RefCell::default(),
+            tenants: RefCell::default(),
+            tasks: RefCell::default(),
             post,
             options,
-            in_real_time,
-            paging,
+            paging: RefCell::new(paging),
         })
-    }
-
-    /// How far things are.
-    fn progress(&self) -> Progress {
-        let paging = self.paging.statistics();
-        Progress {
-            now: match self.kernels.description().clock_period {
-                Picoseconds::ZERO => Picoseconds::ZERO,
-                _ => self.kernels.now(),
-            },
-            bytes_in: paging.bytes_read + paging.bytes_zeroed,
-            bytes_out: paging.bytes_written,
-            faults: paging.faults,
-        }
-    }
-
-    fn report(&mut self) -> Result<Report, Error> {
-        // Reading the counters takes time.
-        let time = self.kernels.now();
-        let statistics = self.kernels.statistics()?;
-        let ports = statistics.requesters.len() / 2;
-        let report = Report {
-            shares: self.kernels.shares(&statistics),
-            card: self.kernels.description().clone(),
-            platform: self.options.platform.clone(),
-            platform_hash: self.options.platform_hash.clone(),
-            preset: self.options.preset.clone(),
-            preset_chosen: self.options.preset_chosen.clone(),
-            host: self.host(HostFile::name),
-            host_hash: self.host(HostFile::hash),
-            file_io: self.paging.file_io().to_owned(),
-            time,
-            runs: self.clients.runs(),
-            paging: self.paging.report(),
-            bytes_hash: self.paging.bytes_hash(),
-            notes: self.notes(|_| true, |_| true),
-            policies: self.paging.policies(self.kernels.description(), |_| true),
-            spaces: self.spaces_report(),
-            ports: (0..ports)
-                .map(|port| self.kernels.name_of_port(port))
-                .collect(),
-            statistics,
-        };
-        Ok(report.without_invented_time())
-    }
-
-    fn spaces_report(&self) -> Vec<SpaceReport> {
-        let all = self.paging.spaces();
-        all.map(|space| {
-            let time = self.kernels.run_time(space.0);
-            SpaceReport::new(space, time)
-        })
-        .collect()
-    }
-
-    /// What the host file says of itself, if there is one.
-    fn host(&self, what: impl FnOnce(&HostFile) -> &str) -> String {
-        self.options
-            .host
-            .as_ref()
-            .map(what)
-            .unwrap_or_default()
-            .to_owned()
-    }
-
-    /// What the user might want to change, of these files and page sizes.
-    fn notes(&self, of: impl Fn(&str) -> bool, asked: impl Fn(PageSize) -> bool) -> Vec<String> {
-        let l1 = self.kernels.description().l1_sizes;
-        let slow = self.paging.page_sizes();
-        let slow =
-            slow.filter(|&size| asked(size) && l1 != PageSizes::default() && !l1.contains(size));
-        let unlocked = self.paging.unlocked().filter(|label| of(label));
-        let unlocked = unlocked.map(|label| {
-            format!(
-                "{label} lies on a file system without locks: nothing keeps another process from mapping it for writing at \
-                 the same time, and one would undo what the other wrote"
-            )
-        });
-        let slow = slow.map(|size| {
-            format!(
-                "pages of {size} were used, and no L1 TLB has that size: each of its entries serves a smaller \
-                 part of such a page, so bursts miss more often. The shell has L1 TLBs for {l1}: take pages of \
-                 such a size, or give the shell an L1 TLB of this one"
-            )
-        });
-        let uncounted = self.in_real_time.then(|| {
-            "what crosses the ports and the memory channels of this card, and how long link and host are busy, is not \
-             counted: only a simulated card does"
-                .to_owned()
-        });
-        slow.chain(unlocked).chain(uncounted).collect()
     }
 }

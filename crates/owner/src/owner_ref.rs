@@ -6,12 +6,19 @@
 //! names are looked up anew. Tasks wait for one of three things: the card ([`OwnerRef::card`]), work beside the
 //! owner's thread ([`OwnerRef::beside`]), or another task ([`OwnerRef::claim`], [`OwnerRef::until`]).
 
+use super::clients::Clients;
+use super::handles::{Handles, MappedRange};
+use super::kernels::Kernels;
 use super::lane::told;
-use super::{Aside, Owner};
+use super::lane::Post;
+use super::paging::Paging;
+use super::tasks::Tasks;
+use super::tenants::Tenants;
+use super::{Aside, Owner, OwnerOptions};
+use crate::message::{ClientId, LoadId, MappingId, Progress};
 use card::CardError;
 use error::Error;
 use pager::{Event, RequestId, Success};
-use std::cell::RefCell;
 use std::future::poll_fn;
 use std::io;
 use std::rc::Rc;
@@ -20,7 +27,7 @@ use units::{Picoseconds, SlotId};
 
 /// The owner, as tasks see it.
 #[derive(Clone)]
-pub(super) struct OwnerRef(Rc<RefCell<Owner>>);
+pub(super) struct OwnerRef(Rc<Owner>);
 
 /// While it lives, a task waits for the card, and virtual time has a reason to pass.
 struct NeedsCard<'a>(&'a OwnerRef);
@@ -36,61 +43,120 @@ struct OpenAside<'a>(&'a OwnerRef, u64);
 
 impl Drop for OpenAside<'_> {
     fn drop(&mut self) {
-        self.0.with(|owner| owner.tasks.forget_aside(self.1));
+        self.0.tasks(|tasks| tasks.forget_aside(self.1));
     }
 }
 
 impl Drop for NeedsCard<'_> {
     fn drop(&mut self) {
-        self.0.with(|owner| owner.tasks.leave_card());
+        self.0.tasks(|tasks| tasks.leave_card());
     }
 }
 
 impl Drop for Alarm<'_> {
     fn drop(&mut self) {
-        self.0.with(|owner| owner.tasks.forget_alarm(self.1));
+        self.0.tasks(|tasks| tasks.forget_alarm(self.1));
     }
 }
 
 impl Drop for Claim<'_> {
     fn drop(&mut self) {
-        self.0.with(|owner| owner.tasks.release(self.1));
+        self.0.tasks(|tasks| tasks.release(self.1));
     }
 }
 
 impl OwnerRef {
     pub(super) fn new(owner: Owner) -> Self {
-        Self(Rc::new(RefCell::new(owner)))
+        Self(Rc::new(owner))
     }
 
-    /// The owner, until the next wait.
-    pub(super) fn with<T>(&self, act: impl FnOnce(&mut Owner) -> T) -> T {
-        act(&mut self.0.borrow_mut())
+    // A room is lent out while `act` runs, which does not wait. Who needs several names the one that stands first here
+    // first; nobody asks for one that he has.
+
+    /// Whose is what.
+    pub(crate) fn handles<T>(&self, act: impl FnOnce(&mut Handles) -> T) -> T {
+        act(&mut self.0.handles.borrow_mut())
+    }
+
+    /// Who is of which tenant.
+    pub(crate) fn tenants<T>(&self, act: impl FnOnce(&mut Tenants) -> T) -> T {
+        act(&mut self.0.tenants.borrow_mut())
+    }
+
+    /// What each client has done.
+    pub(crate) fn clients<T>(&self, act: impl FnOnce(&mut Clients) -> T) -> T {
+        act(&mut self.0.clients.borrow_mut())
+    }
+
+    /// The pages, for what concerns no card.
+    pub(crate) fn paging<T>(&self, act: impl FnOnce(&mut Paging) -> T) -> T {
+        act(&mut self.0.paging.borrow_mut())
+    }
+
+    /// The pages, with the card that they are on.
+    pub(crate) fn paging_with<T>(&self, act: impl FnOnce(&mut Paging, &mut Kernels) -> T) -> T {
+        self.paging(|paging| self.kernels(|kernels| act(paging, kernels)))
+    }
+
+    /// The card, and the kernels in its slots.
+    pub(crate) fn kernels<T>(&self, act: impl FnOnce(&mut Kernels) -> T) -> T {
+        act(&mut self.0.kernels.borrow_mut())
+    }
+
+    /// What tasks wait for.
+    pub(crate) fn tasks<T>(&self, act: impl FnOnce(&mut Tasks) -> T) -> T {
+        act(&mut self.0.tasks.borrow_mut())
+    }
+
+    /// How far things are.
+    pub(crate) fn progress(&self) -> Progress {
+        self.paging_with(|paging, kernels| paging.progress(kernels))
+    }
+
+    /// The slot that a kernel's name stands for.
+    pub(crate) fn slot_of(&self, client: ClientId, load: LoadId) -> Result<SlotId, Error> {
+        self.handles(|handles| handles.slot(client, load))
+    }
+
+    /// The range that a mapping's name stands for.
+    pub(crate) fn range_of(
+        &self,
+        client: ClientId,
+        mapping: MappingId,
+    ) -> Result<MappedRange, Error> {
+        self.handles(|handles| handles.mapping(client, mapping))
+    }
+
+    /// How the owner works.
+    pub(crate) fn options(&self) -> &OwnerOptions {
+        &self.0.options
+    }
+
+    /// Where results of work beside the thread go.
+    pub(crate) fn post(&self) -> &Post {
+        &self.0.post
     }
 
     /// Waits, while the card works, until `look` finds something.
     pub(super) async fn card<T>(
         &self,
-        mut look: impl FnMut(&mut Owner) -> Result<Option<T>, Error>,
+        mut look: impl FnMut() -> Result<Option<T>, Error>,
     ) -> Result<T, Error> {
-        self.with(|owner| owner.tasks.need_card());
+        self.tasks(|tasks| tasks.need_card());
         let _needs = NeedsCard(self);
         poll_fn(|_| {
-            self.with(|owner| match look(owner) {
-                Ok(Some(found)) => Poll::Ready(Ok(found)),
-                Err(error) => Poll::Ready(Err(error)),
-                Ok(None) => match owner.tasks.trouble() {
-                    Some(trouble) => Poll::Ready(Err(trouble)),
-                    None => Poll::Pending,
-                },
-            })
+            let found = match look() {
+                Ok(None) => self.tasks(|tasks| tasks.trouble()).map(Err),
+                found => found.transpose(),
+            };
+            found.map_or(Poll::Pending, Poll::Ready)
         })
         .await
     }
 
     /// Waits until other tasks have come so far.
-    pub(super) async fn until(&self, mut so_far: impl FnMut(&mut Owner) -> bool) {
-        poll_fn(|_| match self.with(&mut so_far) {
+    pub(super) async fn until(&self, mut so_far: impl FnMut() -> bool) {
+        poll_fn(|_| match so_far() {
             true => Poll::Ready(()),
             false => Poll::Pending,
         })
@@ -99,13 +165,13 @@ impl OwnerRef {
 
     /// Time stops at this moment, whatever else happens.
     pub(super) fn alarm(&self, at: Picoseconds) -> Alarm<'_> {
-        let id = self.with(|owner| owner.tasks.set_alarm(at));
+        let id = self.tasks(|tasks| tasks.set_alarm(at));
         Alarm(self, id)
     }
 
     /// Waits until no other task changes the state of the slot, and keeps others from it.
     pub(super) async fn claim(&self, slot: SlotId) -> Claim<'_> {
-        self.until(|owner| owner.tasks.claim(slot)).await;
+        self.until(|| self.tasks(|tasks| tasks.claim(slot))).await;
         Claim(self, slot)
     }
 
@@ -114,13 +180,13 @@ impl OwnerRef {
         &self,
         event: impl FnOnce(RequestId) -> Event,
     ) -> Result<Success, Error> {
-        let request = self.with(|owner| owner.paging.ask(&mut owner.kernels, event))?;
+        let request = self.paging_with(|paging, kernels| paging.ask(kernels, event))?;
         self.answer(request).await
     }
 
     /// Waits for the pager's answer to something that it was told.
     pub(super) async fn answer(&self, request: RequestId) -> Result<Success, Error> {
-        self.card(|owner| Ok(owner.paging.take_answer(request)))
+        self.card(|| self.paging(|paging| Ok(paging.take_answer(request))))
             .await?
     }
 
@@ -130,9 +196,9 @@ impl OwnerRef {
         what: &'static str,
         work: impl FnOnce() -> Result<(), CardError> + Send + 'static,
     ) -> Result<(), Error> {
-        let id = self.with(|owner| {
-            let id = owner.tasks.open_aside();
-            owner.post.beside(
+        let id = self.tasks(|tasks| {
+            let id = tasks.open_aside();
+            self.post().beside(
                 what,
                 move || Aside::Worked(id, work().map_err(Error::from)),
                 move |panic| {
@@ -157,7 +223,7 @@ impl OwnerRef {
     pub(super) async fn aside(&self, id: u64) -> Result<(), Error> {
         let _open = OpenAside(self, id);
         poll_fn(|_| {
-            let result = self.with(|owner| owner.tasks.take_aside(id));
+            let result = self.tasks(|tasks| tasks.take_aside(id));
             result.map_or(Poll::Pending, Poll::Ready)
         })
         .await

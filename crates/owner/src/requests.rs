@@ -1,12 +1,10 @@
 //! What becomes of each request.
 
 use super::owner_ref::OwnerRef;
-use super::Owner;
-use crate::message::{AnyRequest, ClientId, Description, LoadId, ReportOf};
+use crate::message::{AnyRequest, ClientId, Description, ReportOf};
 use error::Error;
 use std::cell::Cell;
 use std::rc::Rc;
-use units::SlotId;
 
 impl OwnerRef {
     /// Serves one request of a client, and gives its reply; returns what went wrong if nobody waits for that any more.
@@ -18,19 +16,19 @@ impl OwnerRef {
         harmless: Rc<Cell<bool>>,
     ) -> Option<Error> {
         use AnyRequest as Any;
-        if let Err(error) = self.with(|owner| owner.handles.check_open(client)) {
+        if let Err(error) = self.handles(|handles| handles.check_open(client)) {
             return request.waiting().refuse(error);
         }
         match request {
-            Any::Describe(_, to) => to.give(Ok(self.with(|owner| Description {
-                card: Box::new(owner.kernels.description().clone()),
-                now: owner.progress().now,
+            Any::Describe(_, to) => to.give(Ok(self.paging_with(|paging, kernels| Description {
+                card: Box::new(kernels.description().clone()),
+                now: paging.progress(kernels).now,
             }))),
-            Any::MakeReport(it, to) => to.give(self.with(|owner| match it.of {
-                ReportOf::Card => owner.report().map(Box::new),
-                ReportOf::Client => owner.report_of(client).map(Box::new),
-            })),
-            Any::TakeStatus(_, to) => to.give(Ok(self.with(|owner| owner.status()))),
+            Any::MakeReport(it, to) => to.give(match it.of {
+                ReportOf::Card => self.report().map(Box::new),
+                ReportOf::Client => self.report_of(client).map(Box::new),
+            }),
+            Any::TakeStatus(_, to) => to.give(Ok(self.status())),
             Any::KeepApart(it, to) => to.give(self.keep_apart(client, it.tenant)),
             Any::Close(_, to) => to.give(self.close(client).await),
 
@@ -42,15 +40,13 @@ impl OwnerRef {
             Any::UnmapPart(it, to) => to.give(self.unmap_part(client, it).await),
             Any::Sync(it, to) => to.give(self.sync_mapping(client, it).await),
             Any::Refresh(it, to) => to.give(self.refresh_mapping(client, it).await),
-            Any::Advise(it, to) => to.give(self.with(|owner| {
-                let range = owner.handles.mapping(client, it.mapping)?;
-                owner
-                    .paging
-                    .advise_mapping(&mut owner.kernels, range, it.range, it.advice)
+            Any::Advise(it, to) => to.give(self.range_of(client, it.mapping).and_then(|range| {
+                self.paging_with(|paging, kernels| {
+                    paging.advise_mapping(kernels, range, it.range, it.advice)
+                })
             })),
-            Any::Prefetch(it, to) => to.give(self.with(|owner| {
-                let range = owner.handles.mapping(client, it.mapping)?;
-                owner.paging.prefetch(&mut owner.kernels, range)
+            Any::Prefetch(it, to) => to.give(self.range_of(client, it.mapping).and_then(|range| {
+                self.paging_with(|paging, kernels| paging.prefetch(kernels, range))
             })),
             Any::MakeHot(it, to) => to.give(self.make_mapping_hot(client, it).await),
 
@@ -60,21 +56,19 @@ impl OwnerRef {
 
             Any::Load(it, to) => to.give(self.load(client, it, &harmless).await),
             Any::Unload(it, to) => to.give(self.close_slot(client, it.load).await),
-            Any::SetArgument(it, to) => to.give(self.with(|owner| {
-                let slot = owner.slot_of(client, it.load)?;
-                owner.kernels.set_argument(slot, it.offset, &it.words)
+            Any::SetArgument(it, to) => to.give(self.slot_of(client, it.load).and_then(|slot| {
+                self.kernels(|kernels| kernels.set_argument(slot, it.offset, &it.words))
             })),
-            Any::WriteRegisters(it, to) => to.give(self.with(|owner| {
-                let slot = owner.slot_of(client, it.load)?;
-                owner
-                    .kernels
-                    .write_raw_registers(slot, it.offset, &it.words)
-            })),
+            Any::WriteRegisters(it, to) => {
+                to.give(self.slot_of(client, it.load).and_then(|slot| {
+                    self.kernels(|kernels| kernels.write_raw_registers(slot, it.offset, &it.words))
+                }))
+            }
             Any::ReadRegister(it, to) => to.give(self.read_for_program(client, it).await),
-            Any::Schedule(it, to) => to.give(self.with(|owner| {
-                let slot = owner.slot_of(client, it.load)?;
-                owner.kernels.schedule(slot, it.schedule)
-            })),
+            Any::Schedule(it, to) => to.give(
+                self.slot_of(client, it.load)
+                    .and_then(|slot| self.kernels(|kernels| kernels.schedule(slot, it.schedule))),
+            ),
             Any::Start(it, to) => to.give(self.start(client, it.load).await),
             Any::Poll(it, to) => to.give(self.poll(client, it).await),
             Any::PollAny(it, to) => to.give(self.poll_any(client, it).await),
@@ -88,35 +82,33 @@ impl OwnerRef {
             Any::PollStreams(it, to) => to.give(self.poll_streams(client, it).await),
             Any::ExpireStream(it, to) => to.give(self.expire_stream(client, it).await),
             Any::InspectStream(it, to) => {
-                to.give(self.with(|owner| owner.kernels.inspect_stream(client, it.stream)))
+                to.give(self.kernels(|kernels| kernels.inspect_stream(client, it.stream)))
             }
             Any::SettleStream(it, to) => {
-                to.give(self.with(|owner| owner.kernels.settle_stream(client, it)))
+                to.give(self.kernels(|kernels| kernels.settle_stream(client, it)))
             }
-            Any::CheckTaken(it, to) => to.give(self.with(|owner| {
-                let slot = owner.slot_of(client, it.load)?;
-                owner.kernels.unsettled(slot).map_or(Ok(()), Err)
+            Any::CheckTaken(it, to) => to.give(self.slot_of(client, it.load).and_then(|slot| {
+                self.kernels(|kernels| kernels.unsettled(slot).map_or(Ok(()), Err))
             })),
             Any::PacketsMissing(it, to) => {
-                to.give(self.with(|owner| owner.kernels.packets_missing(client, it)))
+                to.give(self.kernels(|kernels| kernels.packets_missing(client, it)))
             }
             Any::StopStream(it, to) => {
-                to.give(self.with(|owner| owner.kernels.stop_stream(client, it.stream)))
+                to.give(self.kernels(|kernels| kernels.stop_stream(client, it.stream)))
             }
             Any::CloseStream(it, to) => {
-                to.give(self.with(|owner| owner.kernels.close_stream(client, it)))
+                to.give(self.kernels(|kernels| kernels.close_stream(client, it)))
             }
             Any::ConnectPorts(it, to) => to.give(self.connect_ports(client, it).await),
             Any::Inspect(it, to) => {
-                to.give(self.with(|owner| owner.kernels.inspect(client, it.connection)))
+                to.give(self.kernels(|kernels| kernels.inspect(client, it.connection)))
             }
             Any::Disconnect(it, to) => to.give(self.disconnect(client, it).await),
 
             Any::PlugPeer(it, to) => to.give(self.plug_peer(client, it).await),
             Any::BeginPeerTransfer(it, to) => to.give(self.begin_peer_transfer(client, it).await),
-            Any::SetNetworkLink(it, to) => to.give(self.with(|owner| {
-                owner
-                    .kernels
+            Any::SetNetworkLink(it, to) => to.give(self.kernels(|kernels| {
+                kernels
                     .card()
                     .need_network(it.interface)?
                     .set_network_link(it.interface, it.up)?;
@@ -124,51 +116,35 @@ impl OwnerRef {
             })),
 
             Any::BeginAccess(it, to) => {
-                to.give(self.with(|owner| owner.kernels.begin_access(it.access)))
+                to.give(self.kernels(|kernels| kernels.begin_access(it.access)))
             }
             Any::EndAccess(it, to) => to.give(self.end_access(it).await),
-            Any::ShowPage(it, to) => to.give(self.with(|owner| {
-                let shown = owner
-                    .kernels
+            Any::ShowPage(it, to) => to.give(self.kernels(|kernels| {
+                let shown = kernels
                     .card()
                     .need_lines()?
                     .show_page(it.address, it.write, it.pages)?;
                 Ok(shown)
             })),
-            Any::HidePages(it, to) => to.give(self.with(|owner| {
-                owner
-                    .kernels
-                    .card()
-                    .need_lines()?
-                    .hide_pages(it.base, it.bytes)?;
+            Any::HidePages(it, to) => to.give(self.kernels(|kernels| {
+                kernels.card().need_lines()?.hide_pages(it.base, it.bytes)?;
                 Ok(())
             })),
-            Any::RecordLines(it, to) => to.give(self.with(|owner| {
-                owner
-                    .kernels
-                    .card()
-                    .need_lines()?
-                    .record_lines(*it.history)?;
+            Any::RecordLines(it, to) => to.give(self.kernels(|kernels| {
+                kernels.card().need_lines()?.record_lines(*it.history)?;
                 Ok(())
             })),
             Any::LineHistory(_, to) => {
-                to.give(Ok(self.with(|owner| Box::new(owner.kernels.line_history()))))
+                to.give(Ok(self.kernels(|kernels| Box::new(kernels.line_history()))))
             }
-            Any::HomeMemory(_, to) => to.give(self.with(|owner| owner.kernels.use_home_memory())),
-            Any::HostLines(_, to) => to.give(self.with(|owner| owner.kernels.host_line_bytes())),
+            Any::HomeMemory(_, to) => to.give(self.kernels(|kernels| kernels.use_home_memory())),
+            Any::HostLines(_, to) => to.give(self.kernels(|kernels| kernels.host_line_bytes())),
             Any::SetHoldTimeout(it, to) => {
-                to.give(self.with(|owner| owner.kernels.set_hold_patience(it.cycles)))
+                to.give(self.kernels(|kernels| kernels.set_hold_patience(it.cycles)))
             }
             Any::SetHomeTimeout(it, to) => {
-                to.give(self.with(|owner| owner.kernels.set_patience(it.cycles)))
+                to.give(self.kernels(|kernels| kernels.set_patience(it.cycles)))
             }
         }
-    }
-}
-
-impl Owner {
-    /// The slot that a kernel's name stands for.
-    pub(super) fn slot_of(&self, client: ClientId, load: LoadId) -> Result<SlotId, Error> {
-        self.handles.slot(client, load)
     }
 }

@@ -1,15 +1,21 @@
 //! What the owner says of its clients: a report of one of them, and who has what.
 
+use super::clients::Clients;
 use super::clients::Moment;
+use super::handles::Handles;
+use super::kernels::Kernels;
 use super::owner_ref::OwnerRef;
-use super::Owner;
+use super::paging::Paging;
+use super::tenants::Tenants;
+use super::OwnerOptions;
 use super::Tenant;
-use crate::message::{ClientId, Progress};
-use crate::report::{PagingReport, Report, RunReport, SpaceReport};
+use crate::message::ClientId;
+use crate::report::{PagingReport, Report, SpaceReport};
 use error::Error;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use units::{Asid, SlotId};
+use timing::host::HostFile;
+use units::{Asid, PageSize, PageSizes, SlotId};
 use wire::{ClientStatus, DaemonStatus, OwnerStatus, SlotStatus, Status};
 
 impl OwnerRef {
@@ -19,129 +25,243 @@ impl OwnerRef {
         client: ClientId,
         tenant: Option<Arc<Tenant>>,
     ) -> Result<(), Error> {
-        self.with(|owner| {
-            let counted = owner.kernels.card().statistics()?;
-            let came = Moment {
-                now: owner.progress().now,
-                fault_time: owner.paging.fault_time(),
-                counted,
-            };
-            owner.clients.keep_apart(client, came);
-            if let Some(tenant) = tenant {
-                owner.tenants.add(client, tenant);
-            }
-            Ok(())
-        })
-    }
-}
-
-impl Owner {
-    /// A client has ended, and no request of it will come.
-    pub(super) fn forget_client(&mut self, client: ClientId) {
-        for label in self.clients.forget(client) {
-            self.paging.forget_paging(&label);
+        let counted = self.kernels(|kernels| kernels.statistics())?;
+        let came = Moment {
+            now: self.progress().now,
+            fault_time: self.paging(|paging| paging.fault_time()),
+            counted,
+        };
+        self.clients(|clients| clients.keep_apart(client, came));
+        if let Some(tenant) = tenant {
+            self.tenants(|tenants| tenants.add(client, tenant));
         }
-        self.handles.forget(client);
-        self.tenants.forget(client);
+        Ok(())
     }
 
-    /// A run is over; how far things are.
-    pub(super) fn ran(&mut self, run: RunReport) -> Progress {
-        let slot = SlotId(run.slot);
-        self.clients.ran(self.handles.client_in(slot), run);
-        self.progress()
+    /// A client has ended, and no request of it will come.
+    pub(super) fn forget_client(&self, client: ClientId) {
+        let labels = self.clients(|clients| clients.forget(client));
+        self.paging(|paging| {
+            for label in labels {
+                paging.forget_paging(&label);
+            }
+        });
+        self.handles(|handles| handles.forget(client));
+        self.tenants(|tenants| tenants.forget(client));
+    }
+
+    /// Where the time of all kernels went.
+    ///
+    /// # Errors
+    /// The card's, whose counters are read.
+    pub(super) fn report(&self) -> Result<Report, Error> {
+        self.clients(|clients| {
+            self.paging_with(|paging, kernels| report(self.options(), clients, paging, kernels))
+        })
     }
 
     /// Where the time went of a client's kernels. What the card counts as a whole (channels, the link, the host, virtual
     /// time with an access waiting) is of all clients, since this one came; everything else is of this one.
-    pub(super) fn report_of(&mut self, client: ClientId) -> Result<Report, Error> {
+    ///
+    /// # Errors
+    /// As [`report`](Self::report).
+    pub(super) fn report_of(&self, client: ClientId) -> Result<Report, Error> {
         let report = self.report()?;
-        let asids: BTreeSet<Asid> = self.handles.asids(client).collect();
-        let spaces: Vec<SpaceReport> = report
-            .spaces
-            .into_iter()
-            .filter(|space| asids.iter().any(|asid| asid.get() == space.asid))
-            .collect();
-        let ports = usize::from(self.kernels.description().ports_per_slot);
-        let runs = self.clients.runs_of(client);
-        let slots: BTreeSet<u8> = runs.iter().map(|run| run.slot).collect();
-        let until = Moment {
-            now: report.time,
-            fault_time: report.paging.fault_time,
-            counted: report.statistics,
-        };
-        let part = self.clients.part_of(client, until, ports);
-        let mut paging = PagingReport {
-            fault_time: part.fault_time,
-            ..PagingReport::default()
-        };
-        for (asid, counted, _) in self.paging.spaces() {
-            if asids.contains(&asid) {
-                paging.add(&counted);
-            }
-        }
-        let mut shares = report.shares;
-        shares.retain(|share| slots.contains(&share.slot));
-        Ok(Report {
-            time: part.now,
-            statistics: part.counted,
-            runs,
-            paging,
-            spaces,
-            shares,
-            // Of the bytes of all clients.
-            bytes_hash: String::new(),
-            notes: self.notes(
-                |label| self.clients.knows(client, label),
-                |size| self.clients.asked_for(client, size),
-            ),
-            policies: self.paging.policies(self.kernels.description(), |label| {
-                self.clients.knows(client, label)
-            }),
-            ..report
-        })
+        let asids = self.handles(|handles| handles.asids(client).collect());
+        Ok(self.clients(|clients| {
+            self.paging_with(|paging, kernels| {
+                report_of(client, report, &asids, clients, (paging, kernels))
+            })
+        }))
     }
 
     /// Who has what.
     pub(super) fn status(&self) -> Status {
-        let description = self.kernels.description();
-        let slots = (0..description.slots).map(SlotId);
-        let slots = slots.map(|slot| match self.kernels.kernel_in(slot) {
-            None => SlotStatus::default(),
-            Some((kernel, running)) => SlotStatus {
-                client: self.handles.client_in(slot),
-                kernel: Some(kernel),
-                running,
-            },
-        });
-        let clients = self.handles.clients().into_iter();
-        let clients = clients.map(|client| self.status_of(client));
-        Status {
-            owner: OwnerStatus {
-                card: description.name.clone(),
-                now: self.progress().now,
-                slots: slots.collect(),
-                spaces: description.spaces,
-                clients: clients.collect(),
-                tenants: self.tenants(),
-            },
-            daemon: DaemonStatus::default(),
+        self.handles(|handles| {
+            self.tenants(|tenants| {
+                self.paging_with(|paging, kernels| status(handles, tenants, paging, kernels))
+            })
+        })
+    }
+}
+
+/// See [`OwnerRef::report`].
+fn report(
+    options: &OwnerOptions,
+    clients: &Clients,
+    paging: &mut Paging,
+    kernels: &mut Kernels,
+) -> Result<Report, Error> {
+    // Reading the counters takes time.
+    let time = kernels.now();
+    let statistics = kernels.statistics()?;
+    let ports = statistics.requesters.len() / 2;
+    let report = Report {
+        shares: kernels.shares(&statistics),
+        card: kernels.description().clone(),
+        platform: options.platform.clone(),
+        platform_hash: options.platform_hash.clone(),
+        preset: options.preset.clone(),
+        preset_chosen: options.preset_chosen.clone(),
+        host: host(options, HostFile::name),
+        host_hash: host(options, HostFile::hash),
+        file_io: paging.file_io().to_owned(),
+        time,
+        runs: clients.runs(),
+        paging: paging.report(),
+        bytes_hash: paging.bytes_hash(),
+        notes: notes(kernels, paging, |_| true, |_| true),
+        policies: paging.policies(kernels.description(), |_| true),
+        spaces: spaces_report(kernels, paging),
+        ports: (0..ports).map(|port| kernels.name_of_port(port)).collect(),
+        statistics,
+    };
+    Ok(report.without_invented_time())
+}
+
+fn spaces_report(kernels: &Kernels, paging: &Paging) -> Vec<SpaceReport> {
+    let all = paging.spaces();
+    all.map(|space| {
+        let time = kernels.run_time(space.0);
+        SpaceReport::new(space, time)
+    })
+    .collect()
+}
+
+/// What the host file says of itself, if there is one.
+fn host(options: &OwnerOptions, what: impl FnOnce(&HostFile) -> &str) -> String {
+    options
+        .host
+        .as_ref()
+        .map(what)
+        .unwrap_or_default()
+        .to_owned()
+}
+
+/// What the user might want to change, of these files and page sizes.
+fn notes(
+    kernels: &Kernels,
+    paging: &Paging,
+    of: impl Fn(&str) -> bool,
+    asked: impl Fn(PageSize) -> bool,
+) -> Vec<String> {
+    let l1 = kernels.description().l1_sizes;
+    let slow = paging.page_sizes();
+    let slow = slow.filter(|&size| asked(size) && l1 != PageSizes::default() && !l1.contains(size));
+    let unlocked = paging.unlocked().filter(|label| of(label));
+    let unlocked = unlocked.map(|label| {
+        format!(
+            "{label} lies on a file system without locks: nothing keeps another process from mapping it for writing at \
+             the same time, and one would undo what the other wrote"
+        )
+    });
+    let slow = slow.map(|size| {
+        format!(
+            "pages of {size} were used, and no L1 TLB has that size: each of its entries serves a smaller \
+             part of such a page, so bursts miss more often. The shell has L1 TLBs for {l1}: take pages of \
+             such a size, or give the shell an L1 TLB of this one"
+        )
+    });
+    let uncounted = kernels.is_in_real_time().then(|| {
+        "what crosses the ports and the memory channels of this card, and how long link and host are busy, is not \
+         counted: only a simulated card does"
+            .to_owned()
+    });
+    slow.chain(unlocked).chain(uncounted).collect()
+}
+
+/// See [`OwnerRef::report_of`].
+fn report_of(
+    client: ClientId,
+    report: Report,
+    asids: &BTreeSet<Asid>,
+    clients: &Clients,
+    (paging, kernels): (&Paging, &Kernels),
+) -> Report {
+    let spaces: Vec<SpaceReport> = report
+        .spaces
+        .into_iter()
+        .filter(|space| asids.iter().any(|asid| asid.get() == space.asid))
+        .collect();
+    let ports = usize::from(kernels.description().ports_per_slot);
+    let runs = clients.runs_of(client);
+    let slots: BTreeSet<u8> = runs.iter().map(|run| run.slot).collect();
+    let until = Moment {
+        now: report.time,
+        fault_time: report.paging.fault_time,
+        counted: report.statistics,
+    };
+    let part = clients.part_of(client, until, ports);
+    let mut counts = PagingReport {
+        fault_time: part.fault_time,
+        ..PagingReport::default()
+    };
+    for (asid, counted, _) in paging.spaces() {
+        if asids.contains(&asid) {
+            counts.add(&counted);
         }
     }
+    let mut shares = report.shares;
+    shares.retain(|share| slots.contains(&share.slot));
+    Report {
+        time: part.now,
+        statistics: part.counted,
+        runs,
+        paging: counts,
+        spaces,
+        shares,
+        // Of the bytes of all clients.
+        bytes_hash: String::new(),
+        notes: notes(
+            kernels,
+            paging,
+            |label| clients.knows(client, label),
+            |size| clients.asked_for(client, size),
+        ),
+        policies: paging.policies(kernels.description(), |label| clients.knows(client, label)),
+        ..report
+    }
+}
 
-    fn status_of(&self, client: ClientId) -> ClientStatus {
-        let ranges: Vec<u64> = self.handles.ranges(client).collect();
-        ClientStatus {
-            client,
-            process: None,
-            user: None,
-            program: String::new(),
-            tenant: self.tenant_of(client),
-            slots: self.handles.slots(client).collect(),
-            spaces: self.handles.spaces(client).len() as u32,
-            mappings: ranges.len() as u32,
-            mapped_bytes: ranges.iter().sum(),
-            requests: 0,
-        }
+/// See [`OwnerRef::status`].
+fn status(handles: &Handles, tenants: &Tenants, paging: &Paging, kernels: &Kernels) -> Status {
+    let description = kernels.description();
+    let slots = (0..description.slots).map(SlotId);
+    let slots = slots.map(|slot| match kernels.kernel_in(slot) {
+        None => SlotStatus::default(),
+        Some((kernel, running)) => SlotStatus {
+            client: handles.client_in(slot),
+            kernel: Some(kernel),
+            running,
+        },
+    });
+    let clients = handles.clients().into_iter();
+    let clients = clients.map(|client| status_of(client, handles, tenants));
+    Status {
+        owner: OwnerStatus {
+            card: description.name.clone(),
+            now: paging.progress(kernels).now,
+            slots: slots.collect(),
+            spaces: description.spaces,
+            clients: clients.collect(),
+            tenants: tenants.status(handles, paging),
+        },
+        daemon: DaemonStatus::default(),
+    }
+}
+
+fn status_of(client: ClientId, handles: &Handles, tenants: &Tenants) -> ClientStatus {
+    let ranges: Vec<u64> = handles.ranges(client).collect();
+    ClientStatus {
+        client,
+        process: None,
+        user: None,
+        program: String::new(),
+        tenant: tenants.name_of(client),
+        slots: handles.slots(client).collect(),
+        spaces: handles.spaces(client).len() as u32,
+        mappings: ranges.len() as u32,
+        mapped_bytes: ranges.iter().sum(),
+        requests: 0,
     }
 }

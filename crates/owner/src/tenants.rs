@@ -2,7 +2,7 @@
 
 use super::handles::Handles;
 use super::owner_ref::OwnerRef;
-use super::Owner;
+use super::paging::Paging;
 use crate::message::ClientId;
 use error::Error;
 use std::collections::BTreeMap;
@@ -117,11 +117,8 @@ impl Drop for Room<'_> {
         let Some(place) = self.1.take() else {
             return;
         };
-        self.0.with(|owner| {
-            let coming = owner.tenants.coming.get_mut(&place);
-            if let Some(coming) = coming {
-                *coming -= 1;
-            }
+        self.0.tenants(|tenants| {
+            tenants.has_come(&place);
         });
     }
 }
@@ -132,33 +129,57 @@ impl OwnerRef {
     /// # Errors
     /// [`Error::Quota`].
     pub(super) fn room(&self, client: ClientId, counted: Counted) -> Result<Room<'_>, Error> {
-        self.with(|owner| {
-            owner.within_quota(client, counted)?;
-            let tenant = owner.tenants.of.get(&client);
-            let place = tenant.map(|tenant| (tenant.name.clone(), counted));
-            if let Some(place) = &place {
-                *owner.tenants.coming.entry(place.clone()).or_default() += 1;
-            }
-            Ok(Room(self, place))
+        self.handles(|handles| {
+            self.tenants(|tenants| {
+                let place = tenants.keep_room(handles, client, counted)?;
+                Ok(Room(self, place))
+            })
         })
     }
 }
 
-impl Owner {
+impl Tenants {
+    /// Keeps room for one more, which is coming; where it is kept, if the client has a tenant.
+    fn keep_room(
+        &mut self,
+        handles: &Handles,
+        client: ClientId,
+        counted: Counted,
+    ) -> Result<Option<(String, Counted)>, Error> {
+        self.check_quota(handles, client, counted)?;
+        let place = self.name_of(client).map(|tenant| (tenant, counted));
+        if let Some(place) = &place {
+            *self.coming.entry(place.clone()).or_default() += 1;
+        }
+        Ok(place)
+    }
+
+    /// What was coming has its name, or will not come.
+    fn has_come(&mut self, place: &(String, Counted)) {
+        if let Some(coming) = self.coming.get_mut(place) {
+            *coming -= 1;
+        }
+    }
+
     /// Whether a client may have one more.
     ///
     /// # Errors
     /// [`Error::Quota`].
-    pub(super) fn within_quota(&self, client: ClientId, counted: Counted) -> Result<(), Error> {
-        let Some(tenant) = self.tenants.of.get(&client) else {
+    pub(super) fn check_quota(
+        &self,
+        handles: &Handles,
+        client: ClientId,
+        counted: Counted,
+    ) -> Result<(), Error> {
+        let Some(tenant) = self.of.get(&client) else {
             return Ok(());
         };
         let Some(most) = counted.most(tenant.quota) else {
             return Ok(());
         };
         let place = (tenant.name.clone(), counted);
-        let coming = self.tenants.coming.get(&place).copied().unwrap_or(0);
-        let used = self.tenants.used(&self.handles, tenant, counted) + coming;
+        let coming = self.coming.get(&place).copied().unwrap_or(0);
+        let used = self.used(handles, tenant, counted) + coming;
         match used < most {
             true => Ok(()),
             false => Err(Error::Quota {
@@ -171,28 +192,29 @@ impl Owner {
     }
 
     /// The name of a client's tenant.
-    pub(super) fn tenant_of(&self, client: ClientId) -> Option<String> {
-        let tenant = self.tenants.of.get(&client)?;
+    pub(super) fn name_of(&self, client: ClientId) -> Option<String> {
+        let tenant = self.of.get(&client)?;
         Some(tenant.name.clone())
     }
 
     /// What each tenant with clients uses.
-    pub(super) fn tenants(&self) -> Vec<TenantStatus> {
-        let all = self.tenants.of.values();
+    pub(super) fn status(&self, handles: &Handles, paging: &Paging) -> Vec<TenantStatus> {
+        let all = self.of.values();
         let all: BTreeMap<&str, &Tenant> = all.map(|one| (one.name.as_str(), &**one)).collect();
         let all = all.into_values();
-        all.map(|tenant| self.status_of_tenant(tenant)).collect()
+        all.map(|tenant| self.status_of(handles, paging, tenant))
+            .collect()
     }
 
-    fn status_of_tenant(&self, tenant: &Tenant) -> TenantStatus {
+    fn status_of(&self, handles: &Handles, paging: &Paging, tenant: &Tenant) -> TenantStatus {
         let counted = |counted: Counted| Use {
-            used: self.tenants.used(&self.handles, tenant, counted),
+            used: self.used(handles, tenant, counted),
             most: counted.most(tenant.quota),
         };
-        let spaces = self.tenants.clients(tenant);
-        let spaces = spaces.flat_map(|client| self.handles.asids(client));
+        let spaces = self.clients(tenant);
+        let spaces = spaces.flat_map(|client| handles.asids(client));
         let spaces: Vec<_> = spaces.collect();
-        let on_card = self.paging.spaces();
+        let on_card = paging.spaces();
         let on_card = on_card.filter(|(asid, ..)| spaces.contains(asid));
         TenantStatus {
             name: tenant.name.clone(),

@@ -155,7 +155,7 @@ impl Rounds {
         if !self.finished.is_empty() {
             self.hand_out();
         }
-        for flush in self.owner.with(|owner| owner.paging.take_flushes()) {
+        for flush in self.owner.paging(|paging| paging.take_flushes()) {
             let owner = self.owner.clone();
             self.begin_own(Box::pin(async move {
                 owner.flush(flush).await;
@@ -163,9 +163,9 @@ impl Rounds {
             }));
         }
         self.begin_held();
-        self.owner.with(|owner| {
-            let (paging, kernels) = (&mut owner.paging, &mut owner.kernels);
-            paging.tell_of_silence(kernels, &mut owner.tasks);
+        self.owner.paging_with(|paging, kernels| {
+            self.owner
+                .tasks(|tasks| paging.tell_of_silence(kernels, tasks))
         });
         self.go_on();
         self.settle();
@@ -173,10 +173,10 @@ impl Rounds {
         if self.stop && self.tasks.is_empty() {
             return false;
         }
-        if self.owner.with(|owner| owner.paging.is_told()) {
+        if self.owner.paging(|paging| paging.is_told()) {
             let handled = self
                 .owner
-                .with(|owner| owner.paging.handle_events(&mut owner.kernels));
+                .paging_with(|paging, kernels| paging.handle_events(kernels));
             match handled {
                 Ok(true) => return true,
                 // The bytes of a file are awaited.
@@ -187,18 +187,18 @@ impl Rounds {
                 }
             }
         } else if self.clock_may_run() {
-            if let Some(deadline) = self.owner.with(|owner| owner.next_stop()) {
-                let turn = self.owner.with(|owner| {
-                    owner.tasks.turn();
-                    owner.paging.turn(&mut owner.kernels, deadline)
-                });
+            if let Some(deadline) = self.owner.next_stop() {
+                self.owner.tasks(|tasks| tasks.turn());
+                let turn = self
+                    .owner
+                    .paging_with(|paging, kernels| paging.turn(kernels, deadline));
                 match turn {
                     // The bytes of a file are awaited, and the card has nothing else to do.
                     Err(Error::Card(CardError::NothingToWaitFor))
-                        if self.owner.with(|owner| owner.paging.any_late()) =>
+                        if self.owner.paging(|paging| paging.any_late()) =>
                     {
                         // Nothing else can happen for those who are left.
-                        if let Some(silence) = self.owner.with(|owner| owner.paging.silence()) {
+                        if let Some(silence) = self.owner.paging(|paging| paging.silence()) {
                             self.fail(silence);
                             return true;
                         }
@@ -219,7 +219,7 @@ impl Rounds {
             Ok(message) => self.take(message),
             Err(RecvTimeoutError::Timeout) => {
                 self.owner
-                    .with(|owner| owner.paging.lose_patience(&mut owner.tasks));
+                    .paging(|paging| self.owner.tasks(|tasks| paging.lose_patience(tasks)));
                 if self.stands() {
                     self.look_for_sleepers();
                 }
@@ -232,7 +232,7 @@ impl Rounds {
 
     fn block(&self) -> Result<Message, RecvTimeoutError> {
         let stands = self.stands().then_some(LOOK);
-        let looks = self.owner.with(|owner| owner.paging.next_look());
+        let looks = self.owner.paging(|paging| paging.next_look());
         self.inbox.wait(stands.into_iter().chain(looks).min())
     }
 
@@ -246,8 +246,7 @@ impl Rounds {
     }
 
     fn is_lockstep(&self) -> bool {
-        let clock = self.owner.with(|owner| owner.options.clock);
-        clock == ClockMode::Lockstep
+        self.owner.options().clock == ClockMode::Lockstep
     }
 
     /// Whether virtual time may pass now. In lockstep: while every participant waits, and nothing is done
@@ -255,14 +254,13 @@ impl Rounds {
     fn clock_may_run(&self) -> bool {
         !self.is_lockstep()
             || self.stop
-            || self.participants.all_wait()
-                && self.owner.with(|owner| owner.tasks.open_asides()) == 0
+            || self.participants.all_wait() && self.owner.tasks(|tasks| tasks.open_asides()) == 0
     }
 
     /// Whether the calls of participants may begin: all of them have called, and nothing that was begun
     /// before goes on by itself.
     fn may_begin(&self) -> bool {
-        self.clock_may_run() && self.owner.with(|owner| !owner.paging.is_told())
+        self.clock_may_run() && self.owner.paging(|paging| !paging.is_told())
     }
 
     /// What is kept of clients goes with their last tasks.
@@ -281,13 +279,13 @@ impl Rounds {
         let (stay, go): (Vec<_>, Vec<_>) = self.forgetting.drain(..).partition(still_there);
         self.forgetting = stay;
         for client in go {
-            self.owner.with(|owner| owner.forget_client(client));
+            self.owner.forget_client(client);
         }
     }
 
     /// Threads whose traps have ended compute again.
     fn settle(&mut self) {
-        let released = self.owner.with(|owner| owner.paging.take_released());
+        let released = self.owner.paging(|paging| paging.take_released());
         for guest in released {
             self.participants.computes(guest.participant);
         }
@@ -306,7 +304,7 @@ impl Rounds {
             Message::Forget(client) => self.forgetting.push(client),
             Message::Participant(change) => {
                 let participant = change.participant();
-                self.owner.with(|owner| owner.paging.heard(participant));
+                self.owner.paging(|paging| paging.heard(participant));
                 self.participants.change(change);
             }
             Message::Aside(aside) => {
@@ -324,17 +322,16 @@ impl Rounds {
     /// Hands out results of work beside this thread. With participants, those that tasks wait for are kept
     /// until all are there: which is done first is up to the machine.
     fn hand_out(&mut self) {
-        let open = self.owner.with(|owner| owner.tasks.open_asides());
+        let open = self.owner.tasks(|tasks| tasks.open_asides());
         let in_order = self.is_lockstep() && !self.participants.is_empty();
         let tasks = |aside: &&Aside| !matches!(aside, Aside::Moved(..));
         let there = self.finished.iter().filter(tasks).count();
         for aside in std::mem::take(&mut self.finished) {
             if in_order && there < open && tasks(&&aside) {
                 self.finished.push(aside);
-            } else if let Err(error) = self.owner.with(|owner| {
-                owner
-                    .paging
-                    .aside_done(&mut owner.kernels, &mut owner.tasks, aside)
+            } else if let Err(error) = self.owner.paging_with(|paging, kernels| {
+                self.owner
+                    .tasks(|tasks| paging.aside_done(kernels, tasks, aside))
             }) {
                 self.fail(error);
             }
@@ -343,7 +340,7 @@ impl Rounds {
 
     /// A participant waits; false if it does not count any more.
     fn waits(&mut self, participant: u64) -> bool {
-        self.owner.with(|owner| owner.paging.heard(participant));
+        self.owner.paging(|paging| paging.heard(participant));
         self.participants.waits(participant)
     }
 
@@ -366,7 +363,7 @@ impl Rounds {
         let participant = self.participants.of_thread(trap.thread);
         let Some(participant) = participant.filter(|_| self.is_lockstep()) else {
             self.owner
-                .with(|owner| owner.paging.trapped_alone(trap.thread));
+                .paging(|paging| paging.trapped_alone(trap.thread));
             return self.begin_trap(trap, None);
         };
         self.waits(participant);
@@ -410,7 +407,7 @@ impl Rounds {
     }
 
     fn begin(&mut self, call: Call) {
-        let now = self.owner.with(|owner| owner.kernels.now());
+        let now = self.owner.kernels(|kernels| kernels.now());
         tracing::debug!(
             target: "tombolo::arrivals",
             time = now.get(),
@@ -479,7 +476,7 @@ impl Rounds {
 
     /// Goes on with every task, as long as one of them makes a difference to others.
     fn go_on(&mut self) {
-        while self.owner.with(Owner::take_stirred) {
+        while self.owner.take_stirred() {
             let numbers: Vec<u64> = self.tasks.keys().copied().collect();
             for number in numbers {
                 if let Some(task) = self.tasks.remove(&number) {
@@ -487,17 +484,17 @@ impl Rounds {
                 }
             }
         }
-        self.owner.with(|owner| owner.tasks.forget_trouble());
+        self.owner.tasks(|tasks| tasks.forget_trouble());
     }
 
     /// Something went wrong with the card: everybody who waits for it is told.
     fn fail(&mut self, error: Error) {
-        let nobody = self.owner.with(|owner| {
-            let nobody = !owner.tasks.any_needs_card();
+        let nobody = self.owner.tasks(|tasks| {
+            let nobody = !tasks.any_needs_card();
             if nobody {
                 tracing::error!(%error, "the card failed while nobody waited for it");
             }
-            owner.tasks.fail(error);
+            tasks.fail(error);
             nobody
         });
         if !nobody {
@@ -577,24 +574,28 @@ impl Rounds {
     }
 }
 
-impl Owner {
-    /// Whether something has happened since the last call.
-    fn take_stirred(&mut self) -> bool {
-        let stirred = self.tasks.take_stirred();
-        self.paging.take_stirred() || stirred
+impl OwnerRef {
+    /// Whether something has happened since the last call for which tasks may wait.
+    fn take_stirred(&self) -> bool {
+        let stirred = self.tasks(|tasks| tasks.take_stirred());
+        self.paging(|paging| paging.take_stirred()) || stirred
     }
 
     /// Until when the card may work; `None` if nobody needs it to.
-    fn next_stop(&mut self) -> Option<Option<Picoseconds>> {
-        let soon = self.kernels.now() + FREE_SLICE;
-        if self.tasks.any_needs_card() {
-            // Without a bell that a message could ring, the card is left soon in any case.
-            let look = self.in_real_time.then_some(soon);
-            return Some(self.tasks.next_alarm().into_iter().chain(look).min());
-        }
-        let busy = self.options.clock == ClockMode::Free
-            && !self.tasks.is_broken()
-            && !self.kernels.card_is_quiescent();
-        busy.then_some(Some(soon))
+    fn next_stop(&self) -> Option<Option<Picoseconds>> {
+        self.kernels(|kernels| {
+            self.tasks(|tasks| {
+                let soon = kernels.now() + FREE_SLICE;
+                if tasks.any_needs_card() {
+                    // Without a bell that a message could ring, the card is left soon in any case.
+                    let look = kernels.is_in_real_time().then_some(soon);
+                    return Some(tasks.next_alarm().into_iter().chain(look).min());
+                }
+                let busy = self.options().clock == ClockMode::Free
+                    && !tasks.is_broken()
+                    && !kernels.card_is_quiescent();
+                busy.then_some(Some(soon))
+            })
+        })
     }
 }

@@ -5,7 +5,6 @@ use super::host_lines::HostLines;
 use super::Kernels;
 use crate::message::EndAccess;
 use crate::owner_ref::OwnerRef;
-use crate::Owner;
 use card::coherent::{
     directory_error, home_register, take_home_violation, AccessEnd, DirectoryError,
 };
@@ -98,28 +97,28 @@ impl OwnerRef {
     /// Lets time pass until an access is over, at most until `deadline` from now.
     pub(crate) async fn end_access(&self, request: EndAccess) -> Result<Box<LineBytes>, Error> {
         let EndAccess { id, deadline } = request;
-        let now = self.with(|owner| owner.kernels.now());
+        let now = self.kernels(|kernels| kernels.now());
         let until = deadline.map(|deadline| now.saturating_add(deadline));
         let _alarm = until.map(|until| self.alarm(until));
         let seen = self
-            .card(|owner| owner.kernels.look_for_line(id, until))
+            .card(|| self.kernels(|kernels| kernels.look_for_line(id, until)))
             .await;
-        self.with(|owner| {
-            let access = owner.kernels.coherent.accesses.remove(&id);
+        self.kernels(|kernels| {
+            let access = kernels.coherent.accesses.remove(&id);
             match (seen, access) {
                 (Ok(Look::Line(line, took)), _) => {
-                    took.map_or(Ok(()), |took| owner.kernels.was_it_the_kernel(took))?;
+                    took.map_or(Ok(()), |took| kernels.was_it_the_kernel(took))?;
                     Ok(line)
                 }
-                (Ok(Look::Refused(address)), _) => Err(owner.kernels.refused_line(address)),
+                (Ok(Look::Refused(address)), _) => Err(kernels.refused_line(address)),
                 (Ok(Look::Late) | Err(Error::Card(CardError::NothingToWaitFor)), Some(access)) => {
                     Err(Error::LineLate {
                         address: access.address,
                         slot: match access.home {
-                            LineHome::Card => owner.kernels.coherent.home.and_then(Home::slot),
-                            LineHome::Cpu => owner.kernels.coherent.host_lines.slot(),
+                            LineHome::Card => kernels.coherent.home.and_then(Home::slot),
+                            LineHome::Cpu => kernels.coherent.host_lines.slot(),
                         },
-                        now: owner.kernels.now(),
+                        now: kernels.now(),
                     })
                 }
                 (Ok(Look::Late), None) => Err(Error::Internal(format!("unknown access {}", id.0))),
@@ -131,15 +130,14 @@ impl OwnerRef {
     /// Brings the lines home that the CPU has of the kernel in this slot, which takes them. One that does not
     /// is cut off by the guard, and then nothing is left to bring home.
     pub(super) async fn recall_lines(&self, slot: SlotId) -> Result<(), Error> {
-        if !self.with(|owner| owner.kernels.begin_recall(slot))? {
+        if !self.kernels(|kernels| kernels.begin_recall(slot))? {
             return Ok(());
         }
-        self.look_until(RECALL_LOOKS, RECALL_LIMIT, |owner| {
-            let recall = owner
-                .kernels
-                .card()
-                .read_register(home_register(reg::RECALL))?;
-            Ok(reg::recall::ALL.get(recall) == 0)
+        self.look_until(RECALL_LOOKS, RECALL_LIMIT, || {
+            self.kernels(|kernels| {
+                let recall = kernels.card().read_register(home_register(reg::RECALL))?;
+                Ok(reg::recall::ALL.get(recall) == 0)
+            })
         })
         .await
     }
@@ -149,16 +147,16 @@ impl OwnerRef {
         &self,
         every: Picoseconds,
         limit: Picoseconds,
-        over: impl Fn(&mut Owner) -> Result<bool, Error>,
+        over: impl Fn() -> Result<bool, Error>,
     ) -> Result<(), Error> {
-        let last = self.with(|owner| owner.kernels.now()).saturating_add(limit);
+        let last = self.kernels(|kernels| kernels.now()).saturating_add(limit);
         loop {
-            let until = self.with(|owner| owner.kernels.now()).saturating_add(every);
+            let until = self.kernels(|kernels| kernels.now()).saturating_add(every);
             let alarm = self.alarm(until);
-            self.card(|owner| Ok((owner.kernels.now() >= until).then_some(())))
+            self.card(|| self.kernels(|kernels| Ok((kernels.now() >= until).then_some(()))))
                 .await?;
             drop(alarm);
-            if self.with(|owner| Ok::<_, Error>(over(owner)? || owner.kernels.now() >= last))? {
+            if over()? || self.kernels(|kernels| kernels.now()) >= last {
                 return Ok(());
             }
         }

@@ -40,36 +40,29 @@ impl OwnerRef {
         client: ClientId,
         request: ConnectPorts,
     ) -> Result<ConnectionId, Error> {
-        let (from, to) = self.with(|owner| {
-            let from = owner.kernels.place_of_end(
-                &owner.handles,
-                client,
-                &request.from,
-                StreamDirection::Out,
-            )?;
-            let to = owner.kernels.place_of_end(
-                &owner.handles,
-                client,
-                &request.to,
-                StreamDirection::In,
-            )?;
-            Ok::<_, Error>((from, to))
+        let (from, to) = self.handles(|handles| {
+            self.kernels(|kernels| {
+                let from =
+                    kernels.place_of_end(handles, client, &request.from, StreamDirection::Out)?;
+                let to = kernels.place_of_end(handles, client, &request.to, StreamDirection::In)?;
+                Ok::<_, Error>((from, to))
+            })
         })?;
         self.wait_for_stopped(from).await?;
-        self.with(|owner| {
-            owner.kernels.check_free(from)?;
-            owner.kernels.check_free(to)
+        self.kernels(|kernels| {
+            kernels.check_free(from)?;
+            kernels.check_free(to)
         })?;
         self.fail_if_failed(from.0).await?;
         self.fail_if_failed(to.0).await?;
-        let joint = self.with(|owner| owner.kernels.join(client, from, to))?;
+        let joint = self.kernels(|kernels| kernels.join(client, from, to))?;
         if self.is_settled(to, PATIENCE).await? {
             return Ok(joint);
         }
-        self.with(|owner| {
-            owner.kernels.part(to)?;
-            owner.kernels.forget_joint(joint)?;
-            Err(Error::Stream(owner.kernels.mid_packet(from, to)))
+        self.kernels(|kernels| {
+            kernels.part(to)?;
+            kernels.forget_joint(joint)?;
+            Err(Error::Stream(kernels.mid_packet(from, to)))
         })
     }
 
@@ -82,46 +75,39 @@ impl OwnerRef {
             connection: id,
             later,
         } = request;
-        let joint = self.with(|owner| {
-            let joint = owner.kernels.streams.joint(client, id)?;
+        let joint = self.kernels(|kernels| {
+            let joint = kernels.streams.joint(client, id)?;
             joint.left = true;
             let joint = *joint;
-            owner.kernels.part(joint.to).map(|()| joint)
+            kernels.part(joint.to).map(|()| joint)
         })?;
         if later {
-            self.with(|owner| owner.kernels.forget_joints_apart())?;
+            self.kernels(|kernels| kernels.forget_joints_apart())?;
             return Ok(());
         }
         let settled = self.is_settled(joint.to, LAST_PACKET).await?;
-        self.with(|owner| match settled {
-            true => owner.kernels.forget_joint(id),
-            false => Err(Error::Stream(
-                owner.kernels.mid_packet(joint.from, joint.to),
-            )),
+        self.kernels(|kernels| match settled {
+            true => kernels.forget_joint(id),
+            false => Err(Error::Stream(kernels.mid_packet(joint.from, joint.to))),
         })
     }
 
     /// Whether the switch has made its change at an incoming port, after so long at most.
     pub(super) async fn is_settled(&self, to: Place, patience: Picoseconds) -> Result<bool, Error> {
-        let until = self.with(|owner| owner.kernels.now() + patience);
+        let until = self.kernels(|kernels| kernels.now() + patience);
         loop {
-            let state = self.with(|owner| {
-                owner
-                    .kernels
-                    .card()
-                    .need_streams()?
-                    .switch_state(to.0, to.1.pair)
-            })?;
+            let state = self
+                .kernels(|kernels| kernels.card().need_streams()?.switch_state(to.0, to.1.pair))?;
             if !state.pending {
                 return Ok(true);
             }
-            let now = self.with(|owner| owner.kernels.now());
+            let now = self.kernels(|kernels| kernels.now());
             if now >= until {
                 return Ok(false);
             }
             let next = now + LOOK;
             let alarm = self.alarm(next);
-            self.card(|owner| Ok((owner.kernels.now() >= next).then_some(())))
+            self.card(|| self.kernels(|kernels| Ok((kernels.now() >= next).then_some(()))))
                 .await?;
             drop(alarm);
         }

@@ -45,15 +45,16 @@ impl HostLines {
 impl OwnerRef {
     /// Waits until the lines are home that the kernel of a slot in reset had.
     pub(super) async fn host_lines_home(&self, slot: SlotId) -> Result<(), Error> {
-        if self.with(|owner| owner.kernels.coherent.host_lines.slot != Some(slot)) {
+        if self.kernels(|kernels| kernels.coherent.host_lines.slot != Some(slot)) {
             return Ok(());
         }
-        self.look_until(LOOKS, LIMIT, |owner| {
-            let status = owner
-                .kernels
-                .card()
-                .read_register(host_lines_register(reg::STATUS))?;
-            Ok(reg::status::CLOSING.get(status) == 0)
+        self.look_until(LOOKS, LIMIT, || {
+            self.kernels(|kernels| {
+                let status = kernels
+                    .card()
+                    .read_register(host_lines_register(reg::STATUS))?;
+                Ok(reg::status::CLOSING.get(status) == 0)
+            })
         })
         .await
     }

@@ -32,22 +32,24 @@ impl OwnerRef {
             signal,
             slice,
         } = request;
-        let until = self.with(|owner| {
-            let slot = owner.slot_of(client, load)?;
-            owner.kernels.waits_otherwise(slot);
-            Ok::<_, Error>(owner.kernels.now() + slice)
+        let until = self.handles(|handles| {
+            self.kernels(|kernels| {
+                let slot = handles.slot(client, load)?;
+                kernels.waits_otherwise(slot);
+                Ok::<_, Error>(kernels.now() + slice)
+            })
         })?;
         loop {
             // It may have been closed meanwhile.
-            let slot = self.with(|owner| owner.slot_of(client, load))?;
-            match self.with(|owner| owner.kernels.look_for(slot, signal, until))? {
+            let slot = self.slot_of(client, load)?;
+            match self.kernels(|kernels| kernels.look_for(slot, signal, until))? {
                 Look::Failed(error) => {
                     self.stop(slot, load).await?;
                     return Err(error);
                 }
                 Look::Seen(value) => return Ok(SignalState::Come(value)),
                 Look::Nothing(None) => {
-                    return Ok(SignalState::Awaited(self.with(|owner| owner.progress())));
+                    return Ok(SignalState::Awaited(self.progress()));
                 }
                 Look::Nothing(Some(next)) => {
                     self.pause(next).await?;
@@ -65,18 +67,18 @@ impl OwnerRef {
         request: ReadRegister,
     ) -> Result<u32, Error> {
         let ReadRegister { load, offset } = request;
-        let slot = self.with(|owner| owner.slot_of(client, load))?;
-        if self.with(|owner| owner.kernels.polls(slot))? {
-            let until = self.with(|owner| owner.kernels.now() + owner.kernels.step());
+        let slot = self.slot_of(client, load)?;
+        if self.kernels(|kernels| kernels.polls(slot))? {
+            let until = self.kernels(|kernels| kernels.now() + kernels.step());
             self.pause(until).await?;
             // It may have been closed meanwhile.
-            self.with(|owner| owner.slot_of(client, load))?;
-            if let Some(error) = self.with(|owner| owner.kernels.failure_of_polled(slot))? {
+            self.slot_of(client, load)?;
+            if let Some(error) = self.kernels(|kernels| kernels.failure_of_polled(slot))? {
                 self.stop(slot, load).await?;
                 return Err(error);
             }
         }
-        self.with(|owner| owner.kernels.read_raw_register(slot, offset))
+        self.kernels(|kernels| kernels.read_raw_register(slot, offset))
     }
 }
 

@@ -34,13 +34,15 @@ pub(crate) struct Kernels {
     coherent: Coherent,
     schedules: Schedules,
     trace: Trace,
+    /// The card is no model: nobody can ring it, and it counts what its registers count.
+    in_real_time: bool,
 }
 
 impl Kernels {
     /// A card with empty slots, of whose memory the directory keeps a range, and whose kernels may use so many bytes of
     /// the CPU's lines.
     pub(crate) fn new(
-        card: Box<dyn Card>,
+        mut card: Box<dyn Card>,
         home: Option<HomeRange>,
         host_line_bytes: u64,
         trace: Trace,
@@ -51,6 +53,7 @@ impl Kernels {
             coherent: Coherent::new(home, host_line_bytes),
             schedules: Schedules::default(),
             trace,
+            in_real_time: card.simulation().is_none(),
             card,
         }
     }
@@ -58,6 +61,11 @@ impl Kernels {
     /// The card, for what is no matter of a slot.
     pub(crate) fn card(&mut self) -> &mut dyn Card {
         self.card.as_mut()
+    }
+
+    /// Whether the card is no model: nobody can ring it, and it counts what its registers count.
+    pub(crate) fn is_in_real_time(&self) -> bool {
+        self.in_real_time
     }
 
     /// What the card is.

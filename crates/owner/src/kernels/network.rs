@@ -28,13 +28,13 @@ impl OwnerRef {
             stream: handle,
             peer,
         } = request;
-        let to = self.with(|owner| owner.kernels.plug_peer(client, handle, peer))?;
+        let to = self.kernels(|kernels| kernels.plug_peer(client, handle, peer))?;
         if self.is_settled(to, super::connections::PATIENCE).await? {
             return Ok(());
         }
-        self.with(|owner| {
-            let name = owner.kernels.stream_name(handle.slot, handle.stream);
-            owner.kernels.unplug(handle.slot, handle.stream)?;
+        self.kernels(|kernels| {
+            let name = kernels.stream_name(handle.slot, handle.stream);
+            kernels.unplug(handle.slot, handle.stream)?;
             Err(Error::Stream(StreamError::BetweenPackets { name }))
         })
     }

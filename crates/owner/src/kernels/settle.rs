@@ -31,18 +31,16 @@ impl OwnerRef {
     /// Waits until what the kernels of a space had begun is answered, if their program has seen them at work in
     /// their registers: it may have read there that they are done.
     pub(crate) async fn settled(&self, asid: Asid) -> Result<(), Error> {
-        let begun = self.with(|owner| owner.kernels.now());
-        while let Some(slot) = self.with(|owner| owner.kernels.unsettled_in(asid))? {
-            let now = self.with(|owner| owner.kernels.now());
+        let begun = self.kernels(|kernels| kernels.now());
+        while let Some(slot) = self.kernels(|kernels| kernels.unsettled_in(asid))? {
+            let now = self.kernels(|kernels| kernels.now());
             if now - begun > PATIENCE
-                || self.with(|owner| owner.paging.is_quiet(&mut owner.kernels))
+                || self.paging_with(|paging, kernels| paging.is_quiet(kernels))
             {
                 // The answer said how things were when it left the card: they may have ended while it came.
-                return match self.with(|owner| owner.kernels.unsettled_in(asid))? {
-                    Some(_) => Err(self.with(|owner| {
-                        owner
-                            .kernels
-                            .unfinished(&owner.paging.faults_waiting(), slot)
+                return match self.kernels(|kernels| kernels.unsettled_in(asid))? {
+                    Some(_) => Err(self.paging_with(|paging, kernels| {
+                        kernels.unfinished(&paging.faults_waiting(), slot)
                     })?),
                     None => Ok(()),
                 };
@@ -55,8 +53,8 @@ impl OwnerRef {
     /// Lets the card work until something happens, at most until a moment.
     pub(super) async fn pause(&self, until: Picoseconds) -> Result<(), Error> {
         let _alarm = self.alarm(until);
-        let turns = self.with(|owner| owner.tasks.turns());
-        self.card(|owner| Ok((owner.tasks.turns() != turns).then_some(())))
+        let turns = self.tasks(|tasks| tasks.turns());
+        self.card(|| self.tasks(|tasks| Ok((tasks.turns() != turns).then_some(()))))
             .await
     }
 }

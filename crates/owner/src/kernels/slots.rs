@@ -10,7 +10,6 @@ use crate::owner_ref::OwnerRef;
 use crate::report::RunReport;
 use crate::tasks::Tasks;
 use crate::tenants::Counted;
-use crate::Owner;
 use card::guard::KernelWord;
 use card::kernel::{ControlProtocol, KernelPackage, Manifest};
 use card::{CardError, CheckedDescription};
@@ -150,21 +149,20 @@ impl OwnerRef {
             space,
         } = request;
         let kernel = *kernel;
-        self.with(|owner| {
-            owner.handles.space(client, space)?;
-            wanted.map_or(Ok(()), |slot| {
-                owner.kernels.may_load(&owner.handles, client, slot)
+        self.handles(|handles| {
+            self.kernels(|kernels| {
+                handles.space(client, space)?;
+                wanted.map_or(Ok(()), |slot| kernels.may_load(handles, client, slot))
             })
         })?;
         // One that the client has already is no more.
-        let is_own = |slot| self.with(|owner| owner.handles.client_in(slot)) == Some(client);
+        let is_own = |slot| self.handles(|handles| handles.client_in(slot)) == Some(client);
         let _room = match wanted.is_some_and(is_own) {
             true => None,
             false => Some(self.room(client, Counted::Slots)?),
         };
         // This may take minutes. What was built is in the cache when the card looks for it.
-        if let Some(build) = self.with(|owner| owner.kernels.card().loader()?.preparation(&kernel))
-        {
+        if let Some(build) = self.kernels(|kernels| kernels.card().loader()?.preparation(&kernel)) {
             harmless.set(true);
             self.beside("build", build).await?;
             harmless.set(false);
@@ -172,88 +170,73 @@ impl OwnerRef {
         let slot = match wanted {
             Some(slot) => slot,
             // Nobody has claimed it, so it is claimed at once.
-            None => self.with(|owner| owner.kernels.first_empty_slot(&owner.tasks))?,
+            None => self.kernels(|kernels| self.tasks(|tasks| kernels.first_empty_slot(tasks)))?,
         };
         let _claim = self.claim(slot).await;
-        if self.with(|owner| {
-            owner.handles.space(client, space)?;
-            owner.kernels.may_load(&owner.handles, client, slot)?;
-            owner.kernels.slot(slot).map(|state| state.loaded.is_some())
+        self.handles(|handles| handles.space(client, space))?;
+        if self.handles(|handles| {
+            self.kernels(|kernels| {
+                kernels.may_load(handles, client, slot)?;
+                kernels.slot(slot).map(|state| state.loaded.is_some())
+            })
         })? {
-            if let Some(error) = self.with(|owner| owner.kernels.unsettled(slot)) {
+            if let Some(error) = self.kernels(|kernels| kernels.unsettled(slot)) {
                 tracing::warn!(%error, "what a kernel has sent is lost with it");
             }
             self.empty(slot).await?;
         }
-        self.with(|owner| owner.kernels.put(slot, &kernel))?;
+        self.kernels(|kernels| kernels.put(slot, &kernel))?;
         self.reconfigure(slot, &kernel).await?;
-        self.with(|owner| {
-            // It may have ended while the slot was made ready.
-            let asid = owner.handles.space(client, space)?;
-            owner.kernels.place_home(slot, &kernel.manifest)?;
-            owner.kernels.place_host_lines(slot, &kernel.manifest)?;
-            owner.kernels.card().control_slot(slot, asid, true)?;
-            owner.kernels.name_ports(slot, &kernel.manifest);
-            let loaded = Loaded {
-                kernel,
-                space: asid,
-                released: true,
-                gone: false,
-                since: owner.kernels.now(),
-                arguments: BTreeMap::new(),
-            };
-            let state = owner.kernels.slot(slot)?;
-            *state = SlotState {
-                loaded: Some(loaded),
-                configured: state.configured.take(),
-                ..SlotState::default()
-            };
-            let load = owner.handles.add_load(client, slot);
-            owner
-                .clients
-                .loaded(client, slot, || owner.kernels.card().statistics())?;
-            Ok(message::Loaded { load, slot })
-        })
+        // It may have ended while the slot was made ready.
+        let asid = self.handles(|handles| handles.space(client, space))?;
+        self.kernels(|kernels| kernels.begin_with(slot, kernel, asid))?;
+        let load = self.handles(|handles| handles.add_load(client, slot));
+        self.clients(|clients| {
+            self.kernels(|kernels| clients.loaded(client, slot, || kernels.statistics()))
+        })?;
+        Ok(message::Loaded { load, slot })
     }
 
     /// Lets pass the time that it takes to put another kernel into a slot; other slots work meanwhile. A
     /// card comes up with the first kernel of each slot in place.
     async fn reconfigure(&self, slot: SlotId, kernel: &KernelPackage) -> Result<(), Error> {
         let name = &kernel.manifest.name;
-        let same = self.with(|owner| {
-            let state = owner.kernels.slot(slot)?;
+        let same = self.paging_with(|paging, kernels| {
+            let state = kernels.slot(slot)?;
             let before = state.configured.replace(name.clone());
             if before.is_none_or(|before| before == *name) {
                 return Ok::<bool, Error>(true);
             }
-            owner.paging.begin_reconfiguration(&mut owner.kernels, slot);
-            owner.kernels.slots.reconfigure(slot);
+            paging.begin_reconfiguration(kernels, slot);
+            kernels.slots.reconfigure(slot);
             Ok(false)
         })?;
         if same {
             return Ok(());
         }
         let over =
-            |owner: &mut Owner| Ok((!owner.kernels.slots.is_reconfiguring(slot)).then_some(()));
+            || self.kernels(|kernels| Ok((!kernels.slots.is_reconfiguring(slot)).then_some(())));
         self.card(over).await
     }
 
     /// Empties a slot; tells what went wrong in a run that nobody waited for.
     pub(crate) async fn close_slot(&self, client: ClientId, load: LoadId) -> Result<(), Error> {
-        let (slot, space) = self.with(|owner| {
-            let slot = owner.slot_of(client, load)?;
-            Ok::<_, Error>((slot, owner.kernels.loaded(slot)?.space))
+        let (slot, space) = self.handles(|handles| {
+            self.kernels(|kernels| {
+                let slot = handles.slot(client, load)?;
+                Ok::<_, Error>((slot, kernels.loaded(slot)?.space))
+            })
         })?;
         let unfinished = self.settled(space).await.err();
         let _claim = self.claim(slot).await;
         // Another may have closed it meanwhile.
-        self.with(|owner| owner.slot_of(client, load))?;
+        self.slot_of(client, load)?;
         // What the kernel makes of lines that come home now is told, too.
         self.recall_lines(slot).await?;
-        let failure = self.with(|owner| {
-            let failure = owner.kernels.slot(slot)?.failure.take();
-            let lost = owner.kernels.lost_on_the_way_home(slot)?;
-            let unsettled = owner.kernels.unsettled(slot);
+        let failure = self.kernels(|kernels| {
+            let failure = kernels.slot(slot)?.failure.take();
+            let lost = kernels.lost_on_the_way_home(slot)?;
+            let unsettled = kernels.unsettled(slot);
             Ok::<_, Error>(failure.or(lost).or(unfinished).or(unsettled))
         })?;
         self.empty(slot).await?;
@@ -262,15 +245,15 @@ impl OwnerRef {
 
     /// Stops what a slot does and takes its kernel out. To be called with the slot claimed.
     pub(crate) async fn empty(&self, slot: SlotId) -> Result<(), Error> {
-        self.with(|owner| owner.handles.end_load(slot));
+        self.handles(|handles| handles.end_load(slot));
         self.rest(slot).await?;
         self.host_lines_home(slot).await?;
-        self.with(|owner| {
-            owner.kernels.streams_gone(slot);
-            owner.kernels.leave_home(slot)?;
-            owner.kernels.leave_host_lines(slot)?;
-            owner.kernels.unschedule(slot)?;
-            let state = owner.kernels.slot(slot)?;
+        self.kernels(|kernels| {
+            kernels.streams_gone(slot);
+            kernels.leave_home(slot)?;
+            kernels.leave_host_lines(slot)?;
+            kernels.unschedule(slot)?;
+            let state = kernels.slot(slot)?;
             *state = SlotState {
                 configured: state.configured.take(),
                 ..SlotState::default()
@@ -282,28 +265,24 @@ impl OwnerRef {
     /// Holds the slot in reset and forgets what its accesses wait for. To be called with the slot claimed.
     pub(super) async fn rest(&self, slot: SlotId) -> Result<(), Error> {
         self.recall_lines(slot).await?;
-        let held = self.with(|owner| {
-            let held = owner.kernels.hold(slot)?;
+        let held = self.paging_with(|paging, kernels| {
+            let held = kernels.hold(slot)?;
             if let Some((space, requesters)) = &held {
-                owner
-                    .paging
-                    .drain(&mut owner.kernels, slot, *space, requesters.clone())?;
+                paging.drain(kernels, slot, *space, requesters.clone())?;
             }
             Ok::<_, Error>(held)
         })?;
         let Some((_, requesters)) = held else {
             return Ok(());
         };
-        let over = |owner: &mut Owner| Ok((!owner.kernels.slots.is_draining(slot)).then_some(()));
+        let over = || self.kernels(|kernels| Ok((!kernels.slots.is_draining(slot)).then_some(())));
         let result = self.card(over).await;
-        self.with(|owner| {
-            owner.kernels.slots.drained(slot);
-            owner.paging.faults_answered(&mut owner.kernels, |token| {
-                requesters.contains(&token.requester)
-            });
+        self.paging_with(|paging, kernels| {
+            kernels.slots.drained(slot);
+            paging.faults_answered(kernels, |token| requesters.contains(&token.requester));
             result?;
-            owner.paging.tell(
-                &mut owner.kernels,
+            paging.tell(
+                kernels,
                 Event::SlotStopped {
                     first_requester: *requesters.start(),
                     last_requester: *requesters.end(),
@@ -315,7 +294,7 @@ impl OwnerRef {
     /// Claims a slot and stops it, if the kernel is still there.
     pub(super) async fn stop(&self, slot: SlotId, load: LoadId) -> Result<(), Error> {
         let _claim = self.claim(slot).await;
-        match self.with(|owner| owner.handles.is_alive(load)) {
+        match self.handles(|handles| handles.is_alive(load)) {
             true => self.rest(slot).await,
             // Whoever ended it has stopped it.
             false => Ok(()),
@@ -324,9 +303,11 @@ impl OwnerRef {
 
     /// The failure of a slot that nobody has been told of. The slot is in reset then.
     pub(super) async fn fail_if_failed(&self, slot: SlotId) -> Result<(), Error> {
-        let failed = self.with(|owner| {
-            let failure = owner.kernels.slot(slot)?.failure.take();
-            Ok::<_, Error>(failure.map(|failure| (failure, owner.handles.load_in(slot))))
+        let failed = self.handles(|handles| {
+            self.kernels(|kernels| {
+                let failure = kernels.slot(slot)?.failure.take();
+                Ok::<_, Error>(failure.map(|failure| (failure, handles.load_in(slot))))
+            })
         })?;
         match failed {
             None => Ok(()),
@@ -341,60 +322,64 @@ impl OwnerRef {
 
     /// Starts the kernel.
     pub(crate) async fn start(&self, client: ClientId, load: LoadId) -> Result<(), Error> {
-        let slot_of = |owner: &mut Owner| owner.slot_of(client, load);
-        let _claim = self.claim(self.with(slot_of)?).await;
+        let slot_of = || self.slot_of(client, load);
+        let _claim = self.claim(slot_of()?).await;
         // It may have been closed meanwhile.
-        self.with(|owner| {
-            let slot = slot_of(owner)?;
-            let Some(Announced { space, addresses }) = owner.kernels.make_ready(slot)? else {
+        let slot = slot_of()?;
+        self.paging_with(|paging, kernels| {
+            let Some(Announced { space, addresses }) = kernels.make_ready(slot)? else {
                 return Ok(());
             };
             for address in addresses {
                 let asid = space;
-                owner
-                    .paging
-                    .tell(&mut owner.kernels, Event::Announce { asid, address })?;
+                paging.tell(kernels, Event::Announce { asid, address })?;
             }
-            owner.kernels.go(slot)
+            kernels.go(slot)
         })
     }
 
     /// Stops the kernel of a client.
     pub(crate) async fn stop_load(&self, client: ClientId, load: LoadId) -> Result<(), Error> {
-        let slot = self.with(|owner| owner.slot_of(client, load))?;
+        let slot = self.slot_of(client, load)?;
         self.stop(slot, load).await
     }
 
     pub(crate) async fn poll(&self, client: ClientId, request: Poll) -> Result<RunState, Error> {
         let Poll { load, slice } = request;
-        let slot = self.with(|owner| owner.slot_of(client, load))?;
-        let until = self.with(|owner| {
-            owner.kernels.waits_otherwise(slot);
-            owner.kernels.now() + slice
+        let slot = self.slot_of(client, load)?;
+        let until = self.kernels(|kernels| {
+            kernels.waits_otherwise(slot);
+            kernels.now() + slice
         });
         loop {
             // An alarm that has rung would keep the card from working.
-            let alarm = self.alarm(self.with(|owner| owner.kernels.next_look([slot], until)));
+            let alarm = self.alarm(self.kernels(|kernels| kernels.next_look([slot], until)));
             let seen = self
-                .card(|owner| owner.kernels.look(&owner.handles, slot, load, until))
+                .card(|| {
+                    self.handles(|handles| {
+                        self.kernels(|kernels| kernels.look(handles, slot, load, until))
+                    })
+                })
                 .await?;
             drop(alarm);
             match seen {
-                Look::Settle => self.with(|owner| owner.kernels.settle_run(slot))?,
+                Look::Settle => self.kernels(|kernels| kernels.settle_run(slot))?,
                 Look::Failed(error) => {
                     self.stop(slot, load).await?;
                     return Err(error);
                 }
                 Look::Done(run) => {
-                    return Ok(RunState::Done(self.with(|owner| owner.ran(run))));
+                    let client = self.handles(|handles| handles.client_in(slot));
+                    self.clients(|clients| clients.ran(client, run));
+                    return Ok(RunState::Done(self.progress()));
                 }
                 Look::SliceOver
-                    if self.with(|owner| {
-                        let quiet = owner.paging.is_quiet(&mut owner.kernels);
-                        owner.kernels.still_running(slot, quiet)
+                    if self.paging_with(|paging, kernels| {
+                        let quiet = paging.is_quiet(kernels);
+                        kernels.still_running(slot, quiet)
                     })? =>
                 {
-                    return Ok(RunState::Running(self.with(|owner| owner.progress())));
+                    return Ok(RunState::Running(self.progress()));
                 }
                 Look::SliceOver => {
                     let why = "what it waits for will never come; ";
@@ -411,41 +396,45 @@ impl OwnerRef {
         request: PollAny,
     ) -> Result<Option<usize>, Error> {
         let PollAny { loads, slice } = request;
-        let slots = self.with(|owner| {
-            let slot_of = |load| Ok((owner.slot_of(client, load)?, load));
+        let slots = self.handles(|handles| {
+            let slot_of = |load| Ok((handles.slot(client, load)?, load));
             let slots = loads.into_iter().map(slot_of);
             slots.collect::<Result<Vec<(SlotId, LoadId)>, Error>>()
         })?;
-        let until = self.with(|owner| {
+        let until = self.kernels(|kernels| {
             for (slot, _) in &slots {
-                owner.kernels.waits_otherwise(*slot);
+                kernels.waits_otherwise(*slot);
             }
-            owner.kernels.now() + slice
+            kernels.now() + slice
         });
         let numbers = || slots.iter().map(|(slot, _)| *slot);
         loop {
-            let alarm = self.alarm(self.with(|owner| owner.kernels.next_look(numbers(), until)));
-            let over = self.card(|owner| {
-                for (place, (slot, load)) in slots.iter().enumerate() {
-                    if owner.kernels.is_over(&owner.handles, *slot, *load)? {
-                        return Ok(Some(AnyLook::Over(place)));
-                    }
-                }
-                let due = numbers().find(|slot| owner.kernels.is_to_settle(*slot));
-                let over = owner.kernels.now() >= until;
-                Ok(due
-                    .map(AnyLook::Settle)
-                    .or(over.then_some(AnyLook::SliceOver)))
+            let alarm = self.alarm(self.kernels(|kernels| kernels.next_look(numbers(), until)));
+            let over = self.card(|| {
+                self.handles(|handles| {
+                    self.kernels(|kernels| {
+                        for (place, (slot, load)) in slots.iter().enumerate() {
+                            if kernels.is_over(handles, *slot, *load)? {
+                                return Ok(Some(AnyLook::Over(place)));
+                            }
+                        }
+                        let due = numbers().find(|slot| kernels.is_to_settle(*slot));
+                        let over = kernels.now() >= until;
+                        Ok(due
+                            .map(AnyLook::Settle)
+                            .or(over.then_some(AnyLook::SliceOver)))
+                    })
+                })
             });
             let over = over.await?;
             drop(alarm);
             match over {
                 AnyLook::Over(place) => return Ok(Some(place)),
-                AnyLook::Settle(slot) => self.with(|owner| owner.kernels.settle_run(slot))?,
+                AnyLook::Settle(slot) => self.kernels(|kernels| kernels.settle_run(slot))?,
                 AnyLook::SliceOver => {
-                    return self.with(|owner| {
-                        let quiet = owner.paging.is_quiet(&mut owner.kernels);
-                        owner.kernels.first_unannounced(&slots, quiet)
+                    return self.paging_with(|paging, kernels| {
+                        let quiet = paging.is_quiet(kernels);
+                        kernels.first_unannounced(&slots, quiet)
                     });
                 }
             }
@@ -454,8 +443,8 @@ impl OwnerRef {
 
     /// Stops a kernel that was not done in time.
     pub(crate) async fn expire(&self, client: ClientId, load: LoadId) -> Result<(), Error> {
-        let slot = self.with(|owner| owner.slot_of(client, load))?;
-        match self.with(|owner| owner.kernels.running_since(slot))? {
+        let slot = self.slot_of(client, load)?;
+        match self.kernels(|kernels| kernels.running_since(slot))? {
             Some(_) => Err(self.not_done(slot, load, "").await?),
             None => Ok(()),
         }
@@ -463,12 +452,9 @@ impl OwnerRef {
 
     /// Says of a kernel that it was not done in time, and stops it, unless only its program knows what done is.
     async fn not_done(&self, slot: SlotId, load: LoadId, why: &str) -> Result<Error, Error> {
-        let error = self.with(|owner| {
-            owner
-                .kernels
-                .late(&owner.paging.faults_waiting(), slot, why)
-        })?;
-        if !self.with(|owner| owner.kernels.is_user_managed(slot)) {
+        let error =
+            self.paging_with(|paging, kernels| kernels.late(&paging.faults_waiting(), slot, why))?;
+        if !self.kernels(|kernels| kernels.is_user_managed(slot)) {
             self.stop(slot, load).await?;
         }
         Ok(error)
@@ -476,6 +462,34 @@ impl OwnerRef {
 }
 
 impl Kernels {
+    /// A slot begins with a kernel that was put there, which works in a space.
+    fn begin_with(
+        &mut self,
+        slot: SlotId,
+        kernel: KernelPackage,
+        space: Asid,
+    ) -> Result<(), Error> {
+        self.place_home(slot, &kernel.manifest)?;
+        self.place_host_lines(slot, &kernel.manifest)?;
+        self.card.control_slot(slot, space, true)?;
+        self.name_ports(slot, &kernel.manifest);
+        let loaded = Loaded {
+            kernel,
+            space,
+            released: true,
+            gone: false,
+            since: self.card.now(),
+            arguments: BTreeMap::new(),
+        };
+        let state = self.slot(slot)?;
+        *state = SlotState {
+            loaded: Some(loaded),
+            configured: state.configured.take(),
+            ..SlotState::default()
+        };
+        Ok(())
+    }
+
     /// The kernel of a slot, if it has one: its name, and whether it runs.
     pub(crate) fn kernel_in(&self, slot: SlotId) -> Option<(String, bool)> {
         let state = self.slots.get(slot)?;

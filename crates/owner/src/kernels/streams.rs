@@ -12,7 +12,6 @@ use crate::message::{
     TransferState, TransfersState,
 };
 use crate::owner_ref::OwnerRef;
-use crate::Owner;
 use crate::SLICE;
 use card::kernel::{Manifest, StreamPort, STREAMS_CLOSED};
 use card::stream::{Transfer, TransferEnd, TransferStatus};
@@ -117,14 +116,18 @@ impl OwnerRef {
         request: OpenStream,
     ) -> Result<StreamHandle, Error> {
         let OpenStream { load, port } = request;
-        let place = self.with(|owner| {
-            let slot = owner.slot_of(client, load)?;
-            owner.kernels.stream_place(slot, &port)
+        let place = self.handles(|handles| {
+            self.kernels(|kernels| {
+                let slot = handles.slot(client, load)?;
+                kernels.stream_place(slot, &port)
+            })
         })?;
         self.wait_for_stopped(place).await?;
-        self.with(|owner| {
-            let slot = owner.slot_of(client, load)?;
-            owner.kernels.open_stream(client, slot, &port)
+        self.handles(|handles| {
+            self.kernels(|kernels| {
+                let slot = handles.slot(client, load)?;
+                kernels.open_stream(client, slot, &port)
+            })
         })
     }
 
@@ -133,13 +136,11 @@ impl OwnerRef {
         client: ClientId,
         request: BeginTransfer,
     ) -> Result<(), Error> {
-        let range = self.with(|owner| {
-            owner
-                .kernels
-                .range_of_transfer(&owner.handles, client, &request)
+        let range = self.handles(|handles| {
+            self.kernels(|kernels| kernels.range_of_transfer(handles, client, &request))
         })?;
         self.fail_if_failed(request.stream.slot).await?;
-        self.with(|owner| owner.kernels.begin_transfer(client, request.stream, range))
+        self.kernels(|kernels| kernels.begin_transfer(client, request.stream, range))
     }
 
     pub(crate) async fn begin_peer_transfer(
@@ -147,9 +148,9 @@ impl OwnerRef {
         client: ClientId,
         request: BeginPeerTransfer,
     ) -> Result<(), Error> {
-        let range = self.with(|owner| owner.kernels.range_of_peer(client, &request))?;
+        let range = self.kernels(|kernels| kernels.range_of_peer(client, &request))?;
         self.fail_if_failed(request.stream.slot).await?;
-        self.with(|owner| owner.kernels.begin_transfer(client, request.stream, range))
+        self.kernels(|kernels| kernels.begin_transfer(client, request.stream, range))
     }
 
     /// The oldest transfer was not over in time: what it waits for, if it is not over now.
@@ -159,10 +160,8 @@ impl OwnerRef {
         request: ExpireStream,
     ) -> Result<Moved, Error> {
         let ExpireStream { stream, elapsed } = request;
-        if let Some(stuck) = self.with(|owner| {
-            owner
-                .kernels
-                .stuck_stream(&owner.paging.faults_waiting(), client, stream, elapsed)
+        if let Some(stuck) = self.paging_with(|paging, kernels| {
+            kernels.stuck_stream(&paging.faults_waiting(), client, stream, elapsed)
         })? {
             return Err(Error::Stream(stuck));
         }
@@ -180,17 +179,19 @@ impl OwnerRef {
 
     /// A port whose transfer was stopped, and whose client has gone, is free in a moment.
     pub(super) async fn wait_for_stopped(&self, place: (SlotId, StreamId)) -> Result<(), Error> {
-        let is_leaving = |owner: &Owner| {
-            let open = owner.kernels.streams.open.get(&place);
-            open.is_some_and(|connection| connection.left && connection.stopped)
+        let is_leaving = || {
+            self.kernels(|kernels| {
+                let open = kernels.streams.open.get(&place);
+                open.is_some_and(|connection| connection.left && connection.stopped)
+            })
         };
-        if !self.with(|owner| is_leaving(owner)) {
+        if !is_leaving() {
             return Ok(());
         }
-        let until = self.with(|owner| owner.kernels.now() + SLICE);
+        let until = self.kernels(|kernels| kernels.now() + SLICE);
         let _alarm = self.alarm(until);
-        let gone = |owner: &mut Owner| {
-            let over = !is_leaving(owner) || owner.kernels.now() >= until;
+        let gone = || {
+            let over = !is_leaving() || self.kernels(|kernels| kernels.now()) >= until;
             Ok(over.then_some(()))
         };
         self.card(gone).await
@@ -205,11 +206,11 @@ impl OwnerRef {
             stream: handle,
             slice,
         } = request;
-        let until = self.with(|owner| owner.kernels.now() + slice);
+        let until = self.kernels(|kernels| kernels.now() + slice);
         loop {
             // An alarm that has rung would keep the card from working.
             let alarm = self.alarm(until);
-            let look = |owner: &mut Owner| owner.kernels.look_at_stream(client, handle, until);
+            let look = || self.kernels(|kernels| kernels.look_at_stream(client, handle, until));
             let seen = self.card(look).await?;
             drop(alarm);
             match seen {
@@ -222,11 +223,10 @@ impl OwnerRef {
                     }
                 }
                 Look::SliceOver => {
-                    let stuck = self.with(|owner| {
-                        match slice > Picoseconds::ZERO && owner.paging.is_quiet(&mut owner.kernels)
-                        {
-                            true => owner.kernels.stuck_stream(
-                                &owner.paging.faults_waiting(),
+                    let stuck = self.paging_with(|paging, kernels| {
+                        match slice > Picoseconds::ZERO && paging.is_quiet(kernels) {
+                            true => kernels.stuck_stream(
+                                &paging.faults_waiting(),
                                 client,
                                 handle,
                                 slice,
@@ -234,7 +234,7 @@ impl OwnerRef {
                             false => Ok(None),
                         }
                     })?;
-                    let progress = self.with(|owner| owner.progress());
+                    let progress = self.progress();
                     return match stuck {
                         Some(stuck) => Err(Error::Stream(stuck)),
                         None => Ok(TransferState::Moving(progress)),
@@ -256,18 +256,20 @@ impl OwnerRef {
             streams: handles,
             slice,
         } = request;
-        let until = self.with(|owner| owner.kernels.now() + slice);
+        let until = self.kernels(|kernels| kernels.now() + slice);
         loop {
             let alarm = self.alarm(until);
-            let look = |owner: &mut Owner| {
-                for (number, handle) in handles.iter().enumerate() {
-                    match owner.kernels.look_at_stream(client, *handle, until)? {
-                        None | Some(Look::SliceOver) => {}
-                        Some(look) => return Ok(Some((number, look))),
+            let look = || {
+                self.kernels(|kernels| {
+                    for (number, handle) in handles.iter().enumerate() {
+                        match kernels.look_at_stream(client, *handle, until)? {
+                            None | Some(Look::SliceOver) => {}
+                            Some(look) => return Ok(Some((number, look))),
+                        }
                     }
-                }
-                let over = owner.kernels.now() >= until;
-                Ok(over.then_some((0, Look::SliceOver)))
+                    let over = kernels.now() >= until;
+                    Ok(over.then_some((0, Look::SliceOver)))
+                })
             };
             let (number, seen) = self.card(look).await?;
             drop(alarm);
@@ -275,7 +277,7 @@ impl OwnerRef {
                 Look::Moved(moved) => TransfersState::Moved {
                     place: number,
                     moved,
-                    progress: self.with(|owner| owner.progress()),
+                    progress: self.progress(),
                 },
                 Look::Failed(error) => {
                     if let Some(handle) = handles.get(number) {
@@ -287,9 +289,9 @@ impl OwnerRef {
                     }
                 }
                 Look::SliceOver => {
-                    self.with(|owner| match owner.paging.is_quiet(&mut owner.kernels) {
-                        true => TransfersState::Quiet(owner.progress()),
-                        false => TransfersState::Moving(owner.progress()),
+                    self.paging_with(|paging, kernels| match paging.is_quiet(kernels) {
+                        true => TransfersState::Quiet(paging.progress(kernels)),
+                        false => TransfersState::Moving(paging.progress(kernels)),
                     })
                 }
             };

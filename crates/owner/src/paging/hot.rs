@@ -8,7 +8,6 @@ use super::pump::BARRIERS;
 use crate::kernels::Kernels;
 use crate::message::{ClientId, MakeHot};
 use crate::owner_ref::OwnerRef;
-use crate::Owner;
 use card::command::Command;
 use error::Error;
 use pager::Event;
@@ -38,7 +37,7 @@ struct MakesHot<'a>(&'a OwnerRef);
 
 impl Drop for MakesHot<'_> {
     fn drop(&mut self) {
-        self.0.with(|owner| owner.paging.hot.requests -= 1);
+        self.0.paging(|paging| paging.hot.requests -= 1);
     }
 }
 
@@ -49,22 +48,22 @@ impl OwnerRef {
         client: ClientId,
         request: MakeHot,
     ) -> Result<u64, Error> {
-        let range = self.with(|owner| owner.handles.mapping(client, request.mapping))?;
-        let before = self.with(|owner| {
-            if let Some(slot) = owner.kernels.busy_slot() {
+        let range = self.range_of(client, request.mapping)?;
+        let before = self.paging_with(|paging, kernels| {
+            if let Some(slot) = kernels.busy_slot() {
                 let rule = "is running; make data hot before a kernel starts";
                 return Err(Error::SlotState {
                     slot,
                     rule: rule.into(),
                 });
             }
-            owner.paging.hot.requests += 1;
-            Ok(owner.paging.hot.bytes)
+            paging.hot.requests += 1;
+            Ok(paging.hot.bytes)
         })?;
         let _hot = MakesHot(self);
-        self.with(|owner| {
-            owner.paging.tell(
-                &mut owner.kernels,
+        self.paging_with(|paging, kernels| {
+            paging.tell(
+                kernels,
                 Event::Prefetch {
                     asid: range.asid,
                     address: range.address,
@@ -72,26 +71,26 @@ impl OwnerRef {
                 },
             )
         })?;
-        self.card(|owner| {
-            let over = owner.paging.pager.is_idle() || owner.kernels.busy_slot().is_some();
-            Ok(over.then_some(()))
+        self.card(|| {
+            self.paging_with(|paging, kernels| {
+                let over = paging.pager.is_idle() || kernels.busy_slot().is_some();
+                Ok(over.then_some(()))
+            })
         })
         .await?;
         // Nobody waits for the end of an install: a kernel that starts at once would find no entry.
         let barrier = barrier(range.asid);
         let over =
-            |owner: &mut Owner| Ok((!owner.paging.hot.barriers.contains(&barrier)).then_some(()));
+            || self.paging(|paging| Ok((!paging.hot.barriers.contains(&barrier)).then_some(())));
         // One of another request for the space is not behind these.
         self.card(over).await?;
         // Has the card say when it has carried out what the space's queue has now.
-        self.with(|owner| {
-            owner.paging.hot.wait_for(barrier);
-            owner
-                .paging
-                .send_barrier(&mut owner.kernels, barrier, range.asid)
+        self.paging_with(|paging, kernels| {
+            paging.hot.wait_for(barrier);
+            paging.send_barrier(kernels, barrier, range.asid)
         })?;
         self.card(over).await?;
-        Ok(self.with(|owner| owner.paging.hot.bytes - before))
+        Ok(self.paging(|paging| paging.hot.bytes - before))
     }
 }
 

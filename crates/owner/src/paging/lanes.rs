@@ -141,12 +141,14 @@ pub(super) struct InLane<T> {
 impl OwnerRef {
     /// Puts a file on storage.
     pub(super) async fn storage(&self, file: &Arc<OpenFile>, awaited: Awaited) -> io::Result<()> {
-        let id = self.with(|owner| {
-            let lane = owner.paging.lanes.of(awaited.device)?;
-            let id = owner.tasks.open_aside();
-            lane.make_durable(id, file.clone());
-            owner.paging.patience.wait_for(id, awaited);
-            Ok::<_, io::Error>(id)
+        let id = self.paging(|paging| {
+            self.tasks(|tasks| {
+                let lane = paging.lanes.of(awaited.device)?;
+                let id = tasks.open_aside();
+                lane.make_durable(id, file.clone());
+                paging.patience.wait_for(id, awaited);
+                Ok::<_, io::Error>(id)
+            })
         })?;
         self.aside_io(id).await
     }
@@ -168,11 +170,8 @@ impl OwnerRef {
         awaited: Awaited,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Error> {
-        let asked = self.with(|owner| {
-            owner
-                .paging
-                .lanes
-                .ask(&mut owner.tasks, &mut owner.paging.patience, awaited, work)
+        let asked = self.paging(|paging| {
+            self.tasks(|tasks| paging.lanes.ask(tasks, &mut paging.patience, awaited, work))
         })?;
         self.lane_result(asked).await
     }

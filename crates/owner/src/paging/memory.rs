@@ -11,7 +11,6 @@ use crate::paging::Paging;
 use crate::participants::Guest;
 use crate::report::{PingPong, TrapPlace};
 use crate::tenants::Counted;
-use crate::Owner;
 use card::{HostWork, WorkId};
 use error::{Error, StreamError};
 use pager::{Event, IoError, IoId, MappingInfo, ObjectId, ObjectKind, RequestId, Success};
@@ -508,19 +507,15 @@ impl OwnerRef {
             file: _,
         } = request;
         let _room = self.room(client, Counted::Mappings)?;
-        let (asid, objects) = self.with(|owner| {
-            let asid = owner.handles.space(client, space)?;
-            Ok::<_, Error>((
-                asid,
-                owner.paging.new_memory(&mut owner.kernels, asid, &view)?,
-            ))
-        })?;
+        let asid = self.handles(|handles| handles.space(client, space))?;
+        let objects =
+            self.paging_with(|paging, kernels| paging.new_memory(kernels, asid, &view))?;
         let (address, bytes) = (view.address(), view.bytes() as u64);
         let mut ours = Vec::new();
-        let mapped = self.with(|owner| {
+        let mapped = self.paging_with(|paging, kernels| {
             let mut objects = objects.iter();
             objects.try_for_each(|one| {
-                ours.push(owner.paging.map_memory(&mut owner.kernels, *one, direct)?);
+                ours.push(paging.map_memory(kernels, *one, direct)?);
                 Ok(())
             })
         });
@@ -542,12 +537,14 @@ impl OwnerRef {
             address,
             bytes,
         };
-        let (mapping, page) = self.with(|owner| {
-            let pages = objects
-                .iter()
-                .filter_map(|one| owner.paging.memories.blocks.get(one));
-            let page = pages.map(|block| block.part.page).max();
-            (owner.handles.add_mapping(client, range), page)
+        let (mapping, page) = self.handles(|handles| {
+            self.paging(|paging| {
+                let pages = objects
+                    .iter()
+                    .filter_map(|one| paging.memories.blocks.get(one));
+                let page = pages.map(|block| block.part.page).max();
+                (handles.add_mapping(client, range), page)
+            })
         });
         Ok(NewMapping {
             mapping,
@@ -559,21 +556,23 @@ impl OwnerRef {
 
     /// Ends the sharing of a block that no kernel uses.
     pub(crate) async fn free(&self, client: ClientId, mapping: MappingId) -> Result<(), Error> {
-        let range = self.with(|owner| {
-            let range = owner.handles.mapping(client, mapping)?;
-            if let Some(slot) = owner.kernels.user_of(range.asid) {
-                let address = range.address;
-                return Err(Error::MemoryInUse { address, slot });
-            }
-            owner.handles.end_mapping(mapping);
-            Ok(range)
+        let range = self.handles(|handles| {
+            self.kernels(|kernels| {
+                let range = handles.mapping(client, mapping)?;
+                if let Some(slot) = kernels.user_of(range.asid) {
+                    let address = range.address;
+                    return Err(Error::MemoryInUse { address, slot });
+                }
+                handles.end_mapping(mapping);
+                Ok(range)
+            })
         })?;
         self.unmap(range.asid, range.address, range.bytes).await
     }
 
     /// Lets the program read, or also write, some bytes of a block.
     pub(crate) async fn take_shared(&self, client: ClientId, request: Take) -> Result<(), Error> {
-        let range = self.with(|owner| owner.handles.mapping(client, request.mapping))?;
+        let range = self.range_of(client, request.mapping)?;
         let ByteRange { offset, bytes } = request.range;
         if offset
             .checked_add(bytes)
@@ -595,8 +594,8 @@ impl OwnerRef {
             let end = start + memory.part.range.len() as u64;
             memory.asid == space && range.is_none_or(|(from, to)| from < end && start < to)
         };
-        let gone: Vec<ObjectId> = self.with(|owner| {
-            let blocks = owner.paging.memories.blocks.iter();
+        let gone: Vec<ObjectId> = self.paging(|paging| {
+            let blocks = paging.memories.blocks.iter();
             let gone = blocks.filter(|(_, memory)| inside(memory));
             gone.map(|(object, _)| *object).collect()
         });
@@ -615,8 +614,8 @@ impl OwnerRef {
         if let Err(error) = self.ask(close).await {
             tracing::debug!(%error, "closing shared memory");
         }
-        self.with(|owner| {
-            let Some(memory) = owner.paging.memories.blocks.remove(&object) else {
+        self.paging_with(|paging, kernels| {
+            let Some(memory) = paging.memories.blocks.remove(&object) else {
                 return;
             };
             // Whatever happened: the memory is the program's alone now.
@@ -624,12 +623,12 @@ impl OwnerRef {
             if let Err(error) = memory.view.open(start as u64, bytes as u64) {
                 tracing::error!(%error, "opening memory that was shared");
             }
-            let mut others = owner.paging.memories.blocks.values();
+            let mut others = paging.memories.blocks.values();
             if others.any(|other| other.host == memory.host) {
                 return;
             }
             memory.view.release();
-            if let Err(error) = owner.kernels.card().unmap_host(memory.host) {
+            if let Err(error) = kernels.card().unmap_host(memory.host) {
                 tracing::error!(%error, "ending the card's access to memory that was shared");
             }
         });
@@ -644,12 +643,12 @@ impl OwnerRef {
     ) -> Result<(), Error> {
         let first = range.address.get() + part.offset;
         let wanted = first..first + part.bytes;
-        let begun = self.with(|owner| {
-            let pages = owner.paging.memories.pages_in(range.asid, &wanted);
+        let begun = self.paging_with(|paging, kernels| {
+            let pages = paging.memories.pages_in(range.asid, &wanted);
             let pages = pages.into_iter().map(|(object, offset)| {
-                let request = owner.paging.answers.ask();
-                let told = owner.paging.tell(
-                    &mut owner.kernels,
+                let request = paging.answers.ask();
+                let told = paging.tell(
+                    kernels,
                     Event::HostTrap {
                         request,
                         object,
@@ -669,17 +668,13 @@ impl OwnerRef {
 
     /// The time from an access to the thread that serves it.
     async fn take_trap_time(&self) {
-        let work = self.with(|owner| {
-            let cost = owner.options.host.as_ref()?.traps().trap_ps;
+        let work = self.paging_with(|paging, kernels| {
+            let cost = self.options().host.as_ref()?.traps().trap_ps;
             let costs = cost > Picoseconds::ZERO;
-            costs.then(|| {
-                owner
-                    .paging
-                    .serve_memory(&mut owner.kernels, cost, Work::Trap)
-            })
+            costs.then(|| paging.serve_memory(kernels, cost, Work::Trap))
         });
         if let Some(work) = work {
-            let over = |owner: &mut Owner| Ok(owner.paging.host_time.is_over(work).then_some(()));
+            let over = || self.paging(|paging| Ok(paging.host_time.is_over(work).then_some(())));
             // What is wrong with the card is told when the access is served.
             let _ = self.card(over).await;
         }
@@ -694,26 +689,26 @@ impl OwnerRef {
         guest: Option<Guest>,
     ) -> Result<(), Error> {
         self.take_trap_time().await;
-        let begun = self.with(|owner| {
-            let Some((object, offset)) = owner.paging.memories.find(address) else {
+        let begun = self.paging_with(|paging, kernels| {
+            let Some((object, offset)) = paging.memories.find(address) else {
                 // Its sharing has just ended, and the memory is open.
-                owner.paging.memories.released.extend(guest);
+                paging.memories.released.extend(guest);
                 ticket.serve();
                 return None;
             };
-            owner.paging.memories.count_trap(object, offset, &ticket);
-            let now = owner.kernels.now();
-            owner.paging.trace.trap(now, address as u64, write);
-            let request = owner.paging.answers.ask();
+            paging.memories.count_trap(object, offset, &ticket);
+            let now = kernels.now();
+            paging.trace.trap(now, address as u64, write);
+            let request = paging.answers.ask();
             let trap = Waiting {
                 object,
                 offset,
                 ticket,
                 guest,
             };
-            owner.paging.memories.traps.insert(request, trap);
-            let told = owner.paging.tell(
-                &mut owner.kernels,
+            paging.memories.traps.insert(request, trap);
+            let told = paging.tell(
+                kernels,
                 Event::HostTrap {
                     request,
                     object,
@@ -730,9 +725,9 @@ impl OwnerRef {
             Ok(()) => self.answer(request).await.map(drop),
             Err(error) => Err(error),
         };
-        self.with(|owner| {
-            owner.paging.memories.answered(request, false);
-            if let Some(memory) = owner.paging.memories.blocks.get_mut(&object) {
+        self.paging(|paging| {
+            paging.memories.answered(request, false);
+            if let Some(memory) = paging.memories.blocks.get_mut(&object) {
                 if std::mem::take(&mut memory.stuck) {
                     // What the card does not hold is the program's again, or will be at the next trap.
                     tracing::error!(%object, "a page of shared memory could not be opened");

@@ -27,6 +27,7 @@ mod transfers;
 use crate::inbox::Inbox;
 use crate::kernels::{HomeRange, Kernels};
 use crate::lane::Post;
+use crate::message::Progress;
 use crate::participants::Guest;
 use crate::report::PagingReport;
 use crate::tasks::Tasks;
@@ -46,7 +47,7 @@ use memory::Memories;
 use moved::MovedBytes;
 use pager::{
     ChannelMemory, Config, Event, InstallOrder, Occupied, Pager, Policies, RequestId,
-    SpaceStatistics, Statistics, Success,
+    SpaceStatistics, Success,
 };
 use patience::Patience;
 use policies::Words;
@@ -266,9 +267,18 @@ impl Paging {
         self.memories.free_threads.insert(thread);
     }
 
-    /// What the pager has done.
-    pub(crate) fn statistics(&self) -> &Statistics {
-        self.pager.statistics()
+    /// How far things are.
+    pub(crate) fn progress(&self, kernels: &Kernels) -> Progress {
+        let paging = self.pager.statistics();
+        Progress {
+            now: match kernels.description().clock_period {
+                Picoseconds::ZERO => Picoseconds::ZERO,
+                _ => kernels.now(),
+            },
+            bytes_in: paging.bytes_read + paging.bytes_zeroed,
+            bytes_out: paging.bytes_written,
+            faults: paging.faults,
+        }
     }
 
     /// Each space, what was done for it, and what it has of the card's memory.

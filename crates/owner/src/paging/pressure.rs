@@ -119,7 +119,7 @@ impl OwnerRef {
         let Flush { place, start, end } = flush;
         let (asid, first) = place;
         let (address, bytes) = (VirtAddr::truncated(first.get() + start), end - start);
-        let streams = self.with(|owner| owner.paging.files.mapped_in(asid, address, bytes));
+        let streams = self.paging(|paging| paging.files.mapped_in(asid, address, bytes));
         let sync = |request| Event::Sync {
             request,
             asid,
@@ -132,9 +132,11 @@ impl OwnerRef {
             // Whoever syncs or unmaps the mapping is told, and the kernel if the device has failed.
             tracing::debug!(%error, "a stream did not take what was written");
         }
-        self.with(|owner| {
-            owner.tasks.stir();
-            owner.paging.service.flushed(place);
+        self.paging(|paging| {
+            self.tasks(|tasks| {
+                tasks.stir();
+                paging.service.flushed(place);
+            })
         });
     }
 }

@@ -121,27 +121,20 @@ impl OwnerRef {
             translation,
         } = options;
         let _room = self.room(client, Counted::Spaces)?;
-        let (asid, limit, placement) = self.with(|owner| {
-            let card = owner.kernels.description();
-            let placement = self::placement(card, &owner.options, &owner.paging.pager, placement);
-            let page = owner.paging.pager.page_size();
-            let limits = limit
-                .into_iter()
-                .chain(owner.tenants.bytes_of_space(client));
-            let limit = limits.min().map(|bytes| bytes.max(page.bytes()));
-            can_translate(owner.kernels.description(), translation)?;
-            let asid = owner
-                .paging
+        let quota = self.tenants(|tenants| tenants.bytes_of_space(client));
+        let limit = limit.into_iter().chain(quota).min();
+        let (asid, limit, placement) = self.paging_with(|paging, kernels| {
+            let card = kernels.description();
+            let placement = self::placement(card, self.options(), &paging.pager, placement);
+            let page = paging.pager.page_size();
+            let limit = limit.map(|bytes| bytes.max(page.bytes()));
+            can_translate(card, translation)?;
+            let asid = paging
                 .spaces
-                .take_free(&owner.paging.pager, &mut owner.paging.service)?;
-            let card = owner.kernels.card();
-            let set = owner.paging.spaces.set_translation(card, asid, translation);
-            set.inspect_err(|_| {
-                owner
-                    .paging
-                    .spaces
-                    .free(&owner.paging.pager, &mut owner.paging.service, asid)
-            })?;
+                .take_free(&paging.pager, &mut paging.service)?;
+            let card = kernels.card();
+            let set = paging.spaces.set_translation(card, asid, translation);
+            set.inspect_err(|_| paging.spaces.free(&paging.pager, &mut paging.service, asid))?;
             Ok::<_, Error>((asid, limit, placement))
         })?;
         let made = self.ask(|request| Event::CreateSpace {
@@ -151,25 +144,16 @@ impl OwnerRef {
             placement,
         });
         if let Err(error) = made.await {
-            self.with(|owner| {
-                owner
-                    .paging
-                    .spaces
-                    .free(&owner.paging.pager, &mut owner.paging.service, asid)
-            });
+            self.paging(|paging| paging.spaces.free(&paging.pager, &mut paging.service, asid));
             return Err(error);
         }
         // No page of it is wanted before its client knows its name.
-        self.with(|owner| {
-            let share = owner.tenants.share_of(client);
-            owner.paging.joins_share(&mut owner.kernels, share, asid)
-        })?;
-        let space = self.with(|owner| {
-            owner.kernels.forget_run_time(asid);
-            owner.handles.add_space(client, asid)
-        });
+        let share = self.tenants(|tenants| tenants.share_of(client));
+        self.paging_with(|paging, kernels| paging.joins_share(kernels, share, asid))?;
+        self.kernels(|kernels| kernels.forget_run_time(asid));
+        let space = self.handles(|handles| handles.add_space(client, asid));
         // Whoever was closed meanwhile ended the spaces that it had then.
-        if let Err(error) = self.with(|owner| owner.handles.check_open(client)) {
+        if let Err(error) = self.handles(|handles| handles.check_open(client)) {
             self.destroy_space(client, space).await?;
             return Err(error);
         }
@@ -182,23 +166,24 @@ impl OwnerRef {
         space: SpaceId,
     ) -> Result<(), Error> {
         // From here on nobody can use it, or what is in it.
-        let (asid, slots) = self.with(|owner| {
-            let asid = owner.handles.space(client, space)?;
-            owner.handles.end_space(space);
-            let slots = owner.kernels.ids();
-            let slots: Vec<SlotId> = slots
-                .filter(|slot| owner.kernels.works_in(*slot, asid))
-                .collect();
-            for slot in &slots {
-                owner.handles.end_load(*slot);
-            }
-            Ok::<_, Error>((asid, slots))
+        let (asid, slots) = self.handles(|handles| {
+            self.kernels(|kernels| {
+                let asid = handles.space(client, space)?;
+                handles.end_space(space);
+                let slots = kernels.ids();
+                let slots: Vec<SlotId> =
+                    slots.filter(|slot| kernels.works_in(*slot, asid)).collect();
+                for slot in &slots {
+                    handles.end_load(*slot);
+                }
+                Ok::<_, Error>((asid, slots))
+            })
         })?;
         let mut unsettled = None;
         for slot in slots {
             let _claim = self.claim(slot).await;
-            if self.with(|owner| owner.kernels.works_in(slot, asid)) {
-                unsettled = unsettled.or(self.with(|owner| owner.kernels.unsettled(slot)));
+            if self.kernels(|kernels| kernels.works_in(slot, asid)) {
+                unsettled = unsettled.or(self.kernels(|kernels| kernels.unsettled(slot)));
                 self.empty(slot).await?;
             }
         }
@@ -207,14 +192,12 @@ impl OwnerRef {
             .await;
         let everything = 1 << VirtAddr::BITS;
         let result = self.by_own_label((asid, VirtAddr::default(), everything), result);
-        let (stray, unmapped) = self.with(|owner| {
-            owner
-                .paging
-                .spaces
-                .free(&owner.paging.pager, &mut owner.paging.service, asid);
-            let strays = &mut owner.paging.files;
-            let stray = strays.take_stray(asid, VirtAddr::default(), everything);
-            (stray, owner.paging.forget_mappings(asid, None))
+        let (stray, unmapped) = self.paging(|paging| {
+            paging.spaces.free(&paging.pager, &mut paging.service, asid);
+            let stray = paging
+                .files
+                .take_stray(asid, VirtAddr::default(), everything);
+            (stray, paging.forget_mappings(asid, None))
         });
         self.close_files(unmapped, result.is_ok()).await;
         self.forget_memories(asid, None).await;
@@ -225,9 +208,9 @@ impl OwnerRef {
 
     /// Ends everything of a client.
     pub(crate) async fn close(&self, client: ClientId) -> Result<(), Error> {
-        let spaces = self.with(|owner| {
-            let spaces = owner.handles.spaces(client);
-            owner.handles.close(client);
+        let spaces = self.handles(|handles| {
+            let spaces = handles.spaces(client);
+            handles.close(client);
             spaces
         });
         let mut result = Ok(());

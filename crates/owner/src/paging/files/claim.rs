@@ -261,10 +261,10 @@ impl OwnerRef {
             label: label.to_owned(),
             what: "locking it",
         };
-        let begun = self.with(|owner| {
-            let lane = owner.paging.lanes.of(view.identity.device);
+        let begun = self.paging(|paging| {
+            let lane = paging.lanes.of(view.identity.device);
             let lane = lane.map_err(|error| format!("a thread for its mount: {error}"))?;
-            owner.paging.files.claims.begin(view, lane)
+            paging.files.claims.begin(view, lane)
         });
         let locking = begun.map_err(refused)?;
         let file = file.clone();
@@ -277,7 +277,7 @@ impl OwnerRef {
         match locked {
             Ok(true) => Ok(()),
             Ok(false) => {
-                self.with(|owner| owner.paging.files.unlocked.insert(label.to_owned()));
+                self.paging(|paging| paging.files.unlocked.insert(label.to_owned()));
                 Ok(())
             }
             Err(error) => {
@@ -289,19 +289,18 @@ impl OwnerRef {
 
     /// What asked for the right to all of a range is mapped, or was refused.
     pub(super) async fn claim_ended(&self, view: View) {
-        self.with(|owner| owner.paging.files.claims.ended(view));
+        self.paging(|paging| paging.files.claims.ended(view));
         self.settle_claim(view).await;
     }
 
     /// A range is claimed as far as writable mappings show it.
     pub(super) async fn settle_claim(&self, view: View) {
-        let found = self.with(|owner| {
-            let keeping = owner
-                .paging
+        let found = self.paging(|paging| {
+            let keeping = paging
                 .files
                 .claims
-                .keeping(view, owner.paging.files.shown(view))?;
-            Some((keeping, owner.paging.files.label_of(view)))
+                .keeping(view, paging.files.shown(view))?;
+            Some((keeping, paging.files.label_of(view)))
         });
         let Some((keeping, label)) = found else {
             return;
@@ -312,9 +311,9 @@ impl OwnerRef {
             what: "unlocking it",
         };
         match self.in_lane(awaited, move || keeping.keep()).await {
-            Ok(()) => self.with(|owner| {
-                let shown = owner.paging.files.shown(view);
-                owner.paging.files.claims.settle(view, shown);
+            Ok(()) => self.paging(|paging| {
+                let shown = paging.files.shown(view);
+                paging.files.claims.settle(view, shown);
             }),
             Err(error) => tracing::warn!(%error, "it stays claimed"),
         }

@@ -14,7 +14,6 @@ use crate::owner_ref::OwnerRef;
 use crate::paging::lanes::InLane;
 use crate::paging::lanes::Lanes;
 use crate::paging::patience::Awaited;
-use crate::paging::patience::Patience;
 use crate::paging::Paging;
 use crate::tasks::Tasks;
 use crate::tenants::Counted;
@@ -62,17 +61,14 @@ impl OwnerRef {
             label,
             options,
         } = request;
-        let source = self.with(|owner| match behind {
-            None => owner.paging.lanes.source(file, label),
-            Some(behind) => owner
-                .paging
-                .files
-                .stand_in(&owner.post, file, behind, label),
+        let source = self.paging(|paging| match behind {
+            None => paging.lanes.source(file, label),
+            Some(behind) => paging.files.stand_in(self.post(), file, behind, label),
         })?;
         let (identity, stands_in) = (source.identity, source.stand_in.is_some());
         let mapped = self.map_source(client, space, source, options).await;
         if mapped.is_err() && stands_in {
-            self.with(|owner| owner.paging.files.forget_stand_in(identity));
+            self.paging(|paging| paging.files.forget_stand_in(identity));
         }
         let mapped = mapped?;
         if let Err(error) = self.use_as_advised(client, mapped.mapping, options).await {
@@ -91,15 +87,10 @@ impl OwnerRef {
     ) -> Result<(), Error> {
         let MapOptions { advice, hot, .. } = options;
         if !advice.is_empty() {
-            self.with(|owner| {
-                let range = owner.handles.mapping(client, mapping)?;
-                let bytes = range.bytes;
-                owner.paging.advise_mapping(
-                    &mut owner.kernels,
-                    range,
-                    ByteRange { offset: 0, bytes },
-                    advice,
-                )
+            let range = self.range_of(client, mapping)?;
+            let bytes = range.bytes;
+            self.paging_with(|paging, kernels| {
+                paging.advise_mapping(kernels, range, ByteRange { offset: 0, bytes }, advice)
             })?;
         }
         if hot {
@@ -114,11 +105,11 @@ impl OwnerRef {
         client: ClientId,
         mapping: MappingId,
     ) -> Result<(), Error> {
-        let range = self.with(|owner| owner.handles.mapping(client, mapping))?;
+        let range = self.range_of(client, mapping)?;
         let unfinished = self.settled(range.asid).await;
-        let range = self.with(|owner| {
-            let range = owner.handles.mapping(client, mapping)?;
-            owner.handles.end_mapping(mapping);
+        let range = self.handles(|handles| {
+            let range = handles.mapping(client, mapping)?;
+            handles.end_mapping(mapping);
             Ok::<MappedRange, Error>(range)
         })?;
         self.unmap(range.asid, range.address, range.bytes).await?;
@@ -127,7 +118,7 @@ impl OwnerRef {
 
     /// Writes back what kernels have written to a mapping.
     pub(crate) async fn sync_mapping(&self, client: ClientId, request: Sync) -> Result<(), Error> {
-        let range = self.with(|owner| owner.handles.mapping(client, request.mapping))?;
+        let range = self.range_of(client, request.mapping)?;
         self.settled(range.asid).await?;
         self.sync(range).await
     }
@@ -138,16 +129,17 @@ impl OwnerRef {
         client: ClientId,
         request: Refresh,
     ) -> Result<(), Error> {
-        let range = self.with(|owner| {
-            let range = owner.handles.mapping(client, request.mapping)?;
-            match request.discard {
-                true => owner
-                    .paging
-                    .files
-                    .may_discard(&owner.handles, client, range)
-                    .map(|()| range),
-                false => Ok(range),
-            }
+        let range = self.handles(|handles| {
+            self.paging(|paging| {
+                let range = handles.mapping(client, request.mapping)?;
+                match request.discard {
+                    true => paging
+                        .files
+                        .may_discard(handles, client, range)
+                        .map(|()| range),
+                    false => Ok(range),
+                }
+            })
         })?;
         self.refresh(range, request.discard).await
     }
@@ -175,31 +167,34 @@ impl OwnerRef {
         self.closed(identity, &label).await?;
         // Whoever closed it meanwhile has forgotten it.
         let stands_in = stand_in.map(|stand_in| (identity, stand_in));
-        self.with(|owner| {
-            owner.paging.files.stand_ins.extend(stands_in);
-            owner.paging.files.may_begin(view, &label, options)
+        self.paging(|paging| {
+            paging.files.stand_ins.extend(stands_in);
+            paging.files.may_begin(view, &label, options)
         })?;
-        let claims = options.write && !self.with(|owner| owner.paging.files.stands_in(identity));
+        let claims = options.write && !self.paging(|paging| paging.files.stands_in(identity));
         if claims {
             self.claim_range(view, &file, &label).await?;
         }
         // The space may have gone while the file was locked, and may go while the file is emptied: the mapping has its name
         // from the start, and ends with its space.
-        let mapped = self.with(|owner| {
-            let asid = owner.handles.space(client, space)?;
-            let wanted = Wanted {
-                view,
-                file,
-                label: &label,
-                length,
-                options,
-            };
-            let (address, page) = owner.paging.map(&mut owner.kernels, asid, wanted)?;
-            if options.holes {
-                owner.paging.transfers.has_holes(&holes);
-                owner.paging.files.has_holes(view, holes);
-            }
-            owner.clients.mapped(client, &label, options.page_size);
+        let wanted = Wanted {
+            view,
+            file,
+            label: &label,
+            length,
+            options,
+        };
+        let mapped = self.handles(|handles| {
+            let asid = handles.space(client, space)?;
+            let mapped = self.paging_with(|paging, kernels| {
+                let mapped = paging.map(kernels, asid, wanted)?;
+                if options.holes {
+                    paging.transfers.has_holes(&holes);
+                    paging.files.has_holes(view, holes);
+                }
+                Ok::<_, Error>(mapped)
+            });
+            let (address, page) = mapped?;
             let bytes = view.bytes;
             let range = MappedRange {
                 space,
@@ -207,21 +202,20 @@ impl OwnerRef {
                 address,
                 bytes,
             };
-            let mapping = owner.handles.add_mapping(client, range);
-            let mapped = NewMapping {
+            let mapping = handles.add_mapping(client, range);
+            Ok::<_, Error>(NewMapping {
                 mapping,
                 address,
                 bytes,
                 page,
-            };
-            Ok::<_, Error>((mapped, {
-                let (lanes, tasks) = (&mut owner.paging.lanes, &mut owner.tasks);
-                let patience = &mut owner.paging.patience;
-                owner
-                    .paging
-                    .files
-                    .empty_if_fresh(lanes, tasks, patience, view, &label, options)
-            }))
+            })
+        });
+        let mapped = mapped.map(|mapped| {
+            self.clients(|clients| clients.mapped(client, &label, options.page_size));
+            let emptied = self.paging(|paging| {
+                self.tasks(|tasks| paging.empty_if_fresh(tasks, view, &label, options))
+            });
+            (mapped, emptied)
         });
         let mapped = match mapped {
             Ok((mapped, emptied)) => match self.emptied(emptied, &label).await {
@@ -296,26 +290,29 @@ impl OwnerRef {
 
     /// Waits until what the last mapping of a file wrote is in it.
     async fn closed(&self, identity: Identity, label: &str) -> Result<(), Error> {
-        self.until(|owner| {
-            owner.paging.files.is_given_up(identity) || !owner.paging.files.is_closing(identity)
+        self.until(|| {
+            self.paging(|paging| {
+                paging.files.is_given_up(identity) || !paging.files.is_closing(identity)
+            })
         })
         .await;
-        let answers = self.with(|owner| !owner.paging.patience.is_silent(identity.device));
-        if answers && self.with(|owner| owner.paging.files.is_given_up(identity)) {
+        let answers = self.paging(|paging| !paging.patience.is_silent(identity.device));
+        if answers && self.paging(|paging| paging.files.is_given_up(identity)) {
             // Nobody has waited for the card to take what came late.
-            self.card(|owner| {
-                Ok(owner
-                    .paging
-                    .files
-                    .given_up_has_left(&owner.paging.pager, identity)
-                    .then_some(()))
+            self.card(|| {
+                self.paging(|paging| {
+                    Ok(paging
+                        .files
+                        .given_up_has_left(&paging.pager, identity)
+                        .then_some(()))
+                })
             })
             .await?;
-            for view in self.with(|owner| owner.paging.forget_given_up(&mut owner.kernels)) {
+            for view in self.paging_with(|paging, kernels| paging.forget_given_up(kernels)) {
                 self.settle_claim(view).await;
             }
         }
-        match self.with(|owner| owner.paging.files.is_given_up(identity)) {
+        match self.paging(|paging| paging.files.is_given_up(identity)) {
             true => Err(Error::Unmappable {
                 path: label.into(),
                 rule: "its file system has not answered, and what was asked of it may still be done: map it again when it \
@@ -437,31 +434,31 @@ impl Files {
             }),
         }
     }
+}
 
+impl Paging {
     /// Begins to empty a file that is to be made anew. Everything that can be refused has been checked; what is written
     /// back from now on is written behind this.
     fn empty_if_fresh(
-        &self,
-        lanes: &mut Lanes,
+        &mut self,
         tasks: &mut Tasks,
-        patience: &mut Patience,
         view: View,
         label: &str,
         options: MapOptions,
     ) -> Option<Result<InLane<io::Result<()>>, Error>> {
-        let (bytes, object) = (options.create?, self.objects.get(&view)?);
+        let (bytes, object) = (options.create?, self.files.objects.get(&view)?);
         let file = object.writer.as_ref().unwrap_or(&object.file).clone();
         let awaited = Awaited {
             device: view.identity.device,
             label: label.to_owned(),
             what: EMPTYING,
         };
-        let asked = lanes.ask(tasks, patience, awaited, move || empty(&file, bytes));
+        let asked = self.lanes.ask(tasks, &mut self.patience, awaited, move || {
+            empty(&file, bytes)
+        });
         Some(asked)
     }
-}
 
-impl Paging {
     fn map(
         &mut self,
         kernels: &mut Kernels,

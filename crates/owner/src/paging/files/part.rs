@@ -5,7 +5,6 @@ use crate::handles::MappedRange;
 use crate::message::{ByteRange, ClientId, RestOfMapping, UnmapPart};
 use crate::owner_ref::OwnerRef;
 use crate::tenants::Counted;
-use crate::Owner;
 use error::Error;
 use pager::{Event, PagerError};
 use std::ops::Range;
@@ -22,14 +21,18 @@ impl OwnerRef {
             mapping,
             range: part,
         } = request;
-        let find = |owner: &mut Owner| {
-            let range = owner.handles.mapping(client, mapping)?;
-            let gone = owner.paging.files.part_of(range, part)?;
-            Ok::<_, Error>((range, gone))
+        let find = || {
+            self.handles(|handles| {
+                self.paging(|paging| {
+                    let range = handles.mapping(client, mapping)?;
+                    let gone = paging.files.part_of(range, part)?;
+                    Ok::<_, Error>((range, gone))
+                })
+            })
         };
-        let (range, _) = self.with(find)?;
+        let (range, _) = find()?;
         self.settled(range.asid).await?;
-        let (range, gone) = self.with(find)?;
+        let (range, gone) = find()?;
         self.sync(MappedRange {
             address: VirtAddr::truncated(gone.start),
             bytes: gone.end - gone.start,
@@ -37,28 +40,32 @@ impl OwnerRef {
         })
         .await?;
         // It may have ended meanwhile.
-        let (range, gone) = self.with(find)?;
+        let (range, gone) = find()?;
         // What is left on either side is a mapping.
         let halves =
             gone.start > range.address.get() && gone.end < range.address.get() + range.bytes;
         if halves {
-            self.with(|owner| owner.within_quota(client, Counted::Mappings))?;
+            self.handles(|handles| {
+                self.tenants(|tenants| tenants.check_quota(handles, client, Counted::Mappings))
+            })?;
         }
         let (address, bytes) = (VirtAddr::truncated(gone.start), gone.end - gone.start);
-        let (durable, view, parts): (_, _, Vec<RestOfMapping>) = self.with(|owner| {
-            let durable = owner.paging.files.mapped_in(range.asid, address, bytes);
-            let view = owner.paging.files.at(range).map(|mapped| mapped.view);
-            owner.handles.end_mapping(mapping);
-            let left = owner.paging.files.cut(range, &gone);
-            let name = |range: MappedRange| {
-                let mapping = owner.handles.add_mapping(client, range);
-                RestOfMapping {
-                    mapping,
-                    address: range.address,
-                    bytes: range.bytes,
-                }
-            };
-            (durable, view, left.into_iter().map(name).collect())
+        let (durable, view, parts): (_, _, Vec<RestOfMapping>) = self.handles(|handles| {
+            self.paging(|paging| {
+                let durable = paging.files.mapped_in(range.asid, address, bytes);
+                let view = paging.files.at(range).map(|mapped| mapped.view);
+                handles.end_mapping(mapping);
+                let left = paging.files.cut(range, &gone);
+                let name = |range: MappedRange| {
+                    let mapping = handles.add_mapping(client, range);
+                    RestOfMapping {
+                        mapping,
+                        address: range.address,
+                        bytes: range.bytes,
+                    }
+                };
+                (durable, view, left.into_iter().map(name).collect())
+            })
         });
         if parts.is_empty() {
             self.unmap(range.asid, range.address, range.bytes).await?;

@@ -6,7 +6,6 @@ use crate::kernels::Kernels;
 use crate::owner_ref::OwnerRef;
 use crate::paging::policies::Words;
 use crate::paging::Paging;
-use crate::Owner;
 use error::Error;
 use pager::Event;
 use std::io;
@@ -20,13 +19,7 @@ impl OwnerRef {
         result: Result<T, Error>,
     ) -> Result<T, Error> {
         result.map_err(|error| {
-            let named = |owner: &mut Owner| {
-                owner
-                    .paging
-                    .files
-                    .by_own_label(asid, (address, bytes), error)
-            };
-            self.with(named)
+            self.paging(|paging| paging.files.by_own_label(asid, (address, bytes), error))
         })
     }
 
@@ -38,7 +31,7 @@ impl OwnerRef {
             bytes,
             ..
         } = range;
-        let files = self.with(|owner| owner.paging.files.mapped_in(asid, address, bytes));
+        let files = self.paging(|paging| paging.files.mapped_in(asid, address, bytes));
         let sync = |request| Event::Sync {
             request,
             asid,
@@ -47,7 +40,7 @@ impl OwnerRef {
         };
         let result = self.ask(sync).await;
         let result = self.by_own_label((asid, address, bytes), result);
-        let stray = self.with(|owner| owner.paging.files.take_stray(asid, address, bytes));
+        let stray = self.paging(|paging| paging.files.take_stray(asid, address, bytes));
         result?;
         self.make_durable(&files).await.and(stray)
     }
@@ -69,7 +62,7 @@ impl OwnerRef {
         };
         let result = self.ask(refresh).await;
         let result = self.by_own_label((asid, address, bytes), result);
-        let stray = self.with(|owner| owner.paging.files.take_stray(asid, address, bytes));
+        let stray = self.paging(|paging| paging.files.take_stray(asid, address, bytes));
         result.map(drop).and(stray)
     }
 
@@ -80,7 +73,7 @@ impl OwnerRef {
         address: VirtAddr,
         bytes: u64,
     ) -> Result<(), Error> {
-        let durable = self.with(|owner| owner.paging.files.mapped_in(asid, address, bytes));
+        let durable = self.paging(|paging| paging.files.mapped_in(asid, address, bytes));
         let unmap = |request| Event::Unmap {
             request,
             asid,
@@ -91,9 +84,9 @@ impl OwnerRef {
         let result = self.by_own_label((asid, address, bytes), result);
         let end = address.get().saturating_add(bytes);
         let range = Some((address.get(), end));
-        let (stray, unmapped) = self.with(|owner| {
-            let stray = owner.paging.files.take_stray(asid, address, bytes);
-            (stray, owner.paging.forget_mappings(asid, range))
+        let (stray, unmapped) = self.paging(|paging| {
+            let stray = paging.files.take_stray(asid, address, bytes);
+            (stray, paging.forget_mappings(asid, range))
         });
         self.close_files(unmapped, result.is_ok()).await;
         self.forget_memories(asid, range).await;
@@ -125,9 +118,9 @@ impl OwnerRef {
             } else {
                 continue;
             };
-            self.with(|owner| {
-                if owner.paging.files.shows(durable.identity) {
-                    owner.paging.files.doubtful.insert(durable.identity);
+            self.paging(|paging| {
+                if paging.files.shows(durable.identity) {
+                    paging.files.doubtful.insert(durable.identity);
                 }
             });
             result = result.and(Err(Error::File {
@@ -153,8 +146,8 @@ impl OwnerRef {
     }
 
     pub(super) async fn close_file(&self, view: View) -> Result<(), Error> {
-        let Some(object) = self.with(|owner| {
-            let object = owner.paging.files.objects.get_mut(&view)?;
+        let Some(object) = self.paging(|paging| {
+            let object = paging.files.objects.get_mut(&view)?;
             let idle = object.mappings == 0 && !object.closing;
             object.closing |= idle;
             idle.then_some(object.id)
@@ -173,18 +166,16 @@ impl OwnerRef {
             // What could not be written back was reported by the unmap; nobody can reach it now.
             result = self.ask(close(true)).await;
         }
-        let left = self.with(|owner| {
-            let left = !owner.paging.pager.has_object(object);
+        let left = self.paging_with(|paging, kernels| {
+            let left = !paging.pager.has_object(object);
             match left {
-                true => owner
-                    .paging
-                    .forget_object(&mut owner.kernels, view, result.is_ok()),
+                true => paging.forget_object(kernels, view, result.is_ok()),
                 // Its file system has not answered, and may still take what was written: nobody else gets the file.
-                false => owner.paging.files.give_up(view),
+                false => paging.files.give_up(view),
             }
-            owner.tasks.stir();
             left
         });
+        self.tasks(|tasks| tasks.stir());
         if !left {
             return result.map(drop);
         }
