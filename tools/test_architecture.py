@@ -1,9 +1,11 @@
 # Copyright Tombolo contributors.
 # Licensed under the Apache License, Version 2.0, see LICENSE for details.
 # SPDX-License-Identifier: Apache-2.0
-"""docs/architecture.md: is it true? Paths that it names exist, its arrows are those of the Cargo files, and `unsafe` is
-written where it says and nowhere else."""
+"""docs/architecture.md: is it true? Paths that it names exist, its arrows are those of the Cargo files, `unsafe` is
+written where it says and nowhere else, and the owner's rooms are lent in its order."""
 
+import importlib.machinery
+import importlib.util
 import pathlib
 import re
 import subprocess
@@ -11,6 +13,9 @@ import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "docs/architecture.md").read_text()
+LOADER = importlib.machinery.SourceFileLoader("house", str(ROOT / "tools/house"))
+house = importlib.util.module_from_spec(importlib.util.spec_from_loader("house", LOADER))
+LOADER.exec_module(house)
 
 
 def table(heading):
@@ -67,6 +72,20 @@ def test_arrows_lead_one_way():
     for crate, used in dependencies().items():
         for other in used:
             assert order.index(other) > order.index(crate), f"{crate} -> {other}"
+
+
+def test_rooms_of_the_owner_are_lent_in_order():
+    """The table has the owner's rooms; whoever asks for several does so in its order, and never for one that he has."""
+    folder = ROOT / "crates/owner/src"
+    rooms = [words(room)[0] for room, *_ in table("## The owner and its clients")]
+    assert sorted(rooms) == sorted(house.owner_rooms(house.code_of(folder / "lib.rs")))
+    lent = 0
+    for path in sorted(folder.rglob("*.rs")):
+        for line, had, got in house.lent_rooms(house.code_of(path), rooms):
+            lent += 1
+            last = max((rooms.index(room) for room in had), default=-1)
+            assert last < min(rooms.index(room) for room in got), f"{path}:{line}: {got} inside {had}"
+    assert lent > 100, "where are they lent?"
 
 
 def test_unsafe_is_where_it_says():

@@ -40,6 +40,24 @@ def test_comments_and_tests_do_not_count(tmp_path):
     assert "fn b" not in house.code_of(file) and "fn c" not in house.code_of(file)
 
 
+def test_rooms_are_counted_where_they_are_lent():
+    assert house.owner_rooms("struct Owner {\n    a: RefCell<A>,\n    post: Post,\n    b: RefCell<B>,\n}") == ["a", "b"]
+    text = """fn one(&self) {
+    self.a(|a| {
+        self.paging_with(|paging, kernels| "a brace }".len());
+        a.go(|x| x)
+    });
+    self.kernels(|kernels| kernels.now())
+}"""
+    rooms = ["a", "paging", "kernels"]
+    assert list(house.lent_rooms(text, rooms)) == [
+        (2, [], ["a"]), (3, ["a"], ["paging", "kernels"]), (6, [], ["kernels"])]
+
+
+def test_nothing_borrows_the_whole_owner():
+    assert house.owner_borrows() == ([], 0)
+
+
 def test_a_card_is_what_any_pcie_card_offers():
     _, methods = house.card_methods()
     assert methods <= 20

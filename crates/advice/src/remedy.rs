@@ -96,7 +96,7 @@ pub(crate) fn of(bound: &Bound, report: &Report) -> Vec<Remedy> {
         let why = "all four channels, and frames striped over them: more rows at a time";
         Remedy::words("--preset tombolo", why)
     };
-    let is_shell_default = report.preset.is_empty();
+    let is_shell_default = report.setup.preset.is_empty();
     let memory = |least: f64| {
         let gain = bound.gain_of(Resource::CardMemory);
         is_shell_default && gain >= least && beats(report) > 2.0

@@ -110,16 +110,17 @@ fn numbers(page: &Page<'_>, f: &mut Formatter<'_>) -> fmt::Result {
         "<details><summary>as text</summary><pre>{}</pre></details>",
         Text(report)
     )?;
-    if !report.platform.is_empty() {
+    if !report.setup.platform.is_empty() {
         write!(
             f,
             "<p class=note>Platform {} ({}). Times are virtual: the same on every machine.</p>",
-            Text(&report.platform),
+            Text(&report.setup.platform),
             Text(
                 report
+                    .setup
                     .platform_hash
                     .get(..16)
-                    .unwrap_or(&report.platform_hash)
+                    .unwrap_or(&report.setup.platform_hash)
             )
         )?;
     }

@@ -2,8 +2,8 @@
 //! what it waits for has come.
 //!
 //! A task is an `async` function, so it reads from top to bottom, and the compiler makes its states.
-//! Between two waits it has the [`Owner`] to itself, so what it saw before a wait may be different after:
-//! names are looked up anew. Tasks wait for one of three things: the card ([`OwnerRef::card`]), work beside the
+//! It names the rooms of the [`Owner`] that it uses, and has them until it waits, so what it saw before a wait may be
+//! different after: names are looked up anew. Tasks wait for one of three things: the card ([`OwnerRef::card`]), work beside the
 //! owner's thread ([`OwnerRef::beside`]), or another task ([`OwnerRef::claim`], [`OwnerRef::until`]).
 
 use super::clients::Clients;
@@ -70,8 +70,8 @@ impl OwnerRef {
         Self(Rc::new(owner))
     }
 
-    // A room is lent out while `act` runs, which does not wait. Who needs several names the one that stands first here
-    // first; nobody asks for one that he has.
+    // A room is lent while `act` runs, which does not wait. Who uses several asks for them in this order, and nobody
+    // asks for one that he has: `tools/test_architecture.py` looks.
 
     /// Whose is what.
     pub(crate) fn handles<T>(&self, act: impl FnOnce(&mut Handles) -> T) -> T {

@@ -251,12 +251,9 @@ impl SpaceReport {
     }
 }
 
-/// Everything that a run reports. On a card without time, times are zero, and JSON and text leave them out.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self")]
-pub struct Report {
-    /// The card.
-    pub card: CardDescription,
+/// What a card was opened with.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Setup {
     /// The platform's name and the hash of its file; empty without a platform.
     pub platform: String,
     /// See `platform`.
@@ -273,6 +270,17 @@ pub struct Report {
     /// See `host`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub host_hash: String,
+}
+
+/// Everything that a run reports. On a card without time, times are zero, and JSON and text leave them out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
+pub struct Report {
+    /// The card.
+    pub card: CardDescription,
+    /// What the card was opened with.
+    #[serde(flatten)]
+    pub setup: Setup,
     /// How files are read and written. Not part of the hash.
     pub file_io: String,
     /// Virtual time since the card was opened; zero on a card without time.
@@ -374,7 +382,7 @@ impl Report {
         let mut same = self.clone();
         same.file_io.clear();
         same.policies.clear();
-        same.preset_chosen.clear();
+        same.setup.preset_chosen.clear();
         same.spaces.clear();
         same.statistics.evaluated_cycles = 0;
         // A report has only strings, numbers and lists, so it always serializes.
@@ -484,10 +492,14 @@ impl fmt::Display for Report {
                 false => writeln!(f, "done")?,
             }
         }
-        if !self.preset.is_empty() {
-            writeln!(f, "  preset {} on platform {}", self.preset, self.platform)?;
-            if !self.preset_chosen.is_empty() {
-                writeln!(f, "  chosen: {}", self.preset_chosen)?;
+        if !self.setup.preset.is_empty() {
+            writeln!(
+                f,
+                "  preset {} on platform {}",
+                self.setup.preset, self.setup.platform
+            )?;
+            if !self.setup.preset_chosen.is_empty() {
+                writeln!(f, "  chosen: {}", self.setup.preset_chosen)?;
             }
         }
         if observed {

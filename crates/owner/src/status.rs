@@ -10,12 +10,12 @@ use super::tenants::Tenants;
 use super::OwnerOptions;
 use super::Tenant;
 use crate::message::ClientId;
-use crate::report::{PagingReport, Report, SpaceReport};
+use crate::report::{PagingReport, Report, Setup, SpaceReport};
 use error::Error;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use timing::host::HostFile;
-use units::{Asid, PageSize, PageSizes, SlotId};
+use units::{Asid, PageSize, PageSizes};
 use wire::{ClientStatus, DaemonStatus, OwnerStatus, SlotStatus, Status};
 
 impl OwnerRef {
@@ -77,10 +77,31 @@ impl OwnerRef {
 
     /// Who has what.
     pub(super) fn status(&self) -> Status {
-        self.handles(|handles| {
+        let clients = self.handles(|handles| {
             self.tenants(|tenants| {
-                self.paging_with(|paging, kernels| status(handles, tenants, paging, kernels))
+                let clients = handles.clients().into_iter();
+                let clients = clients.map(|client| status_of(client, handles, tenants));
+                clients.collect()
             })
+        });
+        let tenants = self.handles(|handles| {
+            self.tenants(|tenants| self.paging(|paging| tenants.status(handles, paging)))
+        });
+        let slots = self.handles(|handles| self.kernels(|kernels| slots(handles, kernels)));
+        let now = self.progress().now;
+        self.kernels(|kernels| {
+            let description = kernels.description();
+            Status {
+                owner: OwnerStatus {
+                    card: description.name.clone(),
+                    now,
+                    slots,
+                    spaces: description.spaces,
+                    clients,
+                    tenants,
+                },
+                daemon: DaemonStatus::default(),
+            }
         })
     }
 }
@@ -99,12 +120,7 @@ fn report(
     let report = Report {
         shares: kernels.shares(&statistics),
         card: kernels.description().clone(),
-        platform: options.platform.clone(),
-        platform_hash: options.platform_hash.clone(),
-        preset: options.preset.clone(),
-        preset_chosen: options.preset_chosen.clone(),
-        host: host(options, HostFile::name),
-        host_hash: host(options, HostFile::hash),
+        setup: setup(options),
         file_io: paging.file_io().to_owned(),
         time,
         runs: clients.runs(),
@@ -126,6 +142,17 @@ fn spaces_report(kernels: &Kernels, paging: &Paging) -> Vec<SpaceReport> {
         SpaceReport::new(space, time)
     })
     .collect()
+}
+
+fn setup(options: &OwnerOptions) -> Setup {
+    Setup {
+        platform: options.platform.clone(),
+        platform_hash: options.platform_hash.clone(),
+        preset: options.preset.clone(),
+        preset_chosen: options.preset_chosen.clone(),
+        host: host(options, HostFile::name),
+        host_hash: host(options, HostFile::hash),
+    }
 }
 
 /// What the host file says of itself, if there is one.
@@ -223,10 +250,9 @@ fn report_of(
     }
 }
 
-/// See [`OwnerRef::status`].
-fn status(handles: &Handles, tenants: &Tenants, paging: &Paging, kernels: &Kernels) -> Status {
-    let description = kernels.description();
-    let slots = (0..description.slots).map(SlotId);
+/// Who has what slot.
+fn slots(handles: &Handles, kernels: &Kernels) -> Vec<SlotStatus> {
+    let slots = kernels.ids();
     let slots = slots.map(|slot| match kernels.kernel_in(slot) {
         None => SlotStatus::default(),
         Some((kernel, running)) => SlotStatus {
@@ -235,19 +261,7 @@ fn status(handles: &Handles, tenants: &Tenants, paging: &Paging, kernels: &Kerne
             running,
         },
     });
-    let clients = handles.clients().into_iter();
-    let clients = clients.map(|client| status_of(client, handles, tenants));
-    Status {
-        owner: OwnerStatus {
-            card: description.name.clone(),
-            now: paging.progress(kernels).now,
-            slots: slots.collect(),
-            spaces: description.spaces,
-            clients: clients.collect(),
-            tenants: tenants.status(handles, paging),
-        },
-        daemon: DaemonStatus::default(),
-    }
+    slots.collect()
 }
 
 fn status_of(client: ClientId, handles: &Handles, tenants: &Tenants) -> ClientStatus {

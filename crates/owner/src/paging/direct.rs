@@ -30,7 +30,7 @@ pub(super) struct Direct {
 
 /// Host memory for direct pages: how much of it there may be, if that is limited, and how much is taken.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Room {
+pub(super) struct DirectLimit {
     pub(super) limit: Option<u64>,
     pub(super) taken: u64,
 }
@@ -41,7 +41,7 @@ impl Direct {
         card: &mut dyn Card,
         view: View,
         page: PageSize,
-        Room { limit, taken }: Room,
+        DirectLimit { limit, taken }: DirectLimit,
     ) -> Result<Self, String> {
         if !card.description().host_channel {
             return Err(format!("{NO_CHANNEL}, or leave out direct"));

@@ -5,7 +5,7 @@
 //! may leave the card and come back.
 //!
 //! **Out.** What kernels wrote goes out when the mapping is synced or unmapped, or a kernel writes far ahead of it and
-//! waits (`crates/owner/src/pressure.rs`): from the first byte on and without gaps. Until then it is kept, as pages come in any order.
+//! waits (`crates/owner/src/paging/pressure.rs`): from the first byte on and without gaps. Until then it is kept, as pages come in any order.
 //! When the device has failed, kernels get no more pages.
 //!
 //! A thread of its own waits for the device, so that one that is silent holds up nobody else.

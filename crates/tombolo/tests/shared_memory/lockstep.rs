@@ -61,7 +61,7 @@ pub fn run(card: &Card, seed: u64) -> Result<(String, Picoseconds), Error> {
     let report = card.report()?;
     assert!(report.paging.sharing.traps > 20, "{:?}", report.paging);
     assert_eq!(
-        report.host.is_empty(),
+        report.setup.host.is_empty(),
         report.paging.sharing.protect_time == Picoseconds::ZERO
     );
     Ok((report.hash(), report.time))

@@ -304,7 +304,10 @@ fn traps_cost_what_the_host_file_says() {
     ];
     let micros = sharing.traps * 5 + changes.iter().sum::<u64>() * 2;
     assert_eq!(sharing.protect_time, Picoseconds::from_micros(micros));
-    assert_eq!((report.host.as_str(), report.host_hash.len()), ("test", 64));
+    assert_eq!(
+        (report.setup.host.as_str(), report.setup.host_hash.len()),
+        ("test", 64)
+    );
 }
 
 #[test]

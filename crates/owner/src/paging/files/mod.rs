@@ -11,7 +11,7 @@ mod object;
 mod part;
 mod save;
 
-use super::direct::{Direct, Room};
+use super::direct::{Direct, DirectLimit};
 use super::patience::Awaited;
 use super::policies::Paged;
 use super::stray::Stray;
@@ -252,11 +252,11 @@ impl Files {
         view: View,
         page: PageSize,
     ) -> Result<Direct, String> {
-        let room = Room {
+        let limit = DirectLimit {
             limit: options.direct_bytes,
             taken: self.direct_bytes,
         };
-        let direct = Direct::begin(card, view, page, room)?;
+        let direct = Direct::begin(card, view, page, limit)?;
         self.direct_bytes += direct.bytes;
         Ok(direct)
     }
