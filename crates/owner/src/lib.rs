@@ -7,6 +7,7 @@ pub mod answer;
 mod behind;
 mod call;
 mod clients;
+mod handlers;
 mod handles;
 mod inbox;
 mod kernels;

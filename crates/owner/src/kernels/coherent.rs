@@ -3,8 +3,6 @@
 use super::home_memory::HomeRange;
 use super::host_lines::HostLines;
 use super::Kernels;
-use crate::message::EndAccess;
-use crate::owner_ref::OwnerRef;
 use card::coherent::{
     directory_error, home_register, take_home_violation, AccessEnd, DirectoryError,
 };
@@ -19,11 +17,6 @@ use units::{Picoseconds, SlotId};
 
 /// Cycles that a kernel may take for an answer, unless the program says otherwise.
 const PATIENCE: u32 = 1 << 20;
-
-/// How often to look whether all lines are home.
-const RECALL_LOOKS: Picoseconds = Picoseconds::from_micros(2);
-/// So long may it take to bring all lines home: a kernel with endless patience may never take them.
-const RECALL_LIMIT: Picoseconds = Picoseconds::from_micros(1_000_000);
 
 /// What the owner knows of the directory's side.
 #[derive(Debug, Default)]
@@ -85,7 +78,7 @@ struct Access {
 }
 
 /// What a look at an access shows.
-enum Look {
+pub(crate) enum LineLook {
     /// It is over; of a line whose home is the card, after this time.
     Line(Box<LineBytes>, Option<Picoseconds>),
     /// Whoever has the line answered with an error.
@@ -93,79 +86,43 @@ enum Look {
     Late,
 }
 
-impl OwnerRef {
-    /// Lets time pass until an access is over, at most until `deadline` from now.
-    pub(crate) async fn end_access(&self, request: EndAccess) -> Result<Box<LineBytes>, Error> {
-        let EndAccess { id, deadline } = request;
-        let now = self.kernels(|kernels| kernels.now());
-        let until = deadline.map(|deadline| now.saturating_add(deadline));
-        let _alarm = until.map(|until| self.alarm(until));
-        let seen = self
-            .card(|| self.kernels(|kernels| kernels.look_for_line(id, until)))
-            .await;
-        self.kernels(|kernels| {
-            let access = kernels.coherent.accesses.remove(&id);
-            match (seen, access) {
-                (Ok(Look::Line(line, took)), _) => {
-                    took.map_or(Ok(()), |took| kernels.was_it_the_kernel(took))?;
-                    Ok(line)
-                }
-                (Ok(Look::Refused(address)), _) => Err(kernels.refused_line(address)),
-                (Ok(Look::Late) | Err(Error::Card(CardError::NothingToWaitFor)), Some(access)) => {
-                    Err(Error::LineLate {
-                        address: access.address,
-                        slot: match access.home {
-                            LineHome::Card => kernels.coherent.home.and_then(Home::slot),
-                            LineHome::Cpu => kernels.coherent.host_lines.slot(),
-                        },
-                        now: kernels.now(),
-                    })
-                }
-                (Ok(Look::Late), None) => Err(Error::Internal(format!("unknown access {}", id.0))),
-                (Err(error), _) => Err(error),
-            }
-        })
-    }
-
-    /// Brings the lines home that the CPU has of the kernel in this slot, which takes them. One that does not
-    /// is cut off by the guard, and then nothing is left to bring home.
-    pub(super) async fn recall_lines(&self, slot: SlotId) -> Result<(), Error> {
-        if !self.kernels(|kernels| kernels.begin_recall(slot))? {
-            return Ok(());
-        }
-        self.look_until(RECALL_LOOKS, RECALL_LIMIT, || {
-            self.kernels(|kernels| {
-                let recall = kernels.card().read_register(home_register(reg::RECALL))?;
-                Ok(reg::recall::ALL.get(recall) == 0)
-            })
-        })
-        .await
-    }
-
-    /// Lets time pass and looks again and again, until something is over or it took too long.
-    pub(super) async fn look_until(
-        &self,
-        every: Picoseconds,
-        limit: Picoseconds,
-        over: impl Fn() -> Result<bool, Error>,
-    ) -> Result<(), Error> {
-        let last = self.kernels(|kernels| kernels.now()).saturating_add(limit);
-        loop {
-            let until = self.kernels(|kernels| kernels.now()).saturating_add(every);
-            let alarm = self.alarm(until);
-            self.card(|| self.kernels(|kernels| Ok((kernels.now() >= until).then_some(()))))
-                .await?;
-            drop(alarm);
-            if over()? || self.kernels(|kernels| kernels.now()) >= last {
-                return Ok(());
-            }
-        }
-    }
-}
-
 impl Kernels {
+    /// Nobody waits for an access any more, of which this was seen.
+    pub(crate) fn access_over(
+        &mut self,
+        id: AccessId,
+        seen: Result<LineLook, Error>,
+    ) -> Result<Box<LineBytes>, Error> {
+        let access = self.coherent.accesses.remove(&id);
+        match (seen, access) {
+            (Ok(LineLook::Line(line, took)), _) => {
+                took.map_or(Ok(()), |took| self.was_it_the_kernel(took))?;
+                Ok(line)
+            }
+            (Ok(LineLook::Refused(address)), _) => Err(self.refused_line(address)),
+            (Ok(LineLook::Late) | Err(Error::Card(CardError::NothingToWaitFor)), Some(access)) => {
+                Err(Error::LineLate {
+                    address: access.address,
+                    slot: match access.home {
+                        LineHome::Card => self.coherent.home.and_then(Home::slot),
+                        LineHome::Cpu => self.coherent.host_lines.slot(),
+                    },
+                    now: self.card.now(),
+                })
+            }
+            (Ok(LineLook::Late), None) => Err(Error::Internal(format!("unknown access {}", id.0))),
+            (Err(error), _) => Err(error),
+        }
+    }
+
+    /// Whether the CPU has no line any more of what was asked for.
+    pub(crate) fn are_recalled(&mut self) -> Result<bool, Error> {
+        let recall = self.card.read_register(home_register(reg::RECALL))?;
+        Ok(reg::recall::ALL.get(recall) == 0)
+    }
+
     /// Asks the directory for all lines that the CPU may have of this slot's kernel; whether there are any.
-    fn begin_recall(&mut self, slot: SlotId) -> Result<bool, Error> {
+    pub(crate) fn begin_recall(&mut self, slot: SlotId) -> Result<bool, Error> {
         let here = self.coherent.home == Some(Home::Slot(slot));
         if !here || !std::mem::take(&mut self.coherent.used) {
             return Ok(false);
@@ -361,7 +318,7 @@ impl Kernels {
     }
 
     /// A line that was refused when it was called home from the kernel in this slot, if nobody was told yet.
-    pub(super) fn lost_on_the_way_home(&mut self, slot: SlotId) -> Result<Option<Error>, Error> {
+    pub(crate) fn lost_on_the_way_home(&mut self, slot: SlotId) -> Result<Option<Error>, Error> {
         if self.coherent.home != Some(Home::Slot(slot)) {
             return Ok(None);
         }
@@ -400,23 +357,23 @@ impl Kernels {
     }
 
     /// The line of an access and how long it took, or `Late`.
-    fn look_for_line(
+    pub(crate) fn look_for_line(
         &mut self,
         id: AccessId,
         until: Option<Picoseconds>,
-    ) -> Result<Option<Look>, Error> {
+    ) -> Result<Option<LineLook>, Error> {
         let now = self.card.now();
         let Some(access) = self.coherent.accesses.get_mut(&id) else {
             return Err(Error::Internal(format!("unknown access {}", id.0)));
         };
         if let Some(end) = access.end.take() {
             let took = (access.home == LineHome::Card).then(|| now - access.began);
-            let refused = Look::Refused(access.address);
-            return Ok(Some(end.map_or(refused, |line| Look::Line(line, took))));
+            let refused = LineLook::Refused(access.address);
+            return Ok(Some(end.map_or(refused, |line| LineLook::Line(line, took))));
         }
         Ok(until
             .is_some_and(|until| now >= until)
-            .then_some(Look::Late))
+            .then_some(LineLook::Late))
     }
 
     /// An access that took as long as a kernel may take, or that ended when the kernel was cut off, may have

@@ -6,22 +6,14 @@
 use super::Kernels;
 use crate::handles::Handles;
 use crate::message::ClientId;
-use crate::message::{ConnectPorts, ConnectionId, ConnectionState, Disconnect, PortOf};
-use crate::owner_ref::OwnerRef;
+use crate::message::{ConnectionId, ConnectionState, PortOf};
 use card::stream::StreamSource;
 use error::Error;
 use error::StreamError;
-use units::{Picoseconds, SlotId, StreamDirection, StreamId};
-
-/// How long a packet that keeps a connection from being made may go on.
-pub(super) const PATIENCE: Picoseconds = Picoseconds::from_micros(20);
-/// How long the last packet of a connection may go on while somebody waits.
-const LAST_PACKET: Picoseconds = Picoseconds::from_micros(1000);
-/// Between two looks at the switch.
-const LOOK: Picoseconds = Picoseconds::from_micros(1);
+use units::{SlotId, StreamDirection, StreamId};
 
 /// A stream port of a slot.
-type Place = (SlotId, StreamId);
+pub(crate) type Place = (SlotId, StreamId);
 
 /// Two ports that are connected, or come apart.
 #[derive(Clone, Copy, Debug)]
@@ -34,86 +26,6 @@ pub(super) struct Joint {
     left: bool,
 }
 
-impl OwnerRef {
-    pub(crate) async fn connect_ports(
-        &self,
-        client: ClientId,
-        request: ConnectPorts,
-    ) -> Result<ConnectionId, Error> {
-        let (from, to) = self.handles(|handles| {
-            self.kernels(|kernels| {
-                let from =
-                    kernels.place_of_end(handles, client, &request.from, StreamDirection::Out)?;
-                let to = kernels.place_of_end(handles, client, &request.to, StreamDirection::In)?;
-                Ok::<_, Error>((from, to))
-            })
-        })?;
-        self.wait_for_stopped(from).await?;
-        self.kernels(|kernels| {
-            kernels.check_free(from)?;
-            kernels.check_free(to)
-        })?;
-        self.fail_if_failed(from.0).await?;
-        self.fail_if_failed(to.0).await?;
-        let joint = self.kernels(|kernels| kernels.join(client, from, to))?;
-        if self.is_settled(to, PATIENCE).await? {
-            return Ok(joint);
-        }
-        self.kernels(|kernels| {
-            kernels.part(to)?;
-            kernels.forget_joint(joint)?;
-            Err(Error::Stream(kernels.mid_packet(from, to)))
-        })
-    }
-
-    pub(crate) async fn disconnect(
-        &self,
-        client: ClientId,
-        request: Disconnect,
-    ) -> Result<(), Error> {
-        let Disconnect {
-            connection: id,
-            later,
-        } = request;
-        let joint = self.kernels(|kernels| {
-            let joint = kernels.streams.joint(client, id)?;
-            joint.left = true;
-            let joint = *joint;
-            kernels.part(joint.to).map(|()| joint)
-        })?;
-        if later {
-            self.kernels(|kernels| kernels.forget_joints_apart())?;
-            return Ok(());
-        }
-        let settled = self.is_settled(joint.to, LAST_PACKET).await?;
-        self.kernels(|kernels| match settled {
-            true => kernels.forget_joint(id),
-            false => Err(Error::Stream(kernels.mid_packet(joint.from, joint.to))),
-        })
-    }
-
-    /// Whether the switch has made its change at an incoming port, after so long at most.
-    pub(super) async fn is_settled(&self, to: Place, patience: Picoseconds) -> Result<bool, Error> {
-        let until = self.kernels(|kernels| kernels.now() + patience);
-        loop {
-            let state = self
-                .kernels(|kernels| kernels.card().need_streams()?.switch_state(to.0, to.1.pair))?;
-            if !state.pending {
-                return Ok(true);
-            }
-            let now = self.kernels(|kernels| kernels.now());
-            if now >= until {
-                return Ok(false);
-            }
-            let next = now + LOOK;
-            let alarm = self.alarm(next);
-            self.card(|| self.kernels(|kernels| Ok((kernels.now() >= next).then_some(()))))
-                .await?;
-            drop(alarm);
-        }
-    }
-}
-
 impl super::streams::Streams {
     fn joint(&mut self, client: ClientId, id: ConnectionId) -> Result<&mut Joint, Error> {
         let mut joints = self.joints.iter_mut();
@@ -124,8 +36,20 @@ impl super::streams::Streams {
 }
 
 impl Kernels {
+    /// A connection of a client is to come apart: its ports.
+    pub(crate) fn begin_to_part(
+        &mut self,
+        client: ClientId,
+        id: ConnectionId,
+    ) -> Result<(Place, Place), Error> {
+        let joint = self.streams.joint(client, id)?;
+        joint.left = true;
+        let joint = *joint;
+        self.part(joint.to).map(|()| (joint.from, joint.to))
+    }
+
     /// The port that a connection shall have at an end.
-    fn place_of_end(
+    pub(crate) fn place_of_end(
         &mut self,
         handles: &Handles,
         client: ClientId,
@@ -143,7 +67,7 @@ impl Kernels {
     }
 
     /// Whether nothing has the port.
-    pub(super) fn check_free(&mut self, place: Place) -> Result<(), Error> {
+    pub(crate) fn check_free(&mut self, place: Place) -> Result<(), Error> {
         self.forget_joints_apart()?;
         let joined = |joint: &Joint| joint.from == place || joint.to == place;
         let taken = self.streams.joints.iter().any(joined);
@@ -155,7 +79,7 @@ impl Kernels {
     }
 
     /// Forgets the connections that nobody wants and that have come apart.
-    fn forget_joints_apart(&mut self) -> Result<(), Error> {
+    pub(crate) fn forget_joints_apart(&mut self) -> Result<(), Error> {
         for joint in self.streams.joints.clone() {
             let (slot, stream) = joint.to;
             if joint.left
@@ -172,7 +96,7 @@ impl Kernels {
     }
 
     /// The ports have come apart, or were never joined: each kernel whose memory port carries its end hears so.
-    fn forget_joint(&mut self, id: ConnectionId) -> Result<(), Error> {
+    pub(crate) fn forget_joint(&mut self, id: ConnectionId) -> Result<(), Error> {
         let mut joints = self.streams.joints.iter();
         let Some(at) = joints.position(|joint| joint.id == id) else {
             return Ok(());
@@ -184,7 +108,12 @@ impl Kernels {
         Ok(())
     }
 
-    fn join(&mut self, client: ClientId, from: Place, to: Place) -> Result<ConnectionId, Error> {
+    pub(crate) fn join(
+        &mut self,
+        client: ClientId,
+        from: Place,
+        to: Place,
+    ) -> Result<ConnectionId, Error> {
         self.release_for_streams(from.0)?;
         self.release_for_streams(to.0)?;
         let source = StreamSource::Port {
@@ -209,7 +138,7 @@ impl Kernels {
     }
 
     /// Gives an incoming port back to its mover.
-    fn part(&mut self, to: Place) -> Result<(), Error> {
+    pub(crate) fn part(&mut self, to: Place) -> Result<(), Error> {
         let mover = StreamSource::Mover;
         Ok(self
             .card
@@ -217,7 +146,7 @@ impl Kernels {
             .connect_stream(to.0, to.1.pair, mover)?)
     }
 
-    fn mid_packet(&self, from: Place, to: Place) -> StreamError {
+    pub(crate) fn mid_packet(&self, from: Place, to: Place) -> StreamError {
         StreamError::MidPacket {
             from: self.stream_name(from.0, from.1),
             to: self.stream_name(to.0, to.1),

@@ -1,21 +1,15 @@
 //! The CPU's own lines that a kernel uses: which kernel, how much of the memory, and what it did wrong.
 
 use super::Kernels;
-use crate::owner_ref::OwnerRef;
 use card::coherent::{host_lines_error, host_lines_register, take_host_lines_violation};
 use card::host_lines_registers as reg;
 use card::kernel::Manifest;
 use error::{Error, HomeError};
 use units::access::{LineAccess, LINE_BYTES};
-use units::{Picoseconds, SlotId};
+use units::SlotId;
 
 /// What a range is divided into.
 const FRAME_BYTES: u64 = 4096;
-
-/// How often to look whether the lines are home, and how long at most: each is given up or written by then, unless the CPU
-/// stopped.
-const LOOKS: Picoseconds = Picoseconds::from_micros(2);
-const LIMIT: Picoseconds = Picoseconds::from_micros(1_000_000);
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -42,25 +36,18 @@ impl HostLines {
     }
 }
 
-impl OwnerRef {
-    /// Waits until the lines are home that the kernel of a slot in reset had.
-    pub(super) async fn host_lines_home(&self, slot: SlotId) -> Result<(), Error> {
-        if self.kernels(|kernels| kernels.coherent.host_lines.slot != Some(slot)) {
-            return Ok(());
-        }
-        self.look_until(LOOKS, LIMIT, || {
-            self.kernels(|kernels| {
-                let status = kernels
-                    .card()
-                    .read_register(host_lines_register(reg::STATUS))?;
-                Ok(reg::status::CLOSING.get(status) == 0)
-            })
-        })
-        .await
-    }
-}
-
 impl Kernels {
+    /// Whether the kernel of a slot uses the CPU's lines.
+    pub(crate) fn uses_host_lines(&self, slot: SlotId) -> bool {
+        self.coherent.host_lines.slot == Some(slot)
+    }
+
+    /// Whether the lines of a kernel in reset are home.
+    pub(crate) fn host_lines_are_home(&mut self) -> Result<bool, Error> {
+        let status = self.card.read_register(host_lines_register(reg::STATUS))?;
+        Ok(reg::status::CLOSING.get(status) == 0)
+    }
+
     /// What a kernel may use of the CPU's memory, in bytes.
     pub(crate) fn host_line_bytes(&mut self) -> Result<u64, Error> {
         // A card that is not coherent says so first.

@@ -19,10 +19,14 @@ mod streams;
 use crate::trace::Trace;
 use card::{Card, CardError, Statistics};
 use coherent::Coherent;
+pub(crate) use connections::Place;
 pub(crate) use home_memory::HomeRange;
+pub(crate) use managed::SignalLook;
 use schedules::Schedules;
 use slot_table::Slots;
+pub(crate) use slots::{Announced, AnyLook, RunLook};
 use std::ops::RangeInclusive;
+pub(crate) use streams::StreamLook;
 use streams::Streams;
 use units::{Asid, CardDescription, FaultToken, Picoseconds, SlotId};
 
@@ -121,6 +125,16 @@ impl Kernels {
     /// The number of a space is used again.
     pub(crate) fn forget_run_time(&mut self, space: Asid) {
         self.slots.forget_run_time(space);
+    }
+
+    /// Whether a slot does not have its kernel yet, as that takes time.
+    pub(crate) fn is_reconfiguring(&self, slot: SlotId) -> bool {
+        self.slots.is_reconfiguring(slot)
+    }
+
+    /// Whether something of a slot in reset is on its way.
+    pub(crate) fn is_draining(&self, slot: SlotId) -> bool {
+        self.slots.is_draining(slot)
     }
 
     /// A slot has its kernel, as far as that takes time.

@@ -6,8 +6,7 @@
 
 use super::Kernels;
 use crate::message::ClientId;
-use crate::message::{PlugPeer, StreamHandle};
-use crate::owner_ref::OwnerRef;
+use crate::message::StreamHandle;
 use crate::peer_handle::PeerHandle;
 use card::stream::{StreamSource, StreamState};
 use error::Error;
@@ -22,27 +21,9 @@ fn across(direction: StreamDirection) -> StreamDirection {
     }
 }
 
-impl OwnerRef {
-    pub(crate) async fn plug_peer(&self, client: ClientId, request: PlugPeer) -> Result<(), Error> {
-        let PlugPeer {
-            stream: handle,
-            peer,
-        } = request;
-        let to = self.kernels(|kernels| kernels.plug_peer(client, handle, peer))?;
-        if self.is_settled(to, super::connections::PATIENCE).await? {
-            return Ok(());
-        }
-        self.kernels(|kernels| {
-            let name = kernels.stream_name(handle.slot, handle.stream);
-            kernels.unplug(handle.slot, handle.stream)?;
-            Err(Error::Stream(StreamError::BetweenPackets { name }))
-        })
-    }
-}
-
 impl Kernels {
     /// Connects the port with an interface and that with the peer. Answers whose source in the switch has changed.
-    fn plug_peer(
+    pub(crate) fn plug_peer(
         &mut self,
         client: ClientId,
         handle: StreamHandle,
@@ -94,7 +75,7 @@ impl Kernels {
     }
 
     /// Gives the port back to its mover.
-    fn unplug(&mut self, slot: SlotId, stream: StreamId) -> Result<(), Error> {
+    pub(crate) fn unplug(&mut self, slot: SlotId, stream: StreamId) -> Result<(), Error> {
         let connection = self.streams.open.get_mut(&(slot, stream));
         let Some(interface) = connection.and_then(|connection| connection.interface.take()) else {
             return Ok(());

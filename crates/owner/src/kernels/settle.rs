@@ -7,16 +7,12 @@
 
 use super::Kernels;
 use crate::message::Signal;
-use crate::owner_ref::OwnerRef;
 use card::guard::SlotNotes;
 use error::Error;
 use units::{Asid, Picoseconds, SlotId};
 
 /// Virtual time between two looks at ports that are not at rest.
 const PAUSE: Picoseconds = Picoseconds::from_micros(1);
-
-/// Longest that the end of a mapping waits for accesses of a kernel whose registers its program reads by itself.
-const PATIENCE: Picoseconds = Picoseconds::from_millis(100);
 
 /// A kernel has said that it is done, and its ports are not at rest.
 #[derive(Clone, Copy, Debug)]
@@ -25,38 +21,6 @@ pub(super) struct Ending {
     pub(super) next: Picoseconds,
     /// What a program waited for, and the register that it is to be given; `None`: the end of a run.
     pub(super) signal: Option<(Signal, u32)>,
-}
-
-impl OwnerRef {
-    /// Waits until what the kernels of a space had begun is answered, if their program has seen them at work in
-    /// their registers: it may have read there that they are done.
-    pub(crate) async fn settled(&self, asid: Asid) -> Result<(), Error> {
-        let begun = self.kernels(|kernels| kernels.now());
-        while let Some(slot) = self.kernels(|kernels| kernels.unsettled_in(asid))? {
-            let now = self.kernels(|kernels| kernels.now());
-            if now - begun > PATIENCE
-                || self.paging_with(|paging, kernels| paging.is_quiet(kernels))
-            {
-                // The answer said how things were when it left the card: they may have ended while it came.
-                return match self.kernels(|kernels| kernels.unsettled_in(asid))? {
-                    Some(_) => Err(self.paging_with(|paging, kernels| {
-                        kernels.unfinished(&paging.faults_waiting(), slot)
-                    })?),
-                    None => Ok(()),
-                };
-            }
-            self.pause(now + PAUSE).await?;
-        }
-        Ok(())
-    }
-
-    /// Lets the card work until something happens, at most until a moment.
-    pub(super) async fn pause(&self, until: Picoseconds) -> Result<(), Error> {
-        let _alarm = self.alarm(until);
-        let turns = self.tasks(|tasks| tasks.turns());
-        self.card(|| self.tasks(|tasks| Ok((tasks.turns() != turns).then_some(()))))
-            .await
-    }
 }
 
 impl Kernels {
@@ -93,7 +57,7 @@ impl Kernels {
     }
 
     /// A slot of a space whose program has seen it at work, and whose ports have not come to rest since.
-    fn unsettled_in(&mut self, asid: Asid) -> Result<Option<SlotId>, Error> {
+    pub(crate) fn unsettled_in(&mut self, asid: Asid) -> Result<Option<SlotId>, Error> {
         for slot in self.slots.ids() {
             let state = self.slot(slot)?;
             if !state.at_work || !state.loaded_in(asid) {

@@ -5,17 +5,14 @@ use super::settle::Ending;
 use super::Kernels;
 use crate::handles::Handles;
 use crate::message::ClientId;
-use crate::message::{self, Load, LoadId, Poll, PollAny, RunState};
-use crate::owner_ref::OwnerRef;
+use crate::message::LoadId;
 use crate::report::RunReport;
 use crate::tasks::Tasks;
-use crate::tenants::Counted;
 use card::guard::KernelWord;
 use card::kernel::{ControlProtocol, KernelPackage, Manifest};
 use card::{CardError, CheckedDescription};
 use error::{AccessError, Error};
-use pager::{Event, MappingInfo};
-use std::cell::Cell;
+use pager::MappingInfo;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use units::{Asid, FaultToken, Picoseconds, SlotId, VirtAddr};
@@ -115,13 +112,13 @@ impl SlotState {
 }
 
 /// Addresses that a kernel will touch first.
-pub(super) struct Announced {
-    space: Asid,
-    addresses: Vec<VirtAddr>,
+pub(crate) struct Announced {
+    pub(crate) space: Asid,
+    pub(crate) addresses: Vec<VirtAddr>,
 }
 
 /// What a look at a run shows.
-enum Look {
+pub(crate) enum RunLook {
     Failed(Error),
     Done(RunReport),
     /// The kernel is done, and it is time to look at its ports.
@@ -130,340 +127,50 @@ enum Look {
 }
 
 /// What a look at several runs shows.
-enum AnyLook {
+pub(crate) enum AnyLook {
     Over(usize),
     Settle(SlotId),
     SliceOver,
 }
 
-impl OwnerRef {
-    pub(crate) async fn load(
-        &self,
-        client: ClientId,
-        request: Load,
-        harmless: &Cell<bool>,
-    ) -> Result<message::Loaded, Error> {
-        let Load {
-            slot: wanted,
-            kernel,
-            space,
-        } = request;
-        let kernel = *kernel;
-        self.handles(|handles| {
-            self.kernels(|kernels| {
-                handles.space(client, space)?;
-                wanted.map_or(Ok(()), |slot| kernels.may_load(handles, client, slot))
-            })
-        })?;
-        // One that the client has already is no more.
-        let is_own = |slot| self.handles(|handles| handles.client_in(slot)) == Some(client);
-        let _room = match wanted.is_some_and(is_own) {
-            true => None,
-            false => Some(self.room(client, Counted::Slots)?),
-        };
-        // This may take minutes. What was built is in the cache when the card looks for it.
-        if let Some(build) = self.kernels(|kernels| kernels.card().loader()?.preparation(&kernel)) {
-            harmless.set(true);
-            self.beside("build", build).await?;
-            harmless.set(false);
-        }
-        let slot = match wanted {
-            Some(slot) => slot,
-            // Nobody has claimed it, so it is claimed at once.
-            None => self.kernels(|kernels| self.tasks(|tasks| kernels.first_empty_slot(tasks)))?,
-        };
-        let _claim = self.claim(slot).await;
-        self.handles(|handles| handles.space(client, space))?;
-        if self.handles(|handles| {
-            self.kernels(|kernels| {
-                kernels.may_load(handles, client, slot)?;
-                kernels.slot(slot).map(|state| state.loaded.is_some())
-            })
-        })? {
-            if let Some(error) = self.kernels(|kernels| kernels.unsettled(slot)) {
-                tracing::warn!(%error, "what a kernel has sent is lost with it");
-            }
-            self.empty(slot).await?;
-        }
-        self.kernels(|kernels| kernels.put(slot, &kernel))?;
-        self.reconfigure(slot, &kernel).await?;
-        // It may have ended while the slot was made ready.
-        let asid = self.handles(|handles| handles.space(client, space))?;
-        self.kernels(|kernels| kernels.begin_with(slot, kernel, asid))?;
-        let load = self.handles(|handles| handles.add_load(client, slot));
-        self.clients(|clients| {
-            self.kernels(|kernels| clients.loaded(client, slot, || kernels.statistics()))
-        })?;
-        Ok(message::Loaded { load, slot })
-    }
-
-    /// Lets pass the time that it takes to put another kernel into a slot; other slots work meanwhile. A
-    /// card comes up with the first kernel of each slot in place.
-    async fn reconfigure(&self, slot: SlotId, kernel: &KernelPackage) -> Result<(), Error> {
-        let name = &kernel.manifest.name;
-        let same = self.paging_with(|paging, kernels| {
-            let state = kernels.slot(slot)?;
-            let before = state.configured.replace(name.clone());
-            if before.is_none_or(|before| before == *name) {
-                return Ok::<bool, Error>(true);
-            }
-            paging.begin_reconfiguration(kernels, slot);
-            kernels.slots.reconfigure(slot);
-            Ok(false)
-        })?;
-        if same {
-            return Ok(());
-        }
-        let over =
-            || self.kernels(|kernels| Ok((!kernels.slots.is_reconfiguring(slot)).then_some(())));
-        self.card(over).await
-    }
-
-    /// Empties a slot; tells what went wrong in a run that nobody waited for.
-    pub(crate) async fn close_slot(&self, client: ClientId, load: LoadId) -> Result<(), Error> {
-        let (slot, space) = self.handles(|handles| {
-            self.kernels(|kernels| {
-                let slot = handles.slot(client, load)?;
-                Ok::<_, Error>((slot, kernels.loaded(slot)?.space))
-            })
-        })?;
-        let unfinished = self.settled(space).await.err();
-        let _claim = self.claim(slot).await;
-        // Another may have closed it meanwhile.
-        self.slot_of(client, load)?;
-        // What the kernel makes of lines that come home now is told, too.
-        self.recall_lines(slot).await?;
-        let failure = self.kernels(|kernels| {
-            let failure = kernels.slot(slot)?.failure.take();
-            let lost = kernels.lost_on_the_way_home(slot)?;
-            let unsettled = kernels.unsettled(slot);
-            Ok::<_, Error>(failure.or(lost).or(unfinished).or(unsettled))
-        })?;
-        self.empty(slot).await?;
-        failure.map_or(Ok(()), Err)
-    }
-
-    /// Stops what a slot does and takes its kernel out. To be called with the slot claimed.
-    pub(crate) async fn empty(&self, slot: SlotId) -> Result<(), Error> {
-        self.handles(|handles| handles.end_load(slot));
-        self.rest(slot).await?;
-        self.host_lines_home(slot).await?;
-        self.kernels(|kernels| {
-            kernels.streams_gone(slot);
-            kernels.leave_home(slot)?;
-            kernels.leave_host_lines(slot)?;
-            kernels.unschedule(slot)?;
-            let state = kernels.slot(slot)?;
-            *state = SlotState {
-                configured: state.configured.take(),
-                ..SlotState::default()
-            };
-            Ok(())
-        })
-    }
-
-    /// Holds the slot in reset and forgets what its accesses wait for. To be called with the slot claimed.
-    pub(super) async fn rest(&self, slot: SlotId) -> Result<(), Error> {
-        self.recall_lines(slot).await?;
-        let held = self.paging_with(|paging, kernels| {
-            let held = kernels.hold(slot)?;
-            if let Some((space, requesters)) = &held {
-                paging.drain(kernels, slot, *space, requesters.clone())?;
-            }
-            Ok::<_, Error>(held)
-        })?;
-        let Some((_, requesters)) = held else {
-            return Ok(());
-        };
-        let over = || self.kernels(|kernels| Ok((!kernels.slots.is_draining(slot)).then_some(())));
-        let result = self.card(over).await;
-        self.paging_with(|paging, kernels| {
-            kernels.slots.drained(slot);
-            paging.faults_answered(kernels, |token| requesters.contains(&token.requester));
-            result?;
-            paging.tell(
-                kernels,
-                Event::SlotStopped {
-                    first_requester: *requesters.start(),
-                    last_requester: *requesters.end(),
-                },
-            )
-        })
-    }
-
-    /// Claims a slot and stops it, if the kernel is still there.
-    pub(super) async fn stop(&self, slot: SlotId, load: LoadId) -> Result<(), Error> {
-        let _claim = self.claim(slot).await;
-        match self.handles(|handles| handles.is_alive(load)) {
-            true => self.rest(slot).await,
-            // Whoever ended it has stopped it.
-            false => Ok(()),
-        }
-    }
-
-    /// The failure of a slot that nobody has been told of. The slot is in reset then.
-    pub(super) async fn fail_if_failed(&self, slot: SlotId) -> Result<(), Error> {
-        let failed = self.handles(|handles| {
-            self.kernels(|kernels| {
-                let failure = kernels.slot(slot)?.failure.take();
-                Ok::<_, Error>(failure.map(|failure| (failure, handles.load_in(slot))))
-            })
-        })?;
-        match failed {
-            None => Ok(()),
-            Some((failure, load)) => {
-                if let Some(load) = load {
-                    self.stop(slot, load).await?;
-                }
-                Err(failure)
-            }
-        }
-    }
-
-    /// Starts the kernel.
-    pub(crate) async fn start(&self, client: ClientId, load: LoadId) -> Result<(), Error> {
-        let slot_of = || self.slot_of(client, load);
-        let _claim = self.claim(slot_of()?).await;
-        // It may have been closed meanwhile.
-        let slot = slot_of()?;
-        self.paging_with(|paging, kernels| {
-            let Some(Announced { space, addresses }) = kernels.make_ready(slot)? else {
-                return Ok(());
-            };
-            for address in addresses {
-                let asid = space;
-                paging.tell(kernels, Event::Announce { asid, address })?;
-            }
-            kernels.go(slot)
-        })
-    }
-
-    /// Stops the kernel of a client.
-    pub(crate) async fn stop_load(&self, client: ClientId, load: LoadId) -> Result<(), Error> {
-        let slot = self.slot_of(client, load)?;
-        self.stop(slot, load).await
-    }
-
-    pub(crate) async fn poll(&self, client: ClientId, request: Poll) -> Result<RunState, Error> {
-        let Poll { load, slice } = request;
-        let slot = self.slot_of(client, load)?;
-        let until = self.kernels(|kernels| {
-            kernels.waits_otherwise(slot);
-            kernels.now() + slice
-        });
-        loop {
-            // An alarm that has rung would keep the card from working.
-            let alarm = self.alarm(self.kernels(|kernels| kernels.next_look([slot], until)));
-            let seen = self
-                .card(|| {
-                    self.handles(|handles| {
-                        self.kernels(|kernels| kernels.look(handles, slot, load, until))
-                    })
-                })
-                .await?;
-            drop(alarm);
-            match seen {
-                Look::Settle => self.kernels(|kernels| kernels.settle_run(slot))?,
-                Look::Failed(error) => {
-                    self.stop(slot, load).await?;
-                    return Err(error);
-                }
-                Look::Done(run) => {
-                    let client = self.handles(|handles| handles.client_in(slot));
-                    self.clients(|clients| clients.ran(client, run));
-                    return Ok(RunState::Done(self.progress()));
-                }
-                Look::SliceOver
-                    if self.paging_with(|paging, kernels| {
-                        let quiet = paging.is_quiet(kernels);
-                        kernels.still_running(slot, quiet)
-                    })? =>
-                {
-                    return Ok(RunState::Running(self.progress()));
-                }
-                Look::SliceOver => {
-                    let why = "what it waits for will never come; ";
-                    return Err(self.not_done(slot, load, why).await?);
-                }
-            }
-        }
-    }
-
-    /// The first of several slots whose run is over, good or bad.
-    pub(crate) async fn poll_any(
-        &self,
-        client: ClientId,
-        request: PollAny,
-    ) -> Result<Option<usize>, Error> {
-        let PollAny { loads, slice } = request;
-        let slots = self.handles(|handles| {
-            let slot_of = |load| Ok((handles.slot(client, load)?, load));
-            let slots = loads.into_iter().map(slot_of);
-            slots.collect::<Result<Vec<(SlotId, LoadId)>, Error>>()
-        })?;
-        let until = self.kernels(|kernels| {
-            for (slot, _) in &slots {
-                kernels.waits_otherwise(*slot);
-            }
-            kernels.now() + slice
-        });
-        let numbers = || slots.iter().map(|(slot, _)| *slot);
-        loop {
-            let alarm = self.alarm(self.kernels(|kernels| kernels.next_look(numbers(), until)));
-            let over = self.card(|| {
-                self.handles(|handles| {
-                    self.kernels(|kernels| {
-                        for (place, (slot, load)) in slots.iter().enumerate() {
-                            if kernels.is_over(handles, *slot, *load)? {
-                                return Ok(Some(AnyLook::Over(place)));
-                            }
-                        }
-                        let due = numbers().find(|slot| kernels.is_to_settle(*slot));
-                        let over = kernels.now() >= until;
-                        Ok(due
-                            .map(AnyLook::Settle)
-                            .or(over.then_some(AnyLook::SliceOver)))
-                    })
-                })
-            });
-            let over = over.await?;
-            drop(alarm);
-            match over {
-                AnyLook::Over(place) => return Ok(Some(place)),
-                AnyLook::Settle(slot) => self.kernels(|kernels| kernels.settle_run(slot))?,
-                AnyLook::SliceOver => {
-                    return self.paging_with(|paging, kernels| {
-                        let quiet = paging.is_quiet(kernels);
-                        kernels.first_unannounced(&slots, quiet)
-                    });
-                }
-            }
-        }
-    }
-
-    /// Stops a kernel that was not done in time.
-    pub(crate) async fn expire(&self, client: ClientId, load: LoadId) -> Result<(), Error> {
-        let slot = self.slot_of(client, load)?;
-        match self.kernels(|kernels| kernels.running_since(slot))? {
-            Some(_) => Err(self.not_done(slot, load, "").await?),
-            None => Ok(()),
-        }
-    }
-
-    /// Says of a kernel that it was not done in time, and stops it, unless only its program knows what done is.
-    async fn not_done(&self, slot: SlotId, load: LoadId, why: &str) -> Result<Error, Error> {
-        let error =
-            self.paging_with(|paging, kernels| kernels.late(&paging.faults_waiting(), slot, why))?;
-        if !self.kernels(|kernels| kernels.is_user_managed(slot)) {
-            self.stop(slot, load).await?;
-        }
-        Ok(error)
-    }
-}
-
 impl Kernels {
+    /// A slot gets the kernel of a name. Whether it had another one before: then it is being reconfigured from now on.
+    pub(crate) fn reconfigure(&mut self, slot: SlotId, name: &str) -> Result<bool, Error> {
+        let state = self.slot(slot)?;
+        let before = state.configured.replace(name.to_owned());
+        let other = before.is_some_and(|before| before != name);
+        if other {
+            self.slots.reconfigure(slot);
+        }
+        Ok(other)
+    }
+
+    /// The slot has no kernel any more, and nothing that was for it.
+    pub(crate) fn leave(&mut self, slot: SlotId) -> Result<(), Error> {
+        self.streams_gone(slot);
+        self.leave_home(slot)?;
+        self.leave_host_lines(slot)?;
+        self.unschedule(slot)?;
+        let state = self.slot(slot)?;
+        *state = SlotState {
+            configured: state.configured.take(),
+            ..SlotState::default()
+        };
+        Ok(())
+    }
+
+    /// The space that the kernel of a slot works in.
+    pub(crate) fn space_of(&mut self, slot: SlotId) -> Result<Asid, Error> {
+        Ok(self.loaded(slot)?.space)
+    }
+
+    /// What went wrong in a slot that nobody has been told of.
+    pub(crate) fn take_untold(&mut self, slot: SlotId) -> Result<Option<Error>, Error> {
+        Ok(self.slot(slot)?.failure.take())
+    }
+
     /// A slot begins with a kernel that was put there, which works in a space.
-    fn begin_with(
+    pub(crate) fn begin_with(
         &mut self,
         slot: SlotId,
         kernel: KernelPackage,
@@ -498,7 +205,7 @@ impl Kernels {
     }
 
     /// The first slot that has no kernel and that nobody has claimed.
-    fn first_empty_slot(&self, tasks: &Tasks) -> Result<SlotId, Error> {
+    pub(crate) fn first_empty_slot(&self, tasks: &Tasks) -> Result<SlotId, Error> {
         let empty = |slot, state: &SlotState| state.loaded.is_none() && !tasks.is_claimed(slot);
         let found = self.slots.find(empty);
         found.ok_or(Error::NoFreeSlot {
@@ -507,7 +214,12 @@ impl Kernels {
     }
 
     /// A slot is its client's until the client closes it.
-    fn may_load(&mut self, handles: &Handles, client: ClientId, slot: SlotId) -> Result<(), Error> {
+    pub(crate) fn may_load(
+        &mut self,
+        handles: &Handles,
+        client: ClientId,
+        slot: SlotId,
+    ) -> Result<(), Error> {
         let state = self.slot(slot)?;
         // A run that has failed is over, whether its client knows yet or not.
         if state.is_busy() {
@@ -527,7 +239,12 @@ impl Kernels {
     }
 
     /// What a slot waits for that is not done in time.
-    fn late(&mut self, faults: &[FaultToken], slot: SlotId, why: &str) -> Result<Error, Error> {
+    pub(crate) fn late(
+        &mut self,
+        faults: &[FaultToken],
+        slot: SlotId,
+        why: &str,
+    ) -> Result<Error, Error> {
         // An interrupt waits for the writes that it announces, so a kernel whose writes never end has said nothing yet.
         if self.announces(slot)? && self.slot(slot)?.ending.is_none() {
             self.look_for_done(slot)?;
@@ -566,7 +283,7 @@ impl Kernels {
     }
 
     /// Accesses of a kernel that its program has seen at work are not answered, and will not be.
-    pub(super) fn unfinished(
+    pub(crate) fn unfinished(
         &mut self,
         faults: &[FaultToken],
         slot: SlotId,
@@ -577,7 +294,10 @@ impl Kernels {
 
     /// Puts a slot in reset; gives its space and its requesters, which are to be drained. `None` if the slot has no
     /// kernel.
-    fn hold(&mut self, slot: SlotId) -> Result<Option<(Asid, RangeInclusive<u8>)>, Error> {
+    pub(crate) fn hold(
+        &mut self,
+        slot: SlotId,
+    ) -> Result<Option<(Asid, RangeInclusive<u8>)>, Error> {
         let state = self.slot(slot)?;
         (state.running, state.ending, state.at_work) = (None, None, false);
         let Some(loaded) = state.loaded.as_mut() else {
@@ -592,21 +312,21 @@ impl Kernels {
     }
 
     /// The program reads a register. Whether it polls: the kernel runs, and nobody has waited since the last read.
-    pub(super) fn polls(&mut self, slot: SlotId) -> Result<bool, Error> {
+    pub(crate) fn polls(&mut self, slot: SlotId) -> Result<bool, Error> {
         let runs = self.running_since(slot)?.is_some();
         let state = self.slot(slot)?;
         Ok(std::mem::replace(&mut state.polled, runs) && runs)
     }
 
     /// The program waits for the kernel in another way than by reading its registers.
-    pub(super) fn waits_otherwise(&mut self, slot: SlotId) {
+    pub(crate) fn waits_otherwise(&mut self, slot: SlotId) {
         if let Ok(state) = self.slot(slot) {
             state.polled = false;
         }
     }
 
     /// Since when the kernel runs; one with registers of its own since it left reset.
-    fn running_since(&mut self, slot: SlotId) -> Result<Option<Picoseconds>, Error> {
+    pub(crate) fn running_since(&mut self, slot: SlotId) -> Result<Option<Picoseconds>, Error> {
         if let Some(running) = self.slot(slot)?.running {
             return Ok(Some(running.since));
         }
@@ -640,32 +360,32 @@ impl Kernels {
     }
 
     /// What a look at a run shows; `None` while it goes on.
-    fn look(
+    pub(crate) fn look(
         &mut self,
         handles: &Handles,
         slot: SlotId,
         load: LoadId,
         until: Picoseconds,
-    ) -> Result<Option<Look>, Error> {
+    ) -> Result<Option<RunLook>, Error> {
         let kernel = self.kernel_name(slot);
         let state = self.running(handles, slot, load)?;
         if let Some(error) = state.failure.take() {
-            return Ok(Some(Look::Failed(error)));
+            return Ok(Some(RunLook::Failed(error)));
         }
         if let (Some(done), Some(running)) = (state.done, state.running) {
             state.running = None;
             self.trace.run(slot, &kernel, running.since, done);
             let run = self.finished(slot, kernel, done - running.since);
-            return Ok(Some(Look::Done(run)));
+            return Ok(Some(RunLook::Done(run)));
         }
         if self.is_to_settle(slot) {
-            return Ok(Some(Look::Settle));
+            return Ok(Some(RunLook::Settle));
         }
-        Ok((self.card.now() >= until).then_some(Look::SliceOver))
+        Ok((self.card.now() >= until).then_some(RunLook::SliceOver))
     }
 
     /// When a task looks again at slots that it waits for.
-    fn next_look(
+    pub(crate) fn next_look(
         &self,
         slots: impl IntoIterator<Item = SlotId>,
         until: Picoseconds,
@@ -677,14 +397,14 @@ impl Kernels {
     }
 
     /// Whether it is time to look at the ports of a kernel that is done.
-    fn is_to_settle(&self, slot: SlotId) -> bool {
+    pub(crate) fn is_to_settle(&self, slot: SlotId) -> bool {
         let state = self.slots.get(slot);
         let ending = state.and_then(|state| state.ending);
         ending.is_some_and(|ending| ending.next <= self.card.now())
     }
 
     /// Looks at the ports of a kernel that is done: its run is over when they are at rest.
-    fn settle_run(&mut self, slot: SlotId) -> Result<(), Error> {
+    pub(crate) fn settle_run(&mut self, slot: SlotId) -> Result<(), Error> {
         if self.settle(slot)? {
             let now = self.card.now();
             self.slot(slot)?.done = Some(now);
@@ -692,14 +412,19 @@ impl Kernels {
         Ok(())
     }
 
-    fn is_over(&mut self, handles: &Handles, slot: SlotId, load: LoadId) -> Result<bool, Error> {
+    pub(crate) fn is_over(
+        &mut self,
+        handles: &Handles,
+        slot: SlotId,
+        load: LoadId,
+    ) -> Result<bool, Error> {
         let state = self.running(handles, slot, load)?;
         Ok(state.failure.is_some() || state.done.is_some())
     }
 
     /// Of slots that have not announced their end: one whose kernel cannot announce it and is done, or the
     /// first if nothing will ever happen, for its own wait to tell what it waits for.
-    fn first_unannounced(
+    pub(crate) fn first_unannounced(
         &mut self,
         slots: &[(SlotId, LoadId)],
         quiet: bool,
@@ -720,7 +445,7 @@ impl Kernels {
     }
 
     /// At the end of a slice: whether the run can still end, where all may be `quiet`.
-    fn still_running(&mut self, slot: SlotId, quiet: bool) -> Result<bool, Error> {
+    pub(crate) fn still_running(&mut self, slot: SlotId, quiet: bool) -> Result<bool, Error> {
         if self.slot(slot)?.ending.is_none() && !self.loaded(slot)?.kernel.manifest.has_interrupt()
         {
             self.look_for_done(slot)?;
@@ -842,7 +567,7 @@ impl Kernels {
     }
 
     /// A register that a program reads on its own account.
-    pub(super) fn read_raw_register(&mut self, slot: SlotId, offset: u32) -> Result<u32, Error> {
+    pub(crate) fn read_raw_register(&mut self, slot: SlotId, offset: u32) -> Result<u32, Error> {
         let word = self.read_kernel(slot, offset)?;
         self.seen_at_work(slot, word.notes)?;
         Ok(word.value)
@@ -850,7 +575,7 @@ impl Kernels {
 
     /// Makes a kernel ready to start. `None`: it has begun with that; else the addresses that it will touch first, and
     /// [`go`](Self::go) starts it.
-    pub(super) fn make_ready(&mut self, slot: SlotId) -> Result<Option<Announced>, Error> {
+    pub(crate) fn make_ready(&mut self, slot: SlotId) -> Result<Option<Announced>, Error> {
         if self.slot(slot)?.running.is_some() {
             return Err(Error::SlotState {
                 slot,
@@ -884,7 +609,7 @@ impl Kernels {
     }
 
     /// Starts a kernel that is ready.
-    pub(super) fn go(&mut self, slot: SlotId) -> Result<(), Error> {
+    pub(crate) fn go(&mut self, slot: SlotId) -> Result<(), Error> {
         let since = self.card.now();
         let state = self.slot(slot)?;
         state.running = Some(Running { since });
@@ -956,7 +681,7 @@ impl Kernels {
     }
 
     /// Puts a kernel into a slot, or, on a card whose slots hold what they hold, looks whether it can be there.
-    fn put(&mut self, slot: SlotId, kernel: &KernelPackage) -> Result<(), CardError> {
+    pub(crate) fn put(&mut self, slot: SlotId, kernel: &KernelPackage) -> Result<(), CardError> {
         match self.card.loader() {
             Some(card) => card.load(slot, kernel),
             None => self.card.description().check_fit(&kernel.manifest),

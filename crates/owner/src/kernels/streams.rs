@@ -2,17 +2,14 @@
 //!
 //! A mover has one transfer at a time; those that were begun behind it wait here.
 
-use super::connections::Joint;
+use super::connections::{Joint, Place};
 use super::Kernels;
 use crate::handles::Handles;
 use crate::message::ClientId;
 use crate::message::{
-    BeginPeerTransfer, BeginTransfer, ByteRange, CloseStream, ExpireStream, Moved, OpenStream,
-    PacketPart, PacketsMissing, PollStream, PollStreams, SettleStream, StreamHandle, Taken,
-    TransferState, TransfersState,
+    BeginPeerTransfer, BeginTransfer, ByteRange, CloseStream, Moved, PacketPart, PacketsMissing,
+    SettleStream, StreamHandle, Taken,
 };
-use crate::owner_ref::OwnerRef;
-use crate::SLICE;
 use card::kernel::{Manifest, StreamPort, STREAMS_CLOSED};
 use card::stream::{Transfer, TransferEnd, TransferStatus};
 use card::CheckedDescription;
@@ -23,7 +20,7 @@ use units::{FaultToken, Picoseconds, SlotId, StreamDirection, StreamId, StreamWa
 
 /// The memory of a transfer.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Range {
+pub(crate) struct Range {
     address: VirtAddr,
     pub(super) bytes: u64,
     packet: PacketPart,
@@ -102,205 +99,20 @@ impl Streams {
 }
 
 /// What a look at a stream shows.
-enum Look {
+pub(crate) enum StreamLook {
     Moved(Moved),
     /// The transfer was ended, or its kernel has failed, which says more.
     Failed(Option<StreamError>),
     SliceOver,
 }
 
-impl OwnerRef {
-    pub(crate) async fn open_stream(
-        &self,
-        client: ClientId,
-        request: OpenStream,
-    ) -> Result<StreamHandle, Error> {
-        let OpenStream { load, port } = request;
-        let place = self.handles(|handles| {
-            self.kernels(|kernels| {
-                let slot = handles.slot(client, load)?;
-                kernels.stream_place(slot, &port)
-            })
-        })?;
-        self.wait_for_stopped(place).await?;
-        self.handles(|handles| {
-            self.kernels(|kernels| {
-                let slot = handles.slot(client, load)?;
-                kernels.open_stream(client, slot, &port)
-            })
-        })
-    }
-
-    pub(crate) async fn begin_transfer(
-        &self,
-        client: ClientId,
-        request: BeginTransfer,
-    ) -> Result<(), Error> {
-        let range = self.handles(|handles| {
-            self.kernels(|kernels| kernels.range_of_transfer(handles, client, &request))
-        })?;
-        self.fail_if_failed(request.stream.slot).await?;
-        self.kernels(|kernels| kernels.begin_transfer(client, request.stream, range))
-    }
-
-    pub(crate) async fn begin_peer_transfer(
-        &self,
-        client: ClientId,
-        request: BeginPeerTransfer,
-    ) -> Result<(), Error> {
-        let range = self.kernels(|kernels| kernels.range_of_peer(client, &request))?;
-        self.fail_if_failed(request.stream.slot).await?;
-        self.kernels(|kernels| kernels.begin_transfer(client, request.stream, range))
-    }
-
-    /// The oldest transfer was not over in time: what it waits for, if it is not over now.
-    pub(crate) async fn expire_stream(
-        &self,
-        client: ClientId,
-        request: ExpireStream,
-    ) -> Result<Moved, Error> {
-        let ExpireStream { stream, elapsed } = request;
-        if let Some(stuck) = self.paging_with(|paging, kernels| {
-            kernels.stuck_stream(&paging.faults_waiting(), client, stream, elapsed)
-        })? {
-            return Err(Error::Stream(stuck));
-        }
-        let slice = Picoseconds::ZERO;
-        match self
-            .poll_stream(client, PollStream { stream, slice })
-            .await?
-        {
-            TransferState::Moved(moved) => Ok(moved),
-            TransferState::Moving(_) => {
-                Err(Error::Internal("a transfer that was over goes on".into()))
-            }
-        }
-    }
-
-    /// A port whose transfer was stopped, and whose client has gone, is free in a moment.
-    pub(super) async fn wait_for_stopped(&self, place: (SlotId, StreamId)) -> Result<(), Error> {
-        let is_leaving = || {
-            self.kernels(|kernels| {
-                let open = kernels.streams.open.get(&place);
-                open.is_some_and(|connection| connection.left && connection.stopped)
-            })
-        };
-        if !is_leaving() {
-            return Ok(());
-        }
-        let until = self.kernels(|kernels| kernels.now() + SLICE);
-        let _alarm = self.alarm(until);
-        let gone = || {
-            let over = !is_leaving() || self.kernels(|kernels| kernels.now()) >= until;
-            Ok(over.then_some(()))
-        };
-        self.card(gone).await
-    }
-
-    pub(crate) async fn poll_stream(
-        &self,
-        client: ClientId,
-        request: PollStream,
-    ) -> Result<TransferState, Error> {
-        let PollStream {
-            stream: handle,
-            slice,
-        } = request;
-        let until = self.kernels(|kernels| kernels.now() + slice);
-        loop {
-            // An alarm that has rung would keep the card from working.
-            let alarm = self.alarm(until);
-            let look = || self.kernels(|kernels| kernels.look_at_stream(client, handle, until));
-            let seen = self.card(look).await?;
-            drop(alarm);
-            match seen {
-                Look::Moved(moved) => return Ok(TransferState::Moved(moved)),
-                Look::Failed(error) => {
-                    self.fail_if_failed(handle.slot).await?;
-                    // Otherwise another thread was told of the kernel's failure.
-                    if let Some(error) = error {
-                        return Err(error.into());
-                    }
-                }
-                Look::SliceOver => {
-                    let stuck = self.paging_with(|paging, kernels| {
-                        match slice > Picoseconds::ZERO && paging.is_quiet(kernels) {
-                            true => kernels.stuck_stream(
-                                &paging.faults_waiting(),
-                                client,
-                                handle,
-                                slice,
-                            ),
-                            false => Ok(None),
-                        }
-                    })?;
-                    let progress = self.progress();
-                    return match stuck {
-                        Some(stuck) => Err(Error::Stream(stuck)),
-                        None => Ok(TransferState::Moving(progress)),
-                    };
-                }
-            }
-        }
-    }
-}
-
-impl OwnerRef {
-    /// The first of several streams whose oldest transfer is over.
-    pub(crate) async fn poll_streams(
-        &self,
-        client: ClientId,
-        request: PollStreams,
-    ) -> Result<TransfersState, Error> {
-        let PollStreams {
-            streams: handles,
-            slice,
-        } = request;
-        let until = self.kernels(|kernels| kernels.now() + slice);
-        loop {
-            let alarm = self.alarm(until);
-            let look = || {
-                self.kernels(|kernels| {
-                    for (number, handle) in handles.iter().enumerate() {
-                        match kernels.look_at_stream(client, *handle, until)? {
-                            None | Some(Look::SliceOver) => {}
-                            Some(look) => return Ok(Some((number, look))),
-                        }
-                    }
-                    let over = kernels.now() >= until;
-                    Ok(over.then_some((0, Look::SliceOver)))
-                })
-            };
-            let (number, seen) = self.card(look).await?;
-            drop(alarm);
-            let reply = match seen {
-                Look::Moved(moved) => TransfersState::Moved {
-                    place: number,
-                    moved,
-                    progress: self.progress(),
-                },
-                Look::Failed(error) => {
-                    if let Some(handle) = handles.get(number) {
-                        self.fail_if_failed(handle.slot).await?;
-                    }
-                    match error {
-                        Some(error) => return Err(error.into()),
-                        None => continue,
-                    }
-                }
-                Look::SliceOver => {
-                    self.paging_with(|paging, kernels| match paging.is_quiet(kernels) {
-                        true => TransfersState::Quiet(paging.progress(kernels)),
-                        false => TransfersState::Moving(paging.progress(kernels)),
-                    })
-                }
-            };
-            return Ok(reply);
-        }
-    }
-}
-
 impl Kernels {
+    /// Whether the transfers of a port were stopped, and its client has gone.
+    pub(crate) fn is_leaving(&self, place: Place) -> bool {
+        let open = self.streams.open.get(&place);
+        open.is_some_and(|connection| connection.left && connection.stopped)
+    }
+
     /// The client takes no more from a port out of a kernel: what waits there is an error from now on.
     pub(crate) fn settle_stream(
         &mut self,
@@ -336,7 +148,7 @@ impl Kernels {
     }
 
     /// The stream port of a kernel that has this name.
-    pub(super) fn stream_place(
+    pub(crate) fn stream_place(
         &mut self,
         slot: SlotId,
         port: &str,
@@ -356,7 +168,7 @@ impl Kernels {
         Ok((slot, stream))
     }
 
-    fn open_stream(
+    pub(crate) fn open_stream(
         &mut self,
         client: ClientId,
         slot: SlotId,
@@ -387,7 +199,7 @@ impl Kernels {
     }
 
     /// The memory of a transfer, if it is one that may begin.
-    fn range_of_transfer(
+    pub(crate) fn range_of_transfer(
         &mut self,
         handles: &Handles,
         client: ClientId,
@@ -434,7 +246,7 @@ impl Kernels {
     }
 
     /// The peer's memory of a transfer.
-    fn range_of_peer(
+    pub(crate) fn range_of_peer(
         &mut self,
         client: ClientId,
         request: &BeginPeerTransfer,
@@ -470,7 +282,7 @@ impl Kernels {
         }
     }
 
-    fn begin_transfer(
+    pub(crate) fn begin_transfer(
         &mut self,
         client: ClientId,
         handle: StreamHandle,
@@ -586,34 +398,34 @@ impl Kernels {
     }
 
     /// What a look at a stream shows; `None` while its oldest transfer is under way.
-    fn look_at_stream(
+    pub(crate) fn look_at_stream(
         &mut self,
         client: ClientId,
         handle: StreamHandle,
         until: Picoseconds,
-    ) -> Result<Option<Look>, Error> {
+    ) -> Result<Option<StreamLook>, Error> {
         let connection = self.streams.find(client, handle)?;
         if let Some(moved) = connection.over.front().and_then(|over| over.as_ref().ok()) {
             let moved = *moved;
             connection.over.pop_front();
-            return Ok(Some(Look::Moved(moved)));
+            return Ok(Some(StreamLook::Moved(moved)));
         }
         let idle = connection.unfinished.is_empty();
         if let Some(Err(error)) = connection.over.pop_front() {
-            return Ok(Some(Look::Failed(Some(error))));
+            return Ok(Some(StreamLook::Failed(Some(error))));
         }
         if self.has_failed(handle.slot)? {
-            return Ok(Some(Look::Failed(None)));
+            return Ok(Some(StreamLook::Failed(None)));
         }
         if idle {
             let name = self.stream_name(handle.slot, handle.stream);
             return Err(Error::Stream(StreamError::NothingUnderWay { name }));
         }
-        Ok((self.card.now() >= until).then_some(Look::SliceOver))
+        Ok((self.card.now() >= until).then_some(StreamLook::SliceOver))
     }
 
     /// Why a transfer is not over after so long; `None` if it is.
-    fn stuck_stream(
+    pub(crate) fn stuck_stream(
         &mut self,
         faults: &[FaultToken],
         client: ClientId,
@@ -899,7 +711,7 @@ impl Kernels {
         all.filter(is_free).collect()
     }
 
-    pub(super) fn stream_name(&self, slot: SlotId, stream: StreamId) -> PortName {
+    pub(crate) fn stream_name(&self, slot: SlotId, stream: StreamId) -> PortName {
         let manifest = self.manifest(slot);
         let port = manifest.and_then(|manifest| manifest.stream_at(stream));
         PortName {

@@ -1,0 +1,5 @@
+//! What tasks do for requests that wait. They reach rooms by their methods alone.
+
+mod lines;
+mod slots;
+mod streams;

@@ -1,0 +1,292 @@
+//! Requests about streams: opening ports, transfers, connections, peers.
+
+use crate::kernels::{Place, StreamLook};
+use crate::message::{
+    BeginPeerTransfer, BeginTransfer, ClientId, ConnectPorts, ConnectionId, Disconnect,
+    ExpireStream, Moved, OpenStream, PlugPeer, PollStream, PollStreams, StreamHandle,
+    TransferState, TransfersState,
+};
+use crate::owner_ref::OwnerRef;
+use crate::SLICE;
+use error::{Error, StreamError};
+use units::{Picoseconds, SlotId, StreamDirection, StreamId};
+
+/// How long a packet that keeps a connection from being made may go on.
+const PATIENCE: Picoseconds = Picoseconds::from_micros(20);
+/// How long the last packet of a connection may go on while somebody waits.
+const LAST_PACKET: Picoseconds = Picoseconds::from_micros(1000);
+/// Between two looks at the switch.
+const LOOK: Picoseconds = Picoseconds::from_micros(1);
+
+impl OwnerRef {
+    pub(crate) async fn open_stream(
+        &self,
+        client: ClientId,
+        request: OpenStream,
+    ) -> Result<StreamHandle, Error> {
+        let OpenStream { load, port } = request;
+        let place = self.handles(|handles| {
+            self.kernels(|kernels| {
+                let slot = handles.slot(client, load)?;
+                kernels.stream_place(slot, &port)
+            })
+        })?;
+        self.wait_for_stopped(place).await?;
+        self.handles(|handles| {
+            self.kernels(|kernels| {
+                let slot = handles.slot(client, load)?;
+                kernels.open_stream(client, slot, &port)
+            })
+        })
+    }
+
+    pub(crate) async fn begin_transfer(
+        &self,
+        client: ClientId,
+        request: BeginTransfer,
+    ) -> Result<(), Error> {
+        let range = self.handles(|handles| {
+            self.kernels(|kernels| kernels.range_of_transfer(handles, client, &request))
+        })?;
+        self.fail_if_failed(request.stream.slot).await?;
+        self.kernels(|kernels| kernels.begin_transfer(client, request.stream, range))
+    }
+
+    pub(crate) async fn begin_peer_transfer(
+        &self,
+        client: ClientId,
+        request: BeginPeerTransfer,
+    ) -> Result<(), Error> {
+        let range = self.kernels(|kernels| kernels.range_of_peer(client, &request))?;
+        self.fail_if_failed(request.stream.slot).await?;
+        self.kernels(|kernels| kernels.begin_transfer(client, request.stream, range))
+    }
+
+    /// The oldest transfer was not over in time: what it waits for, if it is not over now.
+    pub(crate) async fn expire_stream(
+        &self,
+        client: ClientId,
+        request: ExpireStream,
+    ) -> Result<Moved, Error> {
+        let ExpireStream { stream, elapsed } = request;
+        if let Some(stuck) = self.paging_with(|paging, kernels| {
+            kernels.stuck_stream(&paging.faults_waiting(), client, stream, elapsed)
+        })? {
+            return Err(Error::Stream(stuck));
+        }
+        let slice = Picoseconds::ZERO;
+        match self
+            .poll_stream(client, PollStream { stream, slice })
+            .await?
+        {
+            TransferState::Moved(moved) => Ok(moved),
+            TransferState::Moving(_) => {
+                Err(Error::Internal("a transfer that was over goes on".into()))
+            }
+        }
+    }
+
+    /// A port whose transfer was stopped, and whose client has gone, is free in a moment.
+    pub(super) async fn wait_for_stopped(&self, place: (SlotId, StreamId)) -> Result<(), Error> {
+        let is_leaving = || self.kernels(|kernels| kernels.is_leaving(place));
+        if !is_leaving() {
+            return Ok(());
+        }
+        let until = self.kernels(|kernels| kernels.now() + SLICE);
+        let _alarm = self.alarm(until);
+        let gone = || {
+            let over = !is_leaving() || self.kernels(|kernels| kernels.now()) >= until;
+            Ok(over.then_some(()))
+        };
+        self.card(gone).await
+    }
+
+    pub(crate) async fn poll_stream(
+        &self,
+        client: ClientId,
+        request: PollStream,
+    ) -> Result<TransferState, Error> {
+        let PollStream {
+            stream: handle,
+            slice,
+        } = request;
+        let until = self.kernels(|kernels| kernels.now() + slice);
+        loop {
+            // An alarm that has rung would keep the card from working.
+            let alarm = self.alarm(until);
+            let look = || self.kernels(|kernels| kernels.look_at_stream(client, handle, until));
+            let seen = self.card(look).await?;
+            drop(alarm);
+            match seen {
+                StreamLook::Moved(moved) => return Ok(TransferState::Moved(moved)),
+                StreamLook::Failed(error) => {
+                    self.fail_if_failed(handle.slot).await?;
+                    // Otherwise another thread was told of the kernel's failure.
+                    if let Some(error) = error {
+                        return Err(error.into());
+                    }
+                }
+                StreamLook::SliceOver => {
+                    let stuck = self.paging_with(|paging, kernels| {
+                        match slice > Picoseconds::ZERO && paging.is_quiet(kernels) {
+                            true => kernels.stuck_stream(
+                                &paging.faults_waiting(),
+                                client,
+                                handle,
+                                slice,
+                            ),
+                            false => Ok(None),
+                        }
+                    })?;
+                    let progress = self.progress();
+                    return match stuck {
+                        Some(stuck) => Err(Error::Stream(stuck)),
+                        None => Ok(TransferState::Moving(progress)),
+                    };
+                }
+            }
+        }
+    }
+
+    /// The first of several streams whose oldest transfer is over.
+    pub(crate) async fn poll_streams(
+        &self,
+        client: ClientId,
+        request: PollStreams,
+    ) -> Result<TransfersState, Error> {
+        let PollStreams {
+            streams: handles,
+            slice,
+        } = request;
+        let until = self.kernels(|kernels| kernels.now() + slice);
+        loop {
+            let alarm = self.alarm(until);
+            let look = || {
+                self.kernels(|kernels| {
+                    for (number, handle) in handles.iter().enumerate() {
+                        match kernels.look_at_stream(client, *handle, until)? {
+                            None | Some(StreamLook::SliceOver) => {}
+                            Some(look) => return Ok(Some((number, look))),
+                        }
+                    }
+                    let over = kernels.now() >= until;
+                    Ok(over.then_some((0, StreamLook::SliceOver)))
+                })
+            };
+            let (number, seen) = self.card(look).await?;
+            drop(alarm);
+            let reply = match seen {
+                StreamLook::Moved(moved) => TransfersState::Moved {
+                    place: number,
+                    moved,
+                    progress: self.progress(),
+                },
+                StreamLook::Failed(error) => {
+                    if let Some(handle) = handles.get(number) {
+                        self.fail_if_failed(handle.slot).await?;
+                    }
+                    match error {
+                        Some(error) => return Err(error.into()),
+                        None => continue,
+                    }
+                }
+                StreamLook::SliceOver => {
+                    self.paging_with(|paging, kernels| match paging.is_quiet(kernels) {
+                        true => TransfersState::Quiet(paging.progress(kernels)),
+                        false => TransfersState::Moving(paging.progress(kernels)),
+                    })
+                }
+            };
+            return Ok(reply);
+        }
+    }
+
+    pub(crate) async fn connect_ports(
+        &self,
+        client: ClientId,
+        request: ConnectPorts,
+    ) -> Result<ConnectionId, Error> {
+        let (from, to) = self.handles(|handles| {
+            self.kernels(|kernels| {
+                let from =
+                    kernels.place_of_end(handles, client, &request.from, StreamDirection::Out)?;
+                let to = kernels.place_of_end(handles, client, &request.to, StreamDirection::In)?;
+                Ok::<_, Error>((from, to))
+            })
+        })?;
+        self.wait_for_stopped(from).await?;
+        self.kernels(|kernels| {
+            kernels.check_free(from)?;
+            kernels.check_free(to)
+        })?;
+        self.fail_if_failed(from.0).await?;
+        self.fail_if_failed(to.0).await?;
+        let joint = self.kernels(|kernels| kernels.join(client, from, to))?;
+        if self.is_settled(to, PATIENCE).await? {
+            return Ok(joint);
+        }
+        self.kernels(|kernels| {
+            kernels.part(to)?;
+            kernels.forget_joint(joint)?;
+            Err(Error::Stream(kernels.mid_packet(from, to)))
+        })
+    }
+
+    pub(crate) async fn disconnect(
+        &self,
+        client: ClientId,
+        request: Disconnect,
+    ) -> Result<(), Error> {
+        let Disconnect {
+            connection: id,
+            later,
+        } = request;
+        let (from, to) = self.kernels(|kernels| kernels.begin_to_part(client, id))?;
+        if later {
+            self.kernels(|kernels| kernels.forget_joints_apart())?;
+            return Ok(());
+        }
+        let settled = self.is_settled(to, LAST_PACKET).await?;
+        self.kernels(|kernels| match settled {
+            true => kernels.forget_joint(id),
+            false => Err(Error::Stream(kernels.mid_packet(from, to))),
+        })
+    }
+
+    /// Whether the switch has made its change at an incoming port, after so long at most.
+    pub(super) async fn is_settled(&self, to: Place, patience: Picoseconds) -> Result<bool, Error> {
+        let until = self.kernels(|kernels| kernels.now() + patience);
+        loop {
+            let state = self
+                .kernels(|kernels| kernels.card().need_streams()?.switch_state(to.0, to.1.pair))?;
+            if !state.pending {
+                return Ok(true);
+            }
+            let now = self.kernels(|kernels| kernels.now());
+            if now >= until {
+                return Ok(false);
+            }
+            let next = now + LOOK;
+            let alarm = self.alarm(next);
+            self.card(|| self.kernels(|kernels| Ok((kernels.now() >= next).then_some(()))))
+                .await?;
+            drop(alarm);
+        }
+    }
+
+    pub(crate) async fn plug_peer(&self, client: ClientId, request: PlugPeer) -> Result<(), Error> {
+        let PlugPeer {
+            stream: handle,
+            peer,
+        } = request;
+        let to = self.kernels(|kernels| kernels.plug_peer(client, handle, peer))?;
+        if self.is_settled(to, PATIENCE).await? {
+            return Ok(());
+        }
+        self.kernels(|kernels| {
+            let name = kernels.stream_name(handle.slot, handle.stream);
+            kernels.unplug(handle.slot, handle.stream)?;
+            Err(Error::Stream(StreamError::BetweenPackets { name }))
+        })
+    }
+}
