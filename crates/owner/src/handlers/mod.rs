@@ -2,4 +2,5 @@
 
 mod lines;
 mod slots;
+mod spaces;
 mod streams;

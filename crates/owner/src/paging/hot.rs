@@ -6,8 +6,7 @@
 
 use super::pump::BARRIERS;
 use crate::kernels::Kernels;
-use crate::message::{ClientId, MakeHot};
-use crate::owner_ref::OwnerRef;
+use crate::paging::Paging;
 use card::command::Command;
 use error::Error;
 use pager::Event;
@@ -32,82 +31,43 @@ fn barrier(space: Asid) -> CommandId {
     CommandId(BARRIERS - 1 - u32::from(space.get()))
 }
 
-/// While it lives, data is made hot.
-struct MakesHot<'a>(&'a OwnerRef);
-
-impl Drop for MakesHot<'_> {
-    fn drop(&mut self) {
-        self.0.paging(|paging| paging.hot.requests -= 1);
+impl Paging {
+    /// Data is made hot until [`end_hot`](Self::end_hot); the bytes that were so far.
+    pub(crate) fn begin_hot(&mut self) -> u64 {
+        self.hot.requests += 1;
+        self.hot.bytes
     }
-}
 
-impl OwnerRef {
-    /// Brings the pages of a mapping to the card, as far as there is room; gives the bytes that came at no time.
-    pub(crate) async fn make_mapping_hot(
-        &self,
-        client: ClientId,
-        request: MakeHot,
-    ) -> Result<u64, Error> {
-        let range = self.range_of(client, request.mapping)?;
-        let before = self.paging_with(|paging, kernels| {
-            if let Some(slot) = kernels.busy_slot() {
-                let rule = "is running; make data hot before a kernel starts";
-                return Err(Error::SlotState {
-                    slot,
-                    rule: rule.into(),
-                });
-            }
-            paging.hot.requests += 1;
-            Ok(paging.hot.bytes)
-        })?;
-        let _hot = MakesHot(self);
-        self.paging_with(|paging, kernels| {
-            paging.tell(
-                kernels,
-                Event::Prefetch {
-                    asid: range.asid,
-                    address: range.address,
-                    bytes: range.bytes,
-                },
-            )
-        })?;
-        self.card(|| {
-            self.paging_with(|paging, kernels| {
-                let over = paging.pager.is_idle() || kernels.busy_slot().is_some();
-                Ok(over.then_some(()))
-            })
-        })
-        .await?;
-        // Nobody waits for the end of an install: a kernel that starts at once would find no entry.
-        let barrier = barrier(range.asid);
-        let over =
-            || self.paging(|paging| Ok((!paging.hot.barriers.contains(&barrier)).then_some(())));
-        // One of another request for the space is not behind these.
-        self.card(over).await?;
-        // Has the card say when it has carried out what the space's queue has now.
-        self.paging_with(|paging, kernels| {
-            paging.hot.wait_for(barrier);
-            paging.send_barrier(kernels, barrier, range.asid)
-        })?;
-        self.card(over).await?;
-        Ok(self.paging(|paging| paging.hot.bytes - before))
+    pub(crate) fn end_hot(&mut self) {
+        self.hot.requests -= 1;
+    }
+
+    /// Bytes that were put on the card at no time.
+    pub(crate) fn hot_bytes(&self) -> u64 {
+        self.hot.bytes
+    }
+
+    /// Whether a command is on its way that waits for the table entries of a space.
+    pub(crate) fn awaits_entries(&self, space: Asid) -> bool {
+        self.hot.barriers.contains(&barrier(space))
+    }
+
+    /// Has the card say when it has carried out what the space's queue has now.
+    pub(crate) fn await_entries(
+        &mut self,
+        kernels: &mut Kernels,
+        space: Asid,
+    ) -> Result<(), Error> {
+        let barrier = barrier(space);
+        self.hot.barriers.insert(barrier);
+        self.send_barrier(kernels, barrier, space)
     }
 }
 
 impl Hot {
-    /// A command is on its way that waits for the last table entries.
-    fn wait_for(&mut self, barrier: CommandId) {
-        self.barriers.insert(barrier);
-    }
-
-    /// Whether a command is one of those, and is over with that.
+    /// Whether a command waits for table entries, and is over with that.
     pub(super) fn entries_are_there(&mut self, id: CommandId) -> bool {
         self.barriers.remove(&id)
-    }
-
-    /// Bytes that were put on the card at no time.
-    pub(super) fn bytes(&self) -> u64 {
-        self.bytes
     }
 
     /// Whether loading takes no time now.

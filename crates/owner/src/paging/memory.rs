@@ -588,7 +588,7 @@ impl OwnerRef {
     }
 
     /// Forgets blocks of a space (in a range) that are not mapped any more.
-    pub(super) async fn forget_memories(&self, space: Asid, range: Option<(u64, u64)>) {
+    pub(crate) async fn forget_memories(&self, space: Asid, range: Option<(u64, u64)>) {
         let inside = |memory: &Memory| {
             let start = memory.address().get();
             let end = start + memory.part.range.len() as u64;

@@ -38,7 +38,7 @@ use card::memory::HostMemory;
 use card::{Card, HostWork};
 use commands::Commands;
 use error::Error;
-use files::Files;
+use files::{Durable, Files};
 use host_time::{HostTime, Work};
 use hot::Hot;
 use lanes::Lanes;
@@ -51,14 +51,17 @@ use pager::{
 };
 use patience::Patience;
 use policies::Words;
-use pressure::Flush;
+pub(crate) use pressure::Flush;
+use pressure::Place;
 use service::Service;
 pub use service::ServiceThreads;
 use spaces::Spaces;
 use std::sync::Arc;
 use std::time::Duration;
 use transfers::Transfers;
-use units::{Asid, CardAddr, CardDescription, FaultToken, HostAddr, PageSize, Picoseconds, SlotId};
+use units::{
+    Asid, CardAddr, CardDescription, FaultToken, HostAddr, PageSize, Picoseconds, SlotId, VirtAddr,
+};
 
 /// See the module.
 pub(crate) struct Paging {
@@ -225,6 +228,36 @@ impl Paging {
         self.transfers.any_late()
     }
 
+    /// Whether nothing of the pager's is under way.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.pager.is_idle()
+    }
+
+    /// Pages of a file whose mapping asks for no size.
+    pub(crate) fn page_size(&self) -> PageSize {
+        self.pager.page_size()
+    }
+
+    /// Files with a writable mapping in a range.
+    pub(crate) fn mapped_in(&self, space: Asid, address: VirtAddr, bytes: u64) -> Vec<Durable> {
+        self.files.mapped_in(space, address, bytes)
+    }
+
+    /// What kernels wrote around the objects that a range shows for writing, as an error; each is told once.
+    pub(crate) fn take_stray(
+        &mut self,
+        space: Asid,
+        address: VirtAddr,
+        bytes: u64,
+    ) -> Result<(), Error> {
+        self.files.take_stray(space, address, bytes)
+    }
+
+    /// A stream has taken what was to go out, or never will: faults that were held back for that are told.
+    pub(crate) fn flushed(&mut self, stream: Place) {
+        self.service.flushed(stream);
+    }
+
     /// Parts of streams that are to go out, since the last call.
     pub(crate) fn take_flushes(&mut self) -> Vec<Flush> {
         self.service.pressure.take_begun()
@@ -305,7 +338,7 @@ impl Paging {
     pub(crate) fn report(&self) -> PagingReport {
         PagingReport {
             ping_pong: self.memories.ping_pong(),
-            made_hot: self.hot.bytes(),
+            made_hot: self.hot_bytes(),
             ..PagingReport::new(
                 self.pager.statistics(),
                 self.service.fault_time(),

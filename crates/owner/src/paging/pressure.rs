@@ -5,8 +5,6 @@
 //! write back.
 
 use super::files::Files;
-use crate::owner_ref::OwnerRef;
-use pager::Event;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use units::{Asid, Fault, VirtAddr};
@@ -17,7 +15,7 @@ const AHEAD: u64 = 32;
 const UNFINISHED: u64 = 16;
 
 /// A writable mapping of a stream, by where it begins.
-pub(super) type Place = (Asid, VirtAddr);
+pub(crate) type Place = (Asid, VirtAddr);
 
 /// What is held back.
 #[derive(Debug, Default)]
@@ -38,9 +36,9 @@ struct Stream {
 /// What is to go out: a part of a mapping.
 #[derive(Debug)]
 pub(crate) struct Flush {
-    place: Place,
-    start: u64,
-    end: u64,
+    pub(crate) place: Place,
+    pub(crate) start: u64,
+    pub(crate) end: u64,
 }
 
 impl Pressure {
@@ -110,33 +108,5 @@ impl Pressure {
             !ends
         });
         faults
-    }
-}
-
-impl OwnerRef {
-    /// Writes a part of a stream back, and waits until the device has taken it.
-    pub(crate) async fn flush(&self, flush: Flush) {
-        let Flush { place, start, end } = flush;
-        let (asid, first) = place;
-        let (address, bytes) = (VirtAddr::truncated(first.get() + start), end - start);
-        let streams = self.paging(|paging| paging.files.mapped_in(asid, address, bytes));
-        let sync = |request| Event::Sync {
-            request,
-            asid,
-            address,
-            bytes,
-        };
-        let written = self.ask(sync).await;
-        let sent = self.make_durable(&streams).await;
-        if let Err(error) = written.map(drop).and(sent) {
-            // Whoever syncs or unmaps the mapping is told, and the kernel if the device has failed.
-            tracing::debug!(%error, "a stream did not take what was written");
-        }
-        self.paging(|paging| {
-            self.tasks(|tasks| {
-                tasks.stir();
-                paging.service.flushed(place);
-            })
-        });
     }
 }

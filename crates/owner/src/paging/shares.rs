@@ -14,7 +14,7 @@ use units::Asid;
 
 /// Who takes turns.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Share {
+pub(crate) enum Share {
     /// A client without a tenant.
     Client(ClientId),
     /// All clients of the tenant of that name.
@@ -70,7 +70,7 @@ impl Shares {
 
 impl Tenants {
     /// The share of a client.
-    pub(super) fn share_of(&self, client: ClientId) -> Share {
+    pub(crate) fn share_of(&self, client: ClientId) -> Share {
         match self.of(client) {
             Some(tenant) => Share::Tenant(tenant.name.clone()),
             None => Share::Client(client),
@@ -80,7 +80,7 @@ impl Tenants {
 
 impl Paging {
     /// A client of a share has got a space.
-    pub(super) fn joins_share(
+    pub(crate) fn joins_share(
         &mut self,
         kernels: &mut Kernels,
         share: Share,

@@ -1,18 +1,15 @@
 //! Address spaces: made, ended, and what ends with them.
 
 use super::service::Service;
-use crate::message::ClientId;
-use crate::message::{NewSpace, SpaceId, SpaceOptions, TranslationMode};
-use crate::owner_ref::OwnerRef;
-use crate::tenants::Counted;
+use crate::kernels::Kernels;
+use crate::message::TranslationMode;
+use crate::paging::Paging;
 use crate::OwnerOptions;
 use card::registers::{self, space::mode};
 use card::Card;
 use error::Error;
-use pager::{Event, Pager};
-use units::{
-    Asid, CardDescription, PageSizes, Picoseconds, SlotId, SpacePlacement, Stripe, VirtAddr,
-};
+use pager::Pager;
+use units::{Asid, CardDescription, PageSizes, Picoseconds, SpacePlacement, Stripe};
 
 /// As much of a page lies on a channel side by side: a burst, at most.
 const STRIPE_GRANULE: u64 = 4096;
@@ -109,122 +106,6 @@ impl Spaces {
     }
 }
 
-impl OwnerRef {
-    pub(crate) async fn create_space(
-        &self,
-        client: ClientId,
-        options: SpaceOptions,
-    ) -> Result<NewSpace, Error> {
-        let SpaceOptions {
-            placement,
-            limit,
-            translation,
-        } = options;
-        let _room = self.room(client, Counted::Spaces)?;
-        let quota = self.tenants(|tenants| tenants.bytes_of_space(client));
-        let limit = limit.into_iter().chain(quota).min();
-        let (asid, limit, placement) = self.paging_with(|paging, kernels| {
-            let card = kernels.description();
-            let placement = self::placement(card, self.options(), &paging.pager, placement);
-            let page = paging.pager.page_size();
-            let limit = limit.map(|bytes| bytes.max(page.bytes()));
-            can_translate(card, translation)?;
-            let asid = paging
-                .spaces
-                .take_free(&paging.pager, &mut paging.service)?;
-            let card = kernels.card();
-            let set = paging.spaces.set_translation(card, asid, translation);
-            set.inspect_err(|_| paging.spaces.free(&paging.pager, &mut paging.service, asid))?;
-            Ok::<_, Error>((asid, limit, placement))
-        })?;
-        let made = self.ask(|request| Event::CreateSpace {
-            request,
-            asid,
-            limit,
-            placement,
-        });
-        if let Err(error) = made.await {
-            self.paging(|paging| paging.spaces.free(&paging.pager, &mut paging.service, asid));
-            return Err(error);
-        }
-        // No page of it is wanted before its client knows its name.
-        let share = self.tenants(|tenants| tenants.share_of(client));
-        self.paging_with(|paging, kernels| paging.joins_share(kernels, share, asid))?;
-        self.kernels(|kernels| kernels.forget_run_time(asid));
-        let space = self.handles(|handles| handles.add_space(client, asid));
-        // Whoever was closed meanwhile ended the spaces that it had then.
-        if let Err(error) = self.handles(|handles| handles.check_open(client)) {
-            self.destroy_space(client, space).await?;
-            return Err(error);
-        }
-        Ok(NewSpace { space, asid })
-    }
-
-    pub(crate) async fn destroy_space(
-        &self,
-        client: ClientId,
-        space: SpaceId,
-    ) -> Result<(), Error> {
-        // From here on nobody can use it, or what is in it.
-        let (asid, slots) = self.handles(|handles| {
-            self.kernels(|kernels| {
-                let asid = handles.space(client, space)?;
-                handles.end_space(space);
-                let slots = kernels.ids();
-                let slots: Vec<SlotId> =
-                    slots.filter(|slot| kernels.works_in(*slot, asid)).collect();
-                for slot in &slots {
-                    handles.end_load(*slot);
-                }
-                Ok::<_, Error>((asid, slots))
-            })
-        })?;
-        let mut unsettled = None;
-        for slot in slots {
-            let _claim = self.claim(slot).await;
-            if self.kernels(|kernels| kernels.works_in(slot, asid)) {
-                unsettled = unsettled.or(self.kernels(|kernels| kernels.unsettled(slot)));
-                self.empty(slot).await?;
-            }
-        }
-        let result = self
-            .ask(|request| Event::DestroySpace { request, asid })
-            .await;
-        let everything = 1 << VirtAddr::BITS;
-        let result = self.by_own_label((asid, VirtAddr::default(), everything), result);
-        let (stray, unmapped) = self.paging(|paging| {
-            paging.spaces.free(&paging.pager, &mut paging.service, asid);
-            let stray = paging
-                .files
-                .take_stray(asid, VirtAddr::default(), everything);
-            (stray, paging.forget_mappings(asid, None))
-        });
-        self.close_files(unmapped, result.is_ok()).await;
-        self.forget_memories(asid, None).await;
-        result?;
-        stray?;
-        unsettled.map_or(Ok(()), Err)
-    }
-
-    /// Ends everything of a client.
-    pub(crate) async fn close(&self, client: ClientId) -> Result<(), Error> {
-        let spaces = self.handles(|handles| {
-            let spaces = handles.spaces(client);
-            handles.close(client);
-            spaces
-        });
-        let mut result = Ok(());
-        for space in spaces {
-            match self.destroy_space(client, space).await {
-                // Another thread was faster.
-                Ok(()) | Err(Error::Gone { .. }) => {}
-                Err(error) => result = result.and(Err(error)),
-            }
-        }
-        result
-    }
-}
-
 /// Whether the spaces of a card can be translated so.
 fn can_translate(card: &CardDescription, mode: TranslationMode) -> Result<(), Error> {
     // A card without time translates in each way, and has no TLBs that it could name.
@@ -237,6 +118,34 @@ fn can_translate(card: &CardDescription, mode: TranslationMode) -> Result<(), Er
         TranslationMode::Table | TranslationMode::Tlb => return Ok(()),
     };
     Err(Error::NoSuchTranslation { mode, rule })
+}
+
+impl Paging {
+    /// Where the pages of a space lie that asks for a placement.
+    pub(crate) fn placement(&self, kernels: &Kernels, asked: SpacePlacement) -> SpacePlacement {
+        placement(kernels.description(), &self.options, &self.pager, asked)
+    }
+
+    /// A number for a new space, translated in a way.
+    ///
+    /// # Errors
+    /// The card does not translate so, or has no more.
+    pub(crate) fn take_space(
+        &mut self,
+        kernels: &mut Kernels,
+        mode: TranslationMode,
+    ) -> Result<Asid, Error> {
+        can_translate(kernels.description(), mode)?;
+        let asid = self.spaces.take_free(&self.pager, &mut self.service)?;
+        let set = self.spaces.set_translation(kernels.card(), asid, mode);
+        set.inspect_err(|_| self.free_space(asid))?;
+        Ok(asid)
+    }
+
+    /// The space of a number has ended, or has not become one.
+    pub(crate) fn free_space(&mut self, asid: Asid) {
+        self.spaces.free(&self.pager, &mut self.service, asid);
+    }
 }
 
 /// Where the pages of a space lie that asks for a placement.

@@ -117,7 +117,7 @@ impl Mapped {
 
 /// A range of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct View {
+pub(crate) struct View {
     identity: Identity,
     pub(super) offset: u64,
     pub(super) bytes: u64,
@@ -157,7 +157,7 @@ impl View {
 
 /// A file whose bytes must outlive a crash of the machine.
 #[derive(Debug)]
-pub(super) struct Durable {
+pub(crate) struct Durable {
     identity: Identity,
     file: Arc<OpenFile>,
     label: String,

@@ -98,7 +98,7 @@ impl OwnerRef {
     ///
     /// # Errors
     /// The first that failed; also when it failed before and has been mapped ever since.
-    pub(in crate::paging) async fn make_durable(&self, files: &[Durable]) -> Result<(), Error> {
+    pub(crate) async fn make_durable(&self, files: &[Durable]) -> Result<(), Error> {
         let mut result = Ok(());
         for durable in files {
             if let Some(stream) = &durable.stream {
@@ -134,7 +134,7 @@ impl OwnerRef {
 
     /// Closes those of these files that nobody maps any more. Of others, what no writable mapping shows is free for
     /// other cards and processes, if it is `saved`.
-    pub(in crate::paging) async fn close_files(&self, files: Vec<View>, saved: bool) {
+    pub(crate) async fn close_files(&self, files: Vec<View>, saved: bool) {
         for view in files {
             if saved {
                 self.settle_claim(view).await;
@@ -202,11 +202,7 @@ impl Paging {
     }
 
     /// Forgets the mappings of a space (in a range); gives the files that may be closed.
-    pub(in crate::paging) fn forget_mappings(
-        &mut self,
-        space: Asid,
-        range: Option<(u64, u64)>,
-    ) -> Vec<View> {
+    pub(crate) fn forget_mappings(&mut self, space: Asid, range: Option<(u64, u64)>) -> Vec<View> {
         self.service.end_pressure(space, range);
         self.files.forget_mappings(space, range)
     }
