@@ -1,18 +1,13 @@
 //! Memory that programs share with kernels: objects of the pager like files, but where they are.
 
 use super::host_time::Work;
-use crate::handles::MappedRange;
 use crate::inbox::Inbox;
 use crate::kernels::Kernels;
-use crate::message::ClientId;
-use crate::message::{ByteRange, MappingId, NewMapping, Share, Take};
-use crate::owner_ref::OwnerRef;
 use crate::paging::Paging;
 use crate::participants::Guest;
 use crate::report::{PingPong, TrapPlace};
-use crate::tenants::Counted;
 use card::{HostWork, WorkId};
-use error::{Error, StreamError};
+use error::Error;
 use pager::{Event, IoError, IoId, MappingInfo, ObjectId, ObjectKind, RequestId, Success};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
@@ -332,7 +327,134 @@ impl Memories {
     }
 }
 
+/// What a program does at an address.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ProgramAccess {
+    pub(crate) address: usize,
+    pub(crate) write: bool,
+}
+
 impl Paging {
+    /// The largest page of some blocks.
+    pub(crate) fn largest_page_of(&self, objects: &[ObjectId]) -> Option<PageSize> {
+        let blocks = objects.iter();
+        let blocks = blocks.filter_map(|one| self.memories.blocks.get(one));
+        blocks.map(|block| block.part.page).max()
+    }
+
+    /// Blocks of a space (in a range).
+    pub(crate) fn memories_in(&self, space: Asid, range: Option<(u64, u64)>) -> Vec<ObjectId> {
+        let inside = |memory: &Memory| {
+            let start = memory.address().get();
+            let end = start + memory.part.range.len() as u64;
+            memory.asid == space && range.is_none_or(|(from, to)| from < end && start < to)
+        };
+        let blocks = self.memories.blocks.iter();
+        let there = blocks.filter(|(_, memory)| inside(memory));
+        there.map(|(object, _)| *object).collect()
+    }
+
+    /// A block is no longer shared: whatever happened, the memory is the program's alone now.
+    pub(crate) fn give_back(&mut self, kernels: &mut Kernels, object: ObjectId) {
+        let Some(memory) = self.memories.blocks.remove(&object) else {
+            return;
+        };
+        let (start, bytes) = (memory.part.range.start, memory.part.range.len());
+        if let Err(error) = memory.view.open(start as u64, bytes as u64) {
+            tracing::error!(%error, "opening memory that was shared");
+        }
+        let mut others = self.memories.blocks.values();
+        if others.any(|other| other.host == memory.host) {
+            return;
+        }
+        memory.view.release();
+        if let Err(error) = kernels.card().unmap_host(memory.host) {
+            tracing::error!(%error, "ending the card's access to memory that was shared");
+        }
+    }
+
+    /// Begins to let the program read, or also write, the pages of a range; what is to be waited for.
+    ///
+    /// # Errors
+    /// The card's.
+    pub(crate) fn begin_to_take(
+        &mut self,
+        kernels: &mut Kernels,
+        space: Asid,
+        range: &Range<u64>,
+        write: bool,
+    ) -> Result<Vec<RequestId>, Error> {
+        let pages = self.memories.pages_in(space, range);
+        let pages = pages.into_iter().map(|(object, offset)| {
+            self.ask(kernels, |request| Event::HostTrap {
+                request,
+                object,
+                offset,
+                write,
+            })
+        });
+        pages.collect()
+    }
+
+    /// Begins the time from an access to the thread that serves it, if it takes any.
+    pub(crate) fn begin_trap_time(&mut self, kernels: &mut Kernels) -> Option<WorkId> {
+        let cost = self.options.host.as_ref()?.traps().trap_ps;
+        let costs = cost > Picoseconds::ZERO;
+        costs.then(|| self.serve_memory(kernels, cost, Work::Trap))
+    }
+
+    /// Whether work of the host is over, and what follows it is done.
+    pub(crate) fn is_over(&self, work: WorkId) -> bool {
+        self.host_time.is_over(work)
+    }
+
+    /// An access was trapped: what is to be waited for, of which block, and what went wrong already. `None`: the memory is
+    /// open, as its sharing has just ended.
+    pub(crate) fn trapped(
+        &mut self,
+        kernels: &mut Kernels,
+        ProgramAccess { address, write }: ProgramAccess,
+        ticket: Ticket,
+        guest: Option<Guest>,
+    ) -> Option<(RequestId, ObjectId, Result<(), Error>)> {
+        let Some((object, offset)) = self.memories.find(address) else {
+            self.memories.released.extend(guest);
+            ticket.serve();
+            return None;
+        };
+        self.memories.count_trap(object, offset, &ticket);
+        self.trace.trap(kernels.now(), address as u64, write);
+        let request = self.answers.ask();
+        let trap = Waiting {
+            object,
+            offset,
+            ticket,
+            guest,
+        };
+        self.memories.traps.insert(request, trap);
+        let told = self.tell(
+            kernels,
+            Event::HostTrap {
+                request,
+                object,
+                offset,
+                write,
+            },
+        );
+        Some((request, object, told))
+    }
+
+    /// Nobody waits for the answer to a trap any more: without one, its access has failed.
+    pub(crate) fn trap_over(&mut self, request: RequestId, object: ObjectId) {
+        self.memories.answered(request, false);
+        if let Some(memory) = self.memories.blocks.get_mut(&object) {
+            if std::mem::take(&mut memory.stuck) {
+                // What the card does not hold is the program's again, or will be at the next trap.
+                tracing::error!(%object, "a page of shared memory could not be opened");
+            }
+        }
+    }
+
     /// Changes what programs may do as the pager has asked: pages that lie side by side in one system call.
     pub(super) fn protect_asked(&mut self, kernels: &mut Kernels) {
         let asked = std::mem::take(&mut self.memories.asked);
@@ -428,7 +550,7 @@ impl Paging {
     }
 
     /// Makes the parts of a block known.
-    fn new_memory(
+    pub(crate) fn new_memory(
         &mut self,
         kernels: &mut Kernels,
         asid: Asid,
@@ -453,7 +575,7 @@ impl Paging {
     }
 
     /// Maps a part of a block: from where on, and how many bytes.
-    fn map_memory(
+    pub(crate) fn map_memory(
         &mut self,
         kernels: &mut Kernels,
         object: ObjectId,
@@ -490,251 +612,6 @@ impl Paging {
             Success::Mapped(_) => Ok((address, bytes)),
             Success::Done => Err(Error::Internal("a mapping without an address".into())),
         }
-    }
-}
-
-impl OwnerRef {
-    /// Shares a block with the kernels of a space.
-    pub(crate) async fn share(
-        &self,
-        client: ClientId,
-        request: Share,
-    ) -> Result<NewMapping, Error> {
-        let Share {
-            space,
-            view,
-            direct,
-            file: _,
-        } = request;
-        let _room = self.room(client, Counted::Mappings)?;
-        let asid = self.handles(|handles| handles.space(client, space))?;
-        let objects =
-            self.paging_with(|paging, kernels| paging.new_memory(kernels, asid, &view))?;
-        let (address, bytes) = (view.address(), view.bytes() as u64);
-        let mut ours = Vec::new();
-        let mapped = self.paging_with(|paging, kernels| {
-            let mut objects = objects.iter();
-            objects.try_for_each(|one| {
-                ours.push(paging.map_memory(kernels, *one, direct)?);
-                Ok(())
-            })
-        });
-        if let Err(error) = mapped {
-            // Those parts that are mapped already, and nothing else: the rest of the range may be somebody's.
-            for (address, bytes) in ours {
-                if let Err(error) = self.unmap(asid, address, bytes).await {
-                    tracing::debug!(%error, "taking back a block that was refused");
-                }
-            }
-            for object in objects {
-                self.forget_memory(object).await;
-            }
-            return Err(error);
-        }
-        let range = MappedRange {
-            space,
-            asid,
-            address,
-            bytes,
-        };
-        let (mapping, page) = self.handles(|handles| {
-            self.paging(|paging| {
-                let pages = objects
-                    .iter()
-                    .filter_map(|one| paging.memories.blocks.get(one));
-                let page = pages.map(|block| block.part.page).max();
-                (handles.add_mapping(client, range), page)
-            })
-        });
-        Ok(NewMapping {
-            mapping,
-            address,
-            bytes,
-            page: page.unwrap_or(PageSize::KIB_4),
-        })
-    }
-
-    /// Ends the sharing of a block that no kernel uses.
-    pub(crate) async fn free(&self, client: ClientId, mapping: MappingId) -> Result<(), Error> {
-        let range = self.handles(|handles| {
-            self.kernels(|kernels| {
-                let range = handles.mapping(client, mapping)?;
-                if let Some(slot) = kernels.user_of(range.asid) {
-                    let address = range.address;
-                    return Err(Error::MemoryInUse { address, slot });
-                }
-                handles.end_mapping(mapping);
-                Ok(range)
-            })
-        })?;
-        self.unmap(range.asid, range.address, range.bytes).await
-    }
-
-    /// Lets the program read, or also write, some bytes of a block.
-    pub(crate) async fn take_shared(&self, client: ClientId, request: Take) -> Result<(), Error> {
-        let range = self.range_of(client, request.mapping)?;
-        let ByteRange { offset, bytes } = request.range;
-        if offset
-            .checked_add(bytes)
-            .is_none_or(|end| end > range.bytes)
-        {
-            return Err(Error::Stream(StreamError::OutOfMapping {
-                bytes,
-                offset,
-                mapped: range.bytes,
-            }));
-        }
-        self.take_memory(range, request.range, request.write).await
-    }
-
-    /// Forgets blocks of a space (in a range) that are not mapped any more.
-    pub(crate) async fn forget_memories(&self, space: Asid, range: Option<(u64, u64)>) {
-        let inside = |memory: &Memory| {
-            let start = memory.address().get();
-            let end = start + memory.part.range.len() as u64;
-            memory.asid == space && range.is_none_or(|(from, to)| from < end && start < to)
-        };
-        let gone: Vec<ObjectId> = self.paging(|paging| {
-            let blocks = paging.memories.blocks.iter();
-            let gone = blocks.filter(|(_, memory)| inside(memory));
-            gone.map(|(object, _)| *object).collect()
-        });
-        for object in gone {
-            self.forget_memory(object).await;
-        }
-    }
-
-    async fn forget_memory(&self, object: ObjectId) {
-        let close = |request| Event::CloseObject {
-            request,
-            object,
-            discard: true,
-        };
-        // What a broken card could not give back was told by the unmap. An object that was refused is unknown.
-        if let Err(error) = self.ask(close).await {
-            tracing::debug!(%error, "closing shared memory");
-        }
-        self.paging_with(|paging, kernels| {
-            let Some(memory) = paging.memories.blocks.remove(&object) else {
-                return;
-            };
-            // Whatever happened: the memory is the program's alone now.
-            let (start, bytes) = (memory.part.range.start, memory.part.range.len());
-            if let Err(error) = memory.view.open(start as u64, bytes as u64) {
-                tracing::error!(%error, "opening memory that was shared");
-            }
-            let mut others = paging.memories.blocks.values();
-            if others.any(|other| other.host == memory.host) {
-                return;
-            }
-            memory.view.release();
-            if let Err(error) = kernels.card().unmap_host(memory.host) {
-                tracing::error!(%error, "ending the card's access to memory that was shared");
-            }
-        });
-    }
-
-    /// Lets the program read, or also write, a part of a block.
-    pub(super) async fn take_memory(
-        &self,
-        range: MappedRange,
-        part: ByteRange,
-        write: bool,
-    ) -> Result<(), Error> {
-        let first = range.address.get() + part.offset;
-        let wanted = first..first + part.bytes;
-        let begun = self.paging_with(|paging, kernels| {
-            let pages = paging.memories.pages_in(range.asid, &wanted);
-            let pages = pages.into_iter().map(|(object, offset)| {
-                let request = paging.answers.ask();
-                let told = paging.tell(
-                    kernels,
-                    Event::HostTrap {
-                        request,
-                        object,
-                        offset,
-                        write,
-                    },
-                );
-                told.map(|()| request)
-            });
-            pages.collect::<Result<Vec<RequestId>, Error>>()
-        })?;
-        for request in begun {
-            self.answer(request).await?;
-        }
-        Ok(())
-    }
-
-    /// The time from an access to the thread that serves it.
-    async fn take_trap_time(&self) {
-        let work = self.paging_with(|paging, kernels| {
-            let cost = self.options().host.as_ref()?.traps().trap_ps;
-            let costs = cost > Picoseconds::ZERO;
-            costs.then(|| paging.serve_memory(kernels, cost, Work::Trap))
-        });
-        if let Some(work) = work {
-            let over = || self.paging(|paging| Ok(paging.host_time.is_over(work).then_some(())));
-            // What is wrong with the card is told when the access is served.
-            let _ = self.card(over).await;
-        }
-    }
-
-    /// A program's access was trapped: lets its thread go on when it may. Without an answer the access fails.
-    pub(crate) async fn trap(
-        &self,
-        address: usize,
-        write: bool,
-        ticket: Ticket,
-        guest: Option<Guest>,
-    ) -> Result<(), Error> {
-        self.take_trap_time().await;
-        let begun = self.paging_with(|paging, kernels| {
-            let Some((object, offset)) = paging.memories.find(address) else {
-                // Its sharing has just ended, and the memory is open.
-                paging.memories.released.extend(guest);
-                ticket.serve();
-                return None;
-            };
-            paging.memories.count_trap(object, offset, &ticket);
-            let now = kernels.now();
-            paging.trace.trap(now, address as u64, write);
-            let request = paging.answers.ask();
-            let trap = Waiting {
-                object,
-                offset,
-                ticket,
-                guest,
-            };
-            paging.memories.traps.insert(request, trap);
-            let told = paging.tell(
-                kernels,
-                Event::HostTrap {
-                    request,
-                    object,
-                    offset,
-                    write,
-                },
-            );
-            Some((request, object, told))
-        });
-        let Some((request, object, told)) = begun else {
-            return Ok(());
-        };
-        let result = match told {
-            Ok(()) => self.answer(request).await.map(drop),
-            Err(error) => Err(error),
-        };
-        self.paging(|paging| {
-            paging.memories.answered(request, false);
-            if let Some(memory) = paging.memories.blocks.get_mut(&object) {
-                if std::mem::take(&mut memory.stuck) {
-                    // What the card does not hold is the program's again, or will be at the next trap.
-                    tracing::error!(%object, "a page of shared memory could not be opened");
-                }
-            }
-        });
-        result
     }
 }
 

@@ -44,6 +44,7 @@ use hot::Hot;
 use lanes::Lanes;
 pub use lanes::MakeIo;
 use memory::Memories;
+pub(crate) use memory::ProgramAccess;
 use moved::MovedBytes;
 use pager::{
     ChannelMemory, Config, Event, InstallOrder, Occupied, Pager, Policies, RequestId,
