@@ -7,7 +7,6 @@
 
 use super::patience::{Awaited, Patience};
 use crate::lane::{Ended, Lane, Post};
-use crate::owner_ref::OwnerRef;
 use crate::tasks::Tasks;
 use crate::Aside;
 use error::Error;
@@ -133,46 +132,20 @@ impl Drop for Lanes {
 }
 
 /// Something that was asked of a lane.
-pub(super) struct InLane<T> {
+pub(crate) struct InLane<T> {
     aside: u64,
     result: Arc<Mutex<Option<T>>>,
 }
 
-impl OwnerRef {
-    /// Puts a file on storage.
-    pub(super) async fn storage(&self, file: &Arc<OpenFile>, awaited: Awaited) -> io::Result<()> {
-        let id = self.paging(|paging| {
-            self.tasks(|tasks| {
-                let lane = paging.lanes.of(awaited.device)?;
-                let id = tasks.open_aside();
-                lane.make_durable(id, file.clone());
-                paging.patience.wait_for(id, awaited);
-                Ok::<_, io::Error>(id)
-            })
-        })?;
-        self.aside_io(id).await
+impl<T> InLane<T> {
+    /// Its name among what is done beside the owner's thread.
+    pub(crate) fn aside(&self) -> u64 {
+        self.aside
     }
 
-    /// Waits for the result of what was asked of a lane. It costs no virtual time.
-    ///
-    /// # Errors
-    /// In lockstep, the limit has passed: it may still be done later, and its result goes to nobody.
-    pub(super) async fn lane_result<T>(&self, asked: InLane<T>) -> Result<T, Error> {
-        self.aside(asked.aside).await?;
-        let mut result = asked.result.lock().unwrap_or_else(PoisonError::into_inner);
-        let result = result.take();
-        result.ok_or_else(|| Error::Internal("a lane has lost a result".into()))
-    }
-
-    /// [`Lanes::ask`], and [`lane_result`](Self::lane_result).
-    pub(super) async fn in_lane<T: Send + 'static>(
-        &self,
-        awaited: Awaited,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Error> {
-        let asked = self.paging(|paging| {
-            self.tasks(|tasks| paging.lanes.ask(tasks, &mut paging.patience, awaited, work))
-        })?;
-        self.lane_result(asked).await
+    /// What came of it, once.
+    pub(crate) fn take_result(&self) -> Option<T> {
+        let mut result = self.result.lock().unwrap_or_else(PoisonError::into_inner);
+        result.take()
     }
 }

@@ -38,9 +38,14 @@ use card::memory::HostMemory;
 use card::{Card, HostWork};
 use commands::Commands;
 use error::Error;
-use files::{Durable, Files};
+use file_io::{Identity, OpenFile};
+use files::Files;
+pub(crate) use files::{
+    check_options, check_rights, Durable, Looked, Source, View, Wanted, EMPTYING,
+};
 use host_time::{HostTime, Work};
 use hot::Hot;
+pub(crate) use lanes::InLane;
 use lanes::Lanes;
 pub use lanes::MakeIo;
 use memory::Memories;
@@ -50,6 +55,7 @@ use pager::{
     ChannelMemory, Config, Event, InstallOrder, Occupied, Pager, Policies, RequestId,
     SpaceStatistics, Success,
 };
+pub(crate) use patience::Awaited;
 use patience::Patience;
 use policies::Words;
 pub(crate) use pressure::Flush;
@@ -57,6 +63,8 @@ use pressure::Place;
 use service::Service;
 pub use service::ServiceThreads;
 use spaces::Spaces;
+use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 use transfers::Transfers;
@@ -227,6 +235,57 @@ impl Paging {
     /// Whether the time of a transfer is over, and its bytes are not there.
     pub(crate) fn any_late(&self) -> bool {
         self.transfers.any_late()
+    }
+
+    /// The files that are mapped.
+    pub(crate) fn files(&mut self) -> &mut Files {
+        &mut self.files
+    }
+
+    /// Begins to put a file on storage; its name among what is done beside the owner's thread.
+    ///
+    /// # Errors
+    /// The mount has no thread.
+    pub(crate) fn make_durable(
+        &mut self,
+        tasks: &mut Tasks,
+        file: &Arc<OpenFile>,
+        awaited: Awaited,
+    ) -> io::Result<u64> {
+        let lane = self.lanes.of(awaited.device)?;
+        let id = tasks.open_aside();
+        lane.make_durable(id, file.clone());
+        self.patience.wait_for(id, awaited);
+        Ok(id)
+    }
+
+    /// Asks for something that may wait for a file system: it is done behind all that was asked of the mount before.
+    ///
+    /// # Errors
+    /// The mount has no thread.
+    pub(crate) fn ask_lane<T: Send + 'static>(
+        &mut self,
+        tasks: &mut Tasks,
+        awaited: Awaited,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<InLane<T>, Error> {
+        self.lanes.ask(tasks, &mut self.patience, awaited, work)
+    }
+
+    /// Whether a mount did not answer in time, and has answered nothing since.
+    pub(crate) fn is_silent(&self, device: u64) -> bool {
+        self.patience.is_silent(device)
+    }
+
+    /// Where a range has no bytes: a mapping asked for that.
+    pub(crate) fn has_holes(&mut self, view: View, holes: Vec<Range<u64>>) {
+        self.transfers.has_holes(&holes);
+        self.files.has_holes(view, holes);
+    }
+
+    /// Whether the pager has nothing more of a file that was given up when it was closed.
+    pub(crate) fn given_up_has_left(&self, identity: Identity) -> bool {
+        self.files.given_up_has_left(&self.pager, identity)
     }
 
     /// Whether nothing of the pager's is under way.

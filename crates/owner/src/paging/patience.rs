@@ -25,13 +25,13 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// Something that is asked of a file.
 #[derive(Clone, Debug)]
-pub(super) struct Awaited {
+pub(crate) struct Awaited {
     /// The device of its mount.
-    pub(super) device: u64,
+    pub(crate) device: u64,
     /// The file's name, for messages.
-    pub(super) label: String,
+    pub(crate) label: String,
     /// What is asked.
-    pub(super) what: &'static str,
+    pub(crate) what: &'static str,
 }
 
 /// Who waits for files, and since when.

@@ -7,11 +7,8 @@
 
 use super::{Files, Mapped, View};
 use crate::lane::Lane;
-use crate::owner_ref::OwnerRef;
-use crate::paging::patience::Awaited;
-use error::Error;
 use file_io::lock::{NotLocked, RangeLock};
-use file_io::{Identity, OpenFile};
+use file_io::Identity;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
@@ -79,13 +76,13 @@ impl fmt::Debug for Claims {
 }
 
 /// A range that is claimed in this process, and is to be locked.
-pub(super) struct Locking {
+pub(crate) struct Locking {
     locks: SharedLocks,
     range: Range<u64>,
 }
 
 /// Ranges that stay locked.
-pub(super) struct Keeping {
+pub(crate) struct Keeping {
     locks: SharedLocks,
     kept: Vec<Range<u64>>,
 }
@@ -177,7 +174,7 @@ impl Claim {
 impl Locking {
     /// Locks the range in its file: false if the file system has no locks; or the rule against it. If it is refused,
     /// some of it may have been locked.
-    pub(super) fn lock(self, file: &File) -> Result<bool, String> {
+    pub(crate) fn lock(self, file: &File) -> Result<bool, String> {
         let mut locks = locked(&self.locks);
         if let Locks::None = *locks {
             let lock = RangeLock::new(file);
@@ -218,7 +215,7 @@ impl Locking {
 
 impl Keeping {
     /// Unlocks the rest.
-    pub(super) fn keep(self) {
+    pub(crate) fn keep(self) {
         let mut locks = locked(&self.locks);
         match &mut *locks {
             Locks::Held(_) if self.kept.is_empty() => *locks = Locks::None,
@@ -244,83 +241,29 @@ fn unsupported(error: std::io::Error) {
     });
 }
 
-impl OwnerRef {
-    /// Takes the right to write a range that is to be mapped; [`claim_ended`](Self::claim_ended) follows.
-    pub(super) async fn claim_range(
-        &self,
-        view: View,
-        file: &Arc<OpenFile>,
-        label: &str,
-    ) -> Result<(), Error> {
-        let refused = |rule| Error::Unmappable {
-            path: label.into(),
-            rule,
-        };
-        let awaited = Awaited {
-            device: view.identity.device,
-            label: label.to_owned(),
-            what: "locking it",
-        };
-        let begun = self.paging(|paging| {
-            let lane = paging.lanes.of(view.identity.device);
-            let lane = lane.map_err(|error| format!("a thread for its mount: {error}"))?;
-            paging.files.claims.begin(view, lane)
-        });
-        let locking = begun.map_err(refused)?;
-        let file = file.clone();
-        let locked = self.in_lane(awaited, move || locking.lock(&file)).await;
-        let locked = match locked {
-            Ok(Ok(locked)) => Ok(locked),
-            Ok(Err(rule)) => Err(refused(rule)),
-            Err(silence) => Err(silence),
-        };
-        match locked {
-            Ok(true) => Ok(()),
-            Ok(false) => {
-                self.paging(|paging| paging.files.unlocked.insert(label.to_owned()));
-                Ok(())
-            }
-            Err(error) => {
-                self.claim_ended(view).await;
-                Err(error)
-            }
-        }
+impl Files {
+    /// Claims all of a range, by a lane that can lock its file; or the rule against it.
+    pub(super) fn begin_claim(&mut self, view: View, lane: &Lane) -> Result<Locking, String> {
+        self.claims.begin(view, lane)
     }
 
     /// What asked for the right to all of a range is mapped, or was refused.
-    pub(super) async fn claim_ended(&self, view: View) {
-        self.paging(|paging| paging.files.claims.ended(view));
-        self.settle_claim(view).await;
+    pub(crate) fn claim_ended(&mut self, view: View) {
+        self.claims.ended(view);
     }
 
-    /// A range is claimed as far as writable mappings show it.
-    pub(super) async fn settle_claim(&self, view: View) {
-        let found = self.paging(|paging| {
-            let keeping = paging
-                .files
-                .claims
-                .keeping(view, paging.files.shown(view))?;
-            Some((keeping, paging.files.label_of(view)))
-        });
-        let Some((keeping, label)) = found else {
-            return;
-        };
-        let awaited = Awaited {
-            device: view.identity.device,
-            label,
-            what: "unlocking it",
-        };
-        match self.in_lane(awaited, move || keeping.keep()).await {
-            Ok(()) => self.paging(|paging| {
-                let shown = paging.files.shown(view);
-                paging.files.claims.settle(view, shown);
-            }),
-            Err(error) => tracing::warn!(%error, "it stays claimed"),
-        }
+    /// What stays locked of a range, and the name of its file.
+    pub(crate) fn keeping(&self, view: View) -> Option<(Keeping, String)> {
+        let keeping = self.claims.keeping(view, self.shown(view))?;
+        Some((keeping, self.label_of(view)))
     }
-}
 
-impl Files {
+    /// What is not shown of a range has been unlocked.
+    pub(crate) fn settle_claim(&mut self, view: View) {
+        let shown = self.shown(view);
+        self.claims.settle(view, shown);
+    }
+
     /// What writable mappings show of a range, in order and apart.
     fn shown(&self, view: View) -> Vec<Range<u64>> {
         let page = self.objects.get(&view).map(|object| object.page_size);

@@ -1,5 +1,6 @@
 //! Mapping: from a request to an address.
 
+use super::claim::Locking;
 use super::{named, Files, Mapped, StandIn, View, Wanted};
 use crate::behind::StandsFor;
 use crate::handles::Handles;
@@ -7,16 +8,12 @@ use crate::handles::MappedRange;
 use crate::kernels::Kernels;
 use crate::lane::Post;
 use crate::message::ClientId;
-use crate::message::{
-    ByteRange, MakeHot, MapFile, MapOptions, MappingId, NewMapping, Refresh, SpaceId, Sync,
-};
-use crate::owner_ref::OwnerRef;
+use crate::message::MapOptions;
 use crate::paging::lanes::InLane;
 use crate::paging::lanes::Lanes;
 use crate::paging::patience::Awaited;
 use crate::paging::Paging;
 use crate::tasks::Tasks;
-use crate::tenants::Counted;
 use crate::Aside;
 use crate::NOT_REGULAR;
 use error::Error;
@@ -29,320 +26,26 @@ use std::sync::Arc;
 use units::{Asid, PageSize, VirtAddr};
 
 /// What has the bytes of a mapping.
-struct Source {
-    file: Arc<OpenFile>,
-    identity: Identity,
+pub(crate) struct Source {
+    pub(crate) file: Arc<OpenFile>,
+    pub(crate) identity: Identity,
     /// What the file stands in for.
-    stand_in: Option<StandIn>,
+    pub(crate) stand_in: Option<StandIn>,
     /// Its name, for messages.
-    label: String,
+    pub(crate) label: String,
 }
 
 /// What is to be mapped of a file.
-struct Looked {
-    view: View,
+pub(crate) struct Looked {
+    pub(crate) view: View,
     /// Bytes of all of it.
-    length: u64,
+    pub(crate) length: u64,
     /// Where the view has no bytes, if the mapping asks for that.
-    holes: Vec<Range<u64>>,
-}
-
-impl OwnerRef {
-    /// Maps a range of a file, or of what it stands in for, as the options say.
-    pub(crate) async fn map_file(
-        &self,
-        client: ClientId,
-        request: MapFile,
-    ) -> Result<NewMapping, Error> {
-        let MapFile {
-            space,
-            file,
-            behind,
-            label,
-            options,
-        } = request;
-        let source = self.paging(|paging| match behind {
-            None => paging.lanes.source(file, label),
-            Some(behind) => paging.files.stand_in(self.post(), file, behind, label),
-        })?;
-        let (identity, stands_in) = (source.identity, source.stand_in.is_some());
-        let mapped = self.map_source(client, space, source, options).await;
-        if mapped.is_err() && stands_in {
-            self.paging(|paging| paging.files.forget_stand_in(identity));
-        }
-        let mapped = mapped?;
-        if let Err(error) = self.use_as_advised(client, mapped.mapping, options).await {
-            self.end_mapping(client, mapped.mapping).await?;
-            return Err(error);
-        }
-        Ok(mapped)
-    }
-
-    /// What a new mapping's options say beyond where it is.
-    async fn use_as_advised(
-        &self,
-        client: ClientId,
-        mapping: MappingId,
-        options: MapOptions,
-    ) -> Result<(), Error> {
-        let MapOptions { advice, hot, .. } = options;
-        if !advice.is_empty() {
-            let range = self.range_of(client, mapping)?;
-            let bytes = range.bytes;
-            self.paging_with(|paging, kernels| {
-                paging.advise_mapping(kernels, range, ByteRange { offset: 0, bytes }, advice)
-            })?;
-        }
-        if hot {
-            self.make_mapping_hot(client, MakeHot { mapping }).await?;
-        }
-        Ok(())
-    }
-
-    /// Writes back and ends a mapping.
-    pub(crate) async fn end_mapping(
-        &self,
-        client: ClientId,
-        mapping: MappingId,
-    ) -> Result<(), Error> {
-        let range = self.range_of(client, mapping)?;
-        let unfinished = self.settled(range.asid).await;
-        let range = self.handles(|handles| {
-            let range = handles.mapping(client, mapping)?;
-            handles.end_mapping(mapping);
-            Ok::<MappedRange, Error>(range)
-        })?;
-        self.unmap(range.asid, range.address, range.bytes).await?;
-        unfinished
-    }
-
-    /// Writes back what kernels have written to a mapping.
-    pub(crate) async fn sync_mapping(&self, client: ClientId, request: Sync) -> Result<(), Error> {
-        let range = self.range_of(client, request.mapping)?;
-        self.settled(range.asid).await?;
-        self.sync(range).await
-    }
-
-    /// Reads a mapping's file again.
-    pub(crate) async fn refresh_mapping(
-        &self,
-        client: ClientId,
-        request: Refresh,
-    ) -> Result<(), Error> {
-        let range = self.handles(|handles| {
-            self.paging(|paging| {
-                let range = handles.mapping(client, request.mapping)?;
-                match request.discard {
-                    true => paging
-                        .files
-                        .may_discard(handles, client, range)
-                        .map(|()| range),
-                    false => Ok(range),
-                }
-            })
-        })?;
-        self.refresh(range, request.discard).await
-    }
-
-    async fn map_source(
-        &self,
-        client: ClientId,
-        space: SpaceId,
-        source: Source,
-        options: MapOptions,
-    ) -> Result<NewMapping, Error> {
-        let _room = self.room(client, Counted::Mappings)?;
-        let Looked {
-            view,
-            length,
-            holes,
-        } = self.look_at(&source, options).await?;
-        let options = options.bytes(view.bytes);
-        let Source {
-            file,
-            identity,
-            stand_in,
-            label,
-        } = source;
-        self.closed(identity, &label).await?;
-        // Whoever closed it meanwhile has forgotten it.
-        let stands_in = stand_in.map(|stand_in| (identity, stand_in));
-        self.paging(|paging| {
-            paging.files.stand_ins.extend(stands_in);
-            paging.files.may_begin(view, &label, options)
-        })?;
-        let claims = options.write && !self.paging(|paging| paging.files.stands_in(identity));
-        if claims {
-            self.claim_range(view, &file, &label).await?;
-        }
-        // The space may have gone while the file was locked, and may go while the file is emptied: the mapping has its name
-        // from the start, and ends with its space.
-        let wanted = Wanted {
-            view,
-            file,
-            label: &label,
-            length,
-            options,
-        };
-        let mapped = self.handles(|handles| {
-            let asid = handles.space(client, space)?;
-            let mapped = self.paging_with(|paging, kernels| {
-                let mapped = paging.map(kernels, asid, wanted)?;
-                if options.holes {
-                    paging.transfers.has_holes(&holes);
-                    paging.files.has_holes(view, holes);
-                }
-                Ok::<_, Error>(mapped)
-            });
-            let (address, page) = mapped?;
-            let bytes = view.bytes;
-            let range = MappedRange {
-                space,
-                asid,
-                address,
-                bytes,
-            };
-            let mapping = handles.add_mapping(client, range);
-            Ok::<_, Error>(NewMapping {
-                mapping,
-                address,
-                bytes,
-                page,
-            })
-        });
-        let mapped = mapped.map(|mapped| {
-            self.clients(|clients| clients.mapped(client, &label, options.page_size));
-            let emptied = self.paging(|paging| {
-                self.tasks(|tasks| paging.empty_if_fresh(tasks, view, &label, options))
-            });
-            (mapped, emptied)
-        });
-        let mapped = match mapped {
-            Ok((mapped, emptied)) => match self.emptied(emptied, &label).await {
-                Ok(()) => Ok(mapped),
-                Err(error) => self
-                    .end_mapping(client, mapped.mapping)
-                    .await
-                    .and(Err(error)),
-            },
-            Err(error) => {
-                self.close_files(vec![view], true).await;
-                Err(error)
-            }
-        };
-        if claims {
-            self.claim_ended(view).await;
-        }
-        mapped
-    }
-
-    /// What is to be mapped of a file.
-    async fn look_at(&self, source: &Source, options: MapOptions) -> Result<Looked, Error> {
-        let Source {
-            file,
-            identity,
-            label,
-            ..
-        } = source;
-        check_rights(file, label, options)?;
-        let what = "looking at it";
-        let awaited = Awaited {
-            device: identity.device,
-            label: label.clone(),
-            what,
-        };
-        let looked = file.clone();
-        let look = move || {
-            let metadata = looked.metadata()?;
-            let end = options
-                .bytes
-                .and_then(|bytes| options.offset.checked_add(bytes));
-            let end = end.unwrap_or(u64::MAX).min(metadata.len());
-            let holes = match options.holes && metadata.is_file() {
-                true => file_io::holes(&looked, options.offset..end)?,
-                false => Vec::new(),
-            };
-            Ok((metadata, holes))
-        };
-        let found = self.in_lane(awaited, look).await?;
-        let (metadata, holes) = found.map_err(|source| Error::File {
-            path: label.into(),
-            what,
-            source,
-        })?;
-        let length = options.create.unwrap_or(metadata.len());
-        let bytes =
-            check_options(&metadata, length, options).map_err(|rule| Error::Unmappable {
-                path: label.into(),
-                rule,
-            })?;
-        let view = View {
-            identity: *identity,
-            offset: options.offset,
-            bytes,
-        };
-        Ok(Looked {
-            view,
-            length,
-            holes,
-        })
-    }
-
-    /// Waits until what the last mapping of a file wrote is in it.
-    async fn closed(&self, identity: Identity, label: &str) -> Result<(), Error> {
-        self.until(|| {
-            self.paging(|paging| {
-                paging.files.is_given_up(identity) || !paging.files.is_closing(identity)
-            })
-        })
-        .await;
-        let answers = self.paging(|paging| !paging.patience.is_silent(identity.device));
-        if answers && self.paging(|paging| paging.files.is_given_up(identity)) {
-            // Nobody has waited for the card to take what came late.
-            self.card(|| {
-                self.paging(|paging| {
-                    Ok(paging
-                        .files
-                        .given_up_has_left(&paging.pager, identity)
-                        .then_some(()))
-                })
-            })
-            .await?;
-            for view in self.paging_with(|paging, kernels| paging.forget_given_up(kernels)) {
-                self.settle_claim(view).await;
-            }
-        }
-        match self.paging(|paging| paging.files.is_given_up(identity)) {
-            true => Err(Error::Unmappable {
-                path: label.into(),
-                rule: "its file system has not answered, and what was asked of it may still be done: map it again when it \
-                       answers"
-                    .to_owned(),
-            }),
-            false => Ok(()),
-        }
-    }
-
-    /// Waits until a file is made anew.
-    async fn emptied(
-        &self,
-        emptied: Option<Result<InLane<io::Result<()>>, Error>>,
-        label: &str,
-    ) -> Result<(), Error> {
-        let Some(emptied) = emptied.transpose()? else {
-            return Ok(());
-        };
-        let emptied = self.lane_result(emptied).await?;
-        emptied.map_err(|source| Error::File {
-            path: label.into(),
-            what: EMPTYING,
-            source,
-        })
-    }
+    pub(crate) holes: Vec<Range<u64>>,
 }
 
 /// What is done to a file that is made anew, for messages.
-const EMPTYING: &str = "giving it its size";
+pub(crate) const EMPTYING: &str = "giving it its size";
 
 impl Lanes {
     /// A file that has the bytes of a mapping.
@@ -414,7 +117,7 @@ impl Files {
 
     /// Whether a client may drop what kernels wrote to the range of a mapping: who may not write there leaves what others
     /// wrote as it is.
-    fn may_discard(
+    pub(crate) fn may_discard(
         &self,
         handles: &Handles,
         client: ClientId,
@@ -437,9 +140,30 @@ impl Files {
 }
 
 impl Paging {
+    /// What has the bytes of a mapping: a file, or something that a file stands in for.
+    pub(crate) fn source(
+        &mut self,
+        post: &Post,
+        file: File,
+        behind: Option<Box<dyn StandsFor>>,
+        label: String,
+    ) -> Result<Source, Error> {
+        match behind {
+            None => self.lanes.source(file, label),
+            Some(behind) => self.files.stand_in(post, file, behind, label),
+        }
+    }
+
+    /// Claims all of a range; or the rule against it.
+    pub(crate) fn begin_claim(&mut self, view: View) -> Result<Locking, String> {
+        let lane = self.lanes.of(view.identity.device);
+        let lane = lane.map_err(|error| format!("a thread for its mount: {error}"))?;
+        self.files.begin_claim(view, lane)
+    }
+
     /// Begins to empty a file that is to be made anew. Everything that can be refused has been checked; what is written
     /// back from now on is written behind this.
-    fn empty_if_fresh(
+    pub(crate) fn empty_if_fresh(
         &mut self,
         tasks: &mut Tasks,
         view: View,
@@ -459,7 +183,7 @@ impl Paging {
         Some(asked)
     }
 
-    fn map(
+    pub(crate) fn map(
         &mut self,
         kernels: &mut Kernels,
         space: Asid,
@@ -532,7 +256,7 @@ impl Paging {
 
 /// Whoever maps a file must have opened it with the rights that the mapping needs, even if somebody else
 /// has it mapped with more.
-fn check_rights(file: &File, label: &str, options: MapOptions) -> Result<(), Error> {
+pub(crate) fn check_rights(file: &File, label: &str, options: MapOptions) -> Result<(), Error> {
     let rights = file_io::rights(file).map_err(|source| Error::File {
         path: label.into(),
         what: "looking how it was opened",
@@ -558,7 +282,11 @@ fn check_rights(file: &File, label: &str, options: MapOptions) -> Result<(), Err
 
 /// Bytes that are mapped of a file, or the rule that is broken. Whoever asks may be another process, so nothing of it has
 /// been checked before.
-fn check_options(metadata: &Metadata, length: u64, options: MapOptions) -> Result<u64, String> {
+pub(crate) fn check_options(
+    metadata: &Metadata,
+    length: u64,
+    options: MapOptions,
+) -> Result<u64, String> {
     if !metadata.is_file() {
         return Err(NOT_REGULAR.to_owned());
     }

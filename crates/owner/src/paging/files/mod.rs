@@ -11,6 +11,8 @@ mod object;
 mod part;
 mod save;
 
+pub(crate) use map::{check_options, check_rights, Looked, Source, EMPTYING};
+
 use super::direct::{Direct, DirectLimit};
 use super::patience::Awaited;
 use super::policies::Paged;
@@ -18,6 +20,7 @@ use super::stray::Stray;
 use super::transfers::{Part, Place};
 use super::OwnerOptions;
 use crate::behind::Behind;
+use crate::handles::MappedRange;
 use crate::message::{FileState, MapOptions};
 use card::Card;
 use claim::Claims;
@@ -118,24 +121,24 @@ impl Mapped {
 /// A range of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct View {
-    identity: Identity,
-    pub(super) offset: u64,
-    pub(super) bytes: u64,
+    pub(crate) identity: Identity,
+    pub(crate) offset: u64,
+    pub(crate) bytes: u64,
 }
 
 /// What is to be mapped of a file.
-struct Wanted<'a> {
-    view: View,
-    file: Arc<OpenFile>,
-    label: &'a str,
+pub(crate) struct Wanted<'a> {
+    pub(crate) view: View,
+    pub(crate) file: Arc<OpenFile>,
+    pub(crate) label: &'a str,
     /// Of the whole file.
-    length: u64,
-    options: MapOptions,
+    pub(crate) length: u64,
+    pub(crate) options: MapOptions,
 }
 
 impl Durable {
     /// That it is put on storage.
-    fn awaited(&self) -> Awaited {
+    pub(crate) fn awaited(&self) -> Awaited {
         Awaited {
             device: self.identity.device,
             label: self.label.clone(),
@@ -158,18 +161,18 @@ impl View {
 /// A file whose bytes must outlive a crash of the machine.
 #[derive(Debug)]
 pub(crate) struct Durable {
-    identity: Identity,
-    file: Arc<OpenFile>,
-    label: String,
+    pub(crate) identity: Identity,
+    pub(crate) file: Arc<OpenFile>,
+    pub(crate) label: String,
     /// An earlier attempt failed.
-    doubtful: bool,
+    pub(crate) doubtful: bool,
     /// The stream that the file stands in for.
-    stream: Option<Arc<dyn Behind>>,
+    pub(crate) stream: Option<Arc<dyn Behind>>,
 }
 
 /// The files that are mapped.
 #[derive(Debug, Default)]
-pub(super) struct Files {
+pub(crate) struct Files {
     objects: BTreeMap<View, Object>,
     claims: Claims,
     mappings: Vec<Mapped>,
@@ -209,12 +212,42 @@ pub(super) struct Backing {
 
 /// A file that stands in, and for what.
 #[derive(Clone, Debug)]
-struct StandIn {
+pub(crate) struct StandIn {
     file: Arc<OpenFile>,
     behind: Arc<dyn Behind>,
 }
 
 impl Files {
+    /// What is no file has bytes of mappings, by the file that stands in for it.
+    pub(crate) fn add_stand_in(&mut self, stand_in: Option<(Identity, StandIn)>) {
+        self.stand_ins.extend(stand_in);
+    }
+
+    /// Storage may have lost bytes of a file.
+    pub(crate) fn doubt(&mut self, identity: Identity) {
+        if self.shows(identity) {
+            self.doubtful.insert(identity);
+        }
+    }
+
+    /// The object of a range that is closed from now on, as nobody maps it any more.
+    pub(crate) fn begin_to_close(&mut self, view: View) -> Option<ObjectId> {
+        let object = self.objects.get_mut(&view)?;
+        let idle = object.mappings == 0 && !object.closing;
+        object.closing |= idle;
+        idle.then_some(object.id)
+    }
+
+    /// The range of a file that a mapping shows.
+    pub(crate) fn view_at(&self, range: MappedRange) -> Option<View> {
+        self.at(range).map(|mapped| mapped.view)
+    }
+
+    /// A file that is mapped for writing is on a file system without locks.
+    pub(crate) fn is_unlocked(&mut self, label: &str) {
+        self.unlocked.insert(label.to_owned());
+    }
+
     /// A name for an object.
     pub(super) fn new_object(&mut self) -> ObjectId {
         self.next += 1;
@@ -294,7 +327,7 @@ impl Files {
     }
 
     /// Where a range has no bytes: a mapping asked for that.
-    fn has_holes(&mut self, view: View, holes: Vec<Range<u64>>) {
+    pub(crate) fn has_holes(&mut self, view: View, holes: Vec<Range<u64>>) {
         if let Some(object) = self.objects.get_mut(&view) {
             object.holes = holes;
         }
@@ -357,7 +390,7 @@ impl Files {
     }
 
     /// Whether it is a file that stands in for something else.
-    fn stands_in(&self, identity: Identity) -> bool {
+    pub(crate) fn stands_in(&self, identity: Identity) -> bool {
         self.stand_ins.contains_key(&identity)
     }
 
@@ -376,18 +409,18 @@ impl Files {
     }
 
     /// Ends what a file stands in for, if nothing of it is mapped.
-    fn forget_stand_in(&mut self, identity: Identity) {
+    pub(crate) fn forget_stand_in(&mut self, identity: Identity) {
         if !self.shows(identity) {
             self.stand_ins.remove(&identity);
         }
     }
 
-    fn is_closing(&self, identity: Identity) -> bool {
+    pub(crate) fn is_closing(&self, identity: Identity) -> bool {
         let mut objects = self.objects.iter();
         objects.any(|(view, object)| view.identity == identity && object.closing)
     }
 
-    fn is_given_up(&self, identity: Identity) -> bool {
+    pub(crate) fn is_given_up(&self, identity: Identity) -> bool {
         let mut objects = self.objects.iter();
         objects.any(|(view, object)| view.identity == identity && object.given_up)
     }
@@ -401,7 +434,7 @@ impl Files {
 
     /// An error about a file of a range by the name that the mapping there has for it. The transfer that failed may have
     /// been begun for another client, which knows the file by another path.
-    pub(super) fn by_own_label(
+    pub(crate) fn by_own_label(
         &self,
         space: Asid,
         (address, bytes): (VirtAddr, u64),
@@ -499,7 +532,7 @@ impl Files {
     }
 
     /// Whether the pager has nothing more of a file that was given up when it was closed.
-    fn given_up_has_left(&self, pager: &Pager, identity: Identity) -> bool {
+    pub(crate) fn given_up_has_left(&self, pager: &Pager, identity: Identity) -> bool {
         let there = self.given_up(|object| pager.has_object(object));
         there.iter().all(|view| view.identity != identity)
     }

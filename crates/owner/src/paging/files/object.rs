@@ -13,7 +13,7 @@ use units::{Advice, Asid, CardDescription, CardMemory, MemoryKind, PageSize, Pag
 
 impl Files {
     /// Refuses a range that what is mapped already stands against.
-    pub(super) fn may_begin(
+    pub(crate) fn may_begin(
         &self,
         view: View,
         label: &str,

@@ -2,94 +2,15 @@
 
 use super::{Files, Mapped};
 use crate::handles::MappedRange;
-use crate::message::{ByteRange, ClientId, RestOfMapping, UnmapPart};
-use crate::owner_ref::OwnerRef;
-use crate::tenants::Counted;
+use crate::message::ByteRange;
 use error::Error;
-use pager::{Event, PagerError};
+use pager::PagerError;
 use std::ops::Range;
 use units::VirtAddr;
 
-impl OwnerRef {
-    /// Writes back and ends a part of a mapping. If writing back fails nothing has changed.
-    pub(crate) async fn unmap_part(
-        &self,
-        client: ClientId,
-        request: UnmapPart,
-    ) -> Result<Vec<RestOfMapping>, Error> {
-        let UnmapPart {
-            mapping,
-            range: part,
-        } = request;
-        let find = || {
-            self.handles(|handles| {
-                self.paging(|paging| {
-                    let range = handles.mapping(client, mapping)?;
-                    let gone = paging.files.part_of(range, part)?;
-                    Ok::<_, Error>((range, gone))
-                })
-            })
-        };
-        let (range, _) = find()?;
-        self.settled(range.asid).await?;
-        let (range, gone) = find()?;
-        self.sync(MappedRange {
-            address: VirtAddr::truncated(gone.start),
-            bytes: gone.end - gone.start,
-            ..range
-        })
-        .await?;
-        // It may have ended meanwhile.
-        let (range, gone) = find()?;
-        // What is left on either side is a mapping.
-        let halves =
-            gone.start > range.address.get() && gone.end < range.address.get() + range.bytes;
-        if halves {
-            self.handles(|handles| {
-                self.tenants(|tenants| tenants.check_quota(handles, client, Counted::Mappings))
-            })?;
-        }
-        let (address, bytes) = (VirtAddr::truncated(gone.start), gone.end - gone.start);
-        let (durable, view, parts): (_, _, Vec<RestOfMapping>) = self.handles(|handles| {
-            self.paging(|paging| {
-                let durable = paging.files.mapped_in(range.asid, address, bytes);
-                let view = paging.files.at(range).map(|mapped| mapped.view);
-                handles.end_mapping(mapping);
-                let left = paging.files.cut(range, &gone);
-                let name = |range: MappedRange| {
-                    let mapping = handles.add_mapping(client, range);
-                    RestOfMapping {
-                        mapping,
-                        address: range.address,
-                        bytes: range.bytes,
-                    }
-                };
-                (durable, view, left.into_iter().map(name).collect())
-            })
-        });
-        if parts.is_empty() {
-            self.unmap(range.asid, range.address, range.bytes).await?;
-            return Ok(parts);
-        }
-        let unmapped = self.ask(|request| Event::Unmap {
-            request,
-            asid: range.asid,
-            address,
-            bytes,
-        });
-        let unmapped = unmapped.await;
-        self.by_own_label((range.asid, address, bytes), unmapped)?;
-        if let Some(view) = view {
-            self.settle_claim(view).await;
-        }
-        self.make_durable(&durable).await?;
-        Ok(parts)
-    }
-}
-
 impl Files {
     /// The pages of a part of a mapping.
-    fn part_of(&self, range: MappedRange, part: ByteRange) -> Result<Range<u64>, Error> {
+    pub(crate) fn part_of(&self, range: MappedRange, part: ByteRange) -> Result<Range<u64>, Error> {
         let ByteRange { offset, bytes } = part;
         let (first, end) = (range.address.get(), range.address.get() + range.bytes);
         let to = offset.checked_add(bytes).map(|to| first.saturating_add(to));
@@ -135,7 +56,7 @@ impl Files {
     }
 
     /// Takes pages out of a mapping; gives what is left of it.
-    fn cut(&mut self, range: MappedRange, gone: &Range<u64>) -> Vec<MappedRange> {
+    pub(crate) fn cut(&mut self, range: MappedRange, gone: &Range<u64>) -> Vec<MappedRange> {
         let Some(place) = self.place_of(range) else {
             return Vec::new();
         };
