@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// See the module. Each copy is of the same messages: the thread takes them, and shared memory waits for some.
+/// See the module. Copies share one queue: the event loop takes messages, and shared memory waits for some.
 #[derive(Clone, Debug)]
 pub(super) struct Inbox(Arc<Mutex<Messages>>);
 
@@ -40,7 +40,7 @@ impl Inbox {
         self.messages().wait_for(guest);
     }
 
-    /// Only the owner's thread looks at them, so nobody is ever waited for here.
+    /// Uncontended: only the owner's thread locks it.
     fn messages(&self) -> MutexGuard<'_, Messages> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

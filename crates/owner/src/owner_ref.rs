@@ -2,9 +2,9 @@
 //! what it waits for has come.
 //!
 //! A task is an `async` function, so it reads from top to bottom, and the compiler makes its states.
-//! It names the rooms of the [`Owner`] that it uses, and has them until it waits, so what it saw before a wait may be
-//! different after: names are looked up anew. Tasks wait for one of three things: the card ([`OwnerRef::card`]), work beside the
-//! owner's thread ([`OwnerRef::beside`]), or another task ([`OwnerRef::claim`], [`OwnerRef::until`]).
+//! It borrows rooms of the [`Owner`] by name, until its next wait. State may change during a wait: names are looked up
+//! again after it. Tasks wait for one of three things: the card ([`OwnerRef::card`]), work on another
+//! thread ([`OwnerRef::beside`]), or another task ([`OwnerRef::claim`], [`OwnerRef::until`]).
 
 use super::clients::Clients;
 use super::handles::{Handles, MappedRange};
@@ -70,55 +70,55 @@ impl OwnerRef {
         Self(Rc::new(owner))
     }
 
-    // A room is lent while `act` runs, which does not wait. Who uses several asks for them in this order, and nobody
-    // asks for one that he has: `tools/test_architecture.py` looks.
+    // A room is borrowed while `act` runs, which does not wait. Nested borrows follow this order, and no room is
+    // borrowed twice: `tools/test_architecture.py` checks both.
 
-    /// Whose is what.
+    /// Names of objects, and the client of each.
     pub(crate) fn handles<T>(&self, act: impl FnOnce(&mut Handles) -> T) -> T {
         act(&mut self.0.handles.borrow_mut())
     }
 
-    /// Who is of which tenant.
+    /// Tenants and quotas.
     pub(crate) fn tenants<T>(&self, act: impl FnOnce(&mut Tenants) -> T) -> T {
         act(&mut self.0.tenants.borrow_mut())
     }
 
-    /// What each client has done.
+    /// Statistics of clients.
     pub(crate) fn clients<T>(&self, act: impl FnOnce(&mut Clients) -> T) -> T {
         act(&mut self.0.clients.borrow_mut())
     }
 
-    /// The pages, for what concerns no card.
+    /// Paging, without the card.
     pub(crate) fn paging<T>(&self, act: impl FnOnce(&mut Paging) -> T) -> T {
         act(&mut self.0.paging.borrow_mut())
     }
 
-    /// The pages, with the card that they are on.
+    /// Paging, with the card.
     pub(crate) fn paging_with<T>(&self, act: impl FnOnce(&mut Paging, &mut Kernels) -> T) -> T {
         self.paging(|paging| self.kernels(|kernels| act(paging, kernels)))
     }
 
-    /// The card, and the kernels in its slots.
+    /// The card and its kernels.
     pub(crate) fn kernels<T>(&self, act: impl FnOnce(&mut Kernels) -> T) -> T {
         act(&mut self.0.kernels.borrow_mut())
     }
 
-    /// What tasks wait for.
+    /// Alarms, claims and pending results of tasks.
     pub(crate) fn tasks<T>(&self, act: impl FnOnce(&mut Tasks) -> T) -> T {
         act(&mut self.0.tasks.borrow_mut())
     }
 
-    /// How far things are.
+    /// Virtual time, bytes and faults so far.
     pub(crate) fn progress(&self) -> Progress {
         self.paging_with(|paging, kernels| paging.progress(kernels))
     }
 
-    /// The slot that a kernel's name stands for.
+    /// The slot of a client's kernel.
     pub(crate) fn slot_of(&self, client: ClientId, load: LoadId) -> Result<SlotId, Error> {
         self.handles(|handles| handles.slot(client, load))
     }
 
-    /// The range that a mapping's name stands for.
+    /// The range of a client's mapping.
     pub(crate) fn range_of(
         &self,
         client: ClientId,
@@ -127,12 +127,12 @@ impl OwnerRef {
         self.handles(|handles| handles.mapping(client, mapping))
     }
 
-    /// How the owner works.
+    /// The owner's options.
     pub(crate) fn options(&self) -> &OwnerOptions {
         &self.0.options
     }
 
-    /// Where results of work beside the thread go.
+    /// The channel for results of work on other threads.
     pub(crate) fn post(&self) -> &Post {
         &self.0.post
     }

@@ -251,7 +251,7 @@ impl SpaceReport {
     }
 }
 
-/// What a card was opened with.
+/// Platform, preset and host file of a card.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setup {
     /// The platform's name and the hash of its file; empty without a platform.
@@ -278,7 +278,7 @@ pub struct Setup {
 pub struct Report {
     /// The card.
     pub card: CardDescription,
-    /// What the card was opened with.
+    /// Platform, preset and host file.
     #[serde(flatten)]
     pub setup: Setup,
     /// How files are read and written. Not part of the hash.

@@ -139,7 +139,7 @@ impl OwnerRef {
 }
 
 impl Tenants {
-    /// Keeps room for one more, which is coming; where it is kept, if the client has a tenant.
+    /// Reserves room in the quota for one more object; returns the reservation, if the client has a tenant.
     fn keep_room(
         &mut self,
         handles: &Handles,
@@ -154,7 +154,7 @@ impl Tenants {
         Ok(place)
     }
 
-    /// What was coming has its name, or will not come.
+    /// Frees the room: the object has its name, or was refused.
     fn has_come(&mut self, place: &(String, Counted)) {
         if let Some(coming) = self.coming.get_mut(place) {
             *coming -= 1;

@@ -23,7 +23,7 @@ impl Trace {
         }
     }
 
-    /// The pager has evicted so many pages at once, at a moment.
+    /// Adds the eviction of a number of pages at one time.
     pub(super) fn evictions(&self, now: Picoseconds, pages: u64) {
         if let Some(timeline) = self.0.as_ref().filter(|_| pages > 0) {
             let host = timeline.group("host", None);

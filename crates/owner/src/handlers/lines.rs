@@ -6,10 +6,10 @@ use error::Error;
 use units::access::LineBytes;
 use units::{Picoseconds, SlotId};
 
-/// How often to look whether all lines are home.
+/// Interval between two polls of a recall.
 const LOOKS: Picoseconds = Picoseconds::from_micros(2);
-/// So long may it take to bring all lines home: a kernel with endless patience may never take them, and of the CPU's lines
-/// each is given up or written by then, unless the CPU stopped.
+/// Timeout of a recall: a kernel without a timeout may never take its lines. Each of the CPU's lines is released or
+/// written by then, unless the CPU stopped.
 const LIMIT: Picoseconds = Picoseconds::from_micros(1_000_000);
 
 impl OwnerRef {

@@ -1,4 +1,4 @@
-//! What tasks do for requests that wait. They reach rooms by their methods alone.
+//! Handlers of requests that wait: tasks. They use the rooms only through methods.
 
 mod files;
 mod lines;

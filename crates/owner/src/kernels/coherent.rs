@@ -87,7 +87,7 @@ pub(crate) enum LineLook {
 }
 
 impl Kernels {
-    /// Nobody waits for an access any more, of which this was seen.
+    /// Ends an access and returns its result, given the last look at it.
     pub(crate) fn access_over(
         &mut self,
         id: AccessId,
@@ -115,7 +115,7 @@ impl Kernels {
         }
     }
 
-    /// Whether the CPU has no line any more of what was asked for.
+    /// Whether a recall is complete: the CPU has none of its lines.
     pub(crate) fn are_recalled(&mut self) -> Result<bool, Error> {
         let recall = self.card.read_register(home_register(reg::RECALL))?;
         Ok(reg::recall::ALL.get(recall) == 0)

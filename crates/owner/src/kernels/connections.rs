@@ -36,7 +36,7 @@ impl super::streams::Streams {
 }
 
 impl Kernels {
-    /// A connection of a client is to come apart: its ports.
+    /// Begins to disconnect a client's connection; returns its ports.
     pub(crate) fn begin_to_part(
         &mut self,
         client: ClientId,

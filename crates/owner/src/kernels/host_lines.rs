@@ -42,7 +42,7 @@ impl Kernels {
         self.coherent.host_lines.slot == Some(slot)
     }
 
-    /// Whether the lines of a kernel in reset are home.
+    /// Whether the CPU has its lines back from a kernel in reset.
     pub(crate) fn host_lines_are_home(&mut self) -> Result<bool, Error> {
         let status = self.card.read_register(host_lines_register(reg::STATUS))?;
         Ok(reg::status::CLOSING.get(status) == 0)

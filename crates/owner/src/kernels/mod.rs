@@ -1,7 +1,6 @@
 //! The card and the kernels in its slots: their registers, streams, cache lines and schedules.
 //!
-//! Nothing here knows of pages, files or clients' handles: what a kernel waits for there, or whose it is, comes as an
-//! argument.
+//! Independent of pages, files and clients' handles: state of theirs is passed as an argument.
 
 mod coherent;
 mod connections;
@@ -38,13 +37,13 @@ pub(crate) struct Kernels {
     coherent: Coherent,
     schedules: Schedules,
     trace: Trace,
-    /// The card is no model: nobody can ring it, and it counts what its registers count.
+    /// The card runs in real time: it has no bell, and only its registers count.
     in_real_time: bool,
 }
 
 impl Kernels {
-    /// A card with empty slots, of whose memory the directory keeps a range, and whose kernels may use so many bytes of
-    /// the CPU's lines.
+    /// A card with empty slots. `home` is the range of its memory behind the directory; kernels may use up to
+    /// `host_line_bytes` of the CPU's lines.
     pub(crate) fn new(
         mut card: Box<dyn Card>,
         home: Option<HomeRange>,
@@ -62,17 +61,17 @@ impl Kernels {
         }
     }
 
-    /// The card, for what is no matter of a slot.
+    /// The card, for operations that concern no slot.
     pub(crate) fn card(&mut self) -> &mut dyn Card {
         self.card.as_mut()
     }
 
-    /// Whether the card is no model: nobody can ring it, and it counts what its registers count.
+    /// Whether the card runs in real time: it has no bell, and only its registers count.
     pub(crate) fn is_in_real_time(&self) -> bool {
         self.in_real_time
     }
 
-    /// What the card is.
+    /// The card's description.
     pub(crate) fn description(&self) -> &CardDescription {
         self.card.description()
     }
@@ -82,7 +81,7 @@ impl Kernels {
         self.card.now()
     }
 
-    /// What the card has counted. Reading the counters takes time.
+    /// The card's counters. Reading them takes time.
     ///
     /// # Errors
     /// The card's.
@@ -101,7 +100,7 @@ impl Kernels {
         self.slots.ids()
     }
 
-    /// A slot whose kernel runs.
+    /// The first slot with a running kernel.
     pub(crate) fn busy_slot(&self) -> Option<SlotId> {
         self.slots.find(|_, state| state.is_busy())
     }
@@ -127,17 +126,17 @@ impl Kernels {
         self.slots.forget_run_time(space);
     }
 
-    /// Whether a slot does not have its kernel yet, as that takes time.
+    /// Whether a slot is being reconfigured.
     pub(crate) fn is_reconfiguring(&self, slot: SlotId) -> bool {
         self.slots.is_reconfiguring(slot)
     }
 
-    /// Whether something of a slot in reset is on its way.
+    /// Whether faults or replies of a slot in reset are still outstanding.
     pub(crate) fn is_draining(&self, slot: SlotId) -> bool {
         self.slots.is_draining(slot)
     }
 
-    /// A slot has its kernel, as far as that takes time.
+    /// The reconfiguration of a slot is over.
     pub(crate) fn reconfigured(&mut self, slot: SlotId) {
         self.slots.reconfigured(slot);
     }

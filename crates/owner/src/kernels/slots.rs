@@ -111,7 +111,7 @@ impl SlotState {
     }
 }
 
-/// Addresses that a kernel will touch first.
+/// Addresses that a kernel will access first.
 pub(crate) struct Announced {
     pub(crate) space: Asid,
     pub(crate) addresses: Vec<VirtAddr>,
@@ -134,7 +134,8 @@ pub(crate) enum AnyLook {
 }
 
 impl Kernels {
-    /// A slot gets the kernel of a name. Whether it had another one before: then it is being reconfigured from now on.
+    /// Records the kernel that a slot is configured with. Returns whether it had another one: then its reconfiguration
+    /// begins.
     pub(crate) fn reconfigure(&mut self, slot: SlotId, name: &str) -> Result<bool, Error> {
         let state = self.slot(slot)?;
         let before = state.configured.replace(name.to_owned());
@@ -145,7 +146,7 @@ impl Kernels {
         Ok(other)
     }
 
-    /// The slot has no kernel any more, and nothing that was for it.
+    /// Removes the kernel of a slot, with its streams, lines and schedule.
     pub(crate) fn leave(&mut self, slot: SlotId) -> Result<(), Error> {
         self.streams_gone(slot);
         self.leave_home(slot)?;
@@ -164,12 +165,12 @@ impl Kernels {
         Ok(self.loaded(slot)?.space)
     }
 
-    /// What went wrong in a slot that nobody has been told of.
+    /// The unreported failure of a slot.
     pub(crate) fn take_untold(&mut self, slot: SlotId) -> Result<Option<Error>, Error> {
         Ok(self.slot(slot)?.failure.take())
     }
 
-    /// A slot begins with a kernel that was put there, which works in a space.
+    /// Initialises the state of a slot whose kernel was loaded; the kernel works in `space`.
     pub(crate) fn begin_with(
         &mut self,
         slot: SlotId,
@@ -204,7 +205,7 @@ impl Kernels {
         Some((loaded.kernel.manifest.name.clone(), state.is_busy()))
     }
 
-    /// The first slot that has no kernel and that nobody has claimed.
+    /// The first slot without a kernel and without a claim.
     pub(crate) fn first_empty_slot(&self, tasks: &Tasks) -> Result<SlotId, Error> {
         let empty = |slot, state: &SlotState| state.loaded.is_none() && !tasks.is_claimed(slot);
         let found = self.slots.find(empty);
@@ -359,7 +360,7 @@ impl Kernels {
         }
     }
 
-    /// What a look at a run shows; `None` while it goes on.
+    /// The state of a run; `None` while it goes on.
     pub(crate) fn look(
         &mut self,
         handles: &Handles,
@@ -573,8 +574,8 @@ impl Kernels {
         Ok(word.value)
     }
 
-    /// Makes a kernel ready to start. `None`: it has begun with that; else the addresses that it will touch first, and
-    /// [`go`](Self::go) starts it.
+    /// Prepares a kernel for its start. Returns the addresses that it will access first, and [`go`](Self::go) starts it;
+    /// `None`: it has started already.
     pub(crate) fn make_ready(&mut self, slot: SlotId) -> Result<Option<Announced>, Error> {
         if self.slot(slot)?.running.is_some() {
             return Err(Error::SlotState {
@@ -620,7 +621,7 @@ impl Kernels {
         self.write_registers(slot, register::CONTROL, &[register::START])
     }
 
-    /// What a kernel will touch first, and what comes to the card while it starts: the pages of its pointers.
+    /// The pages that are fetched while a kernel starts: those of its pointers.
     fn announced(&mut self, slot: SlotId) -> Result<Announced, Error> {
         let loaded = self.loaded(slot)?;
         let space = loaded.space;
@@ -764,7 +765,7 @@ impl Kernels {
         Ok(true)
     }
 
-    /// Counts a run that is over; what is reported of it.
+    /// Counts a run that is over, and returns its report.
     fn finished(&mut self, slot: SlotId, kernel: String, time: Picoseconds) -> RunReport {
         let period = self.card.description().clock_period.get().max(1);
         if let Ok(space) = self.loaded(slot).map(|loaded| loaded.space) {

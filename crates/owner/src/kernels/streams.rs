@@ -107,7 +107,7 @@ pub(crate) enum StreamLook {
 }
 
 impl Kernels {
-    /// Whether the transfers of a port were stopped, and its client has gone.
+    /// Whether a port is being closed: its client has gone, and its transfers were stopped.
     pub(crate) fn is_leaving(&self, place: Place) -> bool {
         let open = self.streams.open.get(&place);
         open.is_some_and(|connection| connection.left && connection.stopped)
@@ -542,7 +542,7 @@ impl Kernels {
         self.set_argument(slot, STREAMS_CLOSED, &[word])
     }
 
-    /// What waits at an open port.
+    /// The data waiting at an open port.
     pub(crate) fn inspect_stream(
         &mut self,
         client: ClientId,

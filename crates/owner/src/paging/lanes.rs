@@ -138,12 +138,12 @@ pub(crate) struct InLane<T> {
 }
 
 impl<T> InLane<T> {
-    /// Its name among what is done beside the owner's thread.
+    /// Its identifier among the work on other threads.
     pub(crate) fn aside(&self) -> u64 {
         self.aside
     }
 
-    /// What came of it, once.
+    /// The result; `None` after the first call.
     pub(crate) fn take_result(&self) -> Option<T> {
         let mut result = self.result.lock().unwrap_or_else(PoisonError::into_inner);
         result.take()

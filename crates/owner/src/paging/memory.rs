@@ -116,7 +116,7 @@ fn together(asked: Vec<Asked>, is_whole: impl Fn(ObjectId, &Range<u64>) -> bool)
 /// All blocks, and the traps that wait.
 #[derive(Debug)]
 pub(super) struct Memories {
-    /// Where threads say that they have left a block.
+    /// Messages of threads that have left a block.
     inbox: Inbox,
     blocks: BTreeMap<ObjectId, Memory>,
     traps: BTreeMap<RequestId, Waiting>,
@@ -144,7 +144,7 @@ impl Memory {
 }
 
 impl Memories {
-    /// No blocks, of whose use threads tell by this way.
+    /// Without blocks. Threads report through `inbox` that they have left a block.
     pub(super) fn new(inbox: Inbox) -> Self {
         Self {
             inbox,
@@ -327,7 +327,7 @@ impl Memories {
     }
 }
 
-/// What a program does at an address.
+/// An access of a program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ProgramAccess {
     pub(crate) address: usize,
@@ -354,7 +354,7 @@ impl Paging {
         there.map(|(object, _)| *object).collect()
     }
 
-    /// A block is no longer shared: whatever happened, the memory is the program's alone now.
+    /// Ends the sharing of a block: its memory is the program's alone.
     pub(crate) fn give_back(&mut self, kernels: &mut Kernels, object: ObjectId) {
         let Some(memory) = self.memories.blocks.remove(&object) else {
             return;
@@ -373,7 +373,7 @@ impl Paging {
         }
     }
 
-    /// Begins to let the program read, or also write, the pages of a range; what is to be waited for.
+    /// Begins to give the program read, or also write, access to a range. Returns the requests to wait for.
     ///
     /// # Errors
     /// The card's.
@@ -396,20 +396,20 @@ impl Paging {
         pages.collect()
     }
 
-    /// Begins the time from an access to the thread that serves it, if it takes any.
+    /// Starts the latency from an access to its service thread, if there is any.
     pub(crate) fn begin_trap_time(&mut self, kernels: &mut Kernels) -> Option<WorkId> {
         let cost = self.options.host.as_ref()?.traps().trap_ps;
         let costs = cost > Picoseconds::ZERO;
         costs.then(|| self.serve_memory(kernels, cost, Work::Trap))
     }
 
-    /// Whether work of the host is over, and what follows it is done.
+    /// Whether work of the host is over.
     pub(crate) fn is_over(&self, work: WorkId) -> bool {
         self.host_time.is_over(work)
     }
 
-    /// An access was trapped: what is to be waited for, of which block, and what went wrong already. `None`: the memory is
-    /// open, as its sharing has just ended.
+    /// Serves a trapped access. Returns the request to wait for, the block, and an immediate error. `None`: the sharing
+    /// has just ended, and the memory is open.
     pub(crate) fn trapped(
         &mut self,
         kernels: &mut Kernels,
@@ -444,7 +444,7 @@ impl Paging {
         Some((request, object, told))
     }
 
-    /// Nobody waits for the answer to a trap any more: without one, its access has failed.
+    /// Ends a trap; without an answer, its access fails.
     pub(crate) fn trap_over(&mut self, request: RequestId, object: ObjectId) {
         self.memories.answered(request, false);
         if let Some(memory) = self.memories.blocks.get_mut(&object) {

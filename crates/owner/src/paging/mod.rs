@@ -1,7 +1,7 @@
-//! Pages of address spaces: the pager, and what carries out what it says.
+//! Pages of address spaces: the pager, and the execution of its actions.
 //!
-//! Events of the card and ends of transfers go in ([`pump`]), commands and transfers come out. The card comes as an
-//! argument, with the kernels on it ([`Kernels`]); nothing here knows of clients' handles unless it is given them.
+//! Events of the card and completed transfers go in ([`pump`]), commands and transfers come out. The card is an argument,
+//! with its kernels ([`Kernels`]), and so are the handles of clients.
 
 mod answers;
 mod commands;
@@ -88,13 +88,13 @@ pub(crate) struct Paging {
     patience: Patience,
     options: Arc<OwnerOptions>,
     trace: Trace,
-    /// Something has happened for which tasks may wait.
+    /// An event may have ended the wait of a task.
     stirred: bool,
     /// The last to go: files are closed in them.
     lanes: Lanes,
 }
 
-/// Host memory that DMA goes through, where the card finds it.
+/// Host memory for DMA, and its address on the card.
 pub(crate) struct Buffers {
     memory: Arc<HostMemory>,
     base: HostAddr,
@@ -104,7 +104,7 @@ impl Buffers {
     /// Bytes of one.
     const EACH: u64 = PageSize::MIB_2.bytes();
 
-    /// So many.
+    /// Allocates and maps `count` buffers.
     ///
     /// # Errors
     /// Host memory cannot be had.
@@ -121,14 +121,14 @@ impl Buffers {
     }
 }
 
-/// How the owner's thread is reached: messages and results of work beside it.
+/// Channels of the owner's thread: its messages, and results of work on other threads.
 pub(crate) struct Ways {
     pub(crate) inbox: Inbox,
     pub(crate) post: Post,
 }
 
 impl Paging {
-    /// For the memory of a card, without the range that the directory keeps.
+    /// For the memory of a card, without the range `home` behind the directory.
     ///
     /// # Errors
     /// The card's memory is too small for one page.
@@ -205,7 +205,7 @@ impl Paging {
         })
     }
 
-    /// How each of these files is paged on such a card, and why so.
+    /// The paging policy of each of these files on a card, with its reason.
     pub(crate) fn policies(
         &self,
         card: &CardDescription,
@@ -215,7 +215,7 @@ impl Paging {
         words.policies(&self.files, of)
     }
 
-    /// A slot gets another kernel, which takes its time.
+    /// Starts the time of a slot's reconfiguration.
     pub(crate) fn begin_reconfiguration(&mut self, kernels: &mut Kernels, slot: SlotId) {
         let then = Work::Reconfiguration(slot);
         self.host_time
@@ -227,12 +227,12 @@ impl Paging {
         self.service.faults_waiting()
     }
 
-    /// Whether nobody has looked yet at something that the card has told.
+    /// Whether events of the card are unhandled.
     pub(crate) fn is_told(&self) -> bool {
         self.service.is_told()
     }
 
-    /// Whether the time of a transfer is over, and its bytes are not there.
+    /// Whether the modelled time of a transfer is over before its bytes have arrived.
     pub(crate) fn any_late(&self) -> bool {
         self.transfers.any_late()
     }
@@ -242,7 +242,7 @@ impl Paging {
         &mut self.files
     }
 
-    /// Begins to put a file on storage; its name among what is done beside the owner's thread.
+    /// Begins to put a file on storage; returns its identifier among the work on other threads.
     ///
     /// # Errors
     /// The mount has no thread.
@@ -259,7 +259,7 @@ impl Paging {
         Ok(id)
     }
 
-    /// Asks for something that may wait for a file system: it is done behind all that was asked of the mount before.
+    /// Runs an operation that may block on a file system, in the order of the mount's requests.
     ///
     /// # Errors
     /// The mount has no thread.
@@ -277,18 +277,18 @@ impl Paging {
         self.patience.is_silent(device)
     }
 
-    /// Where a range has no bytes: a mapping asked for that.
+    /// Records the holes of a range, for a mapping with that option.
     pub(crate) fn has_holes(&mut self, view: View, holes: Vec<Range<u64>>) {
         self.transfers.has_holes(&holes);
         self.files.has_holes(view, holes);
     }
 
-    /// Whether the pager has nothing more of a file that was given up when it was closed.
+    /// Whether the pager has no object left of a file that was abandoned at its close.
     pub(crate) fn given_up_has_left(&self, identity: Identity) -> bool {
         self.files.given_up_has_left(&self.pager, identity)
     }
 
-    /// Whether nothing of the pager's is under way.
+    /// Whether the pager has nothing outstanding.
     pub(crate) fn is_idle(&self) -> bool {
         self.pager.is_idle()
     }
@@ -303,7 +303,7 @@ impl Paging {
         self.files.mapped_in(space, address, bytes)
     }
 
-    /// What kernels wrote around the objects that a range shows for writing, as an error; each is told once.
+    /// The out-of-range writes of kernels around a writable range, as an error; each is reported once.
     pub(crate) fn take_stray(
         &mut self,
         space: Asid,
@@ -313,54 +313,54 @@ impl Paging {
         self.files.take_stray(space, address, bytes)
     }
 
-    /// A stream has taken what was to go out, or never will: faults that were held back for that are told.
+    /// A stream has accepted its data, or has failed: the faults held back for it are queued.
     pub(crate) fn flushed(&mut self, stream: Place) {
         self.service.flushed(stream);
     }
 
-    /// Parts of streams that are to go out, since the last call.
+    /// Parts of streams to send, since the last call.
     pub(crate) fn take_flushes(&mut self) -> Vec<Flush> {
         self.service.pressure.take_begun()
     }
 
-    /// Tells those who wait for transfers that were given up.
+    /// Fails the waits for abandoned transfers.
     pub(crate) fn tell_of_silence(&mut self, kernels: &mut Kernels, tasks: &mut Tasks) {
         let answers = &mut self.answers;
         self.patience
             .tell_of_silence(&self.pager, kernels, answers, tasks);
     }
 
-    /// What those are told who wait for a transfer that was given up.
+    /// The error for tasks that wait for an abandoned transfer.
     pub(crate) fn silence(&self) -> Option<Error> {
         self.patience.trouble()
     }
 
-    /// Gives up files that have been waited for too long.
+    /// Ends waits for files that exceeded the timeout.
     pub(crate) fn lose_patience(&mut self, tasks: &mut Tasks) {
         self.patience.lose(tasks);
     }
 
-    /// How long may be waited until somebody looks whether a file was waited for too long; `None`: for ever.
+    /// Time until the next check of file timeouts; `None`: no file is awaited.
     pub(crate) fn next_look(&self) -> Option<Duration> {
         self.patience.next_look()
     }
 
-    /// Threads that count and whose traps have ended since the last call.
+    /// Participants whose traps have ended since the last call.
     pub(crate) fn take_released(&mut self) -> Vec<Guest> {
         std::mem::take(&mut self.memories.released)
     }
 
-    /// A thread that counts waits: what it was let into memory for is done.
+    /// A participant waits: its access to shared memory is over.
     pub(crate) fn heard(&mut self, participant: u64) {
         self.memories.heard(participant);
     }
 
-    /// An access of a thread that does not count was trapped.
+    /// Counts a trapped access of a thread that is no participant.
     pub(crate) fn trapped_alone(&mut self, thread: u64) {
         self.memories.free_threads.insert(thread);
     }
 
-    /// How far things are.
+    /// Virtual time, bytes and faults so far.
     pub(crate) fn progress(&self, kernels: &Kernels) -> Progress {
         let paging = self.pager.statistics();
         Progress {
@@ -374,7 +374,7 @@ impl Paging {
         }
     }
 
-    /// Each space, what was done for it, and what it has of the card's memory.
+    /// Each space, its statistics, and its card memory.
     pub(crate) fn spaces(&self) -> impl Iterator<Item = (Asid, SpaceStatistics, Occupied)> + '_ {
         self.pager.spaces()
     }
@@ -394,7 +394,7 @@ impl Paging {
         self.transfers.bytes_hash()
     }
 
-    /// What is reported of all spaces together.
+    /// The paging report of all spaces together.
     pub(crate) fn report(&self) -> PagingReport {
         PagingReport {
             ping_pong: self.memories.ping_pong(),
@@ -418,12 +418,12 @@ impl Paging {
         self.files.unlocked.iter()
     }
 
-    /// Nobody asks any more how a file was paged.
+    /// Forgets the paging of a file.
     pub(crate) fn forget_paging(&mut self, label: &str) {
         self.files.forget_paging(label);
     }
 
-    /// Tells the pager something that it answers later, by this name.
+    /// Sends the pager an event that it answers later; returns the request.
     ///
     /// # Errors
     /// The card's.
@@ -436,12 +436,12 @@ impl Paging {
         self.tell(kernels, event(request)).map(|()| request)
     }
 
-    /// The answer to something that the pager was told, if it is there.
+    /// The pager's answer to a request, if it has one.
     pub(crate) fn take_answer(&mut self, request: RequestId) -> Option<Result<Success, Error>> {
         self.answers.take(request)
     }
 
-    /// Whether something has happened since the last call for which tasks may wait.
+    /// Whether an event since the last call may have ended the wait of a task.
     pub(crate) fn take_stirred(&mut self) -> bool {
         std::mem::take(&mut self.stirred)
     }

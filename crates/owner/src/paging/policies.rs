@@ -100,16 +100,16 @@ impl Paging {
     }
 }
 
-/// What is said of how files are paged.
+/// The paging of files, in words.
 pub(super) struct Words<'a> {
-    /// What the card's L1 TLBs reach.
+    /// Reach of the card's L1 TLBs.
     reach: Vec<L1Reach>,
     options: &'a OwnerOptions,
     paging: &'a Statistics,
 }
 
 impl<'a> Words<'a> {
-    /// On such a card, of an owner with these options, where the pager has done so much.
+    /// On a card, with the owner's options and the pager's statistics.
     pub(super) fn new(
         card: &CardDescription,
         options: &'a OwnerOptions,
@@ -215,8 +215,8 @@ impl<'a> Words<'a> {
     }
 }
 
-/// What pages of a size become for so many bytes on a card, if their L1 TLB does not reach all of them and the card has
-/// room to lay such pages side by side; and how far it reaches.
+/// The larger page that replaces pages of a size for `bytes`, if their L1 TLB does not reach all of them and the card has
+/// room for contiguous pages; and that reach, in bytes.
 pub(super) fn beyond_reach(
     card: &CardDescription,
     page: PageSize,

@@ -59,8 +59,8 @@ impl Pressure {
         }
     }
 
-    /// What was asked to go out of a stream has gone, or never will: the faults that it held back. Then the stream has
-    /// failed, and a kernel that writes on hears so.
+    /// A stream has accepted its data, or has failed: the faults that it held back. After a failure, a kernel that
+    /// continues to write gets an error.
     pub(super) fn flushed(&mut self, place: Place) -> Vec<Fault> {
         let Some(stream) = self.streams.get_mut(&place) else {
             return Vec::new();
@@ -90,8 +90,8 @@ impl Pressure {
         true
     }
 
-    /// The mappings of a space, or those that begin in a range of it, have ended: what waited for them, and hears it from
-    /// the pager.
+    /// Ends the mappings of a space, or those that begin in a range of it. Returns the faults that waited for them, for the
+    /// pager.
     pub(super) fn end_in(&mut self, space: Asid, range: Option<(u64, u64)>) -> Vec<Fault> {
         self.end(|&(asid, start)| {
             asid == space && range.is_none_or(|(from, to)| (from..to).contains(&start.get()))

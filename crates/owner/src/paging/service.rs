@@ -149,13 +149,13 @@ impl Service {
         self.queue.forget(requesters);
     }
 
-    /// These mappings have ended: faults that were held back for them are told.
+    /// Queues the faults held back for mappings that have ended.
     pub(super) fn end_pressure(&mut self, space: Asid, range: Option<(u64, u64)>) {
         let faults = self.pressure.end_in(space, range);
         self.tell(faults.into_iter().map(Event::Fault));
     }
 
-    /// A stream has taken what was to go out, or never will: faults that were held back for that are told.
+    /// Queues the faults held back for a stream that has accepted its data, or has failed.
     pub(super) fn flushed(&mut self, stream: Place) {
         let faults = self.pressure.flushed(stream);
         self.tell(faults.into_iter().map(Event::Fault));

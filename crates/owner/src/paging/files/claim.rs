@@ -242,23 +242,23 @@ fn unsupported(error: std::io::Error) {
 }
 
 impl Files {
-    /// Claims all of a range, by a lane that can lock its file; or the rule against it.
+    /// Claims a whole range; or the violated rule. `lane` locks its file.
     pub(super) fn begin_claim(&mut self, view: View, lane: &Lane) -> Result<Locking, String> {
         self.claims.begin(view, lane)
     }
 
-    /// What asked for the right to all of a range is mapped, or was refused.
+    /// Ends the claim to a whole range: its mapping exists, or was refused.
     pub(crate) fn claim_ended(&mut self, view: View) {
         self.claims.ended(view);
     }
 
-    /// What stays locked of a range, and the name of its file.
+    /// The ranges that stay locked, and the label of the file.
     pub(crate) fn keeping(&self, view: View) -> Option<(Keeping, String)> {
         let keeping = self.claims.keeping(view, self.shown(view))?;
         Some((keeping, self.label_of(view)))
     }
 
-    /// What is not shown of a range has been unlocked.
+    /// Releases the parts of a range that no writable mapping shows.
     pub(crate) fn settle_claim(&mut self, view: View) {
         let shown = self.shown(view);
         self.claims.settle(view, shown);

@@ -140,7 +140,7 @@ impl Files {
 }
 
 impl Paging {
-    /// What has the bytes of a mapping: a file, or something that a file stands in for.
+    /// The source of a mapping's bytes: a file, or a backing device.
     pub(crate) fn source(
         &mut self,
         post: &Post,
@@ -154,7 +154,7 @@ impl Paging {
         }
     }
 
-    /// Claims all of a range; or the rule against it.
+    /// Claims a whole range; or the violated rule.
     pub(crate) fn begin_claim(&mut self, view: View) -> Result<Locking, String> {
         let lane = self.lanes.of(view.identity.device);
         let lane = lane.map_err(|error| format!("a thread for its mount: {error}"))?;

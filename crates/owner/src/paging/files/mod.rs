@@ -218,19 +218,19 @@ pub(crate) struct StandIn {
 }
 
 impl Files {
-    /// What is no file has bytes of mappings, by the file that stands in for it.
+    /// Adds a backing device.
     pub(crate) fn add_stand_in(&mut self, stand_in: Option<(Identity, StandIn)>) {
         self.stand_ins.extend(stand_in);
     }
 
-    /// Storage may have lost bytes of a file.
+    /// Marks a file of which storage may have lost bytes.
     pub(crate) fn doubt(&mut self, identity: Identity) {
         if self.shows(identity) {
             self.doubtful.insert(identity);
         }
     }
 
-    /// The object of a range that is closed from now on, as nobody maps it any more.
+    /// Begins to close the object of a range without mappings.
     pub(crate) fn begin_to_close(&mut self, view: View) -> Option<ObjectId> {
         let object = self.objects.get_mut(&view)?;
         let idle = object.mappings == 0 && !object.closing;
@@ -238,12 +238,12 @@ impl Files {
         idle.then_some(object.id)
     }
 
-    /// The range of a file that a mapping shows.
+    /// The range of a file in a mapping.
     pub(crate) fn view_at(&self, range: MappedRange) -> Option<View> {
         self.at(range).map(|mapped| mapped.view)
     }
 
-    /// A file that is mapped for writing is on a file system without locks.
+    /// Records a file, mapped for writing, on a file system without locks.
     pub(crate) fn is_unlocked(&mut self, label: &str) {
         self.unlocked.insert(label.to_owned());
     }
@@ -277,7 +277,7 @@ impl Files {
         can.then_some((mapped.view, object.id, object.page_size))
     }
 
-    /// Memory for the pages of a range that stay in host memory; or the rule that it breaks.
+    /// Host memory for the direct pages of a range; or the violated rule.
     pub(super) fn begin_direct(
         &mut self,
         card: &mut dyn Card,
@@ -369,7 +369,7 @@ impl Files {
         Some(&*self.stand_ins.get(&view.identity)?.behind)
     }
 
-    /// What happened to a peer, for which the system has no number, where it made an access fail.
+    /// The failure of a peer that made an access fail: it has no system error code.
     pub(super) fn lost(&self, reason: &AccessError) -> Option<String> {
         match reason {
             AccessError::Fetch(PagerError::Io { object, .. }) => self.behind(*object)?.failure(),
@@ -504,8 +504,8 @@ impl Files {
         }
     }
 
-    /// The pager has forgotten the object of a range; all of it went well if it is `saved`. How it was paged is kept in
-    /// words, of the first files that were mapped, for a report that is asked for later.
+    /// Forgets the object of a range, without errors if it is `saved`. The paging of the first files is kept as text for
+    /// later reports.
     fn forget_object(
         &mut self,
         card: &mut dyn Card,
@@ -575,7 +575,7 @@ impl Files {
         self.objects.keys().any(|view| view.identity == identity)
     }
 
-    /// A kernel wrote around an object, or did not.
+    /// Records the first out-of-range write of an object, if there is one.
     pub(super) fn strayed(&mut self, object: ObjectId, stray: Option<Stray>) {
         if let Some(stray) = stray {
             self.strays.entry(object).or_insert(stray);
