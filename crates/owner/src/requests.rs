@@ -140,7 +140,7 @@ impl OwnerRef {
             Any::HomeMemory(_, to) => to.give(self.kernels(|kernels| kernels.use_home_memory())),
             Any::HostLines(_, to) => to.give(self.kernels(|kernels| kernels.host_line_bytes())),
             Any::SetHoldTimeout(it, to) => {
-                to.give(self.kernels(|kernels| kernels.set_hold_patience(it.cycles)))
+                to.give(self.kernels(|kernels| kernels.set_hold_timeout(it.cycles)))
             }
             Any::SetHomeTimeout(it, to) => {
                 to.give(self.kernels(|kernels| kernels.set_patience(it.cycles)))

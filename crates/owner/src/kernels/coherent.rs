@@ -223,11 +223,12 @@ impl Kernels {
                     .to_owned(),
             })),
             None => {
-                let bytes = self.place_memory(range)?;
+                range.place(self.card.as_mut())?;
+                self.registers_posted();
                 self.coherent.home = Some(Home::Memory);
                 // What a kernel before it did is not the memory's.
                 self.coherent.failure = None;
-                Ok(bytes)
+                Ok(range.bytes())
             }
         }
     }
@@ -272,7 +273,7 @@ impl Kernels {
                 self.settle_registers()?;
                 self.coherent.used = true;
             }
-            LineHome::Cpu => self.host_lines_have(&access)?,
+            LineHome::Cpu => self.coherent.host_lines.have(&access)?,
         }
         let (address, began) = (access.address, self.card.now());
         let hint = access.kind == AccessKind::Prefetch;

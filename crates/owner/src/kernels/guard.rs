@@ -5,7 +5,7 @@ use super::Kernels;
 use card::guard::KernelWord;
 use card::kernel::{ControlProtocol, Manifest};
 use card::CardError;
-use error::{Error, ViolationError};
+use error::{Error, HomeError, ViolationError};
 use units::{FaultToken, SlotId};
 
 /// Interrupts of one run that announce nothing, before the kernel is stopped for it. Two are usual:
@@ -13,6 +13,31 @@ use units::{FaultToken, SlotId};
 pub(super) const IDLE_INTERRUPTS: u32 = 16;
 
 impl Kernels {
+    /// Reads the guard of the CPU's lines; whether the kernel broke a rule. Then its slot is held in reset.
+    fn look_for_host_lines_violation(&mut self) -> Result<bool, Error> {
+        let found = self
+            .coherent
+            .host_lines
+            .take_violation(self.card.as_mut())?;
+        let Some(violation) = found else {
+            return Ok(false);
+        };
+        let slot = violation.slot;
+        let Some(manifest) = self.manifest(slot) else {
+            return Ok(true);
+        };
+        let error = HomeError {
+            slot,
+            kernel: manifest.name.clone(),
+            what: format!(
+                "{violation}; the slot was closed, its lines go home, and the CPU goes on. Start the kernel anew, or load \
+                 another"
+            ),
+        };
+        self.quarantine(slot, Error::Home(error))?;
+        Ok(true)
+    }
+
     /// The guard closed a slot: finds out why, and holds it in reset.
     pub(crate) fn slot_closed(&mut self, slot: SlotId) -> Result<(), Error> {
         if self.look_for_home_violation()? || self.look_for_host_lines_violation()? {

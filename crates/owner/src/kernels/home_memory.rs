@@ -1,6 +1,5 @@
 //! Card memory behind the directory: a range at the end of each channel that the pager never sees.
 
-use super::Kernels;
 use card::coherent::home_register;
 use card::home_registers as reg;
 use card::Card;
@@ -65,21 +64,18 @@ impl HomeRange {
     pub(super) fn bytes(&self) -> u64 {
         self.channels * self.each
     }
-}
 
-impl Kernels {
-    /// Lets card memory serve the directory's lines; how many bytes of them.
-    pub(super) fn place_memory(&mut self, range: HomeRange) -> Result<u64, Error> {
+    /// Lets card memory serve the directory's lines. The registers are posted writes.
+    pub(super) fn place(&self, card: &mut dyn Card) -> Result<(), Error> {
         let frames = |bytes: u64| (bytes / FRAME_BYTES) as u32;
         let values = [
-            (reg::MEMORY_BASE, frames(range.offset)),
-            (reg::MEMORY_SIZE, frames(range.each)),
+            (reg::MEMORY_BASE, frames(self.offset)),
+            (reg::MEMORY_SIZE, frames(self.each)),
             (reg::ROUTE, reg::route::MEMORY.put(1)),
         ];
         for (register, value) in values {
-            self.card.write_register(home_register(register), value)?;
+            card.write_register(home_register(register), value)?;
         }
-        self.registers_posted();
-        Ok(range.bytes())
+        Ok(())
     }
 }

@@ -15,10 +15,12 @@ mod slot_table;
 mod slots;
 mod streams;
 
+use crate::report::SlotShare;
 use crate::trace::Trace;
 use card::{Card, CardError, Statistics};
 use coherent::Coherent;
 pub(crate) use connections::Place;
+use error::Error;
 pub(crate) use home_memory::HomeRange;
 pub(crate) use managed::SignalLook;
 use schedules::Schedules;
@@ -27,7 +29,7 @@ pub(crate) use slots::{Announced, AnyLook, RunLook};
 use std::ops::RangeInclusive;
 pub(crate) use streams::StreamLook;
 use streams::Streams;
-use units::{Asid, CardDescription, FaultToken, Picoseconds, SlotId};
+use units::{Asid, CardDescription, FaultToken, Picoseconds, SlotId, SlotSchedule};
 
 /// See the module.
 pub(crate) struct Kernels {
@@ -93,6 +95,59 @@ impl Kernels {
     pub(crate) fn card_is_quiescent(&mut self) -> bool {
         let card = self.card.simulation();
         card.is_some_and(|card| card.is_quiescent())
+    }
+
+    /// Bytes of the CPU's memory that kernels may use.
+    ///
+    /// # Errors
+    /// The card has no cache of such lines.
+    pub(crate) fn host_line_bytes(&mut self) -> Result<u64, Error> {
+        self.coherent.host_lines.bytes(self.card.as_mut())
+    }
+
+    /// Sets how long a kernel may hold a line of the CPU, in cycles; 0: without a limit.
+    ///
+    /// # Errors
+    /// The card has no cache of such lines.
+    pub(crate) fn set_hold_timeout(&mut self, cycles: u32) -> Result<(), Error> {
+        self.coherent
+            .host_lines
+            .set_timeout(self.card.as_mut(), cycles)
+    }
+
+    /// Whether the kernel of a slot uses the CPU's lines.
+    pub(crate) fn uses_host_lines(&self, slot: SlotId) -> bool {
+        self.coherent.host_lines.are_used_by(slot)
+    }
+
+    /// Whether the CPU has its lines back from a kernel in reset.
+    ///
+    /// # Errors
+    /// The card's.
+    pub(crate) fn host_lines_are_home(&mut self) -> Result<bool, Error> {
+        self.coherent.host_lines.are_home(self.card.as_mut())
+    }
+
+    /// Logs the errors of the directory and of the cache of the CPU's lines.
+    ///
+    /// # Errors
+    /// The card's.
+    pub(crate) fn log_line_errors(&mut self) -> Result<(), Error> {
+        self.directory_trouble()?;
+        self.coherent.host_lines.log_errors(self.card.as_mut())
+    }
+
+    /// Gives a slot its schedule.
+    ///
+    /// # Errors
+    /// The card's.
+    pub(crate) fn schedule(&mut self, slot: SlotId, schedule: SlotSchedule) -> Result<(), Error> {
+        self.schedules.give(self.card.as_mut(), slot, schedule)
+    }
+
+    /// Schedule and bytes of each slot; empty without any schedule.
+    pub(crate) fn shares(&self, statistics: &Statistics) -> Vec<SlotShare> {
+        self.schedules.shares(self.card.description(), statistics)
     }
 
     /// The slots' names.

@@ -1,13 +1,12 @@
-//! What slots get of card memory.
+//! Schedules of slots: their shares of card memory.
 
-use super::Kernels;
 use crate::report::SlotShare;
-use card::Statistics;
+use card::{Card, Statistics};
 use error::Error;
 use std::collections::{BTreeMap, BTreeSet};
-use units::{SlotId, SlotSchedule, ROW_BYTES};
+use units::{CardDescription, SlotId, SlotSchedule, ROW_BYTES};
 
-/// What the owner knows of schedules.
+/// Schedules of slots.
 #[derive(Debug, Default)]
 pub(super) struct Schedules {
     /// Slots that differ from an untouched one now.
@@ -16,32 +15,36 @@ pub(super) struct Schedules {
     last: BTreeMap<SlotId, SlotSchedule>,
 }
 
-impl Kernels {
+impl Schedules {
     /// Gives a slot its schedule.
-    pub(crate) fn schedule(&mut self, slot: SlotId, schedule: SlotSchedule) -> Result<(), Error> {
-        self.card.schedule_slot(slot, schedule)?;
-        self.schedules.last.insert(slot, schedule);
+    pub(super) fn give(
+        &mut self,
+        card: &mut dyn Card,
+        slot: SlotId,
+        schedule: SlotSchedule,
+    ) -> Result<(), Error> {
+        card.schedule_slot(slot, schedule)?;
+        self.last.insert(slot, schedule);
         match schedule == SlotSchedule::default() {
-            true => self.schedules.changed.remove(&slot),
-            false => self.schedules.changed.insert(slot),
+            true => self.changed.remove(&slot),
+            false => self.changed.insert(slot),
         };
         Ok(())
     }
 
-    /// The kernel leaves the slot, and its schedule with it.
-    pub(super) fn unschedule(&mut self, slot: SlotId) -> Result<(), Error> {
-        if self.schedules.changed.remove(&slot) {
-            self.card.schedule_slot(slot, SlotSchedule::default())?;
+    /// Takes the schedule of a slot away, with its kernel.
+    pub(super) fn take(&mut self, card: &mut dyn Card, slot: SlotId) -> Result<(), Error> {
+        if self.changed.remove(&slot) {
+            card.schedule_slot(slot, SlotSchedule::default())?;
         }
         Ok(())
     }
 
-    /// What each slot was given and got; nothing if no slot was given anything.
-    pub(crate) fn shares(&self, statistics: &Statistics) -> Vec<SlotShare> {
-        if self.schedules.last.is_empty() {
+    /// Schedule and bytes of each slot of a card; empty without any schedule.
+    pub(super) fn shares(&self, card: &CardDescription, statistics: &Statistics) -> Vec<SlotShare> {
+        if self.last.is_empty() {
             return Vec::new();
         }
-        let card = self.card.description();
         let requesters = 2 * usize::from(card.ports_per_slot).max(1);
         let slots = statistics.requesters.chunks(requesters).zip(0..);
         slots
@@ -52,12 +55,7 @@ impl Kernels {
                 };
                 SlotShare {
                     slot,
-                    schedule: self
-                        .schedules
-                        .last
-                        .get(&SlotId(slot))
-                        .copied()
-                        .unwrap_or_default(),
+                    schedule: self.last.get(&SlotId(slot)).copied().unwrap_or_default(),
                     bytes_read: rows(0) * ROW_BYTES,
                     bytes_written: rows(1) * ROW_BYTES,
                 }

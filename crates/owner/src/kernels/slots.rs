@@ -150,8 +150,8 @@ impl Kernels {
     pub(crate) fn leave(&mut self, slot: SlotId) -> Result<(), Error> {
         self.streams_gone(slot);
         self.leave_home(slot)?;
-        self.leave_host_lines(slot)?;
-        self.unschedule(slot)?;
+        self.coherent.host_lines.leave(self.card.as_mut(), slot)?;
+        self.schedules.take(self.card.as_mut(), slot)?;
         let state = self.slot(slot)?;
         *state = SlotState {
             configured: state.configured.take(),
@@ -178,7 +178,9 @@ impl Kernels {
         space: Asid,
     ) -> Result<(), Error> {
         self.place_home(slot, &kernel.manifest)?;
-        self.place_host_lines(slot, &kernel.manifest)?;
+        self.coherent
+            .host_lines
+            .place(self.card.as_mut(), slot, &kernel.manifest)?;
         self.card.control_slot(slot, space, true)?;
         self.name_ports(slot, &kernel.manifest);
         let loaded = Loaded {

@@ -226,8 +226,7 @@ impl Paging {
                 CardEvent::SlotClosed(slot) => kernels.slot_closed(slot)?,
                 CardEvent::TransferDone { mover, end } => kernels.transfer_done(mover, end)?,
                 CardEvent::DirectoryTrouble => {
-                    kernels.directory_trouble()?;
-                    kernels.host_lines_trouble()?;
+                    kernels.log_line_errors()?;
                 }
                 CardEvent::HostWorkDone(_)
                 | CardEvent::KernelFailed { .. }

@@ -3,12 +3,8 @@
 //! A tenant's clients have one share together; a client without a tenant has its own. While the spaces on a card are all of
 //! one share, nothing here limits or reorders anything.
 
-use crate::kernels::Kernels;
 use crate::message::ClientId;
-use crate::paging::Paging;
 use crate::tenants::Tenants;
-use error::Error;
-use pager::Event;
 use std::collections::{BTreeMap, VecDeque};
 use units::Asid;
 
@@ -75,19 +71,6 @@ impl Tenants {
             Some(tenant) => Share::Tenant(tenant.name.clone()),
             None => Share::Client(client),
         }
-    }
-}
-
-impl Paging {
-    /// A client of a share has got a space.
-    pub(crate) fn joins_share(
-        &mut self,
-        kernels: &mut Kernels,
-        share: Share,
-        asid: Asid,
-    ) -> Result<(), Error> {
-        let share = self.service.shares.add(asid, share);
-        self.tell(kernels, Event::ShareSpace { asid, share })
     }
 }
 

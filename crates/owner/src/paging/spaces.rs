@@ -1,6 +1,7 @@
 //! Address spaces: made, ended, and what ends with them.
 
 use super::service::Service;
+use super::shares::Share;
 use crate::kernels::Kernels;
 use crate::message::TranslationMode;
 use crate::paging::Paging;
@@ -8,7 +9,7 @@ use crate::OwnerOptions;
 use card::registers::{self, space::mode};
 use card::Card;
 use error::Error;
-use pager::Pager;
+use pager::{Event, Pager};
 use units::{Asid, CardDescription, PageSizes, Picoseconds, SpacePlacement, Stripe};
 
 /// As much of a page lies on a channel side by side: a burst, at most.
@@ -121,6 +122,17 @@ fn can_translate(card: &CardDescription, mode: TranslationMode) -> Result<(), Er
 }
 
 impl Paging {
+    /// A client of a share has got a space.
+    pub(crate) fn joins_share(
+        &mut self,
+        kernels: &mut Kernels,
+        share: Share,
+        asid: Asid,
+    ) -> Result<(), Error> {
+        let share = self.service.shares.add(asid, share);
+        self.tell(kernels, Event::ShareSpace { asid, share })
+    }
+
     /// Where the pages of a space lie that asks for a placement.
     pub(crate) fn placement(&self, kernels: &Kernels, asked: SpacePlacement) -> SpacePlacement {
         placement(kernels.description(), &self.options, &self.pager, asked)

@@ -1,4 +1,4 @@
-//! Mapping: from a request to an address.
+//! Mapping: from a request to an address, and the end of mappings and objects.
 
 use super::claim::Locking;
 use super::{named, Files, Mapped, StandIn, View, Wanted};
@@ -12,13 +12,14 @@ use crate::message::MapOptions;
 use crate::paging::lanes::InLane;
 use crate::paging::lanes::Lanes;
 use crate::paging::patience::Awaited;
+use crate::paging::policies::Words;
 use crate::paging::Paging;
 use crate::tasks::Tasks;
 use crate::Aside;
 use crate::NOT_REGULAR;
 use error::Error;
 use file_io::{Identity, OpenFile};
-use pager::{Event, Success};
+use pager::{Event, ObjectId, Success};
 use std::fs::{File, Metadata};
 use std::io;
 use std::ops::Range;
@@ -251,6 +252,45 @@ impl Paging {
         let beyond = || Error::Internal("a mapping beyond the address space".into());
         let address = mapped.address.checked_add(lead).ok_or_else(beyond)?;
         Ok((address, page))
+    }
+
+    /// The pager was asked to close the object of a range, which went well if it is `saved`. Whether it has left.
+    pub(crate) fn close_object(
+        &mut self,
+        kernels: &mut Kernels,
+        view: View,
+        object: ObjectId,
+        saved: bool,
+    ) -> bool {
+        let left = !self.pager.has_object(object);
+        match left {
+            true => self.forget_object(kernels, view, saved),
+            // Its file system has not answered, and may still take what was written: nobody else gets the file.
+            false => self.files.give_up(view),
+        }
+        left
+    }
+
+    fn forget_object(&mut self, kernels: &mut Kernels, view: View, saved: bool) {
+        let paging = self.pager.statistics();
+        let words = Words::new(kernels.description(), &self.options, paging);
+        let card = kernels.card();
+        let files = &mut self.files;
+        files.forget_object(card, view, saved, |paged| words.told(paged));
+    }
+
+    /// Forgets what was given up when it was closed, and has left since.
+    pub(crate) fn forget_given_up(&mut self, kernels: &mut Kernels) -> Vec<View> {
+        let left: Vec<View> = self.files.given_up(|object| !self.pager.has_object(object));
+        left.iter()
+            .for_each(|view| self.forget_object(kernels, *view, false));
+        left
+    }
+
+    /// Forgets the mappings of a space (in a range); gives the files that may be closed.
+    pub(crate) fn forget_mappings(&mut self, space: Asid, range: Option<(u64, u64)>) -> Vec<View> {
+        self.service.end_pressure(space, range);
+        self.files.forget_mappings(space, range)
     }
 }
 

@@ -9,7 +9,6 @@ mod claim;
 mod map;
 mod object;
 mod part;
-mod save;
 
 pub(crate) use map::{check_options, check_rights, Looked, Source, EMPTYING};
 
