@@ -39,10 +39,18 @@ pub(super) fn reset_if_used<T: Transport>(
     }
     transport.write(reg::RESET, reg::reset::START.put(1))?;
     comes_to_rest(card, || {
-        transport.pause();
-        read(transport, reg::RESET)
+        let value = read(transport, reg::RESET)?;
+        if !is_at_rest(value) {
+            transport.pause();
+        }
+        Ok(value)
     })?;
     Ok(true)
+}
+
+/// Whether the reset that was begun has ended, from the register.
+fn is_at_rest(value: u32) -> bool {
+    reg::reset::DONE.get(value) == 1 && reg::reset::BUSY.get(value) == 0
 }
 
 /// Looks at the register until the reset that was begun has ended.
@@ -56,7 +64,7 @@ pub(super) fn comes_to_rest(
     let mut last = 0;
     for _ in 0..LOOKS {
         last = look()?;
-        if reg::reset::DONE.get(last) == 1 && reg::reset::BUSY.get(last) == 0 {
+        if is_at_rest(last) {
             return Ok(());
         }
     }
