@@ -42,7 +42,7 @@ fn a_handful_of_foreign_kernels_runs() {
 }
 
 #[test]
-#[ignore = "builds a model for each of 51 kernels"]
+#[ignore = "builds a model for each of 52 kernels"]
 fn every_foreign_kernel_runs() {
     let wanted = std::env::var("TOMBOLO_BRING").unwrap_or_default();
     let mut list = cases::read(&cases::bring_folder()).unwrap();

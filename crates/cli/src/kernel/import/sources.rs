@@ -314,6 +314,22 @@ fn translated(file: RtlFile) -> (RtlFile, Option<String>) {
     (RtlFile { bytes, ..file }, Some(note))
 }
 
+/// The modules that a script makes with `create_ip -name ila`.
+fn analysers(script: &str) -> Vec<String> {
+    let joined = script.replace("\\\n", " ");
+    let named = joined.lines().filter_map(|line| {
+        let plain = line.replace(['{', '}', '"', '[', ']'], " ");
+        let words: Vec<&str> = plain.split_whitespace().collect();
+        let after = |option: &str| {
+            let at = words.iter().position(|word| *word == option)?;
+            words.get(at + 1).copied()
+        };
+        let is_one = words.contains(&"create_ip") && after("-name") == Some("ila");
+        after("-module_name").filter(|_| is_one).map(str::to_owned)
+    });
+    named.collect()
+}
+
 fn with_outline(file: RtlFile) -> (RtlFile, Outline) {
     let is_code = matches!(file.kind(), "v" | "sv" | "vh" | "svh");
     let outline = match is_code {
@@ -330,6 +346,8 @@ pub struct Tree {
     instances: Vec<String>,
     /// Names of modules that a script would make with `create_ip`.
     scripted: Vec<String>,
+    /// Names of modules that only look at signals: integrated logic analysers (ILA).
+    analysers: Vec<String>,
     /// Of what was left blank in a file, by the file's name.
     blanked: BTreeMap<String, String>,
 }
@@ -355,6 +373,15 @@ impl Tree {
             let own = text.contains("create_ip").then(|| stem(&file.name));
             found.chain(own).collect::<Vec<_>>()
         });
+        let by_script =
+            of_kind("tcl").flat_map(|file| analysers(&String::from_utf8_lossy(&file.bytes)));
+        let is_analyser =
+            |file: &&RtlFile| String::from_utf8_lossy(&file.bytes).contains("xilinx.com:ip:ila:");
+        let by_instance = of_kind("xci").filter(is_analyser);
+        let analysers: Vec<String> = by_instance
+            .map(|file| stem(&file.name))
+            .chain(by_script)
+            .collect();
         let mut blanked = BTreeMap::new();
         let files = files.into_iter().map(|file| {
             let (file, note) = translated(file);
@@ -368,6 +395,7 @@ impl Tree {
             scripted: made.collect(),
             instances: of_kind("xci").map(|file| stem(&file.name)).collect(),
             files,
+            analysers,
             blanked,
         }
     }
@@ -391,6 +419,16 @@ impl Tree {
         self.files
             .iter()
             .any(|(_, outline)| outline.words.iter().any(is_it))
+    }
+
+    /// Logic analysers that a file uses and none has.
+    pub fn lacking_analysers(&self) -> Vec<String> {
+        let names = self.analysers.iter().filter(|name| self.lacks(name));
+        names
+            .cloned()
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect()
     }
 
     /// Names that begin so, which a file uses and none has.
@@ -850,6 +888,18 @@ mod tests {
             .reach("top", &[])
             .unwrap_err();
         assert!(error.to_string().contains("there is k"), "{error}");
+    }
+
+    #[test]
+    fn analysers_are_known_by_their_scripts_and_instances() {
+        let script = "create_ip -name fifo -module_name f\ncreate_ip -name ila \\\n -version 6.2 -module_name {ila_0}\n";
+        assert_eq!(analysers(script), ["ila_0"]);
+        let top = file("k.v", "module k(input c); look u(); other v(); endmodule");
+        let others = [
+            file("look.xci", "<vlnv>xilinx.com:ip:ila:6.2</vlnv>"),
+            file("other.xci", "<vlnv>xilinx.com:ip:vio:3.0</vlnv>"),
+        ];
+        assert_eq!(Tree::new(vec![top], &others).lacking_analysers(), ["look"]);
     }
 
     #[test]

@@ -9,6 +9,8 @@ use std::path::Path;
 const FOLDER: &str = "stand_ins";
 /// Parts of several of them begin so.
 const PART: &str = "tmb_";
+/// Inputs of a logic analyser, at most.
+const PROBES: usize = 1024;
 /// One whose name ends with a version in the RTL that uses it.
 const VERSIONED: &str = "floating_point_v7_1";
 
@@ -28,6 +30,17 @@ pub fn add_to(tree: &mut Tree) {
                     .into_bytes(),
             });
         }
+    }
+    for name in tree.lacking_analysers() {
+        let probes: Vec<String> = (0..PROBES).map(|number| format!("probe{number}")).collect();
+        let text = format!(
+            "// An analyser looks, and changes nothing.\nmodule {name} (\n  input logic clk,\n  input logic {}\n);\nendmodule\n",
+            probes.join(", ")
+        );
+        tree.add(RtlFile {
+            name: format!("{FOLDER}/{name}.sv"),
+            bytes: text.into_bytes(),
+        });
     }
     // A stand-in may use others.
     loop {
