@@ -5,6 +5,15 @@ use crate::ids::{BufferId, IoId, ObjectId, RequestId};
 use crate::mapping_info::MappingInfo;
 use units::{Asid, CommandId, FaultToken, HostAccess, Operation, Stripe, TableGeometry, VirtAddr};
 
+/// Bytes of a page before and behind those of its object.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Around {
+    /// Before the object's first byte.
+    pub before: u64,
+    /// Behind its last byte.
+    pub behind: u64,
+}
+
 /// The good end of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Success {
@@ -65,7 +74,7 @@ pub enum Action {
         /// So many bytes before these and behind them came from the same page and are not the object's.
         /// They were zero; if they are not, a kernel has written outside its mapping. They are the
         /// page's whole rest if it moves at once, else that of the rows at the object's edges.
-        around: (u64, u64),
+        around: Around,
     },
     /// Fill a page of an object whose pages stay in host memory. Comes back like [`Action::ReadObject`].
     FillDirect {
@@ -80,7 +89,7 @@ pub enum Action {
         /// Where in the memory of [`Event::PlaceDirect`](crate::Event::PlaceDirect).
         at: u64,
         /// So many bytes before these and behind them are the rest of the page: the owner zeroes them.
-        around: (u64, u64),
+        around: Around,
     },
     /// Write a page that stays in host memory to its object.
     SaveDirect {
@@ -95,7 +104,7 @@ pub enum Action {
         /// Where in the memory of [`Event::PlaceDirect`](crate::Event::PlaceDirect).
         at: u64,
         /// So many bytes before these and behind them are the rest of the page, as in [`Action::WriteObject`].
-        around: (u64, u64),
+        around: Around,
     },
     /// Change what programs may do with a page of host memory. Done when no program can do more than
     /// that any longer, in any thread.

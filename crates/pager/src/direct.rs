@@ -8,7 +8,7 @@
 //! never for another page; and when it has left, every Invalidate has been answered, so the owner may end the card's
 //! way to the memory as soon as the object is closed.
 
-use crate::action::Action;
+use crate::action::{Action, Around};
 use crate::error::{AccessError, Direction, IoError};
 use crate::event::ObjectKind;
 use crate::ids::{ObjectId, ObjectPage};
@@ -83,13 +83,16 @@ impl Pager {
 
     /// What of a page is the object's: its place in the file, its bytes, its place in the direct memory, and what
     /// lies before it and behind it in the page.
-    fn direct_part(&self, key: ObjectPage) -> Option<(u64, u64, u64, (u64, u64))> {
+    fn direct_part(&self, key: ObjectPage) -> Option<(u64, u64, u64, Around)> {
         let object = self.objects.get(&key.object)?;
         let own = self.part_on(key);
         let size = self.size_of(key).bytes();
         let base = object.direct_offset(key.index);
         let offset = (key.index << object.unit().bits()) + own.start;
-        let around = (own.start, size - own.end);
+        let around = Around {
+            before: own.start,
+            behind: size - own.end,
+        };
         Some((offset, own.end - own.start, base + own.start, around))
     }
 

@@ -61,7 +61,7 @@ mod table;
 pub mod testing;
 mod writeback;
 
-pub use action::{Action, Success};
+pub use action::{Action, Around, Success};
 pub use config::{ChannelMemory, Config, InstallOrder};
 pub use error::{AccessError, ConfigError, Direction, IoError, PagerError};
 pub use event::{Event, ObjectKind};

@@ -1,6 +1,6 @@
 //! A part of a page that moves at once, and what is under way of a page that moves in several.
 
-use crate::action::Action;
+use crate::action::{Action, Around};
 use crate::buffer::Part;
 use crate::error::{AccessError, Direction, IoError, PagerError};
 use crate::ids::{IoId, ObjectPage};
@@ -34,7 +34,7 @@ impl Piece {
         io: IoId,
         page: ObjectPage,
         part: Part,
-        around: (u64, u64),
+        around: Around,
     ) -> Action {
         Action::WriteObject {
             io,

@@ -5,7 +5,7 @@
 //! it is in the buffer. The page is complete, and may be installed, when every copy has answered. So the last
 //! read is followed by the copy of one piece, and not by that of the whole page.
 
-use crate::action::Action;
+use crate::action::{Action, Around};
 use crate::buffer::Part;
 use crate::error::{AccessError, Direction, IoError};
 use crate::ids::ObjectPage;
@@ -196,7 +196,7 @@ impl Pager {
         if page.saving.failed.is_none() {
             page.saving.writing += 1;
             let io = self.issued.piece(key, number);
-            out.push(piece.write(io, key, part, (0, 0)));
+            out.push(piece.write(io, key, part, Around::default()));
         }
         if page.saving.copying == 0 {
             self.all_copied_out(key, purpose, part, out);

@@ -4,7 +4,7 @@
 //! under way and the dirty bits are known. Then a dirty page goes to a buffer and to its object. A
 //! cleaned page may be written again from the moment its copy is complete.
 
-use crate::action::Action;
+use crate::action::{Action, Around};
 use crate::buffer::Part;
 use crate::error::{Direction, IoError, PagerError};
 use crate::event::ObjectKind;
@@ -266,10 +266,14 @@ impl Pager {
         let mut piece = self.piece(key);
         let size = self.size_of(key).bytes();
         let around = match piece.edge {
-            true => (piece.at, size - piece.at - piece.bytes),
+            true => Around {
+                before: piece.at,
+                behind: size - piece.at - piece.bytes,
+            },
             false => {
-                let lead = piece.lead();
-                (lead, piece.row_bytes() - lead - piece.bytes)
+                let before = piece.lead();
+                let behind = piece.row_bytes() - before - piece.bytes;
+                Around { before, behind }
             }
         };
         if self.sabotaged(Sabotage::WriteTail) {

@@ -8,8 +8,8 @@ use tombolo_pager::eviction::SecondChance;
 use tombolo_pager::fetch::ReadAhead;
 use tombolo_pager::size::{PageSizePolicy, SizeTouch};
 use tombolo_pager::{
-    AccessError, Action, ChannelMemory, Config, Event, IoError, IoId, ObjectId, ObjectKind, Pager,
-    PagerError, Policies, RequestId, SpaceStatistics, Success,
+    AccessError, Action, Around, ChannelMemory, Config, Event, IoError, IoId, ObjectId, ObjectKind,
+    Pager, PagerError, Policies, RequestId, SpaceStatistics, Success,
 };
 use units::SpacePlacement;
 use units::{Asid, CardAddr, HostAddr, PageSize, PageSizes, Stripe, TableGeometry, VirtAddr};
@@ -421,7 +421,11 @@ fn what_lies_before_a_part_of_a_file_is_zero_and_never_written() {
         "the whole page, to see what was written around the bytes: {out:?}"
     );
     let write = desk.done(id_of(&out[0]), false);
-    let expected = (PAGE + 1000, 100, 1000, (1000, PAGE - 1100));
+    let rest = Around {
+        before: 1000,
+        behind: PAGE - 1100,
+    };
+    let expected = (PAGE + 1000, 100, 1000, rest);
     assert!(
         matches!(write[..], [Action::WriteObject { offset, bytes, buffer_offset, around, .. }]
             if (offset, bytes, buffer_offset, around) == expected),

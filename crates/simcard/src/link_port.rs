@@ -227,7 +227,7 @@ impl LinkPort {
         };
         let token = self.next;
         self.next += 1;
-        host.access(now, (access.core, access.address), &access.kind, token);
+        host.access(now, access.core, access.address, &access.kind, token);
         for (token, core, line, data) in host.take_done() {
             let takes = HostLines::hit(&mut self.cores, core, line);
             let end = Some(to_bytes(&data));

@@ -113,6 +113,16 @@ fn together(asked: Vec<Asked>, is_whole: impl Fn(ObjectId, &Range<u64>) -> bool)
     together
 }
 
+/// A block of shared memory, for counts that outlive it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct BlockKey {
+    /// First address in kernels' spaces.
+    address: u64,
+    bytes: u64,
+    /// Bytes of a page.
+    page: u64,
+}
+
 /// All blocks, and the traps that wait.
 #[derive(Debug)]
 pub(super) struct Memories {
@@ -126,10 +136,10 @@ pub(super) struct Memories {
     pub(super) protect_time: Picoseconds,
     /// Threads whose accesses were trapped and that are no participants.
     pub(super) free_threads: BTreeSet<u64>,
-    /// How often the program waited for each page, by block (address, bytes, bytes of a page) and offset.
-    waited: BTreeMap<(u64, u64, u64), BTreeMap<u64, u64>>,
+    /// How often the program waited for each page, by block and offset.
+    waited: BTreeMap<BlockKey, BTreeMap<u64, u64>>,
     /// By block: which instructions waited for pages that had been waited for before, and how often.
-    waited_at: BTreeMap<(u64, u64, u64), BTreeMap<usize, u64>>,
+    waited_at: BTreeMap<BlockKey, BTreeMap<usize, u64>>,
     /// What the pager asks for just now.
     pub(super) asked: Vec<Asked>,
     /// Changes of protection that the pager is to be told of.
@@ -193,7 +203,11 @@ impl Memories {
     fn count_trap(&mut self, object: ObjectId, offset: u64, ticket: &Ticket) {
         if let Some(memory) = self.blocks.get(&object) {
             let page = memory.part.page.bytes();
-            let block = (memory.address().get(), memory.part.range.len() as u64, page);
+            let block = BlockKey {
+                address: memory.address().get(),
+                bytes: memory.part.range.len() as u64,
+                page,
+            };
             let pages = self.waited.entry(block).or_default();
             let traps = pages.entry(offset / page * page).or_default();
             *traps += 1;
@@ -208,29 +222,28 @@ impl Memories {
     /// Blocks of which pages go to and fro, the worst first.
     pub(super) fn ping_pong(&self) -> Vec<PingPong> {
         let mut sources = Sources::default();
-        let mut block =
-            |(&(address, bytes, page), pages): (&(u64, u64, u64), &BTreeMap<u64, u64>)| {
-                // Of pages that are equally bad, the first.
-                let worst = pages.iter().rev().max_by_key(|(_, traps)| **traps)?;
-                let block = PingPong {
-                    address,
-                    bytes,
-                    page,
-                    traps: pages.values().sum(),
-                    pages: pages.values().filter(|traps| **traps > 1).count() as u64,
-                    worst_offset: *worst.0,
-                    worst_traps: *worst.1,
-                    places: self.places((address, bytes, page), &mut sources),
-                };
-                (block.pages > 0).then_some(block)
+        let mut block = |(key, pages): (&BlockKey, &BTreeMap<u64, u64>)| {
+            // Of pages that are equally bad, the first.
+            let worst = pages.iter().rev().max_by_key(|(_, traps)| **traps)?;
+            let block = PingPong {
+                address: key.address,
+                bytes: key.bytes,
+                page: key.page,
+                traps: pages.values().sum(),
+                pages: pages.values().filter(|traps| **traps > 1).count() as u64,
+                worst_offset: *worst.0,
+                worst_traps: *worst.1,
+                places: self.places(*key, &mut sources),
             };
+            (block.pages > 0).then_some(block)
+        };
         let mut blocks: Vec<PingPong> = self.waited.iter().filter_map(&mut block).collect();
         blocks.sort_by_key(|block| std::cmp::Reverse(block.traps));
         blocks
     }
 
     /// Where the program waited for pages of a block again, the most frequent first.
-    fn places(&self, block: (u64, u64, u64), sources: &mut Sources) -> Vec<TrapPlace> {
+    fn places(&self, block: BlockKey, sources: &mut Sources) -> Vec<TrapPlace> {
         let mut traps: BTreeMap<String, u64> = BTreeMap::new();
         for (code, count) in self.waited_at.get(&block).into_iter().flatten() {
             *traps.entry(sources.name(*code)).or_default() += count;
@@ -267,7 +280,7 @@ impl Memories {
     pub(super) fn protect(
         &mut self,
         object: ObjectId,
-        (offset, bytes): (u64, u64),
+        range: Range<u64>,
         access: HostAccess,
     ) -> (Result<u64, IoError>, u64) {
         match self.blocks.get_mut(&object) {
@@ -276,7 +289,7 @@ impl Memories {
                 if access != HostAccess::ReadWrite {
                     // A thread that was let in gets the time to go in.
                     memory.woken.retain(|woken| {
-                        let here = (offset..offset + bytes).contains(&woken.offset);
+                        let here = range.contains(&woken.offset);
                         match woken.guest {
                             _ if !here => {}
                             Some(guest) => self.inbox.wait_for(guest),
@@ -285,8 +298,8 @@ impl Memories {
                         !here
                     });
                 }
-                let from = memory.part.range.start as u64 + offset;
-                let result = memory.view.protect(from, bytes, access);
+                let from = memory.part.range.start as u64 + range.start;
+                let result = memory.view.protect(from, range.end - range.start, access);
                 memory.stuck |= result.is_err() && access == HostAccess::ReadWrite;
                 let huge = *result.as_ref().unwrap_or(&0);
                 let result = result
@@ -489,7 +502,7 @@ impl Paging {
             let now = kernels.now();
             self.trace.owner(now, address, bytes, access);
         }
-        let (result, huge) = self.memories.protect(object, (range.start, bytes), access);
+        let (result, huge) = self.memories.protect(object, range.clone(), access);
         if result.is_err() && ios.len() > 1 {
             let page = bytes / ios.len() as u64;
             for (io, start) in ios.into_iter().zip((range.start..).step_by(page as usize)) {
@@ -497,7 +510,7 @@ impl Paging {
             }
             return;
         }
-        match self.protection_cost(object, (bytes, huge), ios.len() as u64, access) {
+        match self.protection_cost(object, bytes, huge, ios.len() as u64, access) {
             Picoseconds::ZERO => {
                 let all = ios.into_iter().map(|io| (io, result));
                 self.memories.protected.extend(all);
@@ -511,7 +524,8 @@ impl Paging {
     pub(super) fn protection_cost(
         &self,
         object: ObjectId,
-        (bytes, huge): (u64, u64),
+        bytes: u64,
+        huge: u64,
         pages: u64,
         access: HostAccess,
     ) -> Picoseconds {

@@ -34,8 +34,9 @@ impl MovedBytes {
         direction: Direction,
         file_offset: u64,
         buffers: &HostMemory,
-        (place, bytes): (usize, usize),
+        place: Range<usize>,
     ) {
+        let (place, bytes) = (place.start, place.len());
         let direction = match direction {
             Direction::Read => 0u8,
             Direction::Write => 1,
@@ -84,7 +85,7 @@ mod tests {
         let buffers = HostMemory::allocate(200_000).unwrap();
         let hash = |direction, offset, place, bytes| {
             let mut moved = MovedBytes::new();
-            moved.note(direction, offset, &buffers, (place, bytes));
+            moved.note(direction, offset, &buffers, place..place + bytes);
             moved.hex()
         };
         let plain = hash(Direction::Read, 5, 64, 100_001);

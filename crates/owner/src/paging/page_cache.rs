@@ -172,9 +172,9 @@ impl Reading {
     }
 
     /// The read on its way that brings some of these bytes.
-    fn coming(&mut self, (offset, bytes): (u64, u64)) -> Option<&mut Coming> {
+    fn coming(&mut self, place: &Range<u64>) -> Option<&mut Coming> {
         let mut all = self.coming.iter_mut();
-        all.find(|coming| coming.window.start < offset + bytes && offset < coming.window.end)
+        all.find(|coming| coming.window.start < place.end && place.start < coming.window.end)
     }
 }
 
@@ -195,12 +195,8 @@ impl PageCache {
     }
 
     /// Where bytes of a file of that size are.
-    pub(super) fn find(
-        &mut self,
-        object: ObjectId,
-        (offset, bytes): (u64, u64),
-        size: u64,
-    ) -> Found {
+    pub(super) fn find(&mut self, object: ObjectId, place: Range<u64>, size: u64) -> Found {
+        let (offset, bytes) = (place.start, place.end - place.start);
         let (window, around) = (self.window, self.around);
         if window == 0 {
             return Found::Storage(bytes);
@@ -213,7 +209,7 @@ impl PageCache {
         if !in_order && around > 0 {
             reading.around.read(&(offset..end), around);
         }
-        if reading.coming((offset, bytes)).is_some() {
+        if reading.coming(&place).is_some() {
             return Found::Coming;
         }
         if offset >= reading.start && end <= reading.end {
@@ -254,9 +250,9 @@ impl PageCache {
     }
 
     /// Bytes of a file are written, so they are there.
-    pub(super) fn written(&mut self, object: ObjectId, (offset, bytes): (u64, u64), size: u64) {
+    pub(super) fn written(&mut self, object: ObjectId, place: &Range<u64>, size: u64) {
         if self.window > 0 {
-            self.file(object, size).keep(&(offset..offset + bytes));
+            self.file(object, size).keep(place);
         }
     }
 
@@ -273,7 +269,7 @@ impl PageCache {
     }
 
     /// This read waits for what is on its way.
-    pub(super) fn hold(&mut self, object: ObjectId, place: (u64, u64), pending: Pending) {
+    pub(super) fn hold(&mut self, object: ObjectId, place: &Range<u64>, pending: Pending) {
         let reading = self.files.entry(object).or_default();
         match reading.coming(place) {
             Some(coming) => coming.held.push(pending),
@@ -313,7 +309,7 @@ mod tests {
         let mut cache = PageCache::new(WINDOW, 0);
         let (mut from_storage, mut waited) = (Vec::new(), 0);
         for offset in (0..size).step_by(PAGE as usize) {
-            match cache.find(object, (offset, PAGE), size) {
+            match cache.find(object, offset..offset + PAGE, size) {
                 Found::Storage(bytes) => from_storage.push(bytes),
                 Found::Around(..) => panic!("it is read in order"),
                 Found::Cached => {}
@@ -333,15 +329,15 @@ mod tests {
     fn what_was_read_or_written_stays() {
         let object = ObjectId(1);
         let mut cache = PageCache::new(WINDOW, 0);
-        let mut find = |at| cache.find(object, (at, PAGE), 1 << 30);
+        let mut find = |at| cache.find(object, at..at + PAGE, 1 << 30);
         assert_eq!(find(20 * PAGE), Found::Storage(PAGE));
         assert_eq!(find(20 * PAGE), Found::Cached);
         assert_eq!(find(90 * PAGE), Found::Storage(PAGE));
         assert_eq!(find(20 * PAGE), Found::Cached);
-        cache.written(object, (50 * PAGE, PAGE), 1 << 30);
-        let found = cache.find(object, (50 * PAGE, PAGE), 1 << 30);
+        cache.written(object, &(50 * PAGE..51 * PAGE), 1 << 30);
+        let found = cache.find(object, 50 * PAGE..51 * PAGE, 1 << 30);
         assert_eq!(found, Found::Cached);
-        let next = cache.find(object, (51 * PAGE, PAGE), 1 << 30);
+        let next = cache.find(object, 51 * PAGE..52 * PAGE, 1 << 30);
         assert_eq!(next, Found::Storage(WINDOW), "in order");
     }
 
@@ -350,17 +346,17 @@ mod tests {
         let object = ObjectId(1);
         let mut cache = PageCache::new(WINDOW, 0);
         for offset in [20 * PAGE, 7 * PAGE, 90 * PAGE] {
-            let found = cache.find(object, (offset, PAGE), 1 << 30);
+            let found = cache.find(object, offset..offset + PAGE, 1 << 30);
             assert_eq!(found, Found::Storage(PAGE));
             assert_eq!(cache.ahead(object), None);
         }
         // As much as a window at once, too: what is not there yet, two pages are. And all where nothing is kept.
         assert_eq!(
-            cache.find(object, (0, WINDOW), 1 << 30),
+            cache.find(object, 0..WINDOW, 1 << 30),
             Found::Storage(WINDOW - 2 * PAGE)
         );
         let mut none = PageCache::default();
-        assert_eq!(none.find(object, (0, PAGE), 1 << 30), Found::Storage(PAGE));
+        assert_eq!(none.find(object, 0..PAGE, 1 << 30), Found::Storage(PAGE));
     }
 
     /// Reads pages of a file at random places; how many reads of storage, and bytes that came.
@@ -372,7 +368,7 @@ mod tests {
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1);
             let at = (state >> 33) % pages * PAGE;
-            match cache.find(object, (at, PAGE), size) {
+            match cache.find(object, at..at + PAGE, size) {
                 Found::Storage(bytes) => (count, came) = (count + 1, came + bytes),
                 Found::Around(bytes, window) => {
                     assert!(
@@ -409,7 +405,9 @@ mod tests {
     fn a_read_of_what_comes_along_waits_for_it() {
         let object = ObjectId(1);
         let mut cache = PageCache::new(WINDOW, 2 << 20);
-        let find = |cache: &mut PageCache, page| cache.find(object, (page * PAGE, PAGE), 1 << 30);
+        let find = |cache: &mut PageCache, page| {
+            cache.find(object, page * PAGE..(page + 1) * PAGE, 1 << 30)
+        };
         let window = 20 * PAGE..24 * PAGE;
         assert_eq!(find(&mut cache, 22), Found::Around(4 * PAGE, window));
         assert_eq!(find(&mut cache, 20), Found::Coming);

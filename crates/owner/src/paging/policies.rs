@@ -154,50 +154,49 @@ impl<'a> Words<'a> {
         let fetch = options.fetching().of(advice);
         let how = match (fetch, advice.pattern) {
             (Fetch::OnDemand, _) if options.batch_bytes > page_size.bytes() => {
-                format!("fetched in blocks of {}", bytes(options.batch_bytes))
+                format!(
+                    "fetched on demand in blocks of {}",
+                    bytes(options.batch_bytes)
+                )
             }
-            (Fetch::OnDemand, _) => "fetched when touched".to_owned(),
-            (Fetch::ReadAhead, Some(Pattern::Stream)) => "fetched ahead at once".to_owned(),
-            (Fetch::ReadAhead, _) => "fetched ahead of sequences".to_owned(),
-            (Fetch::Preload, _) => "fetched whole at the first access".to_owned(),
+            (Fetch::OnDemand, _) => "fetched on demand".to_owned(),
+            (Fetch::ReadAhead, Some(Pattern::Stream)) => {
+                "read ahead from the first access".to_owned()
+            }
+            (Fetch::ReadAhead, _) => "read ahead of sequential accesses".to_owned(),
+            (Fetch::Preload, _) => "preloaded at the first access".to_owned(),
         };
         let why = match (advice.fetch, advice.pattern) {
             (Some(_), _) => "advice",
             (None, Some(Pattern::Stream)) => "advice stream",
             (None, Some(Pattern::Random)) => "advice random",
-            (None, None) => "the owner's way",
+            (None, None) => "default",
         };
         let size = if asked {
-            "the mapping asks"
+            "requested"
         } else if parts == options.largest_page() {
-            "the owner's size"
+            "default"
         } else {
-            "the range holds no more"
+            "largest that the range fills"
         };
         let leaves = match (advice.reuse, options.eviction) {
-            _ if direct == Some(true) => "stays in host memory (direct)",
-            _ if direct == Some(false) => "stays in host memory (advice lowuse)",
-            (Some(Reuse::Low), _) => "leaves first (advice lowuse)",
-            (Some(Reuse::High), _) => "leaves last (advice reuse)",
-            (None, Eviction::Fifo) => "leaves first in, first out (the owner's way)",
-            (None, Eviction::SecondChance) => {
-                "leaves in order, with a second chance if used (the owner's way)"
-            }
-            (None, Eviction::Adaptive) => {
-                "leaves first in, first out, or young in loops (the owner's way)"
-            }
-            (None, Eviction::SharedFirst) => {
-                "leaves before pages that kernels may write (the owner's way)"
-            }
+            _ if direct == Some(true) => "kept in host memory (direct)",
+            _ if direct == Some(false) => "kept in host memory (advice lowuse)",
+            (Some(Reuse::Low), _) => "evicted first (advice lowuse)",
+            (Some(Reuse::High), _) => "evicted last (advice reuse)",
+            (None, Eviction::Fifo) => "FIFO eviction (default)",
+            (None, Eviction::SecondChance) => "second-chance eviction (default)",
+            (None, Eviction::Adaptive) => "adaptive eviction (default)",
+            (None, Eviction::SharedFirst) => "read-only pages evicted first (default)",
         };
         let place = memory.map_or_else(String::new, |memory| {
-            format!(", lies in {memory} (the mapping asks)")
+            format!(", placed in {memory} (requested)")
         });
         let joined = match reach_of(&self.reach, parts).filter(|_| parts < page_size) {
             None => String::new(),
             Some(reach) => format!(
-                ", made into pages of {page_size} in place where a space maps more than the L1 TLB of {parts} pages \
-                 reaches ({}; {} were made)",
+                ", merged into pages of {page_size} in place where a space exceeds the reach of the L1 TLB for {parts} \
+                 pages ({}; {} merged)",
                 bytes(reach),
                 self.paging.pages_joined
             ),
@@ -205,9 +204,8 @@ impl<'a> Words<'a> {
         if auto {
             let pager = self.paging;
             return format!(
-                "pages of up to {page_size} while card memory lasts and smaller ones then (automatic: {} faults \
-                 brought large ones, {} small ones, {} were made of parts that had come, {} were split), {how} ({why}), \
-                 {leaves}{place}",
+                "pages of up to {page_size} while card memory lasts, smaller ones afterwards (automatic: {} faults on large \
+                 pages, {} on small ones, {} merged, {} split), {how} ({why}), {leaves}{place}",
                 pager.pages_large, pager.pages_small, pager.pages_joined, pager.pages_split
             );
         }

@@ -7,6 +7,7 @@
 use super::transfers::{Part, Place};
 use card::memory::HostMemory;
 use error::Error;
+use pager::Around;
 use std::ops::Range;
 use units::VirtAddr;
 
@@ -42,7 +43,8 @@ impl Stray {
 impl Stray {
     /// Looks at what came along with bytes that are written back from a place in host memory: so many
     /// bytes before and behind them, which no kernel may have written.
-    pub(super) fn around(part: Part, place: &Place, (before, behind): (u64, u64)) -> Option<Self> {
+    pub(super) fn around(part: Part, place: &Place, around: Around) -> Option<Self> {
+        let Around { before, behind } = around;
         let ahead = first_written(&place.memory, place.offset - before, before);
         let ahead = ahead.map(|at| part.offset - before + at);
         let rest = first_written(&place.memory, place.offset + part.bytes, behind);

@@ -14,7 +14,7 @@ use card::memory::HostMemory;
 use card::HostWork;
 use error::Error;
 use file_io::{write_stopped, Direction, Transfer, TransferId};
-use pager::{BufferId, Event, IoError, IoId, ObjectId};
+use pager::{Around, BufferId, Event, IoError, IoId, ObjectId};
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
@@ -38,7 +38,7 @@ pub(super) struct Place {
     pub(super) memory: Arc<HostMemory>,
     pub(super) offset: u64,
     /// Bytes before the part and behind it that are zeroed after a read; `None`: those of the rows at the edges.
-    pub(super) around: Option<(u64, u64)>,
+    pub(super) around: Option<Around>,
 }
 
 /// A transfer under way.
@@ -168,12 +168,12 @@ impl Transfers {
             bytes,
             ..
         } = part;
-        let (length, place) = (backing.length, (offset, bytes));
+        let (length, place) = (backing.length, offset..offset + bytes);
         let mut along = None;
         let work = match (direction, backing.state) {
             (_, FileState::Warm) => Some(HostWork::PageCacheCopy { bytes }),
             (Direction::Write, FileState::Cold) => {
-                self.page_cache.written(object, place, length);
+                self.page_cache.written(object, &place, length);
                 Some(HostWork::StorageWrite { bytes })
             }
             (Direction::Read, FileState::Cold) if backing.is_hole => {
@@ -197,9 +197,14 @@ impl Transfers {
     /// So many bytes are where they shall be.
     fn note(&mut self, pending: &Pending, bytes: usize) {
         if let Some(moved) = &mut self.moved {
-            let place = (pending.place.offset as usize, bytes);
+            let start = pending.place.offset as usize;
             let memory = &pending.place.memory;
-            moved.note(pending.direction, pending.part.offset, memory, place);
+            moved.note(
+                pending.direction,
+                pending.part.offset,
+                memory,
+                start..start + bytes,
+            );
         }
     }
 }
@@ -287,8 +292,8 @@ impl Paging {
                     .begin(kernels.card(), work, Work::Transfer(pending));
             }
             None => {
-                let place = (part.offset, part.bytes);
-                self.transfers.page_cache.hold(object, place, pending);
+                let place = part.offset..part.offset + part.bytes;
+                self.transfers.page_cache.hold(object, &place, pending);
             }
         }
         let cache = &mut self.transfers.page_cache;
@@ -412,7 +417,7 @@ fn zero_around(pending: &Pending, read: usize) -> io::Result<()> {
     let end = start + pending.part.bytes as usize;
     let (lead, end) = match pending.place.around {
         None => (start % row, end.next_multiple_of(row)),
-        Some((before, behind)) => (before as usize, end + behind as usize),
+        Some(around) => (around.before as usize, end + around.behind as usize),
     };
     let behind = start + read;
     let memory = &pending.place.memory;

@@ -2,7 +2,7 @@
 
 use super::rng::Rng;
 use super::{Verdict, ROW};
-use crate::action::Action;
+use crate::action::{Action, Around};
 use crate::error::IoError;
 use crate::event::Event;
 use crate::ids::{BufferId, IoId, ObjectId};
@@ -130,7 +130,7 @@ impl Host {
 
     /// Begins I/O.
     pub(super) fn begin(&mut self, action: &Action, rng: &mut Rng) -> Verdict<()> {
-        let mut zeroed = (0, 0);
+        let mut zeroed = Around::default();
         let (write, io, object, offset, bytes, buffer, buffer_offset) = match *action {
             Action::FillDirect {
                 io,
@@ -217,7 +217,8 @@ impl Host {
     }
 
     /// Zeroes the rest of a direct page.
-    fn zero_around(&mut self, io: &Io, (before, behind): (u64, u64)) -> Verdict<()> {
+    fn zero_around(&mut self, io: &Io, around: Around) -> Verdict<()> {
+        let Around { before, behind } = around;
         let Some(memory) = self
             .direct
             .get_mut(&io.object)

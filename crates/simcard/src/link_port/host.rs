@@ -64,7 +64,8 @@ impl HostLines {
     pub(super) fn access(
         &mut self,
         now: Picoseconds,
-        (core, address): (u8, u64),
+        core: u8,
+        address: u64,
         kind: &AccessKind,
         token: u64,
     ) {

@@ -151,18 +151,18 @@ fn pages_become_larger_where_their_l1_tlb_does_not_reach() {
         assert_eq!(report.paging.evictions, 0);
         let text = report.to_string();
         let told = match auto_pages {
-            false => "pages of 2 MiB (the owner's size), made into pages of 4 MiB in place where",
+            false => "pages of 2 MiB (default), merged into pages of 4 MiB in place where",
             true => "pages of up to 4 MiB",
         };
         assert!(text.contains(told), "{text}");
-        let (before, _) = text.split_once(" were made").unwrap();
+        let (before, _) = text
+            .split_once(" merged, ")
+            .or(text.split_once(" merged)"))
+            .unwrap();
         let made: u64 = before.rsplit(' ').next().unwrap().parse().unwrap();
         // Two of 4 MiB of `a` and of the sum each; automatic ones count those of 2 MiB too.
         assert!(made >= 4, "{text}");
-        assert!(
-            text.contains("b: pages of 2 MiB (the mapping asks), fetched"),
-            "{text}"
-        );
+        assert!(text.contains("b: pages of 2 MiB (requested), "), "{text}");
     }
 }
 
@@ -220,21 +220,18 @@ fn the_report_says_what_was_chosen_and_why() {
         (
             "/a:",
             &[
-                "64 KiB (the mapping asks)",
-                "at once (advice stream)",
-                "leaves first",
+                "64 KiB (requested)",
+                "from the first access (advice stream)",
+                "evicted first",
             ][..],
         ),
         (
             "/b:",
-            &["whole at the first access (advice)", "leaves last"],
+            &["preloaded at the first access (advice)", "evicted last"],
         ),
         (
             "/sum:",
-            &[
-                "ahead of sequences (the owner's way)",
-                "first in, first out",
-            ],
+            &["ahead of sequential accesses (default)", "FIFO eviction"],
         ),
     ] {
         let line = line(name);
