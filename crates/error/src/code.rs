@@ -1,4 +1,4 @@
-//! What kind of failure each error is.
+//! Kinds of failure: the error code of each [`Error`].
 
 use crate::device::DeviceError;
 use crate::error::Error;
@@ -8,7 +8,7 @@ use pager::PagerError;
 use wire::ErrorCode;
 
 impl Error {
-    /// What kind of failure it is.
+    /// Error code: the kind of failure.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Card(error) => of_card(error),

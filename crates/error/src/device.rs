@@ -1,84 +1,84 @@
-//! What can go wrong with a device, each with its name, the rule and what to do.
+//! Errors of devices, each with the device's name, the broken rule and the remedy.
 
 use remote::RemoteError;
 use std::io;
 use std::time::Duration;
 
-/// A failure of a device that a stream port is plugged into.
+/// A failure of a device that is connected to a stream port.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeviceError {
-    /// Not the name of a device.
+    /// The text is not the name of a device.
     #[error("`{text}`: {rule}; `tombolo devices` lists what there is")]
     Syntax {
-        /// What was given.
+        /// Text that was given as the name.
         text: String,
-        /// What is wrong.
+        /// Rule that the text breaks.
         rule: String,
     },
-    /// It cannot be opened.
+    /// The device cannot be opened.
     #[error("{device}: {what}: {source}")]
     Open {
-        /// The device.
+        /// Name of the device.
         device: String,
-        /// What was tried.
+        /// Operation that failed.
         what: &'static str,
-        /// Why not.
+        /// Cause, from the operating system.
         source: io::Error,
     },
-    /// It is something else.
+    /// The object cannot serve as this device.
     #[error("{device}: {rule}")]
     Unfit {
-        /// The device.
+        /// Name of the device.
         device: String,
-        /// Which rule.
+        /// Broken rule and remedy.
         rule: String,
     },
-    /// The other end did nothing for too long.
+    /// The other end made no progress within the timeout.
     #[error("{device}: {what} within {timeout:?}, after {bytes} bytes; `:timeout=` sets how long to wait")]
     Late {
-        /// The device.
+        /// Name of the device.
         device: String,
-        /// What did not happen.
+        /// Operation that did not complete.
         what: &'static str,
-        /// How long it was waited for.
+        /// Timeout that expired.
         timeout: Duration,
-        /// Bytes that had gone through.
+        /// Bytes transferred before.
         bytes: u64,
     },
-    /// Nobody reads any more.
+    /// The other end no longer reads.
     #[error("{device}: the other end has closed after {bytes} bytes, and the kernel sends more")]
     Closed {
-        /// The device.
+        /// Name of the device.
         device: String,
-        /// Bytes that it was given.
+        /// Bytes that it accepted before.
         bytes: u64,
     },
-    /// Reading or writing failed.
+    /// A read or a write failed.
     #[error("{device}: {what} it failed after {bytes} bytes: {source}")]
     Failed {
-        /// The device.
+        /// Name of the device.
         device: String,
-        /// Reading or writing.
+        /// Operation: reading or writing.
         what: &'static str,
-        /// Bytes before.
+        /// Bytes transferred before.
         bytes: u64,
-        /// Why.
+        /// Cause, from the operating system.
         source: io::Error,
     },
-    /// Remote memory.
+    /// Remote memory failed.
     #[error("peer {0}")]
     Remote(#[from] RemoteError),
-    /// It ended before its first byte.
+    /// The input ended before its first byte.
     #[error("{device}: it ended before its first byte; a packet for a kernel has at least one")]
     Empty {
-        /// The device.
+        /// Name of the device.
         device: String,
     },
 }
 
 impl DeviceError {
-    /// Whether the other end is to blame, not how the device was asked for.
+    /// Whether the other end caused the failure, rather than the request.
     pub fn is_of_peer(&self) -> bool {
         !matches!(
             self,

@@ -1,4 +1,4 @@
-//! What can go wrong, each with the thing, the rule and what to do.
+//! The library's error type: each error names the object, the rule and the remedy.
 
 use crate::stream::StreamError;
 use card::guard::{Unanswered, Violation};
@@ -13,7 +13,7 @@ use units::{PageSize, PageSizes, Picoseconds, SlotId, VirtAddr};
 use wire::Failure;
 use wire::TranslationMode;
 
-/// An access of a kernel that could not be served.
+/// A kernel access that could not be served.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "slot {slot} (kernel {kernel}), port {port}: {verb} at {address} failed: {reason}",
@@ -21,21 +21,21 @@ use wire::TranslationMode;
     verb = if *.write { "a write" } else { "a read" }
 )]
 pub struct AccessError {
-    /// The slot.
+    /// Slot of the kernel.
     pub slot: SlotId,
-    /// The kernel in it.
+    /// Name of the kernel in the slot.
     pub kernel: String,
-    /// The port that accessed.
+    /// Port that issued the access.
     pub port: String,
-    /// A write.
+    /// `true` for a write, `false` for a read.
     pub write: bool,
-    /// First byte of the burst.
+    /// Address of the first byte of the burst.
     pub address: VirtAddr,
-    /// The rule that was broken, with the nearest mapping.
+    /// Broken rule, with the nearest mapping.
     pub reason: String,
 }
 
-/// A rule of the slot boundary that a kernel broke.
+/// A kernel broke a rule of the slot boundary.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "kernel `{kernel}` in slot {slot}: port {port} {violation}; the slot was closed. Its results are not \
@@ -43,29 +43,29 @@ pub struct AccessError {
     slot = .slot.0
 )]
 pub struct ViolationError {
-    /// The slot.
+    /// Slot of the kernel.
     pub slot: SlotId,
-    /// The kernel in it.
+    /// Name of the kernel in the slot.
     pub kernel: String,
-    /// The port.
+    /// Name of the kernel's port.
     pub port: String,
-    /// The rule, and the burst that broke it.
+    /// Broken rule, with the burst that broke it.
     pub violation: Violation,
 }
 
-/// What is wrong with the kernel behind the directory.
+/// The kernel behind the directory (the home agent) is at fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("kernel `{kernel}` in slot {slot} {what}", slot = .slot.0)]
 pub struct HomeError {
-    /// The slot.
+    /// Slot of the kernel.
     pub slot: SlotId,
-    /// The kernel in it.
+    /// Name of the kernel in the slot.
     pub kernel: String,
-    /// The rule, and what to do.
+    /// Broken rule and remedy.
     pub what: String,
 }
 
-/// Who is behind the directory, in messages.
+/// Names the home agent in messages.
 fn home_name(slot: Option<SlotId>) -> String {
     match slot {
         Some(slot) => format!("the kernel in slot {}", slot.0),
@@ -73,72 +73,72 @@ fn home_name(slot: Option<SlotId>) -> String {
     }
 }
 
-/// Any failure of the library. [`code`](Error::code) says of what kind it is.
+/// Any failure of the library; [`code`](Error::code) gives its kind.
 ///
-/// Its `Debug` is its `Display`, so that a program whose `main` returns it says what happened and what to do.
+/// Its `Debug` equals its `Display`, so that a program whose `main` returns it prints the failure and the remedy.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The card refused or failed.
+    /// The card refused a request or failed.
     #[error(transparent)]
     Card(#[from] CardError),
-    /// The kernel's folder or RTL is refused.
+    /// The kernel's folder or RTL was rejected.
     #[error(transparent)]
     Kernel(#[from] KernelError),
-    /// The pager refused: overlap, bad range, out of memory, a write-back that failed.
+    /// The pager refused: overlap, bad range, out of memory, or a write-back that failed.
     #[error(transparent)]
     Pager(#[from] PagerError),
-    /// The owner's pages are of a size that the card does not have.
+    /// The owner's page size is not supported by the card.
     #[error(
         "pages of {page} are not possible on this card, which has {sizes}: choose one of these in \
          OwnerOptions"
     )]
     NoSuchPageSize {
-        /// The size.
+        /// Page size of the owner.
         page: PageSize,
-        /// The card's.
+        /// Page sizes that the card supports.
         sizes: PageSizes,
     },
-    /// A space cannot be translated in such a way.
+    /// The card does not support the translation mode of the space.
     #[error("address spaces of this card cannot be translated by {mode}: {rule}")]
     NoSuchTranslation {
-        /// The way.
+        /// Requested translation mode.
         mode: TranslationMode,
-        /// What the card lacks.
+        /// Capability that the card is missing.
         rule: &'static str,
     },
-    /// The card's memory is none that the owner can work with.
+    /// The owner cannot work with this card-memory layout.
     #[error(
         "card memory of {channels} channels with {channel_bytes} bytes each: {source}; give the card more \
          memory (--card-memory), or the owner smaller pages (OwnerOptions::page_size)"
     )]
     CardMemory {
-        /// Memory channels.
+        /// Number of memory channels.
         channels: u8,
-        /// Bytes of one.
+        /// Bytes per channel.
         channel_bytes: u64,
-        /// The rule.
+        /// Rule that the layout breaks.
         source: ConfigError,
     },
-    /// A file could not be opened, measured or grown.
+    /// A file could not be opened, measured or extended.
     #[error("{path}: {what}: {source}", path = .path.display())]
     File {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// What was tried.
+        /// Operation that failed.
         what: &'static str,
-        /// Why it failed.
+        /// Cause, from the operating system.
         source: io::Error,
     },
-    /// A file that cannot be mapped as asked.
+    /// The file cannot be mapped with these options.
     #[error("{path}: {rule}", path = .path.display())]
     Unmappable {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// The rule, and what to do.
+        /// Broken rule and remedy.
         rule: String,
     },
-    /// A kernel wrote around a mapping, on its first or last page.
+    /// A kernel wrote outside a mapping, on its first or last page.
     #[error(
         "{path}: a kernel wrote outside the {bytes} bytes that are mapped from offset {offset}: first at \
          {address}, {place}. Nothing of it is in the file, whose mapped bytes were written; map as much as the \
@@ -146,66 +146,66 @@ pub enum Error {
         path = .path.display()
     )]
     Outside {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// First byte mapped.
+        /// File offset of the first mapped byte.
         offset: u64,
-        /// Bytes mapped.
+        /// Size of the mapping in bytes.
         bytes: u64,
-        /// Where the first such byte lies, as the kernel sees it.
+        /// Address of the first such byte, in the kernel's address space.
         address: VirtAddr,
-        /// How far from the mapping.
+        /// Distance from the mapping.
         place: String,
     },
-    /// Bytes could not be moved between a file and the card.
+    /// A transfer between a file and the card failed.
     #[error("{label}: {direction} of {bytes} bytes at offset {offset} failed: {source}")]
     Transfer {
-        /// The file.
+        /// Name of the file.
         label: String,
-        /// `reading` or `writing back`.
+        /// Direction: `reading` or `writing back`.
         direction: &'static str,
-        /// Bytes of the transfer.
+        /// Size of the transfer in bytes.
         bytes: u64,
         /// Offset in the file.
         offset: u64,
-        /// Why.
+        /// Cause, from the operating system.
         source: io::Error,
     },
     /// The kernel has no such argument.
     #[error("kernel {kernel} has no argument `{argument}`; it has {known}")]
     NoSuchArgument {
-        /// The kernel.
+        /// Name of the kernel.
         kernel: String,
-        /// The name asked for.
+        /// Requested name.
         argument: String,
-        /// The names there are.
+        /// Names that the kernel has.
         known: String,
     },
-    /// A value does not fit an argument.
+    /// The value's size does not fit the argument.
     #[error("kernel {kernel}: argument `{argument}` takes {expected} bytes, not {given}")]
     ArgumentSize {
-        /// The kernel.
+        /// Name of the kernel.
         kernel: String,
-        /// The argument.
+        /// Name of the argument.
         argument: String,
-        /// Its size.
+        /// Size of the argument in bytes.
         expected: u32,
-        /// Bytes of the value.
+        /// Size of the value in bytes.
         given: usize,
     },
-    /// A number that the kernel does not take.
+    /// The kernel does not accept this number for the argument.
     #[error("kernel {kernel}: argument `{argument}` cannot be {value} (0x{value:x}); it takes {numbers}")]
     ArgumentValue {
-        /// The kernel.
+        /// Name of the kernel.
         kernel: String,
-        /// The argument.
+        /// Name of the argument.
         argument: String,
-        /// The number.
+        /// Rejected number.
         value: u64,
-        /// Those that it takes.
+        /// Numbers that it accepts.
         numbers: Numbers,
     },
-    /// An address that is no multiple of what the kernel's pointers are aligned to.
+    /// An address breaks the alignment that the kernel's pointers need.
     #[error(
         "kernel {kernel}: argument `{argument}` takes addresses that are multiples of {alignment}, and 0x{address:x} \
          is {} too high: map from an offset that is a multiple of {alignment}; if the kernel can do with less, \
@@ -213,49 +213,49 @@ pub enum Error {
         address % u64::from(*alignment)
     )]
     MisalignedPointer {
-        /// The kernel.
+        /// Name of the kernel.
         kernel: String,
-        /// The argument.
+        /// Name of the argument.
         argument: String,
-        /// The address.
+        /// Rejected address.
         address: u64,
-        /// Bytes of which it should be a multiple.
+        /// Required alignment in bytes.
         alignment: u32,
     },
-    /// An access of the kernel failed; its results are not to be trusted.
+    /// A kernel access failed; the kernel's results are invalid.
     #[error(transparent)]
     Access(#[from] AccessError),
-    /// The kernel behind the directory broke a rule, or cannot be put there.
+    /// The kernel behind the directory broke a rule, or cannot be used there.
     #[error(transparent)]
     Home(#[from] HomeError),
-    /// Nobody serves the lines behind the directory.
+    /// No kernel is loaded as home agent of the lines behind the directory.
     #[error(
         "no kernel stands behind the directory: load one with ports of kind `axi4_home`, or use \
          Card::home_memory"
     )]
     NoHome,
-    /// No card memory was kept for the directory.
+    /// No card memory is reserved for the directory.
     #[error(
         "no card memory is kept for the directory: say how much with OwnerOptions::home_bytes"
     )]
     NoHomeMemory,
-    /// The card has no cache of the CPU's lines.
+    /// The card has no cache of host lines.
     #[error("the card has no cache of the CPU's lines: open it with a shell with [cache], as ShellConfig::coherent_host")]
     NoHostLines,
-    /// So much card memory cannot be kept for the directory.
+    /// The size of the directory's reserved card memory is not possible.
     #[error(
         "{bytes} bytes of card memory behind the directory: a multiple of {unit} below {limit} is possible \
          (OwnerOptions::home_bytes)"
     )]
     HomeMemory {
-        /// Bytes asked for.
+        /// Requested bytes.
         bytes: u64,
-        /// What they must be a multiple of.
+        /// The size must be a multiple of this many bytes.
         unit: u64,
-        /// What they must be below.
+        /// Upper limit in bytes, exclusive.
         limit: u64,
     },
-    /// An access of a core is not answered.
+    /// An access of a core received no response in time.
     #[error(
         "line 0x{address:x}: {who} has not answered at {now}; the access is given up",
         who = home_name(*.slot)
@@ -263,60 +263,60 @@ pub enum Error {
     LineLate {
         /// Address of the access.
         address: u64,
-        /// The slot behind the directory, if it is a slot.
+        /// Slot of the home agent; `None` if it is not a slot.
         slot: Option<SlotId>,
-        /// Virtual time.
+        /// Virtual time at which the access was abandoned.
         now: Picoseconds,
     },
-    /// A range that coherent memory cannot have.
+    /// The range is not possible for coherent memory.
     #[error(
         "coherent memory of {bytes} bytes from 0x{base:x}: both are multiples of 128, not empty, and end \
          below 2^40"
     )]
     CoherentRange {
-        /// First address.
+        /// Address of the first byte.
         base: u64,
-        /// Bytes.
+        /// Size in bytes.
         bytes: u64,
     },
     /// Coherent memory cannot be mapped.
     #[error("mapping coherent memory of {bytes} bytes from 0x{base:x}: {what}")]
     CoherentMap {
-        /// First address.
+        /// Address of the first byte.
         base: u64,
-        /// Bytes.
+        /// Size in bytes.
         bytes: u64,
-        /// Why not.
+        /// Cause of the failure.
         what: String,
     },
-    /// An offset outside of coherent memory, or across a line.
+    /// An access lies outside coherent memory, or crosses a line.
     #[error(
         "{bytes} bytes at offset {offset} of {range} bytes of coherent memory: an access stays inside, and \
          inside one line of 128 bytes; lines start at multiples of 128"
     )]
     CoherentOffset {
-        /// Offset.
+        /// Offset in bytes.
         offset: u64,
-        /// Bytes.
+        /// Size in bytes.
         bytes: u64,
-        /// Bytes of the memory.
+        /// Size of the coherent memory in bytes.
         range: u64,
     },
     /// The kernel broke a rule of the slot boundary.
     #[error(transparent)]
     Violation(#[from] ViolationError),
-    /// The kernel does not answer its control interface.
+    /// The kernel does not respond on its control interface.
     #[error(
         "kernel `{kernel}` in slot {slot} {unanswered}; the slot was closed. Start the kernel anew, or \
          load another",
         slot = .slot.0
     )]
     Unanswered {
-        /// The slot.
+        /// Slot of the kernel.
         slot: SlotId,
-        /// The kernel in it.
+        /// Name of the kernel in the slot.
         kernel: String,
-        /// The access.
+        /// Access that received no response.
         unanswered: Unanswered,
     },
     /// The kernel raises its interrupt without being done.
@@ -326,21 +326,21 @@ pub enum Error {
         slot = .slot.0
     )]
     InterruptStorm {
-        /// The slot.
+        /// Slot of the kernel.
         slot: SlotId,
-        /// The kernel in it.
+        /// Name of the kernel in the slot.
         kernel: String,
-        /// Interrupts in one run.
+        /// Interrupts within one run.
         count: u32,
     },
-    /// The kernel ended itself or broke a protocol.
+    /// The kernel terminated itself or broke a protocol.
     #[error("slot {slot} (kernel {kernel}) failed: {reason}", slot = .slot.0)]
     KernelFailed {
-        /// The slot.
+        /// Slot of the kernel.
         slot: SlotId,
-        /// The kernel in it.
+        /// Name of the kernel in the slot.
         kernel: String,
-        /// What happened.
+        /// Cause of the failure.
         reason: String,
     },
     /// The kernel was not done at the deadline.
@@ -350,13 +350,13 @@ pub enum Error {
         slot = .slot.0
     )]
     Deadline {
-        /// The slot.
+        /// Slot of the kernel.
         slot: SlotId,
-        /// The kernel in it.
+        /// Name of the kernel in the slot.
         kernel: String,
         /// Virtual time since its start.
         elapsed: Picoseconds,
-        /// What it waits for, as far as the shell can see.
+        /// Cause of the wait, as far as the shell can observe it.
         waiting: String,
     },
     /// None of several kernels was done at the deadline.
@@ -365,148 +365,148 @@ pub enum Error {
          close their slots"
     )]
     NoneDone {
-        /// How many were waited for.
+        /// Number of kernels waited for.
         slots: usize,
-        /// How long.
+        /// Virtual time spent waiting.
         elapsed: Picoseconds,
     },
-    /// The slot is running, or not, against what the call needs.
+    /// The call needs a running slot and it is not, or the reverse.
     #[error("slot {slot} {rule}", slot = .slot.0)]
     SlotState {
-        /// The slot.
+        /// Slot of the kernel.
         slot: SlotId,
-        /// The rule.
+        /// Broken rule and remedy.
         rule: Cow<'static, str>,
     },
-    /// A handle whose object has ended, or another's.
+    /// The handle's object has ended, or belongs to another owner.
     #[error("{what} is gone: {why}")]
     Gone {
-        /// What the handle named.
+        /// Object that the handle named.
         what: String,
-        /// How such things end.
+        /// How such objects end.
         why: Cow<'static, str>,
     },
-    /// An address space of one card, a slot of another.
+    /// The address space and the slot belong to different cards.
     #[error("the address space belongs to another card; make one with this card's create_space")]
     OtherCard,
-    /// A mapping of one address space, a kernel of another.
+    /// The mapping and the kernel belong to different address spaces.
     #[error(
         "kernel `{kernel}`, argument `{argument}`: the mapping is of another address space than the kernel, which cannot \
          reach it; map in the space that the kernel was loaded with"
     )]
     OtherSpace {
-        /// The kernel.
+        /// Name of the kernel.
         kernel: String,
-        /// The argument.
+        /// Name of the argument.
         argument: String,
     },
-    /// A stream failed, or was used against its rules.
+    /// A stream failed or was misused.
     #[error(transparent)]
     Stream(#[from] StreamError),
-    /// A device that a port is plugged into.
+    /// A device connected to a port failed.
     #[error(transparent)]
     Device(#[from] crate::device::DeviceError),
     /// Memory cannot be shared.
     #[error("{bytes} bytes of shared memory cannot be had: {source}")]
     Unshareable {
-        /// Bytes asked for.
+        /// Requested bytes.
         bytes: usize,
-        /// Why.
+        /// Cause, from the operating system.
         source: io::Error,
     },
-    /// Memory that the program has cannot be shared in place.
+    /// Memory of the program cannot be shared in place.
     #[error("{bytes} bytes at 0x{start:x} cannot be shared in place: {rule}")]
     Unregistrable {
-        /// First byte.
+        /// Address of the first byte, in the program.
         start: usize,
-        /// How many.
+        /// Size of the range in bytes.
         bytes: usize,
-        /// Why not.
+        /// Rule that the range breaks.
         rule: RangeError,
     },
-    /// An address outside the shared memory.
+    /// The address lies outside the shared memory.
     #[error(
         "address 0x{address:x} is not in this block of shared memory; kernels reach only what was allocated \
          with AddressSpace::alloc, or registered"
     )]
     NotShared {
-        /// The address.
+        /// Rejected address.
         address: usize,
     },
-    /// Memory that a kernel may be using cannot be freed.
+    /// The shared memory cannot be freed: a kernel may be using it.
     #[error(
         "shared memory at {address} cannot be freed while the kernel in slot {slot} runs in its address \
          space; wait for it first",
         slot = .slot.0
     )]
     MemoryInUse {
-        /// First byte.
+        /// Address of the first byte.
         address: VirtAddr,
-        /// Whose kernel runs.
+        /// Slot whose kernel is running.
         slot: SlotId,
     },
-    /// No address space is free.
+    /// All address spaces are in use.
     #[error("all {spaces} address spaces of the shell are in use; drop one first")]
     NoFreeSpace {
-        /// How many there are.
+        /// Number of address spaces of the card.
         spaces: u8,
     },
-    /// Every slot has a kernel.
+    /// Every slot holds a kernel.
     #[error("all {slots} slots of the card have a kernel; close one, or wait until one is closed")]
     NoFreeSlot {
-        /// How many there are.
+        /// Number of slots of the card.
         slots: u8,
     },
-    /// The quota of a tenant of a daemon is used up.
+    /// The quota of a daemon's tenant is exhausted.
     #[error(
         "the quota of tenant {tenant} is {most} {what}, and {used} are in use; end one first, or ask who runs the daemon for \
          more"
     )]
     Quota {
-        /// Its name.
+        /// Name of the tenant.
         tenant: String,
-        /// What is counted.
+        /// Resource that the quota limits.
         what: &'static str,
-        /// How many there are.
+        /// Units in use.
         used: u64,
-        /// How many there may be.
+        /// Maximum of the quota.
         most: u64,
     },
-    /// The daemon of a card cannot be reached, refuses, or has ended.
+    /// The daemon cannot be reached, refused the request, or has ended.
     #[error("{socket}: {what}", socket = .socket.display())]
     Daemon {
-        /// Where it listens.
+        /// Path of the daemon's socket.
         socket: PathBuf,
-        /// What happened, and what to do.
+        /// Failure and remedy.
         what: String,
     },
-    /// A call that the socket of a daemon does not carry.
+    /// The daemon's protocol does not carry this call.
     #[error(
         "{what} cannot be used through a daemon's socket; open the card in this process for that"
     )]
     NotCarried {
-        /// What the call is about.
+        /// Subject of the call.
         what: &'static str,
     },
-    /// What went wrong at a daemon, where no other variant has its values.
+    /// A failure in the daemon, for which no other variant carries the values.
     #[error(transparent)]
     Served(#[from] Failure),
-    /// Virtual time waits for a thread that waits for something else.
+    /// Virtual time is stalled: a thread waits for something outside of it.
     #[error(
         "virtual time stands still: {thread} {call}, while this call waits for it. A registered thread that \
          waits for something else does so in Card::outside, or gives its Participant up; or choose \
          ClockMode::Free"
     )]
     Stalled {
-        /// Which thread.
+        /// Name of the thread.
         thread: String,
-        /// What it does.
+        /// Call that the thread is in.
         call: String,
     },
     /// The user asked to stop.
     #[error("interrupted; the kernel was stopped")]
     Interrupted,
-    /// Something that must not happen did; the message says what, for a bug report.
+    /// An internal invariant failed; the message describes it for a bug report.
     #[error("internal error: {0}. Please report it with the command that led here")]
     Internal(String),
 }

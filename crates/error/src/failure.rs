@@ -1,4 +1,4 @@
-//! Errors on their way over a socket.
+//! Conversion between errors and their form on a socket.
 
 use crate::error::{AccessError, Error};
 use wire::{ErrorCode, Failure, Values};
@@ -50,7 +50,7 @@ impl From<Error> for Failure {
 }
 
 impl Error {
-    /// The error that a daemon tells of.
+    /// The error that a daemon reported.
     pub fn told(failure: Failure) -> Self {
         match failure.values {
             Values::Gone { what, why } => Self::Gone {

@@ -1,7 +1,7 @@
-//! What can go wrong with a card, each with the thing, the rule and what to do; and what of it crosses a socket.
+//! Errors of the library, each with the object, the rule and the remedy, and their form on a socket.
 //!
-//! [`Error`] is the one error of the library: what the owner of a card tells its clients, and what the library adds on
-//! their side.
+//! [`Error`] is the only error type of the library: the errors that the owner of a card reports to its clients, and
+//! those that the client side adds.
 
 mod code;
 mod device;

@@ -1,15 +1,15 @@
-//! What can go wrong with streams, each with the port, the rule and what to do.
+//! Errors of streams, each with the port, the rule and the remedy.
 
 use units::{Picoseconds, SlotId, StreamDirection};
 
-/// A port of a kernel in a slot, for messages.
+/// A port of a kernel in a slot, as messages name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortName {
-    /// The slot.
+    /// Slot of the kernel.
     pub slot: SlotId,
-    /// The kernel in it.
+    /// Name of the kernel in the slot.
     pub kernel: String,
-    /// The port.
+    /// Name of the kernel's port.
     pub port: String,
 }
 
@@ -26,28 +26,28 @@ pub enum StreamError {
     /// The kernel has no such stream port.
     #[error("{name}: the kernel has no such stream; it has {known}")]
     NoSuchPort {
-        /// The port asked for.
+        /// Requested port.
         name: PortName,
-        /// The stream ports that there are.
+        /// Stream ports that the kernel has.
         known: String,
     },
-    /// The port is open already.
+    /// The port is already open.
     #[error("{name}: it is taken; close it there first")]
     Taken {
-        /// The port.
+        /// Port, with its slot and kernel.
         name: PortName,
     },
-    /// The handle outlived its connection.
+    /// The handle outlived its stream: another kernel was loaded, or the slot was given up.
     #[error(
         "slot {slot}: the stream is not open any more, because another kernel was loaded or the slot was \
          given up; open it again",
         slot = .slot.0
     )]
     NotOpen {
-        /// The slot.
+        /// Slot of the kernel.
         slot: SlotId,
     },
-    /// A read on a stream out of the kernel, or a write on one into it.
+    /// A read on a stream into the kernel, or a write on one out of it.
     #[error(
         "{name}: its data go {has}; {} is for streams that go {}",
         match .has { StreamDirection::In => "write", StreamDirection::Out => "read" },
@@ -55,21 +55,21 @@ pub enum StreamError {
         has = .has.as_str()
     )]
     WrongDirection {
-        /// The port.
+        /// Port, with its slot and kernel.
         name: PortName,
-        /// Which way it goes.
+        /// Direction of the port.
         has: StreamDirection,
     },
-    /// A connection from a port into a kernel, or to one out of it.
+    /// A connection was asked to lead from an incoming port, or to an outgoing one.
     #[error(
         "{name}: its data go {has}; a connection leads from a port whose data go out of a kernel to one whose \
          data go into a kernel",
         has = .has.as_str()
     )]
     WrongEnd {
-        /// The port.
+        /// Port, with its slot and kernel.
         name: PortName,
-        /// Which way it goes.
+        /// Direction of the port.
         has: StreamDirection,
     },
     /// The switch waits for the end of a packet.
@@ -78,9 +78,9 @@ pub enum StreamError {
          that is in its middle"
     )]
     MidPacket {
-        /// The outgoing port.
+        /// Outgoing port.
         from: PortName,
-        /// The incoming port.
+        /// Incoming port.
         to: PortName,
     },
     /// The handle outlived its connection.
@@ -89,58 +89,58 @@ pub enum StreamError {
          one of the slots; connect them again"
     )]
     NotConnected,
-    /// A range beyond its mapping.
+    /// The range exceeds its mapping.
     #[error("{bytes} bytes from offset {offset}: the mapping has {mapped} bytes, and a transfer at least 1")]
     OutOfMapping {
-        /// Bytes asked for.
+        /// Requested bytes.
         bytes: u64,
-        /// Where in the mapping.
+        /// Offset in the mapping, in bytes.
         offset: u64,
-        /// Bytes of the mapping.
+        /// Size of the mapping in bytes.
         mapped: u64,
     },
-    /// Memory of another address space than the slot's.
+    /// The memory belongs to another address space than the slot.
     #[error("{name}: the memory is mapped in another address space than the slot's; map it there")]
     OtherSpace {
-        /// The port.
+        /// Port, with its slot and kernel.
         name: PortName,
     },
-    /// A wait for nothing.
+    /// A wait without a transfer under way.
     #[error("{name}: no transfer was begun, or all were waited for")]
     NothingUnderWay {
-        /// The port.
+        /// Port, with its slot and kernel.
         name: PortName,
     },
-    /// Closed too early.
+    /// The port was closed with a transfer under way.
     #[error(
         "{name}: a transfer is under way ({moved} of {bytes} bytes moved); wait for it, or stop the slot"
     )]
     UnderWay {
-        /// The port.
+        /// Port, with its slot and kernel.
         name: PortName,
-        /// Bytes moved.
+        /// Bytes moved so far.
         moved: u64,
-        /// Bytes of the transfer.
+        /// Size of the transfer in bytes.
         bytes: u64,
     },
-    /// The transfer was not over at the deadline, or never will be.
+    /// The transfer was not complete at the deadline, or never will be.
     #[error(
         "{name}: not over after {elapsed} of virtual time, with {moved} of {bytes} bytes moved: {waiting}. \
          The transfer is still under way; wait longer, or stop the slot"
     )]
     Stuck {
-        /// The port.
+        /// Port, with its slot and kernel.
         name: PortName,
         /// Virtual time since the wait began.
         elapsed: Picoseconds,
-        /// Bytes moved.
+        /// Bytes moved so far.
         moved: u64,
-        /// Bytes of the transfer.
+        /// Size of the transfer in bytes.
         bytes: u64,
-        /// Who keeps whom waiting, on this port and the slot's others.
+        /// Which side is stalled, on this port and the slot's others.
         waiting: String,
     },
-    /// The kernel has sent more than was taken from the port, and it would be lost.
+    /// The kernel sent more data than was taken from the port; it would be lost.
     #[error(
         "{name}: {left}, behind the {bytes} bytes in {packets} packets that were taken: nothing is dropped without being \
          asked for; {}",
@@ -150,120 +150,120 @@ pub enum StreamError {
         }
     )]
     Untaken {
-        /// The port.
+        /// Port, with its slot and kernel.
         name: PortName,
         /// Packets that were taken.
         packets: u64,
-        /// Bytes of them, and of one that is not over.
+        /// Bytes taken, including those of an incomplete packet.
         bytes: u64,
-        /// What waits there.
+        /// Data left at the port.
         left: String,
-        /// There was no room for it.
+        /// The receive buffer was full.
         full: bool,
     },
-    /// The port was closed, and the kernel had sent more than was taken from it.
+    /// The port was closed although the kernel had sent more data than was taken from it.
     #[error(
         "{name}: closed, and {left}, behind the {bytes} bytes in {packets} packets that were taken: it would be lost \
          with the kernel; begin transfers for all that the kernel sends, or, if it is not wanted, drop the stream \
          without closing it"
     )]
     Unread {
-        /// The port.
+        /// Port, with its slot and kernel.
         name: PortName,
         /// Packets that were taken.
         packets: u64,
-        /// Bytes of them, and of one that is not over.
+        /// Bytes taken, including those of an incomplete packet.
         bytes: u64,
-        /// What waits there.
+        /// Data left at the port.
         left: String,
     },
-    /// The kernel has sent fewer packets than were wanted.
+    /// The kernel sent fewer packets than expected.
     #[error(
         "{name}: {wanted} packets are wanted, and there is no room behind {packets} of them, of {bytes} bytes; give it \
          more memory"
     )]
     TooFew {
-        /// The port.
+        /// Port, with its slot and kernel.
         name: PortName,
-        /// Packets wanted.
+        /// Expected packets.
         wanted: u64,
-        /// Packets that came.
+        /// Received packets.
         packets: u64,
-        /// Bytes of them.
+        /// Bytes in the received packets.
         bytes: u64,
     },
-    /// The slot was reset in the middle of it.
+    /// The slot was reset during the transfer.
     #[error(
         "{name}: the slot was reset before the transfer of {bytes} bytes was over; what has arrived is not \
          known. Begin it again"
     )]
     Reset {
-        /// The port.
+        /// Port, with its slot and kernel.
         name: PortName,
-        /// Bytes of the transfer.
+        /// Size of the transfer in bytes.
         bytes: u64,
     },
-    /// An access to memory failed.
+    /// A memory access of the transfer failed.
     #[error(
         "{name}: an access to memory failed after {moved} of {bytes} bytes; is all of it mapped?"
     )]
     AccessFailed {
-        /// The port.
+        /// Port, with its slot and kernel.
         name: PortName,
-        /// Bytes moved.
+        /// Bytes moved before.
         moved: u64,
-        /// Bytes of the transfer.
+        /// Size of the transfer in bytes.
         bytes: u64,
     },
-    /// No network interface for the port.
+    /// No network interface is free for the port.
     #[error(
         "{name}: the card has {interfaces} network interfaces, and none is free in this direction; a shell has as many \
          as its `network_pairs` says, on a simulated card"
     )]
     NoInterface {
-        /// The port.
+        /// Port, with its slot and kernel.
         name: PortName,
-        /// Interfaces that there are.
+        /// Number of network interfaces of the card.
         interfaces: u8,
     },
-    /// A transfer with a peer on a port that has none, or one with memory on a port that has.
+    /// A transfer with a peer on a port without a network interface, or one with memory on a port with one.
     #[error("{name}: {}", match .plugged {
         true => "it is plugged into a network interface: its transfers are with the peer's memory",
         false => "it is not plugged into a network interface: plug a peer in first",
     })]
     NoPeer {
-        /// The port.
+        /// Port, with its slot and kernel.
         name: PortName,
-        /// It is plugged into a network interface.
+        /// Whether the port is connected to a network interface.
         plugged: bool,
     },
     /// The switch waits for the end of a packet.
     #[error("{name}: a packet is not over, so the switch waits; let it end, or stop the slot")]
     BetweenPackets {
-        /// The port.
+        /// Port, with its slot and kernel.
         name: PortName,
     },
-    /// The network interface, or the peer, failed.
+    /// The network interface or the peer failed.
     #[error(
         "{name}: the network failed after {moved} of {bytes} bytes: {why}. Plug the peer in again, and begin anew"
     )]
     Network {
-        /// The port.
+        /// Port, with its slot and kernel.
         name: PortName,
-        /// Bytes that have crossed, and are acknowledged if they went to the peer.
+        /// Bytes transferred; in the direction to the peer, bytes acknowledged.
         moved: u64,
-        /// Bytes of the transfer.
+        /// Size of the transfer in bytes.
         bytes: u64,
-        /// The peer, and what happened.
+        /// Peer and cause.
         why: String,
     },
-    /// The kernel broke the rule about TKEEP.
+    /// The kernel sent a beat whose TKEEP is not contiguous.
     #[error(
         "{name}: the kernel sent a beat whose TKEEP has a hole, after {moved} bytes; the kept bytes of a \
          beat must be the first ones"
     )]
     MalformedBeat {
-        /// The port.
+        /// Port, with its slot and kernel.
         name: PortName,
         /// Bytes moved before.
         moved: u64,
