@@ -1,18 +1,19 @@
-//! Requests that only a socket has: what a process gives by its memory, they give by descriptors and text.
+//! Requests that exist only on a socket: within a process memory is passed directly, on a socket as descriptors and
+//! text.
 
 use crate::status::Status;
 use crate::{LoadId, MapOptions, NewMapping, Request, SpaceId};
 use serde::{Deserialize, Serialize};
 use units::{PageSize, SlotId, VirtAddr};
 
-/// Maps a range of a file, whose descriptor comes along with the rights that the mapping needs.
+/// Maps a range of a file. The descriptor comes with the request and has the rights that the mapping needs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MapDescriptor {
-    /// Where to.
+    /// Address space of the mapping.
     pub space: SpaceId,
     /// The file's name, for messages to the client.
     pub label: String,
-    /// How.
+    /// Options of the mapping.
     pub options: MapOptions,
 }
 
@@ -20,18 +21,19 @@ impl Request for MapDescriptor {
     type Reply = NewMapping;
 }
 
-/// Shares memory of the program, whose file comes along: one that keeps its size. No access of the program is trapped.
+/// Shares memory of the program. Its file comes with the request and has a fixed size. Accesses of the program are not
+/// trapped.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ShareDescriptor {
-    /// With whom.
+    /// Address space to share with.
     pub space: SpaceId,
-    /// Where the program has it, and kernels will.
+    /// Address of the memory, equal in the program and in kernels.
     pub address: VirtAddr,
-    /// Whole pages.
+    /// Size in bytes, whole pages.
     pub bytes: u64,
-    /// The pages.
+    /// Page size.
     pub page: PageSize,
-    /// Kernels use it where it is.
+    /// Kernels use the memory in place, in host memory.
     pub direct: bool,
 }
 
@@ -39,10 +41,10 @@ impl Request for ShareDescriptor {
     type Reply = NewMapping;
 }
 
-/// Puts the kernel of a folder, whose descriptor comes along, into a slot.
+/// Loads the kernel of a folder into a slot. The folder's descriptor comes with the request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LoadFolder {
-    /// The slot; `None`: the first that has no kernel.
+    /// Slot; `None`: the first without a kernel.
     pub slot: Option<SlotId>,
     /// The kernel's address space.
     pub space: SpaceId,
@@ -52,16 +54,16 @@ impl Request for LoadFolder {
     type Reply = Loaded;
 }
 
-/// A kernel that was loaded.
+/// Reply to a load.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Loaded {
-    /// Its name.
+    /// Identifier of this load.
     pub load: LoadId,
-    /// Where it is.
+    /// Slot that holds the kernel.
     pub slot: SlotId,
 }
 
-/// Where did the time of this client go?
+/// Requests the time report of this client.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FetchReport;
 
@@ -69,12 +71,12 @@ impl Request for FetchReport {
     type Reply = WrittenReport;
 }
 
-/// A report as JSON.
+/// A report, as JSON.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct WrittenReport(pub serde_json::Value);
 
-/// Who uses what of the card?
+/// Requests the usage of the card by its clients.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TakeStatus;
 

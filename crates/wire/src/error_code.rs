@@ -1,9 +1,9 @@
-//! Codes of errors, for programs in any language. A code that was given once keeps its number and its
-//! name; `tests/library/error_codes.rs` holds the list.
+//! Error codes, for programs in any language. A published code keeps its number and its name;
+//! `tests/library/error_codes.rs` holds the list.
 
 macro_rules! codes {
     ($($(#[$meta:meta])* $code:ident = $number:literal, $name:literal;)*) => {
-        /// What kind of failure an error is.
+        /// Kind of an error.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         #[repr(u32)]
@@ -12,17 +12,17 @@ macro_rules! codes {
         }
 
         impl ErrorCode {
-            /// Every code there is.
+            /// Every error code.
             pub const ALL: &'static [Self] = &[$(Self::$code,)*];
 
-            /// The name, for example `no-free-space`.
+            /// Name of the code, for example `no-free-space`.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$code => $name,)*
                 }
             }
 
-            /// The code of a number.
+            /// Code with this number; `None` if it is unknown.
             pub const fn from_number(number: u32) -> Option<Self> {
                 match number {
                     $($number => Some(Self::$code),)*
@@ -30,7 +30,7 @@ macro_rules! codes {
                 }
             }
 
-            /// The number.
+            /// Number of the code; it never changes.
             pub const fn number(self) -> u32 {
                 self as u32
             }
@@ -39,99 +39,99 @@ macro_rules! codes {
 }
 
 codes! {
-    /// The card refused, without a code of its own.
+    /// The card refused a request; no more specific code applies.
     Card = 1, "card";
-    /// The card is broken; nothing more can be done with it.
+    /// The card has failed and cannot be used any more.
     CardBroken = 2, "card-broken";
     /// The card has no such slot.
     NoSuchSlot = 3, "no-such-slot";
     /// A model could not be built: a tool is missing, or the RTL does not compile.
     Build = 4, "build";
-    /// Nothing is under way that could end the wait.
+    /// The wait cannot end: nothing is under way.
     NothingToWaitFor = 5, "nothing-to-wait-for";
-    /// A configuration, a platform file or a size of pages that is not possible.
+    /// The configuration, platform file or page size is not possible.
     Configuration = 6, "configuration";
-    /// The kernel's folder or RTL is refused.
+    /// The kernel's folder or RTL was rejected.
     Kernel = 10, "kernel";
-    /// A file could not be opened, measured, grown or stored.
+    /// A file could not be opened, measured, extended or stored.
     File = 20, "file";
-    /// The file cannot be mapped as asked.
+    /// The file cannot be mapped with these options.
     Unmappable = 21, "unmappable";
-    /// Bytes could not be moved between a file and the card.
+    /// A transfer between a file and the card failed.
     Transfer = 22, "transfer";
-    /// The pager refused: overlap, bad range, no room.
+    /// The pager refused: overlap, bad range or out of memory.
     Pager = 23, "pager";
-    /// A kernel wrote around a mapping, on its first or last page.
+    /// A kernel wrote outside a mapping, on its first or last page.
     Outside = 24, "outside";
-    /// A range or an offset that coherent memory does not have.
+    /// The range or offset lies outside coherent memory.
     CoherentRange = 25, "coherent-range";
     /// The kernel has no such argument.
     NoSuchArgument = 30, "no-such-argument";
-    /// The value does not fit the argument.
+    /// The value's size does not fit the argument.
     ArgumentSize = 31, "argument-size";
-    /// The slot is running, or not, against what the call needs.
+    /// The call needs a running slot and it is not, or the reverse.
     SlotState = 32, "slot-state";
-    /// The address is no multiple of what the kernel's pointers are aligned to.
+    /// The address breaks the alignment of the kernel's pointers.
     MisalignedPointer = 33, "misaligned-pointer";
-    /// A number of a slot's schedule is out of range.
+    /// A parameter of a slot's schedule is out of range.
     Schedule = 34, "schedule";
-    /// A number that the kernel's argument does not take.
+    /// The kernel's argument does not accept this number.
     ArgumentValue = 35, "argument-value";
-    /// An access of the kernel failed.
+    /// A kernel access failed.
     Access = 40, "access";
     /// The kernel broke a rule of the slot boundary.
     Violation = 41, "violation";
-    /// The kernel does not answer its control interface.
+    /// The kernel does not respond on its control interface.
     Unanswered = 42, "unanswered";
     /// The kernel raises interrupts without being done.
     InterruptStorm = 43, "interrupt-storm";
-    /// The kernel ended itself or broke a protocol.
+    /// The kernel terminated itself or broke a protocol.
     KernelFailed = 44, "kernel-failed";
     /// The kernel was not done at the deadline.
     Deadline = 45, "deadline";
-    /// The kernel behind the directory broke a rule, or cannot be put there.
+    /// The kernel behind the directory broke a rule, or cannot be used there.
     Home = 46, "home";
-    /// An access of a core was not answered in time.
+    /// An access of a core received no response in time.
     LineLate = 47, "line-late";
-    /// No kernel stands behind the directory.
+    /// No kernel is loaded behind the directory.
     NoHome = 48, "no-home";
     /// All address spaces are in use.
     NoFreeSpace = 50, "no-free-space";
-    /// Shared memory cannot be had.
+    /// Memory cannot be shared.
     Unshareable = 51, "unshareable";
-    /// The address is not in shared memory.
+    /// The address lies outside shared memory.
     NotShared = 52, "not-shared";
-    /// A kernel may be using the shared memory.
+    /// The shared memory cannot be freed: a kernel may be using it.
     MemoryInUse = 53, "memory-in-use";
-    /// Memory that the program has cannot be shared in place.
+    /// Memory of the program cannot be shared in place.
     Unregistrable = 54, "unregistrable";
-    /// Every slot has a kernel.
+    /// Every slot holds a kernel.
     NoFreeSlot = 55, "no-free-slot";
-    /// The quota of a tenant of a daemon is used up.
+    /// The quota of a daemon's tenant is exhausted.
     Quota = 56, "quota";
-    /// The object behind the handle has ended.
+    /// The object of the handle has ended.
     Gone = 60, "gone";
     /// The object belongs to another card.
     OtherCard = 61, "other-card";
-    /// The mapping is of another address space than the kernel.
+    /// The mapping and the kernel belong to different address spaces.
     OtherSpace = 62, "other-space";
-    /// The daemon that has the card cannot be reached, refuses, or has ended.
+    /// The card's daemon cannot be reached, refused the request, or has ended.
     Daemon = 63, "daemon";
-    /// A call that the socket of a daemon does not carry.
+    /// The daemon's protocol does not carry this call.
     NotCarried = 64, "not-carried";
-    /// Somebody asked to stop.
+    /// The user asked to stop.
     Interrupted = 70, "interrupted";
-    /// A registered thread sleeps outside of the library, and virtual time waits for it.
+    /// A registered thread sleeps outside the library, which stalls virtual time.
     Stalled = 71, "stalled";
-    /// A stream was used against its rules.
+    /// A stream was misused.
     Stream = 80, "stream";
-    /// A slot was reset before a transfer of its streams was over.
+    /// A slot was reset during a transfer of its streams.
     StreamReset = 81, "stream-reset";
-    /// A device that a port is to be plugged into cannot be opened, or not as asked.
+    /// A device for a port cannot be opened, or not with these options.
     Device = 82, "device";
-    /// The other end of a device failed, went away, or did nothing in time.
+    /// The other end of a device failed, disconnected or timed out.
     DevicePeer = 83, "device-peer";
-    /// Must not happen.
+    /// An internal invariant failed.
     Internal = 90, "internal";
 }
 

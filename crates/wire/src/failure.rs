@@ -1,76 +1,76 @@
-//! A failure on its way to a client in another process.
+//! An error in transit to a client in another process.
 
 use crate::ErrorCode;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use units::{Picoseconds, SlotId, VirtAddr};
 
-/// What went wrong: a code for programs, a text for people, and the values that programs look at.
+/// A failure: a code for programs, a message, and values that programs may read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     code: u32,
-    /// For people.
+    /// Human-readable message.
     pub message: String,
-    /// For programs.
+    /// Values for programs.
     #[serde(default)]
     pub values: Values,
 }
 
-/// The values of failures that programs tell apart.
+/// Values of the failures that programs distinguish.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Values {
-    /// None beyond the code.
+    /// No values beyond the code.
     #[default]
     None,
-    /// A handle whose object has ended.
+    /// The handle's object has ended.
     Gone {
-        /// What the handle named.
+        /// Object that the handle named.
         what: String,
-        /// How such things end.
+        /// How such objects end.
         why: String,
     },
-    /// A slot is running, or not, against what the call needs.
+    /// The call needs a running slot and it is not, or the reverse.
     SlotState {
-        /// The slot.
+        /// Slot of the kernel.
         slot: SlotId,
-        /// The rule.
+        /// Broken rule and remedy.
         rule: String,
     },
     /// All address spaces are in use.
     NoFreeSpace {
-        /// How many there are.
+        /// Number of address spaces of the card.
         spaces: u8,
     },
-    /// A kernel was not done in time.
+    /// A kernel was not done at the deadline.
     Deadline {
-        /// Its slot.
+        /// Slot of the kernel.
         slot: SlotId,
-        /// Its name.
+        /// Name of the kernel.
         kernel: String,
         /// Virtual time since its start.
         elapsed: Picoseconds,
-        /// What it waits for.
+        /// Cause of the wait.
         waiting: String,
     },
-    /// An access of a kernel failed.
+    /// A kernel access failed.
     Access {
-        /// Its slot.
+        /// Slot of the kernel.
         slot: SlotId,
-        /// Its name.
+        /// Name of the kernel.
         kernel: String,
-        /// The port.
+        /// Name of the kernel's port.
         port: String,
-        /// A write.
+        /// `true` for a write, `false` for a read.
         write: bool,
-        /// First byte of the burst.
+        /// Address of the first byte of the burst.
         address: VirtAddr,
-        /// The rule that was broken.
+        /// Broken rule.
         reason: String,
     },
 }
 
 impl Failure {
-    /// With no values.
+    /// A failure without values.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self {
             code: code.number(),
@@ -79,13 +79,13 @@ impl Failure {
         }
     }
 
-    /// With values for programs.
+    /// Adds values for programs.
     #[must_use]
     pub fn with(self, values: Values) -> Self {
         Self { values, ..self }
     }
 
-    /// Its kind; [`ErrorCode::Internal`] if this version does not know it.
+    /// Kind of the failure; [`ErrorCode::Internal`] if this version does not know the code.
     pub fn code(&self) -> ErrorCode {
         ErrorCode::from_number(self.code).unwrap_or(ErrorCode::Internal)
     }

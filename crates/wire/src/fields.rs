@@ -1,16 +1,16 @@
-//! The options of a mapping, by their names in every language: what is offered in one and not in another is a decision
-//! that stands here. Tests hold this table against the structure, `tombolo.h`, the Python package and the command.
+//! The options of a mapping, with their names in every language. An option that one language is missing is a decision
+//! recorded in this table; tests compare it with the structure, `tombolo.h`, the Python package and the command.
 
 /// An option of a mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MapField {
-    /// Its field in [`MapOptions`](crate::MapOptions).
+    /// Its field of [`MapOptions`](crate::MapOptions).
     pub name: &'static str,
-    /// Its field in `tmb_map_options`.
+    /// Its field of `tmb_map_options`.
     pub c: Option<&'static str>,
     /// Its parameter of Python's `AddressSpace.map_file`.
     pub python: Option<&'static str>,
-    /// What is written for it behind the file of `--map`, with a value of which the command takes any.
+    /// Its spelling after the file of `--map`, with a value that the command accepts.
     pub command: Option<&'static str>,
 }
 
@@ -28,7 +28,7 @@ const fn field(
     }
 }
 
-/// All of them. What C and Python set after mapping (advice, hot) has calls of its own there.
+/// All options. C and Python set advice and hot pages by separate calls after mapping.
 pub const MAP_FIELDS: &[MapField] = &[
     field("read", Some("access"), Some("mode"), Some(":ro")),
     field("write", Some("access"), Some("mode"), Some(":rw")),

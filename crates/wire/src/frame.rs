@@ -1,39 +1,39 @@
-//! Frames: 16 bytes that say what follows, then a body.
+//! Frames of the socket: a header of 16 bytes, then the body.
 //!
 //! | bytes | field |
 //! |---|---|
 //! | 0 to 3 | bytes of the body |
 //! | 4 | [kind](Kind) |
-//! | 5 | descriptors that come with the frame's first byte |
+//! | 5 | descriptors, sent with the first byte of the frame |
 //! | 6 to 7 | zero |
-//! | 8 to 15 | ticket: the request that the frame is about, by the client's count |
+//! | 8 to 15 | ticket: number of the request that the frame belongs to, counted by the client |
 //!
 //! Words are little-endian; bodies are JSON.
 
 use std::os::fd::OwnedFd;
 
-/// A request's body is no longer.
+/// Maximum bytes of a request's body.
 pub const MOST_REQUEST: usize = 64 << 10;
-/// Nor is a reply's.
+/// Maximum bytes of a reply's body.
 pub const MOST_REPLY: usize = 16 << 20;
-/// Nor are more descriptors in a frame.
+/// Maximum descriptors of a frame.
 pub const MOST_DESCRIPTORS: usize = 4;
 
-/// What a frame is.
+/// Kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
-    /// A client's first: [`Hello`](crate::Hello).
+    /// First frame of a client: [`Hello`](crate::Hello).
     Hello = 1,
-    /// The answer: [`Welcome`](crate::Welcome).
+    /// Response to it: [`Welcome`](crate::Welcome).
     Welcome = 2,
-    /// [`Message`](crate::Message).
+    /// Request: a [`Message`](crate::Message).
     Request = 3,
-    /// The reply of the request's type.
+    /// Reply, of the request's reply type.
     Reply = 4,
-    /// [`Failure`](crate::Failure).
+    /// Failed request: a [`Failure`](crate::Failure).
     Failure = 5,
-    /// Nobody waits for the reply of a request any more. No body, no answer of its own.
+    /// The client no longer waits for a request's reply. No body, and no reply of its own.
     Cancel = 6,
 }
 
@@ -50,7 +50,7 @@ impl Kind {
         })
     }
 
-    /// Who sends it.
+    /// Side that sends this kind.
     const fn side(self) -> Side {
         match self {
             Self::Hello | Self::Request | Self::Cancel => Side::Client,
@@ -58,7 +58,7 @@ impl Kind {
         }
     }
 
-    /// Bytes that its body has at most.
+    /// Maximum bytes of its body.
     const fn most(self) -> usize {
         match self {
             Self::Hello | Self::Welcome => 4 << 10,
@@ -72,30 +72,30 @@ impl Kind {
 /// An end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Who asks.
+    /// Sends requests.
     Client,
-    /// Who answers.
+    /// Sends replies.
     Daemon,
 }
 
-/// What is no frame.
+/// A malformed frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
-    /// A kind that nobody sends in this direction.
+    /// The kind is unknown, or not allowed in this direction.
     #[error("a frame of kind {0}, which this side does not send")]
     Kind(u8),
-    /// Bytes that are zero in a frame.
+    /// Reserved bytes are not zero.
     #[error("a frame whose bytes 6 and 7 are not zero")]
     Reserved,
-    /// A body that is too long.
+    /// The body is too long.
     #[error("a body of {bytes} bytes, where {most} are possible")]
     Length {
-        /// Its bytes.
+        /// Size in bytes.
         bytes: u64,
-        /// The most.
+        /// Limit in bytes.
         most: u64,
     },
-    /// Too many descriptors.
+    /// The frame announces too many descriptors.
     #[error("{0} descriptors in a frame, where {MOST_DESCRIPTORS} are possible")]
     Descriptors(u8),
 }
@@ -103,21 +103,21 @@ pub enum FrameError {
 /// The first 16 bytes of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// What it is.
+    /// Kind of the frame.
     pub kind: Kind,
-    /// Bytes of the body.
+    /// Bytes of the body that follows.
     pub body: u32,
-    /// Descriptors that come along.
+    /// Descriptors that accompany the frame.
     pub descriptors: u8,
-    /// The request that it is about.
+    /// Request that the frame belongs to, by the client's count.
     pub ticket: u64,
 }
 
 impl Header {
-    /// Bytes of a header.
+    /// Size of a header in bytes.
     pub const BYTES: usize = 16;
 
-    /// As it is sent.
+    /// Encodes the header for the socket.
     pub fn encode(self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
         bytes[..4].copy_from_slice(&self.body.to_le_bytes());
@@ -127,10 +127,10 @@ impl Header {
         bytes
     }
 
-    /// The other way, from that side. What it accepts is within all bounds.
+    /// Decodes a header that this side sent. An accepted header is within all limits.
     ///
     /// # Errors
-    /// A kind, a length or a number of descriptors that is not possible.
+    /// The kind, the length or the number of descriptors is not allowed.
     pub fn decode(bytes: [u8; Self::BYTES], from: Side) -> Result<Self, FrameError> {
         let [b0, b1, b2, b3, kind, descriptors, r0, r1, t0, t1, t2, t3, t4, t5, t6, t7] = bytes;
         let known = Kind::of(kind).filter(|kind| kind.side() == from);
@@ -157,21 +157,21 @@ impl Header {
     }
 }
 
-/// A frame with what came along.
+/// A frame with its body and descriptors.
 #[derive(Debug)]
 pub struct Frame {
-    /// What it is.
+    /// Kind of the frame.
     pub kind: Kind,
-    /// The request that it is about.
+    /// Request that the frame belongs to.
     pub ticket: u64,
-    /// JSON.
+    /// Body of the frame, JSON.
     pub body: Vec<u8>,
-    /// Open files.
+    /// Open files that accompany the frame.
     pub descriptors: Vec<OwnedFd>,
 }
 
 impl Frame {
-    /// Without descriptors.
+    /// A frame without descriptors.
     pub fn new(kind: Kind, ticket: u64, body: Vec<u8>) -> Self {
         Self {
             kind,
@@ -181,10 +181,10 @@ impl Frame {
         }
     }
 
-    /// What its first bytes say.
+    /// The header of the frame.
     ///
     /// # Errors
-    /// A body or descriptors beyond the bounds: the other side would not take it.
+    /// The body or the descriptors exceed the limits: the other side would reject the frame.
     pub fn header(&self) -> Result<Header, FrameError> {
         let (bytes, most) = (self.body.len() as u64, self.kind.most() as u64);
         let body = u32::try_from(bytes).ok().filter(|_| bytes <= most);

@@ -1,4 +1,4 @@
-//! The first words over a socket: who speaks which version.
+//! Handshake of a connection: the protocol versions of both sides.
 
 use crate::ClientId;
 use serde::{Deserialize, Serialize};
@@ -6,25 +6,25 @@ use std::fmt;
 
 /// Version of the messages.
 ///
-/// Another major number means other messages. A higher minor number knows more of them, and more fields that may be left
-/// out; so a client of an older minor version is served, and a newer one is refused: what it asked for in a field that the
-/// daemon does not know would be lost in silence.
+/// Another major version means incompatible messages. A higher minor version adds messages and optional fields. A
+/// daemon therefore serves clients of older minor versions and refuses newer ones: it would silently ignore fields that
+/// it does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Version {
-    /// Of the messages as a whole.
+    /// Major version: counts incompatible changes.
     pub major: u16,
-    /// Of additions.
+    /// Minor version: counts compatible additions.
     pub minor: u16,
 }
 
 impl Version {
-    /// What this library speaks.
+    /// Version of this library.
     pub const THIS: Self = Self { major: 1, minor: 2 };
 
-    /// Whether a daemon of this version serves a client of another.
+    /// Checks whether a daemon of this version serves a client of another version.
     ///
     /// # Errors
-    /// It does not; with what to do.
+    /// It does not; the error names the remedy.
     pub fn serves(self, client: Self) -> Result<(), VersionError> {
         match client.major == self.major && client.minor <= self.minor {
             true => Ok(()),
@@ -42,7 +42,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// A client that a daemon does not understand.
+/// The daemon does not serve the client's version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the daemon speaks version {daemon}, this program {client}: {}",
@@ -53,27 +53,27 @@ impl fmt::Display for Version {
     }
 )]
 pub struct VersionError {
-    /// The daemon's.
+    /// Version of the daemon.
     pub daemon: Version,
-    /// The client's.
+    /// Version of the client.
     pub client: Version,
 }
 
-/// What a client says first.
+/// First message of a client.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Hello {
-    /// What it speaks.
+    /// Version of the client.
     pub version: Version,
-    /// What it is called, for people.
+    /// Name of the program, for display.
     pub program: String,
 }
 
-/// What a daemon answers.
+/// Response of a daemon to a [`Hello`].
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Welcome {
-    /// What it speaks.
+    /// Version of the daemon.
     pub version: Version,
-    /// Who the client is.
+    /// Identifier given to the client.
     pub client: ClientId,
 }
 

@@ -1,16 +1,16 @@
-//! Names that an owner gives to what it holds for its clients.
+//! Identifiers of the objects that an owner holds for its clients.
 //!
-//! A name is given once for as long as the owner lives, so one that outlived its object reaches nothing.
+//! An identifier is not reused during the owner's life, so a stale one never reaches another object.
 
 use serde::{Deserialize, Serialize};
 use units::{SlotId, StreamId};
 
-/// Who asks: one program, or a part of one that keeps its things to itself.
+/// A client: one program, or a part of one that owns its objects separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ClientId(pub u64);
 
-/// An address space. The next one with the same ASID has another name.
+/// An address space. Its successor with the same ASID has another identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SpaceId(pub u64);
@@ -25,7 +25,7 @@ pub struct MappingId(pub u64);
 #[serde(transparent)]
 pub struct LoadId(pub u64);
 
-/// Two stream ports that are joined.
+/// A connection of two stream ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ConnectionId(pub u64);
@@ -33,10 +33,10 @@ pub struct ConnectionId(pub u64);
 /// One opening of a stream port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct StreamHandle {
-    /// The slot.
+    /// Slot of the kernel.
     pub slot: SlotId,
-    /// The slot's stream.
+    /// Stream number within the slot.
     pub stream: StreamId,
-    /// Which opening of it.
+    /// Count of openings, which distinguishes this one from earlier ones.
     pub serial: u64,
 }

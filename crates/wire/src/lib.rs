@@ -1,7 +1,7 @@
-//! What clients ask of the owner of a card, what it answers, and how both cross a socket.
+//! Requests to the owner of a card, their replies, and the encoding of both on a socket.
 //!
-//! A request is a struct that names the type of its reply. Within a process it is moved, never serialised; over a socket
-//! it is a [`Message`] in a [frame](Frame), and the descriptors that it speaks of ride along.
+//! A request is a struct that names its reply type. Within a process it is moved, never serialised; on a socket it is a
+//! [`Message`] in a [frame](Frame), accompanied by its descriptors.
 //!
 //! ```
 //! use tombolo_wire::{decode, encode, Message, Poll, LoadId};
@@ -42,8 +42,8 @@ pub use requests::*;
 pub use socket::{peer_of, receive, send, Peer, ReceiveError};
 pub use status::{ClientStatus, DaemonStatus, OwnerStatus, SlotStatus, Status, TenantStatus, Use};
 
-/// Something that a client asks of an owner.
+/// A request of a client to an owner.
 pub trait Request: std::fmt::Debug + Send + 'static {
-    /// What it answers, if nothing goes wrong.
+    /// Reply to a request that succeeds.
     type Reply: Send + 'static;
 }

@@ -1,4 +1,4 @@
-//! Requests that can cross a socket, as one type.
+//! The requests that can cross a socket, as one enum.
 
 use crate::*;
 use serde::de::DeserializeOwned;
@@ -9,7 +9,7 @@ pub trait Carry: Request<Reply: Serialize + DeserializeOwned> + Into<Message> {}
 
 macro_rules! messages {
     ($($name:ident),* $(,)?) => {
-        /// A request that can cross a socket. Its name and fields are its JSON.
+        /// A request that can cross a socket. Its JSON consists of its name and its fields.
         #[derive(Clone, Debug, Serialize, Deserialize)]
         pub enum Message {
             $(
@@ -29,10 +29,10 @@ macro_rules! messages {
         )*
 
         impl Message {
-            /// Names of all, in order.
+            /// Names of all requests, in declaration order.
             pub const NAMES: &'static [&'static str] = &[$(stringify!($name)),*];
 
-            /// Its name.
+            /// Name of the request, as in its JSON.
             pub const fn name(&self) -> &'static str {
                 match self {
                     $(Self::$name(_) => stringify!($name),)*
@@ -89,7 +89,7 @@ messages! {
 }
 
 impl Message {
-    /// How many descriptors come along with it.
+    /// Number of descriptors that accompany it.
     pub const fn descriptors(&self) -> usize {
         match self {
             Self::LoadFolder(_) | Self::MapDescriptor(_) | Self::ShareDescriptor(_) => 1,
@@ -98,18 +98,18 @@ impl Message {
     }
 }
 
-/// The bytes of a request, a reply or a failure.
+/// Encodes a request, a reply or a failure.
 ///
 /// # Errors
-/// A map whose keys are no text; nothing here has one.
+/// A map with keys that are not text; no message contains one.
 pub fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>, serde_json::Error> {
     serde_json::to_vec(value)
 }
 
-/// The other way.
+/// Decodes a request, a reply or a failure.
 ///
 /// # Errors
-/// They are none of such a value.
+/// The bytes do not encode a value of this type.
 pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, serde_json::Error> {
     serde_json::from_slice(bytes)
 }

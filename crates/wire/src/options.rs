@@ -1,33 +1,32 @@
-//! How to make address spaces and mappings, carried whole from the program to the owner.
+//! Options of address spaces and mappings, passed unchanged from the program to the owner.
 
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 use units::{Advice, MemoryKind, PageSize, SpacePlacement, VirtAddr};
 
-/// Whether files count as being in the host's page cache, for the cost of reading them.
+/// Page-cache state that the cost of reading a file assumes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FileState {
-    /// In the page cache: a copy.
+    /// In the page cache: reading is a copy.
     #[default]
     Warm,
-    /// On storage.
+    /// Not cached: reading goes to storage.
     Cold,
 }
 
-/// What answers when a port of a space asks for an address (FSRF, §5.2): switched for each space by itself, when it is
-/// made.
+/// Translation mode of an address space (FSRF, §5.2), set per space when it is created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TranslationMode {
-    /// The L1 TLBs, and for what misses there the page table in card memory.
+    /// The L1 TLBs; a miss walks the page table in card memory.
     #[default]
     Both,
-    /// The page table alone, for every access: FSRF's DRAM TLB. Each page that is in card memory is found, at the price of
-    /// a walk.
+    /// The page table alone, for every access: FSRF's DRAM TLB. It finds every page in card memory, at the cost of a
+    /// walk.
     Table,
-    /// The L1 TLBs alone, which the host fills: FSRF's SRAM TLB, and Coyote's. No access walks; what misses asks the
-    /// host, though its page may be in card memory.
+    /// The L1 TLBs alone, filled by the host: FSRF's SRAM TLB, and Coyote's. There are no walks; a miss goes to the
+    /// host, even if the page is in card memory.
     Tlb,
 }
 
@@ -41,7 +40,7 @@ impl std::fmt::Display for TranslationMode {
     }
 }
 
-/// Nothing translates by such a name.
+/// No translation mode has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("translation {0:?}: say one of both, table, tlb")]
 pub struct UnknownTranslation(pub String);
@@ -59,7 +58,7 @@ impl FromStr for TranslationMode {
     }
 }
 
-/// How to make an address space.
+/// Options of an address space.
 ///
 /// ```
 /// use tombolo_wire::{SpaceOptions, TranslationMode};
@@ -73,34 +72,34 @@ impl FromStr for TranslationMode {
 #[must_use]
 #[serde(default)]
 pub struct SpaceOptions {
-    /// Where its frames lie.
+    /// Placement of its frames.
     pub placement: SpacePlacement,
-    /// At most so many bytes of card memory; `None`: no limit.
+    /// Maximum bytes of card memory; `None`: no limit.
     pub limit: Option<u64>,
-    /// What translates its addresses.
+    /// Translation mode.
     pub translation: TranslationMode,
 }
 
 impl SpaceOptions {
-    /// Frames anywhere, no limit, all that translates.
+    /// Frames anywhere, no limit, and TLBs with page walks.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Its frames lie on one channel, are striped over several, or keep apart from those of other spaces
+    /// Places its frames on one channel, stripes them over several, or keeps them apart from those of other spaces
     /// ([`SpacePlacement::Isolated`]).
     pub fn placement(self, placement: SpacePlacement) -> Self {
         Self { placement, ..self }
     }
 
-    /// It holds at most so many bytes of card memory with its pages, in whole pages and at least one: when it wants
-    /// more, its own pages leave, and nobody else's.
+    /// Limits the card memory of its pages, in bytes: whole pages, at least one. At the limit it evicts its own pages,
+    /// never those of other spaces.
     pub fn limit(self, bytes: impl Into<Option<u64>>) -> Self {
         let limit = bytes.into();
         Self { limit, ..self }
     }
 
-    /// What translates its addresses.
+    /// Sets the translation mode.
     pub fn translation(self, translation: TranslationMode) -> Self {
         Self {
             translation,
@@ -109,41 +108,41 @@ impl SpaceOptions {
     }
 }
 
-/// How to map a file.
+/// Options of a mapping of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MapOptions {
-    /// Kernels may read.
+    /// Kernels may read the range.
     pub read: bool,
-    /// Kernels may write.
+    /// Kernels may write the range.
     pub write: bool,
-    /// The file is created or emptied, with so many bytes of zeroes.
+    /// Creates or truncates the file, with this many zero bytes.
     pub create: Option<u64>,
-    /// First byte of the file.
+    /// File offset of the first mapped byte.
     pub offset: u64,
-    /// Bytes mapped; `None`: up to the end of the file.
+    /// Size in bytes; `None`: up to the end of the file.
     pub bytes: Option<u64>,
-    /// Where the first byte is for kernels; `None`: where the pager chooses.
+    /// Address of the first byte in the kernels' address space; `None`: chosen by the pager.
     pub address: Option<VirtAddr>,
-    /// Size of its pages; `None`: the owner's.
+    /// Page size; `None`: the owner's.
     pub page_size: Option<PageSize>,
-    /// Whether the pager chooses the size of each page; `None`: as the owner does.
+    /// Whether the pager chooses each page's size; `None`: the owner's setting.
     pub auto_pages: Option<bool>,
-    /// Its pages stay in host memory.
+    /// Its pages stay in host memory, which kernels access over PCIe.
     pub direct: bool,
-    /// The kind of card memory that its pages lie in; `None`: any.
+    /// Kind of card memory for its pages; `None`: any.
     pub memory: Option<MemoryKind>,
-    /// How kernels are going to use it.
+    /// Expected access pattern.
     pub advice: Advice,
-    /// Its pages are on the card before kernels run, at no virtual time.
+    /// Its pages are preloaded on the card at no cost in virtual time.
     pub hot: bool,
-    /// Whether the file is in the page cache, for the cost of reading it; `None`: as the owner says.
+    /// Page-cache state of the file, for the cost of reading it; `None`: the owner's setting.
     pub file_state: Option<FileState>,
-    /// Its holes cost no reading.
+    /// Holes of the file cost no storage reads.
     pub holes: bool,
 }
 
 impl MapOptions {
-    /// The kernel may read the file.
+    /// A mapping that kernels may read.
     pub const fn read_only() -> Self {
         Self {
             read: true,
@@ -163,7 +162,7 @@ impl MapOptions {
         }
     }
 
-    /// The kernel may read and write the file.
+    /// A mapping that kernels may read and write.
     pub const fn read_write() -> Self {
         Self {
             write: true,
@@ -171,8 +170,8 @@ impl MapOptions {
         }
     }
 
-    /// Creates the file, or empties it, with this many bytes of zeroes; readable and writable. A file that
-    /// is there is as it was if the mapping is refused.
+    /// Creates or truncates the file, with this many zero bytes; readable and writable. If the mapping is refused, an
+    /// existing file is unchanged.
     pub const fn create(bytes: u64) -> Self {
         Self {
             create: Some(bytes),
@@ -180,12 +179,12 @@ impl MapOptions {
         }
     }
 
-    /// Starts at a byte of the file.
+    /// Starts at this byte of the file.
     pub const fn offset(self, offset: u64) -> Self {
         Self { offset, ..self }
     }
 
-    /// Maps this many bytes rather than all up to the end of the file.
+    /// Maps this many bytes instead of everything up to the end of the file.
     pub const fn bytes(self, bytes: u64) -> Self {
         Self {
             bytes: Some(bytes),
@@ -193,9 +192,8 @@ impl MapOptions {
         }
     }
 
-    /// With pages of this size rather than the owner's. Small ones suit accesses to few bytes here and
-    /// there, large ones keep faults and table entries few. A file has pages of one size, however often
-    /// it is mapped; a space has files of any.
+    /// Uses pages of this size instead of the owner's. Small pages suit scattered accesses to few bytes; large pages
+    /// reduce faults and table entries. All mappings of a file share one page size; files of a space may differ.
     pub const fn page_size(self, page_size: PageSize) -> Self {
         Self {
             page_size: Some(page_size),
@@ -204,8 +202,8 @@ impl MapOptions {
         }
     }
 
-    /// With pages of 2 MiB while card memory lasts, and small ones (from 4 KiB on) once it is short, which grow
-    /// again where accesses are sequential.
+    /// Uses pages of 2 MiB while card memory lasts, and smaller ones (from 4 KiB) once it is short. Small pages are
+    /// merged again where accesses are sequential.
     pub const fn auto_pages(self) -> Self {
         Self {
             page_size: None,
@@ -214,9 +212,10 @@ impl MapOptions {
         }
     }
 
-    /// With pages that stay in host memory: kernels read and write them there over PCIe, and they take no card
-    /// memory. It suits what is touched hardly more than once, beside data that is used again. The card must have a
-    /// way to host memory (`host_channel` of its shell). What kernels write is written to the file by `sync` and `unmap`, as ever; a file is direct or not, however often it is mapped.
+    /// Keeps the pages in host memory: kernels access them over PCIe, and they take no card memory. This suits data
+    /// that is accessed about once while other data is reused. The card needs a path to host memory
+    /// (`host_channel` of its shell). `sync` and `unmap` write kernel stores to the file as usual. All mappings of a
+    /// file agree on whether it is direct.
     pub const fn direct(self) -> Self {
         Self {
             direct: true,
@@ -224,9 +223,9 @@ impl MapOptions {
         }
     }
 
-    /// With pages in card memory of this kind, on a card that has several, such as HBM beside DRAM; without it they lie
-    /// on any. A range of a file lies in one memory, however often it is mapped; a mapping without a word of it
-    /// changes nothing. Not in a space that has a place of its own ([`SpacePlacement`]).
+    /// Places the pages in card memory of this kind, on a card with several such as HBM and DRAM; the default is any. A
+    /// range of a file lies in one memory, however often it is mapped; a mapping without this option changes nothing.
+    /// Not possible in a space with a placement of its own ([`SpacePlacement`]).
     pub const fn memory(self, memory: MemoryKind) -> Self {
         Self {
             memory: Some(memory),
@@ -234,18 +233,18 @@ impl MapOptions {
         }
     }
 
-    /// With advice from the first access on.
+    /// Sets the advice that holds from the first access on.
     pub const fn advice(self, advice: Advice) -> Self {
         Self { advice, ..self }
     }
 
-    /// Hot from the start: on the card before kernels run, at no virtual time.
+    /// Preloads the pages on the card before kernels run, at no cost in virtual time.
     pub const fn hot(self) -> Self {
         Self { hot: true, ..self }
     }
 
-    /// With a file that is [warm or cold](FileState), whatever other files are: what reading it costs in virtual time.
-    /// A range of a file has one state, the last that was said.
+    /// Treats the file as [warm or cold](FileState), independently of other files; this sets the virtual time of
+    /// reading it. A range of a file has one state, the last one that was set.
     pub const fn file_state(self, state: FileState) -> Self {
         Self {
             file_state: Some(state),
@@ -253,9 +252,9 @@ impl MapOptions {
         }
     }
 
-    /// With holes that cost no reading of storage, as on the machine that they are on. Which there are is asked of the file
-    /// system now, and is a part of the report's hash: otherwise the time of a run follows from the bytes alone, however
-    /// they are stored. It makes a difference to a [cold](FileState::Cold) file only.
+    /// Reading holes costs no storage access, as on the host's file system. The holes are queried from the file system
+    /// now and enter the report's hash; without this option the time of a run depends on the bytes alone, however they
+    /// are stored. It affects [cold](FileState::Cold) files only.
     pub const fn holes(self) -> Self {
         Self {
             holes: true,
@@ -263,7 +262,7 @@ impl MapOptions {
         }
     }
 
-    /// At this address rather than where the pager chooses.
+    /// Maps at this address instead of one chosen by the pager.
     pub const fn address(self, address: VirtAddr) -> Self {
         Self {
             address: Some(address),

@@ -1,4 +1,4 @@
-//! Requests whose fields are plain data, and what they answer.
+//! Requests whose fields are plain data, and their replies.
 
 use crate::options::SpaceOptions;
 use crate::{ConnectionId, LoadId, MappingId, Request, SpaceId, StreamHandle};
@@ -8,34 +8,34 @@ use units::{
     StreamWaiting, VirtAddr,
 };
 
-/// Some bytes of something: of a mapping, or of a peer's memory.
+/// A byte range of an object, such as a mapping or a peer's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ByteRange {
-    /// The first, from the beginning of the whole.
+    /// Offset of the first byte in the object.
     pub offset: u64,
-    /// How many.
+    /// Size in bytes.
     pub bytes: u64,
 }
 
 impl ByteRange {
-    /// Whether all of it is inside a whole of so many bytes, and it is not empty.
+    /// Whether the range is not empty and lies inside an object of `whole` bytes.
     pub fn is_within(self, whole: u64) -> bool {
         let end = self.offset.checked_add(self.bytes);
         self.bytes > 0 && end.is_some_and(|end| end <= whole)
     }
 }
 
-/// What a card is, and its time.
+/// Description of a card, and its virtual time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(from = "WrittenDescription", into = "WrittenDescription")]
 pub struct Description {
-    /// What the card is made of.
+    /// Description of the card.
     pub card: Box<CardDescription>,
     /// Virtual time.
     pub now: Picoseconds,
 }
 
-/// A description with what its JSON leaves out, because reports do.
+/// The description as JSON, with the fields that [`CardDescription`] omits because reports do.
 #[derive(Serialize, Deserialize)]
 struct WrittenDescription {
     card: Box<CardDescription>,
@@ -68,108 +68,108 @@ impl From<WrittenDescription> for Description {
     }
 }
 
-/// An address space that was made.
+/// Reply: the new address space.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct NewSpace {
-    /// Its name.
+    /// Identifier of the space.
     pub space: SpaceId,
-    /// Its number in the shell.
+    /// ASID in the shell.
     pub asid: Asid,
 }
 
-/// A mapping that was made.
+/// Reply: the new mapping.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct NewMapping {
-    /// Its name.
+    /// Identifier of the mapping.
     pub mapping: MappingId,
     /// Address of the first byte of the range.
     pub address: VirtAddr,
-    /// Bytes of the range.
+    /// Size of the range in bytes.
     pub bytes: u64,
     /// Size of its largest pages.
     pub page: PageSize,
 }
 
-/// What a mapping has become of which a part ended.
+/// The remainder of a mapping after a part of it ended.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct RestOfMapping {
-    /// Its name.
+    /// Identifier of the mapping.
     pub mapping: MappingId,
     /// Address of its first byte.
     pub address: VirtAddr,
-    /// Its bytes.
+    /// Size in bytes.
     pub bytes: u64,
 }
 
 /// A stream port of a kernel, by name.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PortOf {
-    /// The kernel.
+    /// Kernel, identified by its load.
     pub load: LoadId,
-    /// The port.
+    /// Name of the kernel's port.
     pub port: String,
 }
 
-/// The place of a transfer in a packet.
+/// Position of a transfer in a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PacketPart {
-    /// Into a kernel: the packet ends with it. Out of a kernel: it is begun whatever the one before was.
+    /// Into a kernel: the transfer ends the packet. Out of a kernel: it begins regardless of the previous transfer.
     Whole,
-    /// Into a kernel: more of the packet follows. Out of a kernel: it is begun only if the packet of the one
-    /// before goes on, and else over at once, with no byte.
+    /// Into a kernel: the packet continues after the transfer. Out of a kernel: it begins only if the previous
+    /// transfer's packet continues, and otherwise completes at once with zero bytes.
     More,
 }
 
-/// A transfer that is over.
+/// A completed transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moved {
     /// Bytes that were moved.
     pub bytes: u64,
-    /// The last of them ended a packet (TLAST). Out of the kernel: if not, the range was full, and more may
-    /// follow.
+    /// The last byte ended a packet (TLAST). Out of the kernel, `false` means that the range was full and more of the
+    /// packet may follow.
     pub last: bool,
 }
 
-/// What a connection does now.
+/// State of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectionState {
-    /// It comes apart, or is made, when the packets that are under way have ended.
+    /// The connection, or its removal, waits for the packets under way to end.
     pub pending: bool,
-    /// The reset of a slot has cut a packet since the ports were connected: the receiver got less of it, or
-    /// lost what it had.
+    /// A reset of a slot has cut a packet since the ports were connected: the receiver got an incomplete packet, or
+    /// lost received data.
     pub cut: bool,
-    /// A beat waits for the receiver.
+    /// A beat is stalled by the receiver.
     pub waits_for_receiver: bool,
 }
 
-/// What was taken from a port out of a kernel.
+/// Data taken from a port out of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Taken {
     /// Packets that ended.
     pub packets: u64,
-    /// Bytes.
+    /// Size in bytes.
     pub bytes: u64,
-    /// There is no room for more.
+    /// The receive buffer is full.
     pub full: bool,
 }
 
-/// What a program waits for.
+/// A condition that a program waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Signal {
-    /// A register holds a value in the bits of a mask.
+    /// A register has a value in the bits of a mask.
     Register {
-        /// Byte offset.
+        /// Byte offset of the register.
         offset: u32,
-        /// The bits that count.
+        /// Bits to compare.
         mask: u32,
-        /// What they shall be.
+        /// Expected value of these bits.
         value: u32,
     },
-    /// The kernel's interrupt: one that has not been waited for yet.
+    /// The kernel's interrupt, if it has not been consumed by an earlier wait.
     Interrupt,
 }
 
-/// How far a run is.
+/// Progress of the card.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
     /// Virtual time.
@@ -185,49 +185,49 @@ pub struct Progress {
 /// Whether a kernel is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RunState {
-    /// It is done.
+    /// The kernel is done.
     Done(Progress),
-    /// It is still at it.
+    /// The kernel is still running.
     Running(Progress),
 }
 
 /// Whether a signal has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SignalState {
-    /// It has: what the register holds, or how many interrupts there were.
+    /// It has: the register's value, or the number of interrupts.
     Come(u32),
     /// It has not.
     Awaited(Progress),
 }
 
-/// What the oldest transfer of a stream does.
+/// State of the oldest transfer of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TransferState {
-    /// It is over.
+    /// The transfer is complete.
     Moved(Moved),
-    /// It is not.
+    /// The transfer is under way.
     Moving(Progress),
 }
 
-/// What the oldest transfers of several streams do.
+/// State of the oldest transfers of several streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TransfersState {
-    /// That of one of them is over.
+    /// One of the transfers is complete.
     Moved {
-        /// The stream's place in the request.
+        /// Index of its stream in the request.
         place: usize,
-        /// How it ended.
+        /// Result of the transfer.
         moved: Moved,
-        /// How far the card is.
+        /// Progress of the card.
         progress: Progress,
     },
-    /// None is.
+    /// All are under way.
     Moving(Progress),
-    /// None is, and nothing will happen by itself.
+    /// None is complete, and no pending event can complete one.
     Quiet(Progress),
 }
 
-/// What is the card made of, and what time is it?
+/// Requests the card's description and virtual time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Describe;
 
@@ -235,7 +235,7 @@ impl Request for Describe {
     type Reply = Description;
 }
 
-/// Ends everything of this client.
+/// Ends all objects of this client.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Close;
 
@@ -246,7 +246,7 @@ impl Request for Close {
 /// Makes an address space.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CreateSpace {
-    /// How.
+    /// Options of the address space.
     pub options: SpaceOptions,
 }
 
@@ -257,7 +257,7 @@ impl Request for CreateSpace {
 /// Ends an address space, with its mappings.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DestroySpace {
-    /// The space.
+    /// Address space to end.
     pub space: SpaceId,
 }
 
@@ -265,10 +265,10 @@ impl Request for DestroySpace {
     type Reply = ();
 }
 
-/// Writes back and ends a mapping.
+/// Writes a mapping back and ends it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Unmap {
-    /// The mapping.
+    /// Mapping that the request applies to.
     pub mapping: MappingId,
 }
 
@@ -279,7 +279,7 @@ impl Request for Unmap {
 /// Writes back what kernels have written so far; the mapping stays.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Sync {
-    /// The mapping.
+    /// Mapping that the request applies to.
     pub mapping: MappingId,
 }
 
@@ -287,12 +287,12 @@ impl Request for Sync {
     type Reply = ();
 }
 
-/// Reads again what somebody else wrote to the file.
+/// Reads the file again after another process changed it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Refresh {
-    /// The mapping.
+    /// Mapping that the request applies to.
     pub mapping: MappingId,
-    /// Drop what kernels wrote, rather than write it first.
+    /// Drops the kernels' stores instead of writing them back first.
     pub discard: bool,
 }
 
@@ -300,14 +300,14 @@ impl Request for Refresh {
     type Reply = ();
 }
 
-/// Says how a part of a mapping is going to be used.
+/// Sets the expected access pattern of a part of a mapping.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Advise {
-    /// The mapping.
+    /// Mapping that the request applies to.
     pub mapping: MappingId,
-    /// The bytes.
+    /// Range, relative to the start of the mapping.
     pub range: ByteRange,
-    /// What is known.
+    /// Expected access pattern.
     pub advice: Advice,
 }
 
@@ -315,10 +315,10 @@ impl Request for Advise {
     type Reply = ();
 }
 
-/// Brings pages in before they are touched.
+/// Brings pages to the card before kernels access them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Prefetch {
-    /// The mapping.
+    /// Mapping that the request applies to.
     pub mapping: MappingId,
 }
 
@@ -326,10 +326,10 @@ impl Request for Prefetch {
     type Reply = ();
 }
 
-/// Brings pages in at no cost in virtual time; gives the number of bytes.
+/// Preloads pages at no cost in virtual time; returns the number of bytes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MakeHot {
-    /// The mapping.
+    /// Mapping that the request applies to.
     pub mapping: MappingId,
 }
 
@@ -337,14 +337,14 @@ impl Request for MakeHot {
     type Reply = u64;
 }
 
-/// Lets the program read, or also write, some bytes of shared memory.
+/// Gives the program read access, or read and write access, to a range of shared memory.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Take {
-    /// The mapping.
+    /// Mapping that the request applies to.
     pub mapping: MappingId,
-    /// The bytes.
+    /// Range, relative to the start of the mapping.
     pub range: ByteRange,
-    /// Also write.
+    /// Also for writing.
     pub write: bool,
 }
 
@@ -355,7 +355,7 @@ impl Request for Take {
 /// Ends the sharing of memory, unless a kernel of the space runs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Free {
-    /// The mapping.
+    /// Mapping that the request applies to.
     pub mapping: MappingId,
 }
 
@@ -363,12 +363,12 @@ impl Request for Free {
     type Reply = ();
 }
 
-/// Ends a part of a mapping; gives what is left.
+/// Ends a part of a mapping; returns the remainder.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct UnmapPart {
-    /// The mapping.
+    /// Mapping that the request applies to.
     pub mapping: MappingId,
-    /// The bytes.
+    /// Range, relative to the start of the mapping.
     pub range: ByteRange,
 }
 
@@ -379,7 +379,7 @@ impl Request for UnmapPart {
 /// Stops the kernel and empties its slot.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Unload {
-    /// The kernel.
+    /// Kernel, identified by its load.
     pub load: LoadId,
 }
 
@@ -387,15 +387,15 @@ impl Request for Unload {
     type Reply = ();
 }
 
-/// Sets registers that hold an argument of a kernel. The owner keeps the words, and writes them again whenever
-/// the slot leaves reset.
+/// Sets the registers of a kernel's argument. The owner keeps the words, and writes them again whenever the slot leaves
+/// reset.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SetArgument {
-    /// The kernel.
+    /// Kernel, identified by its load.
     pub load: LoadId,
-    /// Byte offset of the first.
+    /// Byte offset of the first register.
     pub offset: u32,
-    /// Words, one register each.
+    /// Words, one per register.
     pub words: Vec<u32>,
 }
 
@@ -406,11 +406,11 @@ impl Request for SetArgument {
 /// Writes registers of a kernel (`s_axi_control`). Refused while the slot is in reset, where they would be lost.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct WriteRegisters {
-    /// The kernel.
+    /// Kernel, identified by its load.
     pub load: LoadId,
-    /// Byte offset of the first.
+    /// Byte offset of the first register.
     pub offset: u32,
-    /// Words, one register each.
+    /// Words, one per register.
     pub words: Vec<u32>,
 }
 
@@ -421,9 +421,9 @@ impl Request for WriteRegisters {
 /// Reads a register of a kernel.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ReadRegister {
-    /// The kernel.
+    /// Kernel, identified by its load.
     pub load: LoadId,
-    /// Byte offset.
+    /// Byte offset of the register.
     pub offset: u32,
 }
 
@@ -431,12 +431,12 @@ impl Request for ReadRegister {
     type Reply = u32;
 }
 
-/// What a slot gets of card memory, as long as this kernel is in it.
+/// Sets a slot's share of card memory, until another kernel is loaded.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Schedule {
-    /// The kernel.
+    /// Kernel, identified by its load.
     pub load: LoadId,
-    /// What.
+    /// Share of card memory.
     pub schedule: SlotSchedule,
 }
 
@@ -447,7 +447,7 @@ impl Request for Schedule {
 /// Starts a kernel.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Start {
-    /// The kernel.
+    /// Kernel, identified by its load.
     pub load: LoadId,
 }
 
@@ -458,9 +458,9 @@ impl Request for Start {
 /// Lets virtual time pass until a kernel is done.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Poll {
-    /// The kernel.
+    /// Kernel, identified by its load.
     pub load: LoadId,
-    /// How long, at most.
+    /// Maximum virtual time to wait.
     pub slice: Picoseconds,
 }
 
@@ -471,11 +471,11 @@ impl Request for Poll {
 /// Lets virtual time pass until a kernel signals.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Await {
-    /// The kernel.
+    /// Kernel, identified by its load.
     pub load: LoadId,
-    /// What is waited for.
+    /// Condition to wait for.
     pub signal: Signal,
-    /// How long, at most.
+    /// Maximum virtual time to wait.
     pub slice: Picoseconds,
 }
 
@@ -483,12 +483,12 @@ impl Request for Await {
     type Reply = SignalState;
 }
 
-/// Lets virtual time pass until one of several kernels is done; gives the place of the first that is.
+/// Lets virtual time pass until one of several kernels is done; returns the index of the first that is.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PollAny {
-    /// The kernels.
+    /// Kernels, identified by their loads.
     pub loads: Vec<LoadId>,
-    /// How long, at most.
+    /// Maximum virtual time to wait.
     pub slice: Picoseconds,
 }
 
@@ -496,10 +496,10 @@ impl Request for PollAny {
     type Reply = Option<usize>;
 }
 
-/// A kernel was not done in time: stops it, and says what it waits for. The answer is an error.
+/// Stops a kernel that missed its deadline. The reply is an error that names the cause of the wait.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Expire {
-    /// The kernel.
+    /// Kernel, identified by its load.
     pub load: LoadId,
 }
 
@@ -507,10 +507,10 @@ impl Request for Expire {
     type Reply = ();
 }
 
-/// Stops a kernel: holds it in reset, lets go of its parked accesses.
+/// Stops a kernel: holds it in reset and releases its parked accesses.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Stop {
-    /// The kernel.
+    /// Kernel, identified by its load.
     pub load: LoadId,
 }
 
@@ -521,9 +521,9 @@ impl Request for Stop {
 /// Opens a stream port of a kernel.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct OpenStream {
-    /// The kernel.
+    /// Kernel, identified by its load.
     pub load: LoadId,
-    /// The port's name.
+    /// Name of the port.
     pub port: String,
 }
 
@@ -531,18 +531,18 @@ impl Request for OpenStream {
     type Reply = StreamHandle;
 }
 
-/// Begins a transfer, after those that were begun before.
+/// Begins a transfer; it follows those that were begun before.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct BeginTransfer {
-    /// The stream.
+    /// Open stream port that the request applies to.
     pub stream: StreamHandle,
-    /// The way that the client means.
+    /// Direction that the client expects.
     pub direction: StreamDirection,
-    /// The memory's mapping.
+    /// Mapping of the memory.
     pub mapping: MappingId,
-    /// The bytes of it.
+    /// Range of the mapping.
     pub range: ByteRange,
-    /// Its place in a packet.
+    /// Position in a packet.
     pub packet: PacketPart,
 }
 
@@ -550,12 +550,12 @@ impl Request for BeginTransfer {
     type Reply = ();
 }
 
-/// Lets virtual time pass until the oldest transfer of one of several streams is over.
+/// Lets virtual time pass until the oldest transfer of one of several streams is complete.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PollStreams {
-    /// The streams; each has a transfer that nobody has asked for yet.
+    /// Streams; each has a transfer whose completion has not been collected.
     pub streams: Vec<StreamHandle>,
-    /// How long, at most.
+    /// Maximum virtual time to wait.
     pub slice: Picoseconds,
 }
 
@@ -563,12 +563,12 @@ impl Request for PollStreams {
     type Reply = TransfersState;
 }
 
-/// Lets virtual time pass until the oldest transfer of a stream is over.
+/// Lets virtual time pass until the oldest transfer of a stream is complete.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PollStream {
-    /// The stream.
+    /// Open stream port that the request applies to.
     pub stream: StreamHandle,
-    /// How long, at most.
+    /// Maximum virtual time to wait.
     pub slice: Picoseconds,
 }
 
@@ -576,12 +576,13 @@ impl Request for PollStream {
     type Reply = TransferState;
 }
 
-/// The oldest transfer was not over in time: says what it waits for. The answer is an error, or that it is over now.
+/// Reports the oldest transfer of a stream as late. The reply is an error that names the cause of the wait, or the
+/// transfer if it is complete now.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ExpireStream {
-    /// The stream.
+    /// Open stream port that the request applies to.
     pub stream: StreamHandle,
-    /// How long the client has waited.
+    /// Virtual time that the client has waited.
     pub elapsed: Picoseconds,
 }
 
@@ -589,12 +590,12 @@ impl Request for ExpireStream {
     type Reply = Moved;
 }
 
-/// Connects an outgoing port of one kernel with an incoming one of another.
+/// Connects an outgoing port of one kernel to an incoming port of another.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ConnectPorts {
-    /// The outgoing port.
+    /// Outgoing port.
     pub from: PortOf,
-    /// The incoming port.
+    /// Incoming port.
     pub to: PortOf,
 }
 
@@ -602,10 +603,10 @@ impl Request for ConnectPorts {
     type Reply = ConnectionId;
 }
 
-/// What does a connection do?
+/// Requests the state of a connection.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Inspect {
-    /// The connection.
+    /// Connection that the request applies to.
     pub connection: ConnectionId,
 }
 
@@ -613,12 +614,12 @@ impl Request for Inspect {
     type Reply = ConnectionState;
 }
 
-/// Takes the ports of a connection apart.
+/// Removes a connection between ports.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Disconnect {
-    /// The connection.
+    /// Connection that the request applies to.
     pub connection: ConnectionId,
-    /// Without waiting for the packet under way.
+    /// Returns without waiting for the packet under way.
     pub later: bool,
 }
 
@@ -626,10 +627,10 @@ impl Request for Disconnect {
     type Reply = ();
 }
 
-/// Ends the transfers out of a kernel that are not over, with what has come.
+/// Ends the incomplete transfers out of a kernel, with the data received so far.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StopStream {
-    /// The stream.
+    /// Open stream port that the request applies to.
     pub stream: StreamHandle,
 }
 
@@ -640,9 +641,9 @@ impl Request for StopStream {
 /// Closes a stream port.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CloseStream {
-    /// The stream.
+    /// Open stream port that the request applies to.
     pub stream: StreamHandle,
-    /// Also with transfers under way: the port is free when they are over.
+    /// Closes it with transfers under way: the port becomes free when they are complete.
     pub later: bool,
 }
 
@@ -650,10 +651,10 @@ impl Request for CloseStream {
     type Reply = ();
 }
 
-/// What has a kernel sent out of a port that nobody has taken?
+/// Requests the data that a kernel has sent out of a port and that was not taken.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct InspectStream {
-    /// The stream.
+    /// Open stream port that the request applies to.
     pub stream: StreamHandle,
 }
 
@@ -661,13 +662,12 @@ impl Request for InspectStream {
     type Reply = StreamWaiting;
 }
 
-/// The client takes no more from a port out of a kernel. What waits there is an error, and so is what waits when the slot
-/// is emptied.
+/// The client takes no more from a port out of a kernel. Data left there is an error, now and when the slot is emptied.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SettleStream {
-    /// The stream.
+    /// Open stream port that the request applies to.
     pub stream: StreamHandle,
-    /// What the client has taken.
+    /// Data that the client has taken.
     pub taken: Taken,
 }
 
@@ -675,10 +675,10 @@ impl Request for SettleStream {
     type Reply = ();
 }
 
-/// More waits at ports of a kernel than was taken from them: an error, of the first.
+/// Checks a kernel's ports: data beyond what was taken from them is an error, reported for the first such port.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CheckTaken {
-    /// The kernel.
+    /// Kernel, identified by its load.
     pub load: LoadId,
 }
 
@@ -686,14 +686,14 @@ impl Request for CheckTaken {
     type Reply = ();
 }
 
-/// The packets that the client wants did not come: says so. The answer is an error.
+/// Reports that expected packets did not arrive. The reply is an error.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PacketsMissing {
-    /// The stream.
+    /// Open stream port that the request applies to.
     pub stream: StreamHandle,
-    /// Packets that were wanted.
+    /// Expected packets.
     pub wanted: u64,
-    /// What came.
+    /// Received data.
     pub taken: Taken,
 }
 

@@ -10,21 +10,21 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
-/// Who is at the other end, as the system says.
+/// Credentials of the other end, from the operating system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer {
-    /// Its process when it connected.
+    /// Process identifier at the time of the connection.
     pub process: u32,
-    /// Its effective user then.
+    /// Effective user at that time.
     pub user: u32,
-    /// Its effective group then.
+    /// Effective group at that time.
     pub group: u32,
 }
 
-/// Who connected.
+/// Credentials of the connected process.
 ///
 /// # Errors
-/// What the system says.
+/// The operating system's.
 pub fn peer_of(socket: &UnixStream) -> io::Result<Peer> {
     let found = rustix::net::sockopt::socket_peercred(socket)?;
     Ok(Peer {
@@ -34,32 +34,33 @@ pub fn peer_of(socket: &UnixStream) -> io::Result<Peer> {
     })
 }
 
-/// Why no frame has come.
+/// Cause of a failed receive.
 #[derive(Debug, thiserror::Error)]
 pub enum ReceiveError {
-    /// The other end has closed it, between two frames.
+    /// The other end closed the socket between two frames.
     #[error("the other end has closed the socket")]
     Closed,
-    /// Within a frame, or the system says so.
+    /// The socket was closed within a frame, or the operating system reported an error.
     #[error("the socket failed: {0}")]
     Failed(#[from] io::Error),
-    /// What came is no frame.
+    /// The received bytes are no frame.
     #[error(transparent)]
     Malformed(#[from] FrameError),
-    /// Other descriptors came than the frame said.
+    /// The number of descriptors differs from the header's.
     #[error("{came} descriptors came with a frame that said {said}")]
     Descriptors {
-        /// How many came.
+        /// Received descriptors.
         came: usize,
-        /// How many it said.
+        /// Descriptors that the header announced.
         said: u8,
     },
 }
 
-/// Sends a frame; waits while the other end does not read.
+/// Sends a frame; blocks while the other end does not read.
 ///
 /// # Errors
-/// A frame beyond the bounds ([`io::ErrorKind::InvalidInput`]), of which nothing was sent; the other end is gone.
+/// The frame exceeds the limits ([`io::ErrorKind::InvalidInput`]; nothing was sent), or the other end has closed the
+/// socket.
 pub fn send(socket: &UnixStream, frame: &Frame) -> io::Result<()> {
     let header = frame.header();
     let header = header.map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
@@ -70,7 +71,7 @@ pub fn send(socket: &UnixStream, frame: &Frame) -> io::Result<()> {
     let mut rest = bytes.as_slice();
     while !rest.is_empty() {
         let mut along = SendAncillaryBuffer::new(&mut space);
-        // They ride with the first byte.
+        // Descriptors are sent with the first byte.
         if rest.len() == bytes.len() && !descriptors.is_empty() {
             along.push(SendAncillaryMessage::ScmRights(&descriptors));
         }
@@ -88,10 +89,10 @@ pub fn send(socket: &UnixStream, frame: &Frame) -> io::Result<()> {
     Ok(())
 }
 
-/// Waits for a frame from that side.
+/// Waits for a frame from this side.
 ///
 /// # Errors
-/// See [`ReceiveError`]. Descriptors that came are closed.
+/// See [`ReceiveError`]. Received descriptors are closed on an error.
 pub fn receive(socket: &UnixStream, from: Side) -> Result<Frame, ReceiveError> {
     let mut descriptors = Vec::new();
     let mut header = [0; Header::BYTES];
@@ -121,7 +122,7 @@ fn ended() -> ReceiveError {
     ReceiveError::Failed(io::ErrorKind::UnexpectedEof.into())
 }
 
-/// Fills a buffer; false if the other end closed the socket before its first byte.
+/// Fills a buffer; returns false if the other end closed the socket before its first byte.
 fn fill(
     socket: &UnixStream,
     buffer: &mut [u8],
@@ -142,7 +143,7 @@ fn fill(
                 descriptors.extend(received);
             }
         }
-        // The system closes what has no room in one call; a peer that sends some with each byte gets no further.
+        // The system closes descriptors beyond the room of one call; this stops a peer that sends some with each byte.
         if descriptors.len() > MOST_DESCRIPTORS {
             return Err(ReceiveError::Descriptors {
                 came: descriptors.len(),

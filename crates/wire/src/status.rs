@@ -1,110 +1,110 @@
-//! Who uses what of a card. Names of files are not in it: they are their client's affair.
+//! Usage of a card by its clients. File names are private to each client and not included.
 
 use crate::ClientId;
 use serde::{Deserialize, Serialize};
 use units::{Picoseconds, SlotId};
 
-/// What an owner says of itself and its daemon.
+/// Status of an owner and its daemon.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Status {
-    /// The owner's part.
+    /// Status of the owner.
     pub owner: OwnerStatus,
-    /// The daemon's part.
+    /// Status of the daemon.
     pub daemon: DaemonStatus,
 }
 
-/// What an owner holds for its clients.
+/// Resources that an owner holds for its clients.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct OwnerStatus {
-    /// The card's name.
+    /// Name of the card.
     pub card: String,
     /// Virtual time; zero on a card without time.
     pub now: Picoseconds,
-    /// Its slots, by number.
+    /// Slots, by number.
     pub slots: Vec<SlotStatus>,
-    /// Address spaces that the shell has.
+    /// Address spaces that the shell supports.
     pub spaces: u8,
-    /// Clients that have something.
+    /// Clients that hold resources.
     pub clients: Vec<ClientStatus>,
     /// Tenants with clients.
     #[serde(default)]
     pub tenants: Vec<TenantStatus>,
 }
 
-/// A slot.
+/// State of a slot.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SlotStatus {
-    /// Whose kernel is in it.
+    /// Client whose kernel is in the slot.
     pub client: Option<ClientId>,
-    /// The kernel's name.
+    /// Name of the kernel.
     pub kernel: Option<String>,
-    /// It runs.
+    /// Whether the kernel is running.
     pub running: bool,
 }
 
-/// What a client has.
+/// Resources of a client.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ClientStatus {
-    /// The client.
+    /// Identifier of the client.
     pub client: ClientId,
-    /// Its process and user, as the system says; `None` of the daemon itself.
+    /// Process identifier, from the operating system; `None` for the daemon itself.
     pub process: Option<u32>,
-    /// See `process`.
+    /// User identifier; see `process`.
     pub user: Option<u32>,
-    /// What it calls itself; empty to those who may not know.
+    /// Name that the client gave itself; empty in a report for a client without the right to see it.
     pub program: String,
-    /// Its tenant, if it has a quota.
+    /// Tenant, if it has a quota.
     #[serde(default)]
     pub tenant: Option<String>,
-    /// Slots with a kernel of it.
+    /// Slots that hold its kernels.
     pub slots: Vec<SlotId>,
-    /// Its address spaces.
+    /// Number of its address spaces.
     pub spaces: u32,
-    /// Its mappings.
+    /// Number of its mappings.
     pub mappings: u32,
-    /// Their bytes.
+    /// Bytes of its mappings.
     pub mapped_bytes: u64,
-    /// Requests that are not answered yet.
+    /// Outstanding requests.
     pub requests: u32,
 }
 
-/// How much there is of something, and how much there may be; `None`: as much as can be.
+/// Usage of a resource and its limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Use {
-    /// There is.
+    /// Units in use.
     pub used: u64,
-    /// The quota.
+    /// Quota; `None`: no limit.
     pub most: Option<u64>,
 }
 
-/// What the clients of a tenant have together.
+/// Resources of all clients of a tenant.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TenantStatus {
-    /// Its name.
+    /// Name of the tenant.
     pub name: String,
-    /// Clients.
+    /// Connected clients.
     pub clients: Use,
-    /// Slots with a kernel.
+    /// Slots that hold a kernel.
     pub slots: Use,
     /// Address spaces.
     pub spaces: Use,
-    /// Mappings.
+    /// File and memory mappings.
     pub mappings: Use,
-    /// Bytes of card memory that its pages take.
+    /// Bytes of card memory taken by pages.
     pub card_bytes: Use,
-    /// Requests that are not answered yet.
+    /// Outstanding requests.
     pub requests: Use,
 }
 
-/// What a daemon's process has.
+/// Resources of the daemon's process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DaemonStatus {
-    /// Its process.
+    /// Process identifier of the daemon.
     pub process: u32,
-    /// Connections that are open, this one among them.
+    /// Open connections, including the requester's.
     pub connections: u32,
-    /// Descriptors that are open.
+    /// Open descriptors.
     pub descriptors: u32,
-    /// Threads.
+    /// Threads of the process.
     pub threads: u32,
 }

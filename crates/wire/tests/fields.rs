@@ -1,4 +1,4 @@
-//! Do the languages offer the options of a mapping that the table says, and no others?
+//! Compares the options of a mapping in each language with the table of fields.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -33,7 +33,7 @@ fn c_has_those_that_the_table_says() {
     let body = between(&header, "typedef struct tmb_map_options {", "}");
     let lines = body.lines().filter_map(|line| line.split_once(';'));
     let fields = lines.map(|(declared, _)| declared.trim().rsplit(' ').next().unwrap());
-    // `create` says whether `create_bytes` counts.
+    // `create` is a flag that enables `create_bytes`.
     let own = ["size", "create", "reserved"];
     let fields = fields.filter(|field| !own.contains(field));
     assert_eq!(said(|field| field.c), fields.map(str::to_owned).collect());
