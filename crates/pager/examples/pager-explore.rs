@@ -1,5 +1,5 @@
-//! Visits every state of small worlds and says how many there were. `make bench` runs it for the figures
-//! `pager.exhaustive_*`. Prints one JSON object.
+//! Visits every state of small models and prints the counts as one JSON object. `make bench` runs it for the figures
+//! `pager.exhaustive_*`.
 
 use std::process::ExitCode;
 use tombolo_pager::testing::explore::{every_pair, two_pages};

@@ -1,5 +1,5 @@
-//! Tells the pager a number of random events and says what happened. `make bench` runs it for the
-//! figure `pager.random_events`.
+//! Feeds the pager a number of random events and prints the result. `make bench` runs it for the figure
+//! `pager.random_events`.
 //!
 //! Usage: `pager-random [--events N] [--seed S] [--each N]`. Prints one JSON object.
 

@@ -1,4 +1,4 @@
-//! What the pager wants done.
+//! Actions that the pager asks of its owner.
 
 use crate::error::{AccessError, PagerError};
 use crate::ids::{BufferId, IoId, ObjectId, RequestId};
@@ -14,170 +14,167 @@ pub struct Around {
     pub behind: u64,
 }
 
-/// The good end of a request.
+/// Result of a request that succeeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Success {
-    /// Nothing more to say.
+    /// Success without a value.
     Done,
-    /// The mapping that was made.
+    /// The new mapping.
     Mapped(MappingInfo),
 }
 
-/// Something the owner has to do. Actions are to be carried out in order.
+/// An action for the owner. Actions must be carried out in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Queue a command at the card. Commands of one space keep their order; with
-    /// [`InstallOrder::OnCompletion`](crate::InstallOrder) those of different spaces may take different
-    /// queues.
+    /// [`InstallOrder::OnCompletion`](crate::InstallOrder) commands of different spaces may use different queues.
     Command {
-        /// Comes back in [`Event::OperationDone`](crate::Event::OperationDone).
+        /// Returned in [`Event::OperationDone`](crate::Event::OperationDone).
         id: CommandId,
-        /// What to do.
+        /// Operation of the command.
         operation: Operation,
-        /// For which space; `None`: for none in particular.
+        /// Space of the command; `None`: no particular one.
         space: Option<Asid>,
         /// Start only when every earlier command is complete.
         fence: bool,
-        /// A completion is wanted (failures always send one).
+        /// Request a completion (failures always send one).
         notify: bool,
     },
-    /// Fill a DMA buffer from an object. The owner also zeroes the buffer around the bytes, out to
-    /// multiples of 64.
+    /// Fill a DMA buffer from an object. The owner also zeroes the buffer around the bytes, out to multiples of 64.
     ReadObject {
-        /// Comes back in [`Event::IoDone`](crate::Event::IoDone).
+        /// Returned in [`Event::IoDone`](crate::Event::IoDone).
         io: IoId,
-        /// From what.
+        /// Object to read.
         object: ObjectId,
-        /// From where in the object's file.
+        /// Offset in the object's file, in bytes.
         offset: u64,
-        /// How much; never what is not the object's.
+        /// Bytes, all of them the object's.
         bytes: u64,
-        /// Into which buffer.
+        /// Destination buffer.
         buffer: BufferId,
-        /// Where in the buffer.
+        /// Offset in the buffer, in bytes.
         buffer_offset: u64,
     },
     /// Write a part of a DMA buffer to an object.
     WriteObject {
-        /// Comes back in [`Event::IoDone`](crate::Event::IoDone).
+        /// Returned in [`Event::IoDone`](crate::Event::IoDone).
         io: IoId,
-        /// To what.
+        /// Object to write.
         object: ObjectId,
-        /// To where in the object's file.
+        /// Offset in the object's file, in bytes.
         offset: u64,
-        /// How much; never what is not the object's.
+        /// Bytes, all of them the object's.
         bytes: u64,
-        /// From which buffer.
+        /// Source buffer.
         buffer: BufferId,
-        /// Where in the buffer.
+        /// Offset in the buffer, in bytes.
         buffer_offset: u64,
-        /// So many bytes before these and behind them came from the same page and are not the object's.
-        /// They were zero; if they are not, a kernel has written outside its mapping. They are the
-        /// page's whole rest if it moves at once, else that of the rows at the object's edges.
+        /// Bytes before and after these that came from the same page and are not the object's. They were zero; if they
+        /// are not, a kernel has written outside its mapping. They cover the rest of the page if it moves as a whole,
+        /// and otherwise the rest of the rows at the object's edges.
         around: Around,
     },
-    /// Fill a page of an object whose pages stay in host memory. Comes back like [`Action::ReadObject`].
+    /// Fill a page of an object with pages in host memory. Completes like [`Action::ReadObject`].
     FillDirect {
-        /// Comes back in [`Event::IoDone`](crate::Event::IoDone).
+        /// Returned in [`Event::IoDone`](crate::Event::IoDone).
         io: IoId,
-        /// From what.
+        /// Object to read.
         object: ObjectId,
-        /// From where in the object's file.
+        /// Offset in the object's file, in bytes.
         offset: u64,
-        /// How much; never what is not the object's.
+        /// Bytes, all of them the object's.
         bytes: u64,
-        /// Where in the memory of [`Event::PlaceDirect`](crate::Event::PlaceDirect).
+        /// Offset in the memory of [`Event::PlaceDirect`](crate::Event::PlaceDirect), in bytes.
         at: u64,
-        /// So many bytes before these and behind them are the rest of the page: the owner zeroes them.
+        /// Bytes before and after these in the page, which the owner zeroes.
         around: Around,
     },
-    /// Write a page that stays in host memory to its object.
+    /// Write a page in host memory to its object.
     SaveDirect {
-        /// Comes back in [`Event::IoDone`](crate::Event::IoDone).
+        /// Returned in [`Event::IoDone`](crate::Event::IoDone).
         io: IoId,
-        /// To what.
+        /// Object to write.
         object: ObjectId,
-        /// To where in the object's file.
+        /// Offset in the object's file, in bytes.
         offset: u64,
-        /// How much; never what is not the object's.
+        /// Bytes, all of them the object's.
         bytes: u64,
-        /// Where in the memory of [`Event::PlaceDirect`](crate::Event::PlaceDirect).
+        /// Offset in the memory of [`Event::PlaceDirect`](crate::Event::PlaceDirect), in bytes.
         at: u64,
-        /// So many bytes before these and behind them are the rest of the page, as in [`Action::WriteObject`].
+        /// Bytes before and after these in the page, as in [`Action::WriteObject`].
         around: Around,
     },
-    /// Change what programs may do with a page of host memory. Done when no program can do more than
-    /// that any longer, in any thread.
+    /// Change the programs' access rights to a page of host memory. Complete when no thread of any program has more
+    /// rights than these.
     ProtectHost {
-        /// Comes back in [`Event::IoDone`](crate::Event::IoDone); the count of bytes means nothing.
+        /// Returned in [`Event::IoDone`](crate::Event::IoDone); the count of bytes has no meaning.
         io: IoId,
-        /// Which memory.
+        /// Shared-memory object.
         object: ObjectId,
-        /// First byte of the page.
+        /// Offset of the page's first byte.
         offset: u64,
-        /// Bytes of the page.
+        /// Size of the page in bytes.
         bytes: u64,
-        /// What is allowed from now on.
+        /// New access rights.
         access: HostAccess,
     },
-    /// Tell the shell where the page table of a space is. The table is zeroed.
+    /// Give the shell the page table of a space. The table is zeroed.
     EnableSpace {
-        /// Which space.
+        /// Address space.
         asid: Asid,
-        /// Place and size.
+        /// Address and size of the table.
         table: TableGeometry,
         /// Size classes in use: bit k for pages of 4 KiB << k.
         size_classes: u32,
-        /// How the space's frames are striped.
+        /// Striping of the space's frames.
         stripe: Stripe,
     },
-    /// Tell the shell that a space has pages of another size too. No entry of that size is installed
-    /// before this.
+    /// Announce to the shell that a space uses another page size. No entry of that size is installed before this.
     UsePageSizes {
-        /// Which space.
+        /// Address space.
         asid: Asid,
         /// All size classes in use, as in [`Action::EnableSpace`].
         size_classes: u32,
     },
-    /// Tell the shell that a space is gone.
+    /// Announce to the shell that a space has ended.
     DisableSpace {
-        /// Which space.
+        /// Address space.
         asid: Asid,
     },
-    /// The end of a request.
+    /// Complete a request.
     Complete {
-        /// Which one.
+        /// Identifier of the request.
         request: RequestId,
-        /// How it ended.
+        /// Result of the request.
         result: Result<Success, PagerError>,
     },
-    /// A kernel's access failed (the reply to the kernel is a command of its own). `wait` on the
-    /// kernel must fail too.
+    /// Report a failed kernel access (the reply to the kernel is a separate command). `wait` on the kernel must fail
+    /// too.
     AccessFailed {
-        /// Which access; its requester names slot and port.
+        /// Token of the access; its requester identifies slot and port.
         token: FaultToken,
-        /// In which space.
+        /// Address space.
         asid: Asid,
-        /// Where.
+        /// Virtual address.
         address: VirtAddr,
-        /// A write.
+        /// `true` for a write, `false` for a read.
         write: bool,
-        /// Why.
+        /// Cause of the failure.
         reason: AccessError,
         /// The mapping that holds the address, or else the nearest one.
         nearest: Option<MappingInfo>,
     },
-    /// A page had to leave the card and could not be written. Its data is kept on the card.
+    /// A page could not be written back on eviction. Its data stays on the card.
     WriteBackFailed {
-        /// What happened: object, place and system error.
+        /// Cause: object, offset and system error.
         error: PagerError,
     },
-    /// The card failed a command that must not fail. What depended on it is suspect; the owner
-    /// should stop the card's slots.
+    /// The card failed a command that must not fail. Dependent state is invalid; the owner should stop the card's
+    /// slots.
     CardFailed {
-        /// Which command.
+        /// Identifier of the command.
         id: CommandId,
-        /// How it ended.
+        /// Status at completion.
         status: units::CommandStatus,
     },
 }

@@ -1,7 +1,7 @@
-//! Whose pages may leave for a page that waits, and which have to leave together.
+//! Finds the pages that may be evicted for a waiting page, and those that must leave together.
 //!
-//! A frame needs an aligned block. A page that is as large or larger leaves one behind; of smaller
-//! pages all in a block have to leave, and they do if each of them may.
+//! A frame needs an aligned block. Evicting a page at least as large frees one; smaller pages free a block only if all
+//! pages in it are evicted, so each of them must be evictable.
 
 use crate::frame::FrameMemory;
 use crate::ids::{ObjectId, ObjectPage};
@@ -13,21 +13,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use units::{Asid, FrameNumber, PageSize, SpacePlacement, Stripe};
 
-/// Whose pages may leave to make room: those with a part of their frame on these channels, of anybody
-/// or of a space at its limit; and for what.
+/// The pages that may be evicted to make room: those with a part of their frame on these channels, of all spaces or of
+/// one at its limit; and the frame that they make room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Scope {
     pub(crate) asid: Option<Asid>,
     pub(crate) first: usize,
     pub(crate) end: usize,
-    /// The frame that is waited for is striped: no block of one channel is enough.
+    /// The requested frame is striped: a block of one channel is not enough.
     pub(crate) striped: bool,
-    /// Its size.
+    /// Size of the frame.
     pub(crate) size: PageSize,
 }
 
 impl Scope {
-    /// A page is one of those.
+    /// Whether a page is in the scope.
     pub(crate) fn holds(&self, memory: &FrameMemory, page: &Page) -> bool {
         let on_channels = |frame| memory.touches(frame, page.stripe, &(self.first..self.end));
         page.direct.is_none()
@@ -35,9 +35,9 @@ impl Scope {
             && page.frame.is_none_or(on_channels)
     }
 
-    /// The block that a page has to leave together with its neighbours; `None` if its leaving helps by
-    /// itself. For a limit every page counts as it is. Blocks of striped frames are not looked for:
-    /// there, pages leave in the policy's order until a block is free.
+    /// The block that a page has to leave together with its neighbours; `None` if evicting it alone helps. At a space's
+    /// limit each page counts separately. Blocks of striped frames are not searched: there, pages are evicted in the
+    /// policy's order until a block is free.
     pub(crate) fn block_of(&self, page: &Page) -> Option<FrameNumber> {
         let alone = page.size >= self.size
             || self.asid.is_some()
@@ -49,9 +49,9 @@ impl Scope {
     }
 }
 
-/// Whose the frames are that are not striped.
+/// Owner of each frame that is not striped.
 pub(crate) type Owners = BTreeMap<FrameNumber, ObjectPage>;
-/// All pages.
+/// Records of all pages.
 pub(crate) type Pages = BTreeMap<ObjectPage, Page>;
 
 /// The pages in a block.
@@ -64,8 +64,7 @@ fn pages_in(block: FrameNumber, size: PageSize, owners: &Owners) -> Vec<ObjectPa
         .collect()
 }
 
-/// A block holds nothing but free memory and pages of which `these` holds: no page table, no part of a
-/// striped frame.
+/// Whether a block holds only free memory and pages for which `these` holds: no page table, no part of a striped frame.
 pub(crate) fn all_of(
     block: FrameNumber,
     size: PageSize,
@@ -84,16 +83,16 @@ pub(crate) fn all_of(
     units == 1 << size.class()
 }
 
-/// The pages of a scope that can leave now.
+/// The pages of a scope that can be evicted now.
 pub(crate) struct Candidates<'a> {
     pub(crate) scope: Scope,
-    /// Pages of which more is advised stay.
+    /// Pages with more retentive advice stay.
     pub(crate) keep: Keep,
-    /// Pages that a kernel may write, or has written, stay.
+    /// Pages that a kernel may write or has written stay.
     pub(crate) unwritten: bool,
-    /// Pages of objects that stay: they were fetched ahead and are still to be used.
+    /// Ranges of objects that stay: they were read ahead and are not used yet.
     pub(crate) expected: &'a [(ObjectId, Range<u64>)],
-    /// Nothing leaves but pages that lie beside the channels that their spaces have by now.
+    /// Only pages outside the channels now assigned to their spaces are evicted.
     pub(crate) strays: bool,
     pub(crate) spaces: &'a BTreeMap<Asid, Space>,
     pub(crate) pages: &'a Pages,
@@ -101,12 +100,12 @@ pub(crate) struct Candidates<'a> {
     pub(crate) releasing: &'a BTreeSet<ObjectPage>,
     pub(crate) owners: &'a Owners,
     pub(crate) memory: &'a FrameMemory,
-    /// Blocks that were looked at, and whether all of each may leave.
+    /// Blocks that were examined, and whether all pages of each may be evicted.
     pub(crate) blocks: RefCell<BTreeMap<FrameNumber, bool>>,
 }
 
 impl Candidates<'_> {
-    /// A page may be chosen.
+    /// Whether a page may be chosen.
     pub(crate) fn eligible(&self, key: ObjectPage) -> bool {
         let Some(page) = self.pages.get(&key).filter(|_| self.is_free_to_go(key)) else {
             return false;
@@ -118,7 +117,7 @@ impl Candidates<'_> {
                 .is_none_or(|block| self.block_may_leave(block))
     }
 
-    /// What leaves when a page is chosen: it and, if it is too small to help alone, its neighbours.
+    /// The pages evicted with a chosen page: the page and, if it is too small to suffice alone, its neighbours.
     pub(crate) fn leaving_with(&self, key: ObjectPage) -> Vec<ObjectPage> {
         let page = self.pages.get(&key);
         match page.and_then(|page| self.scope.block_of(page)) {
@@ -131,7 +130,7 @@ impl Candidates<'_> {
         }
     }
 
-    /// At rest, saved if it could be, and nobody waits for it.
+    /// Whether a page is idle, saved if possible, and has no waiting request.
     fn is_free_to_go(&self, key: ObjectPage) -> bool {
         self.pages.get(&key).is_some_and(|page| {
             page.state == State::Resident

@@ -8,8 +8,8 @@ const MAX_ORDER: u8 = 18;
 /// log2 of a unit's bytes.
 pub(crate) const UNIT_BITS: u8 = 12;
 
-/// Free blocks of a range. A block of order `k` is `2^k` units of 4 KiB, aligned to its size.
-/// The lowest block that fits is taken, so that equal histories give equal frames.
+/// Free blocks of a range. A block of order `k` is `2^k` units of 4 KiB, aligned to its size. Allocation takes the
+/// lowest block that fits, so that equal histories give equal frames.
 #[derive(Clone, Debug, Hash)]
 pub(crate) struct Buddy {
     /// Free blocks by order.
@@ -17,7 +17,7 @@ pub(crate) struct Buddy {
 }
 
 impl Buddy {
-    /// Nothing free; blocks merge up to `max_order`.
+    /// An allocator without free blocks; blocks merge up to `max_order`.
     pub(crate) fn empty(max_order: u8) -> Self {
         Self {
             free: vec![BTreeSet::new(); usize::from(max_order) + 1],
@@ -59,13 +59,13 @@ impl Buddy {
         Some(unit)
     }
 
-    /// The order of the free block that holds a block, if all of it is free.
+    /// Order of the free block that contains this block, if it is free as a whole.
     pub(crate) fn holder(&self, unit: u32, order: u8) -> Option<u8> {
         let holds = |k: &u8| self.free[usize::from(*k)].contains(&(unit >> k << k));
         (order..=self.max_order()).find(holds)
     }
 
-    /// Takes this very block, which is free.
+    /// Takes this block if it is free.
     pub(crate) fn take(&mut self, unit: u32, order: u8) -> bool {
         let Some(found) = self.holder(unit, order) else {
             return false;
@@ -88,14 +88,14 @@ impl Buddy {
         debug_assert!(new, "unit {unit} freed twice");
     }
 
-    /// Blocks of `order` that could be allocated now.
+    /// Number of blocks of `order` that could be allocated now.
     pub(crate) fn count(&self, order: u8) -> u64 {
         (order..=self.max_order())
             .map(|k| (self.free[usize::from(k)].len() as u64) << (k - order))
             .sum()
     }
 
-    /// The aligned blocks of `order` that are free, lowest first within each larger block.
+    /// Free aligned blocks of `order`, lowest first within each larger block.
     pub(crate) fn blocks(&self, order: u8) -> impl Iterator<Item = u32> + '_ {
         (order..=self.max_order()).flat_map(move |k| {
             self.free[usize::from(k)]
@@ -104,7 +104,7 @@ impl Buddy {
         })
     }
 
-    /// Free units within a block.
+    /// Number of free units within a block.
     pub(crate) fn free_in(&self, unit: u32, order: u8) -> u64 {
         if self.holder(unit, order).is_some() {
             return 1 << order;

@@ -1,28 +1,28 @@
-//! DMA buffers, cut into parts as large as the pages that move through them.
+//! DMA buffers, divided into parts of the size of the pages that move through them.
 
 use crate::ids::BufferId;
 use units::{HostAddr, PageSize};
 
-/// A part of a DMA buffer: room for a page, or for a piece of one that is larger than a buffer.
+/// A part of a DMA buffer that holds a page, or a piece of a page larger than a buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Part {
-    /// Which buffer.
+    /// DMA buffer that holds the part.
     pub buffer: BufferId,
-    /// Where in it.
+    /// Offset in the buffer, in bytes.
     pub offset: u64,
-    /// The same place as the card sees it.
+    /// Address of the part as the card reaches it.
     pub address: HostAddr,
-    /// Its size: that of pages of this class.
+    /// Size class: the part holds a page of this class.
     pub class: u8,
 }
 
 impl Part {
-    /// Bytes of the part.
+    /// Size of the part in bytes.
     pub const fn bytes(self) -> u64 {
         PageSize::KIB_4.bytes() << self.class
     }
 
-    /// The part of the same size beside it, with which it makes one of twice the size.
+    /// The buddy of the part: the adjacent part of the same size with which it merges.
     fn mate(self) -> Self {
         let offset = self.offset ^ self.bytes();
         self.moved_to(offset)
@@ -38,11 +38,11 @@ impl Part {
     }
 }
 
-/// The parts that nobody uses. The smallest that fits is handed out; of these the one given back last,
-/// which is warm. Halves that are both free become one again.
+/// Free parts. The smallest part that fits is allocated, and among equals the one freed last, which is warm in the
+/// cache. Free buddies merge.
 #[derive(Clone, Debug, Hash)]
 pub(crate) struct BufferPool {
-    /// By class.
+    /// Free parts by class.
     free: Vec<Vec<Part>>,
 }
 
@@ -71,12 +71,12 @@ impl BufferPool {
         pool
     }
 
-    /// What part of a buffer pages of a size move through.
+    /// Class of the part that pages of a size move through.
     pub(crate) fn class_for(&self, page: PageSize) -> u8 {
         page.class().min(self.free.len() as u8 - 1)
     }
 
-    /// A part of a class can be had.
+    /// Whether a part of a class is available.
     pub(crate) fn has(&self, class: u8) -> bool {
         self.free
             .iter()
@@ -122,8 +122,8 @@ impl BufferPool {
 mod tests {
     use super::*;
 
-    /// Parts of all sizes, taken and given back at random: no two share a byte, and at the end the
-    /// buffers are whole again. The last buffer's tail (the buffers have five units) is used too.
+    /// Allocates and frees parts of all sizes at random: no two share a byte, and at the end all parts have merged. The
+    /// last buffer's tail (the buffers have five units) is used too.
     #[test]
     fn parts_lie_apart_and_become_whole_again() {
         let bases = [HostAddr::new(1 << 32), HostAddr::new(2 << 32)];

@@ -1,4 +1,4 @@
-//! What must hold between two events.
+//! Invariants of the pager between two events.
 
 use crate::buffer::Part;
 use crate::ids::{ObjectPage, RequestId};
@@ -11,7 +11,7 @@ use crate::table::Shown;
 use std::collections::BTreeMap;
 use units::{CardAddr, Stripe};
 
-/// Collects what does not hold.
+/// Collects violated invariants.
 struct Findings(Vec<String>);
 
 impl Findings {
@@ -23,12 +23,12 @@ impl Findings {
 }
 
 impl Pager {
-    /// Checks the pager against itself: frames and buffers have one owner and none is lost, the
-    /// table images and the reverse lists say the same, everything that waits has something to wait
-    /// for. For tests; takes time in proportion to the pages.
+    /// Checks the pager's invariants: every frame and buffer has one owner and none is lost, the table images agree
+    /// with the reverse lists, and everything that waits has something to wait for. For tests; the run time is
+    /// proportional to the number of pages.
     ///
     /// # Errors
-    /// What does not hold.
+    /// The violated invariants.
     pub fn check(&self) -> Result<(), String> {
         let mut findings = Findings(Vec::new());
         self.check_frames(&mut findings);
@@ -222,7 +222,7 @@ impl Pager {
         });
     }
 
-    /// The rules of shared memory, and that they are only about it.
+    /// Checks the rules of shared memory, which apply to shared memory only.
     fn check_shared(&self, key: ObjectPage, page: &Page, expect: &mut impl FnMut(bool, &str)) {
         let shared = self.host_address(key).is_some();
         let of_shared_memory = matches!(

@@ -1,6 +1,6 @@
-//! Write-back before somebody asks for it: pages that would leave next are cleaned before memory is short, so that they can
-//! leave at once when a frame is needed, and pages that a kernel has written in order are cleaned behind it, so that little is
-//! left to be saved when it ends.
+//! Early write-back. Eviction candidates are cleaned before memory is short, so that they can leave without delay when
+//! a frame is needed. Pages that a kernel writes sequentially are cleaned behind it, so that little is left to save
+//! when it ends.
 
 use crate::action::Action;
 use crate::event::ObjectKind;
@@ -9,16 +9,16 @@ use crate::page::{Purpose, State};
 use crate::pager::Pager;
 use std::ops::Range;
 
-/// Pages that are cleaned at once, at most.
+/// Maximum pages under cleaning at once.
 const AT_ONCE: usize = 2;
-/// Pages that are looked at, however small they are.
+/// Maximum pages examined, whatever their size.
 const LOOK: usize = 256;
 
 impl Pager {
-    /// Cleans pages while few frames are free. True if anything changed.
+    /// Cleans pages while few frames are free. Returns true if anything changed.
     ///
-    /// Bounded three ways: only the pages that would leave next are looked at, only some are under way
-    /// at once, and a page is cleaned ahead once in its stay, however often it is written again.
+    /// Three bounds apply: only the next eviction candidates are examined, the number of pages under way is limited,
+    /// and a page is cleaned ahead once per residency, however often it is written again.
     pub(crate) fn clean_ahead(&mut self, out: &mut Vec<Action>) -> bool {
         if self.clean_ahead == 0 || self.free_frames() >= self.clean_ahead {
             return false;
@@ -49,7 +49,7 @@ impl Pager {
         changed
     }
 
-    /// A requester that writes has gone through these pages of an object, counted in its smallest.
+    /// Records that a writing requester has passed these pages of an object, in its smallest page size.
     pub(crate) fn note_passed(&mut self, object: ObjectId, passed: Range<u64>) {
         let Some(known) = self.objects.get(&object).filter(|_| self.overlap) else {
             return;
@@ -61,10 +61,11 @@ impl Pager {
         self.passed.extend(pages);
     }
 
-    /// Cleans pages that were written in order, in the order in which they were passed. True if anything changed.
+    /// Cleans pages that were written sequentially, in the order in which they were passed. Returns true if anything
+    /// changed.
     ///
-    /// Bounded like cleaning ahead. Where a kernel writes such a page again its object is left alone from then on: the kernel
-    /// comes back to what it has written, and saving it early was in vain.
+    /// Bounded like cleaning ahead. If a kernel writes such a page again, its object is excluded from then on: the
+    /// kernel returns to written data, so that early saves are wasted.
     pub(crate) fn clean_behind(&mut self, out: &mut Vec<Action>) -> bool {
         let mut changed = false;
         while self.cleaning.len() < AT_ONCE {
@@ -97,7 +98,7 @@ impl Pager {
         self.begin_write_back(key, Purpose::Clean, out);
     }
 
-    /// At rest, perhaps written, with storage of its own, and not cleaned ahead before.
+    /// Whether a page is idle, possibly written, backed by storage, and not cleaned ahead before.
     fn worth_cleaning(&self, key: ObjectPage) -> bool {
         let Some((page, object)) = self.pages.get(&key).zip(self.objects.get(&key.object)) else {
             return false;

@@ -1,4 +1,4 @@
-//! What a pager is built from.
+//! Configuration of a pager.
 
 use crate::error::ConfigError;
 use units::{CardAddr, FrameNumber, HostAddr, PageSize, PageSizes, TableGeometry, ROW_BYTES};
@@ -9,60 +9,59 @@ pub(crate) const MAX_SETS_LOG2: u8 = 24;
 /// Card memory of one channel that the pager may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ChannelMemory {
-    /// First byte; a multiple of 4 KiB.
+    /// Address of the first byte; a multiple of 4 KiB.
     pub base: CardAddr,
-    /// Bytes; a multiple of 4 KiB.
+    /// Size in bytes; a multiple of 4 KiB.
     pub bytes: u64,
 }
 
-/// When the entry of a page is written, relative to its data.
+/// When a page's entry is written, relative to its data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum InstallOrder {
-    /// In one go, behind a fence in the command ring: one trip to the host a page less, but later
-    /// copies wait for this one. Needs all commands in one queue.
+    /// With the data, behind a fence in the command ring: saves one round trip to the host per page, but later copies
+    /// wait for this one. Needs all commands in one queue.
     #[default]
     Fenced,
-    /// When the completion of the data has come back: copies of several pages overlap, and a failed
-    /// copy is never installed.
+    /// After the completion of the data: copies of several pages overlap, and a failed copy is never installed.
     OnCompletion,
 }
 
-/// Sizes, places and figures of a pager.
+/// Sizes, memory ranges and limits of a pager.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Size of the pages of objects that do not say another.
+    /// Default page size of objects.
     pub page_size: PageSize,
-    /// Sizes that objects may say: those that the card translates.
+    /// Page sizes that objects may choose: those that the card translates.
     pub page_sizes: PageSizes,
-    /// Card memory, one entry a channel. Frames and page tables come from it.
+    /// Card memory, one entry per channel, for frames and page tables.
     pub channels: Vec<ChannelMemory>,
-    /// log2 of the bytes of address space that a channel owns: what striped frames are computed with.
+    /// log2 of a channel's address range in bytes, used to compute striped frames.
     pub channel_bytes_log2: u8,
-    /// log2 of the sets of a page table, 10 to 24.
+    /// log2 of the number of sets of a page table, 10 to 24.
     pub table_sets_log2: u8,
-    /// A table grows when a set is full and this percentage of its entries is in use. Until then, and
-    /// at the limit, a full set gives up its oldest entry.
+    /// Percentage of a table's entries in use from which it grows when a set is full. Below it, and at the size limit,
+    /// a full set evicts its oldest entry.
     pub grow_percent: u8,
-    /// No table grows beyond this many sets (log2).
+    /// Maximum number of sets of a table (log2).
     pub max_sets_log2: u8,
-    /// DMA buffers, as the card reaches them.
+    /// DMA buffers, by the address at which the card reaches them.
     pub buffers: Vec<HostAddr>,
-    /// Size of each buffer, at least 4 KiB. A buffer carries as many pages at once as fit; a page that is
-    /// larger moves in pieces.
+    /// Size of each buffer, at least 4 KiB. Several pages share a buffer if they fit; a larger page moves in pieces.
     pub buffer_bytes: u64,
-    /// A page that fits into a buffer is read in pieces of so many bytes at least, beside each other (in 16 at most), and
-    /// each goes to the card when it is there. 0: it is read as a whole and copied then.
+    /// Minimum size of the pieces, in bytes, in which a page that fits into a buffer is read. At most 16 pieces are
+    /// read concurrently, and each is copied to the card as soon as it arrives. 0: the page is read as a whole and then
+    /// copied.
     pub piece_bytes: u64,
     /// When entries are written.
     pub install_order: InstallOrder,
-    /// While fewer frames (of `page_size`) than this are free, as much of what would leave next is
-    /// cleaned ahead. At most a quarter of all. 0: pages are written when they leave.
+    /// Number of free frames (of `page_size`) below which as many eviction candidates are cleaned ahead; at most a
+    /// quarter of all frames. 0: pages are written on eviction.
     pub clean_ahead: u64,
-    /// Zeroing, computing and writing back overlap: pages that a kernel has written in order are cleaned behind it, once in
-    /// their stay; what is saved moves in pieces, as what is read does; and what nobody waits for yet is zeroed when little
-    /// else is.
+    /// Overlaps zeroing, computing and write-back: pages that a kernel has written sequentially are cleaned behind it,
+    /// once per residency; write-backs move in pieces, as reads do; and pages without a waiting access are zeroed when
+    /// little other zeroing is under way.
     pub overlap: bool,
-    /// Then so many bytes are zeroed at once for accesses that have not come yet.
+    /// With `overlap`, maximum bytes zeroed at once for accesses that have not been made yet.
     pub zeroed_ahead_bytes: u64,
 }
 
@@ -87,7 +86,7 @@ impl Config {
         }
     }
 
-    /// Checks every figure.
+    /// Checks all values.
     pub(crate) fn validate(&self) -> Result<(), ConfigError> {
         let (page, buffer_bytes) = (self.page_size, self.buffer_bytes);
         if self.buffers.is_empty() {

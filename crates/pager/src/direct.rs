@@ -1,12 +1,12 @@
-//! Direct pages: they stay in host memory, and kernels read and write them there over PCIe (FSRF §4.6).
+//! Direct pages: they stay in host memory, and kernels access them there over PCIe (FSRF §4.6).
 //!
-//! The owner gives an object memory of the host that the card reaches, as large as the object's pages together.
-//! A page's place in it is its frame, so it takes no card memory and no DMA buffer: it is read from the object to its
-//! place ([`State::Fetching`]), its entries have the target *host*, and what kernels wrote is written from its place
-//! to the object ([`Stage::Saving`]); nobody may write it meanwhile, as there is no copy. Pages of shared memory are
-//! there from the beginning, and need neither. A page leaves when it is unmapped, refreshed or its object is closed,
-//! never for another page; and when it has left, every Invalidate has been answered, so the owner may end the card's
-//! way to the memory as soon as the object is closed.
+//! The owner gives an object a range of host memory that the card reaches, as large as all its pages. A page's place in
+//! this range is its frame, so it takes no card memory and no DMA buffer: it is read from the object to its place
+//! ([`State::Fetching`]), its entries have the target *host*, and kernel stores are written from its place to the
+//! object ([`Stage::Saving`]). Because there is no copy, all writes to it are blocked meanwhile. Pages of shared memory
+//! are resident from the beginning and need neither transfer. A page leaves when it is unmapped or refreshed, or its
+//! object is closed, never to make room. When it has left, every Invalidate has completed, so the owner may remove the
+//! card's access to the memory as soon as the object is closed.
 
 use crate::action::{Action, Around};
 use crate::error::{AccessError, Direction, IoError};
@@ -18,7 +18,7 @@ use crate::sabotage::Sabotage;
 use units::HostAddr;
 
 impl Pager {
-    /// From now on pages of a file lie in this memory of the host; those of shared memory where they are anyway.
+    /// Places the pages of a file in this host memory; pages of shared memory stay where they are.
     pub(crate) fn place_direct(&mut self, object: ObjectId, memory: HostAddr) {
         let used = !self.pages_of(object, 0..u64::MAX).is_empty();
         if let Some(known) = self.objects.get_mut(&object) {
@@ -27,7 +27,7 @@ impl Pager {
                 ObjectKind::Host { memory: own } => own == memory,
                 ObjectKind::Anonymous => false,
             };
-            // Pages of several sizes split and join, and move to do so.
+            // Pages of several sizes split and join, which moves data.
             let one_size = known.unit() == known.page_size;
             let aligned = memory.get() % known.page_size.bytes() == 0;
             let free = !used && !known.closing && known.direct.is_none();
@@ -37,19 +37,19 @@ impl Pager {
         }
     }
 
-    /// Pages of an object stay in host memory.
+    /// Whether the pages of an object stay in host memory.
     pub fn is_direct(&self, object: ObjectId) -> bool {
         let known = self.objects.get(&object);
         known.is_some_and(|known| known.direct.is_some())
     }
 
-    /// A page has a place in host memory. Of a mapping that is longer than its object the pages behind it have none:
-    /// what lies there may be anybody's. They are zeroes on the card, as of any object.
+    /// Whether a page has a place in host memory. If a mapping is longer than its object, the pages behind the object
+    /// have none: that memory may belong to another owner. They are zeroes on the card, as for any object.
     pub(crate) fn stays_in_host(&self, key: ObjectPage) -> bool {
         self.is_direct(key.object) && !self.part_on(key).is_empty()
     }
 
-    /// A page needs no frame: fetches its data to its place.
+    /// Fetches a page's data to its place, without a frame.
     pub(crate) fn begin_direct(&mut self, key: ObjectPage, out: &mut Vec<Action>) {
         let keep = self.keep_of(key);
         let place = self.objects.get(&key.object);
@@ -81,9 +81,9 @@ impl Pager {
         });
     }
 
-    /// What of a page is the object's: its place in the file, its bytes, its place in the direct memory, and what
-    /// lies before it and behind it in the page.
-    fn direct_part(&self, key: ObjectPage) -> Option<(u64, u64, u64, Around)> {
+    /// The part of a page that is the object's: offset in the file, bytes, offset in the direct memory, and the bytes
+    /// before and after it in the page.
+    fn direct_part(&self, key: ObjectPage) -> Option<(u64, u64, u64, (u64, u64))> {
         let object = self.objects.get(&key.object)?;
         let own = self.part_on(key);
         let size = self.size_of(key).bytes();
@@ -96,7 +96,7 @@ impl Pager {
         Some((offset, own.end - own.start, base + own.start, around))
     }
 
-    /// The data is in its place, or is not to be had. False if the page is no direct one.
+    /// Handles the end of a fetch, successful or not. Returns false if the page is not direct.
     pub(crate) fn direct_filled(
         &mut self,
         key: ObjectPage,
@@ -130,7 +130,7 @@ impl Pager {
         self.become_resident(key, out);
     }
 
-    /// Nobody can write a dirty page now: its data goes to the object.
+    /// Saves a dirty page to the object, once all writes to it are blocked.
     pub(crate) fn save_direct(&mut self, key: ObjectPage, purpose: Purpose, out: &mut Vec<Action>) {
         let Some((offset, bytes, at, around)) = self.direct_part(key) else {
             return;
@@ -157,7 +157,7 @@ impl Pager {
         });
     }
 
-    /// The data is with the object, or was refused. False if the page is no direct one.
+    /// Handles the end of a save, successful or not. Returns false if the page is not direct.
     pub(crate) fn direct_saved(
         &mut self,
         key: ObjectPage,

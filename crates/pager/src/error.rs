@@ -1,28 +1,28 @@
-//! What goes wrong, with the values that say where.
+//! Errors of the pager, with the objects and addresses concerned.
 
 use crate::ids::ObjectId;
 use crate::mapping_info::MappingInfo;
 use thiserror::Error;
 use units::{Asid, CommandStatus, PageSize, PageSizes, SpacePlacement, Stripe, VirtAddr};
 
-/// Why I/O on an object failed.
+/// Cause of a failed I/O operation on an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error, Hash)]
 pub enum IoError {
     /// The system's error number.
     #[error("system error {0}")]
     Os(i32),
-    /// Fewer bytes were moved than asked for: the file has become shorter, or takes no more.
+    /// Fewer bytes were moved than requested: the file was truncated, or accepts no more.
     #[error("only {done} of {wanted} bytes could be moved: was the file truncated?")]
     Short {
-        /// Asked.
+        /// Bytes requested.
         wanted: u64,
-        /// Moved.
+        /// Bytes moved.
         done: u64,
     },
 }
 
 impl IoError {
-    /// What came of I/O that was to move so many bytes: fewer are a failure.
+    /// Checks the result of an I/O operation of `wanted` bytes: fewer are a failure.
     pub(crate) fn check(result: Result<u64, Self>, wanted: u64) -> Result<(), Self> {
         match result? {
             done if done < wanted => Err(Self::Short { wanted, done }),
@@ -31,7 +31,7 @@ impl IoError {
     }
 }
 
-/// A direction of I/O.
+/// Direction of an I/O operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// From the object to the card.
@@ -57,68 +57,68 @@ fn name(asid: &Asid) -> u8 {
     asid.get()
 }
 
-/// Why a request failed.
+/// Cause of a failed request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error, Hash)]
 pub enum PagerError {
-    /// The name is taken.
+    /// A space with this identifier exists.
     #[error("address space {} exists already: destroy it first or use a free ASID", name(.asid))]
     SpaceExists {
-        /// The name.
+        /// Identifier of the space.
         asid: Asid,
     },
-    /// The card has no such channels.
+    /// The card does not have the channels of the placement.
     #[error(
         "address space {} cannot lie on {placement}: the card has no such channels",
         name(.asid)
     )]
     NoSuchPlacement {
-        /// The space.
+        /// Address space.
         asid: Asid,
-        /// Where its frames should lie.
+        /// Requested placement of its frames.
         placement: SpacePlacement,
     },
-    /// An object that lies on channels of its own, in a space whose frames have their place, too.
+    /// The object and the space both have a placement of their own.
     #[error(
         "{object} lies on memory channels of its own, and address space {} on {placement}: leave out one of both",
         name(.asid)
     )]
     PlacedTwice {
-        /// What was to be mapped.
+        /// Object of the rejected mapping.
         object: ObjectId,
-        /// Where.
+        /// Address space of the mapping.
         asid: Asid,
-        /// Where its frames lie.
+        /// Placement of the space's frames.
         placement: SpacePlacement,
     },
-    /// Spaces that show the same frames must be striped alike.
+    /// Spaces that map the same frames must have the same striping.
     #[error(
         "{object} cannot be mapped in address space {}, which is {stripe}: its pages are {other} in \
          another space; spaces that share an object must be striped alike",
         name(.asid)
     )]
     StripesDiffer {
-        /// What was to be mapped.
+        /// Object of the rejected mapping.
         object: ObjectId,
-        /// Where.
+        /// Address space of the mapping.
         asid: Asid,
-        /// How that space is striped.
+        /// Striping of the space.
         stripe: Stripe,
-        /// How the object's pages are striped now.
+        /// Current striping of the object's pages.
         other: Stripe,
     },
-    /// No such space.
+    /// No space has this identifier.
     #[error("address space {} does not exist: create it first", name(.asid))]
     NoSuchSpace {
-        /// The name.
+        /// Identifier of the space.
         asid: Asid,
     },
-    /// The space is not ready yet, or on its way out.
+    /// The space is being created or destroyed.
     #[error(
         "address space {} is being created or destroyed: wait for that request to complete",
         name(.asid)
     )]
     SpaceBusy {
-        /// The name.
+        /// Identifier of the space.
         asid: Asid,
     },
     /// Card memory has no room for a page table.
@@ -128,9 +128,9 @@ pub enum PagerError {
         name(.asid)
     )]
     NoTableMemory {
-        /// The space.
+        /// Address space.
         asid: Asid,
-        /// Size of the table.
+        /// Size of the table in bytes.
         bytes: u64,
     },
     /// The card could not zero the page table.
@@ -139,51 +139,51 @@ pub enum PagerError {
         name(.asid)
     )]
     TableFailed {
-        /// The space.
+        /// Address space.
         asid: Asid,
-        /// How the command ended.
+        /// Status at completion.
         status: CommandStatus,
     },
-    /// The name is taken.
+    /// An object with this identifier exists.
     #[error("{object} exists already: close it first")]
     ObjectExists {
-        /// The name.
+        /// Identifier of the object.
         object: ObjectId,
     },
-    /// Pages of a size that the card does not translate.
+    /// The card does not support the page size.
     #[error("{object} cannot have pages of {page}: the card has {sizes}")]
     NoSuchPageSize {
-        /// The object.
+        /// Object of the failed request.
         object: ObjectId,
-        /// The size asked for.
+        /// Requested page size.
         page: PageSize,
-        /// The sizes there are.
+        /// Page sizes that the card supports.
         sizes: PageSizes,
     },
-    /// Pages that are larger than what the space may have.
+    /// A page is larger than the memory limit of the space.
     #[error(
         "{object} cannot be mapped in address space {}: no page of {page} fits into the card memory \
          that the space may use: use smaller pages or raise the limit",
         name(.asid)
     )]
     PageTooLarge {
-        /// The object.
+        /// Object of the failed request.
         object: ObjectId,
-        /// The space.
+        /// Address space.
         asid: Asid,
-        /// The size of its pages.
+        /// Page size of the object.
         page: PageSize,
     },
-    /// No such object.
+    /// No object has this identifier.
     #[error("{object} does not exist: create it first")]
     NoSuchObject {
-        /// The name.
+        /// Identifier of the object.
         object: ObjectId,
     },
-    /// An object without bytes.
+    /// The object is empty.
     #[error("{object} is empty: only objects of at least 1 byte can be mapped")]
     EmptyObject {
-        /// The name.
+        /// Identifier of the object.
         object: ObjectId,
     },
     /// The object is still mapped.
@@ -192,118 +192,118 @@ pub enum PagerError {
         hex(.address), name(.asid)
     )]
     ObjectMapped {
-        /// The object.
+        /// Object of the failed request.
         object: ObjectId,
         /// A space that maps it.
         asid: Asid,
-        /// Where.
+        /// Virtual address.
         address: VirtAddr,
     },
     /// The object is being closed.
     #[error("{object} is being closed: wait for that request to complete")]
     ObjectClosing {
-        /// The object.
+        /// Object of the failed request.
         object: ObjectId,
     },
-    /// A range of no bytes.
+    /// The range is empty.
     #[error("the range at {} has no bytes: give a length of at least 1", hex(.address))]
     EmptyRange {
-        /// Where.
+        /// Virtual address.
         address: VirtAddr,
     },
-    /// A misaligned address.
+    /// The address is not page-aligned.
     #[error(
         "address {} is not a multiple of the page size, {page}: round it or let the pager choose",
         hex(.address)
     )]
     MisalignedAddress {
-        /// The address.
+        /// Address of the request.
         address: VirtAddr,
         /// Page size.
         page: PageSize,
     },
-    /// A misaligned offset.
+    /// The offset is not page-aligned.
     #[error(
         "offset {offset} in {object} is not a multiple of the page size, {page}: round it down"
     )]
     MisalignedOffset {
-        /// The object.
+        /// Object of the failed request.
         object: ObjectId,
-        /// The offset.
+        /// Offset in the file, in bytes.
         offset: u64,
         /// Page size.
         page: PageSize,
     },
-    /// An offset at or past the end.
+    /// The offset is at or past the end.
     #[error(
         "offset {offset} is past the end of {object}, which has {bytes} bytes: use a smaller one"
     )]
     OffsetPastEnd {
-        /// The object.
+        /// Object of the failed request.
         object: ObjectId,
-        /// The offset.
+        /// Offset in the file, in bytes.
         offset: u64,
-        /// Length of the object.
+        /// Length of the object in bytes.
         bytes: u64,
     },
-    /// A range beyond 48 bits of address.
+    /// The range exceeds the 48-bit address space.
     #[error(
         "{bytes} bytes at {} reach beyond the 48-bit address space: choose a lower address",
         hex(.address)
     )]
     RangeTooHigh {
-        /// Where.
+        /// Virtual address.
         address: VirtAddr,
-        /// Length.
+        /// Length in bytes.
         bytes: u64,
     },
-    /// No gap of that length.
+    /// No gap of this length is free in the space.
     #[error("address space {} has no gap of {bytes} bytes: unmap something", name(.asid))]
     NoGap {
-        /// The space.
+        /// Address space.
         asid: Asid,
-        /// Length asked.
+        /// Requested length in bytes.
         bytes: u64,
     },
-    /// Mappings must not overlap.
+    /// The range overlaps a mapping.
     #[error(
         "{bytes} bytes at {} overlap the mapping of {} at {} ({} bytes) in address space {}: \
          unmap that or choose another address",
         hex(.address), existing.object, hex(&existing.address), existing.bytes, name(.asid)
     )]
     Overlap {
-        /// The space.
+        /// Address space.
         asid: Asid,
-        /// Where the new mapping should be.
+        /// Requested address of the new mapping.
         address: VirtAddr,
-        /// Its length.
+        /// Length in bytes.
         bytes: u64,
-        /// The mapping in the way.
+        /// The existing mapping.
         existing: MappingInfo,
     },
     /// A writable mapping of a read-only object.
     #[error("{object} is read-only: open it for writing or map it without the right to write")]
     ReadOnlyObject {
-        /// The object.
+        /// Object of the failed request.
         object: ObjectId,
     },
-    /// A mapping without rights.
+    /// A mapping without access rights.
     #[error("the mapping of {object} allows neither reads nor writes: give it at least one right")]
     NoRights {
-        /// The object.
+        /// Object of the failed request.
         object: ObjectId,
     },
-    /// Nothing is mapped there.
+    /// Nothing is mapped in the range.
     #[error(
         "nothing is mapped in the {bytes} bytes at {} of address space {}: name a mapped range",
         hex(.address), name(.asid)
     )]
     NotMapped {
-        /// The space.
+        /// Address space.
         asid: Asid,
-        /// Where.
+        /// Virtual address.
         address: VirtAddr,
-        /// Length.
+        /// Length in bytes.
         bytes: u64,
     },
     /// I/O on an object failed.
@@ -312,27 +312,27 @@ pub enum PagerError {
          what was there before is unchanged or still held on the card"
     )]
     Io {
-        /// Which way.
+        /// Direction of the transfer.
         direction: Direction,
-        /// The object.
+        /// Object of the failed request.
         object: ObjectId,
-        /// Where.
+        /// Offset in the file, in bytes.
         offset: u64,
-        /// How much.
+        /// Bytes of the transfer.
         bytes: u64,
-        /// Why.
+        /// Cause of the failure.
         error: IoError,
     },
-    /// Host memory of which a page is not whole.
+    /// Host memory that does not consist of whole pages.
     #[error(
         "{object} is host memory of {bytes} bytes, not whole pages of {page}: round its length up"
     )]
     PartialHostPage {
-        /// The object.
+        /// Object of the failed request.
         object: ObjectId,
-        /// Its length.
+        /// Length in bytes.
         bytes: u64,
-        /// Size of its pages.
+        /// Page size of the object.
         page: PageSize,
     },
     /// The protection of a page of host memory could not be changed.
@@ -342,32 +342,32 @@ pub enum PagerError {
          has unmapped it"
     )]
     HostMemory {
-        /// The object.
+        /// Object of the failed request.
         object: ObjectId,
-        /// Where.
+        /// Offset in the file, in bytes.
         offset: u64,
-        /// How much.
+        /// Bytes of the page range.
         bytes: u64,
-        /// Why.
+        /// Cause of the failure.
         error: IoError,
     },
     /// The card failed a transfer.
     #[error("the card failed to {direction} {bytes} bytes at offset {offset} of {object} ({status:?}): reset the card")]
     Card {
-        /// Which way.
+        /// Direction of the transfer.
         direction: Direction,
-        /// The object.
+        /// Object of the failed request.
         object: ObjectId,
-        /// Where.
+        /// Offset in the file, in bytes.
         offset: u64,
-        /// How much.
+        /// Bytes of the transfer.
         bytes: u64,
-        /// Why.
+        /// Status of the failed command.
         status: CommandStatus,
     },
 }
 
-/// Why an access of a kernel failed.
+/// Cause of a failed kernel access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error, Hash)]
 pub enum AccessError {
     /// Nothing is mapped there.
@@ -394,56 +394,56 @@ pub enum AccessError {
          or use smaller pages"
     )]
     NoFrame {
-        /// The size that was wanted.
+        /// Size of the requested frame.
         page: PageSize,
         /// Frames that the space may use.
         frames: u64,
-        /// Frames kept because their write-back failed.
+        /// Frames that are kept because their write-back failed.
         unsaved: u64,
     },
 }
 
-/// Why a pager cannot be built.
+/// Reason why a pager cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ConfigError {
-    /// No DMA buffer.
+    /// There is no DMA buffer.
     #[error("the pager needs at least one DMA buffer")]
     NoBuffers,
-    /// Buffers that cannot hold the smallest page.
+    /// The buffers cannot hold the smallest page.
     #[error("DMA buffers of {buffer_bytes} bytes are too small: give them at least 4 KiB")]
     BufferTooSmall {
         /// Size of the buffers.
         buffer_bytes: u64,
     },
-    /// The size of pages is none that the card translates.
+    /// The card does not support the page size.
     #[error("pages of {page} are not possible: the card has {sizes}")]
     NoSuchPageSize {
-        /// The size.
+        /// Rejected page size.
         page: PageSize,
-        /// The sizes there are.
+        /// Page sizes that the card supports.
         sizes: PageSizes,
     },
-    /// A buffer that is not row-aligned.
+    /// A buffer is not row-aligned.
     #[error("DMA buffer {index} is not aligned to 64 bytes")]
     BufferMisaligned {
-        /// Which one.
+        /// Index of the buffer.
         index: usize,
     },
-    /// No memory, or a channel without a whole frame.
+    /// There is no memory, or a channel has less than a frame.
     #[error("channel {channel} of card memory has no whole frame of {page}")]
     NoFrames {
-        /// Which one.
+        /// Index of the channel.
         channel: usize,
         /// Page size.
         page: PageSize,
     },
-    /// A range of card memory that is misaligned or too high.
+    /// A range of card memory is misaligned, overlaps another, or exceeds the card addresses.
     #[error("channel {channel}: the range is not aligned to 4 KiB, reaches beyond 37 bits or overlaps another")]
     BadRange {
-        /// Which one.
+        /// Index of the channel.
         channel: usize,
     },
-    /// A page table that is too small or too large.
+    /// The page table is too small or too large.
     #[error("page tables of 2^{sets_log2} sets are not supported: use 10 to 24")]
     BadTable {
         /// log2 of the sets.

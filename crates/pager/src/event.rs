@@ -1,4 +1,4 @@
-//! What the pager is told.
+//! Events that the owner passes to the pager.
 
 use crate::error::IoError;
 use crate::ids::{IoId, ObjectId, RequestId};
@@ -7,30 +7,30 @@ use units::{
     VirtAddr,
 };
 
-/// What an object is.
+/// Kind of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ObjectKind {
-    /// A file, or a range of one. Its dirty pages are written back when they leave the card.
+    /// A file, or a range of one. Dirty pages are written back when they leave the card.
     File {
-        /// Writable mappings are allowed.
+        /// Whether writable mappings are allowed.
         writable: bool,
-        /// The content is known to be zero (just created or truncated): pages are zeroed on the
-        /// card instead of read. Holes of an older file are told by [`Event::ObjectHole`].
+        /// The content is known to be zero (just created or truncated): pages are zeroed on the card instead of read.
+        /// Holes of an existing file are announced by [`Event::ObjectHole`].
         fresh: bool,
     },
-    /// Memory that starts as zeroes and lives until the object is closed. Its pages are written to
-    /// the owner's backing only when they are evicted or synced.
+    /// Memory that starts as zeroes and lives until the object is closed. Pages are written to the owner's backing only
+    /// on eviction or sync.
     Anonymous,
-    /// Memory of the host that programs read and write as they like, kept coherent page by page
-    /// (docs/blocks/pager.md, "Shared memory"). Data moves between it and frames without a buffer.
+    /// Host memory that programs access freely, kept coherent page by page (docs/blocks/pager.md, "Shared memory").
+    /// Data moves between it and frames without a buffer.
     Host {
-        /// First byte, as the card sees it.
+        /// Address of the first byte, as the card reaches it.
         memory: HostAddr,
     },
 }
 
 impl ObjectKind {
-    /// Writable mappings are allowed.
+    /// Whether writable mappings are allowed.
     pub const fn writable(self) -> bool {
         match self {
             Self::File { writable, .. } => writable,
@@ -38,7 +38,7 @@ impl ObjectKind {
         }
     }
 
-    /// Every page is known to be zero at first.
+    /// Whether every page is known to be zero at first.
     pub const fn starts_zero(self) -> bool {
         match self {
             Self::File { fresh, .. } => fresh,
@@ -48,225 +48,221 @@ impl ObjectKind {
     }
 }
 
-/// Something that happened, or that somebody wants. Every event with a `request` is answered by
-/// exactly one [`Action::Complete`](crate::Action::Complete), at once or later.
+/// Something that happened, or a request. Every event with a `request` is answered by exactly one
+/// [`Action::Complete`](crate::Action::Complete), immediately or later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Event {
-    /// Makes an address space: allocates its page table and zeroes it. Complete when
+    /// Creates an address space: allocates its page table and zeroes it. Complete when
     /// [`Action::EnableSpace`](crate::Action::EnableSpace) has been emitted.
     CreateSpace {
-        /// Who asks.
+        /// Identifier for the reply.
         request: RequestId,
-        /// Its name, free until now.
+        /// Identifier, not in use.
         asid: Asid,
-        /// At most this many bytes of frames are filled on behalf of the space. `None`: no limit.
+        /// Maximum bytes of frames filled on behalf of the space. `None`: no limit.
         limit: Option<u64>,
-        /// Where its frames lie.
+        /// Placement of its frames.
         placement: SpacePlacement,
     },
-    /// Says whose a space is: pages that are zeroed ahead for spaces of one share do not delay those of another. Spaces of
-    /// which nobody says so are of share 0.
+    /// Assigns a space to a share: zeroing ahead for the spaces of one share does not delay those of another. The
+    /// default is share 0.
     ShareSpace {
-        /// Which space; nothing happens if there is none.
+        /// Address space; an unknown one is ignored.
         asid: Asid,
-        /// Of which share.
+        /// Number of the share.
         share: u64,
     },
-    /// Unmaps everything and gives the table back. No slot may be running in the space. Dirty pages
-    /// are written back first; the space is gone even if that failed.
+    /// Unmaps everything and frees the table. No slot may be running in the space. Dirty pages are written back first;
+    /// the space ends even if that failed.
     DestroySpace {
-        /// Who asks.
+        /// Identifier for the reply.
         request: RequestId,
-        /// Which space.
+        /// Address space.
         asid: Asid,
     },
-    /// Makes an object known. The content is fetched page by page when it is needed.
+    /// Registers an object. The content is fetched page by page when it is needed.
     CreateObject {
-        /// Who asks.
+        /// Identifier for the reply.
         request: RequestId,
-        /// Its name, free until now.
+        /// Identifier, not in use.
         object: ObjectId,
-        /// Where its first byte lies in the file that it is a part of; 0 for a whole one. Pages begin at
-        /// multiples of their size in that file, and all offsets are the file's. What lies around the
-        /// object on its first and last page is not its own: it reads as zeroes and is never written.
+        /// Offset of its first byte in the file that it is a part of; 0 for a whole file. Pages begin at multiples of
+        /// their size in that file, and all offsets are the file's. The rest of the object's first and last page is not
+        /// its own: it reads as zeroes and is never written.
         offset: u64,
         /// Length in bytes, more than 0.
         bytes: u64,
-        /// What it is.
+        /// Kind of the object.
         kind: ObjectKind,
-        /// Size of its pages, wherever it is mapped. `None`: [`Config::page_size`](crate::Config).
+        /// Page size in all mappings. `None`: [`Config::page_size`](crate::Config).
         page_size: Option<PageSize>,
     },
-    /// Says that a range of an object reads as zeroes (a hole of a sparse file). Only whole pages
-    /// within the range count. To be told before the range is touched.
+    /// Announces that a range of an object reads as zeroes (a hole of a sparse file). Only whole pages within the range
+    /// count. Must precede the first access to the range.
     ObjectHole {
-        /// Which object.
+        /// Object that the event applies to.
         object: ObjectId,
-        /// First byte.
+        /// Offset of the first byte.
         offset: u64,
-        /// Bytes.
+        /// Length in bytes.
         bytes: u64,
     },
-    /// Forgets an object that is not mapped. Dirty pages that an earlier write-back could not save
-    /// are tried once more; if that fails the object stays, unless `discard`.
+    /// Removes an object that is not mapped. Dirty pages left by a failed write-back are written again; if that fails
+    /// the object stays, unless `discard`.
     CloseObject {
-        /// Who asks.
+        /// Identifier for the reply.
         request: RequestId,
-        /// Which object.
+        /// Object that the event applies to.
         object: ObjectId,
-        /// Drop what is dirty instead of writing it, even if an unmap that is still under way wanted
-        /// it written.
+        /// Drops dirty data instead of writing it, even if an unmap that is still under way asked for a write-back.
         discard: bool,
     },
-    /// Says that the pages of an object lie on some channels of card memory, and on no others. To be told before it is
-    /// mapped; channels that the card has not are left out.
+    /// Restricts the pages of an object to some channels of card memory. Must precede its first mapping; channels that
+    /// the card does not have are ignored.
     PlaceOn {
-        /// Which object.
+        /// Object that the event applies to.
         object: ObjectId,
-        /// The first of the channels.
+        /// First channel.
         first: usize,
-        /// How many.
+        /// Number of channels.
         channels: usize,
     },
-    /// Makes a range of an object visible in a space. Answered with
-    /// [`Success::Mapped`](crate::Success::Mapped).
+    /// Maps a range of an object into a space. Answered with [`Success::Mapped`](crate::Success::Mapped).
     Map {
-        /// Who asks.
+        /// Identifier for the reply.
         request: RequestId,
-        /// Which space.
+        /// Address space.
         asid: Asid,
-        /// Where; a multiple of the object's page size. `None`: the pager chooses.
+        /// Virtual address, a multiple of the object's page size. `None`: the pager chooses.
         address: Option<VirtAddr>,
-        /// Which object.
+        /// Object that the event applies to.
         object: ObjectId,
         /// First byte of the range in the object's file; a multiple of the object's page size.
         offset: u64,
-        /// Bytes; rounded up to whole pages. What lies before the object and behind its end reads as
-        /// zeroes and is never written back.
+        /// Length in bytes, rounded up to whole pages. Bytes before the object and behind its end read as zeroes and
+        /// are never written back.
         bytes: u64,
-        /// The kernel may read.
+        /// Whether kernels may read.
         read: bool,
-        /// The kernel may write.
+        /// Whether kernels may write.
         write: bool,
     },
-    /// Ends mappings in a range, rounded out to whole pages. Dirty pages that nobody else maps are
-    /// written back and leave the card (pages of anonymous objects stay until the object is closed).
+    /// Ends the mappings in a range, rounded out to whole pages. Dirty pages without other mappings are written back
+    /// and leave the card (pages of anonymous objects stay until the object is closed).
     Unmap {
-        /// Who asks.
+        /// Identifier for the reply.
         request: RequestId,
-        /// Which space.
+        /// Address space.
         asid: Asid,
-        /// First byte.
+        /// Address of the first byte.
         address: VirtAddr,
-        /// Bytes.
+        /// Length in bytes.
         bytes: u64,
     },
     /// Writes back what was written in a range before this event; the pages stay mapped.
     Sync {
-        /// Who asks.
+        /// Identifier for the reply.
         request: RequestId,
-        /// Which space.
+        /// Address space.
         asid: Asid,
-        /// First byte.
+        /// Address of the first byte.
         address: VirtAddr,
-        /// Bytes.
+        /// Length in bytes.
         bytes: u64,
     },
-    /// Pages of an object may have these sizes besides its own, which stays the largest: the policy chooses for
-    /// each page. Of no effect if one of its pages or a mapping was there before.
+    /// Allows these page sizes for an object besides its own, which stays the largest: the policy chooses for each
+    /// page. No effect if one of its pages or a mapping existed before.
     VaryPages {
-        /// Which object.
+        /// Object that the event applies to.
         object: ObjectId,
-        /// Smaller sizes; those that there are not are left out.
+        /// Smaller sizes; unsupported ones are ignored.
         sizes: PageSizes,
     },
-    /// Pages of a file, or of shared memory, stay in host memory, and kernels read and write them there: for a card
-    /// that has a way to it. Of no effect if one of its pages was wanted before, or if its pages have several sizes: ask
+    /// Keeps pages of a file, or of shared memory, in host memory, where kernels access them; for a card with a path to
+    /// it. No effect if one of its pages was requested before, or if its pages have several sizes: ask
     /// [`Pager::is_direct`](crate::Pager::is_direct).
     PlaceDirect {
-        /// Which object.
+        /// Object that the event applies to.
         object: ObjectId,
-        /// Where the card finds the object's first page, a multiple of the page size; its other pages follow. It
-        /// stays there until the object is closed.
+        /// Address of the object's first page for the card, a multiple of the page size; its other pages follow. It
+        /// remains valid until the object is closed.
         memory: HostAddr,
     },
-    /// Asks to bring pages in before they are touched, as far as frames are free. A hint: no answer.
+    /// Brings pages in before they are accessed, as far as frames are free. A hint: no answer.
     Prefetch {
-        /// Which space.
+        /// Address space.
         asid: Asid,
-        /// First byte.
+        /// Address of the first byte.
         address: VirtAddr,
-        /// Bytes.
+        /// Length in bytes.
         bytes: u64,
     },
-    /// A kernel that starts has been given this address: its page comes in at once, but its first access is seen. A hint, as
-    /// [`Prefetch`](Self::Prefetch) is, and only where reading, computing and writing back overlap
-    /// ([`Config::overlap`](crate::Config::overlap)), not for random accesses, pages of several sizes, or memory of the host.
+    /// A starting kernel was passed this address: its page is fetched immediately, but its first access is still
+    /// reported. A hint, like [`Prefetch`](Self::Prefetch), and only with overlap of reading, computing and write-back
+    /// ([`Config::overlap`](crate::Config::overlap)); not for random accesses, pages of several sizes, or host memory.
     Announce {
-        /// Which space.
+        /// Address space.
         asid: Asid,
-        /// The address.
+        /// Address that was passed to the kernel.
         address: VirtAddr,
     },
-    /// Somebody has changed files behind the pager: the pages of files in a range leave the card, and are read again
-    /// when they are wanted. Complete when they have left; of memory nothing leaves.
+    /// Files were changed outside the pager: the pages of files in a range leave the card and are read again when
+    /// needed. Complete when they have left; pages of memory objects stay.
     Refresh {
-        /// Who asks.
+        /// Identifier for the reply.
         request: RequestId,
-        /// Which space.
+        /// Address space.
         asid: Asid,
-        /// First byte.
+        /// Address of the first byte.
         address: VirtAddr,
-        /// Bytes.
+        /// Length in bytes.
         bytes: u64,
-        /// What kernels have written to these pages is dropped. Otherwise it is written to the file first, pages
-        /// whole.
+        /// Drops kernel stores to these pages. Otherwise they are written to the file first, in whole pages.
         discard: bool,
     },
-    /// Says how a range is going to be used, rounded out to pages. What the advice leaves open stays as it was
-    /// advised before; empty advice takes everything back. Complete at once.
+    /// Sets the expected use of a range, rounded out to pages. Fields that the advice leaves open keep their earlier
+    /// advice; empty advice resets all. Completes immediately.
     Advise {
-        /// Who asks.
+        /// Identifier for the reply.
         request: RequestId,
-        /// Which space.
+        /// Address space.
         asid: Asid,
-        /// First byte.
+        /// Address of the first byte.
         address: VirtAddr,
-        /// Bytes.
+        /// Length in bytes.
         bytes: u64,
-        /// What is known.
+        /// Expected use.
         advice: Advice,
     },
-    /// A program's access to a page of host memory was trapped. Complete when the program may have another
-    /// try.
+    /// A program's access to a page of host memory was trapped. Complete when the program may retry.
     HostTrap {
-        /// Who asks.
+        /// Identifier for the reply.
         request: RequestId,
-        /// Which memory.
+        /// Shared-memory object.
         object: ObjectId,
-        /// Any byte of the page.
+        /// Offset of any byte of the page.
         offset: u64,
-        /// A write.
+        /// `true` for a write, `false` for a read.
         write: bool,
     },
-    /// A kernel's access waits.
+    /// A kernel's access is parked.
     Fault(Fault),
-    /// A command with `notify`, or one that failed, is over.
+    /// A command with `notify`, or one that failed, is complete.
     OperationDone {
-        /// Which one.
+        /// Identifier of the operation.
         id: CommandId,
-        /// How it ended.
+        /// Status at completion.
         status: CommandStatus,
-        /// Of the entry that a table command touched.
+        /// Accessed bit of the entry that a table command changed.
         accessed: bool,
-        /// Of the entry that a table command touched.
+        /// Dirty bit of the entry that a table command changed.
         dirty: bool,
     },
-    /// A read or write of an object is over.
+    /// A read or write of an object is complete.
     IoDone {
-        /// Which one.
+        /// Identifier of the operation.
         id: IoId,
-        /// Bytes moved. Fewer than asked for count as a failure: objects have a fixed length.
+        /// Bytes moved. Fewer than requested count as a failure: objects have a fixed length.
         result: Result<u64, IoError>,
     },
     /// A slot is in reset: accesses parked in its requesters are gone and must not be answered.

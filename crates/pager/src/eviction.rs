@@ -1,68 +1,66 @@
-//! Which page leaves when frames run out.
+//! Eviction policies.
 
 use crate::ids::ObjectPage;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
 
-/// What a policy wants.
+/// Decision of a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// Evict this page.
     Evict(ObjectPage),
-    /// Read and clear this page's accessed bits, report them through
-    /// [`EvictionPolicy::observed`], then ask again.
+    /// Read and clear this page's accessed bits, report them through [`EvictionPolicy::observed`], then ask again.
     Examine(ObjectPage),
-    /// No eligible page.
+    /// No page is eligible.
     Nothing,
 }
 
-/// Chooses pages to evict. It sees pages come and go, and nothing else of the pager.
+/// Chooses pages to evict. A policy sees pages come and go, and no other state of the pager.
 pub trait EvictionPolicy: Debug + Send {
     /// A page has become resident.
     fn inserted(&mut self, page: ObjectPage);
     /// A page has left.
     fn removed(&mut self, page: ObjectPage);
-    /// Resident pages have become one: nothing has come, and nothing has left.
+    /// Resident pages were joined into one; the resident data is unchanged.
     fn joined(&mut self, parts: &[ObjectPage], whole: ObjectPage) {
         parts.iter().for_each(|&part| self.removed(part));
         self.inserted(whole);
     }
-    /// The answer to [`Choice::Examine`]: has the page been touched since it was last examined?
+    /// Result of [`Choice::Examine`]: whether the page was accessed since it was last examined.
     fn observed(&mut self, page: ObjectPage, accessed: bool);
-    /// Chooses among the resident pages for which `eligible` holds. It does not hold for a page that
-    /// is being examined. A policy must come to [`Choice::Evict`] in a bounded number of calls.
+    /// Chooses among the resident pages for which `eligible` holds. A page under examination is not eligible. A policy
+    /// must reach [`Choice::Evict`] in a bounded number of calls.
     fn choose(&mut self, eligible: &dyn Fn(ObjectPage) -> bool) -> Choice;
-    /// Pages that a kernel may write, or has written, are not eligible while others are: those leave without a
-    /// copy.
+    /// Whether pages that a kernel may write, or has written, are eligible only if no others are: others leave without
+    /// a copy.
     fn spares_written(&self) -> bool {
         false
     }
-    /// Pages that were fetched ahead and are still to be used are not eligible while others are.
+    /// Whether pages that were read ahead and are not used yet are eligible only if no others are.
     fn spares_expected(&self) -> bool {
         false
     }
-    /// The first pages that would leave, if nobody touched them.
+    /// The next eviction candidates, in order, if no page is accessed.
     fn upcoming(&self, pages: usize) -> Vec<ObjectPage>;
 }
 
-/// Which page leaves, for those who choose among what there is.
+/// Built-in eviction policies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Eviction {
-    /// The one that came first: [`Fifo`].
+    /// First in, first out: [`Fifo`].
     #[default]
     Fifo,
-    /// The one that came first, unless it was touched lately: [`SecondChance`].
+    /// First in, first out, with a second chance for pages accessed recently: [`SecondChance`].
     SecondChance,
-    /// The one that came first, or where more pages come round again than there is room for, a young one:
-    /// [`Adaptive`].
+    /// First in, first out, or young pages first if the working set exceeds the card's memory: [`Adaptive`].
     Adaptive,
-    /// Of the pages that no kernel may write the one that came first, before all others: [`SharedFirst`].
+    /// Pages that no kernel may write first, in FIFO order: [`SharedFirst`].
     SharedFirst,
 }
 
 impl Eviction {
-    /// Each.
+    /// All variants.
     pub const ALL: [Self; 4] = [
         Self::Fifo,
         Self::SecondChance,
@@ -70,7 +68,7 @@ impl Eviction {
         Self::SharedFirst,
     ];
 
-    /// Its name in options.
+    /// Name of the policy in options.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Fifo => "fifo",
@@ -80,7 +78,7 @@ impl Eviction {
         }
     }
 
-    /// The policy.
+    /// Creates the eviction policy.
     pub fn policy(self) -> Box<dyn EvictionPolicy> {
         match self {
             Self::Fifo => Box::<Fifo>::default(),
@@ -91,7 +89,7 @@ impl Eviction {
     }
 }
 
-/// Pages in the order of an ever growing ticket.
+/// Pages in the order of a ticket that only counts up.
 #[derive(Clone, Debug, Default)]
 struct Line {
     next: u64,
@@ -134,7 +132,7 @@ impl Line {
     }
 }
 
-/// Equal order, equal hash: tickets only count up.
+/// Equal order gives an equal hash: tickets only count up.
 impl Hash for Line {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         self.by_ticket.len().hash(hasher);
@@ -170,11 +168,11 @@ impl EvictionPolicy for Fifo {
     }
 }
 
-/// First in, first out among the pages that no kernel may write: shared memory in the state *shared*, and files
-/// mapped for reading. The others leave, in the same order, when there is none of them left.
+/// First in, first out among the pages that no kernel may write: shared memory in the state *shared*, and files mapped
+/// for reading. The other pages are evicted, in the same order, when none of these are left.
 ///
-/// What leaves needs no copy back, and what a kernel writes again and again stays. But a kernel that writes
-/// each page once and reads others often keeps the wrong ones (FlexiMem, section III-A: "shared pages first").
+/// The evicted pages need no copy back, and pages that are written repeatedly stay. But if a kernel writes each page
+/// once and reads others often, the wrong pages stay (FlexiMem, section III-A: "shared pages first").
 #[derive(Clone, Debug, Default, Hash)]
 pub struct SharedFirst {
     first: Fifo,
@@ -204,7 +202,7 @@ impl EvictionPolicy for SharedFirst {
     }
 }
 
-/// FIFO, but a page that was touched since the last look goes to the back of the line once.
+/// FIFO, but a page that was accessed since its last examination moves once to the end of the queue.
 #[derive(Clone, Debug, Default)]
 pub struct SecondChance {
     line: Line,
@@ -251,15 +249,15 @@ impl EvictionPolicy for SecondChance {
     }
 }
 
-/// Pages of which so many in a group are young.
+/// Number of young pages: one in this many pages of a group.
 const YOUNG: usize = 8;
-/// Pages that share one of so many buckets: one leads with FIFO, one with the old pages held.
+/// Number of buckets: one is led by FIFO, one by holding the old pages.
 const BUCKETS: u64 = 16;
-/// What holding has to be ahead by, in pages that did not have to come again.
+/// Lead of holding, in pages that were not fetched again, from which it is used.
 const LEAD: i32 = 4;
-/// Where the old pages are held, one of so many that leave is the oldest, so that they change in the end.
+/// While old pages are held, one eviction in this many takes the oldest page, so that the held pages change in the end.
 const CHANGE: u32 = 8;
-/// It never gets further ahead than this, so that a change is noticed.
+/// Limit of the lead, so that a change of the access pattern is noticed.
 const FURTHEST: i32 = 64;
 
 /// Pages that are evicted by one rule.
@@ -269,7 +267,7 @@ struct Group {
     young: Line,
     /// Pages that left while the old ones were held.
     held: u32,
-    /// Chosen, and still on their way out: many are chosen before the first has left.
+    /// Chosen pages that have not left yet: many are chosen before the first has left.
     leaving: BTreeSet<ObjectPage>,
 }
 
@@ -284,8 +282,8 @@ impl Group {
         self.leaving.remove(&page);
     }
 
-    /// The first that may leave. If the old ones are held, the newest of that half of them which goes before the other: so
-    /// what has to come again lies scattered among what stays, and comes while a kernel is busy with that.
+    /// The first eviction candidate. If the old pages are held, it is the newest of the half that is evicted first: the
+    /// pages to be fetched again are then scattered among resident ones, and are fetched while a kernel works on those.
     fn first(&mut self, hold: bool, eligible: &dyn Fn(ObjectPage) -> bool) -> Option<ObjectPage> {
         let most = (self.len() / YOUNG).max(1);
         while self.young.len() > most {
@@ -309,29 +307,28 @@ impl Group {
     }
 }
 
-/// First in, first out, or most of the pages held and those that leave taken from the newest ones, whichever needs fewer
-/// pages to come.
+/// Chooses between FIFO and holding most pages while evicting the newest, whichever fetches fewer pages.
 ///
-/// A loop over more than there is room for finds nothing again by FIFO: each page leaves shortly before it is
-/// needed. If most of the pages stay and the others take turns, the loop finds those that stay each time. A page leaves
-/// when it is no longer young, an eighth of the room after it came; what was fetched ahead and is still to be used stays, or it would
-/// leave before it was of use. But held pages are worth nothing when a program goes on to others. So a sixteenth of the pages (by their
-/// numbers) always goes by FIFO, a sixteenth always holds, in as much room each; each page that comes counts
-/// against its rule, and the rest follow the better one (set dueling, as caches do).
+/// With FIFO, a loop over more data than card memory holds never hits: each page leaves shortly before it is needed. If
+/// most pages stay and the others take turns, the loop hits the resident ones every time. A page is evicted when it is
+/// no longer young, after an eighth of the frames was replaced; pages that were read ahead and are not used yet stay,
+/// or they would leave before their use. But held pages are useless once a program moves to other data. Therefore a
+/// sixteenth of the pages (by their numbers) always uses FIFO and another sixteenth always holds, with as many frames
+/// each; each fetched page counts against its rule, and the rest follow the better one (set dueling, as in caches).
 #[derive(Clone, Debug, Default)]
 pub struct Adaptive {
-    /// Led by FIFO, led by holding, and the rest.
+    /// Groups: led by FIFO, led by holding, and the rest.
     groups: [Group; 3],
-    /// Something has left already: memory is short.
+    /// Whether a page was evicted before: memory is short.
     short: bool,
-    /// By how much holding is ahead.
+    /// Lead of holding, in pages.
     ahead: i32,
 }
 
-/// How many buckets each group has.
+/// Number of buckets of each group.
 const WEIGHTS: [usize; 3] = [1, 1, BUCKETS as usize - 2];
 
-/// Neighbours differ in it, and so do pages at a stride of a power of two.
+/// Hash of a page: neighbours differ in it, and so do pages at a stride of a power of two.
 fn mixed(page: ObjectPage) -> u64 {
     (page.object.0 ^ page.index).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40
 }
@@ -340,7 +337,7 @@ fn group_of(page: ObjectPage) -> usize {
     (mixed(page) % BUCKETS).min(2) as usize
 }
 
-/// A page is of the half that stays longer.
+/// Whether a page belongs to the half that stays longer.
 fn is_kept(page: ObjectPage) -> bool {
     mixed(page) / BUCKETS % 2 == 1
 }
@@ -369,7 +366,7 @@ impl EvictionPolicy for Adaptive {
     fn choose(&mut self, eligible: &dyn Fn(ObjectPage) -> bool) -> Choice {
         self.short = true;
         let holds = [false, true, self.ahead > LEAD];
-        // Each group has room in proportion, so that the leaders are comparable.
+        // Each group has frames in proportion, so that the leaders are comparable.
         let share = |group: usize| self.groups[group].len() * WEIGHTS[2] / WEIGHTS[group];
         let mut order = [2, 0, 1];
         order.sort_by_key(|&group| std::cmp::Reverse(share(group)));
@@ -435,7 +432,7 @@ mod tests {
         assert_eq!(policy.choose(&|_| true), Choice::Evict(page(0)));
     }
 
-    /// Pages that have to come when these are used in turn, with so many frames.
+    /// Misses when these pages are used in turn, with `frames` frames.
     fn misses(policy: &mut dyn EvictionPolicy, frames: usize, uses: &[u64]) -> usize {
         let mut there = std::collections::BTreeSet::new();
         let mut misses = 0;
@@ -488,7 +485,7 @@ mod tests {
 
     #[test]
     fn programs_that_go_on_to_other_pages_lose_a_bounded_share() {
-        // Each window of pages is used four times, and then half of it is left behind.
+        // Each window of pages is used four times, and then half of it is no longer used.
         let window = |n: u64| (0..4).flat_map(move |_| n * 100..n * 100 + 200);
         let moving: Vec<u64> = (0..60).flat_map(window).collect();
         let loops: Vec<u64> = (0..10).flat_map(|_| 10_000..10_384).collect();

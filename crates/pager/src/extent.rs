@@ -6,7 +6,7 @@ use std::ops::Range;
 /// A set of page numbers, stored as disjoint, non-adjacent ranges.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct ExtentSet {
-    /// Start to end of each range.
+    /// Start of each range, with its end.
     ranges: BTreeMap<u64, u64>,
 }
 
@@ -19,13 +19,13 @@ impl ExtentSet {
             .is_some_and(|(_, &end)| page < end)
     }
 
-    /// All pages of a range are in it.
+    /// Whether all pages of a range are in the set.
     pub(crate) fn covers(&self, range: Range<u64>) -> bool {
         let before = self.ranges.range(..=range.start).next_back();
         range.is_empty() || before.is_some_and(|(_, &end)| range.end <= end)
     }
 
-    /// Counts in pages of which 2^bits make one of those before.
+    /// Changes the unit of page numbers: 2^bits new pages are one old page.
     pub(crate) fn refine(&mut self, bits: u32) {
         let finer = |(start, end): (u64, u64)| (start << bits, end << bits);
         self.ranges = std::mem::take(&mut self.ranges)
@@ -34,7 +34,7 @@ impl ExtentSet {
             .collect();
     }
 
-    /// Adds a range; ranges that touch become one.
+    /// Adds a range; adjacent ranges merge.
     pub(crate) fn insert(&mut self, range: Range<u64>) {
         if range.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! Faults: who waits for which page, and what they are told.
+//! Faults: the requests that wait for each page, and the replies to them.
 
 use crate::action::Action;
 use crate::error::AccessError;
@@ -14,7 +14,7 @@ use crate::space::Mapping;
 use std::ops::{Range, RangeInclusive};
 use units::{Asid, Fault, Operation, PageEntry, PageSize, SpacePlacement, VirtAddr};
 
-/// A page of a mapping that was touched.
+/// A page of a mapping that was accessed.
 struct Touched {
     /// First address of the mapping.
     start: VirtAddr,
@@ -23,16 +23,16 @@ struct Touched {
     size: PageSize,
 }
 
-/// What is fetched beside the page that was touched.
+/// Pages fetched in addition to the accessed page.
 pub(crate) struct Ahead {
     /// Pages before it and behind it.
     pub(crate) ranges: [Range<u64>; 2],
-    /// The access goes on where its requester was.
+    /// Whether the access continues its requester's sequence.
     pub(crate) goes_on: bool,
 }
 
 impl Pager {
-    /// An access of a kernel waits.
+    /// Handles a kernel access that waits.
     pub(crate) fn fault(&mut self, fault: Fault, out: &mut Vec<Action>) {
         let Fault {
             token,
@@ -107,7 +107,7 @@ impl Pager {
         }
     }
 
-    /// Somebody wants a page: now, if it is there, or as soon as it is.
+    /// Requests a page: serves it immediately if it is resident, otherwise when it is.
     pub(crate) fn want(
         &mut self,
         (key, size): (ObjectPage, PageSize),
@@ -141,7 +141,7 @@ impl Pager {
         }
     }
 
-    /// What the fetch policy wants besides the page that was touched.
+    /// Begins the fetches that the fetch policy asks for in addition to the accessed page.
     fn fetch_ahead(&mut self, fault: &Fault, touched: Touched, out: &mut Vec<Action>) -> Ahead {
         let (asid, write, requester) = (fault.asid, fault.write, fault.token.requester);
         let Touched {
@@ -151,7 +151,7 @@ impl Pager {
             size,
         } = touched;
         let mapped = mapping.object_pages();
-        // Policies count in pages of the size that was touched.
+        // Policies count in pages of the size that was accessed.
         let bits = size.bits() - mapping.unit.bits();
         let (at, varies) = (page.index, mapping.unit < mapping.page_size);
         let page = ObjectPage {
@@ -204,7 +204,7 @@ impl Pager {
             plan.ahead.start.max(mapped.start),
             plan.ahead.end.min(mapped.end),
         );
-        // Before the page, and behind it: it has what it needs.
+        // Before the page and behind it: the page itself is served separately.
         let parts = [from..to.min(page.index), from.max(page.index + 1)..to];
         for part in parts.clone() {
             if part.is_empty() {
@@ -226,7 +226,7 @@ impl Pager {
         }
     }
 
-    /// Frames of a size that a space can have at once.
+    /// Number of frames of a size that a space can have at once.
     pub(crate) fn frames_for(&self, asid: Asid, size: PageSize) -> u64 {
         let Some(space) = self.spaces.get(&asid) else {
             return 0;
@@ -237,7 +237,7 @@ impl Pager {
         frames.min(space.limit.map_or(u64::MAX, |limit| limit >> size.bits()))
     }
 
-    /// Entries and replies for everybody who waits for a page that is there.
+    /// Writes entries and replies for all requests that wait for a resident page.
     pub(crate) fn serve(&mut self, key: ObjectPage, out: &mut Vec<Action>) -> Vec<Step> {
         let mut steps = Vec::new();
         let Some(page) = self.pages.get_mut(&key) else {
@@ -254,7 +254,7 @@ impl Pager {
         steps
     }
 
-    /// The same, at once.
+    /// Writes the entries and replies without waiting.
     pub(crate) fn serve_now(&mut self, key: ObjectPage, out: &mut Vec<Action>) {
         for step in self.serve(key, out) {
             self.issued.command(step, out);
@@ -324,12 +324,12 @@ impl Pager {
             steps.push(Step::new(reply, None).of(Some(asid)));
         }
         if let Some(page) = self.pages.get_mut(&key) {
-            // The access goes on with the reply, whatever becomes of the entry: count it now.
+            // The access completes with the reply, even if the entry changes later: count it now.
             page.dirty |= marks;
         }
     }
 
-    /// Writes an entry; if its set is full, the table grows, or the oldest of the set has to go first.
+    /// Writes an entry; if its set is full, the table grows, or the oldest entry of the set is evicted first.
     pub(crate) fn install(
         &mut self,
         key: ObjectPage,
@@ -403,7 +403,7 @@ impl Pager {
         steps.push(Step::new(operation, Some(Meaning::Reported(key))));
     }
 
-    /// Tells a kernel and its owner that an access failed. Hints just end.
+    /// Reports a failed access to its kernel and the owner. Hints end without a report.
     pub(crate) fn fail_access(
         &mut self,
         waiter: Waiter,
@@ -434,7 +434,7 @@ impl Pager {
         });
     }
 
-    /// Fails everybody who waits for a page.
+    /// Fails all requests that wait for a page.
     pub(crate) fn fail_waiters(
         &mut self,
         key: ObjectPage,
@@ -450,7 +450,7 @@ impl Pager {
         }
     }
 
-    /// Accesses of these requesters are gone: nobody may answer them.
+    /// Accesses of these requesters are gone and must not be answered.
     pub(crate) fn slot_stopped(&mut self, requesters: RangeInclusive<u8>) {
         let gone = |waiter: &Waiter| {
             waiter

@@ -1,4 +1,4 @@
-//! What is brought to the card when it is missing, and what before it is.
+//! Fetch policies: demand fetch and read-ahead.
 
 use crate::ids::{ObjectId, ObjectPage};
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,54 +9,54 @@ use units::{Advice, Fetch, PageSize, Pattern};
 /// An access that waits for the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Touch {
-    /// The requester (the reads or the writes of a port) that it belongs to.
+    /// Requester of the access: the reads or the writes of a port.
     pub requester: u8,
-    /// It writes.
+    /// Whether it writes.
     pub write: bool,
-    /// What it needs.
+    /// Page that it needs.
     pub page: ObjectPage,
-    /// Size of the object's pages.
+    /// Page size of the object.
     pub page_size: PageSize,
-    /// Pages of the object that the mapping shows.
+    /// Pages of the object that the mapping covers.
     pub mapped: Range<u64>,
     /// Frames of that size that the space can have at once.
     pub frames: u64,
-    /// What was advised of the mapping.
+    /// Advice on the mapping.
     pub advice: Advice,
 }
 
-/// What to bring to the card besides the page itself.
+/// Pages to fetch in addition to the requested page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// Pages of the same object. The page itself is skipped, and what the mapping does not show.
+    /// Pages of the same object. The requested page is skipped, and pages that the mapping does not cover.
     pub ahead: Range<u64>,
-    /// One of them that is fetched but not installed, so that its first access is seen.
+    /// A page among them that is fetched but not installed, so that its first access is reported.
     pub marker: Option<u64>,
-    /// They may push out other pages. Otherwise they take free frames only.
+    /// Whether they may evict other pages. Otherwise they take free frames only.
     pub pushes: bool,
-    /// The access follows none before it.
+    /// The access continues no earlier one.
     pub jump: bool,
-    /// Pages of the same object that the requester has gone through in order since this was last said.
+    /// Pages of the same object that the requester has passed in order since the last report.
     pub passed: Range<u64>,
 }
 
-/// Decides what is fetched. It sees the accesses that wait for the host, and nothing else.
+/// Decides which pages are fetched. A policy sees only the accesses that wait for the host.
 pub trait FetchPolicy: Debug + Send {
-    /// An access waits, for a page that is missing, on its way, or just not installed. `there` says of a page of the
-    /// same size that the mapping shows whether an access of this kind would find it, or it is on its way.
+    /// Handles an access to a page that is missing, in transit, or resident but not installed. `there` returns, for a
+    /// page of the same size in the mapping, whether an access of this kind would find it or it is in transit.
     fn touched(&mut self, touch: &Touch, there: &dyn Fn(u64) -> bool) -> Plan;
-    /// Pages that were asked for ahead of accesses, and that none is known to be behind: the object, how large the pages
-    /// are that count, and which.
+    /// Pages that were read ahead and have not been passed by an access: the object, the page size of the count, and
+    /// the range.
     fn expected(&self) -> Vec<(ObjectId, PageSize, Range<u64>)> {
         Vec::new()
     }
-    /// An object is gone, and its name is never used again.
+    /// An object was removed; its identifier is never reused.
     fn forgotten(&mut self, _object: ObjectId) {}
 }
 
-/// The way of fetching that a mapping's advice asks for, or else the usual one.
+/// The fetch policy that a mapping's advice selects, or else the default.
 ///
-/// A choice of a [`Fetch`] counts before a [`Pattern`], and a pattern before what is usual.
+/// A [`Fetch`] takes precedence over a [`Pattern`], and a pattern over the default.
 #[derive(Clone, Debug)]
 pub struct Chosen {
     usual: Fetch,
@@ -66,25 +66,25 @@ pub struct Chosen {
     preloaded: BTreeSet<(ObjectId, u64)>,
 }
 
-/// Windows that advice asks for where the owner reads nothing ahead.
+/// Windows for advised sequences if the owner disables read-ahead.
 const ADVISED_AHEAD: u64 = 16 << 20;
 
-/// How much is fetched at a time.
+/// Sizes of fetches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amounts {
-    /// Largest window of a sequence, in bytes; 0: nothing is read ahead unless advice asks for it.
+    /// Maximum window of a sequence, in bytes; 0: no read-ahead unless advised.
     pub ahead_bytes: u64,
-    /// Largest window of a sequence that writes, in bytes; 0: as of one that reads. What is written can be saved when the
-    /// requester is seen behind it, and it is seen once a window.
+    /// Maximum window of a sequence that writes, in bytes; 0: as for one that reads. Written pages can be saved when
+    /// the requester is seen behind them, which happens once per window.
     pub written_bytes: u64,
-    /// Pages of the first window of a sequence that begins where a mapping does, at least one.
+    /// Pages of the first window of a sequence that begins at the start of a mapping, at least one.
     pub first_window: u64,
-    /// The block that an access brings which no other announced, in bytes; 0: its page.
+    /// Block that is fetched on an access that no earlier one announced, in bytes; 0: the page alone.
     pub batch_bytes: u64,
 }
 
 impl Chosen {
-    /// The usual way, and how much is fetched in each.
+    /// A policy with this default and these sizes.
     pub fn new(usual: Fetch, amounts: Amounts) -> Self {
         let ahead = match amounts.ahead_bytes {
             0 => ADVISED_AHEAD,
@@ -110,7 +110,7 @@ impl Chosen {
         }
     }
 
-    /// What advice comes to.
+    /// The fetch policy that advice selects.
     pub fn of(&self, advice: Advice) -> Fetch {
         match (advice.fetch, advice.pattern) {
             (Some(fetch), _) => fetch,
@@ -157,12 +157,12 @@ impl FetchPolicy for Chosen {
 /// The missing page, and its neighbours in an aligned block as far as frames are free.
 #[derive(Clone, Debug)]
 pub struct OnDemand {
-    /// Bytes of a block; a page that is larger is a block of its own.
+    /// Size of a block in bytes; a larger page is a block of its own.
     pub block_bytes: u64,
 }
 
 impl Default for OnDemand {
-    /// Nothing but the page itself.
+    /// Fetches the missing page alone.
     fn default() -> Self {
         Self { block_bytes: 0 }
     }
@@ -179,54 +179,53 @@ impl FetchPolicy for OnDemand {
     }
 }
 
-/// Sequences that a requester may follow at once.
+/// Maximum concurrent sequences of a requester.
 const SEQUENCES: usize = 4;
-/// A window takes at most this part of the card, so that what is fetched ahead does not push itself
-/// out before it is used.
+/// A window takes at most this fraction of the frames, so that read-ahead does not evict its own pages before they are
+/// used.
 const SHARE_OF_CARD: u64 = 8;
-/// Pages that are there and are looked past for one access, at most.
+/// Maximum resident pages skipped for one access.
 const LOOK: u64 = 1024;
 
-/// A requester's way through an object.
+/// A requester's sequential pass through an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Sequence {
     object: ObjectId,
-    /// Of the pages that it counts.
+    /// Page size in which it counts.
     page_size: PageSize,
-    /// Where it began.
+    /// First page of the sequence.
     began: u64,
-    /// The page that was touched first of what was not used up.
+    /// First accessed page of the part that is not used up.
     first: u64,
-    /// The first page that was not asked for.
+    /// First page that was not requested.
     next: u64,
-    /// An access at or behind this page asks for the next window.
+    /// An access at or behind this page requests the next window.
     marker: u64,
-    /// Pages that were asked for at once.
+    /// Pages of the current window.
     window: u64,
 }
 
-/// Sequential read-ahead: each requester's next pages are on their way before it touches them.
+/// Sequential read-ahead: each requester's next pages are in transit before it accesses them.
 ///
-/// A requester that goes on where it was gets a window ahead, twice as large each time, up to a limit. A window counts
-/// the pages that are missing: what is there already is gone over, and its accesses are not seen.
-/// The first page of each window is not installed: its first access says that the requester has come
-/// that far, and the next window is asked for while this one is used. An access elsewhere begins a
-/// new sequence; a requester follows a few at once. At the beginning of a mapping a requester is taken
-/// to be sequential, and so is one that comes back to what it has gone through in order, once for each time that it
-/// has: it is in a loop.
+/// A requester that continues its sequence gets a window ahead, which doubles each time up to a limit. A window counts
+/// the missing pages: resident ones are skipped, and accesses to them are not seen. The first page of each window is
+/// not installed: its first access shows that the requester has come that far, and the next window is requested while
+/// this one is used. An access elsewhere begins a new sequence; several are followed per requester. At the beginning of
+/// a mapping a requester is assumed to be sequential, and so is one that returns to pages that it has passed in order,
+/// once for each such pass: it is in a loop.
 #[derive(Clone, Debug)]
 pub struct ReadAhead {
     max_bytes: u64,
-    /// Of sequences that write.
+    /// Maximum window of sequences that write, in bytes.
     written_bytes: u64,
     /// Pages of the first window at the beginning of a mapping.
     first_window: u64,
-    /// Of each requester, the one used last first.
+    /// Sequences of each requester, most recently used first.
     requesters: BTreeMap<u8, Vec<Sequence>>,
 }
 
 impl ReadAhead {
-    /// Windows of up to this many bytes, or of a page if that is larger.
+    /// Windows of up to this many bytes, or of one page if that is larger.
     pub fn new(max_bytes: u64) -> Self {
         Self {
             max_bytes,
@@ -237,7 +236,8 @@ impl ReadAhead {
     }
 }
 
-/// The next window from a page on: from its first missing page to behind its last, and so many missing pages at most.
+/// The next window from a page on: from its first missing page to behind its last, with at most `missing` missing
+/// pages.
 fn window(from: u64, missing: u64, end: u64, there: &dyn Fn(u64) -> bool) -> Range<u64> {
     let start = (from..end.min(from.saturating_add(LOOK))).find(|&page| !there(page));
     let Some(start) = start else {
@@ -292,7 +292,7 @@ impl FetchPolicy for ReadAhead {
                 (_, None) => 0,
             };
             let ahead = window(page + 1, size.min(limit), touch.mapped.end, there);
-            // One page is gone through before anything can be asked for.
+            // One page is passed before anything can be requested.
             let marker = (ahead.end - ahead.start > 1).then_some(ahead.start);
             sequences.insert(
                 0,
@@ -322,7 +322,7 @@ impl FetchPolicy for ReadAhead {
         sequence.window = (2 * sequence.window).clamp(1, limit.max(1));
         let from = sequence.next.max(page + 1);
         let ahead = window(from, sequence.window.min(limit), touch.mapped.end, there);
-        // The beginning of what was asked for before is used up now.
+        // The beginning of the earlier window is used up now.
         let passed = sequence.first..sequence.marker.max(sequence.first);
         sequence.first = sequence.marker;
         sequence.marker = ahead.start;
@@ -353,7 +353,7 @@ mod tests {
 
     const PAGE: PageSize = PageSize::MIB_2;
 
-    /// Of a policy that finds nothing there.
+    /// Plan of a policy when no page is resident.
     fn plan_of(policy: &mut dyn FetchPolicy, touch: &Touch) -> Plan {
         policy.touched(touch, &|_| false)
     }
@@ -485,14 +485,14 @@ mod tests {
         assert_eq!(at(1).ahead, 2..4);
         assert_eq!(at(2).ahead, 4..8);
         let over = at(4);
-        // Eight that are missing: two before what is held, and six behind it.
+        // Eight missing pages: two before the resident ones, and six behind them.
         assert_eq!((over.ahead, over.marker), (8..506, Some(8)));
         assert_eq!(at(8).ahead, 506..514);
-        // One that is beyond what is there and was not asked for: it goes on where it was.
+        // A page beyond the resident ones that was not requested: the sequence continues.
         let held = |page: u64| (514..600).contains(&page);
         let on = policy.touched(&touch(0, 1, 600), &held);
         assert_eq!((on.ahead, on.jump), (601..609, false));
-        // Not so across a page that is missing.
+        // Not so across a missing page.
         let elsewhere = policy.touched(&touch(0, 1, 700), &|_| false);
         assert!(elsewhere.jump && elsewhere.ahead.is_empty());
     }
@@ -507,7 +507,7 @@ mod tests {
         assert_eq!((back.ahead, back.marker), (21..25, Some(21)));
         let on = plan_of(&mut policy, &touch(0, 1, 21));
         assert_eq!((on.ahead, on.jump), (25..33, false));
-        // Only once: jumps among what was gone through are jumps.
+        // Only once: jumps among passed pages are jumps.
         for page in [40, 60, 50, 45] {
             let jump = plan_of(&mut policy, &touch(0, 1, page));
             assert!(jump.ahead.is_empty(), "{page}");

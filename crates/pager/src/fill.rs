@@ -1,4 +1,4 @@
-//! Fills: from a wanted page to a resident one.
+//! Fills: from a requested page to a resident one.
 
 use crate::action::Action;
 use crate::buffer::Part;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use units::{CardAddr, CommandStatus, FrameNumber, Operation, Stripe};
 
 impl Pager {
-    /// A page has got its frame.
+    /// Begins the fill of a page that was given a frame.
     pub(crate) fn begin_fill(
         &mut self,
         key: ObjectPage,
@@ -71,8 +71,9 @@ impl Pager {
         }
     }
 
-    /// Zeroes pages: those that somebody waits for at once, others while little else is zeroed for their share, for a kernel that
-    /// has its page needs the memory more than one that does not need it yet. True if anything changed.
+    /// Zeroes pages: those with a waiting access immediately, others while little else is zeroed for their share,
+    /// because a kernel that has its page needs the memory bandwidth more than one that does not need its page yet.
+    /// Returns true if anything changed.
     pub(crate) fn grant_zeroes(&mut self, out: &mut Vec<Action>) -> bool {
         let mut changed = false;
         while let Some(key) = self.next_zero() {
@@ -99,14 +100,14 @@ impl Pager {
         })
     }
 
-    /// The share of the space that has a page brought.
+    /// Share of the space that requested a page.
     pub(crate) fn share_of(&self, key: ObjectPage) -> u64 {
         let charged = self.pages.get(&key).and_then(|page| page.charged);
         let space = charged.and_then(|asid| self.spaces.get(&asid));
         space.map_or(0, |space| space.share)
     }
 
-    /// A page has got its buffer: fetch its data.
+    /// Fetches the data of a page that was given a buffer.
     pub(crate) fn begin_read(&mut self, key: ObjectPage, part: Part, out: &mut Vec<Action>) {
         if let Some(page) = self.pages.get_mut(&key) {
             page.enter(State::Reading(part));
@@ -116,7 +117,7 @@ impl Pager {
         }
     }
 
-    /// Fetches what the buffer holds of what is missing yet.
+    /// Fetches as much of the missing data as the buffer holds.
     fn read_piece(&mut self, key: ObjectPage, part: Part, out: &mut Vec<Action>) {
         let piece = self.piece(key);
         out.push(Action::ReadObject {
@@ -129,7 +130,7 @@ impl Pager {
         });
     }
 
-    /// The data is in the buffer, or is not to be had.
+    /// Handles the end of a read into the buffer, successful or not.
     pub(crate) fn read_done(
         &mut self,
         key: ObjectPage,
@@ -165,7 +166,7 @@ impl Pager {
         }
     }
 
-    /// Moves a piece that is not the last into the frame; the buffer is for the next one then.
+    /// Moves a piece that is not the last into the frame; the buffer is then used for the next one.
     fn load_piece(&mut self, key: ObjectPage, part: Part, out: &mut Vec<Action>) {
         let charged = self.pages.get(&key).and_then(|page| page.charged);
         if let Some(operation) = self.copy_of(key, part, self.piece(key)) {
@@ -194,7 +195,7 @@ impl Pager {
         self.read_piece(key, part, out);
     }
 
-    /// Moves the data into the frame, and the entries behind it.
+    /// Moves the data into the frame, and writes the entries behind it.
     pub(crate) fn load(&mut self, key: ObjectPage, part: Option<Part>, out: &mut Vec<Action>) {
         let Some(page) = self.pages.get_mut(&key) else {
             return;
@@ -223,8 +224,8 @@ impl Pager {
         }
     }
 
-    /// The commands that complete a page of `size` bytes in its frame: the last of the object's bytes
-    /// from the buffer, zeroes before the object and behind it.
+    /// The commands that complete a page of `size` bytes in its frame: the last of the object's bytes from the buffer,
+    /// and zeroes before and behind the object.
     fn copies(
         &self,
         key: ObjectPage,
@@ -248,7 +249,7 @@ impl Pager {
         copy.into_iter().chain(self.edges(key)).collect()
     }
 
-    /// Writes the entries and answers the accesses behind the data that is under way; the last command reports.
+    /// Writes the entries and answers the accesses behind the data in transit; the last command reports.
     fn install_behind(&mut self, key: ObjectPage, part: Option<Part>, out: &mut Vec<Action>) {
         if let Some(page) = self.pages.get_mut(&key) {
             page.enter(State::Installing { part });
@@ -302,7 +303,7 @@ impl Pager {
         self.become_resident(key, out);
     }
 
-    /// Entries and replies are out.
+    /// Entries and replies are complete.
     pub(crate) fn installed(&mut self, key: ObjectPage, out: &mut Vec<Action>) {
         let Some(State::Installing { part }) = self.pages.get(&key).map(|page| page.state) else {
             return;
@@ -313,8 +314,8 @@ impl Pager {
         self.become_resident(key, out);
     }
 
-    /// The data is in its place: entries may show it. Nobody asks when these and the replies are out, for the host would
-    /// look at one more event for each page: what is commanded later for the space follows them.
+    /// The data is in its place: entries may refer to it. The completion of these entries and replies is not requested,
+    /// because it would cost the host one event per page: later commands of the space follow them in order.
     pub(crate) fn become_resident(&mut self, key: ObjectPage, out: &mut Vec<Action>) {
         self.zeroing.remove(&key);
         let mut direct = false;
@@ -324,14 +325,14 @@ impl Pager {
             page.moved = 0;
             direct = page.direct.is_some();
         }
-        // Nobody gains by the leaving of a direct page.
+        // Evicting a direct page frees no frame.
         if !direct {
             self.policies.eviction.inserted(key);
         }
         self.settle(key, out);
     }
 
-    /// The page cannot be had: its frame is free again, and whoever waits is told.
+    /// A fill failed: frees the page's frame and reports the failure to its waiters.
     pub(crate) fn fail_fill(
         &mut self,
         key: ObjectPage,

@@ -1,27 +1,26 @@
-//! Free card memory: a buddy allocator for each channel, and one for each way in which spaces are
-//! striped over them.
+//! Free card memory: a buddy allocator per channel, and one per striping of spaces.
 
 use crate::buddy::{Buddy, UNIT_BITS};
 use crate::config::ChannelMemory;
 use std::collections::BTreeMap;
 use units::{CardAddr, FrameNumber, SpacePlacement, Stripe};
 
-/// First channel of a group, how it is striped, and the order of a share.
+/// First channel of a group, its striping, and the order of a share.
 type PoolKey = (usize, Stripe, u8);
 
-/// Order of the share of each channel for blocks of `order`: it holds whole granules, and all shares
-/// together hold a block.
+/// Order of the share of each channel for blocks of `order`: it holds whole granules, and all shares together hold a
+/// block.
 fn share_order(stripe: Stripe, order: u8) -> u8 {
     let granule_order = stripe.granule_log2().saturating_sub(UNIT_BITS);
     granule_order.max(order.saturating_sub(stripe.channels_log2()))
 }
 
-/// A place in a block of frames.
+/// An offset within a block of frames.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Within {
     /// log2 of the block's units.
     pub(crate) larger: u8,
-    /// Units from its begin.
+    /// Offset in units.
     pub(crate) offset: u32,
 }
 
@@ -31,13 +30,13 @@ pub(crate) struct FrameMemory {
     channel_bytes_log2: u8,
     ranges: Vec<ChannelMemory>,
     channels: Vec<Buddy>,
-    /// Memory that is striped in one way over one group of channels: blocks at the same offset of every
-    /// channel of the group, by their names in the stripe.
+    /// Memory that is striped in one way over one group of channels: blocks at the same offset of every channel of the
+    /// group, by their striped frame numbers.
     pools: BTreeMap<PoolKey, Buddy>,
 }
 
 impl FrameMemory {
-    /// Channel `c` owns the card addresses from `c << channel_bytes_log2` on; striped frames need that.
+    /// Channel `c` owns the card addresses from `c << channel_bytes_log2` on; striped frames depend on it.
     pub(crate) fn new(ranges: &[ChannelMemory], channel_bytes_log2: u8) -> Self {
         Self {
             channel_bytes_log2,
@@ -47,7 +46,7 @@ impl FrameMemory {
         }
     }
 
-    /// Which channels have a free block.
+    /// Whether each channel has a free block.
     pub(crate) fn available(&self, order: u8) -> Vec<bool> {
         self.channels
             .iter()
@@ -60,13 +59,13 @@ impl FrameMemory {
         FrameNumber::new(self.channels.get_mut(channel)?.allocate(order)?)
     }
 
-    /// Takes this very block, if all of it is free.
+    /// Takes this block if all of it is free.
     pub(crate) fn take(&mut self, frame: FrameNumber, order: u8) -> bool {
         let channel = self.channel_of(frame);
         self.channels[channel].take(frame.get(), order)
     }
 
-    /// Takes a block of `2^order` units in a larger one of a channel, all of which is free.
+    /// Takes a block of `2^order` units in a larger free block of a channel.
     pub(crate) fn allocate_within(
         &mut self,
         channel: usize,
@@ -105,7 +104,7 @@ impl FrameMemory {
         FrameNumber::new(pool.allocate(order)?)
     }
 
-    /// Takes a block at the same offset of every channel of a group; the stripe's name for it.
+    /// Takes a block at the same offset of every channel of a group; returns its striped frame number.
     fn take_shares(&mut self, first: usize, stripe: Stripe, order: u8) -> Option<u32> {
         let group = first..first + (1 << stripe.channels_log2());
         let channel_units_log2 = self.channel_bytes_log2 - UNIT_BITS;
@@ -126,7 +125,7 @@ impl FrameMemory {
         Some((name >> UNIT_BITS) as u32)
     }
 
-    /// Gives a block back.
+    /// Frees a block.
     pub(crate) fn release(&mut self, frame: FrameNumber, order: u8, stripe: Stripe) {
         if stripe == Stripe::NONE {
             let channel = self.channel_of(frame);
@@ -141,7 +140,7 @@ impl FrameMemory {
             return;
         };
         pool.release(frame.get(), order);
-        // Shares of which nothing is used go back to their channels.
+        // Shares without used blocks return to their channels.
         let whole = share_order + group_log2;
         let base = frame.get() >> whole << whole;
         if pool.take(base, whole) {
@@ -156,7 +155,7 @@ impl FrameMemory {
         }
     }
 
-    /// The channels that the frames of a placement lie on; of isolated spaces, those that they may have.
+    /// Channels of a placement's frames; for isolated spaces, the channels that they may use.
     pub(crate) fn channels_of(&self, placement: SpacePlacement) -> std::ops::Range<usize> {
         match placement {
             SpacePlacement::Anywhere | SpacePlacement::Isolated => 0..self.channels.len(),
@@ -167,7 +166,7 @@ impl FrameMemory {
         }
     }
 
-    /// Whether a placement exists here.
+    /// Whether the placement is possible on this card.
     pub(crate) fn has_placement(&self, placement: SpacePlacement) -> bool {
         let channels = self.channels.len();
         match placement {
@@ -203,7 +202,7 @@ impl FrameMemory {
         first < channels.end && channels.start < first + (1 << group_log2)
     }
 
-    /// The channel that owns a frame that is not striped.
+    /// Channel of a frame that is not striped.
     pub(crate) fn channel_of(&self, frame: FrameNumber) -> usize {
         let address = frame.card_address().get();
         self.ranges
@@ -212,7 +211,7 @@ impl FrameMemory {
             .unwrap_or(0)
     }
 
-    /// Where a frame's first byte lies: no two frames in use have the same.
+    /// Card address of a frame's first byte; it is unique among frames in use.
     pub(crate) fn place_of(&self, frame: FrameNumber, stripe: Stripe) -> CardAddr {
         stripe.place(frame.card_address(), self.channel_bytes_log2)
     }
@@ -222,7 +221,7 @@ impl FrameMemory {
         self.channels[self.channel_of(frame)].free_in(frame.get(), order)
     }
 
-    /// Whether a block of `order` fits into a placement at all, were nothing in use.
+    /// Whether a placement could hold a block of `order` if no memory were in use.
     pub(crate) fn could_hold(&self, placement: SpacePlacement, order: u8) -> bool {
         let holds = |channel: usize, order: u8| {
             let range = self.ranges[channel];
@@ -233,7 +232,7 @@ impl FrameMemory {
         match placement {
             SpacePlacement::Anywhere => (0..self.ranges.len()).any(|channel| holds(channel, order)),
             SpacePlacement::Channel(channel) => holds(channel, order),
-            // One channel may be all that it has.
+            // The space may be given a single channel.
             SpacePlacement::Isolated => (0..self.ranges.len()).all(|channel| holds(channel, order)),
             SpacePlacement::Interleaved { stripe, .. } => self
                 .channels_of(placement)
@@ -241,7 +240,7 @@ impl FrameMemory {
         }
     }
 
-    /// Blocks of `order` that could be allocated now, in channels and pools.
+    /// Number of blocks of `order` that could be allocated now, in channels and pools.
     pub(crate) fn count(&self, order: u8) -> u64 {
         self.channels
             .iter()
@@ -290,8 +289,8 @@ mod tests {
         assert_eq!(memory.channel_of(other), 1);
     }
 
-    /// Blocks of several orders, striped in many ways and not at all, taken and given back at random: no
-    /// two ever share a byte, and at the end everything is whole again.
+    /// Allocates and frees blocks of several orders, with many stripings and none, at random: no two ever share a byte,
+    /// and at the end all blocks have merged.
     #[test]
     fn striped_blocks_lie_apart_and_come_back() {
         const LOG2: u8 = 16;

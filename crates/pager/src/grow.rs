@@ -1,4 +1,4 @@
-//! Growth of page tables: a set that is full in a table that is not nearly empty.
+//! Growth of page tables when a set is full and the table is not nearly empty.
 
 use crate::issue::{Meaning, Step};
 use crate::pager::Pager;
@@ -7,8 +7,8 @@ use units::{Asid, Stripe, TableGeometry};
 use units::{CommandStatus, Operation};
 
 impl Pager {
-    /// Moves a space's table to one twice as large, if it is full enough, below the limit, and card
-    /// memory has the room. The image moves at once: table commands run in order.
+    /// Moves a space's table to one twice as large, if it is full enough, below the size limit, and card memory has
+    /// room. The image moves immediately: table commands run in order.
     pub(crate) fn grow_table(&mut self, asid: Asid, steps: &mut Vec<Step>) {
         let Some(space) = self.spaces.get(&asid) else {
             return;
@@ -39,8 +39,8 @@ impl Pager {
         steps.push(Step::new(grow, Some(Meaning::TableGrown(asid))));
     }
 
-    /// The table has moved: the old one's memory is free. If it has not, the card is broken, and keeps
-    /// both.
+    /// Handles the end of a move: the old table's memory is freed. If the move failed, the card is broken, and both
+    /// tables are kept.
     pub(crate) fn table_grown(&mut self, asid: Asid, status: CommandStatus) {
         let Some(space) = self.spaces.get_mut(&asid) else {
             return;

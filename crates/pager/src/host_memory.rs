@@ -24,7 +24,7 @@ use std::ops::Range;
 use units::{CommandStatus, HostAccess, HostAddr, Operation};
 
 impl Pager {
-    /// Where a page of host memory begins, as the card sees it; `None` for pages of other objects.
+    /// Address of a page of host memory for the card; `None` for pages of other objects.
     pub(crate) fn host_address(&self, key: ObjectPage) -> Option<HostAddr> {
         self.objects.get(&key.object)?.host_address(key.index)
     }
@@ -40,8 +40,8 @@ impl Pager {
         });
     }
 
-    /// A page has got its frame: programs may not change it from now on, nor read it if it is wanted for
-    /// writing, or will be (FlexiMem's *get for writing*, ahead).
+    /// A page was given a frame: programs lose the right to write it, and also to read it if it is, or is expected to
+    /// be, requested for writing (FlexiMem's *get for writing*, ahead).
     pub(crate) fn claim(&mut self, key: ObjectPage, out: &mut Vec<Action>) {
         let Some(page) = self.pages.get_mut(&key) else {
             return;
@@ -58,8 +58,8 @@ impl Pager {
         self.protect_host(key, access, out);
     }
 
-    /// A resident page that programs may read, and that a kernel wants to write: nobody else may touch it
-    /// from now on. No data moves. True if that was begun.
+    /// Begins an upgrade of a resident page that programs may read and a kernel wants to write: programs lose all
+    /// rights. No data moves. Returns true if the upgrade was begun.
     pub(crate) fn upgrade(&mut self, key: ObjectPage, out: &mut Vec<Action>) -> bool {
         let Some(page) = self.pages.get_mut(&key) else {
             return false;
@@ -76,9 +76,9 @@ impl Pager {
         true
     }
 
-    /// Pages that a kernel is expected to write, as it wrote those before: the card gets those of them that it only
-    /// reads now (FlexiMem's *upgrade for writing*, ahead). No data moves, and programs lose the right to read many
-    /// pages in one step. The kernel's write still faults, but no longer waits for programs.
+    /// Upgrades resident read-only pages that a kernel is expected to write, as it wrote those before (FlexiMem's
+    /// *upgrade for writing*, ahead). No data moves, and programs lose the right to read many pages in one step. The
+    /// kernel's write still faults, but no longer waits for programs.
     pub(crate) fn upgrade_ahead(
         &mut self,
         object: ObjectId,
@@ -97,7 +97,7 @@ impl Pager {
             let Some(page) = self.pages.get_mut(&key) else {
                 continue;
             };
-            // Whoever waits for it decides what becomes of it.
+            // The request that waits for it decides on the page.
             let rests = page.state == State::Resident
                 && page.waiters.is_empty()
                 && page.leaving.is_empty()
@@ -110,9 +110,9 @@ impl Pager {
         }
     }
 
-    /// A kernel writes pages in order: of those behind, which its reads bring before, programs lose both rights at
-    /// once. Writes to such pages are not seen any more, so reads that go on there are taken for it, until a program
-    /// looks at the object.
+    /// A kernel writes pages in order: for the following pages, which its reads fetch earlier, programs lose both
+    /// rights at once. Writes to such pages are no longer seen, so reads that continue there are taken as writes, until
+    /// a program accesses the object.
     pub(crate) fn expect_writes(&mut self, object: ObjectId, write: bool, ahead: &Ahead) {
         let [_, behind] = &ahead.ranges;
         if !ahead.goes_on || behind.is_empty() {
@@ -121,13 +121,13 @@ impl Pager {
         let known = self.objects.get_mut(&object);
         let known = known.filter(|known| write || known.expected.contains(&behind.start));
         if let Some(known) = known {
-            // Windows double: two more of them are as far as reads may be before writes.
+            // Windows double: reads may be two further windows ahead of writes.
             let count = behind.end - behind.start;
             known.expected = behind.start..behind.end.saturating_add(6 * count);
         }
     }
 
-    /// Programs can do no more than what was asked for.
+    /// Programs have no more rights than requested.
     pub(crate) fn host_protected(
         &mut self,
         key: ObjectPage,
@@ -173,8 +173,8 @@ impl Pager {
                 }
                 self.settle(key, out);
             }
-            // Host memory is complete. A right that programs could not be given back now they get when
-            // they ask for it again.
+            // Host memory is complete. If programs could not be given a right back now, they get it when they request
+            // it again.
             (
                 State::WritingBack {
                     purpose,
@@ -227,7 +227,7 @@ impl Pager {
         self.yield_page(key, purpose, out);
     }
 
-    /// Host memory is complete: programs may read the page, or have it.
+    /// Host memory is complete: gives the page back to programs, for reading or with all rights.
     fn yield_page(&mut self, key: ObjectPage, purpose: Purpose, out: &mut Vec<Action>) {
         let Some(page) = self.pages.get_mut(&key) else {
             return;
@@ -247,7 +247,7 @@ impl Pager {
         self.protect_host(key, access, out);
     }
 
-    /// The end of a copy to host memory. False if the copy was none.
+    /// Handles the end of a copy to host memory. Returns false if there was no copy.
     pub(crate) fn returned(
         &mut self,
         key: ObjectPage,
@@ -273,7 +273,8 @@ impl Pager {
         true
     }
 
-    /// A page of host memory whose copy to the card failed goes back to programs. False if it is none.
+    /// Gives a page of host memory back to programs after its copy to the card failed. Returns false if it is no such
+    /// page.
     pub(crate) fn yield_failed(&mut self, key: ObjectPage, out: &mut Vec<Action>) -> bool {
         let loading = |page: &Page| matches!(page.state, State::Loading { .. });
         if self.host_address(key).is_none() || !self.pages.get(&key).is_some_and(loading) {
@@ -313,7 +314,7 @@ impl Pager {
         let key = ObjectPage { object, index };
         self.requests.open(request, Last::Answer);
         let page = self.pages.get_mut(&key);
-        // A page that only waits for a frame is still the host's.
+        // A page that only waits for a frame still belongs to the host.
         if let Some(page) = page.filter(|page| page.state != State::Waiting) {
             if write {
                 page.returning.push(request);

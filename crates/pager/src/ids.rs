@@ -1,4 +1,4 @@
-//! Names of things that cross the pager's border.
+//! Identifiers at the pager's interface.
 
 use std::fmt;
 
@@ -17,22 +17,22 @@ macro_rules! name {
 }
 
 name!(
-    /// A read or write of an object. Chosen by the pager; comes back in `Event::IoDone`.
+    /// A read or write of an object. Chosen by the pager; returned in `Event::IoDone`.
     IoId(u64),
     "I/O"
 );
 name!(
-    /// A request of a client. Chosen by the owner; comes back in `Action::Complete`.
+    /// A request of a client. Chosen by the owner; returned in `Action::Complete`.
     RequestId(u64),
     "request"
 );
 name!(
-    /// An object. Chosen by the owner, who knows which file or memory it is.
+    /// An object. Chosen by the owner, which knows the file or memory.
     ObjectId(u64),
     "object"
 );
 name!(
-    /// A DMA buffer: its place in [`Config::buffers`](crate::Config::buffers).
+    /// A DMA buffer: its index in [`Config::buffers`](crate::Config::buffers).
     BufferId(u32),
     "buffer"
 );
@@ -40,8 +40,8 @@ name!(
 /// A page of an object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectPage {
-    /// The object.
+    /// Object that contains the page.
     pub object: ObjectId,
-    /// Which of its pages.
+    /// Index of the page in the object.
     pub index: u64,
 }

@@ -1,4 +1,4 @@
-//! Commands and I/O under way, and what they are for.
+//! Outstanding commands and I/O, and their purposes.
 
 use crate::action::Action;
 use crate::error::Direction;
@@ -6,7 +6,7 @@ use crate::ids::{IoId, ObjectPage};
 use std::collections::BTreeMap;
 use units::{Asid, CommandId, Operation};
 
-/// What the completion of a command means.
+/// Event that the completion of a command signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Meaning {
     /// A page table is zeroed.
@@ -23,12 +23,12 @@ pub(crate) enum Meaning {
     Examined(ObjectPage),
     /// The frame's data is in the buffer.
     CopiedOut(ObjectPage),
-    /// A piece of it is.
+    /// A piece of the frame's data is in the buffer.
     PieceOut(ObjectPage, u8),
 }
 
 impl Meaning {
-    /// The same of a page that this one is a part of now.
+    /// The same event for a larger page that contains this one now.
     pub(crate) fn of(self, page: ObjectPage) -> Self {
         match self {
             Self::Reported(_) => Self::Reported(page),
@@ -49,19 +49,19 @@ impl Meaning {
     }
 }
 
-/// A command that is about to be issued.
+/// A command to be issued.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
     pub(crate) operation: Operation,
-    /// For which space, where the operation does not say it.
+    /// Space of the command, if the operation does not name it.
     pub(crate) space: Option<Asid>,
     pub(crate) fence: bool,
-    /// What its completion means; `None`: only a failure is of interest.
+    /// Event that its completion signals; `None`: only failures matter.
     pub(crate) meaning: Option<Meaning>,
 }
 
 impl Step {
-    /// The same for a space.
+    /// The same command for a space.
     pub(crate) fn of(self, space: Option<Asid>) -> Self {
         Self { space, ..self }
     }
@@ -76,18 +76,18 @@ impl Step {
     }
 }
 
-/// What I/O is for.
+/// Purpose of an I/O operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Io {
-    /// Bytes between an object and a buffer.
+    /// Transfer between an object and a buffer.
     Move(Direction),
-    /// A piece of a page between an object and a buffer, beside others.
+    /// Transfer of one of several pieces of a page between an object and a buffer.
     Piece(u8),
-    /// Another protection of a page of host memory.
+    /// Change of the protection of a page of host memory.
     Protect,
 }
 
-/// What has been issued and not yet answered.
+/// Outstanding commands and I/O.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Issued {
     next_operation: u32,
@@ -97,7 +97,7 @@ pub(crate) struct Issued {
 }
 
 impl Issued {
-    /// Issues a command. A completion is asked for when it has a meaning.
+    /// Issues a command. It requests a completion if it has a meaning.
     pub(crate) fn command(&mut self, step: Step, out: &mut Vec<Action>) {
         let mut id = CommandId(self.next_operation);
         while self.operations.contains_key(&id) {
@@ -116,23 +116,23 @@ impl Issued {
         });
     }
 
-    /// A name for new I/O.
+    /// New identifier for a transfer of a page.
     pub(crate) fn io(&mut self, page: ObjectPage, direction: Direction) -> IoId {
         self.begin_io(page, Io::Move(direction))
     }
 
-    /// A name for the read, or the write, of a piece.
+    /// New identifier for the transfer of a piece.
     pub(crate) fn piece(&mut self, page: ObjectPage, number: u8) -> IoId {
         self.begin_io(page, Io::Piece(number))
     }
 
-    /// Reads and writes of pieces under way, of each page.
+    /// Page of each outstanding transfer of a piece.
     pub(crate) fn pieces(&self) -> impl Iterator<Item = ObjectPage> + '_ {
         let all = self.io.values();
         all.filter_map(|(page, io)| matches!(io, Io::Piece(_)).then_some(*page))
     }
 
-    /// A name for a change of protection.
+    /// New identifier for a change of protection.
     pub(crate) fn protect(&mut self, page: ObjectPage) -> IoId {
         self.begin_io(page, Io::Protect)
     }
@@ -156,7 +156,7 @@ impl Issued {
         &self.operations
     }
 
-    /// The page of an I/O under way.
+    /// Page of an outstanding I/O operation.
     pub(crate) fn page_of(&self, id: IoId) -> Option<ObjectPage> {
         self.io.get(&id).map(|(page, _)| *page)
     }

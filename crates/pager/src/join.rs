@@ -1,8 +1,8 @@
-//! Joining: the parts of a block that are on the card side by side become one page.
+//! Joining: adjacent small pages on the card become one large page.
 //!
-//! Small pages come sooner, and each is an I/O of its own; large ones need one entry of the page table and of the
-//! TLBs. So a file is fetched in small pages, which are laid beside each other where there is room, and when a block
-//! of the next larger size is complete, its pages become one: no byte moves.
+//! Small pages arrive earlier, and each is a separate I/O operation; large pages need one entry of the page table and
+//! of the TLBs. A file is therefore fetched in small pages, which are placed in adjacent frames where there is room,
+//! and when a block of the next larger size is complete, its pages are joined without moving data.
 
 use crate::action::Action;
 use crate::event::ObjectKind;
@@ -14,25 +14,25 @@ use units::{FrameNumber, PageEntry, PageSize, Stripe, Target, VirtAddr};
 
 /// A block of an object, and its parts.
 struct Block {
-    /// Its first page: the name of the page that it becomes.
+    /// Its first page, which identifies the joined page.
     key: ObjectPage,
     size: PageSize,
-    /// The names of its parts, in order.
+    /// Keys of its parts, in order.
     parts: Vec<ObjectPage>,
 }
 
 impl Pager {
-    /// Pages that have come to rest become parts of larger ones. At the end of an event, when nobody goes through pages
-    /// any more: a request that has done with one page of a block must still find the others.
+    /// Joins pages that have become idle into larger ones. Runs at the end of an event, when no code iterates over
+    /// pages: a request that has completed one page of a block must still find the others.
     pub(crate) fn join_rested(&mut self, out: &mut Vec<Action>) {
         for key in std::mem::take(&mut self.rested) {
             self.join(key, out);
         }
     }
 
-    /// A page at rest becomes a part of a larger one, if all of that is on the card, shown alike and quiet. Its
-    /// small entries are removed and the large one is written behind them: an access that comes between waits for
-    /// the host, as for any entry that was removed.
+    /// Joins an idle page with the rest of its block, if all of it is on the card, mapped alike and quiet. The small
+    /// entries are removed and the large one is written behind them: an access in between waits for the host, as for
+    /// any removed entry.
     fn join(&mut self, key: ObjectPage, out: &mut Vec<Action>) {
         let Some(block) = self.complete_block(key) else {
             return;
@@ -86,7 +86,7 @@ impl Pager {
         self.statistics.pages_joined += 1;
     }
 
-    /// The next larger block that a page is in, if it is complete.
+    /// The next larger block that contains a page, if it is complete.
     fn complete_block(&self, key: ObjectPage) -> Option<Block> {
         let object = self.objects.get(&key.object)?;
         let page = self.pages.get(&key)?;
@@ -129,7 +129,7 @@ impl Pager {
         })
     }
 
-    /// Nothing is under way for a page, and nobody waits for it.
+    /// Whether nothing is under way for a page, and no access or request waits for it.
     fn is_quiet(&self, key: ObjectPage, page: &Page) -> bool {
         let requests = [&page.joined, &page.wanted, &page.leaving, &page.returning];
         page.state == State::Resident
@@ -139,7 +139,8 @@ impl Pager {
             && requests.iter().all(|requests| requests.is_empty())
     }
 
-    /// Makes one page of the parts. Their entries are removed, and the reports of that are the page's now.
+    /// Makes one page of the parts. Their entries are removed; the reports of the removal are counted on the joined
+    /// page.
     fn unite(&mut self, block: &Block) {
         let mut others = Vec::new();
         for &part in &block.parts {
@@ -168,7 +169,7 @@ impl Pager {
         self.policies.eviction.joined(&block.parts, block.key);
     }
 
-    /// Where a page would lie beside others of its largest block that have frames.
+    /// Frame of a page next to the parts of its largest block that have frames.
     pub(crate) fn frame_beside(&self, key: ObjectPage) -> Option<FrameNumber> {
         let (start, largest, unit) = self.block_around(key)?;
         let units = 1u64 << (largest.bits() - unit.bits());
@@ -189,8 +190,8 @@ impl Pager {
             })
     }
 
-    /// Size of the largest page that a page may become a part of, and where the page would lie in its frame, in
-    /// units of 4 KiB.
+    /// Size of the largest page that a page may be joined into, and its offset in the frame of that page, in units of 4
+    /// KiB.
     pub(crate) fn place_in_block(&self, key: ObjectPage) -> Option<(PageSize, u32)> {
         let (start, largest, unit) = self.block_around(key)?;
         Some((largest, ((key.index - start.index) << unit.class()) as u32))
@@ -212,13 +213,13 @@ impl Pager {
     }
 }
 
-/// Two pages count against the same space and are treated alike.
+/// Whether two pages count against the same space and are treated alike.
 fn goes_with(one: &Page, other: &Page) -> bool {
     (one.charged, one.keep, one.stripe) == (other.charged, other.keep, other.stripe)
         && (one.exclusive, one.drop_dirty) == (other.exclusive, other.drop_dirty)
 }
 
-/// Each space that shows one shows the other, so many bytes behind it, with the same rights.
+/// Whether each space that maps one page maps the other, `offset` bytes behind it, with the same rights.
 fn shown_alike(one: &Page, other: &Page, offset: u64) -> bool {
     let behind = |entry: &Entry| Entry {
         address: VirtAddr::truncated(entry.address.get() + offset),

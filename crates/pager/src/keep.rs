@@ -1,16 +1,16 @@
-//! The part of advice that says which pages leave first.
+//! Retention: the part of advice that sets the order of eviction.
 
 use units::Reuse;
 
-/// Whose turn it is to leave.
+/// Retention class of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Keep {
-    /// Before all others.
+    /// Evicted before all others.
     Little,
-    /// In the order of the policy.
+    /// Evicted in the order of the policy.
     #[default]
     Usual,
-    /// When nothing else can.
+    /// Evicted only when no other page can be.
     Long,
 }
 

@@ -1,23 +1,23 @@
-//! What is told of a mapping.
+//! Description of a mapping, for replies and messages.
 
 use crate::ids::ObjectId;
 use units::{PageSize, VirtAddr};
 
-/// A mapping, for answers and messages.
+/// A mapping, for replies and messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MappingInfo {
-    /// First address.
+    /// Virtual address of the first byte.
     pub address: VirtAddr,
-    /// Bytes, whole pages.
+    /// Size in bytes, whole pages.
     pub bytes: u64,
-    /// Size of its pages.
+    /// Size of its pages, in every mapping of the object.
     pub page_size: PageSize,
-    /// What it shows.
+    /// Object that is mapped.
     pub object: ObjectId,
-    /// First byte of the object that it shows.
+    /// Offset of the first mapped byte in the object, in bytes.
     pub offset: u64,
-    /// The kernel may read.
+    /// Whether kernels may read.
     pub read: bool,
-    /// The kernel may write.
+    /// Whether kernels may write.
     pub write: bool,
 }

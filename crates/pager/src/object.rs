@@ -1,4 +1,4 @@
-//! Objects: what pages show.
+//! Objects: the contents of pages.
 
 use crate::event::ObjectKind;
 use crate::extent::ExtentSet;
@@ -9,30 +9,30 @@ use units::{Asid, HostAddr, PageSize, PageSizes, VirtAddr};
 /// A file, a range of one, or memory.
 #[derive(Clone, Debug, Hash)]
 pub(crate) struct Object {
-    /// First byte, in the file that it is a part of.
+    /// Offset of the first byte, in the file that it is a part of.
     start: u64,
-    /// Behind its last byte.
+    /// Offset behind its last byte.
     pub(crate) end: u64,
     pub(crate) kind: ObjectKind,
-    /// Size of its pages, in every space that maps it.
+    /// Page size, in every space that maps it.
     pub(crate) page_size: PageSize,
     /// Sizes that pages may have; the largest is `page_size`. Pages are counted in the smallest.
     pub(crate) sizes: PageSizes,
     /// Pages whose saved content is zero.
     zero: ExtentSet,
-    /// Where it is mapped, and which of its pages that mapping shows.
+    /// Mappings, and the object's pages that each covers.
     users: BTreeMap<(Asid, VirtAddr), Range<u64>>,
-    /// Where its first page lies in host memory, if its pages stay there.
+    /// Address of its first page in host memory, if its pages stay there.
     pub(crate) direct: Option<HostAddr>,
-    /// Its pages go to these channels of card memory, whatever space maps it; `None`: to those of the space.
+    /// Channels of card memory for its pages in all spaces; `None`: those of the space.
     pub(crate) channels: Option<Range<usize>>,
     /// A close is under way.
     pub(crate) closing: bool,
     /// Dirty pages are dropped, not written.
     pub(crate) discard: bool,
-    /// Pages that a kernel is expected to write, as it wrote those before in order.
+    /// Pages that a kernel is expected to write, because it wrote those before in order.
     pub(crate) expected: Range<u64>,
-    /// A kernel has written a page again that was cleaned before somebody asked for it.
+    /// A kernel wrote a page again that had been cleaned early.
     pub(crate) rewritten: bool,
 }
 
@@ -60,26 +60,26 @@ impl Object {
         }
     }
 
-    /// The smallest size of its pages, in which they are counted.
+    /// The smallest page size, in which pages are counted.
     pub(crate) fn unit(&self) -> PageSize {
         self.sizes.iter().next().unwrap_or(self.page_size)
     }
 
-    /// Pages may have these sizes. Nothing is known of their content yet but what is zero from the beginning.
+    /// Allows these page sizes. Must precede any knowledge of the content beyond the initial zeroes.
     pub(crate) fn vary(&mut self, sizes: PageSizes) {
         let before = self.unit();
         self.sizes = sizes;
         self.zero.refine(before.bits() - self.unit().bits());
     }
 
-    /// What of a page is the object's, from the page's first byte on; empty beyond its ends.
+    /// The part of a page that is the object's, relative to the page's first byte; empty beyond the object's ends.
     pub(crate) fn part_on(&self, index: u64, size: PageSize) -> Range<u64> {
         let base = index << self.unit().bits();
         let within = |at: u64| at.saturating_sub(base).min(size.bytes());
         within(self.start)..within(self.end)
     }
 
-    /// Where a page of host memory begins, as the card sees it; `None` for other objects.
+    /// Address of a page of host memory for the card; `None` for other objects.
     pub(crate) fn host_address(&self, index: u64) -> Option<HostAddr> {
         match self.kind {
             ObjectKind::Host { memory } => Some(memory.offset(index << self.unit().bits())),
@@ -87,18 +87,18 @@ impl Object {
         }
     }
 
-    /// Where a page lies in the direct memory, from the object's first page on.
+    /// Offset of a page in the direct memory, from the object's first page.
     pub(crate) fn direct_offset(&self, index: u64) -> u64 {
         let bits = self.unit().bits();
         (index << bits) - (self.start >> bits << bits)
     }
 
-    /// Where a page lies in host memory; `None` if the object's pages go to the card.
+    /// Address of a page in host memory; `None` if the object's pages go to the card.
     pub(crate) fn direct_address(&self, index: u64) -> Option<HostAddr> {
         Some(self.direct?.offset(self.direct_offset(index)))
     }
 
-    /// The saved content of a page is zero: nothing needs to be read.
+    /// Whether the saved content of a page is zero: nothing needs to be read.
     pub(crate) fn is_zero(&self, index: u64, size: PageSize) -> bool {
         let part = self.part_on(index, size);
         let bits = self.unit().bits();
@@ -125,12 +125,12 @@ impl Object {
         }
     }
 
-    /// Somebody else may have written to pages: nothing is known of their content.
+    /// Another process may have written to pages: their content is unknown.
     pub(crate) fn may_have_changed(&mut self, units: Range<u64>) {
         self.zero.remove_range(units);
     }
 
-    /// A page has been saved with other content than zero.
+    /// A page was saved with non-zero content.
     pub(crate) fn saved(&mut self, index: u64, size: PageSize) {
         let units = 1 << (size.bits() - self.unit().bits());
         self.zero.remove_range(index..index + units);
@@ -144,18 +144,18 @@ impl Object {
         self.users.remove(&(asid, address));
     }
 
-    /// Somebody maps the page.
+    /// Whether any mapping covers the page.
     pub(crate) fn uses(&self, index: u64) -> bool {
         self.users.values().any(|pages| pages.contains(&index))
     }
 
-    /// The places where a page is mapped.
+    /// The mappings of a page.
     pub(crate) fn users_of(&self, index: u64) -> impl Iterator<Item = (Asid, VirtAddr)> + '_ {
         let shows = move |(_, pages): &(_, &Range<u64>)| pages.contains(&index);
         self.users.iter().filter(shows).map(|(&place, _)| place)
     }
 
-    /// A place where the object is mapped.
+    /// A mapping of the object, if there is one.
     pub(crate) fn any_user(&self) -> Option<(Asid, VirtAddr)> {
         self.users.keys().next().copied()
     }

@@ -1,4 +1,4 @@
-//! The life of a page: from the first fault to the return of its frame.
+//! The life of a page: from the first fault to the release of its frame.
 
 use crate::buffer::Part;
 use crate::ids::RequestId;
@@ -10,59 +10,59 @@ use units::{
     VirtAddr,
 };
 
-/// Why a page is written back.
+/// Purpose of a write-back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Purpose {
     /// Sync: the page stays.
     Clean,
-    /// Eviction, unmapping or closing: the page leaves, and its frame is free afterwards.
+    /// Eviction, unmapping or closing: the page leaves, and its frame is freed.
     Release,
 }
 
-/// How far a write-back is.
+/// Stage of a write-back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stage {
-    /// Entries are being protected or invalidated; the card drains what was under way.
+    /// Entries are being protected or invalidated; the card drains accesses under way.
     Draining,
-    /// Dirty; no DMA buffer is free yet.
+    /// Dirty; waits for a DMA buffer.
     AwaitingBuffer,
-    /// From the frame to the buffer; all but the last piece of a page that is larger than a buffer from
-    /// there to the object as well. Nobody can write the frame meanwhile.
+    /// Copying from the frame to the buffer; if the page is larger than a buffer, all pieces but the last also go to
+    /// the object. The frame cannot be written meanwhile.
     CopyingOut(Part),
-    /// From the buffer to the object.
+    /// Writing from the buffer to the object.
     Writing(Part),
-    /// Shared memory: from the frame to host memory. Nobody can write either meanwhile.
+    /// Shared memory: copying from the frame to host memory. Neither can be written meanwhile.
     Returning,
-    /// Shared memory: host memory is complete; programs are being let in again.
+    /// Shared memory: host memory is complete; programs are being given access again.
     Yielding,
-    /// Direct: from its place in host memory to the object. Nobody can write the place meanwhile.
+    /// Direct: writing from its place in host memory to the object. The place cannot be written meanwhile.
     Saving,
 }
 
-/// Where a page is in its life. `docs/blocks/pager.md` has the diagram; [`State::may_become`] is the
-/// same as a table. A page without record is absent.
+/// State of a page. `docs/blocks/pager.md` has the diagram; [`State::may_become`] is the same as a table. A page
+/// without record is absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum State {
-    /// Wanted; no frame yet.
+    /// Requested; waits for a frame.
     Waiting,
-    /// Has a frame; no DMA buffer is free yet.
+    /// Has a frame; waits for a DMA buffer.
     AwaitingBuffer,
-    /// Has a frame, which is zeroed when less is.
+    /// Has a frame, which is zeroed once fewer others are being zeroed.
     AwaitingZero,
-    /// Shared memory: has a frame; programs are being kept from writing (or from touching) the page.
+    /// Shared memory: has a frame; programs are losing the right to write (or to access) the page.
     Claiming,
-    /// From the object to the buffer; all but the last piece of a page that is larger than a buffer from
-    /// there to the frame as well.
+    /// Reading from the object to the buffer; if the page is larger than a buffer, all pieces but the last also go to
+    /// the frame.
     Reading(Part),
-    /// Direct: from the object to its place in host memory.
+    /// Direct: reading from the object to its place in host memory.
     Fetching,
-    /// From the buffer (or as zeroes) to the frame.
+    /// Copying from the buffer (or zeroing) to the frame.
     Loading {
         /// The buffer, unless the page is zeroed.
         part: Option<Part>,
-        /// Commands without answer.
+        /// Number of outstanding commands.
         left: u8,
-        /// The first failure.
+        /// Status of the first failed command.
         failed: Option<CommandStatus>,
     },
     /// The entries are in the command ring, behind the data (`InstallOrder::Fenced`).
@@ -72,20 +72,20 @@ pub enum State {
     },
     /// The frame holds the page's data.
     Resident,
-    /// Shared memory: the frame holds the data, and the card is to write it; programs are being kept from
-    /// reading the page.
+    /// Shared memory: the frame holds the data and is about to become writable; programs are losing the right to read
+    /// the page.
     Upgrading,
-    /// Dirty data goes back to the object.
+    /// Dirty data is being written back to the object.
     WritingBack {
-        /// Why.
+        /// Purpose of the write-back.
         purpose: Purpose,
-        /// How far.
+        /// Stage of the write-back.
         stage: Stage,
     },
 }
 
 impl State {
-    /// The legal transitions, except to absent.
+    /// Whether the transition is legal; absent is not covered.
     pub fn may_become(self, next: Self) -> bool {
         use State::*;
         match (self, next) {
@@ -139,8 +139,7 @@ impl State {
                 Stage::CopyingOut(_) | Stage::Writing(_) | Stage::Returning | Stage::Saving => true,
                 Stage::Yielding => purpose == Purpose::Clean,
             },
-            // Somebody wants the page again that has just been released. (Nobody can, of an object that is thrown
-            // away.)
+            // A page was requested again after its release. (Not possible for an object that is being discarded.)
             (WritingBack { stage, .. }, Waiting) => {
                 self.may_end() && !matches!(stage, Stage::CopyingOut(_))
             }
@@ -148,7 +147,7 @@ impl State {
         }
     }
 
-    /// The page may be absent next.
+    /// Whether the page may be absent next.
     pub fn may_end(self) -> bool {
         matches!(
             self,
@@ -159,7 +158,7 @@ impl State {
                 | Self::Loading { .. }
                 | Self::WritingBack {
                     purpose: Purpose::Release,
-                    // A failed copy of what is discarded anyway is as good as none.
+                    // If the page is discarded, a failed copy does not matter.
                     stage: Stage::Draining
                         | Stage::CopyingOut(_)
                         | Stage::Writing(_)
@@ -169,7 +168,8 @@ impl State {
         )
     }
 
-    /// Entries may be installed: the frame holds the data, and nobody relies on it being unwritten.
+    /// Whether entries may be installed: the frame holds the data, and no copy in progress relies on it being
+    /// unwritten.
     pub fn serves(self) -> bool {
         matches!(
             self,
@@ -196,7 +196,7 @@ impl State {
     }
 }
 
-/// Somebody who wants the page in a space.
+/// A requester of a page in a space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Waiter {
     pub(crate) asid: Asid,
@@ -205,14 +205,14 @@ pub(crate) struct Waiter {
     pub(crate) wish: Wish,
 }
 
-/// What somebody wants of a page.
+/// Kind of a request for a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Wish {
-    /// An access waits.
+    /// A kernel access that is parked.
     Access(Access),
-    /// The page shall be installed before it is touched.
+    /// Install the page before it is accessed.
     Install,
-    /// The page shall be on the card, but not installed: its first access is to be seen.
+    /// Bring the page to the card without installing it: its first access is to be seen.
     Load,
 }
 
@@ -238,7 +238,7 @@ impl Waiter {
     }
 }
 
-/// A page-table entry that shows the page: the reverse list of mappings.
+/// A page-table entry that refers to the page: the reverse list of mappings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Entry {
     pub(crate) asid: Asid,
@@ -246,58 +246,58 @@ pub(crate) struct Entry {
     pub(crate) write: bool,
 }
 
-/// A page that is wanted or on the card.
+/// A page that is requested or on the card.
 #[derive(Clone, Debug, Hash)]
 pub(crate) struct Page {
     pub(crate) state: State,
-    /// That of its object.
+    /// Page size, one of its object's.
     pub(crate) size: PageSize,
     pub(crate) frame: Option<FrameNumber>,
-    /// Its place in host memory, if it stays there: instead of a frame.
+    /// Address in host memory, if it stays there, instead of a frame.
     pub(crate) direct: Option<HostAddr>,
     /// Bytes that earlier pieces of the fill or write-back under way have moved.
     pub(crate) moved: u64,
-    /// What of a fill in pieces is under way.
+    /// State of a fill in pieces.
     pub(crate) filling: Filling,
-    /// What of a write-back in pieces is under way.
+    /// State of a write-back in pieces.
     pub(crate) saving: Saving,
-    /// The space whose quota the frame counts against.
+    /// The space whose limit the frame counts against.
     pub(crate) charged: Option<Asid>,
-    /// How the frame is striped.
+    /// Striping of the frame.
     pub(crate) stripe: Stripe,
-    /// The card alone may touch the page, so it may write. False only for a page of host memory that
-    /// programs may read as well.
+    /// Only the card may access the page, so kernels may write. False only for a page of host memory that programs may
+    /// read as well.
     pub(crate) exclusive: bool,
     /// Entries, as the commands issued so far leave them.
     pub(crate) entries: Vec<Entry>,
-    /// Invalidate and Protect commands whose report is outstanding. Until it is zero, accesses may
-    /// be under way that `entries` no longer shows.
+    /// Invalidate and Protect commands with an outstanding report. Until it is zero, accesses may be under way through
+    /// entries that `entries` no longer contains.
     pub(crate) unreported: u32,
-    /// ReadClear commands whose report is outstanding.
+    /// ReadClear commands with an outstanding report.
     pub(crate) examining: u32,
     /// One of them reported an access.
     pub(crate) accessed: bool,
-    /// The frame differs from the object, as far as reports and replies say. Entries that may be
-    /// written can know more.
+    /// The frame differs from the object, according to reports and replies so far. Writable entries may have a dirty
+    /// bit that is not reported yet.
     pub(crate) dirty: bool,
-    /// It was cleaned ahead since it came.
+    /// The page was cleaned ahead during this residency.
     pub(crate) cleaned: bool,
-    /// The last write-back failed: eviction leaves the page alone until there is no other.
+    /// The last write-back failed: eviction avoids the page while there are others.
     pub(crate) unsaved: bool,
-    /// What was written to it is dropped when it leaves next.
+    /// Stores to the page are dropped when it leaves next.
     pub(crate) drop_dirty: bool,
-    /// What was advised of its stay.
+    /// Retention advice.
     pub(crate) keep: Keep,
     pub(crate) waiters: Vec<Waiter>,
-    /// The most urgent of those who have waited since it was last resident.
+    /// Most urgent request since it was last resident.
     pub(crate) urgency: Urgency,
-    /// Requests that end with the write-back that is under way.
+    /// Requests that complete with the write-back under way.
     pub(crate) joined: Vec<RequestId>,
     /// Requests that need a write-back that begins after now.
     pub(crate) wanted: Vec<RequestId>,
-    /// Requests that end when the page has left, or is found to be used by others.
+    /// Requests that complete when the page has left, or is found to be used by others.
     pub(crate) leaving: Vec<RequestId>,
-    /// Writes of programs to host memory, and refreshes of files: they end when the card has no copy.
+    /// Writes of programs to host memory, and refreshes of files: they complete when the card has no copy.
     pub(crate) returning: Vec<RequestId>,
 }
 
@@ -333,12 +333,12 @@ impl Page {
         }
     }
 
-    /// A kernel has written it, or could without a fault.
+    /// Whether a kernel has written it, or could write it without a fault.
     pub(crate) fn may_be_written(&self) -> bool {
         self.dirty || self.entries.iter().any(|entry| entry.write)
     }
 
-    /// Moves on in life.
+    /// Enters the next state.
     pub(crate) fn enter(&mut self, next: State) {
         debug_assert!(
             self.state.may_become(next),
@@ -349,7 +349,7 @@ impl Page {
         self.state = next;
     }
 
-    /// The record ends.
+    /// Ends the record.
     pub(crate) fn end(self) {
         debug_assert!(
             self.state.may_end() && !self.has_place(),
@@ -358,12 +358,12 @@ impl Page {
         moved(Some(self.state), None);
     }
 
-    /// Its data has a place: a frame, or one in host memory.
+    /// Whether its data has a place: a frame, or one in host memory.
     pub(crate) fn has_place(&self) -> bool {
         self.frame.is_some() || self.direct.is_some()
     }
 
-    /// What its entries name.
+    /// Frame and memory that its entries refer to.
     pub(crate) fn target(&self) -> Option<(FrameNumber, Target)> {
         match self.direct {
             None => Some((self.frame?, Target::Card)),
@@ -374,7 +374,7 @@ impl Page {
         }
     }
 
-    /// A place in the frame.
+    /// Card address of an offset in the frame.
     pub(crate) fn place(&self, at: u64) -> Option<CardAddr> {
         CardAddr::new(self.frame?.card_address().get() + at)
     }
@@ -385,7 +385,7 @@ impl Page {
             .find(|entry| entry.asid == asid && entry.address == address)
     }
 
-    /// An access of a space would find it without the host, or it is on its way for that.
+    /// Whether an access of a space would find it without the host, or the entry for it is in transit.
     pub(crate) fn is_ready_for(&self, asid: Asid, address: VirtAddr, write: bool) -> bool {
         let shows = |of: Asid, at: VirtAddr| of == asid && at == address.page_base(self.size);
         let has_entry = |entry: &Entry| shows(entry.asid, entry.address) && entry.write >= write;
@@ -393,23 +393,23 @@ impl Page {
         self.entries.iter().any(has_entry) || self.waiters.iter().any(comes)
     }
 
-    /// Somebody wants an entry or an answer, and not just its data on the card.
+    /// Whether a request needs an entry or a reply, and not only the data on the card.
     pub(crate) fn wants_entry(&self) -> bool {
         self.waiters.iter().any(|waiter| waiter.wish != Wish::Load)
     }
 
-    /// A waiter has to wait for the right to write, although the data is there.
+    /// Whether a waiter needs the right to write, although the data is resident.
     pub(crate) fn awaits_upgrade(&self, waiter: &Waiter) -> bool {
         waiter.writes() && !self.exclusive
     }
 
-    /// Nobody stands still for it.
+    /// Whether no requester is stalled on it.
     pub(crate) fn is_hint(&self) -> bool {
         self.waiters.iter().all(|waiter| waiter.access().is_none())
     }
 }
 
-/// Tells tests that count the moves of pages; `None` is absent.
+/// Notifies tests that count the state transitions of pages; `None` is absent.
 #[cfg(feature = "testing")]
 fn moved(from: Option<State>, to: Option<State>) {
     crate::testing::explore::moved(from, to);

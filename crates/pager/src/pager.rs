@@ -1,4 +1,4 @@
-//! The state machine's outside: what it holds, and which part takes which event.
+//! The pager's interface: its state, and the dispatch of events.
 
 use crate::action::Action;
 use crate::buffer::BufferPool;
@@ -27,21 +27,21 @@ use units::{
     ROW_BYTES,
 };
 
-/// The replaceable decisions.
+/// The replaceable policies.
 #[derive(Debug)]
 pub struct Policies {
-    /// Which channel a page goes to.
+    /// Chooses the channel of a page.
     pub placement: Box<dyn Placement>,
-    /// Which page leaves when frames run out.
+    /// Chooses the page to evict when frames run out.
     pub eviction: Box<dyn EvictionPolicy>,
-    /// What is fetched besides the page that is missing.
+    /// Chooses the pages fetched in addition to a missing page.
     pub fetch: Box<dyn FetchPolicy>,
-    /// How large pages are, of objects that leave it open.
+    /// Chooses page sizes, for objects with several.
     pub size: Box<dyn PageSizePolicy>,
 }
 
 impl Default for Policies {
-    /// Round robin over the channels; first in, first out; nothing but what is missing.
+    /// Round robin over the channels; first in, first out; no read-ahead.
     fn default() -> Self {
         Self {
             placement: Box::<RoundRobin>::default(),
@@ -52,15 +52,15 @@ impl Default for Policies {
     }
 }
 
-/// Bytes of card memory that are filled on behalf of a space and, of an isolated one, the channels that it has now.
+/// Bytes of card memory filled on behalf of a space and, for an isolated one, its current channels.
 pub type Occupied = (u64, Option<Range<usize>>);
 
-/// Who waits for a page.
+/// Waiters of a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Waits {
     /// Accesses of kernels.
     pub faults: Vec<FaultToken>,
-    /// Requests that end with its way to the card, or back.
+    /// Requests that complete with its transfer to or from the card.
     pub requests: Vec<RequestId>,
 }
 
@@ -76,7 +76,7 @@ pub struct Pager {
     pub(crate) clean_ahead: u64,
     pub(crate) overlap: bool,
     pub(crate) zeroed_ahead_bytes: u64,
-    /// Pages that fit into a buffer come in pieces of so many bytes; 0: at once.
+    /// Minimum size of the pieces, in bytes, of pages that fit into a buffer; 0: pages move as a whole.
     pub(crate) piece_bytes: u64,
     pub(crate) policies: Policies,
     pub(crate) spaces: BTreeMap<Asid, Space>,
@@ -84,38 +84,38 @@ pub struct Pager {
     pub(crate) objects: BTreeMap<ObjectId, Object>,
     pub(crate) pages: BTreeMap<ObjectPage, Page>,
     pub(crate) memory: FrameMemory,
-    /// Whose the frames are that are not striped.
+    /// Owner of each frame that is not striped.
     pub(crate) owners: BTreeMap<FrameNumber, ObjectPage>,
     pub(crate) buffers: BufferPool,
     pub(crate) frame_queue: PageQueue,
     pub(crate) buffer_queue: PageQueue,
-    /// Pages that are to be zeroed.
+    /// Pages that wait for zeroing.
     pub(crate) zero_queue: SharedQueue,
-    /// Pages that are being zeroed, where that is of interest.
+    /// Pages that are being zeroed, where this matters.
     pub(crate) zeroing: BTreeSet<ObjectPage>,
-    /// Pages on their way out.
+    /// Pages that are being released.
     pub(crate) releasing: BTreeSet<ObjectPage>,
     /// Pages that are being cleaned.
     pub(crate) cleaning: BTreeSet<ObjectPage>,
-    /// Pages that were written in order and are to be cleaned, those passed first in front.
+    /// Pages that were written in order and are to be cleaned, in the order in which they were passed.
     pub(crate) passed: VecDeque<ObjectPage>,
-    /// Pages whose accessed bits an eviction policy has asked for.
+    /// Pages with an outstanding examination of their accessed bits.
     pub(crate) examined: BTreeSet<ObjectPage>,
-    /// Pages that have come to rest at this event; empty between events.
+    /// Pages that became idle at this event; empty between events.
     pub(crate) rested: Vec<ObjectPage>,
-    /// Somebody has said how often pages are used again.
+    /// Whether any advice on reuse was given.
     pub(crate) advised: bool,
-    /// An isolated space has got other channels than it had.
+    /// Whether an isolated space was given other channels.
     pub(crate) regrouped: bool,
     pub(crate) issued: Issued,
     pub(crate) requests: Requests,
     pub(crate) statistics: Statistics,
-    /// Of each space that has been made; one that is gone keeps them until its number is used again.
+    /// Statistics of each space; those of an ended space stay until its number is reused.
     pub(crate) space_statistics: BTreeMap<Asid, SpaceStatistics>,
     /// Frames of each size, by class, when nothing is in use.
     total_frames: Vec<u64>,
     pub(crate) total_units: u64,
-    /// Of all DMA buffers, in whole parts.
+    /// Size of all DMA buffers together, in whole parts.
     pub(crate) buffer_bytes: u64,
     #[cfg(feature = "testing")]
     sabotage: Option<Sabotage>,
@@ -125,15 +125,15 @@ impl Pager {
     /// A pager with the default [`Policies`].
     ///
     /// # Errors
-    /// [`ConfigError`] names the figure that is not possible.
+    /// [`ConfigError`] names the invalid value.
     pub fn new(config: Config) -> Result<Self, ConfigError> {
         Self::with_policies(config, Policies::default())
     }
 
-    /// A pager with policies of your own.
+    /// A pager with custom policies.
     ///
     /// # Errors
-    /// [`ConfigError`] names the figure that is not possible.
+    /// [`ConfigError`] names the invalid value.
     pub fn with_policies(config: Config, policies: Policies) -> Result<Self, ConfigError> {
         config.validate()?;
         let memory = FrameMemory::new(&config.channels, config.channel_bytes_log2);
@@ -185,7 +185,7 @@ impl Pager {
         })
     }
 
-    /// Takes one event and appends what has to be done, in order.
+    /// Handles one event and appends the resulting actions, in order.
     pub fn handle(&mut self, event: Event, out: &mut Vec<Action>) {
         match event {
             Event::CreateSpace {
@@ -317,7 +317,7 @@ impl Pager {
         out: &mut Vec<Action>,
     ) {
         let meaning = self.issued.operation_done(id);
-        // Failed transfers are told to those who wait for them.
+        // Failed transfers are reported to the requests that wait for them.
         let told = matches!(
             meaning,
             Some(
@@ -349,7 +349,7 @@ impl Pager {
         }
     }
 
-    /// Gives frames and buffers to those who wait, until nothing moves.
+    /// Gives frames and buffers to waiting pages, until nothing changes.
     fn pump(&mut self, out: &mut Vec<Action>) {
         while self.grant_frames(out)
             | self.grant_zeroes(out)
@@ -360,13 +360,13 @@ impl Pager {
         {}
     }
 
-    /// What the pager has done so far.
+    /// Counts since the pager was created.
     pub fn statistics(&self) -> &Statistics {
         &self.statistics
     }
 
-    /// What the kernels of each space have waited for, by ASID, and the bytes of card memory that are filled on
-    /// its behalf; of isolated ones, their channels now. A space that was destroyed is there until its number is used again.
+    /// Statistics by ASID: waits of each space's kernels, the bytes of card memory filled on its behalf and, for
+    /// isolated spaces, the current channels. A destroyed space is listed until its number is reused.
     pub fn spaces(&self) -> impl Iterator<Item = (Asid, SpaceStatistics, Occupied)> + '_ {
         self.space_statistics.iter().map(|(&asid, &statistics)| {
             let charged = self.spaces.get(&asid).map_or(0, |space| space.charged);
@@ -380,23 +380,23 @@ impl Pager {
         })
     }
 
-    /// Whether frames can be placed so.
+    /// Whether the placement is possible on this card.
     pub fn has_placement(&self, placement: SpacePlacement) -> bool {
         let class = self.page_size.class();
         self.memory.has_placement(placement) && self.memory.could_hold(placement, class)
     }
 
-    /// Whether a space is there, if only until its last page has left.
+    /// Whether a space exists, including one whose last page has not left.
     pub fn has_space(&self, asid: Asid) -> bool {
         self.spaces.contains_key(&asid)
     }
 
-    /// Whether an object is there, if only until its last page has left.
+    /// Whether an object exists, including one whose last page has not left.
     pub fn has_object(&self, object: ObjectId) -> bool {
         self.objects.contains_key(&object)
     }
 
-    /// Who waits for the page of an I/O under way.
+    /// Waiters of the page of an outstanding I/O operation.
     pub fn waits_for(&self, io: IoId) -> Waits {
         let page = self.issued.page_of(io).and_then(|key| self.pages.get(&key));
         let Some(page) = page else {
@@ -410,7 +410,7 @@ impl Pager {
         }
     }
 
-    /// The space that had the page of an I/O under way brought, or waits for it.
+    /// The space that requested, or waits for, the page of an outstanding I/O operation.
     pub fn space_of(&self, io: IoId) -> Option<Asid> {
         self.had_brought(self.issued.page_of(io)?)
     }
@@ -422,21 +422,21 @@ impl Pager {
         page.charged.or(waits).or(shows)
     }
 
-    /// Counts something of a space, if there ever was one.
+    /// Counts an event of a space, if it ever existed.
     pub(crate) fn count_in(&mut self, asid: Asid, count: impl FnOnce(&mut SpaceStatistics)) {
         if let Some(statistics) = self.space_statistics.get_mut(&asid) {
             count(statistics);
         }
     }
 
-    /// Counts something of the space that had a page brought.
+    /// Counts an event of the space that requested a page.
     pub(crate) fn count_of(&mut self, key: ObjectPage, count: impl FnOnce(&mut SpaceStatistics)) {
         if let Some(asid) = self.had_brought(key) {
             self.count_in(asid, count);
         }
     }
 
-    /// Counts bytes of a page that came from its object, or went there, also of the space that had it brought.
+    /// Counts bytes moved between a page and its object, also for the space that requested the page.
     pub(crate) fn count_moved(&mut self, key: ObjectPage, direction: Direction, bytes: u64) {
         match direction {
             Direction::Read => self.statistics.bytes_read += bytes,
@@ -448,37 +448,37 @@ impl Pager {
         });
     }
 
-    /// Frames (of [`Config::page_size`]) that could hold pages if there were no page tables.
+    /// Number of frames (of [`Config::page_size`]) that could hold pages if there were no page tables.
     pub fn total_frames(&self) -> u64 {
         self.frames_in_all(self.page_size)
     }
 
-    /// Frames (of [`Config::page_size`]) that are free now.
+    /// Number of free frames (of [`Config::page_size`]).
     pub fn free_frames(&self) -> u64 {
         self.memory.count(self.page_size.class())
     }
 
-    /// Frames of a size when nothing is in use.
+    /// Number of frames of a size when nothing is in use.
     pub(crate) fn frames_in_all(&self, size: PageSize) -> u64 {
         self.total_frames[usize::from(size.class())]
     }
 
-    /// Bytes that are free now, in pieces of any size.
+    /// Free bytes, in pieces of any size.
     pub fn free_bytes(&self) -> u64 {
         self.memory.count(0) << PageSize::KIB_4.bits()
     }
 
-    /// Pages that have a frame, or a place in host memory.
+    /// Number of pages that have a frame, or a place in host memory.
     pub fn resident_pages(&self) -> usize {
         self.pages.values().filter(|page| page.has_place()).count()
     }
 
-    /// Size of the pages of objects that do not say another.
+    /// Default page size of objects.
     pub fn page_size(&self) -> PageSize {
         self.page_size
     }
 
-    /// Nothing is under way: no command, no I/O, no request.
+    /// Whether nothing is under way: no command, no I/O, no request.
     pub fn is_idle(&self) -> bool {
         self.issued.operations().is_empty()
             && self.issued.io_count() == 0
@@ -489,7 +489,7 @@ impl Pager {
             && self.zero_queue.is_empty()
     }
 
-    /// An I/O error of a page, with its place.
+    /// The error of a failed I/O operation of a page.
     pub(crate) fn io_error(
         &self,
         direction: Direction,
@@ -499,7 +499,7 @@ impl Pager {
         self.piece(page).error(direction, page, error)
     }
 
-    /// A failed transfer of a page, with its place.
+    /// The error of a failed card transfer of a page.
     pub(crate) fn card_error(
         &self,
         direction: Direction,
@@ -516,14 +516,14 @@ impl Pager {
         }
     }
 
-    /// What of a page is the object's.
+    /// The part of a page that is the object's.
     pub(crate) fn part_on(&self, page: ObjectPage) -> Range<u64> {
         self.objects.get(&page.object).map_or(0..0, |object| {
             object.part_on(page.index, self.size_of(page))
         })
     }
 
-    /// How much of a page that is.
+    /// Number of bytes of a page that are the object's.
     pub(crate) fn own_bytes(&self, page: ObjectPage) -> u64 {
         let own = self.part_on(page);
         own.end - own.start
@@ -535,14 +535,14 @@ impl Pager {
         page.unwrap_or_else(|| self.page_size_of(key.object))
     }
 
-    /// Size of an object's pages, of the largest if there are several.
+    /// Page size of an object, the largest if there are several.
     pub(crate) fn page_size_of(&self, object: ObjectId) -> PageSize {
         self.objects
             .get(&object)
             .map_or(self.page_size, |object| object.page_size)
     }
 
-    /// What of a page moves next, through one buffer. Pages that fit into a buffer move in one piece.
+    /// The part of a page that moves next through one buffer. Pages that fit into a buffer move in one piece.
     pub(crate) fn piece(&self, key: ObjectPage) -> Piece {
         let size = self.size_of(key);
         let unit = self.objects.get(&key.object).map_or(size, Object::unit);
@@ -555,7 +555,7 @@ impl Pager {
             None if self.stays_in_host(key) => size.bytes(),
             None => PageSize::KIB_4.bytes() << self.buffers.class_for(size),
         };
-        // Pieces but the first begin with a row.
+        // All pieces but the first begin at a row.
         let whole = size.bytes() <= buffer;
         let place = if whole { at } else { at % ROW_BYTES };
         let room = buffer - place;
@@ -569,7 +569,7 @@ impl Pager {
         }
     }
 
-    /// A copy with other policies, which must know what these know.
+    /// A copy with other policies, which must be in an equivalent state.
     #[cfg(feature = "testing")]
     pub(crate) fn fork(&self, policies: Policies) -> Self {
         Self {
@@ -613,8 +613,8 @@ impl Pager {
         }
     }
 
-    /// Hashes all that changes, but for what only counts, commands and I/O under way, and policies: those
-    /// are hashed by whoever carries them out.
+    /// Hashes all state except statistics, outstanding commands and I/O, and policies: the caller, which executes them,
+    /// hashes those.
     #[cfg(feature = "testing")]
     pub(crate) fn hash_state(&self, hasher: &mut impl std::hash::Hasher) {
         use std::hash::Hash;
@@ -632,7 +632,7 @@ impl Pager {
         (lists, queues, sets, rest).hash(hasher);
     }
 
-    /// Where page tables lie, also old and unfinished ones: first byte and bytes.
+    /// Address and size in bytes of every page table, including old and unfinished ones.
     #[cfg(feature = "testing")]
     pub(crate) fn tables(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let at = |frame: FrameNumber, sets_log2: u8| (frame.card_address().get(), 64 << sets_log2);
@@ -643,7 +643,7 @@ impl Pager {
         })
     }
 
-    /// Plants a mistake.
+    /// Injects a fault.
     #[cfg(feature = "testing")]
     pub fn plant(&mut self, sabotage: Option<Sabotage>) {
         self.sabotage = sabotage;

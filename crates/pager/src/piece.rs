@@ -1,4 +1,4 @@
-//! A part of a page that moves at once, and what is under way of a page that moves in several.
+//! A part of a page that moves at once, and the state of a page that moves in several.
 
 use crate::action::{Action, Around};
 use crate::buffer::Part;
@@ -6,19 +6,19 @@ use crate::error::{AccessError, Direction, IoError, PagerError};
 use crate::ids::{IoId, ObjectPage};
 use units::ROW_BYTES;
 
-/// A part of a page that moves at once: bytes of the object, and the rows that hold them.
+/// A part of a page that moves in one transfer: bytes of the object, and the rows that hold them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Piece {
-    /// Where it begins in the object's file.
+    /// Offset in the object's file.
     pub(crate) offset: u64,
     pub(crate) bytes: u64,
-    /// Where it begins in the page.
+    /// Offset in the page.
     pub(crate) at: u64,
-    /// Where it begins in its part of a buffer.
+    /// Offset in its part of a buffer.
     pub(crate) place: u64,
-    /// Nothing of the page is left behind it.
+    /// Whether it is the last piece of the page.
     pub(crate) last: bool,
-    /// The page moves at once, and not all of it is the object's.
+    /// Whether the page moves as a whole, and not all of it is the object's.
     pub(crate) edge: bool,
 }
 
@@ -28,7 +28,8 @@ impl Piece {
         self.at % ROW_BYTES
     }
 
-    /// Its write from a part of a buffer to the object of its page; `around`: bytes before it and behind it that came along.
+    /// The action that writes the piece from a buffer to the object; `around`: bytes before and behind it that were
+    /// copied with it.
     pub(crate) const fn write(
         &self,
         io: IoId,
@@ -47,7 +48,7 @@ impl Piece {
         }
     }
 
-    /// Its failed read or write, with its place.
+    /// The error of a failed read or write of the piece.
     pub(crate) const fn error(
         &self,
         direction: Direction,
@@ -63,30 +64,30 @@ impl Piece {
         }
     }
 
-    /// Bytes of its rows.
+    /// Size of its rows in bytes.
     pub(crate) const fn row_bytes(&self) -> u64 {
         (self.lead() + self.bytes).next_multiple_of(ROW_BYTES)
     }
 }
 
-/// What of a fill in pieces is under way.
+/// State of a fill in pieces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Filling {
-    /// Reads without answer.
+    /// Number of outstanding reads.
     pub(crate) reading: u8,
-    /// Copies (and zeroes) without answer while there are such reads.
+    /// Number of outstanding copies (and zeroes) while reads are outstanding.
     pub(crate) loading: u8,
-    /// The first failure. Nothing more is copied then, and what is under way is waited for.
+    /// The first failure. No further copies are issued, and outstanding operations are awaited.
     pub(crate) failed: Option<AccessError>,
 }
 
-/// What of a write-back in pieces is under way.
+/// State of a write-back in pieces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Saving {
-    /// Copies without answer.
+    /// Number of outstanding copies.
     pub(crate) copying: u8,
-    /// Writes without answer.
+    /// Number of outstanding writes.
     pub(crate) writing: u8,
-    /// The first failure. Nothing more is written then, and what is under way is waited for.
+    /// The first failure. No further writes are issued, and outstanding operations are awaited.
     pub(crate) failed: Option<PagerError>,
 }

@@ -1,9 +1,9 @@
-//! Fills and write-backs in pieces: the pieces of a page go to its frame while the next ones are read, and to its object while
-//! the next ones are copied out.
+//! Fills and write-backs in pieces: pieces of a page move to its frame while the next ones are read, and to its object
+//! while the next ones are copied out.
 //!
-//! A page that fits into a part of a buffer is read in several pieces at once, and each goes to the frame as soon as
-//! it is in the buffer. The page is complete, and may be installed, when every copy has answered. So the last
-//! read is followed by the copy of one piece, and not by that of the whole page.
+//! A page that fits into a part of a buffer is read in several concurrent pieces, and each is copied to the frame as
+//! soon as it is in the buffer. The page is complete, and may be installed, when every copy has completed. The last
+//! read is thus followed by the copy of one piece, instead of that of the whole page.
 
 use crate::action::{Action, Around};
 use crate::buffer::Part;
@@ -17,11 +17,11 @@ use crate::piece::{Filling, Piece};
 use crate::sabotage::Sabotage;
 use units::{CommandStatus, Operation, ROW_BYTES};
 
-/// A page moves in so many pieces at most.
+/// Maximum pieces of a page.
 const MOST: u64 = 16;
 
 impl Pager {
-    /// The pieces in which a page moves that fits into a buffer.
+    /// The pieces of a page that fits into a buffer.
     fn pieces(&self, key: ObjectPage) -> Vec<Piece> {
         let size = self.size_of(key);
         let unit = self.objects.get(&key.object).map_or(size, Object::unit);
@@ -47,12 +47,12 @@ impl Pager {
         begins.map(piece).collect()
     }
 
-    /// One of them.
+    /// The piece with this number.
     fn numbered_piece(&self, key: ObjectPage, number: u8) -> Option<Piece> {
         self.pieces(key).into_iter().nth(number.into())
     }
 
-    /// Begins to read a page in pieces; false if it moves at once, or needs more than one buffer.
+    /// Begins to read a page in pieces; returns false if it moves as a whole, or needs more than one buffer.
     pub(crate) fn begin_pieces(
         &mut self,
         key: ObjectPage,
@@ -85,7 +85,8 @@ impl Pager {
         true
     }
 
-    /// What of a page's frame the object does not fill, from the row before its bytes and from the one behind them.
+    /// Zeroes the parts of a page's frame outside the object, from the row before its bytes and from the one behind
+    /// them.
     pub(crate) fn edges(&self, key: ObjectPage) -> Vec<Operation> {
         let Some(page) = self.pages.get(&key) else {
             return Vec::new();
@@ -131,14 +132,14 @@ impl Pager {
         }
     }
 
-    /// Begins to save a page in pieces; false if it moves at once, or needs more than one buffer.
+    /// Begins to save a page in pieces; returns false if it moves as a whole, or needs more than one buffer.
     pub(crate) fn begin_pieces_out(
         &mut self,
         key: ObjectPage,
         part: Part,
         out: &mut Vec<Action>,
     ) -> bool {
-        // What is not all the object's is looked at as a whole, to see whether the rest was written.
+        // Partial pages are examined as a whole, to see whether the rest was written.
         let own = self.part_on(key);
         let whole = own == (0..self.size_of(key).bytes());
         if !self.overlap || !whole || self.size_of(key).bytes() > part.bytes() {
@@ -170,7 +171,7 @@ impl Pager {
         true
     }
 
-    /// A piece is in the buffer: it goes to the object. With the last copy, a page that stays may be written again.
+    /// A piece is in the buffer: writes it to the object. After the last copy, a page that stays may be written again.
     pub(crate) fn piece_copied_out(
         &mut self,
         key: ObjectPage,
@@ -204,7 +205,7 @@ impl Pager {
         }
     }
 
-    /// A piece is with the object, or was refused.
+    /// Handles the end of a piece's write to the object, successful or not.
     fn piece_written(
         &mut self,
         key: ObjectPage,
@@ -232,7 +233,7 @@ impl Pager {
         self.end_of_writes(key, out);
     }
 
-    /// After the last write the page is saved, or is not.
+    /// After the last write the page is saved, or the save has failed.
     fn end_of_writes(&mut self, key: ObjectPage, out: &mut Vec<Action>) {
         let Some(page) = self.pages.get_mut(&key) else {
             return;
@@ -256,7 +257,7 @@ impl Pager {
         self.written_back(key, purpose, failed.map_or(Ok(()), Err), out);
     }
 
-    /// A piece is in the buffer or with the object, or is not to be had.
+    /// Handles the end of a piece's I/O, successful or not.
     pub(crate) fn piece_moved(
         &mut self,
         key: ObjectPage,
@@ -270,7 +271,7 @@ impl Pager {
         }
     }
 
-    /// A piece is in the buffer, or is not to be had.
+    /// Handles the end of a piece's read, successful or not.
     fn piece_read(
         &mut self,
         key: ObjectPage,
@@ -312,7 +313,7 @@ impl Pager {
         }
     }
 
-    /// After the last read the rest is as for a page that moves at once: its copies are waited for.
+    /// After the last read the outstanding copies are awaited, as for a page that moves as a whole.
     fn end_of_reads(&mut self, key: ObjectPage, part: Part, out: &mut Vec<Action>) {
         let forgets = self.sabotaged(Sabotage::ForgetPieces);
         let Some(page) = self.pages.get_mut(&key) else {

@@ -1,12 +1,12 @@
-//! Which channel a page goes to.
+//! Placement policies: the channel of a page.
 
 use crate::ids::ObjectPage;
 use std::fmt::Debug;
 use std::ops::Range;
 use units::Asid;
 
-/// Channels of each of so many isolated spaces: neighbours, as equal in number as they can be. Spaces beyond the number of
-/// channels share them.
+/// Divides the channels among this many isolated spaces: neighbouring channels, numbers as equal as possible. If there
+/// are more spaces than channels, spaces share them.
 pub fn groups(spaces: usize, channels: usize) -> Vec<Range<usize>> {
     let own = spaces.clamp(1, channels.max(1));
     let (each, more) = (channels / own, channels % own);
@@ -20,13 +20,12 @@ pub fn groups(spaces: usize, channels: usize) -> Vec<Range<usize>> {
 
 /// Chooses a channel for a page that is about to be filled.
 pub trait Placement: Debug + Send {
-    /// A channel with `available[channel]`; at least one is. Another answer is replaced by the first
-    /// channel with room.
+    /// A channel with `available[channel]`; at least one is. Any other result is replaced by the first channel with
+    /// room.
     fn channel(&mut self, asid: Asid, page: ObjectPage, available: &[bool]) -> usize;
 }
 
-/// Channel after channel, in the order of the fills: neighbours that are fetched together lie on
-/// different channels.
+/// Round robin, in the order of the fills: neighbouring pages that are fetched together lie on different channels.
 #[derive(Clone, Debug, Default)]
 pub struct RoundRobin {
     next: usize,
@@ -40,7 +39,7 @@ impl Placement for RoundRobin {
     }
 }
 
-/// By the page's place in its object: page `i` goes to channel `i mod n` if that has room.
+/// By page index: page `i` goes to channel `i mod n` if that has room.
 #[derive(Clone, Debug, Default)]
 pub struct Striped;
 

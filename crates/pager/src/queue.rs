@@ -1,19 +1,19 @@
-//! Pages waiting for a resource.
+//! Queues of pages that wait for a resource.
 
 use crate::ids::ObjectPage;
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 
-/// How urgent a page is.
+/// Urgency of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Urgency {
-    /// A requester stands still for it, or it frees what such a page needs.
+    /// A requester is stalled on it, or it frees resources that such a page needs.
     Head,
     /// Accesses behind the head of a requester wait for it.
     Ahead,
-    /// Nobody waits for it yet, but a requester will soon: it may push out other pages.
+    /// No access waits for it yet, but a requester is expected to need it soon: it may evict other pages.
     Soon,
-    /// Somebody thinks that it may be wanted: it takes a free frame or none.
+    /// Speculative: it takes a free frame or none.
     Hint,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct PageQueue {
 }
 
 impl PageQueue {
-    /// Adds a page, or moves one that is queued to a more urgent place.
+    /// Adds a page, or raises the urgency of a queued one.
     pub(crate) fn push(&mut self, page: ObjectPage, urgency: Urgency) {
         if let Some(&place) = self.places.get(&page) {
             if place.0 <= urgency {
@@ -69,11 +69,11 @@ impl PageQueue {
     }
 }
 
-/// A queue for each share, which take turns.
+/// One queue per share, served in turn.
 #[derive(Clone, Debug, Default, Hash)]
 pub(crate) struct SharedQueue {
     queues: BTreeMap<u64, PageQueue>,
-    /// Whose turn was the last.
+    /// Share that was served last.
     last: u64,
 }
 
@@ -83,7 +83,7 @@ impl SharedQueue {
         queue.push(page, urgency);
     }
 
-    /// Takes the first page of the next share of which one may be taken now.
+    /// Takes the first permitted page of the next share that has one.
     pub(crate) fn take(&mut self, may: impl Fn(u64, ObjectPage) -> bool) -> Option<ObjectPage> {
         let behind = self.queues.range(self.last.saturating_add(1)..);
         let all = behind.chain(self.queues.range(..=self.last));
@@ -107,7 +107,7 @@ impl SharedQueue {
     }
 }
 
-/// Equal order, equal hash: places only count up.
+/// Equal order gives an equal hash: places only count up.
 impl Hash for PageQueue {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         self.order.len().hash(hasher);

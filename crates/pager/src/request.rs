@@ -1,4 +1,4 @@
-//! Requests that are under way.
+//! Requests under way.
 
 use crate::action::{Action, Success};
 use crate::error::PagerError;
@@ -6,28 +6,28 @@ use crate::ids::{ObjectId, RequestId};
 use std::collections::BTreeMap;
 use units::Asid;
 
-/// What is left to do when the pages are done.
+/// Final step of a request, after its pages are complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Last {
-    /// Nothing.
+    /// None but the reply.
     Answer,
-    /// Tell the space that an unmap is over.
+    /// Notify the space that an unmap is complete.
     Unmap(Asid),
-    /// Forget the object, if all went well.
+    /// Remove the object, if the request succeeded.
     CloseObject(ObjectId),
-    /// Forget the space.
+    /// Remove the space.
     DestroySpace(Asid),
 }
 
 #[derive(Clone, Debug, Hash)]
 struct Open {
-    /// Pages that it waits for, and one while it is being set up.
+    /// Number of outstanding pages, plus one during set-up.
     left: u64,
     error: Option<PagerError>,
     last: Last,
 }
 
-/// A request whose pages are done.
+/// A request without outstanding pages.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) request: RequestId,
@@ -42,7 +42,7 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    /// Opens a request that waits for one thing: its own set-up, ended by [`Requests::end_one`].
+    /// Opens a request with one dependency: its own set-up, ended by [`Requests::end_one`].
     pub(crate) fn open(&mut self, request: RequestId, last: Last) {
         let open = Open {
             left: 1,
@@ -52,14 +52,14 @@ impl Requests {
         self.open.insert(request, open);
     }
 
-    /// One more thing to wait for.
+    /// Adds a dependency.
     pub(crate) fn add_one(&mut self, request: RequestId) {
         if let Some(open) = self.open.get_mut(&request) {
             open.left += 1;
         }
     }
 
-    /// One thing less; the first error counts. Returns the request when it was the last.
+    /// Ends a dependency; the first error is kept. Returns the request if this was the last.
     pub(crate) fn end_one(
         &mut self,
         request: RequestId,
@@ -92,7 +92,7 @@ impl Requests {
     }
 }
 
-/// The answer to a request.
+/// The reply to a request.
 pub(crate) fn answer(request: RequestId, result: Result<Success, PagerError>) -> Action {
     Action::Complete { request, result }
 }

@@ -1,4 +1,4 @@
-//! Room: who gets frames and buffers, and which pages leave for them.
+//! Allocation of frames and buffers, and evictions to make room.
 
 use crate::action::Action;
 use crate::block::{self, Candidates, Scope};
@@ -17,13 +17,13 @@ use std::ops::Range;
 use units::{Asid, FrameNumber, Operation, PageSize, SpacePlacement, Stripe};
 
 impl Pager {
-    /// Gives free frames to waiting pages, most urgent first. True if anything changed.
+    /// Gives free frames to waiting pages, most urgent first. Returns true if anything changed.
     pub(crate) fn grant_frames(&mut self, out: &mut Vec<Action>) -> bool {
         let mut changed = false;
-        // Channels that a more urgent page waits for: nobody takes their frames before it, so that a
-        // page that needs room on several channels at once gets it in the end.
+        // Channels that a more urgent page waits for are reserved, so that a page that needs room on several channels
+        // at once gets it eventually.
         let mut wanted = vec![false; self.memory.available(0).len()];
-        // Spaces whose limit a more urgent page waits for, likewise.
+        // The same for spaces whose limit a more urgent page waits for.
         let mut limited = BTreeSet::new();
         for key in self.frame_queue.pages() {
             let Some(page) = self.pages.get(&key) else {
@@ -48,7 +48,7 @@ impl Pager {
                     changed = true;
                 }
                 (None, _) if hint => {
-                    // Hints never push anything out.
+                    // Hints never cause an eviction.
                     if let Some(page) = self.pages.get_mut(&key) {
                         page.waiters.clear();
                     }
@@ -66,14 +66,14 @@ impl Pager {
         changed
     }
 
-    /// Where the frame of a waiting page is to lie.
+    /// Placement of a waiting page's frame.
     fn placement_of(&self, key: ObjectPage) -> SpacePlacement {
         let waiter = self.pages.get(&key).and_then(|page| page.waiters.first());
         let space = waiter.and_then(|waiter| self.spaces.get(&waiter.asid));
         space.map_or(SpacePlacement::Anywhere, |space| space.placement)
     }
 
-    /// The channels that it is to lie on.
+    /// Channels for a page's frame.
     fn channels_for_page(&self, key: ObjectPage) -> Range<usize> {
         let object = self.objects.get(&key.object);
         if let Some(channels) = object.and_then(|object| object.channels.clone()) {
@@ -85,8 +85,8 @@ impl Pager {
         space.map_or_else(all, |space| space.channels.clone())
     }
 
-    /// The space whose limit keeps a waiting page from its frame: its own pages leave for it. In a space
-    /// in which a more urgent page waits for the limit, so does this one.
+    /// The space whose limit keeps a waiting page from its frame: its own pages are evicted. If a more urgent page of a
+    /// space waits for the limit, so does this one.
     fn limit_of(&self, key: ObjectPage, limited: &BTreeSet<Asid>) -> Option<Asid> {
         let page = self.pages.get(&key)?;
         let asid = page.waiters.first()?.asid;
@@ -95,7 +95,7 @@ impl Pager {
         (beyond || limited.contains(&asid)).then_some(asid)
     }
 
-    /// The waiting pages, most urgent first, and whose pages may leave for each.
+    /// The waiting pages, most urgent first, with the scope of evictions for each.
     fn scopes(&self) -> Vec<(ObjectPage, Scope)> {
         let mut limited = BTreeSet::new();
         let mut scopes = Vec::new();
@@ -103,7 +103,7 @@ impl Pager {
             let limit = self.limit_of(key, &limited);
             limited.extend(limit);
             let placement = self.placement_of(key);
-            // What counts against a limit may lie on channels that the space had before.
+            // Frames that count against a limit may lie on channels that the space had before.
             let channels = match limit {
                 Some(_) => self.memory.channels_of(placement),
                 None => self.channels_for_page(key),
@@ -147,7 +147,7 @@ impl Pager {
         } else {
             first
         };
-        // Blocks are begun so that their other parts find room beside.
+        // Blocks are chosen so that their other parts find room next to them.
         let begun = self.place_in_block(key).and_then(|(largest, offset)| {
             let joins = self.joins_in(asid, largest);
             let within = Within {
@@ -159,14 +159,14 @@ impl Pager {
         begun.or_else(|| self.memory.allocate(channel, order))
     }
 
-    /// Gives free buffers to fills and write-backs. True if anything changed.
+    /// Gives free buffers to fills and write-backs. Returns true if anything changed.
     ///
-    /// No cycle of waiting: who holds a buffer has its frame and needs nothing else.
+    /// There is no deadlock: the holder of a buffer has its frame and needs nothing else.
     pub(crate) fn grant_buffers(&mut self, out: &mut Vec<Action>) -> bool {
         let mut changed = false;
         while let Some(key) = self.buffer_queue.first() {
             let page = self.pages.get(&key).map(|page| (page.state, page.size));
-            // Nobody overtakes a page that waits for a large part: it would never get one.
+            // A page that waits for a large part is never overtaken; otherwise it would starve.
             let class = page.map_or(0, |(_, size)| self.buffers.class_for(size));
             let Some(part) = self.buffers.take(class) else {
                 break;
@@ -185,7 +185,7 @@ impl Pager {
         changed
     }
 
-    /// Evicts as many pages as wait for frames. True if anything changed.
+    /// Evicts as many pages as wait for frames. Returns true if anything changed.
     pub(crate) fn make_room(&mut self, out: &mut Vec<Action>) -> bool {
         if self.frame_queue.is_empty() {
             return false;
@@ -224,7 +224,7 @@ impl Pager {
                 return true;
             }
         }
-        // Where there is room, the pages wait for a more urgent one that comes first.
+        // Where there is room, the pages wait for a more urgent one that is served first.
         let free = match scope.asid {
             Some(_) => self.enough_comes(scope, keys.len() as u64),
             None => keys.iter().any(|&key| self.frame_is_free(key)),
@@ -237,8 +237,8 @@ impl Pager {
         changed
     }
 
-    /// What the policy chooses among the pages of a scope, and what leaves with it. Pages that are to stay
-    /// stay while others can go.
+    /// The policy's choice among the pages of a scope, and the pages that leave with it. Pages to be retained are
+    /// chosen only if no others can leave.
     fn choose(&mut self, scope: Scope) -> (Choice, Vec<ObjectPage>) {
         let expected = match self.policies.eviction.spares_expected() {
             true => self.expected(),
@@ -302,7 +302,7 @@ impl Pager {
         (Choice::Nothing, Vec::new())
     }
 
-    /// What was fetched ahead and is still to be used, in smallest pages of the objects.
+    /// Pages read ahead and not used yet, in smallest pages of the objects.
     fn expected(&self) -> Vec<(ObjectId, Range<u64>)> {
         let expected = self.policies.fetch.expected().into_iter();
         let in_units = |(object, size, pages): (ObjectId, PageSize, Range<u64>)| {
@@ -313,7 +313,7 @@ impl Pager {
         expected.filter_map(in_units).collect()
     }
 
-    /// Pages leave for the pages of a scope that wait.
+    /// Evicts pages for the waiting pages of a scope.
     fn evict(
         &mut self,
         leaving: &[ObjectPage],
@@ -324,7 +324,7 @@ impl Pager {
             let page = self.pages.get(&key);
             let in_block = page.is_some_and(|page| scope.block_of(page).is_some());
             if let Some(&first) = waiting.first().filter(|_| in_block) {
-                // Nobody may take the block apart again before it is whole.
+                // The block must not be divided again before it is whole.
                 self.frame_queue.push(first, Urgency::Head);
             }
             self.statistics.evictions += 1;
@@ -333,7 +333,7 @@ impl Pager {
         }
     }
 
-    /// There is a frame for a waiting page, although it does not get it yet.
+    /// Whether there is a free frame for a waiting page, even if it is reserved.
     fn frame_is_free(&self, key: ObjectPage) -> bool {
         let order = self.size_of(key).class();
         match self.placement_of(key) {
@@ -348,14 +348,14 @@ impl Pager {
         }
     }
 
-    /// Bytes that a space is below its limit.
+    /// Bytes left below the limit of a space.
     fn slack(&self, asid: Asid) -> u64 {
         self.spaces.get(&asid).map_or(u64::MAX, |space| {
             space.limit.unwrap_or(u64::MAX) - space.charged
         })
     }
 
-    /// Pages of a scope that are on their way out, or may be soon.
+    /// Pages of a scope that are leaving, or may leave soon.
     fn leaving(&self, scope: Scope) -> impl Iterator<Item = (ObjectPage, &Page)> {
         self.releasing
             .iter()
@@ -364,14 +364,14 @@ impl Pager {
             .filter(move |(_, page)| scope.holds(&self.memory, page))
     }
 
-    /// What is on its way out, or may be soon, is enough for so many pages.
+    /// Whether the pages of a scope that are leaving, or may leave soon, free enough frames for `pages` pages.
     fn enough_comes(&self, scope: Scope, pages: u64) -> bool {
         let size = scope.size;
         if let Some(asid) = scope.asid {
             let coming: u64 = self.leaving(scope).map(|(_, page)| page.size.bytes()).sum();
             return self.slack(asid).saturating_add(coming) >= pages << size.bits();
         }
-        // A small page pays for a large one only when its whole block becomes free.
+        // A small page counts for a large one only if its whole block becomes free.
         let mut bytes = 0;
         let mut blocks = BTreeSet::new();
         for (_, page) in self.leaving(scope) {
@@ -389,7 +389,7 @@ impl Pager {
         (bytes >> size.bits()) + whole.count() as u64 >= pages
     }
 
-    /// A page of the scope is under way and may be evicted later.
+    /// Whether a page of the scope is under way and may be evicted later.
     fn anything_moves(&self, scope: Scope) -> bool {
         self.pages.values().any(|page| {
             scope.holds(&self.memory, page)
@@ -401,8 +401,8 @@ impl Pager {
         })
     }
 
-    /// No frame will become free: the accesses that wait for one fail. Pages whose write-back failed
-    /// get another try with the next fault.
+    /// No frame will become free: the accesses that wait for one fail. Pages whose write-back failed are tried again at
+    /// the next fault.
     fn give_up(&mut self, scope: Scope, keys: &[ObjectPage], out: &mut Vec<Action>) {
         let mut unsaved = 0;
         let mut frames = 0;
@@ -427,7 +427,7 @@ impl Pager {
         }
     }
 
-    /// Asks the card whether a page was touched.
+    /// Queries the card's accessed bits of a page.
     fn examine(&mut self, key: ObjectPage, out: &mut Vec<Action>) {
         let Some(page) = self.pages.get_mut(&key) else {
             return;
@@ -451,7 +451,7 @@ impl Pager {
         }
     }
 
-    /// The card has answered.
+    /// Handles the card's report of the accessed bits.
     pub(crate) fn page_examined(&mut self, key: ObjectPage, accessed: bool) {
         let Some(page) = self.pages.get_mut(&key) else {
             return;

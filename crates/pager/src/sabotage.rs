@@ -1,14 +1,14 @@
-//! Mistakes that tests plant, to see that the tests notice them. Without the feature `testing`
-//! none can be planted, and the questions below are constants.
+//! Faults that tests inject, to verify that the tests detect them. Without the feature `testing` none can be injected,
+//! and the queries below are constants.
 
-/// A mistake.
+/// An injected fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sabotage {
     /// Does not wait for the reports of Invalidate and Protect.
     SkipDrain,
     /// Ignores the dirty bit of reports.
     DropDirty,
-    /// Gives a frame back before its write-back has ended.
+    /// Frees a frame before its write-back has ended.
     ReuseEarly,
     /// Installs a page without waiting for its data.
     InstallEarly,
@@ -16,7 +16,7 @@ pub enum Sabotage {
     SyncUnprotected,
     /// Writes whole pages, also beyond the end of the object.
     WriteTail,
-    /// Takes a failed write for a good one.
+    /// Treats a failed write as successful.
     TrustFailedWrite,
     /// Forgets that an answered write makes the page dirty.
     ForgetAnsweredWrite,
@@ -24,13 +24,13 @@ pub enum Sabotage {
     LeakBuffer,
     /// Installs into a full set without removing an entry first.
     OverfillSet,
-    /// Reads a page from the object although it was zeroed and evicted dirty, or the reverse: takes a
-    /// saved page for zero.
+    /// Reads a page from the object although it was zeroed and evicted dirty, or the reverse: treats a saved page as
+    /// zero.
     ForgetSaved,
-    /// Pages that become one forget what was written to all but the first.
+    /// Loses the dirty state of all joined pages but the first.
     JoinForgetsWrites,
-    /// Takes a page that stays in host memory for written to its object.
+    /// Treats a page in host memory as written to its object.
     ForgetDirect,
-    /// Takes a page for complete when the first copy of its pieces after the last read has answered.
+    /// Treats a page as complete after the first copy of its pieces that follows the last read.
     ForgetPieces,
 }

@@ -1,4 +1,4 @@
-//! How large a page is, of objects whose pages may have several sizes.
+//! Page-size policies, for objects whose pages may have several sizes.
 
 use crate::ids::ObjectId;
 use std::collections::BTreeMap;
@@ -9,25 +9,25 @@ use units::{PageSize, PageSizes, Pattern};
 /// An access that waits for the host, in an object whose pages have several sizes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SizeTouch {
-    /// The requester that it belongs to.
+    /// Requester of the access.
     pub requester: u8,
-    /// The object.
+    /// Object that is accessed.
     pub object: ObjectId,
-    /// Which of its smallest pages is needed.
+    /// Index of the page, in smallest pages.
     pub index: u64,
-    /// The sizes that pages may have.
+    /// Sizes that pages may have.
     pub sizes: PageSizes,
-    /// The page that is there or on its way already, in smallest pages.
+    /// The page that is resident or in transit, in smallest pages.
     pub covered: Option<Range<u64>>,
-    /// A frame of the largest size is free.
+    /// Whether a frame of the largest size is free.
     pub room: bool,
-    /// All that the space maps could be on the card at once.
+    /// Whether all mappings of the space could be on the card at once.
     pub fits: bool,
-    /// Bytes that the space can have on the card at once.
+    /// Maximum bytes that the space can have on the card.
     pub memory: u64,
-    /// The mapping begins here.
+    /// Whether the access is at the start of the mapping.
     pub first: bool,
-    /// What was advised.
+    /// Advised pattern.
     pub pattern: Option<Pattern>,
 }
 
@@ -41,66 +41,67 @@ impl SizeTouch {
     }
 }
 
-/// Decides how large the page is that is brought to the card.
+/// Decides the size of fetched pages.
 pub trait PageSizePolicy: Debug + Send {
-    /// An access waits. The page that comes is the largest that is not above the answer and overlaps none that
-    /// is there; if one covers the access already, the answer changes nothing.
+    /// An access waits. The fetched page is the largest that is not above the result and overlaps no existing page; if
+    /// a page covers the access already, the result has no effect.
     fn touched(&mut self, touch: &SizeTouch) -> PageSize;
-    /// These smallest pages come, or are there, because of the access that the requester was asked about last: the
-    /// page that holds it, or what follows and is fetched ahead.
+    /// These smallest pages are fetched, or resident, because of the requester's last access: the page that holds it,
+    /// or the pages read ahead behind it.
     fn comes(&mut self, requester: u8, range: Range<u64>);
-    /// Whether the parts of a larger block are laid side by side where there is room, and become one page when all of
-    /// them are there. `size` is the block's; `fits`: all that the space maps, so many bytes, could be on the card at once.
+    /// Whether the parts of a larger block are placed in adjacent frames where there is room, and joined when all of
+    /// them are resident. `size` is the block's; `mapped` is the bytes mapped by the space; `fits`: all of them could
+    /// be on the card at once.
     fn joins(&mut self, size: PageSize, fits: bool, mapped: u64) -> bool;
 }
 
-/// Sequences that a requester may follow at once.
+/// Maximum concurrent sequences of a requester.
 const SEQUENCES: usize = 4;
-/// A page may be so many times as large as what its sequence has had before it.
+/// Maximum ratio of a page's size to the length of its sequence so far.
 const GROWTH: u64 = 4;
-/// Where not everything fits, a page takes at most this part of the card, so that some sequences at once do not
-/// push out each other's pages before they are used.
+/// If not everything fits, a page takes at most this fraction of the card, so that a few concurrent sequences do not
+/// evict each other's pages before they are used.
 const SHARE: u64 = 8;
 
-/// No larger page is brought to the card at once, where there are several sizes as small: the kernel would wait for all
-/// of it. Larger ones come by joining, when all their parts are there.
+/// Maximum fetched size, if there are several sizes up to it: the kernel would wait for all of a larger page. Larger
+/// pages are made by joining, when all their parts are resident.
 const FETCHED: u64 = 64 << 10;
 
-/// The same where no size is as small: FSRF's I/O.
+/// The same if no size is that small: FSRF's I/O.
 const FETCHED_LARGE: u64 = 2 << 20;
 
-/// What the L1 TLBs of Coyote's size hold in entries of 4 KiB. A space that maps no more finds its small pages there, and
-/// joining them would only be work: each entry that is removed waits for the accesses under way.
+/// Reach of L1 TLBs of Coyote's size with 4 KiB entries. A space that maps no more hits with its small pages, and
+/// joining them would only cost time: each removed entry waits for the accesses under way.
 const REACH: u64 = 16 << 20;
 
-/// The smallest pages that a sequence has gone through.
+/// The smallest pages that a sequence has passed.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     object: ObjectId,
     begin: u64,
     end: u64,
-    /// Behind the last one that was accessed; what came with it may lie beyond.
+    /// Behind the last accessed page; pages fetched with it may lie beyond.
     touched: u64,
-    /// How many pages the sequence before it was accessed in.
+    /// Number of accessed pages of the sequence before it.
     before: u64,
 }
 
-/// FSRF's way (§5.1), the largest pages while memory lasts, but they come in parts of 64 KiB that are joined: that
-/// is as fast as any fixed size, warm or cold, in order or at random (`policy.auto.worst_share`). Where not everything
-/// fits, the smallest, and larger ones as a sequence goes on, until it ends: there, jumps are for small pages from the
-/// beginning. Only where the last sequence was longer than a page, the next one is taken to be as long: so accesses of
-/// 64 KiB at random places bring pages of 64 KiB.
+/// FSRF's policy (§5.1): the largest pages while memory lasts, but fetched in parts of 64 KiB that are joined; that is
+/// as fast as any fixed size, warm or cold, in order or at random (`policy.auto.worst_share`). If not everything fits,
+/// it begins with the smallest pages and grows them as a sequence continues, until it ends: jumps use small pages from
+/// the beginning. If the last sequence was longer than a page, the next one is expected to be as long: accesses of 64
+/// KiB at random offsets thus fetch pages of 64 KiB.
 #[derive(Clone, Debug, Default)]
 pub struct Doubling {
-    /// Of each requester, the one used last first.
+    /// Sequences of each requester, most recently used first.
     requesters: BTreeMap<u8, Vec<Run>>,
-    /// Pages of this size are made where a space maps more than so many bytes, instead of [`REACH`].
+    /// Mapped bytes of a space beyond which blocks of each size are joined, instead of [`REACH`].
     beyond: BTreeMap<PageSize, u64>,
 }
 
 impl Doubling {
-    /// Blocks of a size become one page where a space maps more than `reach`: what the L1 TLB of the smaller pages
-    /// holds.
+    /// Joins blocks of a size in spaces that map more than `reach` bytes: the reach of the L1 TLB with the smaller
+    /// pages.
     #[must_use]
     pub fn joining(mut self, size: PageSize, reach: u64) -> Self {
         self.beyond.insert(size, reach);
@@ -140,7 +141,7 @@ impl PageSizePolicy for Doubling {
         runs[..=place].rotate_right(1);
         let run = &mut runs[0];
         if touch.covered.is_none() && touch.index < run.end {
-            // It was there and has left: this is no sequence.
+            // It was resident and has left: this is no sequence.
             (run.begin, run.end) = (touch.index, touch.index);
             (run.touched, run.before) = (touch.index, 0);
         }
@@ -278,14 +279,14 @@ mod tests {
             policy.comes(0, at - units..at);
         }
         let of = |kib| sizes.iter().filter(|&&size| size == kib).count();
-        // From 3 on: 64 KiB when four smallest pages are asked for (at 6).
+        // From 3 on: 64 KiB when four smallest pages are requested (at 6).
         assert_eq!((of(4), of(64)), (3, 128), "{sizes:?}");
         for jump in [90_000, 30_000, 60_001, 30_500] {
             assert_eq!(policy.touched(&touch(jump)), PageSize::KIB_4);
         }
     }
 
-    /// Accesses of 64 KiB at random places: the first grows, those that follow come whole, until one is short.
+    /// Accesses of 64 KiB at random offsets: the first grows, those that follow are fetched whole, until one is short.
     #[test]
     fn an_access_as_long_as_the_one_before() {
         let mut policy = Doubling::default();

@@ -1,7 +1,7 @@
-//! Objects whose pages have several sizes: which page holds a place, and how large one is that is made.
+//! Objects whose pages have several sizes: lookup of pages, and sizes of new ones.
 //!
-//! Pages are named by the first of the object's smallest pages that they hold, and never overlap. Mappings,
-//! and what is unmapped or synced of them, are whole pages of the largest size.
+//! Pages are identified by the first of the object's smallest pages that they contain, and never overlap. Mappings,
+//! unmaps and syncs cover whole pages of the largest size.
 
 use crate::action::Action;
 use crate::block::Pages;
@@ -14,10 +14,10 @@ use crate::size::SizeTouch;
 use crate::space::Mapping;
 use units::{Asid, PageSize, PageSizes, VirtAddr};
 
-/// The page that holds a place of an object with such smallest pages.
+/// The page that contains a smallest page of an object whose smallest page size is `unit`.
 pub(crate) fn covering(pages: &Pages, at: ObjectPage, unit: PageSize) -> Option<ObjectPage> {
     let (&key, page) = pages.range(..=at).next_back()?;
-    // A page of the object before may be smaller than this one's smallest.
+    // A page of the preceding object may be smaller than this one's smallest.
     if key.object != at.object {
         return None;
     }
@@ -26,7 +26,7 @@ pub(crate) fn covering(pages: &Pages, at: ObjectPage, unit: PageSize) -> Option<
 }
 
 impl Pager {
-    /// From now on pages of an object may have several sizes. The largest stays what mappings are made of.
+    /// Allows several page sizes for an object. Mappings still consist of pages of the largest size.
     pub(crate) fn vary_pages(&mut self, object: ObjectId, sizes: PageSizes) {
         let possible = self.page_sizes;
         let used = !self.pages_of(object, 0..u64::MAX).is_empty();
@@ -41,13 +41,13 @@ impl Pager {
         }
     }
 
-    /// The page, wanted or there, that holds a place.
+    /// The page, requested or resident, that contains a smallest page.
     pub(crate) fn covering(&self, at: ObjectPage) -> Option<ObjectPage> {
         let unit = self.objects.get(&at.object)?.unit();
         covering(&self.pages, at, unit)
     }
 
-    /// The largest page up to a size that can be made at a place: no other page is in its block.
+    /// The largest new page up to a size that contains a smallest page: no other page overlaps its block.
     pub(crate) fn page_for(&self, at: ObjectPage, most: PageSize) -> (ObjectPage, PageSize) {
         let Some(object) = self.objects.get(&at.object) else {
             return (at, most);
@@ -70,7 +70,7 @@ impl Pager {
         sizes.filter_map(free).last().unwrap_or((at, unit))
     }
 
-    /// The page that an access is going to wait for: the one that holds it, or a new one.
+    /// The page that an access waits for: the one that contains it, or a new one.
     pub(crate) fn page_of_access(
         &mut self,
         requester: u8,
@@ -88,7 +88,7 @@ impl Pager {
             let size = self.size_of(key);
             (key, size, 1 << (size.bits() - mapping.unit.bits()))
         });
-        // Larger pages are made of such ones.
+        // Larger pages are made by joining these.
         let whole = mapping.page_size.min(PageSize::MIB_2);
         let touch = SizeTouch {
             requester,
@@ -121,7 +121,7 @@ impl Pager {
         (key, size)
     }
 
-    /// All that a space maps could be on the card at once.
+    /// Whether all mappings of a space could be on the card at once.
     fn mapped_fits(&self, asid: Asid, size: PageSize) -> bool {
         self.mapped_bytes(asid) <= self.frames_for(asid, size) << size.bits()
     }
@@ -131,13 +131,13 @@ impl Pager {
         mappings.into_iter().flatten().map(Mapping::bytes).sum()
     }
 
-    /// The parts of blocks of a size are to become one page in a space.
+    /// Whether the parts of blocks of a size are joined in a space.
     pub(crate) fn joins_in(&mut self, asid: Asid, size: PageSize) -> bool {
         let (fits, mapped) = (self.mapped_fits(asid, size), self.mapped_bytes(asid));
         self.policies.size.joins(size, fits, mapped)
     }
 
-    /// A frame of a size is free for a space, beside those that others wait for.
+    /// Whether a frame of a size is free for a space, not counting those that others wait for.
     fn has_room(&self, asid: Asid, size: PageSize) -> bool {
         let Some(space) = self.spaces.get(&asid) else {
             return false;
@@ -156,26 +156,26 @@ impl Pager {
         within && there && self.memory.count(size.class()) > waiting.div_ceil(size.bytes())
     }
 
-    /// A page could be several smaller ones.
+    /// Whether a page could be split into smaller ones.
     pub(crate) fn varies(&self, key: ObjectPage) -> bool {
         let unit = self.objects.get(&key.object).map(|object| object.unit());
         unit.is_some_and(|unit| unit < self.size_of(key))
     }
 
-    /// A page could become a part of a larger one.
+    /// Whether a page could become a part of a larger one.
     pub(crate) fn varies_above(&self, key: ObjectPage) -> bool {
         self.size_of(key) < self.page_size_of(key.object)
     }
 
-    /// A page that has just left may come back as large as it was.
+    /// Whether a page that has just left may be fetched again at its former size.
     pub(crate) fn fits_again(&self, key: ObjectPage) -> bool {
         let page = self.pages.get(&key);
         let waiter = page.and_then(|page| Some((page.size, page.waiters.first()?.asid)));
         waiter.is_none_or(|(size, asid)| self.has_room(asid, size))
     }
 
-    /// A page that has no frame is given up for smaller ones, for those who wait for an access. False if it
-    /// cannot be.
+    /// Splits a page without a frame into smaller ones, for the accesses that wait for it. Returns false if this is not
+    /// possible.
     pub(crate) fn split_wanted(&mut self, key: ObjectPage, out: &mut Vec<Action>) -> bool {
         let size = self.size_of(key);
         let unit = self.objects.get(&key.object).map(|object| object.unit());

@@ -7,34 +7,34 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use units::{Advice, FrameNumber, PageSize, PageSizes, SpacePlacement, VirtAddr};
 
-/// The pager's own choices of address start here, so that small numbers are never mapped.
+/// Addresses chosen by the pager start here, so that small numbers are never mapped.
 const FIRST_CHOICE: u64 = 256 << 20;
 
-/// What of an object is to be mapped, and with which rights.
+/// A requested mapping: object, range and rights.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted {
     pub(crate) object: ObjectId,
-    /// First byte of it.
+    /// Offset of the first byte in the object.
     pub(crate) offset: u64,
     pub(crate) bytes: u64,
     pub(crate) read: bool,
     pub(crate) write: bool,
 }
 
-/// A range of a space that shows a range of an object. Its address is the key it is stored under.
+/// A range of a space that maps a range of an object. Its address is the key it is stored under.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Mapping {
     pub(crate) pages: u64,
-    /// That of the object.
+    /// Page size of the object.
     pub(crate) page_size: PageSize,
-    /// The smallest pages of the object, in which they are counted.
+    /// The object's smallest page size, in which its pages are counted.
     pub(crate) unit: PageSize,
     pub(crate) object: ObjectId,
     /// First page of the object, of `page_size`.
     pub(crate) first: u64,
     pub(crate) read: bool,
     pub(crate) write: bool,
-    /// How it is going to be used.
+    /// Advice on its use.
     pub(crate) advice: Advice,
 }
 
@@ -51,30 +51,30 @@ impl Mapping {
         }
     }
 
-    /// Bytes, whole pages.
+    /// Size in bytes, whole pages.
     pub(crate) fn bytes(&self) -> u64 {
         self.pages << self.page_size.bits()
     }
 
-    /// Pages of the object that it shows.
+    /// Pages of the object that it covers.
     pub(crate) fn object_pages(&self) -> Range<u64> {
         let bits = self.page_size.bits() - self.unit.bits();
         self.first << bits..(self.first + self.pages) << bits
     }
 }
 
-/// Where a space is in its life.
+/// Phase of a space's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Phase {
     /// The table is being zeroed.
     Creating,
     /// In use.
     Ready,
-    /// Everything is being unmapped, for this request.
+    /// All mappings are being removed, for this request.
     Destroying(RequestId),
 }
 
-/// A table on its way out.
+/// A table that is being replaced.
 #[derive(Clone, Copy, Debug, Hash)]
 pub(crate) struct OldTable {
     pub(crate) frame: FrameNumber,
@@ -85,30 +85,30 @@ pub(crate) struct OldTable {
 #[derive(Clone, Debug, Hash)]
 pub(crate) struct Space {
     pub(crate) phase: Phase,
-    /// Spaces of one share count together where shares take turns.
+    /// Share of the space: spaces of one share take turns as one.
     pub(crate) share: u64,
     pub(crate) table: TableImage,
     /// Block of card memory that holds the table.
     pub(crate) table_frame: FrameNumber,
     /// The table that the present one is moved from.
     pub(crate) old_table: Option<OldTable>,
-    /// By first address; they never overlap.
+    /// Mappings by first address; they never overlap.
     pub(crate) mappings: BTreeMap<VirtAddr, Mapping>,
-    /// At most so many bytes of frames are filled on behalf of this space.
+    /// Maximum bytes of frames filled on behalf of this space.
     pub(crate) limit: Option<u64>,
     pub(crate) placement: SpacePlacement,
-    /// The channels that its frames lie on from now on.
+    /// Channels for new frames.
     pub(crate) channels: Range<usize>,
     /// Bytes of the frames that were filled on behalf of this space.
     pub(crate) charged: u64,
-    /// Page sizes that the shell has been told to look for.
+    /// Page sizes that were announced to the shell.
     pub(crate) page_sizes: PageSizes,
-    /// Unmaps under way: the table may not go before their entries have.
+    /// Unmaps under way: the table may not be freed before their entries are removed.
     pub(crate) unmaps: BTreeSet<RequestId>,
 }
 
 impl Space {
-    /// The mapping that holds an address, and the object's page there.
+    /// The mapping that contains an address, and the object's page there.
     pub(crate) fn find(&self, address: VirtAddr) -> Option<(VirtAddr, &Mapping, ObjectPage)> {
         let (&start, mapping) = self.mappings.range(..=address).next_back()?;
         let offset = address.get() - start.get();
@@ -122,7 +122,7 @@ impl Space {
         Some((start, mapping, page))
     }
 
-    /// The mapping that holds an address, or else the one whose edge is nearest.
+    /// The mapping that contains an address, or else the nearest one.
     pub(crate) fn nearest(&self, address: VirtAddr) -> Option<MappingInfo> {
         let below = self.mappings.range(..=address).next_back();
         let above = self.mappings.range(address..).next();
@@ -138,7 +138,7 @@ impl Space {
         }
     }
 
-    /// A mapping that overlaps a range.
+    /// A mapping that overlaps a range, if there is one.
     pub(crate) fn overlap(&self, range: &Range<u64>) -> Option<MappingInfo> {
         self.mappings
             .range(..=VirtAddr::truncated(range.end - 1))
@@ -147,8 +147,8 @@ impl Space {
             .filter(|info| info.address.get() + info.bytes > range.start)
     }
 
-    /// The lowest gap for a number of pages with an unmapped page on either side, so that a kernel
-    /// that runs over the end of a buffer meets a fault and not the next buffer.
+    /// The lowest gap for a number of pages with an unmapped page on either side, so that a kernel that runs over the
+    /// end of a buffer faults instead of reaching the next buffer.
     pub(crate) fn gap(&self, pages: u64, page_size: PageSize) -> Option<VirtAddr> {
         let bytes = pages.checked_add(2)?.checked_mul(page_size.bytes())?;
         let mut start = FIRST_CHOICE.next_multiple_of(page_size.bytes());
@@ -164,8 +164,7 @@ impl Space {
         VirtAddr::new(start + page_size.bytes())
     }
 
-    /// What is mapped in a range: each mapping, and the part of it in the range, rounded out to its
-    /// pages.
+    /// Each mapping in a range, with the part of it in the range, rounded out to its pages.
     pub(crate) fn mapped_in(&self, range: &Range<u64>) -> Vec<(VirtAddr, Mapping, Range<u64>)> {
         let mut found: Vec<_> = self
             .mappings
@@ -185,7 +184,7 @@ impl Space {
         found
     }
 
-    /// Cuts a range, rounded out to pages, out of the mappings. Returns what was mapped in it.
+    /// Removes a range, rounded out to pages, from the mappings. Returns the removed parts.
     pub(crate) fn cut(&mut self, range: &Range<u64>) -> Vec<Cut> {
         let mut cuts = Vec::new();
         for (start, mapping, part) in self.mapped_in(range) {
@@ -222,14 +221,14 @@ impl Space {
     }
 }
 
-/// A mapping that lost a piece.
+/// A mapping that lost a part.
 #[derive(Debug)]
 pub(crate) struct Cut {
-    /// Where the mapping began.
+    /// Former first address of the mapping.
     pub(crate) was: VirtAddr,
-    /// The piece that is gone.
+    /// The removed part.
     pub(crate) gone: (VirtAddr, Mapping),
-    /// What is left of it.
+    /// The remaining parts.
     pub(crate) kept: Vec<(VirtAddr, Mapping)>,
 }
 

@@ -1,13 +1,13 @@
-//! What the pager knows of a page table in card memory: which entries it has installed.
+//! The pager's image of a page table in card memory: the entries that it has installed.
 //!
-//! Only the shell writes the table, on command; this image is what the commands issued so far will
-//! make of it. Table commands run in ring order, so the image is enough to never overfill a set.
+//! Only the shell writes the table, on command; this image is the state after all commands issued so far. Table
+//! commands run in ring order, so the image suffices to never overfill a set.
 
 use crate::ids::ObjectPage;
 use std::collections::BTreeMap;
 use units::{PageNumber, PageSize, TableGeometry, VirtAddr};
 
-/// What an entry says.
+/// Content of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Shown {
     pub(crate) page: ObjectPage,
@@ -20,7 +20,7 @@ pub(crate) struct TableImage {
     geometry: TableGeometry,
     /// Entries of each set that has any, oldest first.
     sets: BTreeMap<u64, Vec<VirtAddr>>,
-    /// What each entry shows. Mappings never overlap, so an address has pages of one size.
+    /// Content of each entry. Mappings never overlap, so an address has pages of one size.
     entries: BTreeMap<VirtAddr, Shown>,
 }
 
@@ -51,8 +51,8 @@ impl TableImage {
         self.geometry.set(PageNumber::containing(address, size))
     }
 
-    /// The entry that has to leave before one for a page of `size` at `address` can be installed: the oldest, and
-    /// none of a page that is spared while there is another.
+    /// The entry that must be removed before one for a page of `size` at `address` can be installed: the oldest,
+    /// avoiding spared pages while there are others.
     pub(crate) fn conflict(
         &self,
         address: VirtAddr,

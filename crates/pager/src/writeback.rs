@@ -1,8 +1,8 @@
 //! Write-backs: a page is cleaned (sync) or released (eviction, unmap, close).
 //!
-//! Both first drain: Protect or Invalidate every entry and wait for the reports, so that no write is
-//! under way and the dirty bits are known. Then a dirty page goes to a buffer and to its object. A
-//! cleaned page may be written again from the moment its copy is complete.
+//! Both drain first: they Protect or Invalidate every entry and wait for the reports, so that no write is under way and
+//! the dirty bits are known. Then a dirty page is copied to a buffer and written to its object. A cleaned page may be
+//! written again from the moment its copy is complete.
 
 use crate::action::{Action, Around};
 use crate::buffer::Part;
@@ -17,8 +17,7 @@ use crate::sabotage::Sabotage;
 use units::{CommandStatus, Operation};
 
 impl Pager {
-    /// Decides what a resident page does next. Called whenever a page comes to rest or one of its
-    /// reports comes in.
+    /// Decides the next step of a resident page. Called whenever a page becomes idle or one of its reports arrives.
     pub(crate) fn settle(&mut self, key: ObjectPage, out: &mut Vec<Action>) {
         let Some(page) = self.pages.get(&key) else {
             return;
@@ -49,7 +48,7 @@ impl Pager {
             if !stays {
                 self.begin_write_back(key, Purpose::Release, out);
             } else if used {
-                // The others keep the page; the request still wants what was written to be safe.
+                // The others keep the page; the request still needs its stores to be saved.
                 let leaving = self
                     .pages
                     .get_mut(&key)
@@ -71,14 +70,14 @@ impl Pager {
         } else if !page.wanted.is_empty() {
             self.begin_write_back(key, Purpose::Clean, out);
         } else if !stays && !page.unsaved {
-            // It came in after its last mapping had gone.
+            // It was fetched after its last mapping had ended.
             self.begin_write_back(key, Purpose::Release, out);
         } else if self.varies_above(key) {
             self.rested.push(key);
         }
     }
 
-    /// A resident page stops changing: its entries are protected or removed.
+    /// Begins a write-back of a resident page: its entries are protected or removed.
     pub(crate) fn begin_write_back(
         &mut self,
         key: ObjectPage,
@@ -159,7 +158,7 @@ impl Pager {
         if host && !direct {
             return self.host_drained(key, purpose, writes, out);
         }
-        // Programs have shared memory where it is: nothing is to be written.
+        // Programs have shared memory in place: there is nothing to write.
         let writes = writes && !host;
         let Some(page) = self.pages.get_mut(&key) else {
             return;
@@ -175,7 +174,7 @@ impl Pager {
                 purpose,
                 stage: Stage::AwaitingBuffer,
             });
-            // Nobody waits for a page that is cleaned ahead.
+            // No request waits for a page that is cleaned ahead.
             let ahead = purpose == Purpose::Clean
                 && page.joined.is_empty()
                 && page.leaving.is_empty()
@@ -192,7 +191,7 @@ impl Pager {
         self.written_back(key, purpose, Ok(()), out);
     }
 
-    /// A dirty page is worth writing.
+    /// Whether a page is dirty and must be written.
     fn writes_back(&self, key: ObjectPage) -> bool {
         !self.part_on(key).is_empty()
             && self
@@ -201,7 +200,7 @@ impl Pager {
                 .is_some_and(|object| !object.discard)
     }
 
-    /// A page has got its buffer: copy it out.
+    /// Begins to copy out a page that was given a buffer.
     pub(crate) fn begin_copy_out(
         &mut self,
         key: ObjectPage,
@@ -227,13 +226,13 @@ impl Pager {
         }
     }
 
-    /// Copies what the buffer holds of what is not saved yet.
+    /// Copies as much of the unsaved data as the buffer holds.
     fn copy_piece_out(&mut self, key: ObjectPage, part: Part, out: &mut Vec<Action>) {
         let piece = self.piece(key);
         let Some(page) = self.pages.get(&key) else {
             return;
         };
-        // Of a page that is not all the object's the rest comes along, to see whether it was written.
+        // If a page is not all the object's, the rest is copied too, to see whether it was written.
         let (at, place, bytes) = match piece.edge {
             true => (0, 0, page.size.bytes()),
             false => {
@@ -298,7 +297,7 @@ impl Pager {
         }
     }
 
-    /// Nothing of the page is left to be copied out: it is written, and one that stays may be written again.
+    /// All of the page is copied out: it is written, and a page that stays may be written again.
     pub(crate) fn all_copied_out(
         &mut self,
         key: ObjectPage,
@@ -317,7 +316,7 @@ impl Pager {
         }
     }
 
-    /// The data is with the object, or was refused.
+    /// Handles the end of a write to the object, successful or not.
     pub(crate) fn write_done(
         &mut self,
         key: ObjectPage,
@@ -357,7 +356,7 @@ impl Pager {
         self.written_back(key, purpose, result, out);
     }
 
-    /// The object has bytes of a page: it is no longer zero.
+    /// Records that bytes of a page were saved to the object: it is no longer zero.
     pub(crate) fn note_saved(&mut self, key: ObjectPage) {
         let forget = self.sabotaged(Sabotage::ForgetSaved);
         let size = self.size_of(key);
@@ -409,7 +408,7 @@ impl Pager {
         self.settle(key, out);
     }
 
-    /// Drained and saved: the frame is free. Somebody may want the page again already.
+    /// Drained and saved: the frame is free. The page may already be requested again.
     fn released(&mut self, key: ObjectPage, mut ended: Vec<RequestId>, out: &mut Vec<Action>) {
         if self
             .pages
@@ -429,7 +428,7 @@ impl Pager {
         if page.waiters.is_empty() {
             self.forget(key);
         } else {
-            // A block of several sizes comes back in small pages, unless there is room.
+            // A block of several sizes is fetched again in small pages, unless there is room.
             let splits = self.varies(key) && !self.fits_again(key) && self.split_wanted(key, out);
             if let Some(page) = self.pages.get_mut(&key).filter(|_| !splits) {
                 page.enter(State::Waiting);

@@ -1,4 +1,4 @@
-//! Is the pager right in every order, for a page or two? And would we notice?
+//! Checks the pager in every order of events, for one or two pages, and checks that faults would be detected.
 
 use tombolo_pager::testing::explore::{explore, Explored, Small};
 use tombolo_pager::testing::Sabotage;

@@ -1,5 +1,4 @@
-//! Is the pager right in every order of events? Random worlds, judged by a model; and the same with
-//! planted mistakes, which the model must notice.
+//! Checks the pager in random models of every order of events, and checks that the model detects injected faults.
 
 use tombolo_pager::testing::{run, run_many, Sabotage, Scenario};
 

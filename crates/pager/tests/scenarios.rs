@@ -1,4 +1,4 @@
-//! Is each rule of docs/blocks/pager.md kept, step by step? One short story a rule.
+//! Checks each rule of docs/blocks/pager.md step by step, one short scenario per rule.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -21,7 +21,7 @@ const FILE: ObjectKind = ObjectKind::File {
     fresh: false,
 };
 
-/// A pager with frames of 4 KiB, two spaces, and somebody who answers when told.
+/// A pager with frames of 4 KiB, two spaces, and an owner that answers when asked to.
 struct Desk {
     pager: Pager,
     request: u64,
@@ -185,7 +185,7 @@ impl Desk {
         }))
     }
 
-    /// Does everything that the pager asks for, and what follows from it.
+    /// Carries out all actions of the pager, and those that follow.
     fn serve(&mut self, actions: Vec<Action>) -> Vec<Action> {
         let mut left = VecDeque::from(actions);
         let mut done = Vec::new();
@@ -316,7 +316,7 @@ fn a_page_is_installed_behind_its_data() {
     assert_eq!(commands(&load), expected);
     assert!(desk.done(id_of(&load[2]), false).is_empty());
     assert!(desk.pager.is_idle());
-    // The page is there: the next fault costs a reply.
+    // The page is resident: the next fault costs a reply.
     assert_eq!(names(&desk.fault(0, 17, false)), ["reply"]);
 }
 
@@ -550,7 +550,7 @@ fn a_write_during_a_sync_waits_for_the_copy_and_is_saved_by_the_next() {
     let write = desk.done(id_of(&out[0]), false);
     assert!(matches!(write[0], Action::WriteObject { .. }));
     assert_eq!(names(&write), ["invalidate", "install", "reply"]);
-    // What is written now is not in the buffer: another sync has to write again.
+    // Later writes are not in the buffer: another sync has to write again.
     assert!(desk.sync(16).is_empty());
     desk.done(id_of(&write[1]), false);
     let again = desk.io(io_of(&write[0]), Ok(PAGE));
@@ -602,7 +602,7 @@ fn a_full_disk_loses_nothing() {
         unsaved: 1,
     };
     assert!(matches!(failed[2], Action::AccessFailed { reason, .. } if reason == told));
-    // The data is still there for the kernel, and an unmap says what is wrong.
+    // The data is still available to the kernel, and an unmap reports the error.
     assert_eq!(names(&desk.fault(0, 16, false)), ["install", "reply"]);
     let leave = desk.unmap(0, 16, 2);
     let out = desk.done(id_of(&leave[0]), false);
@@ -734,7 +734,7 @@ fn room_made_for_others_counts_for_a_space_at_its_limit() {
     let file = desk.object(1, 4 * PAGE, FILE);
     desk.map(0, 16, file, 4, true).unwrap();
     desk.map(1, 16, file, 4, true).unwrap();
-    // A page comes in for nobody, and counts against the first space.
+    // A page is fetched without a waiter, and counts against the first space.
     let read = desk.fault(0, 16, false);
     desk.tell(Event::SlotStopped {
         first_requester: 0,
@@ -885,7 +885,7 @@ fn impossible_configurations_are_refused() {
 const CHANNEL_BYTES_LOG2: u8 = 20;
 const FRAMES: u64 = 4;
 
-/// Two channels of four frames, a third for tables, and spaces that lie where they are told.
+/// Two channels of four frames, a third for tables, and spaces with these placements.
 fn desk_with_placements(placements: &[SpacePlacement]) -> Desk {
     let channel = |number: u64, bytes| ChannelMemory {
         base: CardAddr::new(number << CHANNEL_BYTES_LOG2).unwrap(),
@@ -1093,7 +1093,7 @@ fn an_object_is_not_placed_twice() {
     let refused = desk.map(0, 0, object, 1, true);
     assert!(matches!(refused, Err(PagerError::PlacedTwice { .. })));
     desk.map(1, 0, object, 1, true).unwrap();
-    // Channels that there are not do not count: 1 and 2 are there.
+    // Missing channels do not count: 1 and 2 exist.
     let actions = desk.fault(1, 0, false);
     let channels = channels_of_copies(&desk.serve(actions));
     assert!(channels == [1] || channels == [2], "{channels:?}");
@@ -1191,7 +1191,7 @@ fn a_window_is_fetched_ahead_and_its_first_page_is_not_installed() {
         assert_eq!(names(&load)[..2], ["in", "install"]);
         desk.done(id_of(load.last().unwrap()), false);
     }
-    // The second page is there; a fault at it is a surprise, and says that the requester goes on.
+    // The second page is resident; a fault on it is unexpected, and shows that the requester continues.
     let next = desk.fault(0, 17, false);
     assert_eq!(names(&next), ["reply"]);
     let reads: Vec<Action> = next
@@ -1203,7 +1203,7 @@ fn a_window_is_fetched_ahead_and_its_first_page_is_not_installed() {
     assert_eq!(commands(&marker), [("in", false, true)], "no entry");
     let other = desk.io(io_of(&reads[1]), Ok(PAGE));
     assert_eq!(names(&other), ["in", "install"]);
-    // The marker's data is on its way: its buffer is not free, and who comes now waits for it.
+    // The marker's data is in transit: its buffer is not free, and later requests wait for it.
     assert!(commands(&desk.fault(0, 18, false)).is_empty());
     let answered = desk.done(id_of(&marker[0]), false);
     assert_eq!(names(&answered), ["install", "reply"]);
@@ -1224,7 +1224,7 @@ fn a_table_that_is_full_enough_grows() {
         desk.touch(0, page(tag), false);
     }
     let free = desk.pager.free_frames();
-    // The same page of the file at a ninth place: it is there, but its set is full.
+    // The same page of the file at a ninth address: it is resident, but its set is full.
     let install = desk.fault(0, page(9), false);
     assert_eq!(names(&install), ["grow", "install", "reply"]);
     assert_eq!(desk.pager.free_frames(), free - 32, "128 KiB");
@@ -1463,7 +1463,7 @@ fn overlapping(change: impl FnOnce(&mut Config)) -> Desk {
     })
 }
 
-/// Offsets of what was written to objects.
+/// Offsets of writes to objects.
 fn saved(actions: &[Action]) -> Vec<u64> {
     let offset = |action: &Action| match action {
         Action::WriteObject { offset, .. } => Some(*offset),
@@ -1484,7 +1484,7 @@ fn what_was_written_in_order_is_saved_behind_the_kernel() {
     }
     assert_eq!(written, [0, PAGE, 2 * PAGE, 3 * PAGE, 4 * PAGE]);
     assert_eq!(desk.pager.statistics().pages_cleaned_behind, 5);
-    // What was read in order is not written.
+    // Pages that were read in order are not written.
     let other = desk.object(2, 8 * PAGE, FILE);
     desk.map(1, 16, other, 8, true).unwrap();
     for page in 16..22 {
@@ -1537,7 +1537,7 @@ fn the_page_of_a_pointer_comes_in_and_its_first_access_is_seen() {
         desk.tell(announce(99)).is_empty(),
         "nothing is mapped there"
     );
-    // Without overlap nobody is told.
+    // Without overlap there is no report.
     let mut desk = Desk::new(4);
     let file = desk.object(1, 4 * PAGE, ObjectKind::Anonymous);
     desk.map(0, 16, file, 4, true).unwrap();
@@ -1555,7 +1555,7 @@ fn zeroing_ahead_waits_for_zeroing_that_is_needed() {
         bytes: 3 * PAGE,
     });
     assert_eq!(names(&hint), ["zero", "install"], "one at a time");
-    // Whoever waits is served at once, with its own page and with one that was to come later.
+    // A waiter is served immediately, with its own page and with one that was to come later.
     assert_eq!(names(&desk.fault(0, 16, true))[..1], ["zero"]);
     assert_eq!(names(&desk.fault(0, 19, true))[..1], ["zero"]);
 }

@@ -1,4 +1,4 @@
-//! Advice: kept with mappings, which policies look at.
+//! Advice: stored with mappings and read by the policies.
 
 use crate::action::{Action, Success};
 use crate::error::PagerError;
@@ -21,7 +21,7 @@ impl Pager {
         out.push(answer(request, result.map(|()| Success::Done)));
     }
 
-    /// A mapping of which only a part is meant becomes several, as by `madvise`.
+    /// Splits a mapping if only a part of it is advised, as `madvise` does.
     fn try_advise(
         &mut self,
         asid: Asid,
@@ -58,7 +58,7 @@ impl Pager {
         Ok(())
     }
 
-    /// What was advised of a page's stay; of several mappings the one that keeps it longest counts.
+    /// Retention advice of a page; if several mappings share it, the most retentive advice wins.
     pub(crate) fn keep_of(&self, key: ObjectPage) -> Keep {
         if !self.advised {
             return Keep::default();

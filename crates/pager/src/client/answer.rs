@@ -1,4 +1,4 @@
-//! The ends of requests.
+//! Completion of requests.
 
 use crate::action::{Action, Success};
 use crate::error::PagerError;
@@ -8,7 +8,7 @@ use crate::request::{answer, Ended, Last};
 use crate::space::Phase;
 
 impl Pager {
-    /// One thing less for each of these requests; answers those that waited for nothing else.
+    /// Counts down one dependency of each of these requests, and completes those without further dependencies.
     pub(crate) fn end_requests(
         &mut self,
         requests: impl IntoIterator<Item = RequestId>,
@@ -22,7 +22,7 @@ impl Pager {
         }
     }
 
-    /// Ends every request that waits for a page.
+    /// Completes every request that waits for a page.
     pub(crate) fn end_all_requests(
         &mut self,
         key: ObjectPage,

@@ -1,4 +1,4 @@
-//! Mappings: made and ended.
+//! Creation and removal of mappings.
 
 use crate::action::{Action, Success};
 use crate::error::{AccessError, PagerError};
@@ -83,7 +83,7 @@ impl Pager {
         // Without a frame for one page, every access would fail.
         let largest = page.bytes() <= space.limit.unwrap_or(u64::MAX);
         let fits = match &known.channels {
-            // Two choices of a place have no meaning together.
+            // Two placements cannot be combined.
             Some(_) if placement != SpacePlacement::Anywhere => {
                 return Err(PagerError::PlacedTwice {
                     object,
@@ -122,7 +122,7 @@ impl Pager {
         Ok(Success::Mapped(mapping.info(address)))
     }
 
-    /// The shell is to look for pages of a size in a space, before one is installed.
+    /// Has the shell look up pages of a size in a space, before one is installed.
     pub(crate) fn use_page_size(&mut self, asid: Asid, size: PageSize, out: &mut Vec<Action>) {
         let Some(space) = self.spaces.get_mut(&asid) else {
             return;
@@ -136,7 +136,7 @@ impl Pager {
         }
     }
 
-    /// How the pages of an object are striped, as long as it is mapped or has a frame.
+    /// Striping of an object's pages, while it is mapped or has a frame.
     fn stripe_of(&self, object: ObjectId) -> Option<Stripe> {
         let all = ObjectPage { object, index: 0 }..=ObjectPage {
             object,
@@ -179,7 +179,7 @@ impl Pager {
         self.end_requests([request], Ok(()), out);
     }
 
-    /// A range of addresses in which something is mapped.
+    /// Checks a range of addresses that must contain a mapping.
     pub(super) fn checked_range(
         &mut self,
         asid: Asid,
@@ -236,7 +236,7 @@ impl Pager {
         }
     }
 
-    /// Takes a page out of one place of a space: its entry, and who waits for it there.
+    /// Removes a page from one address of a space: its entry, and the accesses that wait for it there.
     fn detach(&mut self, key: ObjectPage, asid: Asid, address: VirtAddr, out: &mut Vec<Action>) {
         let Some(page) = self.pages.get_mut(&key) else {
             return;
@@ -258,7 +258,7 @@ impl Pager {
     }
 }
 
-/// Where a new mapping goes.
+/// Chooses the address of a new mapping.
 fn place(
     space: &Space,
     asid: Asid,

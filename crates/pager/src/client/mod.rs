@@ -1,4 +1,4 @@
-//! What clients ask of the pager.
+//! Requests of clients to the pager.
 
 mod advise;
 mod answer;

@@ -1,4 +1,4 @@
-//! Objects: known, and forgotten.
+//! Creation and removal of objects.
 
 use crate::action::{Action, Success};
 use crate::error::PagerError;
@@ -108,7 +108,7 @@ impl Pager {
             .collect()
     }
 
-    /// A request waits until a page has left (or is found to be used by others).
+    /// Makes a request wait until a page has left (or is found to be used by others).
     pub(super) fn release_for(
         &mut self,
         request: RequestId,

@@ -1,4 +1,4 @@
-//! Spaces: their tables, their beginning and end.
+//! Spaces: page tables, creation and removal.
 
 use crate::action::{Action, Success};
 use crate::error::PagerError;
@@ -69,7 +69,7 @@ impl Pager {
         self.issued.command(Step::new(zero, meaning), out);
     }
 
-    /// The channels of a space that is about to be made.
+    /// Channels for a new space.
     fn channels_for(&self, asid: Asid, placement: SpacePlacement) -> Range<usize> {
         let all = self.memory.channels_of(placement);
         if placement != SpacePlacement::Isolated {
@@ -83,15 +83,16 @@ impl Pager {
         groups.swap_remove(place.unwrap_or(0))
     }
 
-    /// Spaces that are isolated, in the order of their numbers.
+    /// Isolated spaces, in the order of their numbers.
     fn isolated(&self) -> Vec<Asid> {
         let all = self.spaces.iter();
         let isolated = all.filter(|(_, space)| space.placement == SpacePlacement::Isolated);
         isolated.map(|(&asid, _)| asid).collect()
     }
 
-    /// An isolated space has come or gone: each of the others has its share of the channels. Pages that lie elsewhere
-    /// now stay there until room is wanted, and then leave first; their space brings them back on its own channels.
+    /// Divides the channels again after an isolated space was added or removed: each has its share. Pages on channels
+    /// that a space lost stay until room is needed, and are then evicted first; their space fetches them again to its
+    /// own channels.
     fn regroup(&mut self) {
         let isolated = self.isolated();
         let channels = self.memory.channels_of(SpacePlacement::Isolated).len();
@@ -108,7 +109,7 @@ impl Pager {
         sets_log2.saturating_sub(6)
     }
 
-    /// Tables lie on the space's own channels if there is room, so that isolated spaces do not meet in
+    /// Allocates a table on the space's own channels if they have room, so that isolated spaces do not contend for
     /// them.
     pub(crate) fn allocate_table(
         &mut self,
@@ -163,7 +164,7 @@ impl Pager {
         }
     }
 
-    /// A space that requests may name.
+    /// A space that requests may refer to.
     pub(super) fn ready_space(&mut self, asid: Asid) -> Result<&mut Space, PagerError> {
         match self.spaces.get_mut(&asid) {
             None => Err(PagerError::NoSuchSpace { asid }),

@@ -1,4 +1,4 @@
-//! Syncs, and hints.
+//! Syncs and hints.
 
 use crate::action::Action;
 use crate::event::ObjectKind;
@@ -33,7 +33,7 @@ impl Pager {
         );
     }
 
-    /// A request that ends when what `each` begins for every object's pages in a range is over.
+    /// Begins `each` for every object's pages in a range; the request completes when all of them have.
     fn each_part(
         &mut self,
         request: RequestId,
@@ -53,7 +53,7 @@ impl Pager {
         self.end_requests([request], Ok(()), out);
     }
 
-    /// What is mapped in a range: address, object and its pages.
+    /// Mapped parts of a range: address, object and its pages.
     pub(super) fn mapped_in(
         &self,
         asid: Asid,
@@ -71,7 +71,7 @@ impl Pager {
         space.mapped_in(&range).into_iter().map(show).collect()
     }
 
-    /// A request waits until what was written to a page before now is saved.
+    /// Makes a request wait until stores to a page before now are saved.
     fn sync_page(&mut self, request: RequestId, key: ObjectPage, out: &mut Vec<Action>) {
         let Some(page) = self.pages.get_mut(&key) else {
             return;
@@ -125,7 +125,7 @@ impl Pager {
         });
     }
 
-    /// A request waits until a page has left, if its data was read before now.
+    /// Makes a request wait until a page has left, if its data was read before now.
     fn refresh_page(
         &mut self,
         request: RequestId,
@@ -168,7 +168,7 @@ impl Pager {
         }
     }
 
-    /// Brings in the page of an address that a kernel has been given, and does not install it.
+    /// Fetches the page of an address that was passed to a kernel, without installing it.
     pub(crate) fn announce(&mut self, asid: Asid, address: VirtAddr, out: &mut Vec<Action>) {
         let space = self.spaces.get(&asid).filter(|_| self.overlap);
         let Some((start, mapping, page)) = space.and_then(|space| space.find(address)) else {
@@ -176,7 +176,7 @@ impl Pager {
         };
         let in_order = !matches!(mapping.advice.pattern, Some(Pattern::Random))
             && !matches!(mapping.advice.fetch, Some(Fetch::OnDemand));
-        // What programs share they lose only while time passes.
+        // Programs lose access to shared pages only while virtual time passes.
         let shared = self.host_address(page).is_some();
         if !in_order || shared || mapping.unit < mapping.page_size {
             return;
@@ -188,8 +188,8 @@ impl Pager {
         self.want_ahead(asid, range, marked, Urgency::Hint, out);
     }
 
-    /// Wants pages of a mapping before they are touched: those that are there already as they are, others up to a
-    /// size. Hints end with the free frames.
+    /// Requests pages of a mapping before they are accessed: resident pages as they are, others up to a size. Hints
+    /// stop when no frame is free.
     pub(crate) fn want_ahead(
         &mut self,
         asid: Asid,
@@ -201,7 +201,7 @@ impl Pager {
         let Some(unit) = self.objects.get(&object).map(|object| object.unit()) else {
             return;
         };
-        // In smallest pages. Direct ones take no frame.
+        // In smallest pages. Direct pages take no frame.
         let mut room = match urgency {
             Urgency::Hint if self.is_direct(object) => u64::MAX,
             Urgency::Hint => {

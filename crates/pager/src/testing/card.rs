@@ -22,7 +22,7 @@ struct Queued {
     operation: Operation,
     fence: bool,
     notify: bool,
-    /// What the page is to show, for installs and replies.
+    /// Page that the entry refers to, for installs and replies.
     shows: Option<ObjectPage>,
 }
 
@@ -49,7 +49,7 @@ struct Table {
     sets: BTreeMap<u64, Vec<Present>>,
 }
 
-/// An access that has left: it will be performed, whatever becomes of its entry.
+/// An access that was issued to memory: it is performed even if its entry changes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Access {
     pub(super) asid: Asid,
@@ -63,7 +63,7 @@ enum Phase {
     Parked,
     /// Waits for the host.
     Faulted(FaultToken),
-    /// Has a translation, has not left.
+    /// Has a translation, was not issued to memory.
     Ready(u64, ObjectPage),
 }
 
@@ -88,7 +88,7 @@ pub(super) struct Requester {
     pub(super) asid: Asid,
     parked: VecDeque<Parked>,
     next_index: u8,
-    /// Held in reset until the commands issued before the reset are over.
+    /// Held in reset until the commands issued before the reset are complete.
     pub(super) held: bool,
 }
 
@@ -98,20 +98,20 @@ struct Draining {
     command: Queued,
     accessed: bool,
     dirty: bool,
-    /// Accesses with lower tickets have to end first.
+    /// Accesses with lower tickets must complete first.
     ticket: u64,
 }
 
-/// The card.
+/// The simulated card.
 #[derive(Debug)]
 pub(super) struct Card {
     /// Sizes that pages have.
     sizes: Vec<PageSize>,
-    /// Size classes that the shell looks for.
+    /// Size classes enabled in the shell.
     classes: BTreeMap<Asid, u32>,
     channels: Vec<ChannelMemory>,
     memory: Vec<Vec<u64>>,
-    /// One queue a space (by ASID, behind the one of no space), or one for all.
+    /// One queue per space (by ASID, after the one of no space), or one for all.
     rings: Vec<VecDeque<Queued>>,
     copies: Vec<Running>,
     table_queue: VecDeque<Queued>,
@@ -122,9 +122,9 @@ pub(super) struct Card {
     leaving: Vec<Leaving>,
     next_ticket: u64,
     pub(super) events: VecDeque<Event>,
-    /// Percent of copies that fail, of those whose failure the pager can wait for.
+    /// Percentage of copies that fail, among those whose failure the pager can wait for.
     pub(super) bus_failures: usize,
-    /// A copy has failed.
+    /// Whether a copy has failed.
     pub(super) has_failed: bool,
     /// Pages of which an access may have become dirty since the last write-back.
     pub(super) touched: std::collections::BTreeSet<ObjectPage>,
@@ -192,8 +192,8 @@ impl Card {
             .ok_or_else(|| format!("no memory for {rows} rows at 0x{card:x}"))
     }
 
-    /// The operation with places instead of addresses. Striped pages are of one granule, so they are in
-    /// one piece.
+    /// The operation with physical places instead of addresses. Striped pages are of one granule, so they are
+    /// contiguous.
     fn as_it_lies(&self, mut operation: Operation) -> Operation {
         let placed = |address: CardAddr, stripe: Stripe| stripe.place(address, CHANNEL_BYTES_LOG2);
         let place_frame = |entry: &mut PageEntry, asid: Asid| {
@@ -288,7 +288,7 @@ impl Card {
         }
     }
 
-    /// Nothing of the ring is unfinished.
+    /// Whether every command of the ring is complete.
     pub(super) fn ring_is_empty(&self) -> bool {
         self.rings.iter().all(VecDeque::is_empty)
             && self.copies.is_empty()
@@ -296,7 +296,7 @@ impl Card {
             && self.draining.is_none()
     }
 
-    /// A copy to the card that is not over reads these bytes of a buffer.
+    /// Whether an incomplete copy to the card reads these bytes of a buffer.
     pub(super) fn reads_buffer(&self, start: u64, bytes: u64) -> bool {
         let running = self.copies.iter().map(|copy| &copy.command);
         self.rings.iter().flatten().chain(running).any(|command| {
@@ -326,7 +326,7 @@ impl Card {
         }
     }
 
-    /// Starts the next command of a queue, if it may start. Only one queue has fences.
+    /// Starts the next command of a queue, if allowed. Only one queue has fences.
     pub(super) fn start_next(&mut self, rng: &mut Rng) -> Verdict<bool> {
         let idle = self.copies.is_empty() && self.table_queue.is_empty() && self.draining.is_none();
         let waiting: Vec<usize> = (0..self.rings.len())
@@ -380,7 +380,7 @@ impl Card {
         Ok(())
     }
 
-    /// Memory that is about to be overwritten is in nobody's hands.
+    /// Checks that memory about to be overwritten is not in use.
     fn nobody_uses(&self, card: u64, bytes: u64, command: &Queued) -> Verdict<()> {
         let overlaps = |start: u64, length: u64| start < card + bytes && card < start + length;
         for table in self.tables.values() {
@@ -459,7 +459,7 @@ impl Card {
         Ok(true)
     }
 
-    /// Lets the table engine go on.
+    /// Advances the table engine.
     pub(super) fn step_table(&mut self) -> Verdict<bool> {
         if let Some(draining) = self.draining.take() {
             if self
@@ -525,7 +525,7 @@ impl Card {
             .find(|present| (present.address, present.entry.size) == (base, size))
     }
 
-    /// The entry that translates an address, of whatever size.
+    /// The entry that translates an address, of any size.
     fn look_up(&mut self, asid: Asid, address: VirtAddr) -> Option<&mut Present> {
         let classes = self.classes.get(&asid).copied().unwrap_or_default();
         let mut used = self.sizes.clone();
@@ -590,7 +590,7 @@ impl Card {
         Ok(())
     }
 
-    /// Moves a table: its old memory is in nobody's hands from now on.
+    /// Moves a table: its old memory is not in use from now on.
     fn grow(&mut self, command: &Queued, asid: Asid, to: TableGeometry) -> Verdict<()> {
         self.nobody_uses(to.base().get(), to.bytes(), command)?;
         let table = self.tables.get_mut(&asid);
@@ -679,12 +679,12 @@ impl Card {
         if !allowed {
             return Err(format!("{command:?} does not allow {parked:?}"));
         }
-        // The dirty bit of the table is deliberately left alone: the pager has to know by itself.
+        // The dirty bit of the table is deliberately unchanged: the pager has to know from its own state.
         parked.phase = Phase::Ready(physical(entry, parked.access.address), shows);
         Ok(())
     }
 
-    /// A kernel issues an access. False if its requester is full or held.
+    /// A kernel issues an access. Returns false if its requester is full or held.
     pub(super) fn issue(&mut self, requester: usize, access: Access) -> bool {
         let requester = &mut self.requesters[requester];
         let room = !requester.held && requester.parked.len() < REQUESTER_DEPTH;
@@ -772,7 +772,7 @@ impl Card {
             .map(|parked| parked.access)
     }
 
-    /// The oldest access of some requester leaves, if it is ready.
+    /// Issues the oldest access of some requester to memory, if it is ready.
     pub(super) fn leave(&mut self, rng: &mut Rng) -> bool {
         let requester = rng.below(self.requesters.len());
         let parked = &mut self.requesters[requester].parked;
@@ -794,7 +794,7 @@ impl Card {
         true
     }
 
-    /// Any access under way reaches memory.
+    /// Performs any access under way.
     pub(super) fn arrive(&mut self, rng: &mut Rng) -> Option<Leaving> {
         if self.leaving.is_empty() {
             return None;

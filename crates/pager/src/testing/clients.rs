@@ -1,4 +1,4 @@
-//! What random kernels and clients do, and what befalls them.
+//! Random behaviour of kernels and clients, and injected faults.
 
 use super::card::Access;
 use super::host::{direct_address, POISON};
@@ -29,7 +29,7 @@ impl World {
                 write = piece.write && (write || !piece.read);
             }
             let mut page = self.rng.below(piece.pages as usize) as u64;
-            // Many requesters go on where they were.
+            // Many requesters continue sequentially.
             let last = self.last.get(&requester).map_or(0, |last| last.get());
             let bits = piece.page.bits();
             let next = (last >> bits) + 1;
@@ -43,7 +43,7 @@ impl World {
             let bytes = self.model.objects.get(&piece.object).map_or(0, |o| o.bytes);
             let start = self.host.starts.get(&piece.object).copied();
             if offset >= bytes || offset < start.unwrap_or_default() {
-                // What is written beyond the ends is lost by rule.
+                // Writes beyond the ends are lost by rule.
                 write = false;
             }
         }
@@ -63,7 +63,7 @@ impl World {
         self.tell(event(request))
     }
 
-    /// A client asks for something.
+    /// A client makes a request.
     pub(super) fn client_asks(&mut self) -> Verdict<bool> {
         let asid = asid(self.rng.below(3));
         let phase = self.model.spaces.get(&asid).map(|space| space.phase);
@@ -91,7 +91,7 @@ impl World {
         Ok(true)
     }
 
-    /// Storage fills up or has room again, reads begin or stop failing, a slot is stopped.
+    /// Storage fills up or has room again, reads start or stop failing, or a slot is stopped.
     pub(super) fn mishap(&mut self) -> Verdict<bool> {
         match self.rng.below(20) {
             0 if self.scenario.failures => {
@@ -136,7 +136,7 @@ impl World {
             2 => SpacePlacement::Isolated,
             _ => SpacePlacement::Interleaved {
                 first: 0,
-                // No page is larger than a granule: the model's frames are in one piece.
+                // No page is larger than a granule: the model's frames are contiguous.
                 stripe: Stripe::new(self.largest().bytes(), 2).unwrap_or_default(),
             },
         };
@@ -191,7 +191,7 @@ impl World {
             0 => page * (1 + self.rng.below(6) as u64),
             _ => 1 + self.rng.next() % (8 * page),
         };
-        // Where it begins in its file, and behind its end.
+        // Offset in its file, and behind its end.
         let start = match self.rng.percent(30) {
             true => self.rng.next() % page / ROW * ROW,
             false => 0,
@@ -264,7 +264,7 @@ impl World {
         }
     }
 
-    /// Pages of a file are to stay in host memory. That is too late if one was wanted before.
+    /// Places the pages of a file in host memory. This has no effect once a page was requested.
     fn place_direct(&mut self, object: ObjectId) -> Verdict<()> {
         let Some(model) = self.model.objects.get(&object) else {
             return Ok(());
@@ -426,7 +426,7 @@ impl World {
         })
     }
 
-    /// A refresh that discards nothing: what was written is saved first.
+    /// A refresh without discarding: stores are saved first.
     fn refresh(&mut self, asid: Asid) -> Verdict<()> {
         let Some((start, bytes, page)) = self.some_range(asid) else {
             return Ok(());

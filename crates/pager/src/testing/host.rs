@@ -9,7 +9,7 @@ use crate::ids::{BufferId, IoId, ObjectId};
 use std::collections::{BTreeMap, BTreeSet};
 use units::HostAddr;
 
-/// A row that nobody may see.
+/// Stamp of a row that must never be read.
 pub(super) const POISON: u64 = u64::MAX;
 
 /// Address of a buffer as the card sees it.
@@ -17,12 +17,12 @@ pub(super) fn buffer_address(index: usize) -> HostAddr {
     HostAddr::new((index as u64 + 1) << 32)
 }
 
-/// Where the direct memory of an object begins, as the card sees it.
+/// Address of an object's direct memory for the card.
 pub(super) fn direct_address(object: ObjectId) -> HostAddr {
     HostAddr::new((object.0 % 2047 + 1) << 25)
 }
 
-/// I/O that has begun.
+/// An I/O operation under way.
 #[derive(Debug)]
 struct Io {
     id: IoId,
@@ -33,8 +33,7 @@ struct Io {
     /// `None`: the object's direct memory.
     buffer: Option<BufferId>,
     buffer_offset: u64,
-    /// The rows, if they were taken at the beginning; else they are taken at the end. The host may
-    /// do either.
+    /// The rows, if they were read at the beginning; otherwise they are read at the end. Both are allowed.
     taken: Option<Vec<u64>>,
 }
 
@@ -42,29 +41,29 @@ struct Io {
 #[derive(Debug)]
 pub(super) struct Host {
     pub(super) buffers: Vec<Vec<u64>>,
-    /// Pages of objects that stay in host memory.
+    /// Pages of objects in host memory.
     pub(super) direct: BTreeMap<ObjectId, Vec<u64>>,
-    /// What is stored, by row.
+    /// Stored content, by row.
     pub(super) disk: BTreeMap<ObjectId, Vec<u64>>,
-    /// Where they begin in their files.
+    /// Start offset of each object in its file.
     pub(super) starts: BTreeMap<ObjectId, u64>,
-    /// Where they end.
+    /// Size of each object in bytes.
     pub(super) bytes: BTreeMap<ObjectId, u64>,
     io: Vec<Io>,
-    /// Writes fail.
+    /// Whether writes fail.
     pub(super) full: bool,
-    /// Percent of reads that fail.
+    /// Percentage of reads that fail.
     pub(super) read_failures: usize,
-    /// Pages (object, offset) of which a read has ever failed.
+    /// Pages (object, offset) with a failed read.
     pub(super) failed_reads: BTreeSet<(ObjectId, u64)>,
-    /// Likewise writes.
+    /// Pages (object, offset) with a failed write.
     pub(super) failed_writes: BTreeSet<(ObjectId, u64)>,
     /// The write that has just failed.
     pub(super) just_failed: Option<(ObjectId, u64)>,
 }
 
 impl Host {
-    /// Of each buffer.
+    /// Size of each buffer in bytes.
     pub(super) fn buffer_bytes(&self) -> u64 {
         self.buffers
             .first()
@@ -237,7 +236,7 @@ impl Host {
         Ok(())
     }
 
-    /// Ends any I/O that is under way.
+    /// Completes some I/O operation under way.
     pub(super) fn end_one(&mut self, rng: &mut Rng) -> Verdict<Option<Event>> {
         if self.io.is_empty() {
             return Ok(None);

@@ -1,10 +1,10 @@
-//! A random world for the pager, and a model that judges what the pager does in it.
+//! A random environment for the pager, and a model that checks the pager's behaviour in it.
 //!
-//! The card of this world keeps only the order that docs/architecture.md promises: copies run beside
-//! each other and beside table commands, moving some rows at a time; a fence waits for everything
-//! before it; an invalidation waits for the accesses under way. I/O ends in any order and may fail.
-//! Every row of memory, buffer and storage holds the stamp of the write that made it, so that a read
-//! of anything but the latest write is seen at once. Everything follows from the seed.
+//! The card of this environment guarantees only the order that docs/architecture.md promises: copies run concurrently
+//! with each other and with table commands, some rows at a time; a fence waits for everything before it; an
+//! invalidation waits for the accesses under way. I/O completes in any order and may fail. Every row of memory, buffer
+//! and storage holds the stamp of its last write, so that a read of anything but the latest write is detected
+//! immediately. Everything follows from the seed.
 
 mod card;
 mod clients;
@@ -17,47 +17,47 @@ mod world;
 pub use crate::sabotage::Sabotage;
 use crate::statistics::Statistics;
 
-/// Bytes of a row.
+/// Size of a row in bytes.
 const ROW: u64 = units::ROW_BYTES;
 
-/// What a rule that was broken says, or the value.
+/// A value, or the description of the broken rule.
 type Verdict<T> = Result<T, String>;
 
-/// What a run is made of.
+/// Configuration of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Scenario {
-    /// Everything follows from it: sizes, policies, order, failures.
+    /// Seed of all random choices: sizes, policies, order, failures.
     pub seed: u64,
-    /// Events to tell the pager before everything is put away.
+    /// Number of pager events before everything is closed.
     pub events: u64,
-    /// I/O may fail.
+    /// Whether I/O may fail.
     pub failures: bool,
-    /// Ask [`Pager::check`](crate::Pager::check) after every event.
+    /// Whether to call [`Pager::check`](crate::Pager::check) after every event.
     pub check: bool,
-    /// A mistake to plant.
+    /// Fault to inject.
     pub sabotage: Option<Sabotage>,
 }
 
-/// What happened in a run, or in several.
+/// Counts of one or several runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Events told.
+    /// Pager events.
     pub events: u64,
-    /// Accesses of kernels that reached memory and were right.
+    /// Kernel accesses that reached memory with the right result.
     pub accesses: u64,
-    /// Accesses that failed, and should have.
+    /// Accesses that failed as expected.
     pub accesses_failed: u64,
-    /// Requests that ended.
+    /// Completed requests.
     pub requests: u64,
-    /// Of these, with an error that was due.
+    /// Of these, requests with an expected error.
     pub requests_failed: u64,
     /// Writes to objects.
     pub writes: u64,
-    /// Of these, of a piece of a page behind its first.
+    /// Of these, transfers of a piece of a page behind its first.
     pub pieces: u64,
-    /// Pages of which pieces were read beside each other.
+    /// Pages read in several concurrent pieces.
     pub pages_in_pieces: u64,
-    /// Of these, those of which a piece failed.
+    /// Of these, pages of which a piece failed.
     pub pages_in_pieces_failed: u64,
     /// Pages evicted.
     pub evictions: u64,
@@ -65,13 +65,13 @@ pub struct Tally {
     pub set_conflicts: u64,
     /// Write-backs that failed.
     pub write_backs_failed: u64,
-    /// Faults that found their page on its way.
+    /// Faults on a page that was already in transit.
     pub faults_joined: u64,
     /// Pages zeroed instead of read.
     pub pages_zeroed: u64,
-    /// Pages brought in before they were touched.
+    /// Pages fetched before any access.
     pub pages_hinted: u64,
-    /// Pages cleaned before they had to leave.
+    /// Pages cleaned before their eviction.
     pub pages_cleaned_ahead: u64,
     /// Pages cleaned behind a kernel that wrote them in order.
     pub pages_cleaned_behind: u64,
@@ -79,13 +79,13 @@ pub struct Tally {
     pub pages_saved_in_pieces: u64,
     /// Page tables that grew.
     pub tables_grown: u64,
-    /// Pages of several sizes, of the largest.
+    /// Pages of the largest size, in objects with several sizes.
     pub pages_large: u64,
-    /// Pages of several sizes, of a smaller one.
+    /// Pages of a smaller size, in such objects.
     pub pages_small: u64,
-    /// Pages that were wanted whole and taken in small ones.
+    /// Pages that were requested whole and split into smaller ones.
     pub pages_split: u64,
-    /// Larger pages that their parts became.
+    /// Larger pages made by joining resident parts.
     pub pages_joined: u64,
     /// Pages filled in host memory.
     pub pages_direct: u64,
@@ -175,11 +175,11 @@ impl Tally {
 /// A rule that was broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
-    /// Of the run.
+    /// Seed of the run.
     pub seed: u64,
-    /// How many events had been told.
+    /// Number of events before the failure.
     pub after: u64,
-    /// The rule.
+    /// Description of the broken rule.
     pub rule: String,
     /// The last events and actions.
     pub trace: String,
@@ -195,10 +195,10 @@ impl std::fmt::Display for Broken {
     }
 }
 
-/// Runs one world from birth to the last frame.
+/// Runs one random model from its creation to the last frame.
 ///
 /// # Errors
-/// The first rule that was broken, with what led to it.
+/// The first rule that was broken, with the preceding events.
 pub fn run(scenario: Scenario) -> Result<Tally, Broken> {
     let broken = |after, rule, trace| Broken {
         seed: scenario.seed,
@@ -216,7 +216,7 @@ pub fn run(scenario: Scenario) -> Result<Tally, Broken> {
     }
 }
 
-/// Runs worlds of `events_each` events until `events` have been told in all.
+/// Runs models of `events_each` events until `events` have been passed to pagers in total.
 ///
 /// # Errors
 /// The first rule that was broken.

@@ -1,5 +1,4 @@
-//! What clients and kernels may expect: mappings as they asked for them, objects as the latest stamp
-//! written to each row.
+//! Expectations of clients and kernels: mappings as requested, and objects as the latest stamp written to each row.
 
 use super::host::Host;
 use super::{Verdict, ROW};
@@ -16,9 +15,9 @@ use units::{Asid, PageSize, SpacePlacement, Stripe, VirtAddr};
 pub(super) struct Piece {
     pub(super) start: u64,
     pub(super) pages: u64,
-    /// Size of the object's pages.
+    /// Page size of the object.
     pub(super) page: PageSize,
-    /// The smallest that they may be.
+    /// Smallest page size of the object.
     pub(super) unit: PageSize,
     pub(super) object: ObjectId,
     pub(super) first: u64,
@@ -70,17 +69,17 @@ pub(super) struct ObjectModel {
     pub(super) bytes: u64,
     pub(super) kind: ObjectKind,
     pub(super) page: PageSize,
-    /// Pages may be as small.
+    /// Smallest page size.
     pub(super) unit: PageSize,
-    /// The latest stamp of each row, as kernels have written them.
+    /// The latest stamp of each row, as written by kernels.
     pub(super) rows: Vec<u64>,
     pub(super) closing: bool,
 }
 
-/// A promise: this row is at least as new as this stamp in storage.
+/// A guarantee: in storage, this row is at least as new as this stamp.
 pub(super) type Promise = (ObjectId, usize, u64);
 
-/// What a request asked for.
+/// Kind of a request.
 #[derive(Clone, Debug)]
 pub(super) enum Wish {
     CreateSpace(Asid),
@@ -97,10 +96,10 @@ pub(super) enum Wish {
     Advise,
 }
 
-/// The expectations.
+/// The expected state.
 #[derive(Debug)]
 pub(super) struct Model {
-    /// Smallest page sizes of all objects that there were.
+    /// Smallest page sizes of all objects, including closed ones.
     pub(super) sizes: BTreeMap<ObjectId, PageSize>,
     pub(super) spaces: BTreeMap<Asid, SpaceModel>,
     pub(super) objects: BTreeMap<ObjectId, ObjectModel>,
@@ -115,7 +114,7 @@ impl Model {
         (ObjectPage { object, index }, size)
     }
 
-    /// Pages of an object have several sizes.
+    /// Whether the pages of an object have several sizes.
     pub(super) fn varies(&self, object: ObjectId) -> bool {
         let model = self.objects.get(&object);
         model.is_some_and(|model| model.unit < model.page)
@@ -135,13 +134,13 @@ impl Model {
             .filter(move |piece| piece.contains(address))
     }
 
-    /// The object's page that a live mapping shows at an address.
+    /// The object's page at an address of a live mapping.
     pub(super) fn shows(&self, asid: Asid, address: u64) -> Option<ObjectPage> {
         let piece = self.live(asid, address)?;
         Some(piece.page_at(address))
     }
 
-    /// A mapping, live or ending, shows this page there.
+    /// Whether a mapping, live or ending, maps this page there.
     pub(super) fn may_show(&self, asid: Asid, address: u64, page: ObjectPage, write: bool) -> bool {
         self.pieces_at(asid, address).any(|piece| {
             piece.page_at(address) == page && if write { piece.write } else { piece.read }
@@ -177,7 +176,7 @@ impl Model {
         space.pieces = split;
     }
 
-    /// What must be in storage once everything written so far in a range is safe.
+    /// Content that storage must have once everything written so far in a range is saved.
     pub(super) fn promises(
         &self,
         asid: Asid,
@@ -217,7 +216,7 @@ impl Model {
             .copied()
     }
 
-    /// Judges the end of a request.
+    /// Checks the result of a request.
     pub(super) fn complete(
         &mut self,
         request: RequestId,
@@ -292,7 +291,7 @@ impl Model {
         }
     }
 
-    /// Nobody insists on an object any more.
+    /// Drops the guarantees on an object.
     pub(super) fn drop_promises(&mut self, object: ObjectId) {
         for wish in self.wishes.values_mut() {
             if let Wish::DestroySpace(_, promises) | Wish::Unmap(promises) | Wish::Sync(promises) =
@@ -314,7 +313,7 @@ impl Model {
     fn closed(&mut self, object: ObjectId, discard: bool, host: &mut Host) -> Verdict<()> {
         let disk = host.disk.remove(&object).unwrap_or_default();
         host.bytes.remove(&object);
-        // Whoever reaches its memory from now on comes too late.
+        // Later accesses to its memory are errors.
         host.direct.remove(&object);
         let Some(model) = self.objects.remove(&object) else {
             return Err(format!("{object} closed twice"));
@@ -392,7 +391,7 @@ impl Model {
         Some(self.spaces.get(&asid)?.placement.stripe())
     }
 
-    /// No space that is striped otherwise shows the object.
+    /// Whether all spaces that map the object are striped alike.
     fn striped_alike(&self, asid: Asid, object: ObjectId) -> bool {
         let stripe = self.stripe(asid);
         self.spaces.values().all(|space| {
@@ -409,7 +408,7 @@ impl Model {
     }
 }
 
-/// Storage holds what it must.
+/// Checks that storage meets the guarantees.
 fn kept(promises: &[Promise], host: &Host) -> Verdict<()> {
     for (object, row, stamp) in promises {
         let stored = host.disk.get(object).and_then(|disk| disk.get(*row));

@@ -1,6 +1,6 @@
 //! A small deterministic generator (SplitMix64: Steele, Lea, Flood, OOPSLA 2014).
 
-/// The generator.
+/// Pseudo-random numbers from a seed.
 #[derive(Clone, Debug)]
 pub(super) struct Rng(u64);
 

@@ -1,4 +1,4 @@
-//! The world around a pager under test: a card, a host, clients and kernels, all in random order.
+//! The environment of a pager under test: a card, a host, clients and kernels, all in random order.
 
 use super::card::{Access, Card, HOST_WINDOW};
 use super::host::{buffer_address, Host};
@@ -21,11 +21,11 @@ use units::{
     TableGeometry, VirtAddr,
 };
 
-/// Events and actions that a failure report shows.
-/// log2 of the bytes of address space of a channel.
+/// log2 of the bytes of card addresses of a channel.
 pub(super) const CHANNEL_BYTES_LOG2: u8 = 30;
+/// Maximum events and actions in a failure report.
 const TRACE: usize = 60;
-/// Steps after which a world that should come to rest is stuck.
+/// Maximum steps until a model comes to rest.
 const PATIENCE: usize = 2_000_000;
 
 /// A line of the trace.
@@ -36,7 +36,7 @@ enum Happened {
     Note(#[allow(dead_code)] String),
 }
 
-/// Everything.
+/// A pager under test with its environment.
 pub(super) struct World {
     pub(super) pager: Pager,
     pub(super) card: Card,
@@ -44,30 +44,30 @@ pub(super) struct World {
     pub(super) model: Model,
     pub(super) rng: Rng,
     pub(super) scenario: Scenario,
-    /// Explicit addresses fall into one set of the page table.
+    /// Whether explicit addresses fall into one set of the page table.
     pub(super) collide: bool,
-    /// Some spaces have channels of their own.
+    /// Whether some spaces have channels of their own.
     pub(super) placed: bool,
-    /// Sizes of pages; the first is the default, and the smallest.
+    /// Page sizes; the first is the default, and the smallest.
     pub(super) sizes: Vec<PageSize>,
-    /// Pages of several sizes stay until they can become one.
+    /// Whether pages of several sizes stay until they can be joined.
     pub(super) roomy: bool,
     pub(super) next_request: u64,
     pub(super) next_object: u64,
     pub(super) next_stamp: u64,
     free_at_first: u64,
-    /// What is saved moves in pieces.
+    /// Whether write-backs move in pieces.
     in_pieces: bool,
-    /// Bytes of pages of which a piece was written, and another one was not.
+    /// Pages of which some pieces were written, and others were not.
     half_saved: BTreeSet<ObjectPage>,
     answered: Vec<FaultToken>,
-    /// Where each requester was last.
+    /// Last address of each requester.
     pub(super) last: BTreeMap<usize, VirtAddr>,
     pub(super) tally: Tally,
     trace: VecDeque<Happened>,
 }
 
-/// Pages of any size that may be.
+/// Random page sizes among the allowed ones.
 #[derive(Debug)]
 struct AnySize(Rng);
 
@@ -84,7 +84,7 @@ impl PageSizePolicy for AnySize {
     }
 }
 
-/// The name of a space.
+/// ASID of a space.
 pub(super) fn asid(number: usize) -> Asid {
     Asid::new((number & 15) as u8).unwrap_or_default()
 }
@@ -93,7 +93,7 @@ impl World {
     pub(super) fn new(scenario: Scenario) -> Verdict<Self> {
         let mut rng = Rng::new(scenario.seed);
         let page_size = PageSize::from_class(rng.below(2) as u8).unwrap_or(PageSize::KIB_4);
-        // Half of the worlds have pages of several sizes.
+        // Half of the models have pages of several sizes.
         let mut sizes = vec![page_size];
         if rng.percent(50) {
             for _ in 0..1 + rng.below(2) {
@@ -106,7 +106,7 @@ impl World {
         let most = if rng.percent(50) && !collide { 6 } else { 24 };
         let frames = 3 + rng.below(most) as u64;
         let grows = collide && rng.percent(50);
-        // At least two of the largest frames a channel.
+        // At least two of the largest frames per channel.
         let frames = (frames * page_size.bytes()).next_multiple_of(largest.bytes());
         let frames = frames.max(2 * largest.bytes());
         let roomy = sizes.len() > 1 && rng.percent(40);
@@ -135,9 +135,9 @@ impl World {
             grow_percent: if grows { 0 } else { 25 },
             max_sets_log2: 12,
             buffers: (0..buffers).map(buffer_address).collect(),
-            // Some pages move in pieces, several others at once.
+            // Larger pages move in pieces, several smaller ones concurrently.
             buffer_bytes: rng.pick(&sizes).bytes() * (1 + rng.below(2) as u64),
-            // A half of them, and some at once.
+            // A half of them in pieces, and some as a whole.
             piece_bytes: match rng.below(6) {
                 0 => page_size.bytes(),
                 1 => page_size.bytes() / 2,
@@ -226,13 +226,13 @@ impl World {
         self.trace.push_back(happened);
     }
 
-    /// What happened last.
+    /// Recent events.
     pub(super) fn trace(&self) -> String {
         let lines: Vec<String> = self.trace.iter().map(|line| format!("{line:?}")).collect();
         lines.join("\n")
     }
 
-    /// Random life for a number of events, then everything is put away and compared.
+    /// Runs random steps for a number of events, then closes everything and compares.
     pub(super) fn run(&mut self) -> Verdict<()> {
         self.furnish()?;
         while self.tally.events < self.scenario.events {
@@ -245,7 +245,7 @@ impl World {
         self.put_away()
     }
 
-    /// Spaces, objects and mappings to begin with.
+    /// Creates the initial spaces, objects and mappings.
     fn furnish(&mut self) -> Verdict<()> {
         for number in 0..3 {
             self.create_space(asid(number))?;
@@ -260,7 +260,7 @@ impl World {
         Ok(())
     }
 
-    /// One step of somebody.
+    /// One random step of any agent.
     fn step(&mut self, alive: bool) -> Verdict<bool> {
         let moved = match self.rng.below(100) {
             0..=10 if alive => self.kernel_issues(),
@@ -294,7 +294,7 @@ impl World {
         Ok(true)
     }
 
-    /// Runs until nothing is left to do.
+    /// Runs until nothing is under way.
     fn rest(&mut self, when: &str) -> Verdict<()> {
         for _ in 0..PATIENCE {
             if self.card.is_idle() && self.host.is_idle() && self.model.wishes.is_empty() {
@@ -308,7 +308,7 @@ impl World {
         Err(format!("stuck, {when}: {:?}", self.model.wishes))
     }
 
-    /// Ends every space and object; nothing may be left, and storage must hold everything.
+    /// Ends every space and object; nothing may be left, and storage must hold all data.
     fn put_away(&mut self) -> Verdict<()> {
         let spaces: Vec<Asid> = self.model.spaces.keys().copied().collect();
         for space in spaces {
@@ -334,7 +334,7 @@ impl World {
         Ok(())
     }
 
-    /// Tells the pager something and carries out what it wants.
+    /// Passes an event to the pager and carries out its actions.
     pub(super) fn tell(&mut self, event: Event) -> Verdict<()> {
         self.tally.events += 1;
         self.note(Happened::Event(event));
@@ -390,7 +390,8 @@ impl World {
                 let end = (page.index + 1) << size.bits();
                 let length = self.host.bytes.get(object).copied().unwrap_or_default();
                 let mut touched = self.card.touched.remove(&page) | self.half_saved.remove(&page);
-                // A copy of a later piece may fail, and all of it begins anew; and pieces that move at once come in any order.
+                // A copy of a later piece may fail, so that the whole page starts again; and concurrent pieces come in
+                // any order.
                 let later_ones = offset + bytes < end.min(length);
                 if later_ones || self.in_pieces && *bytes < size.bytes() {
                     self.half_saved.insert(page);
@@ -401,7 +402,7 @@ impl World {
                         let other = ObjectPage { index, ..page };
                         touched |= self.card.touched.remove(&other);
                     }
-                    // A larger page may move in pieces, some of which nobody wrote, or move again.
+                    // A larger page may move in pieces, some of them unwritten, or move again.
                     let pieces =
                         self.in_pieces || self.host.buffer_bytes() < self.largest().bytes();
                     touched |= pieces || self.card.has_failed;
@@ -459,8 +460,7 @@ impl World {
             }
             Operation::FaultReply { token, entry } => {
                 let access = self.card.faulted(*token);
-                // A slot that is stopped while the pager is told so of another one gets an answer that
-                // nobody waits for.
+                // If a slot stops while the pager is informed of another one, it gets an answer without a waiter.
                 let held = self.card.requesters[usize::from(token.requester)].held;
                 if access.is_none() && !held {
                     return Err(format!("nobody waits: {operation:?}"));
@@ -514,7 +514,7 @@ impl World {
         self.sizes[self.sizes.len() - 1]
     }
 
-    /// There would be a frame of a size for a space, if every page left: page tables stay.
+    /// Whether a frame of a size would be free for a space if every page left: page tables stay.
     fn has_room(&self, asid: Asid, page: PageSize) -> bool {
         let Some(placement) = self.model.spaces.get(&asid).map(|space| space.placement) else {
             return false;
@@ -541,14 +541,14 @@ impl World {
         match placement {
             SpacePlacement::Anywhere => anywhere(0..channels.len(), page.bytes(), false),
             SpacePlacement::Channel(channel) => anywhere(channel..channel + 1, page.bytes(), true),
-            // Any channel may be all that it has.
+            // The space may be given any single channel.
             SpacePlacement::Isolated => anywhere(0..channels.len(), page.bytes(), true),
             // The granule is as large as the largest page.
             SpacePlacement::Interleaved { .. } => anywhere(0..2, self.largest().bytes(), true),
         }
     }
 
-    /// An access reaches memory: this is the moment at which it counts.
+    /// Performs an access to memory, at which it takes effect.
     fn access_arrives(&mut self) -> Verdict<bool> {
         let Some(leaving) = self.card.arrive(&mut self.rng) else {
             return Ok(false);
@@ -566,8 +566,8 @@ impl World {
         let size = self.model.page_of(page.object, 0).1;
         let offset = (page.index << size.bits()) + address.page_offset(size);
         let row = (offset / ROW) as usize;
-        // What is written beyond the ends is lost by rule; a kernel that goes on after its mapping was replaced, or
-        // goes anywhere, may write there.
+        // Writes beyond the ends are lost by rule; a kernel that continues after its mapping was replaced, or accesses
+        // any address, may write there.
         let start = self.host.starts.get(&page.object).copied();
         let memory = match leaving.card.checked_sub(HOST_WINDOW) {
             Some(address) => self.host.direct_row(address)?,

@@ -1,5 +1,5 @@
-//! The pager beside `protocol::tables::esi`: from each state, each thing that a kernel, a program or the
-//! eviction can do ends in the same state, and data has moved the same ways.
+//! Compares the pager with `protocol::tables::esi`: from each state, each action of a kernel, a program or the eviction
+//! must end in the same state, with the same data transfers.
 
 use crate::world::World;
 use protocol::tables::esi::{
@@ -104,7 +104,7 @@ impl Tables {
     }
 }
 
-/// What the pager does: the state afterwards in the table's words, and copies to the card and back.
+/// The pager's behaviour: the state afterwards in the table's terms, and copies to the card and back.
 fn pager(before: RemoteState, stimulus: Stimulus) -> (HostAccess, bool, bool, (u64, u64)) {
     let mut world = World::new(4, 2, 1, InstallOrder::OnCompletion);
     match before {
@@ -163,7 +163,7 @@ fn every_transition_is_the_tables() {
                 moved: (0, 0),
             };
             tables.run(stimulus);
-            // What programs may do, and what kernels: entry, right to write.
+            // Rights of programs, and of kernels: entry, right to write.
             let expected = match tables.remote {
                 RemoteState::I => (HostAccess::ReadWrite, false, false),
                 RemoteState::S => (HostAccess::Read, true, false),

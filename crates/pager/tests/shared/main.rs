@@ -1,4 +1,4 @@
-//! Is shared memory coherent, whatever the order; and are its transitions those of the generated table?
+//! Checks that shared memory is coherent in any order, and that its transitions match the generated table.
 
 mod esi;
 mod world;
@@ -124,7 +124,7 @@ fn pages_that_are_read_before_they_are_written_in_order_are_claimed_once() {
         }
     }
     let before = with(&world, HostAccess::None);
-    // Reads go on before the writes: what they bring is the card's at once.
+    // Reads run ahead of the writes: their pages belong to the card immediately.
     for page in 8..13 {
         world.kernel(0, page, false);
         world.rest();

@@ -1,5 +1,5 @@
-//! A pager of shared memory with a card, kernels, and programs of the host around it, all in random order.
-//! The content of a page is one number: the last write.
+//! A pager of shared memory with a card, kernels, and programs of the host, all in random order. The content of a page
+//! is one number: the last write.
 
 use std::collections::{BTreeMap, VecDeque};
 use tombolo_pager::eviction::Eviction;
@@ -41,7 +41,7 @@ impl FetchPolicy for Eager {
     }
 }
 
-/// Who reads or writes which page.
+/// A reader or writer, and its page.
 #[derive(Clone, Copy, Debug)]
 pub struct Access {
     pub page: u64,
@@ -53,7 +53,7 @@ enum Kernel {
     Idle,
     /// To be translated.
     Open(Access),
-    /// Its fault is told, or about to be.
+    /// Its fault is reported, or about to be.
     Faulted(Access),
     /// It has a translation, which an invalidation takes away again.
     Answered(Access, PageEntry),
@@ -299,7 +299,7 @@ impl World {
         idle
     }
 
-    /// Somebody else moves on; false if nobody can.
+    /// Advances another agent; returns false if none can advance.
     pub fn step(&mut self) -> bool {
         let start = self.rng.below(5);
         (0..5).any(|n| match (start + n) % 5 {
@@ -477,7 +477,7 @@ impl World {
                     let here = Self::space_of(kernel) == asid.get();
                     match *state {
                         Kernel::Answered(access, _) if here => *state = Kernel::Open(access),
-                        // The entry is gone at once, the answer comes when what has left is there.
+                        // The entry is removed immediately; the answer follows when accesses under way have arrived.
                         Kernel::Left(access, _) if here && access.page == page => {
                             let entry = self.table.get_mut(&(asid.get(), page)).unwrap();
                             if matches!(operation, Operation::Protect { .. }) {
@@ -574,7 +574,7 @@ impl World {
         true
     }
 
-    /// Until nobody can move: then nobody waits either.
+    /// Runs until no agent can advance; then none may be waiting.
     pub fn rest(&mut self) {
         for _ in 0..100_000 {
             if !self.step() {
@@ -589,7 +589,7 @@ impl World {
         panic!("no rest: {:?} {:?}", self.kernels, self.programs);
     }
 
-    /// What kernels of a space may do with a page now.
+    /// Entry that kernels of a space have for a page now.
     pub fn entry(&self, asid: u8, page: u64) -> Option<PageEntry> {
         self.table.get(&(asid, page)).copied()
     }
@@ -612,7 +612,7 @@ impl World {
         });
     }
 
-    /// Ends all spaces; host memory must be complete then, and open to everybody.
+    /// Ends all spaces; host memory must be complete then, and accessible to all programs.
     pub fn put_away(&mut self) {
         for number in 0..std::mem::take(&mut self.spaces) {
             let asid = Asid::new(number).unwrap();

@@ -1,9 +1,8 @@
-//! Equal states look equal: what does not matter is taken out of a state before it is compared.
+//! Canonical form of states: irrelevant details are removed before states are compared.
 //!
-//! Nothing that could tell a right pager from a wrong one goes. Names that count up are replaced by
-//! their place. Of the writes that a page has seen only the order matters, as every rule compares
-//! them. What lies in memory that holds nobody's data is replaced by garbage, which is stricter: who
-//! reads it is caught, even where the old content would have happened to be right.
+//! Details that distinguish a correct pager from a wrong one are kept. Names that count up are replaced by their rank.
+//! Only the order of a page's writes matters, because every rule compares them. Memory without valid data is replaced
+//! by garbage, which is stricter: a reader of it is detected even if the old content would have been right by chance.
 
 use super::whole::{buffer_of, frame_of, Content, Requester, Whole, World};
 use crate::event::Event;
@@ -13,7 +12,7 @@ use std::hash::{Hash, Hasher};
 use units::Operation;
 
 impl Whole {
-    /// Takes out what does not matter.
+    /// Removes irrelevant details.
     pub(super) fn normalise(&mut self) {
         self.poison();
         for page in 0..self.world.latest.len() {
@@ -21,10 +20,9 @@ impl Whole {
         }
     }
 
-    /// A name for the state, after [`Whole::normalise`].
+    /// A fingerprint of the state, after [`Whole::normalise`].
     ///
-    /// Commands and I/O go by what they mean to the pager; under what names it issued them does not
-    /// matter.
+    /// Commands and I/O are identified by their meaning to the pager; their identifiers do not matter.
     pub(super) fn fingerprint(&self) -> u128 {
         let mut hasher = Wide::default();
         let pager = &self.brain.pager;
@@ -51,7 +49,7 @@ impl Whole {
         for command in commands {
             issued.get(&command.id).hash(&mut hasher);
             let mut operation = command.operation;
-            // Nobody looks at accessed bits: the policy of these worlds does not ask.
+            // Accessed bits are never read: the policy of these models does not examine pages.
             if let Operation::Install { entry, .. }
             | Operation::FaultReply {
                 entry: Some(entry), ..
@@ -81,7 +79,7 @@ impl Whole {
         hasher.wide()
     }
 
-    /// Memory without data holds garbage.
+    /// Fills memory without data with garbage.
     fn poison(&mut self) {
         let world = &mut self.world;
         let mut live: BTreeSet<u64> = world.table.values().map(|entry| entry.frame).collect();
@@ -139,7 +137,7 @@ impl Whole {
     }
 }
 
-/// Numbers the writes of a page by their order among those that somebody still knows.
+/// Numbers the writes of a page by their order among those that some part of the state refers to.
 fn rank(world: &mut World, page: usize) {
     fn holds(content: &mut Content, page: usize) -> Option<&mut u8> {
         match content {
@@ -164,14 +162,14 @@ fn rank(world: &mut World, page: usize) {
             .flatten()
             .map(|promise| &mut promise[page]),
     );
-    // Zero is what the object held at first, and stays.
+    // Zero is the object's initial content, and stays.
     let known: BTreeSet<u8> = versions.iter().map(|v| **v).filter(|v| *v > 0).collect();
     for version in versions {
         *version = known.range(..=*version).count() as u8;
     }
 }
 
-/// Two products of 64 x 64 bits side by side: quick, and wide enough for millions of states.
+/// Two products of 64 x 64 bits in parallel: fast, and wide enough for millions of states.
 #[derive(Clone, Copy, Debug)]
 struct Wide(u64, u64);
 

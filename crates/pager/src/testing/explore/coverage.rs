@@ -1,27 +1,27 @@
-//! Which events have met a page in which states, and how pages have moved.
+//! Coverage: which events met a page in which states, and the state transitions of pages.
 
 use crate::buffer::Part;
 use crate::page::{Purpose, Stage, State};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-/// What was found.
+/// Result of an exploration.
 #[derive(Clone, Debug, Default)]
 pub struct Explored {
-    /// Different states.
+    /// Distinct states.
     pub states: u64,
-    /// Steps between them.
+    /// Transitions between them.
     pub steps: u64,
-    /// States of rest.
+    /// States in which nothing is under way.
     pub rests: u64,
-    /// Which event met a page in which state.
+    /// Pairs of an event and the page state that it met.
     pub pairs: BTreeSet<(&'static str, &'static str)>,
-    /// Which states followed each other.
+    /// State transitions of pages.
     pub moves: BTreeSet<(&'static str, &'static str)>,
 }
 
 impl Explored {
-    /// What can meet: what kernels and clients do in every state, and ends in their states.
+    /// Possible pairs: requests of kernels and clients in every state, and completions in their states.
     fn pairs_that_can_meet() -> BTreeSet<(&'static str, &'static str)> {
         let asked = STATES
             .iter()
@@ -29,23 +29,23 @@ impl Explored {
         asked.chain(ENDS).collect()
     }
 
-    /// Pairs of a page's state and an event that there are.
+    /// Number of possible pairs of a page state and an event.
     pub fn pairs_in_all(&self) -> usize {
         Self::pairs_that_can_meet().len()
     }
 
-    /// Those that were not seen.
+    /// Possible pairs that were not seen.
     pub fn missing_pairs(&self) -> Vec<(&'static str, &'static str)> {
         let all = Self::pairs_that_can_meet();
         all.difference(&self.pairs).copied().collect()
     }
 
-    /// Moves of a page that the table allows.
+    /// Number of transitions of a page that the table allows.
     pub fn moves_in_all(&self) -> usize {
         legal_moves().len()
     }
 
-    /// Those that were not seen.
+    /// Allowed transitions that were not seen.
     pub fn missing_moves(&self) -> Vec<(&'static str, &'static str)> {
         legal_moves().difference(&self.moves).copied().collect()
     }
@@ -60,8 +60,8 @@ impl Explored {
     }
 }
 
-/// Moves that [`State::may_become`] and [`State::may_end`] allow, and the birth of a page, by the
-/// names of the states.
+/// Transitions that [`State::may_become`] and [`State::may_end`] allow, and the creation of a page, by the names of the
+/// states.
 fn legal_moves() -> BTreeSet<(&'static str, &'static str)> {
     let part = Part::default();
     let loading = State::Loading {
@@ -105,7 +105,7 @@ fn legal_moves() -> BTreeSet<(&'static str, &'static str)> {
     moves
 }
 
-/// A state of a page in one word.
+/// Name of a page's state.
 pub(super) fn kind(state: Option<State>) -> &'static str {
     let Some(state) = state else {
         return "Absent";
@@ -163,10 +163,10 @@ const STATES: [&str; 19] = [
     "Release.Saving",
 ];
 
-/// What kernels and clients can do to a page in any state.
+/// Requests of kernels and clients for a page in any state.
 const ASKED: [&str; 6] = ["read", "write", "sync", "unmap", "hint", "stop"];
 
-/// What ends, and the states in which it can.
+/// Completions, and the states in which they occur.
 const ENDS: [(&str, &str); 20] = [
     ("Reading", "I/O ends"),
     ("Reading", "I/O fails"),
@@ -191,17 +191,17 @@ const ENDS: [(&str, &str); 20] = [
 ];
 
 thread_local! {
-    /// Moves of pages since it was last taken.
+    /// Transitions of pages since the last call of `take_moves`.
     static MOVES: RefCell<BTreeSet<(&'static str, &'static str)>> =
         const { RefCell::new(BTreeSet::new()) };
 }
 
-/// A page has moved.
+/// Records a transition of a page.
 pub(crate) fn moved(from: Option<State>, to: Option<State>) {
     MOVES.with_borrow_mut(|moves| moves.insert((kind(from), kind(to))));
 }
 
-/// The moves since this was last asked.
+/// The transitions since the last call.
 pub(super) fn take_moves() -> BTreeSet<(&'static str, &'static str)> {
     MOVES.take()
 }

@@ -1,11 +1,11 @@
-//! Every interleaving of a small world, breadth first: one object of a few pages, a few frames, one
-//! kernel a space, and budgets for what kernels and clients may do and for what may fail.
+//! Explores every interleaving of a small model, breadth first: one object of a few pages, a few frames, one kernel per
+//! space, and budgets for the actions of kernels and clients and for failures.
 //!
-//! The card carries out commands in every order that docs/architecture.md allows, each at one moment
-//! between its issue and its completion; completions, I/O and accesses under way end in any order. A
-//! page's content is the number of writes it has seen. In every state the pager's own invariants hold,
-//! what is read is what was written last, and from every state a state of rest is reached; there
-//! nobody waits, and putting everything away leaves every write in storage and every frame free.
+//! The card carries out commands in every order that docs/architecture.md allows, each at one moment between its issue
+//! and its completion; completions, I/O and accesses under way complete in any order. A page's content is the number of
+//! its writes. In every state the pager's own invariants hold, reads return the last write, and from every state a
+//! state of rest is reachable. There no request waits, and closing everything leaves every write in storage and every
+//! frame free.
 
 mod canonical;
 mod coverage;
@@ -20,7 +20,7 @@ use crate::sabotage::Sabotage;
 use std::collections::{HashMap, VecDeque};
 use whole::{Step, Whole};
 
-/// The small world.
+/// Configuration of the small model.
 #[derive(Clone, Copy, Debug)]
 pub struct Small {
     /// Pages of the object, 1 to 4.
@@ -33,9 +33,9 @@ pub struct Small {
     pub buffers: u64,
     /// Spaces that map the object, each with one kernel.
     pub spaces: u8,
-    /// The object begins as zeroes.
+    /// Whether the object begins as zeroes.
     pub kind: ObjectKind,
-    /// Its pages stay in host memory.
+    /// Whether its pages stay in host memory.
     pub direct: bool,
     /// When entries are written.
     pub install_order: InstallOrder,
@@ -43,29 +43,29 @@ pub struct Small {
     pub clean_ahead: u64,
     /// See [`crate::Config::overlap`]; a page is zeroed ahead at once.
     pub overlap: bool,
-    /// Accesses of kernels, or [`Small::ANY`].
+    /// Number of kernel accesses, or [`Small::ANY`].
     pub accesses: u8,
-    /// Syncs.
+    /// Number of syncs.
     pub syncs: u8,
-    /// Refreshes: pages leave although they are mapped, and what was written is saved first.
+    /// Number of refreshes: pages leave although they are mapped, after their stores were saved.
     pub refreshes: u8,
-    /// Unmaps.
+    /// Number of unmaps.
     pub unmaps: u8,
-    /// Closes of the object, its bytes thrown away, once nobody maps it.
+    /// Number of closes of the object, discarding its bytes, when it is not mapped any more.
     pub closes: u8,
-    /// Prefetches.
+    /// Number of prefetches.
     pub hints: u8,
-    /// Resets of a slot that waits.
+    /// Number of resets of a slot that waits.
     pub stops: u8,
-    /// Failed reads, writes and copies.
+    /// Number of failed reads, writes and copies.
     pub failures: u8,
-    /// A mistake to plant.
+    /// Injected fault.
     pub sabotage: Option<Sabotage>,
 }
 
 impl Small {
-    /// As many as they like. The states are finite in number all the same, as of the writes that a
-    /// page has seen only the order of those that somebody still holds matters.
+    /// An unlimited number. The states are finite nevertheless: of a page's writes, only the order of those still
+    /// referred to matters.
     pub const ANY: u8 = u8::MAX;
 
     /// Two pages, two memories with one frame each, two kernels.
@@ -94,7 +94,7 @@ impl Small {
         sabotage: None,
     };
 
-    /// Two pages that want one frame, one kernel.
+    /// Two pages that compete for one frame, one kernel.
     pub const ONE_FRAME: Self = Self {
         channels: 1,
         spaces: 1,
@@ -104,9 +104,9 @@ impl Small {
     };
 }
 
-/// Every interleaving of two pages, two memories of a frame each, and two kernels: with as many
-/// accesses as they like, and with three of them and a sync. And with as many accesses as they like when both
-/// pages want the same frame, so that each pushes out the other all the time.
+/// Explores every interleaving of two pages, two memories with a frame each, and two kernels: with an unlimited number
+/// of accesses, and with three accesses and a sync. Also explores an unlimited number of accesses with both pages in
+/// competition for one frame, so that each evicts the other all the time.
 ///
 /// # Errors
 /// The first rule that was broken.
@@ -141,7 +141,7 @@ pub fn every_pair() -> Result<Explored, String> {
     };
     // Two kernels: one meets what the other has begun.
     let pair = Small { spaces: 2, ..one };
-    // Two pages, two frames, one buffer: nobody waits for a frame.
+    // Two pages, two frames, one buffer: no page waits for a frame.
     let roomy = Small { frames: 2, ..pair };
     // Three pages: one that leaves waits for the buffer that a hint holds.
     let three = Small {
@@ -196,7 +196,7 @@ pub fn every_pair() -> Result<Explored, String> {
             unmaps: 1,
             ..one
         },
-        // A page that leaves when its object is thrown away: a copy that fails then is nobody's loss.
+        // A page that leaves when its object is discarded: a copy that fails then loses no data.
         Small {
             kind: ObjectKind::Anonymous,
             unmaps: 1,

@@ -1,4 +1,4 @@
-//! The small world itself: a pager, and a card, a host, kernels and clients around it.
+//! The small model: a pager with a card, a host, kernels and clients.
 
 use super::coverage::{kind, take_moves, Explored};
 use super::Small;
@@ -23,10 +23,10 @@ use units::{
 const OBJECT: ObjectId = ObjectId(1);
 const PAGE: u64 = 4096;
 const BUFFER: u64 = 1 << 32;
-/// Where pages that stay in host memory lie: frames that no card memory has.
+/// Base of the frame numbers of pages in host memory, beyond those of card memory.
 const DIRECT: u64 = 1 << 35;
 
-/// A policy whose state can be copied from outside.
+/// A policy with state that can be copied from outside.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shared(Arc<Mutex<Fifo>>);
 
@@ -60,7 +60,7 @@ impl EvictionPolicy for Shared {
     }
 }
 
-/// What a frame or buffer holds: the page (`None`: zeroes) and how many writes it has seen.
+/// Content of a frame or buffer: the page (`None`: zeroes) and the number of its writes.
 pub(super) type Content = Option<(Option<u64>, u8)>;
 
 #[derive(Clone, Copy, Debug, Hash)]
@@ -88,13 +88,13 @@ pub(super) enum Requester {
         page: u64,
         write: bool,
     },
-    /// On its way to memory.
+    /// Issued to memory.
     Left {
         page: u64,
         frame: u64,
         write: bool,
     },
-    /// In reset until the ring is empty.
+    /// Held in reset until the ring is empty.
     Held,
 }
 
@@ -105,10 +105,10 @@ pub(super) struct Entry {
     pub(super) dirty: bool,
 }
 
-/// What a request promises: this many writes of each page are in storage. `None`: nothing.
+/// Guarantee of a request: this many writes of each page are in storage. `None`: nothing.
 type Promise = Option<Vec<u8>>;
 
-/// Everything but the pager.
+/// All of the model except the pager.
 #[derive(Clone, Debug, Hash)]
 pub(super) struct World {
     pub(super) commands: Vec<Command>,
@@ -121,7 +121,7 @@ pub(super) struct World {
     pub(super) latest: Vec<u8>,
     pub(super) requesters: Vec<Requester>,
     pub(super) mapped: Vec<bool>,
-    /// The object was closed, and what kernels wrote thrown away.
+    /// Whether the object was closed, and kernel stores discarded.
     pub(super) closed: bool,
     pub(super) requests: BTreeMap<RequestId, Promise>,
     pub(super) left: Budget,
@@ -156,13 +156,13 @@ impl Brain {
     }
 }
 
-/// A state of the whole. States between which the pager was told nothing share it.
+/// A state of the whole model. States without a pager event in between share it.
 pub(super) struct Whole {
     pub(super) brain: Rc<Brain>,
     pub(super) world: World,
 }
 
-/// What can happen next.
+/// A possible next step.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Step {
     Access(u8, u64, bool),
@@ -195,7 +195,7 @@ pub(super) fn frame_of(address: CardAddr) -> u64 {
     address.get() / PAGE
 }
 
-/// Where a page lies that stays in host memory.
+/// Frame number of a page in host memory.
 pub(super) fn direct_frame(page: u64) -> u64 {
     DIRECT / PAGE + page
 }
@@ -323,7 +323,7 @@ impl Whole {
         }
     }
 
-    /// At rest: only kernels and clients could begin something.
+    /// Whether it is at rest: only kernels and clients could begin something.
     pub(super) fn rests(&self) -> bool {
         let world = &self.world;
         world.commands.is_empty()
@@ -332,7 +332,7 @@ impl Whole {
             && world.requesters.iter().all(|s| *s == Requester::Idle)
     }
 
-    /// Everything that can happen next.
+    /// All possible next steps.
     pub(super) fn steps(&self, small: &Small) -> Vec<Step> {
         let world = &self.world;
         let left = &world.left;
@@ -349,7 +349,7 @@ impl Whole {
             }
             steps.extend((0..world.io.len()).map(|index| Step::Io(index, false)));
         }
-        // What an unmap promises to save is not thrown away meanwhile.
+        // Data that an unmap promises to save is not discarded meanwhile.
         let promised = world.requests.values().any(Option::is_some);
         if left.closes > 0 && !promised && !world.mapped.contains(&true) {
             steps.push(Step::Close);
@@ -382,7 +382,7 @@ impl Whole {
         steps
     }
 
-    /// What happens sooner or later by itself.
+    /// Steps that will occur eventually without a request.
     pub(super) fn forced(&self) -> Vec<Step> {
         let world = &self.world;
         let mut steps: Vec<Step> = (0..world.commands.len())
@@ -404,7 +404,7 @@ impl Whole {
         steps
     }
 
-    /// A command may take effect now.
+    /// Whether a command may take effect now.
     fn may_run(&self, index: usize) -> bool {
         let (earlier, rest) = self.world.commands.split_at(index);
         let Some(command) = rest.first() else {
@@ -577,7 +577,7 @@ impl Whole {
         page.map(|page| page.state)
     }
 
-    /// Every page meets an event.
+    /// Records that every page meets an event.
     fn note_all(&self, event: &'static str, found: &mut Explored) {
         for index in 0..self.world.latest.len() as u64 {
             found.pairs.insert((kind(self.state(index)), event));
@@ -608,7 +608,7 @@ impl Whole {
         }
     }
 
-    /// An access reaches memory.
+    /// Performs an access to memory.
     fn arrive(&mut self, space: u8) -> Verdict<()> {
         let world = &mut self.world;
         let requester = &mut world.requesters[usize::from(space)];
@@ -635,7 +635,7 @@ impl Whole {
         Ok(())
     }
 
-    /// A command takes effect.
+    /// Performs a command.
     fn run(&mut self, command: Command, good: bool) -> Verdict<()> {
         let world = &mut self.world;
         let mut dirty = false;
@@ -705,7 +705,7 @@ impl Whole {
             self.world.events.push_back(Event::OperationDone {
                 id: command.id,
                 status,
-                // The policy of these worlds does not ask.
+                // The policy of these models does not examine pages.
                 accessed: false,
                 dirty,
             });
@@ -713,7 +713,7 @@ impl Whole {
         Ok(())
     }
 
-    /// Nobody may use a frame that gets new content.
+    /// Checks that a frame is unused when its content is replaced.
     fn overwrite(&mut self, frame: u64, content: Content) -> Verdict<()> {
         let world = &mut self.world;
         let shown = world.table.values().any(|entry| entry.frame == frame);
@@ -816,7 +816,7 @@ impl Whole {
             Action::FillDirect { io, offset, .. } | Action::SaveDirect { io, offset, .. } => {
                 let write = matches!(action, Action::SaveDirect { .. });
                 let page = offset / PAGE;
-                // Who saves a page that can be written meanwhile saves half of a write.
+                // Saving a page that can be written meanwhile would save half of a write.
                 let shown = |entry: &Entry| entry.frame == direct_frame(page);
                 let entries = world.table.values().filter(|entry| shown(entry));
                 if write && entries.clone().any(|entry| entry.write) {
@@ -879,7 +879,7 @@ impl Whole {
         Ok(())
     }
 
-    /// Lets everything under way end, in one order.
+    /// Completes everything under way, in one order.
     fn finish(&mut self) -> Verdict<()> {
         let mut found = Explored::default();
         for _ in 0..10_000 {
@@ -891,7 +891,7 @@ impl Whole {
         Err("what is under way does not end".into())
     }
 
-    /// At rest: nobody waits, and nothing is lost when everything is put away.
+    /// At rest: no access or request waits, and no data is lost when everything is closed.
     pub(super) fn judge_rest(&self) -> Verdict<()> {
         if !self.brain.pager.is_idle() || !self.world.requests.is_empty() {
             return Err(format!(
