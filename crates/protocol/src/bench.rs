@@ -1,4 +1,4 @@
-//! The bars that belong to this crate, as name and value.
+//! Figures of this crate's bars, by name and value.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -10,44 +10,44 @@ use crate::generate::Protocol;
 use crate::mutate::{self, Campaign};
 use crate::rumur::{self, RumurError};
 
-/// A measured figure beside its bar.
+/// A measured figure with its bar.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
     /// Name, as `protocol.mesi3.check_s`.
     pub name: &'static str,
-    /// What was measured.
+    /// Measured value.
     pub value: f64,
-    /// Unit, for people.
+    /// Unit, for display.
     pub unit: &'static str,
-    /// The bar.
+    /// Bar to compare with.
     pub target: Target,
     /// Whether the value meets the bar.
     pub met: bool,
 }
 
-/// A bar.
+/// Bar of a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Target {
-    /// No more than this.
+    /// At most this value.
     AtMost(f64),
-    /// No less than this.
+    /// At least this value.
     AtLeast(f64),
-    /// Only printed; the number is the paper's.
+    /// Only printed for comparison; the number is the paper's.
     Beside(f64),
 }
 
-/// Why a figure could not be measured.
+/// Cause of a failed measurement.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
-    /// A specification could not be used, or a model not be explored.
+    /// A specification could not be used, or a model could not be explored.
     #[error(transparent)]
     Protocol(#[from] CliError),
-    /// A protocol that must hold does not.
+    /// A protocol that must hold is broken.
     #[error("{protocol}: {headline}")]
     Broken {
-        /// The protocol.
+        /// Name of the protocol.
         protocol: String,
-        /// The property.
+        /// Broken property.
         headline: String,
     },
     /// The independent checker could not be run.
@@ -56,7 +56,7 @@ pub enum BenchError {
 }
 
 impl Figure {
-    /// A figure; whether it meets its bar follows.
+    /// A figure; compares the value with its bar.
     #[must_use]
     pub fn new(name: &'static str, value: f64, unit: &'static str, target: Target) -> Self {
         let met = match target {
@@ -90,7 +90,7 @@ impl fmt::Display for Figure {
     }
 }
 
-/// All figures. `folder` holds the specifications; `mutants` a protocol are tried, 0 for all.
+/// All figures. `folder` holds the specifications; `mutants` per protocol are tried, 0 for all.
 ///
 /// # Errors
 ///
@@ -115,8 +115,8 @@ pub fn all(
     Ok(figures)
 }
 
-/// The figures of `moesi.protocol`, whose owners need two caches to meet: three caches on one
-/// line, mutants of the tables for two, and `rumur` with two. `mutants` are tried, 0 for all.
+/// The figures of `moesi.protocol`, where an owner needs a second cache to meet: three caches on one line, mutants of
+/// the tables for two, and `rumur` with two. `mutants` are tried, 0 for all.
 ///
 /// # Errors
 ///
@@ -168,7 +168,7 @@ fn file(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{name}.protocol"))
 }
 
-/// States, transitions and messages of the generated directory for the paper's setting, one CPU.
+/// States, transitions and messages of the generated directory in the paper's configuration, one CPU.
 ///
 /// # Errors
 ///
@@ -205,8 +205,8 @@ pub fn sizes(folder: &Path) -> Result<Vec<Figure>, BenchError> {
 ///
 /// [`BenchError::Broken`] if a property breaks.
 pub fn three_caches(folder: &Path) -> Result<Vec<Figure>, BenchError> {
-    // The machine may be shared: the best of three is the tool's own speed, and the processor
-    // time tells what others took.
+    // The machine may be shared: the best of three is the tool's own speed, and the processor time shows the effect of
+    // other load.
     let mut best: Option<(f64, Verdict)> = None;
     let mut least_processor = f64::INFINITY;
     for _ in 0..3 {
@@ -243,7 +243,7 @@ pub fn three_caches(folder: &Path) -> Result<Vec<Figure>, BenchError> {
     ])
 }
 
-/// Processor time of this process so far, where the system tells it (Linux; in its 100 Hz ticks).
+/// Processor time of this process so far, if the system provides it (Linux; in its 100 Hz ticks).
 fn processor_seconds() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/self/stat").ok()?;
     // The second field is the name in brackets; user and system time are fields 14 and 15.
@@ -252,8 +252,8 @@ fn processor_seconds() -> Option<f64> {
     Some((ticks(11)? + ticks(12)?) / 100.0)
 }
 
-/// Two lines that share a way, a unit and buffers of one message, with one cache and with two; and
-/// two lines of a unit whose application waits for one before it answers the other.
+/// Two lines that share a way, a unit and buffers of one message, with one cache and with two; and two lines of a unit
+/// whose application waits for one before it answers the other.
 ///
 /// # Errors
 ///
@@ -293,7 +293,7 @@ pub fn pages(folder: &Path) -> Result<Figure, BenchError> {
     ))
 }
 
-/// 1 if `rumur` comes to the same verdict and number of states on every exported model.
+/// 1 if `rumur` reports the same verdict and number of states for every exported model.
 ///
 /// # Errors
 ///
@@ -313,7 +313,7 @@ pub fn rumur_agrees(folder: &Path) -> Result<Figure, BenchError> {
     ))
 }
 
-/// Mutants that the checker accepts and cannot show to be equivalent, over all protocols.
+/// Number of mutants that the checker accepts and cannot prove equivalent, over all protocols.
 ///
 /// # Errors
 ///
@@ -345,7 +345,7 @@ pub fn mutants_survived(
     ])
 }
 
-/// Mutants of a protocol; `mutants` are tried, 0 for all.
+/// Runs the mutants of a protocol; `mutants` are tried, 0 for all.
 fn campaign(
     protocol: &Protocol,
     mutants: usize,

@@ -1,5 +1,5 @@
-//! `tombolo protocol check|generate|show FILE`, without the terminal: the caller gives a writer
-//! for results and a callback for progress.
+//! `tombolo protocol check|generate|show FILE`, without the terminal: the caller provides a writer for results and a
+//! callback for progress.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -10,15 +10,15 @@ use crate::export::{self, Agent, Output};
 use crate::generate::{generate, GenerateError, Protocol};
 use crate::spec::{self, Spec, SpecError};
 
-/// Why a command failed.
+/// Cause of a failed command.
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
     /// A file could not be read or written.
     #[error("{path}: {source}")]
     File {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: std::io::Error,
     },
     /// The specification breaks a rule of the language.
@@ -27,9 +27,9 @@ pub enum CliError {
     /// No machine can be generated.
     #[error("{file}: {error}")]
     Generate {
-        /// The specification.
+        /// Path of the specification.
         file: PathBuf,
-        /// What the rules leave open.
+        /// Case that the rules leave open.
         error: GenerateError,
     },
     /// A model could not be explored.
@@ -38,9 +38,9 @@ pub enum CliError {
     /// The protocol breaks a property; the trace has been written.
     #[error("{file}: {headline}")]
     Broken {
-        /// The specification.
+        /// Path of the specification.
         file: PathBuf,
-        /// The property.
+        /// Broken property.
         headline: String,
     },
     /// A result could not be printed.
@@ -48,10 +48,10 @@ pub enum CliError {
     Print(#[from] std::io::Error),
 }
 
-/// What is going on.
+/// Progress of a command.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
-    /// The model that is explored.
+    /// Name of the model under exploration.
     pub task: &'a str,
     /// Steps from the start.
     pub depth: usize,
@@ -59,7 +59,7 @@ pub struct Progress<'a> {
     pub states: usize,
 }
 
-/// What `show` prints.
+/// Output format of `show`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Tables in Markdown.
@@ -75,7 +75,7 @@ pub enum Format {
 /// A model to explore, by name.
 #[derive(Clone, Debug)]
 pub struct Task {
-    /// Name, for people.
+    /// Name, for display.
     pub name: String,
     /// Number of caches.
     pub caches: usize,
@@ -143,14 +143,14 @@ pub fn load(file: &Path, caches: usize) -> Result<Protocol, CliError> {
     })
 }
 
-/// What a check explores.
+/// Extent of a check.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
-    /// Largest number of caches.
+    /// Maximum number of caches.
     pub caches: usize,
-    /// Threads.
+    /// Number of threads, at least one.
     pub threads: usize,
-    /// States that differ only in the numbers of caches or lines are counted one by one, as other checkers do.
+    /// Whether states that differ only in the numbers of caches or lines are counted separately, as other checkers do.
     pub all_states: bool,
 }
 
@@ -214,7 +214,7 @@ pub fn check_file(
     Ok(())
 }
 
-/// Whether the buffers of all classes can drain with any number of lines; prints their order.
+/// Checks whether the buffers of all classes drain with any number of lines; prints their order.
 fn check_buffers(
     file: &Path,
     protocol: &Protocol,
@@ -253,7 +253,8 @@ fn print_verdict(task: &Task, verdict: &Verdict, out: &mut dyn Write) -> std::io
     )
 }
 
-/// `generate FILE`: writes every output for a number of caches into a folder, and SVG pictures if Graphviz is there.
+/// `generate FILE`: writes every output for a number of caches into a folder, and SVG pictures if Graphviz is
+/// installed.
 ///
 /// # Errors
 ///
@@ -274,7 +275,7 @@ pub fn generate_file(
     Ok(())
 }
 
-/// Draws a Graphviz file beside itself. Graphviz is optional, so its absence is only said.
+/// Renders a Graphviz file to an SVG next to it. Graphviz is optional: if it is missing, a note is printed.
 fn draw(dot: &Path, out: &mut dyn Write) -> Result<(), CliError> {
     let svg = dot.with_extension("svg");
     let run = Command::new("dot")
@@ -326,7 +327,7 @@ pub fn show_file(
     Ok(write!(out, "{text}")?)
 }
 
-/// Sizes of a protocol's machines, in words.
+/// Sizes of a protocol's machines, as text.
 #[must_use]
 pub fn summary(protocol: &Protocol) -> String {
     let Protocol {

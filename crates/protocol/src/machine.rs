@@ -1,13 +1,13 @@
-//! The generated state machines: what every output, and the checker, read.
+//! The generated state machines, from which the outputs and the checker are made.
 
 use crate::spec::{MsgId, OpId, Spec, StateId};
 
-/// A state machine of the remote agent: one row a state, one column an event.
+/// A state machine of the remote agent: one row per state, one column per event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheMachine {
     /// States; the first is the initial one.
     pub states: Vec<CacheState>,
-    /// Events.
+    /// Events, one per column.
     pub events: Vec<CacheEvent>,
     /// Steps, row by row; `None` where the event cannot happen.
     pub steps: Vec<Option<CacheStep>>,
@@ -20,19 +20,19 @@ pub struct CacheState {
     pub name: String,
     /// The copy that accesses may use.
     pub copy: StateId,
-    /// The line's data is kept (even where no access may use it).
+    /// Whether the line's data is kept (even if no access may use it).
     pub keeps_data: bool,
-    /// Nothing is outstanding.
+    /// Whether nothing is outstanding.
     pub stable: bool,
-    /// The request that this state waits for an answer to.
+    /// The request whose answer this state waits for.
     pub waits_for: Option<MsgId>,
     /// The state that the transaction under way leads to; a stable state leads to itself.
     pub aim: StateId,
-    /// A forward was answered early: the granted copy is used once and given up, down to this.
+    /// A forward was answered early: the granted copy is used once and then downgraded to this state.
     pub pass: Option<StateId>,
 }
 
-/// What can happen to a line in a cache.
+/// An event of a line in a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CacheEvent {
     /// The CPU starts this upgrade rule.
@@ -47,7 +47,7 @@ pub enum CacheEvent {
     Receive(MsgId),
 }
 
-/// What a cache does on an event.
+/// The step of a cache on an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CacheStep {
     /// Next state, a position in [`CacheMachine::states`].
@@ -71,7 +71,7 @@ impl CacheMachine {
         self.events.iter().position(|&e| e == event)
     }
 
-    /// How many steps are defined.
+    /// Number of defined steps.
     #[must_use]
     pub fn transitions(&self) -> usize {
         self.steps.iter().flatten().count()
@@ -79,7 +79,7 @@ impl CacheMachine {
 }
 
 impl CacheEvent {
-    /// The event's name in every output.
+    /// Name of the event in every output.
     #[must_use]
     pub fn name(self, spec: &Spec) -> String {
         match self {
@@ -110,9 +110,9 @@ impl CacheEvent {
 pub struct Directory {
     /// Number of caches.
     pub caches: usize,
-    /// States; the first is the initial one: no cache has a copy and nothing goes on.
+    /// States; the first is the initial one: no cache has a copy and no transaction is under way.
     pub states: Vec<DirState>,
-    /// Events.
+    /// Events, one per column.
     pub events: Vec<DirEvent>,
     /// Cells, row by row.
     pub cells: Vec<Cell>,
@@ -125,46 +125,46 @@ pub struct Directory {
 pub struct DirState {
     /// Name, an identifier.
     pub name: String,
-    /// Nothing goes on: a transaction may start.
+    /// Whether no transaction is under way, so that one may start.
     pub stable: bool,
-    /// An application holds the lock.
+    /// Whether an application holds the lock.
     pub locked: bool,
     /// By cache: the strongest level that it may have.
     pub levels: Vec<StateId>,
-    /// By cache: a number that stays with the cache when caches are permuted.
+    /// By cache: a number that follows the cache when caches are permuted.
     pub roles: Vec<u32>,
 }
 
-/// What can happen to a line in the directory.
+/// An event of a line in the directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DirEvent {
     /// A message of a cache arrives.
     Receive {
-        /// Which cache.
+        /// Index of the sender.
         cache: u8,
-        /// The message.
+        /// Identifier of the message.
         message: MsgId,
     },
-    /// The application on the card, or the directory itself, wants an operation.
+    /// The application on the card, or the directory itself, requests an operation.
     Operation(OpId),
     /// Memory returned the line.
     ReadDone,
-    /// Memory took the line.
+    /// Memory accepted the line.
     WriteDone,
 }
 
-/// What the directory does on an event.
+/// The outcome of an event at the directory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Cell {
     /// The event cannot happen in this state: a protocol error.
     Unexpected,
-    /// The event waits until the line's state changes. Only requests and operations.
+    /// The event stalls until the line's state changes. Only requests and operations stall.
     Stall,
     /// One step.
     Go {
         /// Next state, a position in [`Directory::states`].
         next: u32,
-        /// What to do.
+        /// Actions of the step.
         actions: Actions,
     },
 }
@@ -172,27 +172,27 @@ pub enum Cell {
 /// The actions of one step.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Actions {
-    /// Messages to send. One with data carries what the memory read of this event returned.
+    /// Messages to send. A message with data carries the line returned by the memory read of this event.
     pub sends: Vec<Send>,
     /// Memory access to start.
     pub memory: Memory,
-    /// The operation that is under way (or that is the event) is done: acknowledge it.
+    /// Acknowledge the operation that is under way (or that is the event).
     pub done: bool,
 }
 
 /// A message to a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Send {
-    /// To which cache.
+    /// Receiving cache.
     pub cache: u8,
-    /// The message.
+    /// Identifier of the message.
     pub message: MsgId,
 }
 
 /// A memory access of the directory. A line has at most one under way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Memory {
-    /// None.
+    /// No memory access.
     #[default]
     None,
     /// Read the line.
@@ -215,7 +215,7 @@ impl Memory {
         Memory::WriteOperation,
     ];
 
-    /// The name in every output.
+    /// Name in every output.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -241,7 +241,7 @@ impl Directory {
         self.events.iter().position(|&e| e == event)
     }
 
-    /// How many steps are defined; stalls do not count.
+    /// Number of defined steps; stalls do not count.
     #[must_use]
     pub fn transitions(&self) -> usize {
         self.cells
@@ -250,7 +250,7 @@ impl Directory {
             .count()
     }
 
-    /// How many cells stall.
+    /// Number of cells that stall.
     #[must_use]
     pub fn stalls(&self) -> usize {
         self.cells
@@ -261,7 +261,7 @@ impl Directory {
 }
 
 impl DirEvent {
-    /// The event's name in every output; the cache is named only where there are several.
+    /// Name of the event in every output; the cache is named only if there are several.
     #[must_use]
     pub fn name(self, spec: &Spec, caches: usize) -> String {
         match self {

@@ -1,4 +1,4 @@
-//! The independent judge: Debian's `rumur` on the exported Murphi model.
+//! The independent checker: Debian's `rumur` on the exported Murphi model.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,34 +8,34 @@ use crate::check::{check, CheckError, Setting};
 use crate::export::murphi;
 use crate::generate::Protocol;
 
-/// Why `rumur` gave no verdict.
+/// Reason why `rumur` gave no verdict.
 #[derive(Debug, thiserror::Error)]
 pub enum RumurError {
     /// A program could not be started.
     #[error("cannot run {program}: {source} (on Debian: apt-get install rumur gcc)")]
     Start {
-        /// The program.
+        /// Name of the program.
         program: &'static str,
-        /// What the system said.
+        /// Error of the operating system.
         source: std::io::Error,
     },
-    /// A program refused its input.
+    /// A program rejected its input.
     #[error("{program} failed: {message}")]
     Refused {
-        /// The program.
+        /// Name of the program.
         program: &'static str,
-        /// Its last words.
+        /// The last lines of its output.
         message: String,
     },
     /// A file could not be written.
     #[error("{path}: {source}")]
     File {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: std::io::Error,
     },
-    /// The verifier's report has no number of states.
+    /// The verifier's report contains no number of states.
     #[error("the verifier of rumur reports no number of states: {0}")]
     NoReport(String),
     /// Our own checker could not explore the model.
@@ -43,16 +43,16 @@ pub enum RumurError {
     Check(#[from] CheckError),
 }
 
-/// What `rumur` found.
+/// Verdict of `rumur`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RumurVerdict {
-    /// No property is broken.
+    /// Whether all properties hold.
     pub holds: bool,
     /// Distinct states reached.
     pub states: usize,
 }
 
-/// Exports a protocol's model, lets `rumur` make a verifier of it, and runs that.
+/// Exports a protocol's model, generates a verifier of it with `rumur`, and runs it.
 ///
 /// # Errors
 ///
@@ -106,7 +106,7 @@ pub fn verify(protocol: &Protocol, folder: &Path) -> Result<RumurVerdict, RumurE
     })
 }
 
-/// Whether `rumur` and our checker agree on verdict and, if it holds, number of states.
+/// Whether `rumur` and this checker agree on the verdict and, if the protocol holds, on the number of states.
 ///
 /// # Errors
 ///

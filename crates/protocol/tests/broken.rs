@@ -1,4 +1,4 @@
-//! Does the checker find what is wrong, and show the shortest way there?
+//! Checks that the checker finds broken properties, with the shortest trace to each.
 
 mod common;
 
@@ -147,8 +147,7 @@ fn one_buffer_for_grants_and_write_back_acknowledgements_deadlocks() {
 
 #[test]
 fn conflict_answers_that_say_too_little_are_not_accepted() {
-    // One answer for "I had nothing" and "I had it shared": the home cannot know what is still
-    // on its way.
+    // One answer for "I had nothing" and "I had it shared": the home cannot know which messages are still in flight.
     let text = common::text("mesi")
         .replace("AckInvalid,\n", "AckInvalid\n")
         .replace(
@@ -180,8 +179,8 @@ fn a_way_that_is_never_freed_is_stuck() {
     assert_eq!(trace.violation, Violation::Stuck, "{trace}");
 }
 
-/// The first version of `moesi.protocol`: a cache that owned the line and cleaned it asks with the
-/// message of an owner, so the home cannot tell what is still on its way.
+/// The first version of `moesi.protocol`: a cache that owned the line and cleaned it asks with the message of an owner,
+/// so the home cannot determine which messages are still in flight.
 #[test]
 fn a_request_that_does_not_tell_owner_from_sharer_is_stuck_and_says_so() {
     let text = common::changed(
@@ -191,7 +190,7 @@ fn a_request_that_does_not_tell_owner_from_sharer_is_stuck_and_says_so() {
     let protocol = generate(&common::read(&text), 2).unwrap();
     let trace = failure(&protocol, &Setting::default());
     assert_eq!(trace.violation, Violation::Stuck, "{trace}");
-    // The trace goes on until nothing can be delivered, and then says what is left.
+    // The trace continues until nothing can be delivered, and then lists the outstanding items.
     let left = trace.outstanding.join("\n");
     assert!(
         left.contains("Upgrade from cache 0 to directory, which stalls there"),

@@ -1,4 +1,4 @@
-//! Do the protocols that ship hold, in every setting, whatever the order of messages?
+//! Checks that the shipped protocols hold, in every setting and any order of messages.
 
 mod common;
 
@@ -128,7 +128,7 @@ fn shared_lines_may_be_evicted_silently() {
         let verdict = check(&protocol, &task.setting, &mut |_| {}).unwrap();
         assert!(verdict.failure.is_none(), "{}", verdict.failure.unwrap());
     }
-    // The home may still forget a line: it recalls it, and the answer says that nothing was there.
+    // The home may still forget a line: it recalls it, and the answer shows that there was no copy.
     let protocol = generate(&spec, 1).unwrap();
     let evictions = |step: &protocol::machine::CacheStep| step.send.is_none() && !step.store;
     let shared = protocol
@@ -159,7 +159,7 @@ fn buffers_of_every_protocol_drain_with_any_number_of_lines() {
     }
 }
 
-/// `docs/protocols.md`, section 4: what needs buffers of its own.
+/// `docs/protocols.md`, section 4: classes that need separate buffers.
 #[test]
 fn buffers_that_wait_for_each_other_are_found() {
     let with_responses = ("FwdInvalid, FwdDrop\n", "FwdInvalid, FwdDrop,\n");

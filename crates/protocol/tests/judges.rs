@@ -19,7 +19,7 @@ fn skip(test: &str, reason: &str) {
     std::io::stderr().write_all(line.as_bytes()).unwrap();
 }
 
-/// Whether a program is there; else the test is skipped.
+/// Whether a program is installed; otherwise the test is skipped.
 fn installed(test: &str, program: &str, package: &str) -> bool {
     // Any answer will do: not all know the same flag.
     let found = Command::new(program).arg("--version").output().is_ok();

@@ -1,4 +1,4 @@
-//! Does the language point at what is wrong, and survive whatever it is given?
+//! Checks that the language's errors point at the fault, and that any input is handled.
 
 mod common;
 
@@ -251,7 +251,7 @@ fn pages_are_as_long_as_promised() {
     assert!(common::text("esi").lines().count() <= 33, "half a page");
 }
 
-/// Some thousand states; what is found does not matter here, and the trace can be shown.
+/// Explores some thousand states; the verdict does not matter here, and the trace must be printable.
 fn explore(protocol: &protocol::generate::Protocol) {
     use protocol::check::{buffers, check, Setting};
     let setting = Setting {
@@ -290,7 +290,7 @@ proptest! {
         let text: String = text.into_iter().collect();
         match parse("fuzz", &text) {
             Err(error) => prop_assert!(error.to_string().contains('^')),
-            // What the language accepts, the generator must survive, too.
+            // The generator must handle every accepted specification, too.
             Ok(spec) => { let _ = protocol::generate::generate(&spec, 1); }
         }
     }

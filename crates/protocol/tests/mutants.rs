@@ -1,4 +1,4 @@
-//! Does the checker notice every single wrong cell?
+//! Checks that the checker detects every single wrong cell.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Do all outputs hold the same transitions? Each is read back and compared with the machine.
+//! Checks that all outputs hold the same transitions: each is read back and compared with the machine.
 
 mod common;
 

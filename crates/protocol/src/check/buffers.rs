@@ -1,13 +1,12 @@
-//! Which buffers wait for which: no circle, no deadlock, however many lines there are.
+//! Dependencies between buffers: without a cycle there is no deadlock, for any number of lines.
 //!
-//! A message leaves its buffer only when what its receiver answers with has room. So a buffer
-//! waits for the buffers of those answers. If no buffer waits for itself over any way, the ones
-//! at the end always drain, then those before them, and so on: with room for one message in each,
-//! for any number of lines. The steps that count are those that can be reached; where they were
-//! found, a class had room for every message of the line.
+//! A message leaves its buffer only when the messages that its receiver sends in response have room, so its buffer
+//! waits for the buffers of those responses. If no buffer waits, over any path, for its own room, the buffers at the
+//! end always drain, then those before them, and so on: with room for one message in each, for any number of lines.
+//! Only reachable steps count; in the exploration that found them, a class had room for every message of the line.
 //!
-//! A class is one buffer in each direction, and the buffers of all caches count as one: a circle
-//! over two caches is one as well.
+//! A class is one buffer in each direction, and the buffers of all caches count as one: a cycle over two caches is one
+//! as well.
 
 use std::fmt;
 
@@ -16,25 +15,25 @@ use crate::generate::Protocol;
 use crate::machine::{CacheEvent, Cell, DirEvent};
 use crate::spec::{ClassId, MsgId, Spec};
 
-/// One message waits for room for another.
+/// A message that waits for room for another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wait {
-    /// The message that stays in its buffer.
+    /// Message that stays in its buffer.
     pub taken: String,
-    /// Its buffer, in words.
+    /// Buffer of that message, in words.
     pub buffer: String,
-    /// What its receiver answers with.
+    /// Message that the receiver sends in response.
     pub sent: String,
-    /// The buffer of that, in words.
+    /// Buffer of the response, in words.
     pub into: String,
 }
 
-/// What was found about a protocol's buffers.
+/// Result of the buffer analysis of a protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Buffers {
-    /// No circle: the buffers in an order in which each waits for later ones only.
+    /// No cycle: the buffers in an order in which each waits for later ones only.
     Ordered(Vec<String>),
-    /// A circle, which some number of lines and messages makes a deadlock.
+    /// A cycle, which leads to a deadlock with some number of lines and messages.
     Circle(Vec<Wait>),
 }
 
@@ -61,10 +60,10 @@ impl fmt::Display for Buffers {
     }
 }
 
-/// The class of a buffer and its direction.
+/// Class of a buffer, and its direction.
 type Buffer = (ClassId, bool);
 
-/// The order of a protocol's buffers, from the steps that an exploration used.
+/// Finds the order of a protocol's buffers, from the steps used in an exploration.
 #[must_use]
 pub fn buffers(protocol: &Protocol, verdict: &Verdict) -> Buffers {
     let spec = &protocol.spec;
@@ -76,7 +75,7 @@ pub fn buffers(protocol: &Protocol, verdict: &Verdict) -> Buffers {
             left.push(buffer);
         }
     }
-    // Those that nothing left waits for come first.
+    // Buffers without a remaining waiter come first.
     let mut order = Vec::new();
     while let Some(place) = left.iter().position(|&b| {
         let awaited = |&(taken, sent): &(MsgId, MsgId)| {
@@ -110,7 +109,7 @@ fn name(protocol: &Protocol, (class, to_home): Buffer) -> String {
     format!("{} to {to}", spec.classes[class.index()].name)
 }
 
-/// Every message that is taken only with room for another, in a step that was used.
+/// Pairs of a message and another whose room it needs, over the steps that were used.
 fn waits(protocol: &Protocol, verdict: &Verdict) -> Vec<(MsgId, MsgId)> {
     let (home, cache) = (&protocol.directory, &protocol.cache);
     let mut waits = Vec::new();
@@ -130,14 +129,14 @@ fn waits(protocol: &Protocol, verdict: &Verdict) -> Vec<(MsgId, MsgId)> {
             waits.extend(step.send.map(|send| (message, send)));
         }
     }
-    // Nothing waits for a buffer that always has room.
+    // A buffer that always has room causes no wait.
     waits.retain(|&(_, sent)| !protocol.spec.class_of(sent).never_full);
     waits.sort_unstable();
     waits.dedup();
     waits
 }
 
-/// The shortest circle among buffers each of which some other of them waits for.
+/// The shortest cycle among buffers that each have a waiter among them.
 fn circle(spec: &Spec, waits: &[(MsgId, MsgId)], left: &[Buffer]) -> Vec<(MsgId, MsgId)> {
     let ways = left.iter().filter_map(|&start| {
         let mut seen = vec![start];

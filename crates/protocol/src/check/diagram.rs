@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::trace::{Flight, Trace};
 
-/// Mermaid text. An arrow stands where a message arrives; a note tells what was sent.
+/// Mermaid text. An arrow is drawn when a message arrives; a note lists the sent messages.
 pub(super) fn mermaid(trace: &Trace) -> String {
     let mut text = String::from("sequenceDiagram\n");
     for (number, name) in trace.agents.iter().enumerate() {
@@ -33,7 +33,7 @@ pub(super) fn mermaid(trace: &Trace) -> String {
     text
 }
 
-/// Mermaid reads `;` and `#` as its own signs.
+/// Escapes `;` and `#`, which Mermaid interprets.
 fn plain(text: &str) -> String {
     text.replace([';', '#'], ",")
 }
@@ -42,8 +42,8 @@ const COLUMN: usize = 260;
 const ROW: usize = 34;
 const TOP: usize = 60;
 
-/// SVG text. An arrow goes from where a message was sent to where it arrived, or ends in the air
-/// if it is still in flight.
+/// SVG text. An arrow goes from the send of a message to its arrival, or has an open end if the message is still in
+/// flight.
 pub(super) fn svg(trace: &Trace) -> String {
     let width = COLUMN * trace.agents.len() + 40;
     let height = TOP + ROW * (trace.steps.len() + 2);

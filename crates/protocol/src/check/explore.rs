@@ -1,35 +1,34 @@
-//! Breadth-first exploration by several threads.
+//! Parallel breadth-first exploration.
 //!
-//! States belong to shards by their hash, one shard a thread. In a round every thread files what
-//! the round before sent to its shard, then expands a piece of its part of the frontier into one
-//! outbox for each shard. No state is shared while it changes, so there are no locks; and the
-//! result does not depend on timing.
+//! States belong to shards by their hash, one shard per thread. In a round every thread files the letters of the
+//! previous round to its shard, then expands a piece of its part of the frontier into one outbox per shard. No state is
+//! shared while it changes, so there are no locks, and the result does not depend on timing.
 
 use super::model::{Model, Setting, Sink, State, Step};
 use super::shard::{file, hash, look_up, shard_of, Letter, Shard, REMEMBERED};
 use super::{CheckError, Level, Violation};
 use std::ops::Range;
 
-/// Number of a state: place in its shard times the number of shards, plus the shard.
+/// Number of a state: index in its shard times the number of shards, plus the shard.
 pub(super) type StateId = u32;
 
-/// States that a shard expands in one round, so that outboxes stay in the caches.
+/// Maximum states that a shard expands in one round, so that outboxes stay in the caches.
 const ROUND: usize = 1 << 14;
-/// Letters that an outbox has room for from the start, for each state expanded.
+/// Initial capacity of an outbox, in letters per expanded state.
 const LETTERS_A_STATE: usize = 2;
-/// Below this many states in a round, threads cost more than they bring.
+/// Below this many states in a round, threads cost more than they gain.
 const WORTH_A_THREAD: usize = 512;
 
-/// What a piece of a shard leads to: the letters to each shard.
+/// Result of expanding a piece of a shard: the letters to each shard.
 type Outbox<const W: usize> = Vec<Vec<Letter<W>>>;
 
-/// An exploration.
+/// State of an exploration.
 pub(super) struct Search<'m, const W: usize> {
     pub model: &'m Model<W>,
     shards: Vec<Shard<W>>,
-    /// Letters of the round before, by sender.
+    /// Letters of the previous round, by sender.
     letters: Vec<Outbox<W>>,
-    /// Outboxes to fill next: memory that is already there.
+    /// Outboxes to fill next: reused memory.
     empty: Vec<Outbox<W>>,
     max_states: usize,
     depth: usize,
@@ -50,7 +49,7 @@ impl<'m, const W: usize> Search<'m, W> {
         }
     }
 
-    /// Explores everything, or up to the end of the level in which a property breaks.
+    /// Explores all states, or up to the end of the level in which a property breaks.
     pub fn run(
         &mut self,
         progress: &mut dyn FnMut(Level),
@@ -95,14 +94,14 @@ impl<'m, const W: usize> Search<'m, W> {
                 self.round(&pieces);
                 done = pieces.iter().map(|piece| piece.end).collect();
             }
-            // What the last piece led to is filed with nothing to expand.
+            // Files the results of the last piece, with nothing to expand.
             let nothing: Vec<Range<usize>> = done.iter().map(|&end| end..end).collect();
             self.round(&nothing);
             self.depth += 1;
         }
     }
 
-    /// Files the letters of the round before and expands a piece of each shard.
+    /// Files the letters of the previous round and expands a piece of each shard.
     fn round(&mut self, pieces: &[Range<usize>]) {
         let letters = std::mem::take(&mut self.letters);
         let waiting: usize = letters.iter().flatten().map(Vec::len).sum();
@@ -121,7 +120,7 @@ impl<'m, const W: usize> Search<'m, W> {
         self.empty = letters;
     }
 
-    /// The violation with the smallest number, if there is any.
+    /// The violation with the smallest number, if there is one.
     fn broken(&self) -> Option<(StateId, Violation)> {
         self.shards
             .iter()
@@ -129,22 +128,22 @@ impl<'m, const W: usize> Search<'m, W> {
             .min_by_key(|(id, v)| (*id, *v))
     }
 
-    /// Distinct states so far.
+    /// Number of distinct states so far.
     pub fn states(&self) -> usize {
         self.shards.iter().map(|s| s.states.len()).sum()
     }
 
-    /// Steps taken so far.
+    /// Number of steps so far.
     pub fn steps(&self) -> usize {
         self.shards.iter().map(|s| s.steps).sum()
     }
 
-    /// Levels explored.
+    /// Number of explored levels.
     pub fn depth(&self) -> usize {
         self.depth
     }
 
-    /// A state by its number.
+    /// The state with this number.
     pub fn state(&self, id: StateId) -> &State<W> {
         let count = self.shards.len();
         &self.shards[id as usize % count].states[id as usize / count]
@@ -199,7 +198,7 @@ impl<'m, const W: usize> Search<'m, W> {
         Some((place as usize * count + number) as StateId)
     }
 
-    /// Which cells of the home's and the cache's table were used.
+    /// The used cells of the home's and of the cache's table.
     pub fn coverage(&self) -> (Vec<bool>, Vec<bool>) {
         let merge = |pick: fn(&Shard<W>) -> &Vec<bool>| {
             let mut all = pick(&self.shards[0]).clone();
@@ -212,7 +211,7 @@ impl<'m, const W: usize> Search<'m, W> {
     }
 }
 
-/// Runs one job an item, on threads of their own if that is worth it; results in order.
+/// Runs one job per item, on separate threads if that pays off; returns the results in order.
 fn in_parallel<T: std::marker::Send, R: std::marker::Send>(
     threaded: bool,
     items: impl Iterator<Item = T>,

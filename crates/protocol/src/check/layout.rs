@@ -32,7 +32,7 @@ pub(super) const MESSAGES: u64 = (1 << CACHE_STATE_SHIFT) - 1;
 /// The low bit of every message field.
 pub(super) const MESSAGE_LOW: u64 = 0x5555_5555_5555_5555 & MESSAGES;
 
-/// Which word is whose.
+/// Layout of the words of a state.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
     pub caches: usize,

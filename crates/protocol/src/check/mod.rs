@@ -8,7 +8,7 @@
 //! | property | what is checked |
 //! |---|---|
 //! | single writer, multiple readers | in every state |
-//! | data value | whoever may read has the latest value; memory is read only when it has it |
+//! | data value | every readable copy has the latest value; memory is read only when it has it |
 //! | no unexpected message | every message that can arrive has a step, or stalls if it is a request |
 //! | operations | at the acknowledgement no cache has more than the operation left it |
 //! | nothing refused | a stable cache offers every rule of the specification; a stable directory accepts every operation |
@@ -41,29 +41,29 @@ use explore::Search;
 use layout::Layout;
 use model::Model;
 
-/// What a check found.
+/// Result of a check.
 #[derive(Clone, Debug)]
 pub struct Verdict {
     /// Distinct states reached (after symmetry, if the setting asks for it).
     pub states: usize,
-    /// Steps taken between them.
+    /// Number of steps between them.
     pub steps: usize,
-    /// Length of the longest shortest path.
+    /// Depth: the largest distance of a state from the start.
     pub depth: usize,
-    /// Time of the exploration.
+    /// Duration of the exploration.
     pub explored_in: Duration,
-    /// Time of the progress check.
+    /// Duration of the progress check.
     pub progress_in: Duration,
     /// Cells of the directory that were used, by position.
     pub home_used: Vec<bool>,
     /// Steps of the cache that were used, by position.
     pub cache_used: Vec<bool>,
-    /// The shortest way into trouble, if there is any.
+    /// Shortest trace to a violation, if there is one.
     pub failure: Option<Trace>,
 }
 
 impl Verdict {
-    /// States a second, both phases together.
+    /// States per second, both phases together.
     #[must_use]
     pub fn states_per_second(&self) -> f64 {
         let seconds = (self.explored_in + self.progress_in).as_secs_f64();
@@ -71,39 +71,39 @@ impl Verdict {
     }
 }
 
-/// How far a check is; given to the progress callback after each level.
+/// Progress of a check; passed to the callback after each level.
 #[derive(Clone, Copy, Debug)]
 pub struct Level {
     /// Steps from the start.
     pub depth: usize,
     /// States found so far.
     pub states: usize,
-    /// States whose steps are still to be taken.
+    /// States whose steps have not been taken yet.
     pub frontier: usize,
 }
 
-/// Why a check could not be made.
+/// Cause of a failed check.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CheckError {
-    /// The packed words hold no model of this size.
+    /// The packed words cannot hold a model of this size.
     #[error("a model has 1 to 3 caches and 1 or 2 lines, not {caches} and {lines}")]
     Size {
-        /// Caches asked for.
+        /// Requested caches.
         caches: usize,
-        /// Lines asked for.
+        /// Requested lines.
         lines: usize,
     },
     /// A field of the packed words is too narrow.
     #[error("{count} {what} are more than the model's words hold ({most})")]
     TooMany {
-        /// What there is too much of.
+        /// Item that exceeds its field.
         what: &'static str,
-        /// How many there are.
+        /// Number of items.
         count: usize,
-        /// How many fit.
+        /// Maximum that fits.
         most: usize,
     },
-    /// The limit of states was reached.
+    /// The limit on states was reached.
     #[error("stopped after {states} states; no violation so far")]
     TooManyStates {
         /// States reached.

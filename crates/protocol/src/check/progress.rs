@@ -1,7 +1,7 @@
 //! Progress: from every state, deliveries alone lead to rest.
 //!
-//! One delivery of each state is enough for nearly all: the chain of first deliveries ends at rest.
-//! Only states whose chain does not are looked at with all their deliveries.
+//! One delivery per state is enough for nearly all: the chain of first deliveries ends at rest. All deliveries are
+//! examined only for states whose chain does not.
 
 use std::collections::HashMap;
 
@@ -38,7 +38,7 @@ fn follow_chains<const W: usize>(search: &Search<'_, W>, calm: &mut [bool]) -> V
         let mut last = id;
         while !calm[last as usize] && next[last as usize] != NONE {
             chain.push(last);
-            // Nobody walks here again, so a circle ends too.
+            // This walk is not repeated, so a cycle ends too.
             last = std::mem::replace(&mut next[last as usize], NONE);
         }
         let ends_calm = calm[last as usize];
@@ -49,7 +49,7 @@ fn follow_chains<const W: usize>(search: &Search<'_, W>, calm: &mut [bool]) -> V
     search.ids().filter(|&id| !calm[id as usize]).collect()
 }
 
-/// Marks those of the open states that have any way of deliveries to a calm one.
+/// Marks those of the open states from which some sequence of deliveries leads to a calm one.
 fn follow_all_deliveries<const W: usize>(
     search: &Search<'_, W>,
     open: &[StateId],
@@ -87,7 +87,7 @@ struct Deliveries<'a, 'm, const W: usize> {
 impl<const W: usize> Sink<W> for Deliveries<'_, '_, W> {
     fn step(&mut self, _: Step, next: State<W>, delivery: bool) {
         if delivery {
-            // Explored to the end, so every state after is known.
+            // The exploration is complete, so every successor is known.
             let next = self.search.model.canonical(&next);
             self.to.extend(self.search.find(&next));
         }

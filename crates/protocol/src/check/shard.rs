@@ -1,13 +1,13 @@
-//! The states that one thread owns, and how they are found again.
+//! The states owned by one thread, and their lookup.
 
 use super::explore::StateId;
 use super::model::{Model, State};
 use super::Violation;
 
-/// States that a thread remembers having sent, to send fewer of them twice. They fit its own cache.
+/// Number of recently sent states that a thread remembers, to send fewer of them twice. They fit its own cache.
 pub(super) const REMEMBERED: usize = 1 << 12;
 
-/// A state on its way to its shard.
+/// A state in transit to its shard.
 #[derive(Clone, Copy)]
 pub(super) struct Letter<const W: usize> {
     pub state: State<W>,
@@ -36,7 +36,7 @@ pub(super) struct Shard<const W: usize> {
 }
 
 impl<const W: usize> Shard<W> {
-    /// Without states, for tables with so many cells.
+    /// A shard without states, for tables of these numbers of cells.
     pub fn new(home_cells: usize, cache_cells: usize) -> Self {
         Self {
             states: Vec::new(),
@@ -67,7 +67,7 @@ pub(super) fn hash<const W: usize>(state: &State<W>) -> u64 {
     h ^ h >> 29
 }
 
-/// Files letters: new states get a place, known ones only their delivery.
+/// Files letters: new states get an index, known ones only their delivery.
 pub(super) fn file<const W: usize>(shard: &mut Shard<W>, model: &Model<W>, letters: &[Letter<W>]) {
     let mut ready = [0u64; LOOK_AHEAD];
     for group in letters.chunks(LOOK_AHEAD) {
@@ -97,7 +97,7 @@ pub(super) fn file<const W: usize>(shard: &mut Shard<W>, model: &Model<W>, lette
 const LOOK_AHEAD: usize = 16;
 const TAG: u64 = 0xffff_ffff_0000_0000;
 
-/// The place of a state, or the slot that it would take.
+/// The index of a state, or the slot that it would take.
 pub(super) fn look_up<const W: usize>(
     shard: &Shard<W>,
     state: &State<W>,
@@ -119,7 +119,7 @@ pub(super) fn look_up<const W: usize>(
     }
 }
 
-/// Gives a new state the next place, and a slot.
+/// Gives a new state the next index, and a slot.
 fn insert<const W: usize>(
     shard: &mut Shard<W>,
     model: &Model<W>,
@@ -131,7 +131,7 @@ fn insert<const W: usize>(
     shard.states.push(letter.state);
     shard.parents.push(letter.from);
     if shard.broken.is_none() {
-        // The state itself may be wrong; it is blamed on the step from its parent.
+        // The state itself may be wrong; the violation is attributed to the step from its parent.
         shard.broken = model
             .inspect(&letter.state)
             .map(|violation| (letter.from, violation));
@@ -139,8 +139,7 @@ fn insert<const W: usize>(
     place
 }
 
-/// Keeps the table at most half full. The tags tell where the entries go, and in the new table they
-/// are in the same order.
+/// Keeps the table at most half full. The tags determine the new slots of the entries, in unchanged order.
 fn grow<const W: usize>(shard: &mut Shard<W>, more: usize) {
     if (shard.states.len() + more) * 2 <= shard.slots.len() {
         return;
@@ -157,7 +156,7 @@ fn grow<const W: usize>(shard: &mut Shard<W>, more: usize) {
     shard.slots = slots;
 }
 
-/// How far a hash is shifted for its slot: the upper bits count.
+/// Shift of a hash to its slot: the upper bits are used.
 fn shift(slots: &[u64]) -> u32 {
     u64::BITS - slots.len().trailing_zeros()
 }

@@ -1,4 +1,4 @@
-//! From numbers back to a story: the shortest way into a violation.
+//! Reconstruction of the shortest trace to a violation.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -12,35 +12,35 @@ use crate::generate::Protocol;
 use crate::machine::{Cell, DirEvent};
 use crate::spec::MsgId;
 
-/// The shortest way from the start into a violation.
+/// The shortest trace from the start to a violation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
-    /// What is wrong, in words.
+    /// Broken property, in words.
     pub headline: String,
-    /// The violation.
+    /// Broken property, by positions.
     pub violation: Violation,
     /// Names of the agents: the home, then the caches.
     pub agents: Vec<String>,
-    /// The way there.
+    /// Steps of the trace.
     pub steps: Vec<TraceStep>,
-    /// What is outstanding at the end, if that is what is wrong.
+    /// Outstanding items at the end, for a violation of progress.
     pub outstanding: Vec<String>,
 }
 
 /// One step of a [`Trace`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceStep {
-    /// The step.
+    /// Step of the model.
     pub step: Step,
-    /// What happens, in words.
+    /// Description of the step.
     pub text: String,
-    /// The agent that moves: a position in [`Trace::agents`].
+    /// Agent that acts: a position in [`Trace::agents`].
     pub agent: usize,
-    /// What it received.
+    /// Received message.
     pub received: Option<Flight>,
-    /// What it sent.
+    /// Sent messages.
     pub sent: Vec<Flight>,
-    /// States of all agents afterwards, in words.
+    /// States of all agents after the step, in words.
     pub after: String,
 }
 
@@ -62,7 +62,7 @@ impl Trace {
         diagram::mermaid(self)
     }
 
-    /// The trace as a sequence diagram in SVG; slanted arrows show what overtakes what.
+    /// The trace as a sequence diagram in SVG; slanted arrows show overtaking messages.
     #[must_use]
     pub fn svg(&self) -> String {
         diagram::svg(self)
@@ -90,7 +90,7 @@ impl fmt::Display for Trace {
     }
 }
 
-/// Retraces the way to `id` with real cache numbers and adds the step that breaks the property.
+/// Retraces the path to `id` with real cache numbers and adds the step that breaks the property.
 pub(super) fn build<const W: usize>(
     protocol: &Protocol,
     model: &Model<W>,
@@ -154,11 +154,10 @@ pub(super) fn build<const W: usize>(
     }
 }
 
-/// Most states that are looked at for the end of a stuck trace.
+/// Maximum states examined for the end of a stuck trace.
 const MOST_LAST_STATES: usize = 100_000;
 
-/// Deliveries from a stuck state to one where nothing can be delivered any more; if they go round
-/// in circles, to the farthest state.
+/// Deliveries from a stuck state to one without deliverable messages; if they form a cycle, to the farthest state.
 fn last_deliveries<const W: usize>(model: &Model<W>, start: &State<W>) -> Vec<(Step, State<W>)> {
     let mut seen = HashSet::from([*start]);
     let mut reached: Vec<(usize, Option<Step>, State<W>)> = vec![(0, None, *start)];
@@ -188,7 +187,7 @@ fn last_deliveries<const W: usize>(model: &Model<W>, start: &State<W>) -> Vec<(S
     path
 }
 
-/// Everything that a state's expansion yields.
+/// All steps of a state's expansion.
 struct Moves<const W: usize> {
     /// The step, the state after, and whether it is a delivery.
     taken: Vec<(Step, State<W>, bool)>,
@@ -218,7 +217,7 @@ fn moves_of<const W: usize>(model: &Model<W>, state: &State<W>) -> Moves<W> {
     moves
 }
 
-/// Puts states and steps in words.
+/// Describes states and steps in words.
 struct Writer<'a> {
     protocol: &'a Protocol,
     layout: Layout,
@@ -362,7 +361,7 @@ impl Writer<'_> {
             .join(" ")
     }
 
-    /// Whether the home leaves a message where it is.
+    /// Whether the home stalls a message.
     fn stalls(&self, half: u32, cache: usize, message: MsgId) -> bool {
         let directory = &self.protocol.directory;
         let cache = cache as u8;
@@ -371,7 +370,7 @@ impl Writer<'_> {
         column.is_some_and(|column| *directory.cell(state as usize, column) == Cell::Stall)
     }
 
-    /// What a state waits for: messages, caches, operations, memory.
+    /// Items that a state waits for: messages, caches, operations, memory.
     fn outstanding<const W: usize>(&self, state: &State<W>) -> Vec<String> {
         let spec = &self.protocol.spec;
         let mut left = Vec::new();

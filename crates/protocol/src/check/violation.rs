@@ -1,123 +1,123 @@
-//! What can be wrong with a protocol.
+//! Violations of a protocol's properties.
 
 use crate::spec::MsgId;
 
-/// A broken property, in positions; [`super::Trace`] puts it in words.
+/// A broken property, by positions; [`super::Trace`] describes it in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Violation {
     /// A cache may write while another may read.
     TwoOwners {
-        /// The line.
+        /// Index of the line.
         line: u8,
     },
     /// A cache may read a value that is not the latest.
     StaleCopy {
-        /// The line.
+        /// Index of the line.
         line: u8,
-        /// The cache.
+        /// Index of the cache.
         cache: u8,
     },
     /// The home read memory that is not up to date.
     StaleMemory {
-        /// The line.
+        /// Index of the line.
         line: u8,
     },
-    /// A copy is called dirty although memory has the latest value.
+    /// A copy is marked dirty although memory has the latest value.
     DirtyForNothing {
-        /// The line.
+        /// Index of the line.
         line: u8,
-        /// The cache.
+        /// Index of the cache.
         cache: u8,
     },
     /// A cache may write a line that the application has locked.
     WriterUnderLock {
-        /// The line.
+        /// Index of the line.
         line: u8,
     },
-    /// A cache received what its table does not know.
+    /// A cache received a message that its table does not define.
     CacheSurprised {
-        /// The line.
+        /// Index of the line.
         line: u8,
-        /// The cache.
+        /// Index of the cache.
         cache: u8,
-        /// The message.
+        /// Identifier of the message.
         message: MsgId,
     },
-    /// The home met an event that its table does not know.
+    /// The home met an event that its table does not define.
     HomeSurprised {
-        /// The line.
+        /// Index of the line.
         line: u8,
     },
     /// A response or a forward would have to stall.
     ResponseStalls {
-        /// The line.
+        /// Index of the line.
         line: u8,
-        /// The message.
+        /// Identifier of the message.
         message: MsgId,
     },
-    /// A message is sent while the same message is still in flight.
+    /// A message is sent while an identical one is still in flight.
     TwiceInFlight {
-        /// The line.
+        /// Index of the line.
         line: u8,
-        /// The message.
+        /// Identifier of the message.
         message: MsgId,
     },
     /// A memory access starts while one is under way.
     MemoryBusy {
-        /// The line.
+        /// Index of the line.
         line: u8,
     },
-    /// A write to memory starts, but what it should write is not there.
+    /// A write to memory starts without data.
     NothingToWrite {
-        /// The line.
+        /// Index of the line.
         line: u8,
     },
-    /// The home sends data, but neither memory nor a message brought any.
+    /// The home sends data, but neither memory nor a message provided any.
     NothingToSend {
-        /// The line.
+        /// Index of the line.
         line: u8,
     },
-    /// An operation is acknowledged that did not have its effect, or the lock changes unasked.
+    /// An operation is acknowledged without its effect, or the lock changes without a request.
     EffectMissing {
-        /// The line.
+        /// Index of the line.
         line: u8,
     },
-    /// The home drops data that nobody else has.
+    /// The home drops the only copy of a value.
     ValueLost {
-        /// The line.
+        /// Index of the line.
         line: u8,
     },
-    /// A cache loses a right that nothing took, or gets what it did not ask for.
+    /// A cache loses a right without a cause, or gains one that it did not request.
     RuleBroken {
-        /// The line.
+        /// Index of the line.
         line: u8,
-        /// The cache.
+        /// Index of the cache.
         cache: u8,
     },
     /// An acknowledgement without an operation.
     NothingToAcknowledge {
-        /// The line.
+        /// Index of the line.
         line: u8,
     },
-    /// An operation was acknowledged while a cache has more than the operation leaves it.
+    /// An operation was acknowledged while a cache has more rights than it leaves.
     OperationBroken {
-        /// The line.
+        /// Index of the line.
         line: u8,
-        /// The cache.
+        /// Index of the cache.
         cache: u8,
     },
     /// A stable cache does not offer a rule of the specification.
     RuleRefused {
-        /// The line.
+        /// Index of the line.
         line: u8,
-        /// The cache.
+        /// Index of the cache.
         cache: u8,
     },
     /// A stable directory does not accept an operation.
     OperationRefused {
-        /// The line.
+        /// Index of the line.
         line: u8,
     },
-    /// Something is outstanding and deliveries never lead to rest.
+    /// Items are outstanding, and deliveries never lead to rest.
     Stuck,
 }

@@ -1,4 +1,4 @@
-//! The machines as pictures: Graphviz text, one edge a transition.
+//! The machines as Graphviz text, one edge per transition.
 
 use std::fmt::Write;
 

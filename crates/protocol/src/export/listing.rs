@@ -1,12 +1,12 @@
-//! A machine as a list of named transitions, the common ground of all outputs.
+//! A machine as a list of named transitions, from which all outputs are made.
 
 use crate::generate::Protocol;
 use crate::machine::Cell;
 
-/// Which machine.
+/// Agent of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Agent {
-    /// The directory.
+    /// Home agent: the directory.
     Home,
     /// The remote cache.
     Cache,
@@ -28,18 +28,18 @@ pub struct Listing {
 pub struct Row {
     /// State before.
     pub state: String,
-    /// Event.
+    /// Name of the event.
     pub event: String,
-    /// What follows.
+    /// Outcome of the event.
     pub outcome: Outcome,
 }
 
-/// What follows from an event.
+/// Outcome of an event.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Outcome {
-    /// The event waits.
+    /// The event stalls.
     Stall,
-    /// A step.
+    /// The event causes a transition.
     Go {
         /// State after.
         next: String,

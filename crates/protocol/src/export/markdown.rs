@@ -1,4 +1,4 @@
-//! The tables for people.
+//! The tables as human-readable Markdown.
 
 use std::fmt::Write;
 

@@ -1,7 +1,6 @@
-//! One protocol in five languages.
+//! Outputs of a protocol in five languages.
 //!
-//! Every output starts from the same [`Listing`]s, and a test reads every output back and
-//! compares.
+//! Every output starts from the same [`Listing`]s, and a test reads every output back and compares.
 
 mod graphviz;
 mod listing;
@@ -21,16 +20,16 @@ pub use systemverilog::{systemverilog_package, systemverilog_rom};
 
 use crate::generate::Protocol;
 
-/// A file of [`all`].
+/// An output file of [`all`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
     /// File name.
     pub name: String,
-    /// Contents.
+    /// Content of the file.
     pub text: String,
 }
 
-/// Every output of a protocol, for as many caches as it was generated for.
+/// Every output of a protocol, for the number of caches it was generated for.
 #[must_use]
 pub fn all(protocol: &Protocol) -> Vec<Output> {
     let name = &protocol.spec.name;
@@ -62,7 +61,7 @@ pub fn all(protocol: &Protocol) -> Vec<Output> {
     ]
 }
 
-/// The line that opens every output, without the language's comment sign.
+/// The banner of every output, without the language's comment sign.
 fn banner(protocol: &Protocol) -> String {
     let how = match protocol.directory.caches {
         1 => String::new(),
@@ -74,8 +73,8 @@ fn banner(protocol: &Protocol) -> String {
     )
 }
 
-/// First positions of names, for tables that are too long to search. (Rules of different states
-/// may name the same event, as `Evict_to_I`.)
+/// First positions of names, for tables that are too long to search. (Rules of different states may name the same
+/// event, as `Evict_to_I`.)
 fn places(names: &[String]) -> std::collections::HashMap<&str, usize> {
     let last_first = names.iter().enumerate().rev();
     last_first
@@ -83,7 +82,7 @@ fn places(names: &[String]) -> std::collections::HashMap<&str, usize> {
         .collect()
 }
 
-/// A message that a row sends and the cache that it goes to: `GrantM>1`, or `GrantM` for the only one.
+/// The message of a row's send, and the receiving cache: `GrantM>1`, or `GrantM` for the only one.
 fn addressed(send: &str) -> (&str, usize) {
     let (message, cache) = send.split_once('>').unwrap_or((send, "0"));
     (message, cache.parse().unwrap_or(0))

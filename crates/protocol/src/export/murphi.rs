@@ -1,7 +1,7 @@
-//! A model for an independent checker: Murphi, as Debian's `rumur` reads it.
+//! A model for an independent checker, in the Murphi dialect of Debian's `rumur`.
 //!
-//! The text says the same as the checker's model, rule for rule, so both reach the same number
-//! of states. A step that finds no room, and a stall, change nothing.
+//! The text is equivalent to the checker's model, rule for rule, so both reach the same number of states. A step
+//! without room, and a stall, change nothing.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ use crate::generate::Protocol;
 use crate::machine::{CacheEvent, Cell, DirEvent, Memory};
 use crate::spec::{MsgId, Spec};
 
-/// The model for one line and as many caches as the protocol was generated for.
+/// The model for one line and the number of caches the protocol was generated for.
 #[must_use]
 pub fn murphi(protocol: &Protocol, setting: &Setting) -> String {
     let mut writer = Writer {
@@ -330,7 +330,7 @@ impl Writer<'_> {
     }
 }
 
-/// Data that a message brought goes on to another cache.
+/// Data of a received message is sent on to another cache.
 const SEND_COPY: &str = "\
 procedure copy_send(c: Cache; m: Message; old: boolean);
 begin
@@ -339,7 +339,7 @@ begin
 end;
 ";
 
-/// What does not depend on the protocol. Names are those of the checker's model.
+/// Procedures that do not depend on the protocol. Names are those of the checker's model.
 const PROCEDURES: &str = "\
 function room(c: Cache; m: Message): boolean;
 var used: 0..64;

@@ -1,4 +1,4 @@
-//! Names as the target languages like them.
+//! Identifiers in the style of the target languages.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ pub fn camel(name: &str) -> String {
     name.split('_').map(capital).collect()
 }
 
-/// `camel` names for a list; a number is added where two would be the same.
+/// `camel` names for a list; duplicates get a number.
 pub(super) fn distinct_camel<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut taken: HashSet<String> = HashSet::new();
     let mut list = Vec::new();
@@ -27,7 +27,7 @@ pub(super) fn distinct_camel<'a>(names: impl Iterator<Item = &'a str>) -> Vec<St
     list
 }
 
-/// Bits that number `count` things, at least one.
+/// Number of bits that can number `count` things, at least one.
 pub(super) fn bits(count: usize) -> usize {
     (usize::BITS - count.saturating_sub(1).leading_zeros()).max(1) as usize
 }

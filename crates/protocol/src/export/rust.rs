@@ -1,4 +1,4 @@
-//! The tables for the runtime: a Rust module without dependencies.
+//! The tables as a Rust module without dependencies, for the runtime.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -218,7 +218,7 @@ fn machine(text: &mut String, protocol: &Protocol, agent: Agent, messages: &[Str
             let _ = writeln!(text, "        (S::{state}, E::{event}) => {outcome},");
             continue;
         }
-        // One match a state, which the compiler can still look through with many states.
+        // One match per state, which the compiler can still analyse with many states.
         if opened != Some(state) {
             if opened.is_some() {
                 let _ = write!(

@@ -1,7 +1,7 @@
-//! The tables for the hardware: a package of types and one ROM an agent.
+//! The tables for the hardware: a package of types and one ROM per agent.
 //!
-//! `docs/protocols.md` says how a controller uses them. A word of the ROM is a packed structure;
-//! the values are written as numbers so that every tool infers a memory from them.
+//! `docs/protocols.md` describes their use by a controller. A word of the ROM is a packed structure; the values are
+//! written as numbers so that every tool infers a memory from them.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -11,7 +11,7 @@ use super::{addressed, banner, places, Agent, Listing, Outcome};
 use crate::generate::Protocol;
 use crate::machine::{DirEvent, Memory};
 
-// Nobody who imports a package uses all of it.
+// No importer uses all of the package.
 const LINT_OFF: &str = "// verilator lint_off UNUSEDPARAM";
 const LINT_ON: &str = "// verilator lint_on UNUSEDPARAM";
 
@@ -219,7 +219,7 @@ pub fn systemverilog_package(protocol: &Protocol) -> String {
     text
 }
 
-/// What a step of the home does, with one cache.
+/// Layout of a ROM word of the home with one cache.
 const ONE_CACHE_ENTRY: &str = "  // Word of the home's ROM.\n  typedef struct packed {\n    \
      logic        valid;      // 0: the event cannot happen here, a protocol error\n    \
      logic        stall;      // the event waits until the line's state changes\n    \

@@ -1,4 +1,4 @@
-//! The remote agent: stable states, waiting states and what a forward does to them.
+//! The remote agent: stable states, waiting states and the effect of forwards on them.
 
 use std::collections::HashMap;
 
@@ -17,11 +17,11 @@ enum Key {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Waiting {
     rule: WaitRule,
-    /// What is left of the copy that the cache had when it asked.
+    /// The remaining copy of those that the cache had at its request.
     copy: StateId,
     /// The copy is still in the cache, but a forward took the right to use it.
     closed: bool,
-    /// A forward may have overtaken the answer: use the answer once, then go down to this.
+    /// A forward may have overtaken the answer: the answer is used once, then downgraded to this state.
     pass: Option<StateId>,
 }
 
@@ -114,7 +114,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The CPU or the cache itself starts something in a stable state.
+    /// The CPU or the cache itself starts a transaction in a stable state.
     fn start(&self, state: StateId, event: CacheEvent) -> Outcome {
         let spec = self.spec;
         let waiting = |rule, copy| {
@@ -162,8 +162,8 @@ impl Builder<'_> {
         }
     }
 
-    /// A forward arrives and nothing is outstanding. A cache that has less than the home thought
-    /// says so: its downgrade is on its way.
+    /// A forward arrives and nothing is outstanding. A cache with less than the home assumed answers so: its downgrade
+    /// is in flight.
     fn forward_meets_stable(&self, state: StateId, message: MsgId) -> Outcome {
         let spec = self.spec;
         let forward = spec.forwards.iter().find(|f| f.message == message)?;
@@ -182,8 +182,8 @@ impl Builder<'_> {
         Some((Key::Stable(state.min(left)), Some(answer), false))
     }
 
-    /// A forward arrives while an answer is outstanding. The cache answers it at once: the home
-    /// may wait for this before it looks at the request.
+    /// A forward arrives while an answer is outstanding. The cache answers it immediately: the home may wait for this
+    /// before it serves the request.
     fn forward_meets_waiting(&self, waiting: Waiting, message: MsgId) -> Outcome {
         let spec = self.spec;
         let forward = spec.forwards.iter().find(|f| f.message == message)?;
@@ -204,7 +204,7 @@ impl Builder<'_> {
         } else {
             forward.answer
         };
-        // The home may have granted before it asked, and the forward may have overtaken.
+        // The home may have granted before it sent the forward, and the forward may have overtaken.
         let overtook = self.granted_level(waiting) == Some(forward.from);
         if level < forward.from {
             answer = spec.conflicts[level.index()]?;
@@ -283,7 +283,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The level that the home records when it answers, if it records any.
+    /// The level that the home records when it answers, if any.
     fn granted_level(&self, waiting: Waiting) -> Option<StateId> {
         match waiting.rule {
             WaitRule::Upgrade(index) => {

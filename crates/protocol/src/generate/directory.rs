@@ -1,16 +1,15 @@
-//! The home agent: one track a cache, the transaction under way, the memory access under way.
+//! The home agent: one track per cache, the transaction under way, the memory access under way.
 //!
-//! One function, [`Builder::handle`], says what the home does on an event; exploring it from the
-//! initial state gives the table. The order of things:
+//! One function, [`Builder::handle`], defines the home's step on an event; exploring it from the initial state gives
+//! the table. The order of actions:
 //!
-//! * what a cache may keep beside a grant or an operation is fetched by forwards first, and only
-//!   when no downgrade of that cache is known to be on its way (it is awaited instead);
-//! * memory is accessed next, one access a line at a time;
+//! * copies beyond those that a grant or an operation tolerates are recalled by forwards first, and only when no
+//!   downgrade of that cache is known to be in flight (it is awaited instead);
+//! * memory is accessed next, one access per line at a time;
 //! * the grant, or the acknowledgement, comes last.
 //!
-//! A request that cannot be served at once stays in the state (the track says so) while fewer
-//! than `hold` do; further requests, and operations while anything goes on, stall. Nothing else
-//! ever stalls.
+//! A request that cannot be served immediately is held in the state (the track records it) while fewer than `hold` are;
+//! further requests, and operations during any transaction, stall. Nothing else ever stalls.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,9 +20,9 @@ use crate::machine::{
 };
 use crate::spec::{AccessKind, Effect, MsgId, OpId, Operation, Spec, StateId};
 
-/// Most caches a directory is generated for.
+/// Maximum number of caches of a directory.
 const MOST_CACHES: usize = 3;
-/// A directory larger than this would fit no device and no model.
+/// Maximum number of states: a larger directory would fit no device and no model.
 const MOST_STATES: usize = 200_000;
 
 /// A state of the directory before it has a number.
@@ -50,14 +49,14 @@ enum Reaction {
     Go(Key, Actions),
 }
 
-/// Builds the directory's machine; also says how many tracks there are before and after uniting.
+/// Builds the directory's machine; also returns the number of tracks before and after uniting.
 pub(super) fn build(
     spec: &Spec,
     cache: &CacheMachine,
     caches: usize,
 ) -> Result<(Directory, usize, usize), GenerateError> {
-    // First with every belief told apart, for as few caches as show all of them; then again with
-    // compatible beliefs united.
+    // First with every belief distinguished, for as few caches as show all of them; then again with compatible beliefs
+    // united.
     let mut builder = Builder {
         spec,
         caches: caches.min(2),
@@ -126,7 +125,7 @@ fn explore(builder: &mut Builder<'_>) -> Result<Directory, GenerateError> {
     })
 }
 
-/// States that differ only in what a name does not tell get a number.
+/// Distinct states with equal names get a number.
 fn make_names_unique(states: &mut [DirState]) {
     let mut taken = HashSet::new();
     for state in states {
@@ -139,7 +138,7 @@ fn make_names_unique(states: &mut [DirState]) {
     }
 }
 
-/// The key after cache `order[i]` is called `i`.
+/// The key with cache `order[i]` renamed to `i`.
 fn permuted(key: Key, order: &[usize]) -> Key {
     let mut image = key;
     for (new, &old) in order.iter().enumerate() {
@@ -308,7 +307,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Does what can be done now, up to the next event that is needed.
+    /// Performs all steps that are possible now, up to the next event that is needed.
     fn advance(
         &mut self,
         before: Key,
@@ -361,7 +360,7 @@ impl Builder<'_> {
         Ok(Reaction::Go(key, actions))
     }
 
-    /// Makes every cache but one give up what it has beyond `most`; true when all have.
+    /// Makes every cache but one give up its rights beyond `most`; returns true when all have.
     fn fetch(
         &mut self,
         key: &mut Key,
@@ -392,8 +391,7 @@ impl Builder<'_> {
         Ok(all)
     }
 
-    /// Whether the copy that just arrived may answer the request that is served: everybody else
-    /// has given up enough.
+    /// Whether the copy that just arrived may answer the request being served: all other caches have given up enough.
     fn may_pass_on(&self, key: &Key) -> bool {
         let Transaction::Serve(reader) = key.transaction else {
             return false;
@@ -404,7 +402,7 @@ impl Builder<'_> {
         quiet && self.needs_data(key, reader)
     }
 
-    /// Whether the held request of a cache is answered with data that it does not bring itself.
+    /// Whether the held request of a cache is answered with data that the request does not carry.
     fn needs_data(&self, key: &Key, cache: u8) -> bool {
         let id = key.tracks[usize::from(cache)];
         let held = self.tracks.get(id).facts.held;
@@ -413,14 +411,14 @@ impl Builder<'_> {
             && answer.is_some_and(|message| self.spec.message(message).data)
     }
 
-    /// The cache beside `reader` whose copy is newer than memory.
+    /// The cache other than `reader` whose copy is newer than memory.
     fn owner(&self, key: &Key, reader: u8) -> Option<usize> {
         let owned = self.spec.owned()?;
         let mut others = (0..self.caches).filter(|&slot| slot != usize::from(reader));
         others.find(|&slot| self.track(key, slot).level == owned)
     }
 
-    /// Asks the owner of the latest value for a copy of it.
+    /// Asks the owner of the latest value for a copy.
     fn ask_owner(
         &mut self,
         key: &mut Key,
@@ -478,7 +476,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// The most that other caches may keep beside what the held request of `cache` asks for.
+    /// Maximum rights of the other caches while `cache` gets what its held request asks for.
     fn tolerated(&self, key: &Key, cache: u8) -> StateId {
         let held = self.track(key, usize::from(cache)).held;
         match self.access(held) {
@@ -565,9 +563,9 @@ impl Builder<'_> {
 }
 
 impl Conclusion {
-    /// The cache may have, get, or still be sending back more than `most`.
+    /// Whether the cache may have, get, or still be sending back more than `most`.
     fn data_in_flight_beyond(&self, spec: &Spec, most: StateId) -> bool {
-        // An owner may send its data back at any time; asking it for a copy tells.
+        // An owner may send its data back at any time; a request for a copy reveals it.
         let owns = Some(self.level) == spec.owned();
         self.level > spec.state(most).level || self.data_in_flight && !owns
     }

@@ -1,11 +1,11 @@
-//! Merging states that no sequence of events tells apart (bisimulation by partition refinement).
+//! Merging of bisimilar states by partition refinement.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
 use crate::machine::{permutations, CacheMachine, Cell, DirState, Directory};
 
-/// A machine as the refinement sees it: per state and event an output and perhaps a next state.
+/// A machine as the refinement sees it: per state and event an output and an optional next state.
 struct Moves<'a> {
     states: usize,
     events: usize,
@@ -13,8 +13,8 @@ struct Moves<'a> {
     cell: &'a dyn Fn(usize, usize) -> (u32, Option<usize>),
 }
 
-/// The coarsest partition that is finer than `start` and stable; by state the class's number,
-/// classes in order of their first state.
+/// The coarsest stable partition that is finer than `start`; by state the class's number, with classes in order of
+/// their first state.
 fn refine<K: Eq + Hash>(moves: &Moves<'_>, start: impl Fn(usize) -> K) -> Vec<usize> {
     let mut classes = number((0..moves.states).map(start));
     loop {
@@ -99,7 +99,7 @@ pub fn merge_bisimilar(machine: &CacheMachine) -> CacheMachine {
     }
 }
 
-/// By state the number of its class of states that no sequence of events tells apart.
+/// By state: the number of its class of bisimilar states.
 #[must_use]
 pub fn directory_classes(machine: &Directory) -> Vec<usize> {
     let mut outputs = HashMap::new();

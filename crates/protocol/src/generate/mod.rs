@@ -29,34 +29,33 @@ use crate::spec::Spec;
 /// Both machines of a protocol.
 #[derive(Clone, Debug)]
 pub struct Protocol {
-    /// The specification.
+    /// Specification of the protocol.
     pub spec: Spec,
     /// The remote agent.
     pub cache: CacheMachine,
-    /// The home agent for the number of caches that was asked for.
+    /// The home agent, for the requested number of caches.
     pub directory: Directory,
-    /// How the machines came about.
+    /// Sizes of the intermediate results.
     pub effort: Effort,
 }
 
-/// Sizes on the way to the machines.
+/// Sizes of the intermediate results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effort {
     /// States of the cache before merging.
     pub cache_states_raw: usize,
     /// Distinct beliefs of the home about one cache.
     pub beliefs: usize,
-    /// The same after compatible ones were united.
+    /// Beliefs after compatible ones were united.
     pub tracks: usize,
     /// States of the directory before merging.
     pub directory_states_raw: usize,
 }
 
-/// Why no machine can be made of a specification that is well written.
+/// Reason why no machine can be generated from a well-formed specification.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GenerateError {
-    /// A forward overtook a grant; the cache must give the copy up after using it, but no rule
-    /// lets it.
+    /// A forward overtook a grant; the cache must give the copy up after using it, but no rule allows it.
     #[error(
         "a cache that is granted {from} after a forward to {to} overtook the grant must give the \
          copy up, but no `downgrade {from} -> ...` rule reaches {to} or less"
@@ -64,21 +63,21 @@ pub enum GenerateError {
     NoWayBack {
         /// The granted state.
         from: String,
-        /// What the forward asked for.
+        /// State that the forward asked for.
         to: String,
     },
-    /// A message can reach a cache in a state where no rule says what it means.
+    /// A message can reach a cache in a state for which no rule defines it.
     #[error("a cache in state {state} can receive {message}, which no rule covers")]
     CacheCannotReceive {
         /// State of the cache.
         state: String,
-        /// The message.
+        /// Name of the message.
         message: String,
     },
     /// The same message can be in flight twice, so the home could not count what is outstanding.
     #[error("{message} can be in flight twice between the home and one cache")]
     TwiceInFlight {
-        /// The message.
+        /// Name of the message.
         message: String,
     },
     /// Data can arrive while memory is busy with the line: a response would have to stall.
@@ -86,7 +85,7 @@ pub enum GenerateError {
     DataWhileBusy {
         /// State of the directory.
         state: String,
-        /// The message.
+        /// Name of the message.
         message: String,
     },
     /// The answer of a downgrade would collide with another message of the same step.
@@ -95,12 +94,12 @@ pub enum GenerateError {
         /// State of the directory.
         state: String,
     },
-    /// The machine grows beyond any use.
+    /// The machine exceeds the size limit.
     #[error("more than {limit} {what}; lower `hold` or the number of caches")]
     TooLarge {
-        /// What there is too much of.
+        /// Item that is too numerous.
         what: &'static str,
-        /// The limit.
+        /// Upper limit.
         limit: usize,
     },
 }
@@ -109,7 +108,7 @@ pub enum GenerateError {
 ///
 /// # Errors
 ///
-/// [`GenerateError`] says what the rules leave open.
+/// [`GenerateError`] names the case that the rules leave open.
 pub fn generate(spec: &Spec, caches: usize) -> Result<Protocol, GenerateError> {
     let raw_cache = cache::build(spec)?;
     let cache = merge_bisimilar(&raw_cache);

@@ -1,10 +1,9 @@
-//! What the home can know about one cache.
+//! The home's knowledge of one cache.
 //!
-//! A [`Track`] is a set of *worlds*: a state of the cache together with the messages in flight
-//! between it and the home. Sending a message adds it to every world; receiving one keeps only
-//! the worlds in which it was in flight. After each, the set is closed under everything that the
-//! cache may do by itself and everything that may arrive at it, in any order. The set is exact:
-//! whatever is not in it cannot be, so a message that no world contains is a protocol error.
+//! A [`Track`] is a set of *worlds*: a state of the cache together with the messages in flight between it and the home.
+//! Sending a message adds it to every world; receiving one keeps only the worlds in which it was in flight. After each,
+//! the set is closed under all steps that the cache may start and all arrivals at it, in any order. The set is exact: a
+//! world outside it is impossible, so a message that no world contains is a protocol error.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -13,7 +12,7 @@ use super::GenerateError;
 use crate::machine::{CacheEvent, CacheMachine, CacheStep};
 use crate::spec::{GrantWhen, MsgId, Spec, StateId};
 
-/// A track's number.
+/// Number of a track.
 pub(super) type TrackId = u16;
 
 /// State of the cache, and one bit for each message in flight.
@@ -30,25 +29,24 @@ pub(super) struct Track {
     pub facts: Conclusion,
 }
 
-/// What the home concludes from the worlds of a track. Its behaviour depends on nothing else.
+/// The home's conclusion from the worlds of a track, on which alone its behaviour depends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Conclusion {
-    /// A forward was sent and is not yet answered.
+    /// A forward is unanswered.
     pub forwarded: bool,
-    /// A request that arrived and is not yet answered.
+    /// A request that arrived and is unanswered.
     pub held: Option<MsgId>,
     /// The held request may be answered now: nothing else is outstanding.
     pub answerable: bool,
-    /// The cache certainly still has the copy it had when it asked.
+    /// The cache certainly still has the copy that it had at its request.
     pub has_copy: bool,
     /// The strongest level that the cache may have, or may be about to get.
     pub level: StateId,
-    /// No downgrade is known to be on its way, so a forward may be sent.
+    /// No downgrade is known to be in flight, so a forward may be sent.
     pub ready: bool,
-    /// Every world without a downgrade on its way has a grant on its way that the cache will
-    /// pass on.
+    /// Every world without a downgrade in flight has a grant in flight that the cache will pass on.
     pub passing: bool,
-    /// Data of a downgrade may be on its way.
+    /// Data of a downgrade may be in flight.
     pub data_in_flight: bool,
 }
 
@@ -58,7 +56,7 @@ impl Conclusion {
         self.ready && !self.forwarded && self.held.is_none()
     }
 
-    /// The same but for knowing that a grant is passed on.
+    /// Whether both are equal, ignoring the knowledge that a grant is passed on.
     pub fn nearly_equals(&self, other: &Self) -> bool {
         let plain = |c: &Self| Self {
             ready: c.ready || c.passing,
@@ -69,7 +67,7 @@ impl Conclusion {
     }
 }
 
-/// All tracks met so far, and the steps between them.
+/// All tracks found so far, and the steps between them.
 pub(super) struct Tracks<'a> {
     spec: &'a Spec,
     cache: &'a CacheMachine,
@@ -78,12 +76,12 @@ pub(super) struct Tracks<'a> {
     numbers: HashMap<Vec<World>, TrackId>,
     names: BTreeSet<String>,
     steps: HashMap<(TrackId, MsgId), Option<TrackId>>,
-    /// Beliefs contain only what can be, so a contradiction in one is a fault of the rules. A
-    /// union contains more; a contradiction there only shows a world that cannot be.
+    /// An exact belief contains only possible worlds, so a contradiction in it is a fault of the rules. A union
+    /// contains more; a contradiction there only reveals an impossible world.
     exact: bool,
 }
 
-/// More beliefs than this about one cache help nobody.
+/// Maximum number of beliefs about one cache.
 const MOST_TRACKS: usize = 20_000;
 
 impl<'a> Tracks<'a> {
@@ -109,8 +107,7 @@ impl<'a> Tracks<'a> {
         Ok(tracks)
     }
 
-    /// The same beliefs with compatible ones united. A step of a union leads to the union of
-    /// where its members' steps lead.
+    /// The same beliefs with compatible ones united. A step of a union leads to the union of its members' successors.
     pub fn united(&self) -> Self {
         let step =
             |id: usize, message| self.steps.get(&(id as TrackId, message)).copied().flatten();
@@ -158,7 +155,7 @@ impl<'a> Tracks<'a> {
         next
     }
 
-    /// How many tracks there are.
+    /// Number of tracks.
     pub fn len(&self) -> usize {
         self.tracks.len()
     }
@@ -268,7 +265,7 @@ impl<'a> Tracks<'a> {
         Ok(id)
     }
 
-    /// Adds everything that may happen without the home.
+    /// Adds all worlds reachable without the home.
     fn close(&self, start: Vec<World>) -> Result<Vec<World>, GenerateError> {
         let mut seen: BTreeSet<World> = start.iter().copied().collect();
         let mut todo = start;
@@ -362,7 +359,7 @@ impl<'a> Tracks<'a> {
         }
     }
 
-    /// The level of a cache, or what a grant on its way will make of it.
+    /// The level of a cache, or the level that a grant in flight will give it.
     fn level(&self, world: World) -> StateId {
         let spec = self.spec;
         let state = &self.cache.states[usize::from(world.state)];
@@ -383,13 +380,13 @@ impl<'a> Tracks<'a> {
         granted.fold(own, StateId::max)
     }
 
-    /// What the cache of a world does when a message arrives.
+    /// Step of a world's cache when a message arrives.
     fn granted(&self, world: World, message: MsgId) -> Option<CacheStep> {
         let column = self.cache.column(CacheEvent::Receive(message))?;
         self.cache.step(usize::from(world.state), column)
     }
 
-    /// A settled track is called by what it means, any other by how it came about.
+    /// A settled track is named by its meaning, any other by its history.
     fn free_name(&self, track: &Conclusion, history: &str) -> String {
         let level = &self.spec.state(track.level).name;
         let settled = track.ready && !track.forwarded;

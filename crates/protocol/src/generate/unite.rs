@@ -1,19 +1,17 @@
-//! Which beliefs of the home need not be told apart.
+//! Uniting of compatible beliefs of the home.
 //!
-//! Two tracks are *compatible* if the home concludes the same from both, and if every message
-//! that both can send or receive leads to compatible tracks again. A message that only one of
-//! them can receive does not part them: in the other it cannot come. Compatible tracks are
-//! united greedily, the earlier discovered first; uniting two unites their successors too, or
-//! fails as a whole. The home then believes the union, which is still a superset of the truth.
+//! Two tracks are *compatible* if the home concludes the same from both, and if every message that both can send or
+//! receive leads to compatible tracks again. A message that only one of them can receive does not separate them: in the
+//! other it is impossible. Compatible tracks are united greedily, the earlier discovered first; uniting two unites
+//! their successors too, or fails as a whole. The home then believes the union, which is still a superset of the truth.
 //!
-//! Before that, settled beliefs of the same level (nothing is outstanding) are united more
-//! boldly: there, knowing that a cache will pass a grant on does not part two tracks. So a line
-//! at rest has one state a level, and a line that no cache has is in the initial state: a
-//! directory with fewer entries than memory has lines can forget it.
+//! Before that, settled beliefs of the same level (nothing is outstanding) are united more aggressively: the knowledge
+//! that a cache will pass a grant on does not separate them. A line at rest thus has one state per level, and a line
+//! without copies is in the initial state: a directory with fewer entries than memory has lines can forget it.
 
 use super::track::Conclusion;
 
-/// A track as far as uniting goes.
+/// The properties of a track that uniting uses.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub conclusion: Conclusion,

@@ -1,9 +1,8 @@
-//! Single-point mutations of the generated tables: does the checker notice each?
+//! Single-point mutations of the generated tables, which the checker should detect.
 //!
-//! A mutant that the checker accepts counts as *equivalent* only if the tool itself shows it: the
-//! mutated cell is never used by the unmutated protocol in any setting that was explored (it is
-//! unreachable), or mutant and original, run side by side, do the same on every event that can
-//! happen (they are bisimilar).
+//! A mutant that the checker accepts counts as *equivalent* only if the tool proves it: the mutated cell is never used
+//! by the unmutated protocol in any explored setting (it is unreachable), or mutant and original, run in lockstep, take
+//! the same step on every possible event (they are bisimilar).
 
 use crate::check::{check, CheckError, Setting, Verdict};
 use crate::generate::Protocol;
@@ -21,16 +20,16 @@ pub enum Mutation {
     Cache(usize, Option<crate::machine::CacheStep>),
 }
 
-/// What became of a mutant.
+/// Result of a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The checker found a violation.
     Killed,
-    /// No state that can be reached uses the cell.
+    /// No reachable state uses the cell.
     Unreachable,
-    /// No sequence of events tells the mutant from the original.
+    /// No sequence of events distinguishes the mutant from the original.
     Bisimilar,
-    /// The checker accepts the mutant and cannot say why.
+    /// The checker accepts the mutant and cannot prove it equivalent.
     Survived,
 }
 
@@ -41,18 +40,18 @@ pub struct Campaign {
     pub tried: usize,
     /// Mutants with a violation.
     pub killed: usize,
-    /// Mutants of cells that nothing reaches.
+    /// Mutants of unreachable cells.
     pub unreachable: usize,
-    /// Mutants that nothing tells apart.
+    /// Mutants that are bisimilar to the original.
     pub bisimilar: usize,
-    /// Descriptions of the others.
+    /// Descriptions of the surviving mutants.
     pub survivors: Vec<String>,
 }
 
-/// The settings in which a mutant is hunted, cheapest first.
+/// The settings in which a mutant is checked, cheapest first.
 fn settings(protocol: &Protocol) -> Vec<Setting> {
     let spec = &protocol.spec;
-    // A mutant treats caches differently, so several are told apart.
+    // A mutant treats caches differently, so several are distinguished.
     let several = protocol.directory.caches > 1;
     let one = Setting {
         threads: 1,
@@ -69,8 +68,8 @@ fn settings(protocol: &Protocol) -> Vec<Setting> {
     all
 }
 
-/// Tries `wanted` mutants of a protocol, spread evenly over all there are. With several caches in
-/// one line only: what two lines show, they show with one cache.
+/// Tries `wanted` mutants of a protocol, spread evenly over all of them. With several caches only one line is explored:
+/// faults that need two lines also show with one cache.
 ///
 /// # Errors
 ///
@@ -256,9 +255,8 @@ fn alike(spec: &Spec, message: MsgId) -> Vec<MsgId> {
     picked
 }
 
-/// Whether the mutant does the same as the original on every event that can happen: both run
-/// side by side as one machine that has a step only where they agree, and the checker finds that
-/// it never misses one.
+/// Whether the mutant takes the same step as the original on every possible event: both run in lockstep as one machine
+/// that has a step only where they agree, and the checker verifies that it never misses one.
 fn is_bisimilar(
     original: &Protocol,
     mutant: &Protocol,

@@ -1,4 +1,4 @@
-//! Two machines side by side as one, with a step only where they agree.
+//! The product of two machines, with a step only where they agree.
 
 use std::collections::HashMap;
 

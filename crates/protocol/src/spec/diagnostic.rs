@@ -1,8 +1,8 @@
-//! Errors that point at line and word.
+//! Errors that point at a line and a word.
 
 use std::fmt;
 
-/// Where a word stands in a specification.
+/// Position of a word in a specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     /// Line, from 1.
@@ -13,19 +13,19 @@ pub struct Span {
     pub length: usize,
 }
 
-/// What is wrong with a word, before the file's name is known.
+/// A fault of a word, before the file's name is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The word.
+    /// Position of the word.
     pub span: Span,
     /// The rule it broke.
     pub message: String,
-    /// What to do about it.
+    /// Suggested remedy.
     pub help: Option<String>,
 }
 
 impl Fault {
-    /// A fault without advice.
+    /// A fault without a remedy.
     pub fn new(span: Span, message: impl Into<String>) -> Self {
         Self {
             span,
@@ -34,7 +34,7 @@ impl Fault {
         }
     }
 
-    /// The same fault with advice.
+    /// The same fault with a remedy.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
@@ -49,7 +49,7 @@ pub struct SpecError {
     pub file: String,
     /// The line's text.
     pub line_text: String,
-    /// What is wrong, and where.
+    /// Broken rule and its position.
     pub fault: Fault,
 }
 

@@ -1,8 +1,7 @@
-//! The specification language: a page of stable states and rules of interaction.
+//! The specification language: stable states and rules of interaction.
 //!
-//! [`parse`] turns text into a [`Spec`] whose names are all resolved and whose rules are legal;
-//! anything else is a [`SpecError`] that points at line and word. The language itself is
-//! described in `docs/protocols.md`.
+//! [`parse`] turns text into a [`Spec`] in which all names are resolved and all rules are legal; any other text is a
+//! [`SpecError`] that points at line and word. The language itself is described in `docs/protocols.md`.
 
 mod diagnostic;
 mod model;

@@ -1,4 +1,4 @@
-//! A specification whose names are resolved.
+//! A specification with resolved names.
 
 use std::fmt;
 
@@ -40,15 +40,15 @@ id!(
 pub struct Spec {
     /// Name of the protocol.
     pub name: String,
-    /// What the home agent (it has the memory) is called.
+    /// Name of the home agent, which has the memory.
     pub home: String,
-    /// What a remote agent (it caches) is called.
+    /// Name of a remote agent, which caches.
     pub remote: String,
     /// Stable states, weakest first; the first is "no copy".
     pub states: Vec<State>,
     /// Message classes, one virtual channel each.
     pub classes: Vec<Class>,
-    /// Messages.
+    /// All messages.
     pub messages: Vec<Message>,
     /// Non-posted transactions of a cache towards a stronger state.
     pub upgrades: Vec<Upgrade>,
@@ -56,13 +56,13 @@ pub struct Spec {
     pub downgrades: Vec<Downgrade>,
     /// Non-posted transactions of the home that take a copy away.
     pub forwards: Vec<Forward>,
-    /// By state: what a cache answers that has less than a forward expects.
+    /// By state: the answer of a cache that has less than a forward expects.
     pub conflicts: Vec<Option<MsgId>>,
     /// Accesses that leave no copy.
     pub accesses: Vec<Access>,
-    /// What the application on the card may ask for.
+    /// Operations that the application on the card may request.
     pub operations: Vec<Operation>,
-    /// Requests of caches that a line keeps in its state before it stalls further ones.
+    /// Maximum requests of caches that a line holds in its state before it stalls further ones.
     pub hold: usize,
 }
 
@@ -75,12 +75,12 @@ pub struct State {
     pub read: bool,
     /// Stores hit.
     pub write: bool,
-    /// The state after a store that hit, if it is another one.
+    /// The state after a store that hit, if it differs.
     pub store_to: Option<StateId>,
-    /// The copy differs from memory.
+    /// Whether the copy differs from memory.
     pub dirty: bool,
-    /// What the home can tell apart: states that a store joins silently share a level, named by
-    /// its weakest state.
+    /// Level that the home can distinguish: states that are joined by silent stores share a level, named by its weakest
+    /// state.
     pub level: StateId,
 }
 
@@ -91,53 +91,53 @@ pub struct Class {
     pub name: String,
     /// Number on the link.
     pub channel: u32,
-    /// A receiver may leave a message in the channel. Only requests.
+    /// Whether a receiver may leave a message in the channel. Only requests.
     pub may_stall: bool,
-    /// Messages carry the line's data.
+    /// Whether messages carry the line's data.
     pub data: bool,
-    /// Its buffers have room for every message of every line, so that nothing waits for them.
+    /// Whether its buffers have room for every message of every line, so that nothing waits for them.
     pub never_full: bool,
 }
 
-/// A message.
+/// A message of the protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     /// Name, as `ReadShared`.
     pub name: String,
-    /// Its class.
+    /// Message class.
     pub class: ClassId,
-    /// It carries the line's data (from its class).
+    /// Whether it carries the line's data (from its class).
     pub data: bool,
-    /// Sent by a cache; otherwise by the home.
+    /// Whether it is sent by a cache; otherwise by the home.
     pub to_home: bool,
 }
 
-/// What makes a cache start an upgrade.
+/// Event that makes a cache start an upgrade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Trigger {
     /// A load that misses.
     Load,
-    /// A store that misses; done as soon as the answer is there.
+    /// A store that misses; performed as soon as the answer arrives.
     Store,
     /// A prefetch hint.
     Prefetch,
 }
 
-/// When a grant answers an upgrade.
+/// Condition under which a grant answers an upgrade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum GrantWhen {
-    /// Normally.
+    /// In the normal case.
     Always,
-    /// Only when a forward took the copy that the cache still had when it asked.
+    /// Only if a forward took the copy that the cache still had at its request.
     Lost,
 }
 
 /// An answer to an upgrade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// The message.
+    /// Identifier of the message.
     pub message: MsgId,
-    /// When it is used.
+    /// Condition of its use.
     pub when: GrantWhen,
 }
 
@@ -148,11 +148,11 @@ pub struct Upgrade {
     pub from: StateId,
     /// State after.
     pub to: StateId,
-    /// What starts it.
+    /// Event that starts it.
     pub trigger: Trigger,
-    /// The request.
+    /// Message that requests it.
     pub request: MsgId,
-    /// The answers.
+    /// Grants that answer the request.
     pub grants: Vec<Grant>,
 }
 
@@ -163,20 +163,20 @@ pub struct Downgrade {
     pub from: StateId,
     /// State after.
     pub to: StateId,
-    /// The message; it carries the data if the state was dirty. Nothing for a silent one.
+    /// Message of the downgrade; it carries the data if the state was dirty. `None` for a silent one.
     pub message: Option<MsgId>,
-    /// What answers it; nothing for a posted one.
+    /// Answer to the message; `None` for a posted one.
     pub answer: Option<MsgId>,
 }
 
 /// A non-posted transaction of the home that takes a copy away.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forward {
-    /// Level the home believes the cache to have.
+    /// Level that the home believes the cache to have.
     pub from: StateId,
-    /// State it asks for of a cache whose copy is clean.
+    /// Requested state of a cache whose copy is clean.
     pub to: StateId,
-    /// State it asks for of a cache whose copy is dirty.
+    /// Requested state of a cache whose copy is dirty.
     pub dirty_to: StateId,
     /// The forward message.
     pub message: MsgId,
@@ -200,18 +200,18 @@ pub enum AccessKind {
 pub struct Access {
     /// Read or write.
     pub kind: AccessKind,
-    /// The request.
+    /// Message that requests it.
     pub request: MsgId,
-    /// Its answer.
+    /// Message that answers the request.
     pub answer: MsgId,
 }
 
-/// What a local operation does once the caches have given up enough.
+/// Effect of a local operation once the caches have given up enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Effect {
-    /// Nothing more than the acknowledgement.
+    /// The acknowledgement alone.
     Nothing,
-    /// No cache gets anything until an unlock.
+    /// No cache is granted anything until an unlock.
     Lock,
     /// Ends a lock.
     Unlock,
@@ -226,11 +226,11 @@ pub enum Effect {
 pub struct Operation {
     /// Name, as `clean`.
     pub name: String,
-    /// The most that any cache may keep; `None` leaves the caches alone.
+    /// Maximum level that any cache may keep; `None` leaves the caches alone.
     pub at_most: Option<StateId>,
-    /// What follows.
+    /// Effect of the operation.
     pub effect: Effect,
-    /// The directory itself starts it, to free a way.
+    /// Whether the directory itself starts it, to free a way.
     pub internal: bool,
 }
 
@@ -309,8 +309,7 @@ impl Spec {
         self.forwards.iter().any(copies)
     }
 
-    /// The most that other caches may keep beside one that has `state`: single writer, multiple
-    /// readers.
+    /// Maximum rights of the other caches while one has `state`: single writer, multiple readers.
     #[must_use]
     pub fn others_beside(&self, state: StateId) -> StateId {
         let level = self.state(state).level;
@@ -334,7 +333,7 @@ impl Spec {
         readers.max().unwrap_or(Self::NO_COPY)
     }
 
-    /// The strongest level beside which memory has the latest value.
+    /// The strongest level during which memory has the latest value.
     #[must_use]
     pub fn strongest_clean(&self) -> StateId {
         let unclean = |level| {

@@ -1,10 +1,10 @@
-//! The grammar: one rule a line, names not yet resolved.
+//! The grammar: one rule per line, names not yet resolved.
 
 use super::diagnostic::{Fault, Span};
 use super::model::{AccessKind, Effect, GrantWhen, Trigger};
 use super::token::{Kind, Token};
 
-/// A name and where it stands.
+/// A name and its position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Name<'a> {
     pub text: &'a str,
@@ -339,7 +339,7 @@ impl<'a> Cursor<'_, 'a> {
         self.tokens.get(self.next).copied()
     }
 
-    /// Where the next token is, or the place just after the last one.
+    /// Position of the next token, or just after the last one.
     fn here(&self) -> Span {
         match (self.peek(), self.tokens.last()) {
             (Some(token), _) => token.span,

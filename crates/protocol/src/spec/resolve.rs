@@ -1,4 +1,4 @@
-//! From names to positions.
+//! Resolution of names to positions.
 
 use super::diagnostic::{Fault, Span};
 use super::model::{
@@ -7,10 +7,10 @@ use super::model::{
 };
 use super::parse::{Name, Rule};
 
-/// Words of the language that cannot name anything, so that a page stays readable.
+/// Reserved words of the language, which cannot be names, so that a specification stays readable.
 const RESERVED: [&str; 6] = ["answer", "if", "on", "then", "at", "for"];
 
-/// Most states, messages and operations: what fits the checker's packed words with room to spare.
+/// Maximum states, messages and operations: what fits the checker's packed words with room to spare.
 const MOST_STATES: usize = 8;
 const MOST_MESSAGES: usize = 28;
 const MOST_CLASSES: usize = 10;
@@ -27,7 +27,7 @@ pub(super) fn resolve(rules: &[(Span, Rule<'_>)]) -> Result<Spec, Fault> {
     Ok(spec)
 }
 
-/// First pass: everything that has a name.
+/// First pass: all declarations.
 fn declarations(rules: &[(Span, Rule<'_>)]) -> Result<Spec, Fault> {
     let mut spec = Spec {
         name: singleton(rules, "protocol", |r| {
@@ -204,7 +204,7 @@ fn room(name: Name<'_>, have: usize, most: usize, what: &str) -> Result<(), Faul
     ))
 }
 
-/// Second pass: what the rules say.
+/// Second pass: the rules.
 fn add_rule(spec: &mut Spec, span: Span, rule: &Rule<'_>) -> Result<(), Fault> {
     match rule {
         Rule::Protocol(_) | Rule::Home(_) | Rule::Remote(_) | Rule::Class { .. } => {}

@@ -1,4 +1,4 @@
-//! Words and signs of a specification, line by line.
+//! Tokens of a specification, line by line.
 
 use super::diagnostic::{Fault, Span};
 
@@ -9,7 +9,7 @@ pub(super) struct Token<'a> {
     pub span: Span,
 }
 
-/// What a token is.
+/// Kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind<'a> {
     Word(&'a str),
@@ -20,7 +20,7 @@ pub(super) enum Kind<'a> {
 }
 
 impl Kind<'_> {
-    /// How a message calls the token.
+    /// Name of the token in messages.
     pub fn describe(self) -> String {
         match self {
             Kind::Word(word) => format!("`{word}`"),
@@ -32,7 +32,7 @@ impl Kind<'_> {
     }
 }
 
-/// Splits text into rules: one a line, and a line that ends with a comma goes on.
+/// Splits text into rules: one per line; a line that ends with a comma is continued.
 pub(super) fn scan(text: &str) -> Result<Vec<Vec<Token<'_>>>, Fault> {
     let mut rules: Vec<Vec<Token<'_>>> = Vec::new();
     let mut open = false;

@@ -1,10 +1,10 @@
-//! Rules that a specification as a whole must obey, so that the generator never meets nonsense.
+//! Rules for a specification as a whole, so that the generator gets consistent input.
 
 use super::diagnostic::{Fault, Span};
 use super::model::{Effect, GrantWhen, MsgId, Spec, StateId};
 use super::parse::{Name, Rule};
 
-/// Checks a resolved specification; `rules` tells where things stand.
+/// Checks a resolved specification; `rules` gives the positions.
 pub(super) fn validate(spec: &Spec, rules: &[(Span, Rule<'_>)]) -> Result<(), Fault> {
     first_state_is_empty(spec, rules)?;
     something_happens(spec, rules)?;
@@ -21,7 +21,7 @@ pub(super) fn validate(spec: &Spec, rules: &[(Span, Rule<'_>)]) -> Result<(), Fa
     conflicts_exist(spec, rules)
 }
 
-/// What a message is for. One purpose each, except that answers to forwards may be shared.
+/// Purpose of a message. Each has one, except that answers to forwards may be shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Use {
     Unused,
@@ -282,7 +282,7 @@ fn check_rule(
     Ok(())
 }
 
-/// A protocol in which no cache ever asks for anything has no messages: nothing would be checked, and nothing could be made.
+/// A protocol without requests of caches has no messages: nothing could be checked or generated.
 fn something_happens(spec: &Spec, rules: &[(Span, Rule<'_>)]) -> Result<(), Fault> {
     if !spec.upgrades.is_empty() || !spec.accesses.is_empty() {
         return Ok(());
@@ -295,7 +295,7 @@ fn something_happens(spec: &Spec, rules: &[(Span, Rule<'_>)]) -> Result<(), Faul
     )))
 }
 
-/// Where the first state stands.
+/// Position of the first state.
 fn first_state(rules: &[(Span, Rule<'_>)]) -> Span {
     let at = rules.iter().find_map(|(_, rule)| match rule {
         Rule::State { name, .. } => Some(name.span),
@@ -337,7 +337,7 @@ fn first_state_is_empty(spec: &Spec, rules: &[(Span, Rule<'_>)]) -> Result<(), F
 
 /// A right to write is stronger than none, and a dirty copy than a clean one.
 fn states_are_in_order(spec: &Spec, rules: &[(Span, Rule<'_>)]) -> Result<(), Fault> {
-    // Of a state as the home sees it, which may be a level of several.
+    // Rank of a state as the home sees it, which may be a level of several.
     let rank = |id: StateId| {
         let level = spec.state(id).level;
         let mut members = spec.states.iter().filter(|s| s.level == level);
@@ -458,7 +458,7 @@ fn requests_are_answered_alike(spec: &Spec, rules: &[(Span, Rule<'_>)]) -> Resul
     Ok(())
 }
 
-/// An eviction that nobody is told of: the home must not have to know.
+/// A silent eviction: the home must not depend on knowing of it.
 fn may_be_silent(spec: &Spec, from: &Name<'_>) -> Result<(), Fault> {
     let level = spec.state(state_of(spec, from)).level;
     if level <= spec.strongest_clean() {
@@ -471,14 +471,14 @@ fn may_be_silent(spec: &Spec, from: &Name<'_>) -> Result<(), Fault> {
     .help("only a state that is neither dirty nor may write can be given up silently"))
 }
 
-/// Which copies a level has.
+/// The copies of a level.
 #[derive(Clone, Copy)]
 struct Copies {
     clean: bool,
     dirty: bool,
 }
 
-/// What a forward leaves of a dirty copy.
+/// Checks the state that a forward leaves of a dirty copy.
 fn dirty_end_is_legal(
     spec: &Spec,
     from: &Name<'_>,

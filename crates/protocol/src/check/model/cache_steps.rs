@@ -89,9 +89,9 @@ impl<const W: usize> Model<W> {
         sink.step(step, next, arrived.is_some());
     }
 
-    /// The step keeps what the rules leave the cache: asking takes nothing away, a forward takes
-    /// no more than it asks for, an answer gives what was asked for; and a grant is passed on
-    /// only if a forward may have overtaken it.
+    /// Whether the step keeps the rights that the rules leave to the cache: a request takes nothing away, a forward
+    /// takes no more than it asks for, and an answer grants the requested state; a grant is passed on only if a forward
+    /// may have overtaken it.
     fn conforms(&self, from: usize, to: usize, step: Step) -> bool {
         let (before, after) = (&self.cache_facts[from], &self.cache_facts[to]);
         match step {

@@ -1,4 +1,4 @@
-//! What the model needs to know of the generated tables and of the rules, in flat arrays.
+//! The model's view of the generated tables and the rules, in flat arrays.
 
 use super::{Model, Setting};
 use crate::check::layout::Layout;
@@ -26,19 +26,19 @@ pub(super) struct CacheCell {
     pub(super) store: bool,
 }
 
-/// What the model needs to know of a message.
+/// Properties of a message.
 #[derive(Clone, Copy, Default)]
 pub(super) struct MessageFacts {
     pub(super) to_home: bool,
     pub(super) data: bool,
     pub(super) request: bool,
-    /// Low bits of all messages that share its buffer; none if that is never full.
+    /// Low bits of all messages that share its buffer; zero if the buffer is never full.
     pub(super) buffer: u64,
     /// Column in the cache's table, or 0xff.
     pub(super) cache_event: u8,
 }
 
-/// What the model needs to know of a cache's state.
+/// Properties of a cache's state.
 #[derive(Clone, Copy, Default)]
 pub(super) struct CacheFacts {
     pub(super) reads: bool,
@@ -49,17 +49,17 @@ pub(super) struct CacheFacts {
     pub(super) level: u8,
     pub(super) copy: u8,
     pub(super) aim: u8,
-    /// [`NO_PASS`], or what a granted copy is given up to.
+    /// [`NO_PASS`], or the state to which a granted copy is downgraded.
     pub(super) pass: u8,
     pub(super) refuses: bool,
     /// Low bit of the request to write that this state waits for.
     pub(super) waits_to_write: u64,
 }
 
-/// A cache that keeps what it is granted.
+/// The cache keeps the granted copy.
 pub(super) const NO_PASS: u8 = u8::MAX;
 
-/// What a forward takes: from a level, down to a state, which for a dirty copy may be another.
+/// Rights that a forward takes: from a level, down to a state, which for a dirty copy may be another.
 #[derive(Clone, Copy)]
 pub(super) struct ForwardFacts {
     pub(super) from: u8,
@@ -276,7 +276,7 @@ fn cache_facts(protocol: &Protocol) -> Vec<CacheFacts> {
     cache.states.iter().enumerate().map(facts).collect()
 }
 
-/// What the specification lets a cache start in a stable state.
+/// Events that the specification lets a cache start in a stable state.
 fn rules_of(spec: &Spec, state: crate::spec::StateId) -> Vec<CacheEvent> {
     let mut rules = Vec::new();
     let upgrades = spec

@@ -1,4 +1,4 @@
-//! Steps of the home, and what they do to values.
+//! Steps of the home, and their effect on values.
 
 use super::facts::{HomeCell, STALL, UNEXPECTED};
 use super::properties::{effect_is_right, Locked};
@@ -58,7 +58,7 @@ impl<const W: usize> Model<W> {
         }
     }
 
-    /// The next state; `None` if a message finds no room in its buffer.
+    /// The next state; `None` if a message has no room in its buffer.
     fn take_home_step(
         &self,
         s: &State<W>,
@@ -165,7 +165,7 @@ impl<const W: usize> Model<W> {
         Ok(Some(next))
     }
 
-    /// Whether there is a value for a write to write.
+    /// Whether the value for a write exists.
     fn has_value_for(
         &self,
         memory: Memory,
@@ -189,7 +189,7 @@ impl<const W: usize> Model<W> {
         }
     }
 
-    /// A line that is idle needs a way of the directory before anything can start.
+    /// Whether the directory has a way for an idle line; it needs one before a transaction can start.
     fn way_is_free(&self, s: &State<W>, line: usize) -> bool {
         let busy = (0..self.layout.lines)
             .filter(|&other| other != line && home_state(home(s[0], other)) != 0)
@@ -197,7 +197,7 @@ impl<const W: usize> Model<W> {
         busy < self.ways
     }
 
-    /// Whether a step only brings forward what is under way.
+    /// Whether a step only advances transactions under way.
     fn drains(&self, s: &State<W>, line: usize, cause: Cause) -> bool {
         let Cause::Operation(operation) = cause else {
             return true;
@@ -206,7 +206,7 @@ impl<const W: usize> Model<W> {
         if facts.effect == Effect::Unlock {
             return self.home_locked[home_state(home(s[0], line))];
         }
-        // The directory frees a way as soon as another line's request wants it.
+        // The directory frees a way as soon as another line's request needs it.
         facts.internal
             && (0..self.layout.lines).any(|other| {
                 other != line && home_state(home(s[0], other)) == 0 && {
@@ -217,7 +217,7 @@ impl<const W: usize> Model<W> {
             })
     }
 
-    /// Somebody has a newer value of the line: everything else is old.
+    /// A newer value of the line exists: marks all other copies as old.
     pub(super) fn make_old(&self, s: &mut State<W>, line: usize) {
         let mut half = home(s[0], line) | MEMORY_OLD;
         if access(half) == Access::PAYLOAD {

@@ -22,43 +22,43 @@ pub use setting::Setting;
 /// One step of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Step {
-    /// A cache does something by itself.
+    /// A cache starts a transaction.
     CacheStarts {
-        /// The line.
+        /// Index of the line.
         line: u8,
-        /// The cache.
+        /// Index of the cache.
         cache: u8,
         /// Column of the event in the cache's table.
         event: u8,
     },
     /// A message arrives at a cache.
     CacheReceives {
-        /// The line.
+        /// Index of the line.
         line: u8,
-        /// The cache.
+        /// Index of the cache.
         cache: u8,
-        /// The message.
+        /// Identifier of the message.
         message: MsgId,
     },
     /// A message arrives at the home.
     HomeReceives {
-        /// The line.
+        /// Index of the line.
         line: u8,
-        /// The cache.
+        /// Index of the cache.
         cache: u8,
-        /// The message.
+        /// Identifier of the message.
         message: MsgId,
     },
     /// An operation starts.
     Operation {
-        /// The line.
+        /// Index of the line.
         line: u8,
-        /// The operation.
+        /// Identifier of the operation.
         operation: OpId,
     },
-    /// Memory finishes the access under way.
+    /// Memory completes the access under way.
     MemoryDone {
-        /// The line.
+        /// Index of the line.
         line: u8,
     },
 }
@@ -66,9 +66,9 @@ pub enum Step {
 /// A state of the model.
 pub(super) type State<const W: usize> = [u64; W];
 
-/// Takes what a state's steps lead to.
+/// Receives the results of a state's steps.
 pub(super) trait Sink<const W: usize> {
-    /// A step leads to `next`; `drain` if it is a delivery and not a new beginning.
+    /// A step leads to `next`; `drain` if it delivers a message rather than starting something.
     fn step(&mut self, step: Step, next: State<W>, drain: bool);
     /// A step breaks a property.
     fn broken(&mut self, step: Step, violation: Violation);
@@ -97,20 +97,20 @@ pub(super) struct Model<const W: usize> {
     write_done: usize,
     cache_events: usize,
     cache_cells: Vec<CacheCell>,
-    /// By cache state: the events that the cache starts by itself.
+    /// By cache state: the events that the cache starts.
     starts: Vec<Vec<u8>>,
     cache_facts: Vec<CacheFacts>,
     messages: Vec<MessageFacts>,
-    /// Low bits of messages whose data grows old when somebody stores.
+    /// Low bits of messages whose data becomes old on a store.
     carries_copy: u64,
     /// Low bits of requests.
     requests: u64,
-    /// Low bits of messages whose sender keeps what they carry.
+    /// Low bits of messages whose sender keeps the data that they carry.
     copies: u64,
     operations: Vec<OperationFacts>,
-    /// By event of the cache: the state that it asks for.
+    /// By event of the cache: the requested state.
     asks_for: Vec<Option<u8>>,
-    /// By message: what a forward takes.
+    /// By message: the rights that a forward takes.
     forwards: Vec<Option<ForwardFacts>>,
     /// By state of the specification: its level.
     levels: Vec<u8>,
@@ -120,7 +120,7 @@ pub(super) struct Model<const W: usize> {
 }
 
 impl<const W: usize> Model<W> {
-    /// The start: nobody has anything, memory has the latest value.
+    /// The initial state: no cache has a copy, memory has the latest value.
     pub fn start(&self) -> State<W> {
         [0; W]
     }
@@ -234,7 +234,7 @@ impl<const W: usize> Model<W> {
     }
 }
 
-/// What makes the home move.
+/// Cause of a step of the home.
 #[derive(Clone, Copy)]
 enum Cause {
     Message(usize, MsgId),

@@ -59,7 +59,7 @@ impl<const W: usize> Model<W> {
         self.home_refuses[home_state(half)].then_some(Violation::OperationRefused { line: line8 })
     }
 
-    /// Nothing is outstanding anywhere.
+    /// Whether nothing is outstanding anywhere.
     pub fn at_rest(&self, s: &State<W>) -> bool {
         (0..self.layout.lines).all(|line| {
             let half = home(s[0], line);
@@ -81,7 +81,7 @@ pub(super) struct Locked {
     pub(super) is: bool,
 }
 
-/// An acknowledged operation has had its effect; and nothing else locks or unlocks.
+/// Checks that an acknowledged operation has had its effect, and that nothing else locks or unlocks.
 pub(super) fn effect_is_right(effect: Option<Effect>, finished: u32, locked: Locked) -> bool {
     let Locked { was, is } = locked;
     match effect {

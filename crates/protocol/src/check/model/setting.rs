@@ -1,6 +1,6 @@
-//! What is explored.
+//! Settings of an exploration.
 
-/// What is explored.
+/// Setting of an exploration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
     /// Lines: 1, or 2 that share ways, unit and class buffers.
@@ -9,16 +9,16 @@ pub struct Setting {
     pub ways: usize,
     /// Messages of a class in flight between the home and one cache, all lines together.
     pub capacity: u32,
-    /// Caches that only differ by their number count as one case.
+    /// Whether caches that differ only by their number count as one case.
     pub symmetry: bool,
-    /// The application behind the home answers a memory access for a cache only when its own
-    /// clean operations on the other line are done: the known hazard of such a pair.
+    /// The application behind the home answers a memory access for a cache only when its own clean operations on the
+    /// other line are done: the known hazard of such a pair.
     pub application_waits: bool,
-    /// Check progress after the exploration.
+    /// Whether to check progress after the exploration.
     pub check_progress: bool,
-    /// Threads, at least one.
+    /// Number of threads, at least one.
     pub threads: usize,
-    /// Give up after so many states.
+    /// Maximum number of states before the check fails.
     pub max_states: usize,
 }
 

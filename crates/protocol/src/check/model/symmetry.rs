@@ -1,4 +1,4 @@
-//! Which states count as one: those that differ only by the numbers of caches and lines.
+//! Symmetry reduction: states that differ only by the numbers of caches and lines count as one.
 
 use super::{home_state, Model, State, HOME_STATE};
 use crate::check::layout::{home, with_home};
@@ -18,7 +18,7 @@ impl<const W: usize> Model<W> {
             return *state;
         }
         let home_state = home_state(home(state[0], 0));
-        // Equal views are told apart by what the home does with them, then by number.
+        // Equal views are distinguished by what the home does with them, then by number.
         let key = |i: usize| {
             let role = self.roles[home_state * caches + i];
             u128::from(state[1 + i]) << 64 | u128::from(role) << 8 | i as u128
@@ -48,8 +48,8 @@ impl<const W: usize> Model<W> {
         image
     }
 
-    /// The same for two lines: caches change places on both at once, and the lines with each other. The
-    /// least of the images.
+    /// The same for two lines: caches are permuted on both at once, and the lines are exchanged. Returns the least of
+    /// the images.
     fn canonical_pair(&self, state: &State<W>) -> State<W> {
         let mut least = *state;
         for (number, order) in self.orders.iter().enumerate() {
