@@ -1,7 +1,7 @@
-//! The CPU's last-level cache: the generated cache machine, one copy a line, with sets and ways.
+//! The CPU's last-level cache: the generated cache machine, one copy per line, with sets and ways.
 //!
-//! Everything that comes back is taken at once, so the link never waits for the CPU. What is sent
-//! waits in queues without bound (the write buffer).
+//! Received messages are accepted immediately, so the link never waits for the CPU. Sent messages wait in unbounded
+//! queues (the write buffer).
 
 use std::collections::{HashMap, VecDeque};
 
@@ -12,50 +12,49 @@ use protocol::spec::{AccessKind, MsgId, Trigger};
 use crate::message::Message;
 use units::line::{merge_parts, write_bytes, write_parts, Data, FoldedLine, WORDS};
 
-/// Numbers of requests that a slice's CPU side may have under way, if nobody says otherwise: five bits of the link's
-/// header.
+/// Default number of outstanding requests of a slice's CPU side: five bits of the link's header.
 pub const REQUESTS: u8 = 32;
 
-/// What a core wants.
+/// Access of a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Read the line.
     Load,
     /// Write `stamp` into these parts of the line.
     Store {
-        /// One bit a part.
+        /// Mask, one bit per part.
         parts: u8,
-        /// The value.
+        /// Stamp to write.
         stamp: u64,
     },
     /// Write these bytes of the line.
     StoreBytes {
-        /// One bit a byte.
+        /// Mask, one bit per byte.
         mask: u128,
-        /// The bytes, at their places.
+        /// Line with the bytes at their offsets.
         data: Data,
     },
     /// Hint: the line will be read.
     PrefetchShared,
     /// Hint: the line will be written.
     PrefetchExclusive,
-    /// Give the line up: what was written in it goes home.
+    /// Evict the line, writing dirty data home.
     Flush,
-    /// Send home what was written in the line, and keep a copy.
+    /// Write dirty data of the line home, and keep a copy.
     Clean,
     /// Read without keeping a copy.
     UncachedRead,
     /// Write these parts without keeping a copy.
     UncachedWrite {
-        /// One bit a part.
+        /// Mask, one bit per part.
         parts: u8,
-        /// The value.
+        /// Stamp to write.
         stamp: u64,
     },
 }
 
 impl Access {
-    /// Does a store to a line that the cache may write; whether there is one to do.
+    /// Performs a store to a line that the cache may write; returns whether there was one.
     fn write(self, line: &mut Data) -> bool {
         match self {
             Self::Store { parts, stamp } => write_parts(line, parts, stamp),
@@ -66,38 +65,38 @@ impl Access {
     }
 }
 
-/// What became of an access.
+/// Result of an access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Done at once; the line as it is now.
+    /// Complete; the line after the access.
     Hit(Box<Data>),
     /// Under way; a [`Completion`] will follow.
     Started,
-    /// Not now: the line, its set or all request numbers are taken, or the access does not fit the
-    /// line's state.
+    /// Not possible now: the line, its set or all request numbers are busy, or the access does not fit the line's
+    /// state.
     Busy,
 }
 
-/// The end of an access that was [`Outcome::Started`].
+/// Completion of an access that returned [`Outcome::Started`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// What the core called it.
+    /// Token of the core.
     pub token: u64,
     /// The line as the access saw or left it.
     pub data: Box<Data>,
-    /// Whoever has the line answered with an error; the data is none, and the line is not kept.
+    /// The home answered with an error; the data is invalid, and the line is not kept.
     pub poisoned: bool,
 }
 
-/// A message that the cache's machine does not know in its state.
+/// A message that the cache's machine does not define in its state.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the cache, in state {state}, received {message} for line {line:#x}")]
 pub struct Unexpected {
     /// State of the line.
     pub state: String,
-    /// Message.
+    /// Name of the message.
     pub message: String,
-    /// Line.
+    /// Folded number of the line.
     pub line: u64,
 }
 
@@ -106,17 +105,17 @@ struct Entry {
     state: usize,
     data: Box<Data>,
     used: u64,
-    /// Number of the request under way, and whose it is.
+    /// Number of the request under way, which identifies its access.
     request: u8,
     token: u64,
     access: Access,
-    /// Takes a way of its set.
+    /// Whether it takes a way of its set.
     resident: bool,
-    /// Its data is none.
+    /// Whether its data is invalid.
     poisoned: bool,
 }
 
-/// The cache.
+/// The CPU's last-level cache.
 #[derive(Debug)]
 pub struct Cache {
     protocol: Protocol,
@@ -127,18 +126,18 @@ pub struct Cache {
     requests: u8,
     free: Vec<Vec<u8>>,
     clock: u64,
-    /// Ways of a set that are emptied before a miss needs them; 0 at first.
+    /// Ways of a set that are emptied before a miss needs them; initially 0.
     pub evict_ahead: usize,
     /// Messages to send, by lane.
     pub out: Vec<VecDeque<Message>>,
-    /// Accesses that ended.
+    /// Completed accesses.
     pub completed: Vec<Completion>,
 }
 
-/// Numbers of so many requests, the next one last.
+/// Free request numbers; the next one is last.
 fn free_numbers(requests: u8) -> Vec<u8> {
     match requests > REQUESTS {
-        // The highest first, so that few requests have numbers of six bits, too.
+        // The highest first, so that a small number of requests also uses numbers of six bits.
         true => (0..requests).collect(),
         false => (0..requests).rev().collect(),
     }
@@ -164,8 +163,8 @@ impl Cache {
         }
     }
 
-    /// The same cache, empty, with another number of requests that may be under way at once, to each slice. The directory
-    /// must know as many (`TMB_REQUEST_ID_WIDTH`).
+    /// The same cache, empty, with another number of outstanding requests per slice. The directory must support as many
+    /// (`TMB_REQUEST_ID_WIDTH`).
     #[must_use]
     pub fn with_requests(self, requests: u8) -> Self {
         Self {
@@ -175,8 +174,7 @@ impl Cache {
         }
     }
 
-    /// The directory has been reset, and knows of no copy any more: the cache is empty, and nothing is under way. Accesses
-    /// that were do not complete.
+    /// The directory has been reset and records no copies: empties the cache. Accesses under way do not complete.
     pub fn forget(&mut self) {
         self.sets.iter_mut().for_each(Vec::clear);
         self.lines.clear();
@@ -185,7 +183,7 @@ impl Cache {
         self.completed.clear();
     }
 
-    /// Starts an access; `token` comes back with its completion.
+    /// Starts an access; `token` is returned with its completion.
     pub fn access(&mut self, line: FoldedLine, access: Access, token: u64) -> Outcome {
         self.clock += 1;
         let state = self.lines.get(&line.0).map_or(0, |entry| entry.state);
@@ -304,7 +302,7 @@ impl Cache {
         Outcome::Hit(entry.data.clone())
     }
 
-    /// Gives up a line that is not between two states; the line as it was, or zeroes of one that is not here.
+    /// Evicts a line that is in a stable state; returns the line as it was, or zeroes if it is not cached.
     fn flush(&mut self, line: FoldedLine) -> Outcome {
         let Some(entry) = self.lines.get(&line.0) else {
             return Outcome::Hit(Box::new([0; WORDS]));
@@ -316,8 +314,8 @@ impl Cache {
         }
     }
 
-    /// Sends home what was written in a line that is not between two states; it keeps the strongest copy that is not
-    /// dirty. The line as it is, or zeroes of one that is not here.
+    /// Writes dirty data of a line in a stable state home; the cache keeps the strongest copy that is not dirty.
+    /// Returns the line, or zeroes if it is not cached.
     fn clean(&mut self, line: FoldedLine) -> Outcome {
         let Some(entry) = self.lines.get(&line.0) else {
             return Outcome::Hit(Box::new([0; WORDS]));
@@ -356,7 +354,7 @@ impl Cache {
         true
     }
 
-    /// Gives a copy up, down to the copy numbered `to` (0: entirely); false where no rule says how.
+    /// Downgrades a copy to the state numbered `to` (0: no copy); returns false if no rule allows it.
     pub fn downgrade(&mut self, line: FoldedLine, to: usize) -> bool {
         let machine = &self.protocol.cache;
         let Some(entry) = self.lines.get(&line.0) else {
@@ -378,7 +376,7 @@ impl Cache {
         true
     }
 
-    /// Takes a message of the home.
+    /// Receives a message of the home.
     ///
     /// # Errors
     /// [`Unexpected`].
@@ -402,7 +400,7 @@ impl Cache {
             .forwards
             .iter()
             .any(|f| f.message == message.id);
-        // What is not a forward answers the line's request, by its number.
+        // A message that is not a forward answers the line's request, by its number.
         let asked = self.lines.get(&line.0).map(|entry| entry.request);
         if let Some(asked) = asked.filter(|asked| !forward && *asked != message.request) {
             let name = &self.protocol.spec.message(message.id).name;
@@ -422,7 +420,7 @@ impl Cache {
         let mut next = step.next;
         if let (true, true, Some(store)) = (poisoned, step.store, machine.column(CacheEvent::Store))
         {
-            // The store does not happen: the copy is as clean as before one, where the protocol has such a state.
+            // The store is not performed: the copy is as clean as before one, if the protocol has such a state.
             let leads_there = |state: &usize| {
                 let about = &machine.states[*state];
                 let after = machine.step(*state, store).map(|after| after.next);
@@ -448,7 +446,7 @@ impl Cache {
         }
         self.apply(line, next, step.send);
         if poisoned {
-            // It goes at once: who wants it again asks again.
+            // It is evicted immediately: a later access requests it again.
             self.downgrade(line, 0);
         }
         Ok(())
@@ -460,7 +458,7 @@ impl Cache {
             let entry = self.lines.get(&line.0).filter(|_| carries);
             let poisoned = entry.is_some_and(|entry| entry.poisoned);
             let data = entry.map(|entry| entry.data.clone());
-            // Of data that is none, no part is written.
+            // Invalid data: no part is written.
             let parts = if data.is_some() && !poisoned { 0xf } else { 0 };
             self.send(Message {
                 id,
@@ -490,7 +488,7 @@ impl Cache {
         self.out[lane].push_back(message);
     }
 
-    /// Whether the cores may use a copy of the line now.
+    /// Whether cores may use a copy of the line now.
     #[must_use]
     pub fn has_copy(&self, line: FoldedLine) -> bool {
         let copy = |entry: &Entry| self.protocol.cache.states[entry.state].copy.index();
@@ -510,7 +508,8 @@ impl Cache {
         about.stable && if write { rights.write } else { rights.read }
     }
 
-    /// What cores wrote without telling the cache: into the line, and into messages that have not left.
+    /// Applies stores that cores made without notifying the cache: to the line, and to messages that have not been
+    /// sent.
     pub fn put(&mut self, line: FoldedLine, data: &Data) {
         if let Some(entry) = self.lines.get_mut(&line.0) {
             *entry.data = *data;
@@ -523,52 +522,52 @@ impl Cache {
         }
     }
 
-    /// What the cache holds of a line, as far as the cores may use it.
+    /// The cached line, if cores may use it.
     #[must_use]
     pub fn copy(&self, line: FoldedLine) -> Option<&Data> {
         let entry = self.lines.get(&line.0)?;
         self.has_copy(line).then_some(&*entry.data)
     }
 
-    /// The name of a line's state in the protocol.
+    /// Name of a line's state in the protocol.
     #[must_use]
     pub fn state(&self, line: FoldedLine) -> &str {
         let state = self.lines.get(&line.0).map_or(0, |entry| entry.state);
         &self.protocol.cache.states[state].name
     }
 
-    /// The protocol.
+    /// The protocol that the cache runs.
     #[must_use]
     pub fn protocol(&self) -> &Protocol {
         &self.protocol
     }
 
-    /// Lines with a state.
+    /// Number of lines with a state.
     #[must_use]
     pub fn len(&self) -> usize {
         self.lines.len()
     }
 
-    /// No line has a state.
+    /// Whether no line has a state.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
 
-    /// Sets.
+    /// Number of sets.
     #[must_use]
     pub fn sets(&self) -> usize {
         self.sets.len()
     }
 
-    /// The set has as many lines as it keeps, so that each new line of it evicts one.
+    /// Whether the set is full, so that each new line of it evicts one.
     #[must_use]
     pub fn is_full(&self, set: usize) -> bool {
         let kept = self.ways - self.evict_ahead.min(self.ways);
         self.sets[set].len() >= kept
     }
 
-    /// Nothing is under way or waits to be sent.
+    /// Whether nothing is under way or waits to be sent.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         self.out.iter().all(VecDeque::is_empty)

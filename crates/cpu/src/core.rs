@@ -1,15 +1,14 @@
-//! A core: what it has lately used is in its first-level cache, and costs little.
+//! A core, with a first-level cache that makes accesses to recently used lines cheap.
 
 use std::collections::VecDeque;
 use timing::platform::CpuFigures;
 use units::line::FoldedLine;
 use units::Picoseconds;
 
-/// A core's first-level cache, as far as time goes: which lines are in it. Their bytes are the
-/// last-level cache's.
+/// The timing of a core's first-level cache: the set of its lines. Their bytes are in the last-level cache.
 #[derive(Clone, Debug)]
 pub struct Core {
-    /// Most recently used last.
+    /// Lines, most recently used last.
     lines: VecDeque<FoldedLine>,
     room: usize,
     l1_hit: Picoseconds,
@@ -17,7 +16,7 @@ pub struct Core {
 }
 
 impl Core {
-    /// A core of this CPU that has used nothing.
+    /// A core of this CPU with an empty cache.
     #[must_use]
     pub fn new(figures: &CpuFigures) -> Self {
         let room = (figures.l1_bytes / units::line::BYTES).max(1) as usize;
@@ -29,7 +28,7 @@ impl Core {
         }
     }
 
-    /// The core uses a line that the last-level cache has: how long that takes.
+    /// Latency of an access to a line that the last-level cache holds.
     pub fn hit(&mut self, line: FoldedLine) -> Picoseconds {
         match self.touch(line) {
             true => self.l1_hit,
@@ -37,7 +36,7 @@ impl Core {
         }
     }
 
-    /// A line has come, or is used again; whether it was there.
+    /// Records a use of a line; returns whether it was cached.
     pub fn touch(&mut self, line: FoldedLine) -> bool {
         let found = self.lines.iter().position(|known| *known == line);
         if let Some(place) = found {

@@ -21,18 +21,18 @@ use protocol::spec::{parse, SpecError};
 /// The MESI specification cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ProtocolError {
-    /// The specification.
+    /// The specification breaks a rule of the language.
     #[error(transparent)]
     Spec(#[from] Box<SpecError>),
-    /// The generator.
+    /// The machines cannot be generated.
     #[error(transparent)]
     Generate(#[from] GenerateError),
 }
 
-/// The MESI protocol of `protocols/mesi.protocol`, which the RTL was generated from.
+/// The MESI protocol of `protocols/mesi.protocol`, from which the RTL was generated.
 ///
 /// # Errors
-/// [`ProtocolError`], if somebody breaks the file.
+/// [`ProtocolError`] if the file is not a valid specification.
 pub fn mesi() -> Result<Protocol, ProtocolError> {
     let text = include_str!("../../../protocols/mesi.protocol");
     let spec = parse("protocols/mesi.protocol", text).map_err(Box::new)?;

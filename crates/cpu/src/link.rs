@@ -1,8 +1,8 @@
-//! One direction of the link: latency, bandwidth, credits, and no order.
+//! One direction of the link: latency, bandwidth, credits, and no ordering.
 //!
-//! Every lane has credits of its own: a message takes one when it leaves, the receiver returns it when
-//! it takes the message, and it is back one way later. Credits travel in the link layer's own words,
-//! which the payload rate already leaves out.
+//! Every lane has its own credits: a message takes one when it is sent, the receiver returns it when it accepts the
+//! message, and it arrives one latency later. Credits travel in the link layer's own words, which the payload rate
+//! already excludes.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -43,7 +43,7 @@ impl Ord for Flight {
 struct Lane {
     flights: BinaryHeap<Reverse<Flight>>,
     credits: usize,
-    /// When returned credits are back, earliest first.
+    /// Arrival times of returned credits, earliest first.
     returning: VecDeque<u64>,
 }
 
@@ -61,7 +61,7 @@ impl Lane {
     }
 }
 
-/// A direction with its lanes (one for each class and slice).
+/// A direction with its lanes (one per class and slice).
 #[derive(Debug)]
 pub struct Link {
     lanes: Vec<Lane>,
@@ -69,18 +69,18 @@ pub struct Link {
     jitter: u64,
     data_ps: u64,
     header_ps: u64,
-    /// A sender may be ahead of the wire by this much.
+    /// Maximum lead of the sender over the wire, in picoseconds.
     ahead: u64,
-    /// The wire is busy until then.
+    /// Time until which the wire is busy.
     busy: u64,
     random: Random,
     sent: u64,
-    /// Lines of data handed to the receiver.
+    /// Number of data lines delivered to the receiver.
     delivered: u64,
 }
 
 impl Link {
-    /// `has_data[lane]` says which lanes carry lines; `clock` is the period of whoever sends.
+    /// `has_data[lane]` marks the lanes that carry lines; `clock` is the period of the sender's clock.
     #[must_use]
     pub fn new(figures: &LinkFigures, has_data: &[bool], clock: u64, seed: u64) -> Self {
         let credits = |&data: &bool| {
@@ -118,7 +118,7 @@ impl Link {
         self.lanes[lane].has_credit(now) && self.busy < now + self.ahead
     }
 
-    /// Sends a message; the caller asked [`can_send`](Self::can_send). Returns when it arrives.
+    /// Sends a message; the caller must have checked [`can_send`](Self::can_send). Returns its arrival time.
     pub fn send(&mut self, lane: usize, now: u64, message: Message) -> u64 {
         let length = if message.data.is_some() {
             self.data_ps
@@ -139,14 +139,14 @@ impl Link {
         arrival
     }
 
-    /// The message that the receiver sees at the end of a lane.
+    /// The message at the head of a lane, as the receiver sees it.
     #[must_use]
     pub fn head(&self, lane: usize, now: u64) -> Option<&Message> {
         let Reverse(flight) = self.lanes[lane].flights.peek()?;
         (flight.arrival <= now).then_some(&flight.message)
     }
 
-    /// Takes that message and sends its credit back.
+    /// Removes that message and returns its credit.
     pub fn take(&mut self, lane: usize, now: u64) -> Option<Message> {
         self.head(lane, now)?;
         let Reverse(flight) = self.lanes[lane].flights.pop()?;
@@ -156,7 +156,7 @@ impl Link {
         Some(flight.message)
     }
 
-    /// The link is reset: what is on it is lost, and every credit is its sender's again.
+    /// Resets the link: messages on it are lost, and every credit returns to its sender.
     pub fn reset(&mut self) {
         for lane in &mut self.lanes {
             lane.credits += lane.flights.len() + lane.returning.len();
@@ -165,20 +165,20 @@ impl Link {
         }
     }
 
-    /// Lines of data delivered so far.
+    /// Number of data lines delivered so far.
     #[must_use]
     pub fn delivered(&self) -> u64 {
         self.delivered
     }
 
-    /// Nothing is under way.
+    /// Whether nothing is under way.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.lanes.iter().all(|lane| lane.flights.is_empty())
     }
 
-    /// Nothing is under way, every credit is back and the wire is free: what a sender may do does not
-    /// change any more.
+    /// Whether nothing is under way, every credit is back and the wire is free: the sender's limits do not change any
+    /// more.
     #[must_use]
     pub fn is_settled(&self, now: u64) -> bool {
         let back = |lane: &Lane| lane.returning.back().is_none_or(|&back| back <= now);
@@ -239,7 +239,7 @@ mod tests {
         );
     }
 
-    /// Messages a microsecond of a sender and a receiver that never wait.
+    /// Messages per microsecond of a sender and a receiver that never wait.
     fn rate(data_credits: usize) -> u64 {
         let mut link = Link::new(&figures(data_credits), &[true], 1_000, 1);
         for now in (0..10_000_000).step_by(1_000) {

@@ -7,15 +7,15 @@ use units::line::{Data, FoldedLine};
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Which one.
+    /// Identifier of the message.
     pub id: MsgId,
-    /// The request's number, in a request and its answer.
+    /// Number of the request, in a request and its answer.
     pub request: u8,
-    /// Parts of the line that the data holds.
+    /// Mask of the line's parts in the data.
     pub parts: u8,
-    /// The line.
+    /// Folded number of the line.
     pub line: FoldedLine,
-    /// Whoever has the line answered with an error: the data is none.
+    /// The home answered with an error: the data is invalid.
     pub poisoned: bool,
     /// The line's data, for messages that carry it.
     pub data: Option<Box<Data>>,
@@ -45,7 +45,7 @@ impl Message {
         }
     }
 
-    /// The channel of the link: one for each class and slice.
+    /// The link's lane: one per class and slice.
     #[must_use]
     pub fn lane(&self, spec: &Spec, slices: usize) -> usize {
         self.line.slice(slices) * spec.classes.len() + spec.message(self.id).class.index()

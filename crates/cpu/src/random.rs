@@ -1,6 +1,6 @@
 //! A small deterministic source of random numbers (splitmix64).
 
-/// The source.
+/// A pseudo-random sequence, given by its seed.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
@@ -25,7 +25,7 @@ impl Random {
         ((u128::from(self.draw()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// True `part` times in `of`.
+    /// Returns true with probability `part / of`.
     pub fn chance(&mut self, part: u64, of: u64) -> bool {
         self.below(of) < part
     }

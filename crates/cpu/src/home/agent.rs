@@ -1,47 +1,47 @@
-//! The agent of the CPU that uses the lines itself: its cores.
+//! The CPU's own agent: its cores, which use the lines too.
 
 use protocol::tables::mesi::{home_step, HomeEvent, HomeOutcome};
 
 use super::{Home, Work};
 use units::line::{merge_parts, write_bytes, Data, FoldedLine, PlainLine, WORDS};
 
-/// What the agent does.
+/// Access of the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HomeAccess {
     /// Read the line.
     Load,
-    /// Write these parts, keeping nothing.
+    /// Write these parts without keeping a copy.
     Write {
-        /// One bit a part.
+        /// Mask, one bit per part.
         parts: u8,
-        /// What.
+        /// Line with the bytes to write.
         data: Data,
     },
-    /// Write these bytes of a copy of its own.
+    /// Write these bytes of its own copy.
     Store {
-        /// One bit a byte.
+        /// Mask, one bit per byte.
         mask: u128,
-        /// What.
+        /// Line with the bytes to write.
         data: Data,
     },
-    /// Add to a word and write bytes, as one.
+    /// Add to a word and write bytes, atomically.
     Add {
-        /// Which word of the line.
+        /// Index of the word in the line.
         word: usize,
-        /// So much.
+        /// Number to add.
         value: u64,
-        /// One bit a byte.
+        /// Mask, one bit per byte.
         mask: u128,
-        /// What.
+        /// Line with the bytes to write.
         data: Data,
     },
-    /// Write a word if it holds what is expected.
+    /// Write a word if it has the expected value.
     CompareExchange {
-        /// Which word of the line.
+        /// Index of the word in the line.
         word: usize,
-        /// What it holds.
+        /// Expected value.
         expected: u64,
-        /// What it gets.
+        /// New value.
         new: u64,
     },
     /// The card keeps at most a shared copy.
@@ -51,7 +51,7 @@ pub enum HomeAccess {
 }
 
 impl HomeAccess {
-    /// Whether it changes a copy that is the agent's alone.
+    /// Whether it needs an exclusive copy.
     fn is_exclusive(self) -> bool {
         matches!(
             self,
@@ -60,12 +60,12 @@ impl HomeAccess {
     }
 }
 
-/// The end of an access.
+/// Completion of an access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HomeDone {
-    /// What the caller named it.
+    /// Token of the caller.
     pub token: u64,
-    /// The line as the access saw or left it; of an addition or an exchange: as it was before.
+    /// The line as the access saw or left it; for an addition or an exchange, the line before it.
     pub data: Box<Data>,
 }
 
@@ -77,7 +77,7 @@ pub(super) struct Copy {
 }
 
 impl Home {
-    /// Starts an access; it may end at once. `token` comes back in [`Home::done`].
+    /// Starts an access; it may complete immediately. `token` is returned in [`Home::done`].
     pub fn access(&mut self, line: PlainLine, access: HomeAccess, token: u64) {
         let line = line.fold().0;
         let entry = self.line(line);
@@ -103,7 +103,7 @@ impl Home {
         self.work(line);
     }
 
-    /// Writes the agent's own copy back, if it has one to itself.
+    /// Writes the agent's exclusive copy back, if it has one.
     pub fn give_up(&mut self, line: PlainLine) {
         let line = line.fold().0;
         self.wanted.remove(&line);
@@ -128,7 +128,7 @@ impl Home {
         let entry = self.line(line);
         let state = entry.state;
         let HomeOutcome::Go(step) = home_step(state, HomeEvent::OpUnlock) else {
-            // The table lets an unlock wait: it comes again with the next step.
+            // The table stalls the unlock: it is tried again with the next step.
             entry.unlocking = true;
             return;
         };
@@ -156,7 +156,7 @@ impl Home {
         self.done.push(HomeDone { token, data: seen });
     }
 
-    /// Lines that the agent has to itself although the card asked for them.
+    /// Lines that the agent holds exclusively although the card requested them.
     #[must_use]
     pub fn wanted(&self) -> Vec<PlainLine> {
         let wanted = self.wanted.iter();
@@ -166,7 +166,7 @@ impl Home {
     }
 }
 
-/// Does an access to a copy; returns what the caller gets.
+/// Performs an access on a copy; returns the caller's data.
 pub(super) fn perform(data: &mut Box<Data>, access: HomeAccess) -> Box<Data> {
     match access {
         HomeAccess::Load | HomeAccess::Clean | HomeAccess::CleanInvalidate => data.clone(),

@@ -1,10 +1,10 @@
-//! The CPU as home: its directory runs the generated table ([`protocol::tables::mesi`]) over its
-//! memory; a cache agent of its own uses the lines too.
+//! The CPU as home: its directory runs the generated table ([`protocol::tables::mesi`]) over its memory; its own cache
+//! agent uses the lines too.
 //!
-//! To the directory the card is the only remote cache. The agent's accesses are the protocol's local
-//! operations: a load is a coherent read and may leave a shared copy, which is dropped when the card
-//! gets the line exclusively; a store is a coherent write, or a lock, under which the agent has the
-//! line to itself until the card (or nobody) wants it, writes it back and unlocks.
+//! To the directory the card is the only remote cache. The agent's accesses are the protocol's local operations. A load
+//! is a coherent read and may leave a shared copy, which is dropped when the card gets the line exclusively. A store is
+//! a coherent write or a lock. Under the lock the agent holds the line exclusively until the card requests it or the
+//! agent no longer needs it; then it writes the line back and unlocks.
 
 mod agent;
 mod names;
@@ -26,28 +26,28 @@ use crate::message::Message;
 use crate::random::Random;
 use units::line::{merge_parts, Data, FoldedLine, PlainLine, WORDS};
 
-/// Something that the protocol does not know.
+/// An event that the protocol does not define.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HomeError {
-    /// An event in a state.
+    /// An event that is not defined in its state.
     #[error("the home met {event:?} in state {state:?} (line {line:#x})")]
     Unexpected {
         /// State of the line.
         state: HomeState,
-        /// What happened.
+        /// Event without a defined step.
         event: HomeEvent,
-        /// Folded number.
+        /// Folded number of the line.
         line: u64,
     },
-    /// A message that is not for a home.
+    /// A message that a home never receives.
     #[error("the home received {0:?}")]
     Foreign(Name),
-    /// A message with data came without, or the reverse.
+    /// A message with data arrived without, or the reverse.
     #[error("the home received {0:?} with the wrong payload")]
     Payload(Name),
 }
 
-/// What waits for the line: a message of the card or an access of the agent.
+/// Work that waits for the line: a message of the card or an access of the agent.
 #[derive(Debug)]
 enum Work {
     Request(Message),
@@ -57,54 +57,54 @@ enum Work {
 #[derive(Debug)]
 struct LineState {
     state: HomeState,
-    /// Number of the request that is being served.
+    /// Number of the request being served.
     request: u8,
-    /// Data to write when the memory access under way ends.
+    /// Data to write when the memory access under way completes.
     payload: Option<(u8, Box<Data>)>,
     /// The operation under way.
     operation: Option<(u64, HomeAccess)>,
     waiting: VecDeque<Work>,
     copy: Option<Copy>,
-    /// An unlock is on its way.
+    /// Whether an unlock is under way.
     unlocking: bool,
 }
 
-/// How the CPU behaves.
+/// Timing of the CPU.
 #[derive(Clone, Copy, Debug)]
 pub struct HomeFigures {
-    /// A memory access takes at least this ...
+    /// Minimum latency of a memory access, in picoseconds.
     pub memory_ps: u64,
-    /// ... and up to this more, at random.
+    /// Maximum random addition to it, in picoseconds.
     pub jitter_ps: u64,
 }
 
-/// The CPU.
+/// The CPU as home agent.
 #[derive(Debug)]
 pub struct Home {
     figures: HomeFigures,
     random: Random,
     lines: HashMap<u64, LineState>,
     memory: HashMap<u64, Box<Data>>,
-    /// Memory accesses under way: end, tie, line, read.
+    /// Memory accesses under way: end, tie breaker, line, read.
     accesses: BinaryHeap<Reverse<(u64, u64, u64, bool)>>,
     ties: u64,
     spec: Spec,
     slices: usize,
-    /// Messages to the card: one queue for each class and slice, as the link's lanes.
+    /// Messages to the card: one queue per class and slice, like the link's lanes.
     pub out: Vec<VecDeque<Message>>,
-    /// Lines that the agent has to itself although the card asked for them.
+    /// Lines that the agent holds exclusively although the card requested them.
     wanted: BTreeSet<u64>,
-    /// Requests and accesses that wait for a line.
+    /// Number of requests and accesses that wait for a line.
     waiting: usize,
     now: u64,
-    /// Accesses that ended.
+    /// Completed accesses.
     pub done: Vec<HomeDone>,
-    /// Messages without a place in the protocol that were met.
+    /// First event that the protocol does not define.
     error: Option<HomeError>,
 }
 
 impl Home {
-    /// A CPU whose memory is zero, before a card of so many slices.
+    /// A CPU with zeroed memory, connected to a card with `slices` slices.
     #[must_use]
     pub fn new(spec: &Spec, figures: HomeFigures, slices: usize, seed: u64) -> Self {
         let lanes = slices * spec.classes.len();
@@ -126,7 +126,7 @@ impl Home {
         }
     }
 
-    /// What memory holds.
+    /// Content of memory.
     #[must_use]
     pub fn memory(&self, line: PlainLine) -> Data {
         let data = self.memory.get(&line.fold().0);
@@ -145,7 +145,7 @@ impl Home {
         })
     }
 
-    /// Lets what waits for a line try again, in order, until a round changes nothing.
+    /// Retries the work that waits for a line, in order, until a round changes nothing.
     fn work(&mut self, line: u64) {
         if self.line(line).unlocking {
             return self.unlock(line);
@@ -165,7 +165,7 @@ impl Home {
                     Some(work) => waiting.push_back(work),
                 }
             }
-            // What an attempt left behind came later.
+            // Work queued by an attempt arrived later.
             waiting.append(&mut self.line(line).waiting);
             self.line(line).waiting = waiting;
             if !progress {
@@ -174,7 +174,7 @@ impl Home {
         }
     }
 
-    /// One try; what has to wait comes back.
+    /// Tries to perform the work; returns it if it has to wait.
     fn attempt(&mut self, line: u64, work: Work) -> Option<Work> {
         let (event, operation) = match &work {
             Work::Request(message) => (event_of(NAMES[message.id.index()])?, None),
@@ -183,7 +183,7 @@ impl Home {
         let entry = self.line(line);
         let held = entry.copy.as_ref().is_some_and(|copy| copy.exclusive);
         if held || entry.unlocking {
-            // The agent has the line to itself. It uses it, or gives it up some time later.
+            // The agent holds the line exclusively. It uses it, or gives it up some time later.
             if let (Some((token, access)), Some(copy)) = (operation, &mut entry.copy) {
                 let data = perform(&mut copy.data, access);
                 self.done.push(HomeDone { token, data });
@@ -215,7 +215,7 @@ impl Home {
         None
     }
 
-    /// The table's answer; `None` (and an error kept) where it has none.
+    /// The table's outcome; `None` (and the error is recorded) if it has none.
     fn outcome(&mut self, line: u64, event: HomeEvent) -> Option<HomeOutcome> {
         let state = self.line(line).state;
         let outcome = home_step(state, event);
@@ -227,7 +227,7 @@ impl Home {
         Some(outcome)
     }
 
-    /// Takes a step that the table has.
+    /// Takes a step of the table.
     fn step(&mut self, line: u64, event: HomeEvent, payload: Option<(u8, Box<Data>)>) {
         let Some(HomeOutcome::Go(step)) = self.outcome(line, event) else {
             return;
@@ -276,7 +276,7 @@ impl Home {
         }
     }
 
-    /// Takes a message of the card.
+    /// Receives a message of the card.
     pub fn receive(&mut self, message: Message) {
         let name = NAMES[message.id.index()];
         let line = message.line.0;
@@ -299,8 +299,8 @@ impl Home {
         self.work(line);
     }
 
-    /// The card has been reset, and its link with it: it has no line any more. Memory keeps what it was given; the agent's
-    /// own copies go back to it. Returns the accesses that have failed: those that were under way.
+    /// The card and its link have been reset: it has no copies any more. Memory keeps the data written back; the
+    /// agent's own copies are written back to it. Returns the failed accesses: those under way.
     pub fn forget_card(&mut self) -> Vec<u64> {
         let mut failed = Vec::new();
         for (number, line) in std::mem::take(&mut self.lines) {
@@ -326,15 +326,15 @@ impl Home {
         failed
     }
 
-    /// What begins from now on begins at this time.
+    /// Sets the time at which new work begins.
     pub fn set_time(&mut self, now: u64) {
         self.now = now;
     }
 
-    /// Ends what memory has done by now.
+    /// Completes the memory accesses that end by now.
     ///
     /// # Errors
-    /// What [`receive`](Self::receive) or this met that the protocol does not know.
+    /// An event that the protocol does not define, in this call or in [`receive`](Self::receive).
     pub fn advance(&mut self) -> Result<(), HomeError> {
         let now = self.now;
         while let Some(&Reverse((end, _, line, read))) = self.accesses.peek() {
@@ -356,13 +356,13 @@ impl Home {
         self.error.clone().map_or(Ok(()), Err)
     }
 
-    /// Nothing is under way.
+    /// Whether nothing is under way.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         self.is_idle() && self.waiting == 0
     }
 
-    /// Nothing happens before the card says something.
+    /// Whether the CPU is idle until the card sends a message.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.accesses.is_empty()
@@ -370,7 +370,7 @@ impl Home {
             && self.out.iter().all(VecDeque::is_empty)
     }
 
-    /// The agent has a copy of the line.
+    /// Whether the agent has a copy of the line.
     #[must_use]
     pub fn has_copy(&self, line: PlainLine) -> bool {
         self.lines

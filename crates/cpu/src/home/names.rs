@@ -1,4 +1,4 @@
-//! Messages by number, and what they are to the home.
+//! Messages by number, and their roles at the home.
 
 use protocol::tables::mesi::{HomeEvent, Message as Name};
 
