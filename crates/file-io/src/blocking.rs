@@ -1,4 +1,4 @@
-//! `pread` and `pwrite`, done when the transfer is started.
+//! File I/O with `pread` and `pwrite`, performed when the transfer is started.
 
 use super::{ask_along, pointer, unknown, write_stopped, Direction, FileIo, Transfer, TransferId};
 use std::collections::BTreeMap;

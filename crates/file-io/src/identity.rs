@@ -1,23 +1,24 @@
-//! Which file a descriptor is of.
+//! Identity of a descriptor's file.
 
 use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::AsRawFd;
 
-/// Device and inode: two descriptors with the same are of one file.
+/// Device and inode: descriptors with equal values refer to the same file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Identity {
-    /// The mount's device.
+    /// Device of the mount.
     pub device: u64,
-    /// The inode.
+    /// Inode number on that device.
     pub inode: u64,
 }
 
-/// Which file it is, without asking its file system, which may be slow or gone: the kernel knows as long as it is open.
+/// Identity of a file, without a request to its file system, which may be slow or unavailable: the kernel knows it
+/// while the file is open.
 ///
 /// # Errors
-/// What the system says.
+/// Error of the operating system.
 pub fn identity(file: &File) -> io::Result<Identity> {
     let mut found = MaybeUninit::<libc::statx>::zeroed();
     // SAFETY: the path is an empty string that ends with a zero, the descriptor is open while `file` is borrowed, and the

@@ -1,7 +1,7 @@
-//! Bytes between files and DMA buffers: io_uring, or `pread`/`pwrite` where it is forbidden.
+//! Transfers between files and DMA buffers, with io_uring, or `pread`/`pwrite` if it is forbidden.
 //!
-//! This room calls the kernel with raw pointers into [`HostMemory`]; each `unsafe` says why it may.
-//! Completions carry bytes, never time: the card's model says when the work counts as done.
+//! This crate calls the kernel with raw pointers into [`HostMemory`]; each `unsafe` states its justification.
+//! Completions carry bytes, never time: the card's model decides when the work counts as done.
 
 mod blocking;
 mod identity;
@@ -21,11 +21,11 @@ use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
-/// Names a transfer under way.
+/// Identifier of a transfer under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TransferId(pub u64);
 
-/// Which way bytes go.
+/// Direction of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From the file to memory.
@@ -37,25 +37,25 @@ pub enum Direction {
 /// A transfer between a file and host memory.
 #[derive(Clone, Debug)]
 pub struct Transfer {
-    /// The caller's name for it.
+    /// Identifier chosen by the caller.
     pub id: TransferId,
-    /// Which way.
+    /// Direction of the transfer.
     pub direction: Direction,
-    /// The file, kept open by the transfer.
+    /// File, kept open by the transfer.
     pub file: Arc<OpenFile>,
-    /// Offset in the file.
+    /// Offset in the file, in bytes.
     pub file_offset: u64,
-    /// The memory, kept alive by the transfer.
+    /// Memory, kept alive by the transfer.
     pub memory: Arc<HostMemory>,
-    /// Offset in the memory.
+    /// Offset in the memory, in bytes.
     pub memory_offset: usize,
     /// Bytes to move.
     pub bytes: usize,
-    /// Bytes of the file that are asked of the system with a read: they are likely to be read next.
+    /// Range of the file for read-ahead by the system: it is likely to be read next.
     pub along: Option<Range<u64>>,
 }
 
-/// Tells the system which bytes of the file will be read. It may do nothing, and whatever it says, nothing is lost.
+/// Asks the system to read ahead in the file. A hint: errors are ignored.
 fn ask_along(transfer: &Transfer) {
     let Some(along) = &transfer.along else {
         return;
@@ -83,27 +83,27 @@ fn ask_along(transfer: &Transfer) {
 
 /// Moves bytes between files and host memory.
 pub trait FileIo: Send {
-    /// `io_uring` or `blocking`, for reports.
+    /// Name of the method for reports: `io_uring` or `blocking`.
     fn name(&self) -> &'static str;
 
-    /// Starts a transfer. The result, errors included, comes from [`finish`](FileIo::finish).
+    /// Starts a transfer. Its result, errors included, is returned by [`finish`](FileIo::finish).
     fn start(&mut self, transfer: Transfer);
 
-    /// Waits for a transfer that was started. A read that ends at the end of the file gives fewer
-    /// bytes than were asked for; a write gives all or an error.
+    /// Waits for a started transfer. A read at the end of the file returns fewer bytes than requested; a write returns
+    /// all or an error.
     ///
     /// # Errors
-    /// What the kernel says; `InvalidInput` when the memory is too small or the id unknown.
+    /// Error of the kernel; `InvalidInput` if the memory is too small or the identifier is unknown.
     fn finish(&mut self, id: TransferId) -> io::Result<usize>;
 
-    /// Puts what was written to a file on storage, and gives the result; or `None` to leave it to the
-    /// owner, which does it on a thread of its own, since storage may be slow.
+    /// Makes the writes to a file durable and returns the result; `None` leaves it to the owner, which uses a separate
+    /// thread because storage may be slow.
     fn make_durable(&mut self, _file: &File) -> Option<io::Result<()>> {
         None
     }
 }
 
-/// Puts what was written to a file on storage; what has no storage, like a pipe, is no error.
+/// Makes the writes to a file durable; objects without storage, such as pipes, are no error.
 pub fn make_durable(file: &File) -> io::Result<()> {
     match file.sync_data() {
         Err(error) if error.raw_os_error() != Some(libc::EINVAL) => Err(error),
@@ -111,11 +111,11 @@ pub fn make_durable(file: &File) -> io::Result<()> {
     }
 }
 
-/// Where a file has no bytes, only holes, in a range: apart and in order. Storage has nothing to read there. Where nobody
-/// knows there is none. The descriptor's place moves; whoever reads says where.
+/// Holes of a file in a range, disjoint and in order: storage reads nothing there. Empty if the file system does not
+/// report holes. Moves the descriptor's offset, so readers must give their own.
 ///
 /// # Errors
-/// What the system says of the file.
+/// Error of the operating system.
 pub fn holes(file: &File, range: Range<u64>) -> io::Result<Vec<Range<u64>>> {
     let mut holes = Vec::new();
     let mut at = range.start;
@@ -132,7 +132,7 @@ pub fn holes(file: &File, range: Range<u64>) -> io::Result<Vec<Range<u64>>> {
     Ok(holes)
 }
 
-/// The next byte of a kind; `None` if there is none up to the end.
+/// Offset of the next byte of a kind; `None` if there is none up to the end.
 fn next(file: &File, from: u64, kind: libc::c_int) -> io::Result<Option<u64>> {
     let from = i64::try_from(from).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
     // SAFETY: takes no pointer, and the descriptor is open as long as `file` is borrowed.
@@ -145,18 +145,18 @@ fn next(file: &File, from: u64, kind: libc::c_int) -> io::Result<Option<u64>> {
         })
 }
 
-/// What a descriptor was opened for.
+/// Access mode of a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rights {
-    /// It may be read from.
+    /// Whether it is open for reading.
     pub read: bool,
-    /// It may be written to.
+    /// Whether it is open for writing.
     pub write: bool,
-    /// What is written goes to the end of the file, wherever it should.
+    /// Whether writes always append to the file.
     pub appends: bool,
 }
 
-/// The rights of this descriptor, whatever others of the same file may have.
+/// Access mode of this descriptor, independently of others of the same file.
 pub fn rights(file: &File) -> io::Result<Rights> {
     // SAFETY: F_GETFL takes no pointer, and the descriptor is open as long as `file` is borrowed.
     let flags = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETFL) };
@@ -172,30 +172,30 @@ pub fn rights(file: &File) -> io::Result<Rights> {
     })
 }
 
-/// A descriptor that this process was started with, under a number of its own. Programs that it starts get neither.
+/// A duplicate of a descriptor that this process inherited by number. Child processes get neither.
 ///
 /// # Errors
-/// Nothing is open under the number.
+/// No descriptor is open under the number.
 pub fn inherited(number: RawFd) -> io::Result<OwnedFd> {
-    // SAFETY: both calls take no pointer; whoever else uses the number keeps what is open there.
+    // SAFETY: both calls take no pointer; other users of the number keep their open file.
     let made = unsafe {
         libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC);
         libc::fcntl(number, libc::F_DUPFD_CLOEXEC, STANDARD_STREAMS)
     };
     match made {
         0.. => {
-            // SAFETY: it was made just now, and nobody else knows its number.
+            // SAFETY: it was made just now, and no other code knows its number.
             Ok(unsafe { OwnedFd::from_raw_fd(made) })
         }
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// Numbers that are for the standard streams, whether they are open or not.
+/// Numbers reserved for the standard streams, open or not.
 const STANDARD_STREAMS: i32 = 3;
 
-/// The same description under a number that is for no standard stream. In a program that has closed one of those the
-/// next file gets its number, and what is printed would go into it.
+/// Moves a file to a number outside the standard streams. If a program has closed one of those, the next file gets its
+/// number, and printed output would go into that file.
 pub fn off_standard_streams(file: File) -> io::Result<File> {
     match file.as_raw_fd() < STANDARD_STREAMS {
         // A clone gets none of these numbers.
@@ -204,7 +204,7 @@ pub fn off_standard_streams(file: File) -> io::Result<File> {
     }
 }
 
-/// A file is shorter than bytes that are to be written back to it.
+/// The file is shorter than the range to be written back.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error(
     "the file has {length} bytes now, and these end at {end}: it was truncated while it was mapped, and writing them \
@@ -216,7 +216,7 @@ struct Truncated {
     end: u64,
 }
 
-/// Refuses a write that would make its file longer: a mapping shows what was there.
+/// Refuses a write that would extend its file: a mapping covers existing bytes only.
 pub fn check_length(transfer: &Transfer) -> io::Result<()> {
     if transfer.direction == Direction::Read {
         return Ok(());
@@ -229,7 +229,7 @@ pub fn check_length(transfer: &Transfer) -> io::Result<()> {
     }
 }
 
-/// The best that this machine allows.
+/// The best method that this machine supports.
 pub fn best() -> Box<dyn FileIo> {
     match UringIo::new() {
         Ok(uring) => Box::new(uring),
@@ -240,7 +240,7 @@ pub fn best() -> Box<dyn FileIo> {
     }
 }
 
-/// Checks a transfer and gives the address of its first byte.
+/// Checks a transfer and returns the address of its first byte.
 fn pointer(transfer: &Transfer, done: usize) -> io::Result<*mut u8> {
     transfer
         .memory
@@ -248,7 +248,7 @@ fn pointer(transfer: &Transfer, done: usize) -> io::Result<*mut u8> {
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))
 }
 
-/// A write that moves nothing, and says nothing of why.
+/// The error for a write that moved nothing without an error number.
 pub fn write_stopped() -> io::Error {
     io::Error::new(io::ErrorKind::WriteZero, "the file takes no more bytes")
 }

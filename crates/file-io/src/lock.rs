@@ -1,17 +1,17 @@
-//! Write locks on ranges of files, by which processes that map the same file for writing find each other.
+//! Write locks on ranges of files, by which processes that map the same file for writing detect each other.
 //!
-//! They are open file description locks (`F_OFD_SETLK`): they belong to a description of a file, not to a process,
-//! so the descriptor must not be shared with the program, whose own locks and closes would change them.
+//! They are open file description locks (`F_OFD_SETLK`): they belong to an open file description, not to a process, so
+//! the descriptor must not be shared with the program, whose own locks and closes would change them.
 
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
 
-/// How often a lock is tried for again that somebody else had and has no more.
+/// Maximum attempts to get a lock that another process held and has released.
 const ATTEMPTS: u32 = 100;
 
-/// Write locks on ranges of a file. Dropped, all of them end.
+/// Write locks on ranges of a file. All are released on drop.
 #[derive(Debug)]
 pub struct RangeLock {
     file: File,
@@ -19,26 +19,26 @@ pub struct RangeLock {
     held: Vec<Range<u64>>,
 }
 
-/// Why a range is not locked.
+/// Cause of a failed lock.
 #[derive(Debug)]
 pub enum NotLocked {
     /// Another process has a lock on some of it.
     Held {
-        /// First byte that the other lock covers.
+        /// First byte of the other lock.
         start: u64,
-        /// How many; 0: up to the end of every file.
+        /// Length of the other lock; 0: to the end of the file.
         bytes: u64,
-        /// The process, if the lock belongs to one.
+        /// Process of the lock, if it belongs to one.
         process: Option<u32>,
     },
-    /// The file system has no locks.
+    /// The file system does not support locks.
     Unsupported(io::Error),
 }
 
 impl RangeLock {
-    /// For a file that is open for writing: its locks belong to a description of its own, opened anew. Where that is
-    /// refused (no `/proc`, or the rights to the file have been taken away since) they belong to the caller's, so the
-    /// program could end them, and two mappings of one descriptor do not exclude each other across a fork.
+    /// For a file that is open for writing: its locks belong to a newly opened description. If that is refused (no
+    /// `/proc`, or the rights to the file have been revoked) they belong to the caller's, so the program could release
+    /// them, and two mappings of one descriptor do not exclude each other across a fork.
     pub fn new(file: &File) -> io::Result<Self> {
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         let own = OpenOptions::new().read(true).write(true).open(path);
@@ -55,8 +55,8 @@ impl RangeLock {
         })
     }
 
-    /// Locks a range. What the caller has locked already, through the description `callers` or as this process, is
-    /// the caller's promise and stays as it is.
+    /// Locks a range. Locks that the caller already holds, through the description `callers` or as this process, stay
+    /// unchanged.
     pub fn lock(&mut self, range: Range<u64>, callers: &File) -> Result<(), NotLocked> {
         let mut rest = vec![range];
         let mut vanished = 0;
@@ -65,7 +65,7 @@ impl RangeLock {
                 Ok(()) => self.held.push(piece),
                 Err(error) if is_held(&error) => {
                     let Some(other) = holder(&self.file, &piece)? else {
-                        // It was released meanwhile; or this file system gives its own meaning to the error.
+                        // It was released meanwhile; or this file system uses the error differently.
                         vanished += 1;
                         if vanished == ATTEMPTS {
                             return Err(NotLocked::Unsupported(error));
@@ -116,7 +116,7 @@ impl Drop for RangeLock {
     }
 }
 
-/// A lock that is in the way.
+/// A conflicting lock.
 struct Holder {
     start: u64,
     bytes: u64,
@@ -133,7 +133,7 @@ impl From<Holder> for NotLocked {
     }
 }
 
-/// What is left of a range without others, which are in order and apart.
+/// The parts of a range outside `others`, which are in order and disjoint.
 pub fn without(range: &Range<u64>, others: &[Range<u64>]) -> Vec<Range<u64>> {
     let mut left = Vec::new();
     let mut start = range.start;
@@ -180,7 +180,7 @@ fn set(file: &File, kind: libc::c_int, range: &Range<u64>) -> io::Result<()> {
     control(file, libc::F_OFD_SETLK, &mut describe(kind, range)?)
 }
 
-/// The first lock in a range that keeps this description from a write lock there.
+/// The first lock in a range that conflicts with a write lock of this description.
 fn holder(file: &File, range: &Range<u64>) -> Result<Option<Holder>, NotLocked> {
     let asked = describe(libc::F_WRLCK, range)
         .and_then(|mut record| control(file, libc::F_OFD_GETLK, &mut record).map(|()| record));

@@ -1,22 +1,22 @@
-//! A file that is closed where it may take as long as it likes.
+//! A file that is closed on another thread, because closing may block indefinitely.
 
 use std::fmt;
 use std::fs::File;
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 
-/// Takes a file, to close it.
+/// Function that closes a file.
 type Close = Box<dyn FnOnce(File) + Send + Sync>;
 
-/// A file that its last user only lets go of: closing it is up to somebody else, because the file system may take its
-/// time, and one on a network or in a process (FUSE) may never come back.
+/// A file whose last user does not close it: `close` does, because the file system may be slow, and one on a network or
+/// in a process (FUSE) may never return.
 pub struct OpenFile {
     file: ManuallyDrop<File>,
     close: Option<Close>,
 }
 
 impl OpenFile {
-    /// A file that `close` gets in the end.
+    /// A file that is passed to `close` at the end.
     pub fn closed_by(file: File, close: impl FnOnce(File) + Send + Sync + 'static) -> Self {
         Self {
             file: ManuallyDrop::new(file),
@@ -25,7 +25,7 @@ impl OpenFile {
     }
 }
 
-/// A file whose closing waits for nobody, like memory.
+/// A file that closes without blocking, such as memory.
 impl From<File> for OpenFile {
     fn from(file: File) -> Self {
         Self {
@@ -51,7 +51,8 @@ impl fmt::Debug for OpenFile {
 
 impl Drop for OpenFile {
     fn drop(&mut self) {
-        // SAFETY: nobody uses the field after this: the value is being dropped, and this is the only place that takes it.
+        // SAFETY: the field is not used after this: the value is being dropped, and this is the only place that takes
+        // it.
         let file = unsafe { ManuallyDrop::take(&mut self.file) };
         match self.close.take() {
             Some(close) => close(file),

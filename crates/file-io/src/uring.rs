@@ -1,4 +1,4 @@
-//! io_uring.
+//! File I/O with io_uring.
 
 use super::{ask_along, pointer, unknown, write_stopped, Direction, FileIo, Transfer, TransferId};
 use io_uring::{opcode, types, IoUring};
@@ -19,7 +19,7 @@ impl UringIo {
     /// Sets up a ring.
     ///
     /// # Errors
-    /// What the kernel says; containers often forbid io_uring.
+    /// Error of the kernel; containers often forbid io_uring.
     pub fn new() -> io::Result<Self> {
         let ring = IoUring::new(RING_ENTRIES)?;
         Ok(Self {
@@ -29,7 +29,7 @@ impl UringIo {
         })
     }
 
-    /// Hands the rest of a transfer to the kernel.
+    /// Submits the rest of a transfer to the kernel.
     fn submit(&mut self, transfer: Transfer, done: usize) -> io::Result<()> {
         let at = pointer(&transfer, done)?;
         // One call moves at most 1 GiB, far below the kernel's own limit.
@@ -54,7 +54,7 @@ impl UringIo {
         Ok(())
     }
 
-    /// Takes what the kernel has completed; hands short transfers back to it.
+    /// Collects completions; resubmits short transfers.
     fn reap(&mut self) {
         let completed: Vec<(u64, i32)> = self
             .ring
