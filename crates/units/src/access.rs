@@ -1,69 +1,70 @@
 //! Accesses of a coherent CPU's cores to cache lines.
 
-/// Bytes of a line.
+/// Size of a cache line in bytes.
 pub const LINE_BYTES: usize = 128;
 
-/// What a line holds, in the order of memory.
+/// Content of a line, in memory order.
 pub type LineBytes = [u8; LINE_BYTES];
 
-/// What a core does with a line.
+/// Access of a core to a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AccessKind {
-    /// Reads it.
+    /// Read the line.
     Load,
-    /// Reads it, so that it may be written: nobody else keeps a copy.
+    /// Read the line for writing: no other cache keeps a copy.
     LoadExclusive,
-    /// Writes bytes of it.
+    /// Write bytes of the line.
     Store(Vec<u8>),
-    /// Makes it this CPU's alone, and changed, but changes nothing.
+    /// Take exclusive ownership and mark the line dirty, without a change of its content.
     Claim,
-    /// A hint: it will be read.
+    /// Hint: the line will be read.
     Prefetch,
-    /// Gives it up: what was written in it goes home. Ends when it is on its way.
+    /// Evict the line, writing dirty data home. Completes when the write-back is in flight.
     Flush,
-    /// Sends home what was written in it, and keeps a copy. Ends when it is on its way.
+    /// Write dirty data home, and keep a copy. Completes when the write-back is in flight.
     Clean,
-    /// Adds to the 64-bit word at the address, as one; the line as it was before. Of the CPU's own lines alone.
+    /// Add to the 64-bit word at the address, atomically; returns the line before it. Only for lines of the CPU's
+    /// memory.
     Add(u64),
-    /// Writes the 64-bit word at the address if it holds what is expected, as one; the line as it was before. Of the
-    /// CPU's own lines alone.
+    /// Write the 64-bit word at the address if it has the expected value, atomically; returns the line before it. Only
+    /// for lines of the CPU's memory.
     CompareExchange {
-        /// What the word holds.
+        /// Expected value.
         expected: u64,
-        /// What it gets.
+        /// New value.
         new: u64,
     },
 }
 
-/// Whose memory a line is in.
+/// Home of a line: the owner of its memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LineHome {
-    /// The card's: the CPU caches it, the directory keeps it.
+    /// The card's memory: the CPU caches it, the directory tracks it.
     #[default]
     Card,
-    /// The CPU's: the card caches it.
+    /// The CPU's memory: the card caches it.
     Cpu,
 }
 
 /// An access of a core to one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineAccess {
-    /// The core, 0 to [`CORES`] − 1.
+    /// Number of the core, 0 to [`CORES`] − 1.
     pub core: u8,
-    /// Whose line. Each home has addresses of its own.
+    /// Home of the line. Each home has its own address space.
     pub home: LineHome,
-    /// Address of the first byte; a store does not leave its line.
+    /// Address of the first byte; a store stays within its line.
     pub address: u64,
-    /// What.
+    /// Kind of the access.
     pub kind: AccessKind,
 }
 
-/// Cores of a coherent CPU.
+/// Number of cores of a coherent CPU.
 pub const CORES: u8 = 48;
 
-/// Bits of an address of the coherent link.
+/// Width of an address of the coherent link, in bits.
 pub const ADDRESS_BITS: u32 = 40;
 
-/// Names an access of a core.
+/// Identifier of a core's access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AccessId(pub u64);

@@ -1,4 +1,4 @@
-//! Addresses and names of address spaces.
+//! Addresses and identifiers of address spaces.
 
 use crate::page_size::PageSize;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ impl VirtAddr {
     /// Bits of a virtual address.
     pub const BITS: u32 = 48;
 
-    /// `None` beyond 48 bits.
+    /// `None` if it exceeds 48 bits.
     pub const fn new(address: u64) -> Option<Self> {
         if address >> Self::BITS == 0 {
             Some(Self(address))
@@ -70,7 +70,7 @@ impl CardAddr {
     /// Bits of a card address.
     pub const BITS: u32 = 37;
 
-    /// `None` beyond 37 bits.
+    /// `None` if it exceeds 37 bits.
     pub const fn new(address: u64) -> Option<Self> {
         if address >> Self::BITS == 0 {
             Some(Self(address))
@@ -102,7 +102,7 @@ impl FrameNumber {
     /// Bits of a frame number.
     pub const BITS: u32 = 25;
 
-    /// `None` beyond 25 bits.
+    /// `None` if it exceeds 25 bits.
     pub const fn new(number: u32) -> Option<Self> {
         if number >> Self::BITS == 0 {
             Some(Self(number))
@@ -119,12 +119,12 @@ impl FrameNumber {
         Self::new((address.get() >> 12) as u32)
     }
 
-    /// The number.
+    /// The value as an integer.
     pub const fn get(self) -> u32 {
         self.0
     }
 
-    /// First byte in card memory.
+    /// Card address of its first byte.
     pub const fn card_address(self) -> CardAddr {
         CardAddr((self.0 as u64) << 12)
     }
@@ -148,13 +148,13 @@ impl HostAddr {
         self.0
     }
 
-    /// `self + bytes`; wraps never: IOVAs stay far below 2^64.
+    /// `self + bytes`; never wraps, because IOVAs stay far below 2^64.
     pub const fn offset(self, bytes: u64) -> Self {
         Self(self.0 + bytes)
     }
 }
 
-/// The name of an address space in the shell.
+/// Identifier of an address space in the shell (ASID).
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -165,7 +165,7 @@ impl Asid {
     /// Bits of an ASID.
     pub const BITS: u32 = 4;
 
-    /// `None` beyond 4 bits.
+    /// `None` if it exceeds 4 bits.
     pub const fn new(number: u8) -> Option<Self> {
         if number >> Self::BITS == 0 {
             Some(Self(number))
@@ -174,7 +174,7 @@ impl Asid {
         }
     }
 
-    /// The number.
+    /// The value as an integer.
     pub const fn get(self) -> u8 {
         self.0
     }

@@ -1,53 +1,51 @@
-//! What a program knows of how a kernel will use a mapping: FSRF's four words (§4.3), and a choice of what is
-//! fetched.
+//! Advice on a kernel's use of a mapping: FSRF's four words (§4.3), and a choice of the fetch policy.
 //!
-//! Advice steers policies and never results: whoever advises wrongly is slow and not wrong.
+//! Advice steers policies, never results: wrong advice costs time, not correctness.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// The order in which a kernel touches a mapping.
+/// Order in which a kernel accesses a mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pattern {
-    /// One byte after the other: what follows is fetched ahead, in windows as large as there are, from the
-    /// first access on.
+    /// Sequential: pages are read ahead, in the largest windows, from the first access on.
     Stream,
-    /// No order: nothing is fetched ahead.
+    /// Random: no read-ahead.
     Random,
 }
 
-/// How often it comes back.
+/// Expected reuse of the pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reuse {
-    /// Hardly: its pages leave before all others.
+    /// Rarely reused: its pages are evicted before all others.
     Low,
-    /// Again and again: its pages stay while others can go.
+    /// Frequently reused: its pages stay while others can be evicted.
     High,
 }
 
-/// What is fetched when a page is missing, for those who choose among what there is.
+/// Fetch policy of a mapping, for users who choose one explicitly.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Fetch {
-    /// The page, and its block as far as frames are free.
+    /// The missing page, and its block as far as frames are free.
     OnDemand,
-    /// What follows, where accesses are sequential.
+    /// The following pages, if accesses are sequential.
     #[default]
     ReadAhead,
-    /// All of the mapping at its first access, as far as frames are free: AmorphOS's way.
+    /// The whole mapping at its first access, as far as frames are free: AmorphOS's policy.
     Preload,
 }
 
 impl Fetch {
-    /// Each.
+    /// All choices.
     pub const ALL: [Self; 3] = [Self::OnDemand, Self::ReadAhead, Self::Preload];
 
-    /// Its name in options and advice.
+    /// Name in options and advice.
     pub const fn word(self) -> &'static str {
         match self {
             Self::OnDemand => "ondemand",
@@ -57,7 +55,7 @@ impl Fetch {
     }
 }
 
-/// Advice on a range of a space. What is `None` is left to what the pager sees, or as it was advised before.
+/// Advice on a range of a space. A field of `None` is left to the pager, or keeps its earlier advice.
 ///
 /// ```
 /// use tombolo_units::Advice;
@@ -71,27 +69,27 @@ impl Fetch {
 )]
 #[serde(default)]
 pub struct Advice {
-    /// The order of accesses.
+    /// Order of accesses.
     pub pattern: Option<Pattern>,
-    /// How often they come back.
+    /// Expected reuse.
     pub reuse: Option<Reuse>,
-    /// What is fetched when a page is missing, whatever the pattern.
+    /// Fetch policy for a missing page; it takes precedence over the pattern.
     pub fetch: Option<Fetch>,
 }
 
-/// Advice that says two things of which only one can be.
+/// An error in words of advice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AdviceError {
-    /// Two words exclude each other.
+    /// Two words contradict each other.
     Contradiction {
-        /// One.
+        /// First word.
         one: &'static str,
-        /// The other.
+        /// Second word.
         other: &'static str,
     },
-    /// No word of advice.
+    /// The word is no advice.
     Unknown {
-        /// What was said.
+        /// Rejected word.
         word: String,
     },
 }
@@ -114,34 +112,34 @@ impl fmt::Display for AdviceError {
 impl std::error::Error for AdviceError {}
 
 impl Advice {
-    /// Nothing is known.
+    /// No advice.
     pub const NONE: Self = Self {
         pattern: None,
         reuse: None,
         fetch: None,
     };
-    /// Sequential.
+    /// Sequential accesses.
     pub const STREAM: Self = Self {
         pattern: Some(Pattern::Stream),
         ..Self::NONE
     };
-    /// In no order.
+    /// Random accesses.
     pub const RANDOM: Self = Self {
         pattern: Some(Pattern::Random),
         ..Self::NONE
     };
-    /// Used again and again.
+    /// Frequently reused.
     pub const REUSE: Self = Self {
         reuse: Some(Reuse::High),
         ..Self::NONE
     };
-    /// Used hardly more than once.
+    /// Used about once.
     pub const LOW_USE: Self = Self {
         reuse: Some(Reuse::Low),
         ..Self::NONE
     };
 
-    /// A choice of what is fetched.
+    /// A choice of the fetch policy.
     pub const fn fetching(fetch: Fetch) -> Self {
         Self {
             fetch: Some(fetch),
@@ -149,7 +147,7 @@ impl Advice {
         }
     }
 
-    /// Both.
+    /// Combines two pieces of advice.
     ///
     /// # Errors
     /// They contradict each other.
@@ -168,8 +166,8 @@ impl Advice {
         })
     }
 
-    /// What holds when this was advised, and other advice after it: the later word counts, and no word takes back
-    /// what was.
+    /// The advice in effect when `later` follows this: the later word wins, an open field keeps the earlier word, and
+    /// empty advice resets all.
     pub fn then(self, later: Self) -> Self {
         if later.is_empty() {
             return later;
@@ -181,7 +179,7 @@ impl Advice {
         }
     }
 
-    /// Nothing is advised. Given to a range, it takes back what was.
+    /// Whether nothing is advised. Applied to a range, empty advice resets earlier advice.
     pub fn is_empty(self) -> bool {
         self == Self::NONE
     }
@@ -194,7 +192,7 @@ impl Advice {
     }
 }
 
-/// The one that is said, if they do not differ.
+/// The value that is given, unless two values differ.
 fn either<T: PartialEq + Copy>(
     one: Option<T>,
     other: Option<T>,

@@ -1,4 +1,4 @@
-//! Numbers that come from elsewhere, a file or a message: none that the type does not have is taken.
+//! Deserialisation with range checks: numbers from a file or a message that the type cannot hold are rejected.
 
 use crate::{Asid, PageSize, Stripe, VirtAddr};
 use serde::Deserialize;
@@ -29,7 +29,7 @@ checked! {
     PageSize(u8), Self::from_class, class, "pages are of 4 KiB to 1 GiB: classes 0 to 18";
 }
 
-/// A stripe as it is written.
+/// The serialised form of a stripe.
 #[derive(Deserialize)]
 pub(crate) struct WrittenStripe {
     channels_log2: u8,

@@ -1,11 +1,11 @@
-//! What a card is asked to do, and how it ends.
+//! Commands to a card, and their completions.
 
 use crate::{
     Asid, CardAddr, FaultToken, HostAddr, PageEntry, PageSize, Stripe, TableGeometry, VirtAddr,
 };
 use std::fmt;
 
-/// Names a command to the card. Chosen by whoever sends it; comes back in its completion.
+/// Identifier of a command. Chosen by the sender; returned in the completion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CommandId(pub u32);
 
@@ -15,58 +15,57 @@ impl fmt::Display for CommandId {
     }
 }
 
-/// What the card shall do; each is one command of docs/architecture.md ("Command ring").
+/// Operation of a command; docs/architecture.md ("Command ring") defines each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Operation {
-    /// Nothing.
+    /// No operation.
     #[default]
     Nop,
-    /// Host memory to card memory.
+    /// Copies host memory to card memory.
     CopyIn {
         /// Source, row-aligned.
         from: HostAddr,
         /// Destination, row-aligned.
         to: CardAddr,
-        /// A multiple of 64.
+        /// Size in bytes, a multiple of 64.
         bytes: u64,
-        /// How the card address is striped: as the frames of the space that the operation is for. Page tables are
-        /// not striped.
+        /// Striping of the card address: that of the frames of the operation's space. Page tables are not striped.
         stripe: Stripe,
     },
-    /// Card memory to host memory.
+    /// Copies card memory to host memory.
     CopyOut {
         /// Source, row-aligned.
         from: CardAddr,
         /// Destination, row-aligned.
         to: HostAddr,
-        /// A multiple of 64.
+        /// Size in bytes, a multiple of 64.
         bytes: u64,
-        /// How the card address is striped.
+        /// Striping of the card address.
         stripe: Stripe,
     },
     /// Zeroes card memory.
     Zero {
         /// Destination, row-aligned.
         to: CardAddr,
-        /// A multiple of 64.
+        /// Size in bytes, a multiple of 64.
         bytes: u64,
-        /// How the card address is striped.
+        /// Striping of the card address.
         stripe: Stripe,
     },
     /// Writes a page-table entry.
     Install {
         /// Address space.
         asid: Asid,
-        /// Page-aligned.
+        /// Virtual address, page-aligned.
         address: VirtAddr,
-        /// The entry.
+        /// Entry to write.
         entry: PageEntry,
     },
     /// Removes a page-table entry; the completion reports accessed and dirty.
     Invalidate {
         /// Address space.
         asid: Asid,
-        /// Page-aligned.
+        /// Virtual address, page-aligned.
         address: VirtAddr,
         /// Size of the page.
         size: PageSize,
@@ -75,7 +74,7 @@ pub enum Operation {
     Protect {
         /// Address space.
         asid: Asid,
-        /// Page-aligned.
+        /// Virtual address, page-aligned.
         address: VirtAddr,
         /// Size of the page.
         size: PageSize,
@@ -84,30 +83,30 @@ pub enum Operation {
     ReadClear {
         /// Address space.
         asid: Asid,
-        /// Page-aligned.
+        /// Virtual address, page-aligned.
         address: VirtAddr,
         /// Size of the page.
         size: PageSize,
     },
-    /// Moves the page table to one with twice as many sets. Accesses of the space wait meanwhile;
-    /// afterwards the old table's memory is free.
+    /// Moves the page table to one with twice as many sets. Accesses of the space stall meanwhile; afterwards the old
+    /// table's memory is free.
     Grow {
         /// Address space.
         asid: Asid,
-        /// The new table: need not be zeroed, and does not overlap the old one.
+        /// The new table: need not be zeroed, and must not overlap the old one.
         table: TableGeometry,
     },
-    /// Lets a parked burst go on with a translation, or fails it (`None`).
+    /// Resumes a parked burst with a translation, or fails it (`None`).
     FaultReply {
-        /// Which burst.
+        /// Token of the burst.
         token: FaultToken,
-        /// The translation of its page.
+        /// Translation of its page.
         entry: Option<PageEntry>,
     },
 }
 
 impl Operation {
-    /// The space whose table the operation is about.
+    /// The space whose table the operation changes.
     pub const fn table(&self) -> Option<Asid> {
         match self {
             Self::Install { asid, .. }
@@ -123,7 +122,7 @@ impl Operation {
         }
     }
 
-    /// How the card address of a copy or a zeroing is striped.
+    /// Striping of the card address of a copy or a zeroing.
     pub const fn stripe(&self) -> Stripe {
         match self {
             Self::CopyIn { stripe, .. }
@@ -133,7 +132,7 @@ impl Operation {
         }
     }
 
-    /// The same, with the card address of a copy or a zeroing striped like that.
+    /// The same operation, with another striping of the card address of a copy or a zeroing.
     pub const fn striped(mut self, with: Stripe) -> Self {
         if let Self::CopyIn { stripe, .. }
         | Self::CopyOut { stripe, .. }
@@ -145,17 +144,17 @@ impl Operation {
     }
 }
 
-/// How a command ended.
+/// Status of a completed command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CommandStatus {
-    /// Done.
+    /// The command succeeded.
     Ok,
-    /// A table command found no such entry.
+    /// A table command found no entry for the page.
     Absent,
     /// An install found no free way in the set.
     SetFull,
     /// Malformed: misaligned, empty, unknown, or a space that is not enabled.
     Refused,
-    /// The memory or the host answered with an error.
+    /// The memory or the host responded with an error.
     BusError,
 }

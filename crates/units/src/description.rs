@@ -1,70 +1,69 @@
-//! What a card says of itself.
+//! Description of a card.
 
 use crate::memories::{self, CardMemory};
 use crate::{PageSize, PageSizes, Picoseconds, SlotId};
 use serde::{Deserialize, Serialize};
 
-/// What a card is made of.
+/// Properties of a card.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CardDescription {
-    /// Name for people, for example `sim:f1`.
+    /// Name for display, for example `sim:f1`.
     pub name: String,
     /// Number of slots.
     pub slots: u8,
     /// Ports of each slot: AXI4 ports first, then one for each stream pair.
     pub ports_per_slot: u8,
-    /// Stream pairs of each slot. Left out where there are none.
+    /// Stream pairs of each slot. Omitted if there are none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub streams_per_slot: u8,
-    /// Network interfaces, each a stream pair. Left out where there are none.
+    /// Network interfaces, each a stream pair. Omitted if there are none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub network_pairs: u8,
-    /// Memory channels.
+    /// Number of memory channels.
     pub channels: u8,
-    /// log2 of the bytes of address space that a channel owns.
+    /// log2 of the bytes of card addresses that a channel owns.
     pub channel_bytes_log2: u8,
-    /// Bytes of memory that each channel really has (at most its address space); where there are several kinds, the
-    /// least of them.
+    /// Bytes of memory that each channel has (at most its address range); with several kinds of memory, the smallest.
     pub channel_bytes: u64,
-    /// What hangs at the channels. Left out of reports where it is of one kind, and empty on a card without timing.
+    /// Memory of the channels. Omitted from reports if all is of one kind, and empty on a card without timing.
     #[serde(default, skip_serializing_if = "is_one_kind")]
     pub memories: Vec<CardMemory>,
-    /// Address spaces (ASIDs 0 to n − 1).
+    /// Number of address spaces (ASIDs 0 to n − 1).
     pub spaces: u8,
-    /// Command queues.
+    /// Number of command queues.
     pub queues: u8,
-    /// False for the identity translator: addresses of kernels are card addresses.
+    /// False for the identity translator: kernel addresses are card addresses.
     pub translated: bool,
-    /// Sizes that pages can have.
+    /// Supported page sizes.
     pub page_sizes: PageSizes,
-    /// Those of them that the shell has an L1 TLB for; none without L1 TLBs, and on a card without time.
+    /// Page sizes with an L1 TLB in the shell; none without L1 TLBs, and on a card without time.
     pub l1_sizes: PageSizes,
-    /// How much each of these L1 TLBs translates, smallest pages first. Not in reports.
+    /// Reach of each of these L1 TLBs, smallest pages first. Not in reports.
     #[serde(skip)]
     pub l1_reach: Vec<L1Reach>,
-    /// Misses of the L1 TLBs walk the page table in card memory. Not in reports.
+    /// Whether misses of the L1 TLBs walk the page table in card memory. Not in reports.
     #[serde(skip)]
     pub table_walks: bool,
     /// Period of the shell's clock; zero on a card without time.
     pub clock_period: Picoseconds,
-    /// Pages may lie in host memory. Left out where they may not.
+    /// Whether pages may lie in host memory. Omitted if they may not.
     #[serde(default, skip_serializing_if = "is_false")]
     pub host_channel: bool,
 }
 
-/// How much an L1 TLB of an address lane translates at once.
+/// TLB reach of an address lane's L1 TLB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct L1Reach {
-    /// Its pages.
+    /// Page size of the TLB.
     pub page: PageSize,
-    /// Their bytes, of all its entries.
+    /// Bytes that all its entries cover together.
     pub bytes: u64,
 }
 
 impl L1Reach {
-    /// What pages of 2 MiB and more should become where so many bytes are more than their L1 TLB reaches: the next
-    /// larger pages that have one, if it reaches further and there are bytes for such a page; and the reach of the
-    /// smaller. Pages below 2 MiB stay: who has those wants little of each.
+    /// Page size to join pages of 2 MiB and more into, if `bytes` exceed the reach of their L1 TLB: the next larger
+    /// size with an L1 TLB, if it reaches further and `bytes` fill such a page. Also returns the reach of the smaller
+    /// size. Pages below 2 MiB are not joined: they are chosen for sparse accesses.
     pub fn beyond(all: &[Self], page: PageSize, bytes: u64) -> Option<(PageSize, u64)> {
         let usual = |l1: &&Self| l1.page == page && page >= PageSize::MIB_2;
         let own = all.iter().find(usual)?;
@@ -93,7 +92,7 @@ impl CardDescription {
         self.ports_per_slot.saturating_sub(self.streams_per_slot)
     }
 
-    /// The streams of the network interfaces are those of this slot, which is behind the last one and has no kernel.
+    /// Slot number of the network interfaces' streams: it follows the last slot and has no kernel.
     pub fn network_slot(&self) -> SlotId {
         SlotId(self.slots)
     }
@@ -112,7 +111,7 @@ impl CardDescription {
             .map_or(self.channel_bytes, |memory| memory.channel_bytes)
     }
 
-    /// Slot and number in it of a pair that is counted over all slots, then over the network interfaces.
+    /// Slot and number within it of a pair that is counted over all slots, then over the network interfaces.
     pub fn place_of_pair(&self, pair: u8) -> (SlotId, u8) {
         let of_slots = self.slots * self.streams_per_slot;
         match pair < of_slots {

@@ -1,40 +1,40 @@
-//! Accesses of kernels that wait for the host.
+//! Kernel accesses that wait for the host.
 
 use crate::{Asid, VirtAddr};
 
-/// Names one parked burst of a kernel. Opaque to everything but the shell.
+/// Token of a parked burst. Opaque except to the shell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FaultToken {
-    /// Requester: port p of the card reads as 2p and writes as 2p+1.
+    /// Requester: port p of the card reads as 2p and writes as 2p + 1.
     pub requester: u8,
-    /// Place in the requester's park.
+    /// Index of the burst among the requester's parked ones.
     pub index: u8,
 }
 
-/// Why an access could not be translated.
+/// Cause of a failed translation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FaultCause {
-    /// No entry.
+    /// There is no entry.
     Absent,
-    /// An entry without the right that the access needs.
+    /// The entry does not grant the right that the access needs.
     Permission,
-    /// An entry whose target this shell cannot reach.
+    /// This shell cannot reach the entry's target.
     Target,
 }
 
 /// An access that waits for the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Fault {
-    /// For the reply.
+    /// Token for the reply.
     pub token: FaultToken,
     /// Address space of the port.
     pub asid: Asid,
-    /// First byte of the burst.
+    /// Address of the burst's first byte.
     pub address: VirtAddr,
-    /// A write.
+    /// `true` for a write, `false` for a read.
     pub write: bool,
-    /// Found by look-ahead: an older burst of the same requester waits too.
+    /// Found by look-ahead: an older burst of the same requester is parked too.
     pub ahead: bool,
-    /// Why.
+    /// Cause of the fault.
     pub cause: FaultCause,
 }

@@ -46,5 +46,5 @@ pub use stream::{StreamDirection, StreamId, StreamWaiting};
 pub use stripe::Stripe;
 pub use time::Picoseconds;
 
-/// Bytes of a row: the width of the shell's data paths.
+/// Size of a row in bytes: the width of the shell's data paths.
 pub const ROW_BYTES: u64 = 64;

@@ -1,22 +1,22 @@
 //! Numbers of 128-byte lines, plain (memory, application) and folded (link, cache index).
 
-/// Words of a line.
+/// 64-bit words of a line.
 pub const WORDS: usize = 16;
 
-/// Bytes of a line.
+/// Size of a line in bytes.
 pub const BYTES: u64 = 128;
 
-/// Parts of a line that are written separately.
+/// Number of parts of a line that are written separately.
 pub const PARTS: usize = 4;
 
-/// What a line holds.
+/// Content of a line.
 pub type Data = [u64; WORDS];
 
-/// A line as memory and application number it.
+/// Line number of memory and applications.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PlainLine(pub u64);
 
-/// A line as the link and the CPU's cache number it.
+/// Line number of the link and the CPU's cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FoldedLine(pub u64);
 
@@ -51,7 +51,7 @@ impl FoldedLine {
         PlainLine(a & !0x1fff | upper << 8 | middle << 5 | lower << 3 | lowest)
     }
 
-    /// The slice of a directory with this many.
+    /// Slice of the line in a directory with this many slices.
     #[must_use]
     pub fn slice(self, slices: usize) -> usize {
         self.0 as usize % slices
@@ -66,7 +66,7 @@ pub fn write_parts(data: &mut Data, mask: u8, stamp: u64) {
     }
 }
 
-/// Writes the bytes of `mask`, one bit a byte in the order of memory.
+/// Copies the bytes of `mask`, one bit per byte in memory order.
 pub fn write_bytes(data: &mut Data, mask: u128, from: &Data) {
     for (word, (to, from)) in data.iter_mut().zip(from).enumerate() {
         let strobes = (mask >> (8 * word)) as u8;

@@ -1,4 +1,4 @@
-//! What hangs at the memory channels of a card that has several kinds of memory.
+//! Memories of a card with several kinds.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -11,22 +11,22 @@ use std::str::FromStr;
 pub enum MemoryKind {
     /// DRAM on modules: large.
     Ddr,
-    /// Stacked DRAM beside the FPGA: many channels, fast, small.
+    /// Stacked DRAM next to the FPGA: many channels, fast, small.
     Hbm,
 }
 
 /// Neighbouring channels with memory of one kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CardMemory {
-    /// Which kind.
+    /// Kind of memory.
     pub kind: MemoryKind,
-    /// The channels.
+    /// Numbers of the channels.
     pub channels: Range<u8>,
-    /// Bytes of memory of each of them.
+    /// Bytes of memory of each channel.
     pub channel_bytes: u64,
 }
 
-/// No kind of memory has such a name.
+/// The name is no kind of memory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no kind of memory: say ddr or hbm")]
 pub struct UnknownMemory(pub String);
@@ -52,12 +52,12 @@ impl FromStr for MemoryKind {
     }
 }
 
-/// The memory that a channel has.
+/// The memory of a channel.
 pub fn of_channel(memories: &[CardMemory], channel: u8) -> Option<&CardMemory> {
     memories.iter().find(|one| one.channels.contains(&channel))
 }
 
-/// Their names, for messages.
+/// Names of the kinds, for messages.
 pub fn names(memories: &[CardMemory]) -> String {
     let names: Vec<String> = memories.iter().map(|one| one.kind.to_string()).collect();
     match names.is_empty() {

@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 /// An address divided by its page size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PageNumber {
-    /// The quotient.
+    /// Page number: the address divided by the page size.
     pub number: u64,
-    /// The divisor.
+    /// Page size.
     pub size: PageSize,
 }
 
 impl PageNumber {
-    /// The page of `size` that holds `address`.
+    /// The page of `size` that contains `address`.
     pub const fn containing(address: VirtAddr, size: PageSize) -> Self {
         Self {
             number: address.get() >> size.bits(),
@@ -28,11 +28,11 @@ impl PageNumber {
     }
 }
 
-/// Where a page is now.
+/// Location of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Target {
-    /// Nowhere yet.
+    /// None yet.
     #[default]
     None = 0,
     /// In a frame of card memory.
@@ -58,22 +58,22 @@ impl Target {
     }
 }
 
-/// What a page-table entry says, without its tag (which follows from the page and the geometry).
+/// A page-table entry, without its tag (which follows from the page and the geometry).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PageEntry {
     /// First frame of the page.
     pub frame: FrameNumber,
     /// Page size.
     pub size: PageSize,
-    /// Where the frame is.
+    /// Location of the frame.
     pub target: Target,
-    /// Reads allowed.
+    /// Whether reads are allowed.
     pub read: bool,
-    /// Writes allowed.
+    /// Whether writes are allowed.
     pub write: bool,
-    /// Touched since the bit was cleared.
+    /// Whether the page was accessed since the bit was cleared.
     pub accessed: bool,
-    /// Written since the bit was cleared.
+    /// Whether the page was written since the bit was cleared.
     pub dirty: bool,
 }
 
@@ -116,7 +116,7 @@ impl PageEntry {
     }
 }
 
-/// Place and size of a page table.
+/// Address and size of a page table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TableGeometry {
     base: CardAddr,
@@ -126,7 +126,7 @@ pub struct TableGeometry {
 impl TableGeometry {
     /// The smallest table: 2^10 sets.
     pub const MIN_SETS_LOG2: u8 = 10;
-    /// Entries of a set.
+    /// Number of entries of a set.
     pub const WAYS: usize = 8;
 
     /// `None` if the table is too small or its base is not aligned to its size.
@@ -150,13 +150,13 @@ impl TableGeometry {
         self.sets_log2
     }
 
-    /// Bytes of the table.
+    /// Size of the table in bytes.
     pub const fn bytes(self) -> u64 {
         64 << self.sets_log2
     }
 
-    /// The set that may hold a page: the low bits of a fold that does not depend on the table's
-    /// size, so a set of a table is two sets of one that is twice as large.
+    /// The set of a page: the low bits of a hash that does not depend on the table's size, so that a set of a table
+    /// corresponds to two sets of one twice as large.
     pub const fn set(self, page: PageNumber) -> u64 {
         let n = page.number;
         (n ^ (n >> 10) ^ (n >> 20) ^ (n >> 30)) & ((1 << self.sets_log2) - 1)
@@ -167,7 +167,7 @@ impl TableGeometry {
         page.number >> self.sets_log2
     }
 
-    /// The page that set and tag name: the inverse of [`set`](Self::set) and [`tag`](Self::tag).
+    /// The page identified by set and tag: the inverse of [`set`](Self::set) and [`tag`](Self::tag).
     pub const fn page(self, set: u64, tag: u64, size: PageSize) -> PageNumber {
         // From the top down: each bit of the index mixes in bits that are known already.
         let mut number = tag << self.sets_log2;

@@ -44,7 +44,7 @@ impl PageSize {
         self.0 as u32 + 12
     }
 
-    /// Bytes of a page.
+    /// Size of a page in bytes.
     pub const fn bytes(self) -> u64 {
         1 << self.bits()
     }

@@ -4,7 +4,7 @@ use crate::page_size::PageSize;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A set of page sizes: bit k for pages of 4 KiB << k, as the shell's registers have it.
+/// A set of page sizes: bit k for pages of 4 KiB << k, as in the shell's registers.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -25,13 +25,13 @@ impl PageSizes {
         Self(Self::ALL.0 >> smallest.class() << smallest.class())
     }
 
-    /// With another size.
+    /// The set with this size added.
     #[must_use]
     pub const fn with(self, size: PageSize) -> Self {
         Self(self.0 | 1 << size.class())
     }
 
-    /// Whether a size is one of them.
+    /// Whether the set contains a size.
     pub const fn contains(self, size: PageSize) -> bool {
         self.0 >> size.class() & 1 != 0
     }
@@ -43,21 +43,21 @@ impl PageSizes {
             .filter(move |&size| self.contains(size))
     }
 
-    /// The page for `bytes` bytes that nobody said a size for: the smallest that holds all of them, or 2 MiB where
-    /// that is more.
+    /// Default page size for an object of `bytes` bytes: the smallest size below 2 MiB that holds all of it, else 2
+    /// MiB.
     pub fn holding(self, bytes: u64) -> PageSize {
         let smaller = self.iter().take_while(|&size| size < PageSize::MIB_2);
         let mut holding = smaller.filter(|size| size.bytes() >= bytes);
         holding.next().unwrap_or(PageSize::MIB_2)
     }
 
-    /// As the shell's registers have it.
+    /// The bit mask of the shell's registers.
     pub const fn bits(self) -> u32 {
         self.0
     }
 }
 
-/// Sizes, and runs of three and more by their ends: `4 KiB, 2 MiB to 1 GiB`.
+/// Sizes, with runs of three and more abbreviated: `4 KiB, 2 MiB to 1 GiB`.
 impl fmt::Display for PageSizes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sizes: Vec<PageSize> = self.iter().collect();

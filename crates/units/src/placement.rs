@@ -1,33 +1,33 @@
-//! Where the frames of a space lie.
+//! Placement of a space's frames.
 
 use crate::Stripe;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Where the frames of a space lie.
+/// Placement of a space's frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SpacePlacement {
-    /// Wherever there is room: striped over all channels where the owner does so (`OwnerOptions::striped`), else on the channel
-    /// that the pager's policy says.
+    /// Anywhere: striped over all channels if the owner enables it (`OwnerOptions::striped`), otherwise on the channel
+    /// that the pager's policy chooses.
     #[default]
     Anywhere,
-    /// Isolated: on this channel and no other.
+    /// On this channel only.
     Channel(usize),
     /// Striped over a group of channels.
     Interleaved {
         /// First channel of the group: a multiple of the stripe's channels.
         first: usize,
-        /// Over how many, and how.
+        /// Number of channels, and granule.
         stripe: Stripe,
     },
-    /// Isolated from other such spaces as they come and go (FSRF §4.7): all channels for one, half of them each for two,
-    /// and so on down to a channel each; beyond that they share channels.
+    /// Isolated from other isolated spaces (FSRF §4.7). The channels are divided among them as they come and go: all
+    /// for one, half of them each for two, and so on down to a channel each; further spaces share channels.
     Isolated,
 }
 
 impl SpacePlacement {
-    /// How the space's card addresses are striped.
+    /// Striping of the space's card addresses.
     pub const fn stripe(self) -> Stripe {
         match self {
             Self::Anywhere | Self::Channel(_) | Self::Isolated => Stripe::NONE,

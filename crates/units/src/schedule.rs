@@ -1,33 +1,33 @@
-//! How a slot is scheduled: what it gets of card memory while other slots want it too.
+//! Scheduling of slots: their shares of card memory under contention.
 //!
-//! The settings of a slot count for its reads and for its writes, at every memory channel, from the
-//! cycle in which the card has them.
+//! The settings of a slot apply to its reads and to its writes, at every memory channel, from the cycle in which the
+//! card receives them.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Who goes first. Slots of the same priority share by their weights.
+/// Priority class. Slots of the same priority share by their weights.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Priority {
-    /// After all others.
+    /// Served after all others.
     Low,
-    /// What every slot has at first.
+    /// Default of every slot.
     #[default]
     Normal,
-    /// Before normal ones.
+    /// Served before normal ones.
     High,
-    /// Before all others.
+    /// Served before all others.
     Urgent,
 }
 
 impl Priority {
-    /// All of them, the lowest first.
+    /// All priorities, lowest first.
     pub const ALL: [Self; 4] = [Self::Low, Self::Normal, Self::High, Self::Urgent];
 
-    /// Its name.
+    /// Name of the priority in options and reports.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Low => "low",
@@ -37,7 +37,7 @@ impl Priority {
         }
     }
 
-    /// The one of that name.
+    /// The priority with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|found| found.as_str() == name)
     }
@@ -49,18 +49,18 @@ impl fmt::Display for Priority {
     }
 }
 
-/// What a slot gets.
+/// Scheduling parameters of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SlotSchedule {
-    /// Who goes first.
+    /// Priority class.
     pub priority: Priority,
     /// Share among slots of the same priority, 1 to 15.
     pub weight: u8,
-    /// Of what all slots get, so many per cent at least while the slot wants them, whatever the
-    /// priorities; 0 to 90. Every slot gets 0.4 per cent: none starves.
+    /// Minimum share of the bandwidth given to all slots, in per cent, while the slot has requests, whatever the
+    /// priorities; 0 to 90. Every slot gets at least 0.4 per cent, so that none starves.
     pub floor: u8,
-    /// Bytes a second that the slot may read, and that it may write; `None`: as many as it can.
+    /// Limit in bytes per second, for reads and for writes separately; `None`: unlimited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
 }
@@ -102,12 +102,12 @@ impl From<Priority> for SlotSchedule {
 }
 
 impl SlotSchedule {
-    /// The greatest weight.
+    /// Maximum weight.
     pub const MOST_WEIGHT: u8 = 15;
-    /// The greatest floor, in per cent.
+    /// Maximum floor, in per cent.
     pub const MOST_FLOOR: u8 = 90;
-    /// The lowest limit, in bytes a second.
+    /// Minimum limit, in bytes per second.
     pub const LEAST_LIMIT: u64 = 1_000_000;
-    /// The highest limit.
+    /// Maximum limit, in bytes per second.
     pub const MOST_LIMIT: u64 = 1_000_000_000_000;
 }

@@ -4,7 +4,7 @@ use crate::{CardDescription, SlotId};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Which way the data of a stream go.
+/// Direction of a stream's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StreamDirection {
@@ -15,7 +15,7 @@ pub enum StreamDirection {
 }
 
 impl StreamDirection {
-    /// How a sentence says it.
+    /// Phrase for messages.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::In => "into the kernel",
@@ -27,14 +27,14 @@ impl StreamDirection {
 /// A stream port of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct StreamId {
-    /// Number of its pair in the slot.
+    /// Number of the pair in the slot.
     pub pair: u8,
-    /// Which one of the pair.
+    /// Direction within the pair.
     pub direction: StreamDirection,
 }
 
 impl StreamId {
-    /// Number of its mover on a card with so many pairs a slot.
+    /// Number of its data mover, on a card with `pairs` stream pairs per slot.
     pub fn mover(self, slot: SlotId, pairs: u8) -> u8 {
         let out = u8::from(self.direction == StreamDirection::Out);
         2 * (slot.0 * pairs + self.pair) + out
@@ -57,14 +57,14 @@ impl fmt::Display for StreamId {
     }
 }
 
-/// What a kernel has sent out of a port and nobody has taken.
+/// Data that a kernel has sent out of a port and that was not taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamWaiting {
-    /// A beat waits in the shell.
+    /// Whether a beat waits in the shell.
     pub beat: bool,
-    /// Bytes in the slot, which are no beat of the shell yet: the row is not full, and no TLAST has come.
+    /// Bytes in the slot that are not a beat of the shell yet: the row is not full, and no TLAST was sent.
     pub held: u64,
-    /// The port has no TLAST: it sends one packet, which never ends.
+    /// The port has no TLAST: all its data is one packet without end.
     pub endless: bool,
 }
 

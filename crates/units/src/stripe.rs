@@ -1,4 +1,4 @@
-//! How card addresses are spread over memory channels.
+//! Striping of card addresses over memory channels.
 
 use crate::address::CardAddr;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ pub struct Stripe {
 }
 
 impl Stripe {
-    /// Not striped: an address means what it says.
+    /// Not striped: addresses are unchanged.
     pub const NONE: Self = Self {
         channels_log2: 0,
         granule_log2: 0,
@@ -35,7 +35,7 @@ impl Stripe {
     pub const MIN_GRANULE_LOG2: u8 = 6;
     /// log2 of the largest granule: 1 GiB.
     pub const MAX_GRANULE_LOG2: u8 = 30;
-    /// log2 of the most channels.
+    /// log2 of the maximum number of channels.
     pub const MAX_CHANNELS_LOG2: u8 = 5;
 
     /// Over `channels` channels, `granule` bytes on each: powers of two, 64 B to 1 GiB and 1 to 32.
@@ -56,29 +56,29 @@ impl Stripe {
         }
     }
 
-    /// log2 of the channels; 0 when not striped.
+    /// log2 of the number of channels; 0 if not striped.
     pub const fn channels_log2(self) -> u8 {
         self.channels_log2
     }
 
-    /// log2 of the granule's bytes; without a meaning when not striped.
+    /// log2 of the granule's bytes; meaningless if not striped.
     pub const fn granule_log2(self) -> u8 {
         self.granule_log2
     }
 
-    /// Whether a card of so many channels of `2^channel_bytes_log2` bytes can have it.
+    /// Whether the stripe fits a card with `channels` channels of `2^channel_bytes_log2` bytes.
     pub const fn fits(self, channels: u8, channel_bytes_log2: u8) -> bool {
         self.channels_log2 == 0
             || (1 << self.channels_log2 <= channels as u32
                 && self.granule_log2 <= channel_bytes_log2)
     }
 
-    /// Where the byte at `address` lies: `{channel, offset}`.
+    /// Location of the byte at `address`: `{channel, offset}`.
     pub const fn place(self, address: CardAddr, channel_bytes_log2: u8) -> CardAddr {
         self.rotate(address, channel_bytes_log2, self.channels_log2)
     }
 
-    /// The address of the byte at a place: what undoes [`place`](Self::place).
+    /// Address of the byte at a location: the inverse of [`place`](Self::place).
     pub const fn address_of(self, place: CardAddr, channel_bytes_log2: u8) -> CardAddr {
         let above = channel_bytes_log2 - self.granule_log2_or(channel_bytes_log2);
         self.rotate(place, channel_bytes_log2, above)
@@ -103,12 +103,12 @@ impl Stripe {
         let rotated = field >> by | (field << (width - by)) & ((1 << width) - 1);
         match CardAddr::new(address.get() & !mask | rotated << low) {
             Some(place) => place,
-            // The bits moved among those that were there.
+            // The bits moved within the original ones.
             None => address,
         }
     }
 
-    /// The parts of a range that lie in one piece each, in order: where, and which bytes of the range.
+    /// The contiguous pieces of a range, in order: location, and byte range.
     pub fn pieces(
         self,
         address: CardAddr,
@@ -171,8 +171,7 @@ mod tests {
         assert!(!Stripe::new(1 << 30, 2).unwrap().fits(2, 28));
     }
 
-    /// Every granule and group, on small channels: granules are dealt out in turn, and no two bytes
-    /// share a place.
+    /// Every granule and group, on small channels: granules are distributed in turn, and no two bytes share a location.
     #[test]
     fn granules_are_dealt_out_in_turn() {
         const LOG2: u8 = 9;

@@ -12,7 +12,7 @@ use std::ops::{Add, AddAssign, Mul, Sub};
 pub struct Picoseconds(u64);
 
 impl Picoseconds {
-    /// The start of virtual time, or no time at all.
+    /// Start of virtual time, or zero duration.
     pub const ZERO: Self = Self(0);
     /// Later than any event.
     pub const MAX: Self = Self(u64::MAX);
@@ -37,7 +37,7 @@ impl Picoseconds {
         Self(milliseconds.saturating_mul(1_000_000_000))
     }
 
-    /// The time that `bytes` take at `bytes_per_second`, rounded up. `MAX` at a rate of zero.
+    /// Duration of a transfer of `bytes` at `bytes_per_second`, rounded up. `MAX` at a rate of zero.
     pub fn for_bytes(bytes: u64, bytes_per_second: u64) -> Self {
         if bytes_per_second == 0 {
             return Self::MAX;
@@ -52,7 +52,7 @@ impl Picoseconds {
         self.0
     }
 
-    /// In seconds, for people.
+    /// In seconds, for display.
     pub fn as_seconds(self) -> f64 {
         self.0 as f64 * 1e-12
     }
