@@ -1,19 +1,19 @@
-//! The end of the process: what is done last, when the program returns from `main` or calls `exit`.
+//! End of the process: the last function of the library, when the program returns from `main` or calls `exit`.
 //!
-//! The system runs it behind all `atexit` handlers and destructors of static objects, which may use the library to
-//! their end; threads of the library are still there. A process that is killed, or calls `_exit`, does not come here.
+//! The system runs it after all `atexit` handlers and destructors of static objects, which may use the library until
+//! their end; threads of the library still exist. A process that is killed, or calls `_exit`, does not run it.
 
 use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::OnceLock;
 
-/// It has come to that.
+/// Whether the end has begun.
 static ENDS: AtomicBool = AtomicBool::new(false);
 
-/// What is done last.
+/// Function to run last.
 static LAST: OnceLock<fn()> = OnceLock::new();
 
-/// The dynamic linker calls what stands in this section when the process ends, of a program as of a shared library.
+/// The dynamic linker calls the functions in this section when the process ends, for programs and shared libraries.
 #[used]
 #[link_section = ".fini_array"]
 static AT_END: extern "C" fn() = run;
@@ -21,18 +21,18 @@ static AT_END: extern "C" fn() = run;
 extern "C" fn run() {
     if let Some(last) = LAST.get() {
         ENDS.store(true, Ordering::Release);
-        // Nobody is there to hear of a panic, which must not leave this function.
+        // A panic must not leave this function, and no code is left to report it.
         let _ = catch_unwind(last);
     }
 }
 
-/// Whether what is done last has begun. Threads of the program may still be at work; what they ask for may be gone, and they
-/// end with the process. May be asked in a signal handler.
+/// Whether the last function has begun. Threads of the program may still run; resources that they request may be gone,
+/// and they end with the process. May be called in a signal handler.
 pub fn process_ends() -> bool {
     ENDS.load(Ordering::Acquire)
 }
 
-/// Does this when the process ends. What was said first counts.
+/// Registers a function to run when the process ends. Only the first registration counts.
 pub fn at_end_of_process(last: fn()) {
     LAST.get_or_init(|| last);
 }

@@ -1,23 +1,23 @@
-//! A thread that does what it is told, one job after the other, so that a device or a peer that is silent holds up
-//! nobody else; and what went wrong there, because the system has no number for it.
+//! A worker thread that runs jobs in order, so that a device or peer that does not respond blocks no other thread; and
+//! the last failure there, because the system has no error number for it.
 
 use std::io;
 use std::sync::mpsc::{channel, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Jobs for a thread of their own. When this is gone the thread gets no more of them, and ends.
+/// Queue of a worker thread. When it is dropped the thread gets no more jobs, and ends.
 #[derive(Debug)]
 pub struct Jobs<J> {
     inbox: Sender<J>,
     failure: Failure,
 }
 
-/// What went wrong last.
+/// Last failure of a worker.
 #[derive(Clone, Debug, Default)]
 pub struct Failure(Arc<Mutex<Option<String>>>);
 
 impl<J: Send + 'static> Jobs<J> {
-    /// Starts the thread, which does `work` until no more jobs come.
+    /// Starts the thread, which calls `work` until no more jobs arrive.
     pub fn start(
         name: &str,
         work: impl FnOnce(&Receiver<J>, &Failure) + Send + 'static,
@@ -29,13 +29,13 @@ impl<J: Send + 'static> Jobs<J> {
         Ok(Self { inbox, failure })
     }
 
-    /// Another job.
+    /// Queues a job.
     pub fn tell(&self, job: J) -> io::Result<()> {
         let told = self.inbox.send(job);
         told.map_err(|_| io::Error::other("its thread has ended"))
     }
 
-    /// What went wrong last.
+    /// Last failure.
     pub fn failure(&self) -> Option<String> {
         let failure = self.failure.0.lock();
         failure.unwrap_or_else(PoisonError::into_inner).clone()
@@ -43,7 +43,7 @@ impl<J: Send + 'static> Jobs<J> {
 }
 
 impl Failure {
-    /// A job's result, which is remembered if it is a failure.
+    /// The result of a job; records a failure.
     pub fn note<T>(&self, result: Result<T, String>) -> io::Result<T> {
         if let Err(why) = &result {
             let mut failure = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,14 +1,14 @@
-//! Threads and child processes of a library that is a guest in somebody else's process.
+//! Threads and child processes of a library that runs in a user's process.
 //!
-//! Signals are the program's. Its handlers run on its own threads, and what it blocks in order to wait for it
-//! (`sigwait`, `signalfd`) reaches nobody else: the system gives a signal of the process to any thread that does not
-//! block it, and one of ours would be such a thread. A handler that touches shared memory there could wait for the
-//! very thread that it runs on. So every thread of the library is made here, with all signals blocked except those
-//! that an instruction raises by itself ([`SYNCHRONOUS`]): blocked, these would end the process without a word, and
-//! trapped memory lives on them.
+//! Signals belong to the program. Its handlers run on its own threads, and a signal that it blocks in order to wait for
+//! it (`sigwait`, `signalfd`) must not be taken by another thread: the system delivers a signal of the process to any
+//! thread that does not block it, including one of the library's. A handler that accesses shared memory there could
+//! wait for the very thread that it runs on. So every thread of the library is created here, with all signals blocked
+//! except those that an instruction raises ([`SYNCHRONOUS`]): blocked, these would end the process without a message,
+//! and trapped memory depends on them.
 //!
-//! A child process inherits the mask of the thread that starts it. One that is started by a thread of ours gets the
-//! mask of the program back ([`child`]): a compiler that cannot be interrupted is nobody's wish.
+//! A child process inherits the mask of the thread that starts it. A child started by a thread of the library gets the
+//! program's mask back ([`child`]), so that a compiler can be interrupted, for example.
 //!
 //! ```
 //! let owner = threads::spawn("tombolo-owner", || 6 * 7)?;
@@ -34,7 +34,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle, ScopedJoinHandle};
 use std::time::Duration;
 
-/// Signals that an instruction of a thread raises, and that threads of the library therefore take.
+/// Signals that an instruction of a thread raises, and that threads of the library therefore do not block.
 pub const SYNCHRONOUS: [c_int; 6] = [
     libc::SIGSEGV,
     libc::SIGBUS,
@@ -44,23 +44,23 @@ pub const SYNCHRONOUS: [c_int; 6] = [
     libc::SIGSYS,
 ];
 
-/// Signals of Linux are numbered up to this one.
+/// Highest signal number of Linux.
 const LAST_SIGNAL: c_int = 64;
 
-/// Signals that a thread blocks.
+/// Set of signals that a thread blocks.
 #[derive(Clone, Copy)]
 struct Mask(libc::sigset_t);
 
 thread_local! {
-    /// On a thread of the library: what the program blocks, as far as the library knows. It has no destructor, so it
-    /// is there as long as its thread.
+    /// On a thread of the library: signals that the program blocks, as far as the library knows. It has no destructor,
+    /// so it exists as long as its thread.
     static PROGRAM: Cell<Option<Mask>> = const { Cell::new(None) };
     /// On a thread of the program: its own mask, while it is in [`as_guest`].
     static OUTSIDE: Cell<Option<Mask>> = const { Cell::new(None) };
 }
 
 impl Mask {
-    /// What threads of the library block.
+    /// Mask of the library's threads.
     fn of_the_library() -> Self {
         let mut set = MaybeUninit::uninit();
         // SAFETY: fills the set in, and takes signals out of it.
@@ -73,7 +73,7 @@ impl Mask {
         }
     }
 
-    /// What this thread blocks.
+    /// Mask of this thread.
     fn here() -> Self {
         let mut set = MaybeUninit::uninit();
         // SAFETY: changes nothing and fills the set in.
@@ -83,13 +83,13 @@ impl Mask {
         }
     }
 
-    /// What the program blocks: who asks is a thread of its, or has been told by who made it.
+    /// Mask of the program: the calling thread belongs to the program, or was given the mask by its creator.
     fn of_the_program() -> Self {
         let known = PROGRAM.get().or_else(|| OUTSIDE.get());
         known.unwrap_or_else(Self::here)
     }
 
-    /// This thread blocks these from now on; what it blocked before.
+    /// Sets this thread's mask; returns the previous one.
     fn take(&self) -> Self {
         let mut before = MaybeUninit::uninit();
         // SAFETY: a set that is filled in, this thread's own mask, and a place that is filled in.
@@ -100,8 +100,8 @@ impl Mask {
     }
 }
 
-/// Does something with the mask that threads of the library have, which what it starts inherits: also threads of
-/// other libraries.
+/// Calls `act` with the mask of the library's threads, which threads started in it inherit, including those of other
+/// libraries.
 pub fn as_guest<T>(act: impl FnOnce() -> T) -> T {
     let outside = OUTSIDE.get();
     let before = Mask::of_the_library().take();
@@ -112,7 +112,7 @@ pub fn as_guest<T>(act: impl FnOnce() -> T) -> T {
     act()
 }
 
-/// Gives a thread its mask of before back, and what is remembered of that outside.
+/// Restores a thread's previous mask, and the record of it outside.
 struct Back(Mask, Option<Mask>);
 
 impl Drop for Back {
@@ -122,7 +122,7 @@ impl Drop for Back {
     }
 }
 
-/// Within [`as_guest`], on a thread of the program: lets its signals in for a while, as its own mask says. A thread of the
+/// Within [`as_guest`], on a thread of the program: restores its own signal mask during the call. A thread of the
 /// library has no other mask.
 pub fn as_program<T>(act: impl FnOnce() -> T) -> T {
     let Some(outside) = OUTSIDE.get() else {
@@ -133,7 +133,7 @@ pub fn as_program<T>(act: impl FnOnce() -> T) -> T {
     act()
 }
 
-/// Sleeps while a word has a value, until [`wake`], a signal, or for so long. Holds nothing, allocates nothing.
+/// Sleeps while a word has a value, until [`wake`], a signal, or the timeout. Takes no lock and allocates nothing.
 pub fn sleep_while(word: &AtomicU32, value: u32, at_most: Duration) {
     let time = libc::timespec {
         tv_sec: at_most.as_secs() as libc::time_t,
@@ -151,7 +151,7 @@ pub fn sleep_while(word: &AtomicU32, value: u32, at_most: Duration) {
     }
 }
 
-/// Wakes who sleeps at a word.
+/// Wakes the threads that sleep on a word.
 pub fn wake(word: &AtomicU32) {
     // SAFETY: the word lives as long as the call, which takes nothing but its address.
     unsafe {
@@ -164,8 +164,8 @@ pub fn wake(word: &AtomicU32) {
     }
 }
 
-/// Does something that may make a file longer, on a thread of the program. Where that is more than `ulimit -f` allows, the
-/// system sends the thread a signal that ends the process; it comes to nothing here, and the call fails with `EFBIG`.
+/// Calls a function that may extend a file, on a thread of the program. Beyond the limit of `ulimit -f`, the system
+/// sends the thread a signal that ends the process; here the signal is suppressed, and the call fails with `EFBIG`.
 pub fn without_size_signal<T>(what: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     // SAFETY: sets of signals on the stack, and this thread's own mask. A set of zeroes is one; `sigemptyset` makes it
     // the empty one.
@@ -184,7 +184,7 @@ pub fn without_size_signal<T>(what: impl FnOnce() -> io::Result<T>) -> io::Resul
     // SAFETY: as above.
     unsafe {
         if libc::sigismember(&before, libc::SIGXFSZ) == 0 {
-            // The system sends it to the thread that wrote, so what waits now is what we caused.
+            // The system sends it to the thread that wrote, so a pending signal is caused by this call.
             let at_once: libc::timespec = std::mem::zeroed();
             if matches!(&result, Err(error) if error.raw_os_error() == Some(libc::EFBIG)) {
                 libc::sigtimedwait(&only, std::ptr::null_mut(), &at_once);
@@ -195,7 +195,7 @@ pub fn without_size_signal<T>(what: impl FnOnce() -> io::Result<T>) -> io::Resul
     result
 }
 
-/// Work for a thread of the library.
+/// Wraps work for a thread of the library, with the program's mask.
 fn told<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
     let program = Mask::of_the_program();
     move || {
@@ -207,7 +207,7 @@ fn told<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
 /// Starts a thread of the library. Tools show the first 15 bytes of its name.
 ///
 /// # Errors
-/// The system has no thread to give.
+/// The system cannot create a thread.
 pub fn spawn<T: Send + 'static>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'static,
@@ -216,23 +216,23 @@ pub fn spawn<T: Send + 'static>(
     as_guest(|| Builder::new().name(name.to_owned()).spawn(work))
 }
 
-/// Where threads of the library may borrow: see [`scope`].
+/// Scope in which threads of the library may borrow: see [`scope`].
 #[derive(Clone, Copy, Debug)]
 pub struct Scope<'scope, 'env: 'scope>(&'scope std::thread::Scope<'scope, 'env>);
 
-/// As [`std::thread::scope`]: threads that are started in it have ended when it returns.
+/// Like [`std::thread::scope`]: threads started in it have ended when it returns.
 pub fn scope<'env, T>(act: impl for<'scope> FnOnce(Scope<'scope, 'env>) -> T) -> T {
     std::thread::scope(|scope| act(Scope(scope)))
 }
 
 impl<'scope> Scope<'scope, '_> {
-    /// Does something on a thread of the library that may borrow; here and now, where the system has none to give.
+    /// Runs work on a thread of the library that may borrow; on the calling thread if the system cannot create one.
     pub fn run<T: Send + 'scope, W: FnOnce() -> T + Send + 'scope>(
         self,
         name: &str,
         work: W,
     ) -> Running<'scope, T> {
-        // Who begins takes it out.
+        // The side that starts the work takes it out.
         let place = Arc::new(Mutex::new(Some(work)));
         let take = |place: &Mutex<Option<W>>| {
             let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
@@ -251,24 +251,24 @@ impl<'scope> Scope<'scope, '_> {
     }
 }
 
-/// Work of [`Scope::run`]: on a thread, or done.
+/// Work of [`Scope::run`]: on a thread, or complete.
 #[derive(Debug)]
 pub struct Running<'scope, T>(Result<ScopedJoinHandle<'scope, Option<T>>, Option<T>>);
 
 impl<T> Running<'_, T> {
-    /// What came of it, when it is over. A panic of it goes on here.
+    /// Waits for the result. A panic of the work is resumed here.
     pub fn join(self) -> T {
         let done = match self.0 {
             Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
             Err(done) => done,
         };
-        // Only one of the two takes it, and the other is not there.
+        // Only one of the two takes it, and the other does not exist.
         done.unwrap_or_else(|| unreachable!("work that nobody began"))
     }
 }
 
-/// To be called on a command just before it is run: on a thread of the library its process gets the mask of the
-/// program back. On one of the program's it has that anyway.
+/// Prepares a command that is about to run: from a thread of the library, its process gets the program's mask back.
+/// From a thread of the program it has that mask anyway.
 pub fn child(command: &mut Command) -> &mut Command {
     let Some(mask) = PROGRAM.get().or_else(|| OUTSIDE.get()) else {
         return command;
@@ -282,7 +282,7 @@ pub fn child(command: &mut Command) -> &mut Command {
     unsafe { command.pre_exec(give_back) }
 }
 
-/// In a child: no handler of the program runs between here and exec, which would end them anyway.
+/// In a child: prevents handlers of the program from running between here and exec, which resets them anyway.
 fn default_handlers() {
     for signal in 1..=LAST_SIGNAL {
         let mut action = MaybeUninit::<libc::sigaction>::uninit();

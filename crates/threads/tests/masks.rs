@@ -1,4 +1,4 @@
-//! Do threads of the library block the program's signals, and do their children get the program's mask?
+//! Checks that threads of the library block the program's signals, and that their children get the program's mask.
 
 use std::ffi::c_int;
 use std::fs;
@@ -51,7 +51,7 @@ fn threads_block_what_is_the_programs() {
         scope.run("three", work).join()
     });
     assert_eq!(scoped, (5, expected()));
-    // What another library starts, too.
+    // Including threads that another library starts.
     let others = threads::as_guest(|| std::thread::spawn(here));
     assert_eq!(others.join().unwrap(), expected());
     assert_eq!(here(), before);
@@ -78,7 +78,7 @@ fn children_get_the_mask_of_the_program() {
         threads::spawn("one", inner).unwrap().join().unwrap(),
         program
     );
-    // One that blocks a signal.
+    // A thread that blocks a signal.
     let one = || {
         // SAFETY: a set on the stack, and the mask of a thread of this test.
         unsafe {
@@ -105,7 +105,7 @@ fn signals_of_the_program_are_let_in_where_it_says_so() {
     assert_eq!(let_in, (before, expected(), before));
     assert_eq!(child, before);
     assert_eq!(here(), before);
-    // A thread of the library is nobody else's.
+    // A thread of the library has no other mask.
     let there = || threads::as_guest(|| threads::as_program(here));
     assert_eq!(
         threads::spawn("one", there).unwrap().join().unwrap(),

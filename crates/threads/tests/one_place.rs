@@ -1,12 +1,12 @@
-//! Does every crate that lives in other people's processes make its threads in one place?
+//! Checks that every crate that runs in a user's process creates its threads in one place.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Programs of ours, and what only tests use.
+/// Programs of this repository, and code used by tests only.
 const NOT_LIBRARIES: [&str; 5] = ["cli", "coherence", "lab", "pager/src/testing", "threads"];
 
-/// Ways to a thread of one's own.
+/// Ways to create a thread.
 const WAYS: [&str; 6] = [
     "thread::spawn",
     "thread::Builder",
@@ -27,7 +27,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// What of a file is compiled for others: its tests are at its end, or in a file of their own.
+/// The part of a file that is compiled for users: its tests are at its end, or in a separate file.
 fn without_tests<'a>(path: &Path, text: &'a str) -> &'a str {
     if path.file_name().is_some_and(|name| name == "tests.rs") {
         return "";
