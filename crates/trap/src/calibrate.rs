@@ -1,4 +1,4 @@
-//! What traps cost on this machine.
+//! Measurement of the cost of traps on this machine.
 
 use super::records::Trapped;
 use super::{Desk, TrapWay, View};
@@ -15,33 +15,33 @@ const SYSTEM_PAGE: usize = 4096;
 const SMALL: usize = 32 << 10;
 const LARGE: usize = 2 << 20;
 
-/// Medians of one round for some bytes.
+/// Medians of one round for a number of bytes.
 struct Measured {
     protect: Duration,
     open: Duration,
     trap: Duration,
 }
 
-/// Measures what it costs to take a page of shared memory from a program, to trap its access, and to give the page
-/// back: medians of some hundred rounds, in a second or so of wall time.
+/// Measures the cost of taking a page of shared memory from a program, of trapping its access, and of giving the page
+/// back: medians of some hundred rounds, in about a second of wall time.
 ///
 /// # Errors
-/// Shared memory cannot be had here.
+/// Shared memory is unavailable.
 pub fn measure_traps() -> io::Result<TrapFigures> {
     measure_traps_with(TrapWay::Protect)
 }
 
-/// The same for memory that is trapped in some way.
+/// The same for memory with this trap method.
 ///
 /// # Errors
-/// Such memory cannot be had here; the text says what would change that.
+/// Such memory is unavailable; the text names the remedy.
 pub fn measure_traps_with(way: TrapWay) -> io::Result<TrapFigures> {
     let (small, _) = measure(SMALL, PageSize::KIB_4, way)?;
     // Too short for a piece that changes in one step.
     let (large, _) = measure(LARGE - SYSTEM_PAGE, PageSize::KIB_4, way)?;
     let (huge, has_huge) = measure(LARGE, PageSize::MIB_2, way)?;
     let pages = ((LARGE - SYSTEM_PAGE - SMALL) / SYSTEM_PAGE) as u32;
-    // Through both points; never less than nothing.
+    // A line through both points, never below zero.
     let line = |small: Duration, large: Duration| {
         let page = large.saturating_sub(small) / pages;
         let call = small.saturating_sub(page * (SMALL / SYSTEM_PAGE) as u32);
@@ -66,7 +66,7 @@ fn picoseconds(time: Duration) -> Picoseconds {
     Picoseconds::new(nanoseconds.saturating_mul(1000))
 }
 
-/// One size, in a block with such pages; and whether the system mapped it as one page.
+/// Measures one size, in a block with such pages; also returns whether the system mapped it as one page.
 fn measure(bytes: usize, page: PageSize, way: TrapWay) -> io::Result<(Measured, bool)> {
     let view: Arc<OnceLock<Weak<View>>> = Arc::default();
     let (opened, told) = channel();
@@ -93,15 +93,15 @@ fn measure(bytes: usize, page: PageSize, way: TrapWay) -> io::Result<(Measured, 
     let _ = view.set(Arc::downgrade(&memory));
     let (mut protect, mut open, mut trap) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        // Every page is there, as after any use.
+        // Every page is resident, as after any use.
         for page in 0..bytes / SYSTEM_PAGE {
-            // SAFETY: in the view, which nobody else uses.
+            // SAFETY: in the view, which no other code uses.
             unsafe { memory.start().add(page * SYSTEM_PAGE).write_volatile(1) };
         }
         let begin = Instant::now();
         memory.protect(0, bytes as u64, HostAccess::None)?;
         let taken = Instant::now();
-        // SAFETY: as above; the access waits for the desk.
+        // SAFETY: as above; the access waits for the trap queue.
         unsafe { memory.start().write_volatile(2) };
         let back = taken.elapsed();
         let opening = told.recv().map_err(io::Error::other)?;
@@ -131,7 +131,7 @@ mod tests {
         for way in [TrapWay::Protect, TrapWay::InThread, TrapWay::Userfault] {
             let figures = match measure_traps_with(way) {
                 Ok(figures) => figures,
-                // Not everybody may.
+                // Not every user has the right.
                 Err(error) if way != TrapWay::Protect => {
                     assert!(error.to_string().contains("userfaultfd"), "{error}");
                     continue;

@@ -1,4 +1,4 @@
-//! A thread that answers traps: of all shared memory of one card.
+//! A trap queue with its thread, for all shared memory of one card.
 
 use super::records::{self, Trapped};
 use super::userfault::Userfault;
@@ -9,13 +9,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 type Serve = Arc<dyn Fn(Trapped) + Send + Sync>;
 
-/// See the module. Its threads end when this is dropped.
+/// See the module. Its threads end on drop.
 pub struct Desk {
     index: usize,
     serve: Serve,
-    /// Opened for the first memory that wants it.
+    /// Opened for the first memory that needs it.
     userfault: Mutex<Option<Arc<Userfault>>>,
-    /// The same, for memory whose accesses are served in their own threads.
+    /// The same, for memory with accesses served in their own threads.
     in_thread: Mutex<Option<Arc<Userfault>>>,
 }
 
@@ -32,10 +32,10 @@ fn serve_or_refuse(serve: &Serve, trapped: Trapped) {
 }
 
 impl Desk {
-    /// `serve` gets each trapped access.
+    /// Opens a trap queue; `serve` receives each trapped access.
     ///
     /// # Errors
-    /// The system has no more threads; too many desks.
+    /// The system cannot create a thread, or there are too many trap queues.
     pub fn open(serve: impl Fn(Trapped) + Send + Sync + 'static) -> io::Result<Self> {
         let index = records::open_desk().ok_or_else(|| {
             io::Error::other("a process can share memory with at most 64 cards at once")
@@ -47,7 +47,7 @@ impl Desk {
                 serve_or_refuse(&here, trapped);
             }
         });
-        // Without a thread nobody else would give the desk back.
+        // Without a thread, nothing else would free the queue.
         let desk = |_| Self {
             index,
             serve,
@@ -64,15 +64,15 @@ impl Desk {
         self.index
     }
 
-    /// Whether a way to trap can be had.
+    /// Checks whether a trap method is available.
     ///
     /// # Errors
-    /// Why not, and what would change that.
+    /// Cause and remedy.
     pub fn probe(&self, way: TrapWay) -> io::Result<()> {
         self.userfault(way).map(drop)
     }
 
-    /// Who guards memory that is trapped in such a way; nobody, if it is protected.
+    /// The userfaultfd that guards memory with this trap method; `None` for protected memory.
     ///
     /// # Errors
     /// See [`Userfault::open`].

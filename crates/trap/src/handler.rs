@@ -1,11 +1,10 @@
 //! The handlers of SIGSEGV (protected pages) and SIGBUS (missing pages of userfaultfd that are served in their own
-//! thread), and where the views are.
+//! thread), and the table of views.
 //!
-//! The handler of SIGBUS takes a lock: of the states of one block's pages ([`Guarded::settle`]). That is sound because
-//! all signals are blocked while it holds it, and because nobody who holds it touches a view: so no thread can come
-//! here while it holds the lock itself, and each holder gives it back after a few system calls. It is a futex word:
-//! to take and to give it allocates nothing. Before the handler sleeps for the card it gives the lock back and
-//! unblocks signals.
+//! The handler of SIGBUS takes a lock, on the states of one block's pages ([`Guarded::settle`]). That is sound because
+//! all signals are blocked while it is held, and because no holder touches a view: so no thread can enter the handler
+//! while it holds the lock itself, and each holder releases it after a few system calls. It is a futex word: locking
+//! and unlocking allocate nothing. Before the handler sleeps for the card it releases the lock and unblocks signals.
 
 use super::records;
 use super::source;
@@ -17,19 +16,19 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// Views in a process.
+/// Maximum number of views in a process.
 const VIEWS: usize = 1024;
 
 struct Place {
-    /// 0: nobody's. 1: about to be somebody's.
+    /// Start address; 0: the place is free, 1: it is being claimed.
     start: AtomicUsize,
     end: AtomicUsize,
     desk: AtomicUsize,
-    /// What an access raises that waits.
+    /// Signal that a waiting access raises.
     signal: AtomicI32,
-    /// Whose pages a thread may put in place by itself, if there is one.
+    /// Guard whose pages a thread may map without the trap queue, if there is one.
     guarded: AtomicPtr<Guarded>,
-    /// Handlers that use what is here right now.
+    /// Number of handlers that use this place now.
     users: AtomicUsize,
 }
 
@@ -44,13 +43,13 @@ static PLACES: [Place; VIEWS] = [const {
     }
 }; VIEWS];
 
-/// Watches that have ended in this process.
+/// Number of watches that have ended in this process.
 static ENDED: AtomicU64 = AtomicU64::new(0);
 
-/// The access that was tried once more because a watch may have ended over it, by the thread's number: see [`is_late`].
+/// Accesses that were retried once because a watch may have ended over them, by thread number: see [`is_late`].
 static LATE: [AtomicU64; 64] = [const { AtomicU64::new(0) }; 64];
 
-/// The process that has the desks: a forked child has none.
+/// Process that owns the trap queues: a forked child has none.
 static PROCESS: AtomicI32 = AtomicI32::new(0);
 
 struct Previous(UnsafeCell<MaybeUninit<libc::sigaction>>);
@@ -58,7 +57,7 @@ struct Previous(UnsafeCell<MaybeUninit<libc::sigaction>>);
 // SAFETY: written once, under the lock of `install`, before the handler that reads it exists.
 unsafe impl Sync for Previous {}
 
-/// A signal that trapped accesses raise, and what it did before.
+/// A signal that trapped accesses raise, and its previous action.
 struct Hook {
     signal: libc::c_int,
     previous: Previous,
@@ -78,7 +77,7 @@ impl Hook {
 static PROTECTED: Hook = Hook::new(libc::SIGSEGV);
 static MISSING: Hook = Hook::new(libc::SIGBUS);
 
-/// Installs the handler of a signal, once in a process.
+/// Installs the handler of a signal, once per process.
 fn install(hook: &Hook) -> io::Result<()> {
     let mut installed = hook
         .installed
@@ -101,11 +100,10 @@ fn install(hook: &Hook) -> io::Result<()> {
         // On the alternate stack of the thread, if it has one.
         action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
         if hook.signal == libc::SIGBUS {
-            // Until the handler unblocks them: a thread that has a lock is not interrupted.
+            // Blocked until the handler unblocks them: a thread that holds a lock is not interrupted.
             libc::sigfillset(&mut action.sa_mask);
         } else {
-            // Not blocked meanwhile: a handler of another signal that interrupts this one may touch shared
-            // memory too.
+            // Not blocked meanwhile: a handler of another signal that interrupts this one may access shared memory too.
             action.sa_flags |= libc::SA_NODEFER;
             libc::sigemptyset(&mut action.sa_mask);
         }
@@ -117,16 +115,16 @@ fn install(hook: &Hook) -> io::Result<()> {
     Ok(())
 }
 
-/// A range whose traps go to a desk.
+/// A range with a trap queue.
 #[derive(Debug)]
 pub(super) struct Watched {
     index: usize,
-    /// As long as handlers may use it.
+    /// Kept while handlers may use it.
     _guarded: Option<Arc<Guarded>>,
 }
 
 impl Watched {
-    /// Of protected pages; or of missing ones, which threads put in place by themselves where they may.
+    /// Watches protected pages, or missing ones, which threads map themselves if they may.
     pub(super) fn new(
         start: usize,
         bytes: usize,
@@ -168,11 +166,11 @@ impl Watched {
 impl Drop for Watched {
     fn drop(&mut self) {
         let place = &PLACES[self.index];
-        // Before the place is empty: who finds nothing here sees that something has ended.
+        // Before the place is cleared: a handler that finds it empty sees that a watch has ended.
         ENDED.fetch_add(1, Ordering::SeqCst);
         place.end.store(0, Ordering::SeqCst);
         place.guarded.store(null_mut(), Ordering::SeqCst);
-        // A handler counts itself before it looks, so whoever is not counted now sees nothing.
+        // A handler counts itself before it looks, so one that is not counted now sees an empty place.
         while place.users.load(Ordering::SeqCst) != 0 {
             std::thread::yield_now();
         }
@@ -186,8 +184,8 @@ impl Place {
         start > 1 && start <= address && address < self.end.load(Ordering::SeqCst)
     }
 
-    /// In the handler: does something with what is here, if it still watches the address. It may be another's since it
-    /// was found. Until it is done the watch does not end, so it must not wait.
+    /// In the handler: calls `act` on this place, if it still watches the address; the place may have been reused since
+    /// it was found. The watch does not end meanwhile, so `act` must not wait.
     fn with(&self, address: usize, act: impl FnOnce(&Self) -> bool) -> bool {
         self.users.fetch_add(1, Ordering::SeqCst);
         let done = self.holds(address) && act(self);
@@ -195,7 +193,7 @@ impl Place {
         done
     }
 
-    /// In the handler: the thread puts its page in place, if that is the program's to access in this way.
+    /// In the handler: the thread maps its page, if the program may access it in this way.
     fn settle(&self, address: usize, write: bool) -> bool {
         self.with(address, |place| {
             let guarded = place.guarded.load(Ordering::SeqCst);
@@ -205,10 +203,10 @@ impl Place {
         })
     }
 
-    /// In the handler: the thread waits until the owner has answered. False if the access is to fail, or if the watch
+    /// In the handler: the thread waits for the owner's reply. Returns false if the access is to fail, or if the watch
     /// has ended.
     fn trap(&self, address: usize, write: bool, code: usize) -> bool {
-        // Before the place is used, because it may take a while until there is one.
+        // Before the place is used, because waiting for a record may take a while.
         let record = records::claim();
         let post = |place: &Self| {
             record.post(place.desk.load(Ordering::Acquire), address, write, code);
@@ -224,14 +222,14 @@ impl Place {
     }
 }
 
-/// Whose access that was.
+/// The place that watches an access.
 fn place_of(address: usize, signal: libc::c_int) -> Option<&'static Place> {
     let is_it =
         |place: &&Place| place.holds(address) && place.signal.load(Ordering::Relaxed) == signal;
     PLACES.iter().find(is_it)
 }
 
-/// Signals are blocked as in the code that was interrupted.
+/// Restores the signal mask of the interrupted code.
 fn unblock(context: *mut libc::c_void) {
     // SAFETY: the third argument of a SA_SIGINFO handler is a ucontext_t; the system's mask has 8 bytes.
     unsafe {
@@ -246,20 +244,20 @@ fn unblock(context: *mut libc::c_void) {
     }
 }
 
-/// A thread may have been trapped before a watch ended, and come here long after that, when other watches have come and
-/// gone in the same place: its access is good now. So each access that nobody answers for is tried once more. If the
-/// thread comes again with it, and no other watch has ended meanwhile, it was none of ours.
+/// A thread may have been trapped before a watch ended and enter the handler long after, when other watches have come
+/// and gone in the same place: its access is valid now. Therefore each access without a watch is retried once. If the
+/// thread returns with it, and no other watch has ended meanwhile, it was an access outside shared memory.
 fn is_late(address: usize) -> bool {
     let ended = ENDED.load(Ordering::SeqCst);
     let thread = records::this_thread().unsigned_abs();
-    // Pages have 35 bits, threads 22. Multiplied by an odd number no two of them become one.
+    // Pages have 35 bits, threads 22. The multiplication by an odd number keeps them distinct.
     let access =
         ((address as u64 >> 12) << 22 | u64::from(thread)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let late = &LATE[thread as usize % LATE.len()];
     ended != 0 && late.swap(access ^ ended, Ordering::AcqRel) != access ^ ended
 }
 
-/// Whether the access was a write. Where nobody says, it counts as one: the page comes back whole.
+/// Whether the access was a write. An unknown access counts as one: the page is returned with all rights.
 #[cfg(target_arch = "x86_64")]
 fn is_write(context: *mut libc::c_void) -> bool {
     // SAFETY: the third argument of a SA_SIGINFO handler is a ucontext_t.
@@ -285,7 +283,7 @@ extern "C" fn on_fault(
     };
     // SAFETY: as above.
     let saved = unsafe { *errno };
-    // Codes from 1 on are the kernel's; kill and raise have others. A child has no desk.
+    // Codes from 1 on are the kernel's; kill and raise have others. A child has no trap queue.
     // SAFETY: has no arguments.
     let ours = code > 0 && unsafe { libc::getpid() } == PROCESS.load(Ordering::Acquire);
     // A page of broken or poisoned memory raises SIGBUS too, with another code.
@@ -303,7 +301,7 @@ extern "C" fn on_fault(
     // SAFETY: as above.
     unsafe { *errno = saved };
     if !served {
-        // Its card has been closed as the process ends. That is no mistake of the thread, which goes no further.
+        // Its card has been closed as the process ends. That is no error of the thread, which stops here.
         while place.is_some() && threads::process_ends() {
             // SAFETY: has no arguments, and may be called in a handler.
             unsafe { libc::pause() };
@@ -312,7 +310,7 @@ extern "C" fn on_fault(
     }
 }
 
-/// What would have happened without us.
+/// Continues as without this handler.
 fn go_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     // SAFETY: written before this handler was installed, and never again.
     let previous = unsafe {
@@ -351,18 +349,18 @@ fn go_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_
 mod tests {
     use super::*;
 
-    /// Addresses that nothing is mapped at.
+    /// Addresses without a mapping.
     const NOWHERE: usize = 0x3200_0000_0000;
 
     #[test]
     fn who_is_late_is_known_behind_other_watches_once() {
-        // The second one takes the place of the first.
+        // The second one replaces the first.
         for start in [NOWHERE, NOWHERE + (1 << 20)] {
             drop(Watched::new(start, 4096, 0, None).unwrap());
         }
         assert!(place_of(NOWHERE, libc::SIGSEGV).is_none());
         assert!(is_late(NOWHERE));
-        // Again, unless tests beside this one have ended a watch.
+        // Again, unless concurrent tests have ended a watch.
         assert!((0..1000).any(|_| !is_late(NOWHERE)));
         drop(Watched::new(NOWHERE, 4096, 0, None).unwrap());
         assert!(is_late(NOWHERE));

@@ -1,16 +1,15 @@
-//! Pieces of 2 MiB that the system maps as one page: a right is then taken away and given back in one step instead
-//! of 512.
+//! Pieces of 2 MiB that the system maps as one page: rights then change in one step instead of 512.
 //!
-//! Memory files get small pages, unless the administrator says otherwise. Where the piece that changes hands is a
-//! whole one, `madvise(MADV_COLLAPSE)` (Linux 6.1) makes it one page, whatever `shmem_enabled` says (but `deny`).
-//! That moves no byte that a program can see, and is tried once a piece, the first time that it is taken from the
-//! program: only what goes to the card costs memory. A piece of which a part changes hands is mapped by small pages
-//! from then on, because the system then splits its map.
+//! Memory files get small pages, unless the administrator configures otherwise. If a whole piece changes hands,
+//! `madvise(MADV_COLLAPSE)` (Linux 6.1) makes it one page, whatever the setting of `shmem_enabled` (except `deny`). The
+//! program's data does not change. It is tried once per piece, the first time that the piece is taken from the program:
+//! only data that goes to the card costs memory. Once a part of a piece changes hands, the system splits its mapping
+//! into small pages.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
 
-/// Bytes of a piece.
+/// Size of a piece in bytes.
 pub const PIECE: usize = 2 << 20;
 
 /// Since Linux 6.1; not in every C library's headers.
@@ -27,12 +26,12 @@ const SPLIT: u8 = 2;
 pub(super) struct Pieces {
     start: usize,
     state: Vec<AtomicU8>,
-    /// The system makes such pages, as far as it is known.
+    /// Whether the system makes such pages, as far as it is known.
     possible: AtomicBool,
 }
 
 impl Pieces {
-    /// Of a block whose first byte is the first of its file: none, if addresses and offsets do not fit together.
+    /// Pieces of a block that starts at the first byte of its file; none if addresses and offsets are not congruent.
     pub(super) fn new(start: usize, bytes: usize) -> Self {
         let pieces = if start % PIECE == 0 { bytes / PIECE } else { 0 };
         Self {
@@ -42,8 +41,8 @@ impl Pieces {
         }
     }
 
-    /// A range is about to change hands. Says how many bytes of it are pieces that have never been parted; the
-    /// answer depends on what was asked before, and not on the system.
+    /// Records that a range is about to change hands. Returns the number of bytes in pieces that have never been split;
+    /// the result depends on earlier calls, not on the system.
     pub(super) fn change(&self, range: Range<usize>) -> usize {
         let mut whole = 0;
         let pieces = range.start / PIECE..range.end.div_ceil(PIECE).min(self.state.len());
@@ -69,7 +68,7 @@ impl Pieces {
         whole
     }
 
-    /// Whether a range is one piece that has never been parted.
+    /// Whether a range is one piece that has never been split.
     pub(super) fn is_whole(&self, range: &Range<usize>) -> bool {
         let state = self.state.get(range.start / PIECE);
         range.start % PIECE == 0
@@ -77,7 +76,7 @@ impl Pieces {
             && state.is_some_and(|state| state.load(Relaxed) != SPLIT)
     }
 
-    /// The system has made the pages that it was asked for.
+    /// Whether the system has made the requested pages.
     pub(super) fn are_possible(&self) -> bool {
         !self.state.is_empty() && self.possible.load(Relaxed)
     }
@@ -94,7 +93,7 @@ impl Pieces {
         if done != 0 {
             let error = std::io::Error::last_os_error();
             tracing::debug!(%error, "shared memory stays in small pages");
-            // An old system, or one that is told not to; others may have memory again later.
+            // An old system, or a configuration against it; other errors may be temporary lack of memory.
             let never = matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOSYS));
             self.possible.store(!never, Relaxed);
         }
@@ -105,7 +104,7 @@ impl Pieces {
 mod tests {
     use super::*;
 
-    /// Addresses that nothing is mapped at: to collapse them fails, and changes nothing.
+    /// Addresses without a mapping: collapsing them fails and changes nothing.
     const NOWHERE: usize = 0x3100_0000_0000;
 
     #[test]
@@ -116,7 +115,7 @@ mod tests {
         assert_eq!(pieces.change(PIECE + 4096..PIECE + 8192), 0);
         assert!(!pieces.is_whole(&(PIECE..2 * PIECE)));
         assert_eq!(pieces.change(0..4 * PIECE), 3 * PIECE);
-        // Partly the last one, and what is behind all of them.
+        // Part of the last piece, and bytes behind all of them.
         assert_eq!(pieces.change(4 * PIECE - 4096..4 * PIECE + 8192), 0);
         assert_eq!(pieces.change(0..4 * PIECE + 8192), 2 * PIECE);
         assert!(!pieces.is_whole(&(4096..PIECE + 4096)));

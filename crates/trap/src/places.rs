@@ -1,8 +1,8 @@
-//! Where blocks of shared memory lie: at the same addresses in each run.
+//! Addresses of shared-memory blocks, equal in each run.
 //!
-//! Kernels see these addresses, and where a page table keeps an entry depends on them. The system's random
-//! layout would make every run another one. Blocks lie one behind the other, first fit, in a part of the
-//! address space that systems leave alone; where something else is in the way, anywhere.
+//! Kernels see these addresses, and the position of an entry in a page table depends on them, so the system's address
+//! randomisation would make runs differ. Blocks are placed one behind the other, first fit, in a part of the address
+//! space that systems leave free; if a mapping is in the way, anywhere.
 
 use super::range::{parts_with, MappedFile};
 use std::collections::BTreeMap;
@@ -10,27 +10,27 @@ use std::io;
 use std::ptr::NonNull;
 use std::sync::{Mutex, PoisonError};
 
-/// Far from where Linux puts programs, heaps, stacks and libraries, and from the shadows of sanitizers.
+/// Far from the usual addresses of programs, heaps, stacks and libraries in Linux, and from the shadows of sanitizers.
 const FIRST: usize = 0x2000_0000_0000;
 const END: usize = 0x3000_0000_0000;
-/// Between two blocks: an access that runs out of one does not run into the next.
+/// Gap between two blocks: an access that runs out of one does not run into the next.
 const GAP: usize = 1 << 16;
-/// How many places are tried.
+/// Maximum number of attempts.
 const TRIES: usize = 64;
 
-/// First byte and first byte behind, of what this process has taken, or found to be taken.
+/// Start and end of each range that this process has taken, or found to be taken.
 static TAKEN: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
 
-/// Addresses that nobody else gets, until it is dropped.
+/// Addresses reserved until drop.
 #[derive(Debug)]
 pub(super) struct Reserved {
     start: NonNull<u8>,
     bytes: usize,
-    /// What is mapped there, all of it at first.
+    /// File mapped there, initially over all of it.
     file: Option<MappedFile>,
 }
 
-// SAFETY: only an address and a number; what lies there is used through the view that owns it.
+// SAFETY: only an address and a number; the memory there is used through the view that owns it.
 unsafe impl Send for Reserved {}
 // SAFETY: as above.
 unsafe impl Sync for Reserved {}
@@ -53,14 +53,14 @@ impl Reserved {
                     file: None,
                 });
             }
-            // Somebody else's.
+            // Mapped by other code.
             from = place + bytes.max(1 << 30);
         }
         drop(taken);
         map_anywhere(bytes, align)
     }
 
-    /// A file is mapped there now: what the program unmaps, or maps something else over, is not ours any more.
+    /// Records that a file is mapped there: parts that the program unmaps, or maps over, are no longer owned.
     pub(super) fn holds(&mut self, file: MappedFile) {
         self.file = Some(file);
     }
@@ -84,14 +84,14 @@ impl Drop for Reserved {
             }
         };
         for part in parts {
-            // SAFETY: the range was mapped by `new`, and is nobody else's.
+            // SAFETY: the range was mapped by `new`, and has no other owner.
             unsafe { libc::munmap(part.start as *mut libc::c_void, part.len()) };
         }
         taken.remove(&start);
     }
 }
 
-/// The first place from an address on with room between those that are taken.
+/// The first address from a start on with room between taken ranges.
 fn first_fit(
     taken: &BTreeMap<usize, usize>,
     from: usize,
@@ -110,7 +110,7 @@ fn first_fit(
     (place.checked_add(bytes)? <= END).then_some(place)
 }
 
-/// Reserves a range without rights, if nothing is there.
+/// Reserves a range without access rights, if nothing is mapped there.
 fn map_at(place: usize, bytes: usize) -> Option<NonNull<u8>> {
     // SAFETY: a new mapping without rights; NOREPLACE touches no existing memory, nor does a kernel that does
     // not know it and takes the address as a hint.
@@ -158,7 +158,7 @@ fn map_anywhere(bytes: usize, align: usize) -> io::Result<Reserved> {
     let aligned = first.next_multiple_of(align);
     let end = first + whole;
     let behind = aligned + bytes;
-    // SAFETY: parts of the mapping just made, before and behind what is kept.
+    // SAFETY: parts of the mapping just made, before and behind the part to keep.
     unsafe {
         if aligned > first {
             libc::munmap(start, aligned - first);

@@ -1,61 +1,61 @@
-//! Which memory of a program can be taken in place: what `/proc/self/maps` says about a range, and rules.
+//! Which memory of a program can be shared in place: the mappings in `/proc/self/maps`, and rules.
 //!
-//! Only whole pages can be protected, and whoever owns a byte of a page must expect that it is trapped. So a
-//! range must be whole pages, or a block of `malloc` that has its pages for itself; and no thread may need the
-//! memory to serve a trap: stacks and the headers of heaps are refused.
+//! Only whole pages can be protected, and any access to a byte of such a page may be trapped. So a range must be whole
+//! pages, or a block of `malloc` with pages of its own; and no thread may need the memory to serve a trap: stacks and
+//! the headers of heaps are refused.
 
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 
-/// What the system protects.
+/// Page size of the system, the unit of protection, in bytes.
 pub(super) const SYSTEM_PAGE: usize = 4096;
-/// `malloc` puts the heaps of threads on multiples of this.
+/// Alignment of the heaps that `malloc` makes for threads.
 const HEAP_STEP: usize = 64 << 20;
 
-/// Why memory that a program has cannot be shared in place.
+/// Reason why memory of a program cannot be shared in place.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RangeError {
-    /// No bytes, or beyond the end of the address space.
+    /// The range is empty, or exceeds the address space.
     #[error("give 1 byte to 2^46, within the address space")]
     Empty,
-    /// Nothing is there.
+    /// Nothing is mapped there.
     #[error("nothing is mapped at 0x{at:x}")]
     NotMapped {
-        /// First such byte.
+        /// Address of the first such byte.
         at: usize,
     },
-    /// The program itself may not read and write it.
+    /// The program itself has no read and write access.
     #[error("the program may not read and write it at 0x{at:x} (rights `{rights}`)")]
     NotWritable {
-        /// First byte of those pages.
+        /// Address of the first byte of those pages.
         at: usize,
-        /// As in `/proc/self/maps`.
+        /// Access rights as in `/proc/self/maps`.
         rights: String,
     },
-    /// A file, another process or a device has it too.
+    /// The memory is shared with a file, another process or a device.
     #[error(
         "`{with}` is mapped at 0x{at:x}, which others have too; only private memory can be taken"
     )]
     NotPrivate {
-        /// First byte of those pages.
+        /// Address of the first byte of those pages.
         at: usize,
-        /// What is mapped there.
+        /// Name of the mapping.
         with: String,
     },
-    /// A thread has its stack there, which it needs to serve a trap.
+    /// A thread's stack, which it needs to serve a trap.
     #[error("it is the stack of a thread at 0x{at:x}; use memory of the heap")]
     Stack {
-        /// First such byte.
+        /// Address of the first such byte.
         at: usize,
     },
-    /// The allocator keeps its lists there.
+    /// The allocator's own header.
     #[error(
         "the allocator's own header is at 0x{at:x}; register what it gave you, not what it keeps"
     )]
     HeapHeader {
-        /// Where.
+        /// Address of that header.
         at: usize,
     },
     /// The range shares its first or last page with other bytes.
@@ -68,20 +68,20 @@ pub enum RangeError {
         /// First or last byte of the range.
         at: usize,
     },
-    /// It is shared already, all of it or a part.
+    /// The range is already shared, wholly or in part.
     #[error("0x{start:x}..0x{end:x} is shared already; free that first")]
     Overlaps {
-        /// First byte of the other block.
+        /// Address of the other block.
         start: usize,
-        /// Behind the last.
+        /// End of the other block, exclusive.
         end: usize,
     },
     /// The system refused.
     #[error("{what}: {source}")]
     System {
-        /// What was tried.
+        /// Operation that failed.
         what: &'static str,
-        /// Why not.
+        /// Cause, from the operating system.
         source: io::Error,
     },
 }
@@ -93,12 +93,12 @@ impl RangeError {
     }
 }
 
-/// A file, as the lines of its mappings have it.
+/// Identity of a file, as in the lines of its mappings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MappedFile {
     major: u64,
     minor: u64,
-    /// Its number on that device.
+    /// Inode number on that device.
     inode: u64,
 }
 
@@ -107,7 +107,7 @@ pub(super) struct MappedFile {
 struct Segment {
     range: Range<usize>,
     rights: String,
-    /// `None`: memory of no file.
+    /// `None`: memory without a file.
     file: Option<MappedFile>,
     name: String,
 }
@@ -118,7 +118,7 @@ impl Segment {
     }
 }
 
-/// How the lines of its mappings will name a file.
+/// Identity of a file, as the lines of its mappings will show it.
 pub(super) fn file_of(file: &std::fs::File) -> io::Result<MappedFile> {
     let metadata = file.metadata()?;
     let device = metadata.dev();
@@ -129,14 +129,14 @@ pub(super) fn file_of(file: &std::fs::File) -> io::Result<MappedFile> {
     })
 }
 
-/// Where a file is mapped within a range, by address.
+/// The parts of a range in which a file is mapped, by address.
 pub(super) fn parts_with(file: MappedFile, range: &Range<usize>) -> io::Result<Vec<Range<usize>>> {
     let ours = segments()?.into_iter().filter(|one| one.file == Some(file));
     let parts = ours.map(|one| one.range.start.max(range.start)..one.range.end.min(range.end));
     Ok(parts.filter(|part| part.start < part.end).collect())
 }
 
-/// What the process has mapped, by address.
+/// Mappings of the process, by address.
 fn segments() -> io::Result<Vec<Segment>> {
     let maps = std::fs::read_to_string("/proc/self/maps")?;
     let parsed = maps.lines().map(|line| segment(line).ok_or(line));
@@ -170,7 +170,7 @@ fn segment(line: &str) -> Option<Segment> {
     })
 }
 
-/// The whole pages that a range of the program's memory is, if all of them are the program's own.
+/// Checks that a range of the program's memory consists of whole pages of its own, and returns them.
 ///
 /// # Safety
 /// The bytes before `start` on its page can be read if the page is mapped readable.
@@ -241,7 +241,7 @@ fn may_take(segment: &Segment, from: usize, pages: &Range<usize>) -> Result<(), 
         return Err(RangeError::NotPrivate { at, with });
     }
     if segment.is_file() {
-        // No heap, and behind the end of the file it could not be looked at.
+        // No heap, and behind the end of the file it could not be read.
         return Ok(());
     }
     let part = from..segment.range.end.min(pages.end);
@@ -257,7 +257,7 @@ fn may_take(segment: &Segment, from: usize, pages: &Range<usize>) -> Result<(), 
     Ok(())
 }
 
-/// The first byte of a stack in a range: of this thread, or where another that sleeps has its stack pointer.
+/// The first byte of a stack in a range: of this thread, or the stack pointer of another that sleeps.
 fn stack_in(pages: &Range<usize>) -> Option<usize> {
     if let Some(stack) = own_stack() {
         if stack.start < pages.end && pages.start < stack.end {
@@ -288,15 +288,15 @@ fn own_stack() -> Option<Range<usize>> {
     }
 }
 
-/// The pages of a block that `malloc` has mapped by itself, if a range begins with one and lies in it: nobody
-/// else has bytes on them, and the block's header is read when it is freed.
+/// The pages of a block that `malloc` has mapped separately, if the range begins with one and lies in it: no other
+/// bytes are on them, and the block's header is read when it is freed.
 ///
 /// # Safety
 /// The page of the first byte is mapped readable.
 unsafe fn block_of_malloc(start: usize, bytes: usize) -> Option<Range<usize>> {
     const WORD: usize = size_of::<usize>();
-    // glibc: two words before a block are the distance to its mapping's start and its size, whose low bits
-    // say what it is; 2 alone: mapped by itself.
+    // glibc: the two words before a block are the distance to its mapping's start and its size. The low bits of the
+    // size are flags; 2 alone: mapped separately.
     let header = start.checked_sub(2 * WORD)?;
     if !cfg!(target_env = "gnu")
         || start % (2 * WORD) != 0
@@ -344,12 +344,12 @@ mod tests {
 
     #[test]
     fn a_large_block_has_its_pages_for_itself_and_a_small_one_has_not() {
-        // Larger than the heap of a thread can be, whatever other tests have freed of theirs. Not touched.
+        // Larger than any thread's heap, whatever other tests have freed. Not accessed.
         let large = vec![0u8; 4 * HEAP_STEP];
         let start = large.as_ptr() as usize;
         let pages = look(start, large.len()).unwrap();
         assert!(pages.start <= start && start + large.len() <= pages.end);
-        // From its first byte on, because its header is looked for there.
+        // From its first byte on, because its header is searched there.
         let inner = look(start + 64, 4096).unwrap_err();
         assert!(matches!(inner, RangeError::OtherBytes { at } if at == start + 64));
         let small = vec![1u8; 5000];

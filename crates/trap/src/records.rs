@@ -1,4 +1,4 @@
-//! What trapped threads leave for their desk: a fixed number of records, and words to sleep on.
+//! Records of trapped threads for their trap queue: a fixed number, and futex words.
 
 use super::source;
 use super::userfault::{Fault, Userfault};
@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Threads that can be trapped at once; more wait for a record.
+/// Maximum concurrently trapped threads; further ones wait for a record.
 const RECORDS: usize = 256;
-/// Cards with shared memory in a process.
+/// Maximum cards with shared memory in a process.
 const DESKS: usize = 64;
 
 const FREE: u32 = 0;
@@ -26,13 +26,13 @@ pub(super) fn this_thread() -> libc::pid_t {
 }
 
 struct Record {
-    /// The trapped thread sleeps on it.
+    /// Futex on which the trapped thread sleeps.
     state: AtomicU32,
-    /// Counts the traps that used the record.
+    /// Number of traps that used the record.
     generation: AtomicU32,
     desk: AtomicUsize,
     address: AtomicUsize,
-    /// The instruction that was trapped.
+    /// Address of the trapped instruction.
     code: AtomicUsize,
     write: AtomicU32,
     thread: AtomicI32,
@@ -40,7 +40,7 @@ struct Record {
 
 struct DeskWords {
     used: AtomicU32,
-    /// Counts what was posted; the desk sleeps on it.
+    /// Number of posted records; the queue's thread sleeps on it.
     posted: AtomicU32,
     closed: AtomicU32,
 }
@@ -66,7 +66,7 @@ static DESK: [DeskWords; DESKS] = [const {
 }; DESKS];
 
 fn sleep_on(word: &AtomicU32, while_it_is: u32) {
-    // SAFETY: a futex wait on a word that lives for ever; no time limit.
+    // SAFETY: a futex wait on a word that lives forever; no time limit.
     unsafe {
         libc::syscall(
             libc::SYS_futex,
@@ -90,7 +90,7 @@ fn wake(word: &AtomicU32) {
     }
 }
 
-/// In the signal handler: a record for the thread. Waits until there is one.
+/// In the signal handler: claims a record for the thread. Waits until one is free.
 pub(super) fn claim() -> Claimed {
     let claim = |record: &&Record| {
         record
@@ -107,11 +107,11 @@ pub(super) fn claim() -> Claimed {
     }
 }
 
-/// A record of one trapped thread. Whoever has it posts it and waits, or gives it back.
+/// A claimed record of a trapped thread, which must be posted and waited on, or given back.
 pub(super) struct Claimed(&'static Record);
 
 impl Claimed {
-    /// Tells a desk.
+    /// Posts the record to a trap queue.
     pub(super) fn post(&self, desk: usize, address: usize, write: bool, code: usize) {
         let record = self.0;
         record.generation.fetch_add(1, Ordering::Relaxed);
@@ -124,7 +124,7 @@ impl Claimed {
         ring(desk);
     }
 
-    /// Waits until the desk has answered. True if the access may be tried again.
+    /// Waits for the reply. Returns true if the access may be retried.
     pub(super) fn wait(self) -> bool {
         loop {
             match self.0.state.load(Ordering::Acquire) {
@@ -137,7 +137,7 @@ impl Claimed {
         }
     }
 
-    /// It was not posted.
+    /// Frees the record without posting it.
     pub(super) fn give_back(self) {
         self.0.state.store(FREE, Ordering::Release);
     }
@@ -148,13 +148,13 @@ fn ring(desk: usize) {
     wake(&DESK[desk].posted);
 }
 
-/// A desk that nobody uses; `None` if there are too many.
+/// Opens a free trap queue; `None` if there are too many.
 pub(super) fn open_desk() -> Option<usize> {
     let free = || {
         DESK.iter()
             .position(|desk| desk.used.swap(1, Ordering::Acquire) == 0)
     };
-    // One that was closed is given back by its thread, which may have had no time yet.
+    // A closed queue is freed by its thread, which may not have run yet.
     let closing = |desk: &DeskWords| desk.closed.load(Ordering::Acquire) != 0;
     let mut desk = free();
     for _ in 0..1000 {
@@ -169,17 +169,17 @@ pub(super) fn open_desk() -> Option<usize> {
     Some(desk)
 }
 
-/// Tells the thread of a desk to end.
+/// Ends the thread of a trap queue.
 pub(super) fn close_desk(desk: usize) {
     DESK[desk].closed.store(1, Ordering::Release);
     ring(desk);
 }
 
-/// The next trapped access; sleeps until there is one. `None` when the desk was closed.
+/// The next trapped access; sleeps until there is one. `None` when the queue was closed.
 pub(super) fn next(desk: usize) -> Option<Trapped> {
     loop {
         let seen = DESK[desk].posted.load(Ordering::Acquire);
-        // Before the records are looked at: none is posted once it is closed.
+        // Before the records are examined: none is posted once it is closed.
         let closed = DESK[desk].closed.load(Ordering::Acquire) != 0;
         for (index, record) in RECORD.iter().enumerate() {
             if record.state.load(Ordering::Acquire) != POSTED
@@ -212,42 +212,42 @@ pub(super) fn next(desk: usize) -> Option<Trapped> {
     }
 }
 
-/// An access that waits.
+/// A trapped access.
 #[derive(Debug)]
 pub struct Trapped {
-    /// What was touched.
+    /// Accessed address.
     pub address: usize,
-    /// It would write.
+    /// Whether the access writes.
     pub write: bool,
-    /// The number of its thread in the system.
+    /// The system's number of its thread.
     pub thread: u64,
-    /// Lets the thread go on.
+    /// Resumes the thread.
     pub ticket: Ticket,
 }
 
-/// Where in the program a trapped access is.
+/// Position of a trapped access in the program.
 #[derive(Clone, Copy, Debug)]
 enum Code {
-    /// The address of its instruction; 0 if it is not known.
+    /// Address of its instruction; 0 if unknown.
     At(usize),
-    /// Where this thread waits in the kernel.
+    /// Thread that waits in the kernel.
     OfThread(u64),
 }
 
-/// The right to let a trapped thread go on. Dropped without [`serve`](Ticket::serve), its access fails with
-/// the signal that it raised, or would have.
+/// The right to resume a trapped thread. If it is dropped without [`serve`](Ticket::serve), the access fails with the
+/// signal that it raised or would have raised.
 #[derive(Debug)]
 pub struct Ticket {
     /// A thread that sleeps in the handler.
     wake: Option<Wake>,
-    /// One that sleeps in the kernel.
+    /// A thread that sleeps in the kernel.
     fault: Option<(Arc<Userfault>, Fault)>,
     code: Code,
     open: bool,
 }
 
 impl Ticket {
-    /// Of a thread that waits for a page in the kernel.
+    /// Ticket of a thread that waits for a page in the kernel.
     pub(super) fn of_fault(userfault: Arc<Userfault>, fault: Fault) -> Self {
         Self {
             wake: None,
@@ -257,7 +257,7 @@ impl Ticket {
         }
     }
 
-    /// The instruction that waits, if it is known.
+    /// The waiting instruction, if known.
     pub fn code(&self) -> Option<usize> {
         match self.code {
             Code::At(code) => Some(code).filter(|code| *code != 0),
@@ -265,7 +265,7 @@ impl Ticket {
         }
     }
 
-    /// The thread may try again.
+    /// Lets the thread retry.
     pub fn serve(mut self) -> Wake {
         self.open = false;
         if let Some((userfault, fault)) = &self.fault {
@@ -295,7 +295,7 @@ impl Drop for Ticket {
     }
 }
 
-/// A thread that was told to try again.
+/// A thread that may retry its access.
 #[derive(Clone, Copy, Debug)]
 pub struct Wake {
     index: usize,
@@ -303,7 +303,7 @@ pub struct Wake {
 }
 
 impl Wake {
-    /// Of a thread of which nobody can see whether it runs.
+    /// A thread that waits in the kernel: whether it runs cannot be observed.
     const IN_THE_KERNEL: Self = Self {
         index: usize::MAX,
         generation: 0,
@@ -315,14 +315,14 @@ impl Wake {
         wake(word);
     }
 
-    /// The thread runs.
+    /// Whether the thread runs.
     fn is_up(self) -> bool {
         let record = &RECORD[self.index];
         record.state.load(Ordering::Acquire) != SERVED
             || record.generation.load(Ordering::Relaxed) != self.generation
     }
 
-    /// Waits until the thread runs, but not for ever: it may have been stopped.
+    /// Waits until the thread runs, with a timeout: it may have been stopped.
     pub fn wait_until_up(self) {
         if self.index == Self::IN_THE_KERNEL.index {
             // It is woken before others of its age run; if not, it is trapped once more.

@@ -1,8 +1,8 @@
-//! Memory that a program had already, taken in place: its pages are copied into a memory file, which is mapped
-//! over them; and given back in the same way.
+//! Existing memory of a program, shared in place: its pages are copied into a memory file, which is mapped over them;
+//! and given back in the same way.
 //!
-//! Both ways nothing is lost, whatever other threads do meanwhile: while bytes are copied the pages can be read
-//! and not written, whoever writes is trapped and tries again, and pages change places in one system call.
+//! No store is lost in either direction, whatever other threads do meanwhile: during the copy the pages are read-only,
+//! a writer is trapped and retries, and pages are exchanged in one system call.
 
 use super::handler::Watched;
 use super::range::{file_of, parts_with, whole_pages, MappedFile, RangeError};
@@ -15,10 +15,10 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, PoisonError};
 
-/// First byte and first byte behind, of what was taken.
+/// Start and end of each shared range.
 static TAKEN: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
 
-/// Whole pages of the program that nobody else takes until it is dropped.
+/// Whole pages of the program, claimed until drop.
 #[derive(Debug)]
 pub(super) struct Claim {
     pub(super) pages: Range<usize>,
@@ -30,7 +30,7 @@ impl Claim {
     pub(super) unsafe fn new(start: usize, bytes: usize) -> Result<Self, RangeError> {
         let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
         let end = start.saturating_add(bytes);
-        // Before the maps are looked at, where a block that is shared looks like a file of ours.
+        // Before the maps are read, in which a shared block looks like a file of the library.
         if let Some((start, end)) = overlap(&taken, &(start..end)) {
             return Err(RangeError::Overlaps { start, end });
         }
@@ -55,13 +55,13 @@ impl Drop for Claim {
     }
 }
 
-/// Pages that show a memory file instead of what the program had there.
+/// Pages that map a memory file instead of the program's own memory.
 #[derive(Debug)]
 pub(super) struct Taken {
     claim: Claim,
-    /// Device and number of the memory file.
+    /// Device and inode of the memory file.
     file: MappedFile,
-    /// Until they are given back.
+    /// Watch until they are given back.
     watched: Option<Watched>,
 }
 
@@ -76,7 +76,7 @@ impl Taken {
         let bytes = claim.pages.len();
         let at = claim.pages.start as *mut libc::c_void;
         let file_number = file_of(file).map_err(RangeError::system("looking at a memory file"))?;
-        // From now on, who writes there waits.
+        // From now on, a writer waits.
         let watched = Watched::new(claim.pages.start, bytes, desk, None)
             .map_err(RangeError::system("watching the memory"))?;
         let undo = |what, source| {
@@ -88,8 +88,8 @@ impl Taken {
         if unsafe { libc::mprotect(at, bytes, libc::PROT_READ) } != 0 {
             return undo("protecting the memory", io::Error::last_os_error());
         }
-        // By the system, which says so where a page cannot be read: of a file behind its end.
-        // SAFETY: mapped, all of it, and nobody writes it.
+        // By the system, which reports a page that cannot be read: of a file behind its end.
+        // SAFETY: mapped, all of it, and no thread writes it.
         let from = unsafe { std::slice::from_raw_parts(at.cast_const().cast(), bytes) };
         if let Err(source) = file.write_all_at(from, 0) {
             return undo(
@@ -132,14 +132,14 @@ impl Taken {
         Ok(taken)
     }
 
-    /// The pages become private memory again, with what is in them now. Those that the program has unmapped, or
-    /// mapped something else over, are left alone.
+    /// Turns the pages into private memory again, with their current content. Pages that the program has unmapped, or
+    /// mapped over, are unchanged.
     pub(super) fn give_back(mut self, alias: &HostMemory) {
         let pages = self.claim.pages.clone();
         let parts = match parts_with(self.file, &pages) {
             Ok(parts) => parts,
             Err(error) => {
-                // They stay what they are: memory that works, but that a forked child does not have.
+                // They stay as they are: usable memory, but absent in a forked child.
                 tracing::error!(%error, "memory that was shared stays a memory file");
                 return;
             }
@@ -149,7 +149,7 @@ impl Taken {
             given += part.len();
             if let Err(error) = self.give_part(&part, alias) {
                 tracing::error!(%error, "memory that was shared stays a memory file");
-                // SAFETY: pages that show the file of this block, and nobody else's.
+                // SAFETY: pages that map the file of this block, and have no other owner.
                 unsafe {
                     let at = part.start as *mut libc::c_void;
                     libc::mprotect(at, part.len(), libc::PROT_READ | libc::PROT_WRITE);
@@ -174,7 +174,7 @@ impl Taken {
         let from = alias
             .pointer(part.start - self.claim.pages.start, bytes)
             .map_err(io::Error::other)?;
-        // SAFETY: a new mapping, a copy into it, and its move to where pages of ours are, which end with it.
+        // SAFETY: a new mapping, a copy into it, and its move over pages of the library, which end with it.
         unsafe {
             let fresh = libc::mmap(
                 std::ptr::null_mut(),

@@ -1,23 +1,24 @@
-//! The second way to trap a program: userfaultfd, by raw calls. Unlike a protected page, a page that is missing is
-//! waited for inside system calls too, so `read(2)` and `write(2)` on shared memory work.
+//! The second trap method: userfaultfd, by raw calls. Unlike for a protected page, system calls also wait for a missing
+//! page, so `read(2)` and `write(2)` on shared memory work.
 //!
 //! The view is registered for write-protection and for minor faults (Linux 6.6: write-protected pages of memory files,
-//! continued pages that are write-protected, poisoned pages). A page that the program may not touch is taken out of its
-//! page table (`MADV_DONTNEED`; its bytes are in the file, and in our alias); one that it may read is
-//! write-protected. A thread that touches it sleeps in the kernel, and a message comes to our thread.
+//! continued pages that are write-protected, poisoned pages). A page that the program may not access is removed from
+//! its page table (`MADV_DONTNEED`; its bytes are in the file, and in the alias); one that it may read is
+//! write-protected. A thread that accesses it sleeps in the kernel, and a message arrives at the library's thread.
 //!
-//! A page of the program may be missing from its page table though it is the program's: the thread puts it there by
-//! itself. It looks at the state of the page and acts under one lock, which whoever changes the state holds too, so
-//! what it puts there is never more than what is allowed at that moment.
+//! A page may be missing from the program's page table although the program owns it: the library's thread then maps it
+//! without the card. It reads the state of the page and acts under one lock, which is also held for any change of the
+//! state, so the mapping never grants more than is allowed at that moment.
 //!
-//! Without that thread ([`Userfault::open_in_thread`]) a thread that touches such a page gets SIGBUS, and does the same in
-//! the handler ([`Guarded::settle`]); where the card has the page it leaves a record for the desk and sleeps, as with
-//! protected pages. Only the owner of the card can bring the page: it allocates, takes locks and talks to the card,
-//! none of which a handler may do. This takes no right at all, since accesses of the system are not served.
+//! Without that thread ([`Userfault::open_in_thread`]) a program thread that accesses such a page gets SIGBUS, and does
+//! the same in the handler ([`Guarded::settle`]); if the card has the page it posts a record to the trap queue and
+//! sleeps, as with protected pages. Only the owner of the card can bring the page: it allocates, takes locks and
+//! accesses the card, none of which a handler may do. This needs no privilege, since accesses by the system are not
+//! served.
 //!
-//! `UFFDIO_MOVE` (6.8), which moves pages between addresses, is not used: it takes private anonymous pages only, of
-//! which there can be no alias. Ours are in a file, so they need not move at all: `UFFDIO_CONTINUE` shows the same
-//! page, without a copy. `shared.trap.2m.move_us` is what moving costs.
+//! `UFFDIO_MOVE` (6.8), which moves pages between addresses, is not used: it moves private anonymous pages only, of
+//! which there can be no alias. The pages here are in a file, so they need not move at all: `UFFDIO_CONTINUE` maps the
+//! same page, without a copy. `shared.trap.2m.move_us` is the cost of moving.
 
 use super::records::{Ticket, Trapped};
 use card::memory::HostMemory;
@@ -51,7 +52,7 @@ const UFFDIO_WRITEPROTECT: libc::c_ulong = 0xc018_aa06;
 const UFFDIO_CONTINUE: libc::c_ulong = 0xc020_aa07;
 const UFFDIO_POISON: libc::c_ulong = 0xc020_aa08;
 const USERFAULTFD_IOC_NEW: libc::c_ulong = 0xaa00;
-/// Only accesses of programs, not of the system for them: everybody may have that. From 5.11.
+/// Only accesses of programs, not of the system for them: needs no privilege. From 5.11.
 const USER_MODE_ONLY: libc::c_int = 1;
 const REGISTER_WP_AND_MINOR: u64 = 2 | 4;
 const WRITEPROTECT_MODE_WP: u64 = 1;
@@ -63,25 +64,25 @@ const FLAG_WRITE: u64 = 1;
 const FLAG_WP: u64 = 2;
 const MESSAGE_BYTES: usize = 32;
 
-/// What the program may do with a page.
+/// State of a page: the program's rights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Everything; parts of the file may not exist yet.
+    /// All rights; parts of the file may not exist yet.
     New,
     Open,
     Read,
     None,
 }
 
-/// A descriptor of userfaultfd, with the memory that it guards.
+/// A userfaultfd descriptor, with the memory that it guards.
 #[derive(Debug)]
 pub(super) struct Userfault {
     descriptor: File,
     /// Ends the thread, if there is one.
     bell: Option<File>,
     blocks: Mutex<BTreeMap<usize, Weak<Guarded>>>,
-    /// What `serve` was told of and is not answered. A signal, or a wake that was meant for an earlier sleep, lets a
-    /// thread fall asleep over the same access once more, with a message of its own: the one answer wakes it.
+    /// Accesses that were passed to `serve` and are not answered. After a signal, or a wake meant for an earlier sleep,
+    /// a thread may sleep on the same access once more, with another message: the single answer wakes it.
     told: Mutex<BTreeSet<Fault>>,
 }
 
@@ -89,21 +90,21 @@ pub(super) struct Userfault {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Fault {
     pub(super) thread: u64,
-    /// The first byte of the page.
+    /// Address of the page's first byte.
     page: usize,
 }
 
-/// Memory that is guarded until this is dropped.
+/// Memory that is guarded until drop.
 #[derive(Debug)]
 pub(super) struct Guarded {
     userfault: Arc<Userfault>,
     start: usize,
     bytes: usize,
-    /// Bytes of the pages that change hands.
+    /// Size in bytes of the pages that change hands.
     page: usize,
     alias: Arc<HostMemory>,
     state: Mutex<Vec<State>>,
-    /// Nobody guards it any more, so no page of it is missing.
+    /// The guard has ended, so no page is missing.
     ended: AtomicBool,
 }
 
@@ -113,17 +114,17 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn call<T>(descriptor: &File, request: libc::c_ulong, argument: &mut T) -> io::Result<()> {
     let number = descriptor.as_raw_fd();
-    // SAFETY: the kernel reads and writes a struct of the size that the request says, which is T's.
+    // SAFETY: the kernel reads and writes a struct of the size that the request encodes, which is T's.
     match unsafe { libc::ioctl(number, request, std::ptr::from_mut(argument)) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// A descriptor that also serves faults inside system calls.
+/// Opens a descriptor that also serves faults inside system calls.
 fn descriptor() -> io::Result<File> {
     let flags = libc::O_CLOEXEC | libc::O_NONBLOCK;
-    // SAFETY: has no pointers; a new descriptor is nobody else's.
+    // SAFETY: has no pointers; a new descriptor has no other owner.
     let number = unsafe { libc::syscall(libc::SYS_userfaultfd, flags) };
     if number >= 0 {
         // SAFETY: just opened.
@@ -141,10 +142,10 @@ fn descriptor() -> io::Result<File> {
     }
 }
 
-/// A descriptor for accesses of programs.
+/// Opens a descriptor for accesses of programs only.
 fn user_mode_descriptor() -> io::Result<File> {
     let flags = libc::O_CLOEXEC | libc::O_NONBLOCK | USER_MODE_ONLY;
-    // SAFETY: has no pointers; a new descriptor is nobody else's.
+    // SAFETY: has no pointers; a new descriptor has no other owner.
     match unsafe { libc::syscall(libc::SYS_userfaultfd, flags) } {
         // SAFETY: just opened.
         number @ 0.. => Ok(unsafe { File::from_raw_fd(number as i32) }),
@@ -152,19 +153,19 @@ fn user_mode_descriptor() -> io::Result<File> {
     }
 }
 
-/// Whether the system can move pages between addresses (`UFFDIO_MOVE`).
+/// Checks whether the system can move pages between addresses (`UFFDIO_MOVE`).
 ///
 /// # Errors
 /// It has no userfaultfd, or not for this program.
 pub(super) fn can_move() -> io::Result<bool> {
     let descriptor = user_mode_descriptor().map_err(explained)?;
-    // It says what it has.
+    // The system fills in its features.
     let mut api = [API, 0, 0];
     call(&descriptor, UFFDIO_API, &mut api).map_err(explained)?;
     Ok(api[1] & FEATURE_MOVE != 0)
 }
 
-/// Says what would have to change.
+/// Adds the remedy to an error.
 fn explained(error: io::Error) -> io::Error {
     let remedy = match error.raw_os_error() {
         Some(libc::EPERM | libc::EACCES) => {
@@ -179,10 +180,10 @@ fn explained(error: io::Error) -> io::Error {
 }
 
 impl Userfault {
-    /// Opens it, with a thread that gives trapped accesses to `serve`.
+    /// Opens it, with a thread that passes trapped accesses to `serve`.
     ///
     /// # Errors
-    /// The system does not have it, or not for this program; the text says what would change that.
+    /// The system does not have it, or not for this program; the text names the remedy.
     pub(super) fn open(serve: impl Fn(Trapped) + Send + 'static) -> io::Result<Arc<Self>> {
         let descriptor = descriptor().map_err(explained)?;
         call(
@@ -191,7 +192,7 @@ impl Userfault {
             &mut [API, FEATURES | FEATURE_THREAD_ID, 0],
         )
         .map_err(explained)?;
-        // SAFETY: has no pointers; the new descriptor is nobody else's.
+        // SAFETY: has no pointers; the new descriptor has no other owner.
         let bell = unsafe {
             let number = libc::eventfd(0, libc::EFD_CLOEXEC);
             if number < 0 {
@@ -213,7 +214,7 @@ impl Userfault {
     /// Opens it without a thread: accesses raise SIGBUS.
     ///
     /// # Errors
-    /// The system does not have it; the text says what would change that.
+    /// The system does not have it; the text names the remedy.
     pub(super) fn open_in_thread() -> io::Result<Arc<Self>> {
         let descriptor = user_mode_descriptor().map_err(explained)?;
         call(
@@ -252,7 +253,7 @@ impl Userfault {
                 return;
             }
             let mut message = [0; MESSAGE_BYTES];
-            // Others may have been woken meanwhile, and their messages be gone.
+            // Other threads may have been woken meanwhile, and their messages withdrawn.
             while matches!((&self.descriptor).read(&mut message), Ok(MESSAGE_BYTES)) {
                 if message[0] == EVENT_PAGEFAULT {
                     self.fault(&message, serve);
@@ -275,8 +276,8 @@ impl Userfault {
             thread: word(24) & u64::from(u32::MAX),
             page: address / SYSTEM_PAGE * SYSTEM_PAGE,
         };
-        // Before the state is looked at: an answer changes the state, forgets this and wakes, in this order. So
-        // whoever is found here will be woken, and whoever is not sees the state that the answer made.
+        // Before the state is read: an answer changes the state, forgets the fault and wakes, in this order. So a fault
+        // that is found here will be woken, and otherwise this thread sees the state that the answer made.
         if !lock(&self.told).insert(fault) {
             return;
         }
@@ -291,20 +292,20 @@ impl Userfault {
         });
     }
 
-    /// A thread that `serve` was told of tries again.
+    /// Lets a thread that was passed to `serve` retry.
     pub(super) fn let_go(&self, fault: Fault) {
         lock(&self.told).remove(&fault);
         self.wake(fault.page);
     }
 
-    /// Threads that wait for a page try again.
+    /// Lets threads that wait for a page retry.
     fn wake(&self, page: usize) {
-        // What is not registered any more has no one waiting.
+        // No thread waits for memory that is no longer registered.
         let range = &mut [page as u64, SYSTEM_PAGE as u64];
         let _ = call(&self.descriptor, UFFDIO_WAKE, range);
     }
 
-    /// Accesses to a page get SIGBUS from now on.
+    /// Fails accesses to a page with SIGBUS from now on.
     pub(super) fn refuse(&self, fault: Fault) {
         let page = fault.page;
         // SAFETY: a page of a view; its bytes are in the file.
@@ -328,7 +329,7 @@ impl Userfault {
         }
     }
 
-    /// Puts pages of the file into the program's page table, where none are.
+    /// Maps pages of the file in the program's page table, where none are.
     fn put(&self, at: usize, bytes: usize, mode: u64) -> io::Result<()> {
         let (mut at, end) = (at as u64, (at + bytes) as u64);
         while at < end {
@@ -338,7 +339,7 @@ impl Userfault {
             at += u64::try_from(put).unwrap_or(0);
             match done {
                 Ok(()) => {}
-                // One is there, with the right that its state gives.
+                // A page is mapped, with the right of its state.
                 Err(error) if error.raw_os_error() == Some(libc::EEXIST) => {
                     at += SYSTEM_PAGE as u64
                 }
@@ -351,7 +352,7 @@ impl Userfault {
 }
 
 impl Guarded {
-    /// Guards a mapping of a memory file, which `alias` shows too. The program may do everything at first.
+    /// Guards a mapping of a memory file, which `alias` maps too. The program has all rights at first.
     pub(super) fn new(
         userfault: Arc<Userfault>,
         place: Range<usize>,
@@ -374,7 +375,7 @@ impl Guarded {
         Ok(guarded)
     }
 
-    /// An access to a page that is the program's: its page comes, or its right. False: it waits for others.
+    /// Serves an access to a page of the program: maps the page, or grants the right. Returns false if it must wait.
     fn resolve(&self, address: usize, write: bool) -> bool {
         let given = self.give(address, write);
         if let Some(Err(error)) = &given {
@@ -383,12 +384,13 @@ impl Guarded {
         given.is_some()
     }
 
-    /// The same in a handler, which may not tell anybody. All signals are blocked. False: it waits for others.
+    /// The same in a handler, which cannot report errors. All signals are blocked. Returns false if the access must
+    /// wait.
     pub(super) fn settle(&self, address: usize, write: bool) -> bool {
         matches!(self.give(address, write), Some(Ok(()))) || self.ended.load(Ordering::Acquire)
     }
 
-    /// `None`: it waits for others. Also in handlers: allocates nothing, logs nothing, cannot panic.
+    /// `None`: the access must wait. Also in handlers: allocates nothing, logs nothing, cannot panic.
     fn give(&self, address: usize, write: bool) -> Option<io::Result<()>> {
         let states = lock(&self.state);
         let page = address / SYSTEM_PAGE * SYSTEM_PAGE;
@@ -399,13 +401,13 @@ impl Guarded {
         };
         let mut done = self.userfault.put(page, SYSTEM_PAGE, mode);
         if mode == 0 {
-            // It may be there, and write-protected still.
+            // It may be mapped, and still write-protected.
             done = done.and(self.userfault.write_protect(page, SYSTEM_PAGE, 0));
         }
         Some(done)
     }
 
-    /// Changes what the program may do with pages.
+    /// Changes the program's rights to pages.
     pub(super) fn protect(
         &self,
         offset: usize,
@@ -423,14 +425,14 @@ impl Guarded {
         let states = states.ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))?;
         let mut first = 0;
         while first < states.len() {
-            // Pages that are alike change in one call.
+            // Adjacent pages in the same state change in one call.
             let from = states[first];
             let alike = states[first..].iter().take_while(|state| **state == from);
             let count = alike.count();
             let at = (pages.start + first) * self.page;
             let changed = self.change(at, count * self.page, from, to);
             match changed {
-                // The program has unmapped a part; what is left comes when it is touched.
+                // The program has unmapped a part; the rest is mapped when it is accessed.
                 Err(error) if to == State::Open => {
                     tracing::warn!(%error, "giving back shared memory");
                 }
@@ -445,7 +447,7 @@ impl Guarded {
     fn change(&self, at: usize, bytes: usize, from: State, to: State) -> io::Result<()> {
         let place = self.start + at;
         if from == State::New && to != State::Open {
-            // A page that is not in the file is none that could be waited for.
+            // No access can wait for a page that is not in the file.
             let alias = self.alias.pointer(at, bytes).map_err(io::Error::other)?;
             // SAFETY: the range of the alias; its bytes stay as they are.
             let done = unsafe { libc::madvise(alias.cast(), bytes, libc::MADV_POPULATE_WRITE) };
@@ -477,7 +479,7 @@ impl Guarded {
 }
 
 impl Guarded {
-    /// Ends the guard; who waits for a page tries again, and finds it.
+    /// Ends the guard; waiting threads retry, and find the page.
     pub(super) fn end(&self) {
         if self.ended.swap(true, Ordering::AcqRel) {
             return;

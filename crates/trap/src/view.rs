@@ -1,4 +1,4 @@
-//! Shared memory: a memory file, the program's view of it, and our alias.
+//! Shared memory: a memory file, the program's view of it, and the library's alias.
 
 use super::handler::Watched;
 use super::huge::Pieces;
@@ -21,12 +21,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Pages of all views: each may need a range of the process's memory map of its own.
+/// Pages of all views: each may need a separate range of the process's memory map.
 static PAGES: AtomicUsize = AtomicUsize::new(0);
-/// Ranges that are left to everybody else.
+/// Ranges that are left to the rest of the process.
 const OTHER_RANGES: usize = 8192;
 
-/// No block has so many bytes.
+/// Upper limit of a block's size in bytes, exclusive.
 const LARGEST: usize = 1 << 46;
 
 /// A block of shared memory.
@@ -37,40 +37,40 @@ pub struct View {
     parts: Vec<Part>,
     pieces: Pieces,
     alias: Arc<HostMemory>,
-    /// What is mapped there.
+    /// File mapped there.
     file: MappedFile,
-    /// By userfaultfd, and not by protection. Before the place: nobody guards addresses that are somebody else's.
+    /// Guard by userfaultfd instead of protection. Declared before the addresses: it must end before they are reused.
     guarded: Mutex<Option<Arc<Guarded>>>,
     place: Mutex<Place>,
-    /// How programs are trapped; otherwise they ask for what they access.
+    /// Trap method; without one, programs request the ranges that they access.
     way: Option<TrapWay>,
     _counted: Counted,
-    /// Who answers its traps, while it is shared.
+    /// Trap queue, while it is shared.
     desk: Mutex<Option<Arc<Desk>>>,
 }
 
 /// A part of a block with pages of one size, aligned to them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Offsets in the block.
+    /// Range of offsets in the block.
     pub range: Range<usize>,
-    /// Of its pages.
+    /// Page size.
     pub page: PageSize,
 }
 
-/// How accesses of a program are trapped.
+/// Trap method: how accesses of a program are intercepted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TrapWay {
-    /// Pages are protected (`mprotect`), and an access raises SIGSEGV, which the library serves. It works everywhere,
-    /// and large pages cost no more than small ones. System calls that get such memory fail with EFAULT.
+    /// Pages are protected (`mprotect`), and an access raises SIGSEGV, which the library serves. It works on every
+    /// system, and large pages cost no more than small ones. System calls on such memory fail with EFAULT.
     #[default]
     Protect,
-    /// Pages are missing, and a thread that touches one waits in the kernel (userfaultfd). It works in system calls
+    /// Pages are missing, and a thread that accesses one waits in the kernel (userfaultfd). It works in system calls
     /// too. It needs Linux 6.6 and the right to use userfaultfd.
     Userfault,
-    /// Pages are missing, and an access raises SIGBUS (userfaultfd without a thread that listens): a thread puts a page
-    /// that is the program's in place by itself, and waits for the library only where the card has it. Any number of
-    /// pages, for everybody. It needs Linux 6.6. System calls that get such memory fail with EFAULT.
+    /// Pages are missing, and an access raises SIGBUS (userfaultfd without a listening thread): a thread maps the
+    /// program's own pages itself, and waits for the library only if the card has the page. Any number of pages,
+    /// without privileges. It needs Linux 6.6. System calls on such memory fail with EFAULT.
     InThread,
 }
 
@@ -84,15 +84,15 @@ impl std::fmt::Display for TrapWay {
     }
 }
 
-/// Where a view lies.
+/// Location of a view.
 #[derive(Debug)]
 enum Place {
-    /// In addresses of ours. In this order: nobody watches addresses that are somebody else's.
+    /// At reserved addresses. In this order: the watch must end before the addresses are freed.
     Ours {
         watched: Option<Watched>,
         _addresses: Reserved,
     },
-    /// Over memory that the program had.
+    /// Over existing memory of the program.
     Taken(Taken),
     /// In a program of another process.
     Elsewhere,
@@ -101,10 +101,10 @@ enum Place {
 }
 
 impl View {
-    /// Whole pages of zeroes, aligned to pages, in which a program's accesses are trapped in some way.
+    /// Whole pages of zeroes, aligned to pages, in which a program's accesses are trapped by some method.
     ///
     /// # Errors
-    /// No memory, no addresses, or so many pages that the process could not protect each by itself.
+    /// No memory or no addresses are available, or there are more pages than the process could protect separately.
     pub fn trapped(
         bytes: usize,
         page: PageSize,
@@ -114,18 +114,18 @@ impl View {
         Self::new(bytes, page, Some((way, desk))).map(|(view, _)| view)
     }
 
-    /// The same, but no access is trapped; and the memory as a file that keeps its size, for an owner in another process.
+    /// The same without traps; also returns the memory as a file of fixed size, for an owner in another process.
     ///
     /// # Errors
-    /// No memory, no addresses.
+    /// No memory or no addresses are available.
     pub fn untrapped(bytes: usize, page: PageSize) -> io::Result<(Self, File)> {
         Self::new(bytes, page, None)
     }
 
-    /// Memory of a program of another process, which has it at an address of its own. Nobody is trapped there.
+    /// Memory of a program in another process, which has it at an address of its own. It has no traps.
     ///
     /// # Errors
-    /// The file can become shorter, or is; what is no place for whole pages of that size.
+    /// The file is too short or can become shorter; or the address does not fit whole pages of that size.
     pub fn of_another(
         file: &File,
         address: VirtAddr,
@@ -180,7 +180,7 @@ impl View {
             .checked_next_multiple_of(page_bytes)
             .filter(|&bytes| bytes > 0 && bytes < LARGEST)
             .ok_or_else(|| invalid(format!("{bytes} bytes cannot be shared: give 1 to 2^46")))?;
-        // Only pages that are protected need ranges of the memory map.
+        // Only protected pages need ranges of the memory map.
         let ranges = match way {
             Some(_) if userfault.is_none() => bytes / page_bytes,
             _ => 1,
@@ -205,7 +205,7 @@ impl View {
             return Err(io::Error::last_os_error());
         }
         place.holds(file_number);
-        // A forked child has no desk: it gets a segmentation fault and not another's half-moved pages.
+        // A forked child has no trap queue: it gets a segmentation fault instead of another process's half-moved pages.
         // SAFETY: the range is the mapping just made.
         if unsafe { libc::madvise(mapped, bytes, libc::MADV_DONTFORK) } != 0 {
             return Err(io::Error::last_os_error());
@@ -248,12 +248,12 @@ impl View {
         Ok((view, file))
     }
 
-    /// Memory that the program has, in place: its pages show a memory file from now on, with the same bytes.
-    /// The card has it in pages of some sizes, the largest first, where they are aligned.
+    /// Existing memory of the program, in place: its pages map a memory file from now on, with the same bytes. The card
+    /// has it in pages of these sizes, the largest first, as far as they are aligned.
     ///
     /// # Safety
-    /// The memory is the caller's. It stays mapped until [`give_back`](Self::give_back), and nobody relies on
-    /// it not changing from now on.
+    /// The memory is the caller's. It stays mapped until [`give_back`](Self::give_back), and no code relies on it not
+    /// changing from now on.
     pub unsafe fn register(
         start: usize,
         bytes: usize,
@@ -290,7 +290,7 @@ impl View {
         })
     }
 
-    /// Memory that the program had is as it was before, with its contents of now. Others are left alone.
+    /// Turns existing memory of the program back as before, with its current content. Other memory is unchanged.
     pub fn give_back(&self) {
         let mut place = lock(&self.place);
         if matches!(*place, Place::Taken(_)) {
@@ -301,8 +301,8 @@ impl View {
         }
     }
 
-    /// It is shared no more, and open: nobody is trapped from now on. Memory that the program had before is watched until
-    /// it is given back.
+    /// Ends the sharing and the traps: all rights return to the program. Existing memory of the program is watched
+    /// until it is given back.
     pub fn release(&self) {
         let mut place = lock(&self.place);
         let Place::Ours { watched, .. } = &mut *place else {
@@ -310,7 +310,7 @@ impl View {
         };
         let watched = watched.take();
         drop(place);
-        // No page is missing; then nobody is trapped; and who would have answered goes last.
+        // Order: no page is missing; then nothing is trapped; the trap queue goes last.
         let guarded = lock(&self.guarded).take();
         if let Some(guarded) = guarded {
             guarded.end();
@@ -324,13 +324,13 @@ impl View {
         lock(&self.guarded).clone()
     }
 
-    /// This process has it, and it was not given back.
+    /// Whether this process has the memory, and it was not given back.
     pub fn is_there(&self) -> bool {
         let place = lock(&self.place);
         !matches!(*place, Place::Given | Place::Elsewhere)
     }
 
-    /// Its first byte, as programs see it; nothing of ours, if they are in another process.
+    /// Address of its first byte, as programs see it; not this process's memory if they are in another one.
     pub fn start(&self) -> *mut u8 {
         self.start as *mut u8
     }
@@ -340,22 +340,22 @@ impl View {
         &self.parts
     }
 
-    /// Where it is, for kernels too.
+    /// Its address, in kernels too.
     pub fn address(&self) -> VirtAddr {
         VirtAddr::truncated(self.start as u64)
     }
 
-    /// Its size.
+    /// Size in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Programs are trapped.
+    /// Whether programs are trapped.
     pub fn is_trapped(&self) -> bool {
         self.way.is_some()
     }
 
-    /// How, if they are.
+    /// Trap method, if they are.
     pub fn trap_way(&self) -> Option<TrapWay> {
         self.way
     }
@@ -366,7 +366,7 @@ impl View {
         sizes.max().unwrap_or(PageSize::KIB_4)
     }
 
-    /// The view as words. Threads share them; whoever else changes them does so while no thread may access them.
+    /// The view as words, shared by threads. Other changes to them happen only while no thread may access them.
     pub fn words(&self) -> &[AtomicU64] {
         if !self.is_there() {
             return &[];
@@ -388,13 +388,13 @@ impl View {
         self.way.is_some() && self.pieces.is_whole(&piece)
     }
 
-    /// The system has given it pages of 2 MiB wherever it was asked to.
+    /// Whether the system has made pages of 2 MiB wherever requested.
     pub(super) fn has_huge_pages(&self) -> bool {
         self.pieces.are_possible()
     }
 
-    /// Changes what programs may do with a range. When it returns, no thread can do more. Says how many of the
-    /// bytes are pieces that change in one step.
+    /// Changes the programs' rights to a range. When it returns, no thread has more. Returns the number of bytes in
+    /// pieces that change in one step.
     pub fn protect(&self, offset: u64, bytes: u64, access: HostAccess) -> io::Result<u64> {
         let end = offset.checked_add(bytes);
         if end.is_none_or(|end| end > self.bytes as u64) {
@@ -415,8 +415,8 @@ impl View {
             HostAccess::Read => libc::PROT_READ,
             HostAccess::ReadWrite => libc::PROT_READ | libc::PROT_WRITE,
         };
-        // SAFETY: the range lies in the view. What changes is what an access does: it is trapped, and
-        // repeated when it is allowed.
+        // SAFETY: the range lies in the view. Only the effect of an access changes: it is trapped, and repeated when it
+        // is allowed.
         let result = unsafe {
             let at = self.start().add(offset as usize);
             libc::mprotect(at.cast(), bytes as usize, rights)
@@ -426,14 +426,14 @@ impl View {
         }
         let error = io::Error::last_os_error();
         if error.raw_os_error() == Some(libc::ENOMEM) && access == HostAccess::ReadWrite {
-            // The program has unmapped a part, and the call has stopped there.
+            // The program has unmapped a part, where the call has stopped.
             return self.open(offset, bytes).map(|()| whole);
         }
         Err(error)
     }
 
-    /// Programs may do everything with what is left of a range: parts that they have unmapped, or mapped something
-    /// else over, are none of ours.
+    /// Gives programs all rights to the rest of a range; parts that they have unmapped, or mapped over, are no longer
+    /// owned.
     pub fn open(&self, offset: u64, bytes: u64) -> io::Result<()> {
         if self.way.is_none() || self.guarded().is_some() {
             return self.protect(offset, bytes, HostAccess::ReadWrite).map(drop);
@@ -456,12 +456,12 @@ impl Drop for View {
     }
 }
 
-/// Pages that count until it is dropped.
+/// Pages that are counted until drop.
 #[derive(Debug)]
 struct Counted(usize);
 
-/// Cuts whole small pages into as few and as large pages as their addresses allow; sizes from large to small,
-/// down to [`PageSize::KIB_4`].
+/// Divides whole small pages into as few and as large pages as their addresses allow; sizes from large to small, down
+/// to [`PageSize::KIB_4`].
 fn parts(range: Range<usize>, sizes: &[PageSize]) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     let mut at = range.start;
@@ -508,7 +508,7 @@ impl Drop for Counted {
     }
 }
 
-/// Ranges that the memory map of a process may have.
+/// Maximum number of ranges of a process's memory map.
 fn most_ranges() -> usize {
     let limit = std::fs::read_to_string("/proc/sys/vm/max_map_count");
     let limit = limit.ok().and_then(|text| text.trim().parse().ok());
@@ -516,7 +516,7 @@ fn most_ranges() -> usize {
 }
 
 fn memory_file(bytes: usize) -> io::Result<File> {
-    // SAFETY: a name that ends with 0; the new descriptor is nobody else's.
+    // SAFETY: a name that ends with 0; the new descriptor has no other owner.
     let file = unsafe {
         let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
         let descriptor = libc::memfd_create(c"tombolo".as_ptr(), flags);
