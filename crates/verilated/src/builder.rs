@@ -1,4 +1,4 @@
-//! The builder: what is in the cache is found, what is not is built, once.
+//! The builder: finds models in the cache, and builds missing ones once.
 
 use crate::design::{self, Design};
 use crate::entry::{self, lock, lock_of, Scratch};
@@ -11,10 +11,10 @@ use crate::toolchain::{cache_root, Toolchain};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-/// What a build is doing, for a progress display.
+/// State of a build, for a progress display.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// The model came with the package.
+    /// The model is prebuilt by the package.
     Prebuilt {
         /// Name of the design.
         design: String,
@@ -24,34 +24,34 @@ pub enum Progress {
         /// Name of the design.
         design: String,
     },
-    /// What the cache had is not as it was built; it is built again.
+    /// The cached model differs from the one that was built; it is built again.
     Damaged {
         /// Name of the design.
         design: String,
-        /// Its folder in the cache.
+        /// Folder of the model in the cache.
         folder: PathBuf,
-        /// What is wrong with it.
+        /// Difference that was found.
         reason: String,
     },
-    /// Another process builds the same model; waiting for it.
+    /// Another process is building the same model; this one waits.
     Waiting {
         /// Name of the design.
         design: String,
     },
-    /// Verilator runs.
+    /// Verilator is running.
     Verilating {
         /// Name of the design.
         design: String,
     },
-    /// The C++ compiler runs.
+    /// The C++ compiler is running.
     Compiling {
         /// Name of the design.
         design: String,
-        /// The compiler.
+        /// Name of the compiler.
         compiler: String,
-        /// Files compiled.
+        /// Number of compiled files.
         done: usize,
-        /// Files there are.
+        /// Total number of files.
         of: usize,
     },
     /// The model was built.
@@ -104,22 +104,22 @@ impl std::fmt::Display for Progress {
     }
 }
 
-/// Receives progress; long builds call it from the thread that asked for the build.
+/// Receives progress; long builds call it from the thread that requested the build.
 pub type ProgressSink<'a> = dyn FnMut(Progress) + 'a;
 
 /// A model in the cache.
 #[derive(Clone, Debug)]
 pub struct BuiltModel {
-    /// Its folder.
+    /// Folder of the entry.
     pub folder: PathBuf,
-    /// What is known of it.
+    /// Description of the model.
     pub info: ModelInfo,
-    /// Folders whose files the RTL may read (`$readmemh`), in the order of search.
+    /// Folders whose files the RTL may read (`$readmemh`), in search order.
     pub rtl_folders: Vec<PathBuf>,
 }
 
 impl BuiltModel {
-    /// The shared library.
+    /// Path of the shared library.
     pub fn library(&self) -> PathBuf {
         self.folder.join("model.so")
     }
@@ -128,24 +128,24 @@ impl BuiltModel {
 /// Builds models, or finds them in the cache.
 #[derive(Clone, Debug)]
 pub struct Builder {
-    /// `None`: some are missing, which is an error once something has to be built.
+    /// `None`: a tool is missing, which is an error once something has to be built.
     tools: Option<Toolchain>,
     models: PathBuf,
-    /// Models that are there already.
+    /// Prebuilt models.
     prebuilt: Option<Prebuilt>,
-    /// Where models go that are built for other machines.
+    /// Store to fill with models for other machines.
     filled: Option<Prebuilt>,
     waves: bool,
     quick: bool,
 }
 
-/// Names the variable by which tests ask for models that are compiled sooner and run slower.
+/// Variable by which tests request models that compile faster and run slower.
 const QUICK: &str = "TOMBOLO_QUICK_MODELS";
 
 impl Builder {
-    /// A builder with the machine's tools and the user's cache. With `TOMBOLO_QUICK_MODELS=1` its models
-    /// are compiled sooner and run slower, with the same results. With prebuilt models (`TOMBOLO_PREBUILT`) a
-    /// tool that is missing is an error only once it is needed.
+    /// A builder with the machine's tools and the user's cache. With `TOMBOLO_QUICK_MODELS=1` its models compile faster
+    /// and run slower, with the same results. With prebuilt models (`TOMBOLO_PREBUILT`) a missing tool is an error only
+    /// once it is needed.
     ///
     /// # Errors
     /// [`BuildError::MissingTool`].
@@ -169,7 +169,7 @@ impl Builder {
         }
     }
 
-    /// A builder that takes models of a store where these are what it would build.
+    /// A builder that uses models of a store if they equal those that it would build.
     pub fn with_prebuilt(self, store: &Path) -> Self {
         let tools = self.tools.as_ref();
         let fits = |prebuilt: &Prebuilt| tools.is_none_or(|tools| prebuilt.is_of(tools));
@@ -179,7 +179,7 @@ impl Builder {
         }
     }
 
-    /// A builder whose models go into a store, for every machine with the processor of its tools.
+    /// A builder that puts its models into a store, for every machine with the processor of its tools.
     ///
     /// # Errors
     /// [`BuildError::Io`]: the store cannot be written. [`BuildError::MissingTool`].
@@ -207,7 +207,7 @@ impl Builder {
         }
     }
 
-    /// The tools, looked for again where they were missing: the user may have installed them meanwhile.
+    /// The tools. Missing ones are searched again: the user may have installed them meanwhile.
     fn tools(&self) -> Result<Cow<'_, Toolchain>, BuildError> {
         match &self.tools {
             Some(tools) => Ok(Cow::Borrowed(tools)),
@@ -215,7 +215,7 @@ impl Builder {
         }
     }
 
-    /// Flags of what runs every cycle.
+    /// Compiler flags of code that runs every cycle.
     fn fast_flags(&self) -> &'static [&'static str] {
         match self.quick {
             true => &compile::QUICK_FLAGS,
@@ -223,7 +223,7 @@ impl Builder {
         }
     }
 
-    /// A builder of models that can write waveforms; they are slower, and other models.
+    /// A builder of models that can write waveforms; they are slower, and cached separately.
     pub fn with_waves(&self) -> Self {
         Self {
             waves: true,
@@ -231,7 +231,7 @@ impl Builder {
         }
     }
 
-    /// Everything but the design that decides what a model is; `made_by` names the tools and the processor.
+    /// All inputs of a model except its design; `made_by` names the tools and the processor.
     fn environment(&self, made_by: &str) -> String {
         let waves = match self.waves {
             true => format!(
@@ -257,7 +257,7 @@ impl Builder {
         )
     }
 
-    /// Where the model of a design is, or will be.
+    /// Path of a design's model in the cache, built or not.
     fn place(
         &self,
         prefix: &str,
@@ -272,7 +272,7 @@ impl Builder {
         Ok(folder.join(format!("{prefix}{hash}")))
     }
 
-    /// The prebuilt model of a design, if there is one as it was built.
+    /// The prebuilt model of a design, if there is an intact one.
     pub(crate) fn prebuilt(
         &self,
         prefix: &str,
@@ -290,8 +290,8 @@ impl Builder {
         }))
     }
 
-    /// The model of a design: prebuilt or from the cache, else built. `check` sees the ports before anything
-    /// expensive happens.
+    /// The model of a design: prebuilt, from the cache, or newly built. `check` examines the ports before the expensive
+    /// steps.
     ///
     /// # Errors
     /// [`BuildError`], also from `check`.
@@ -338,7 +338,7 @@ impl Builder {
         })
     }
 
-    /// A program: RTL with C++ of the caller's. Its path in the cache, where it was or is built.
+    /// A program: RTL with C++ of the caller. Returns its path in the cache, where it was found or built.
     ///
     /// # Errors
     /// [`BuildError`].
@@ -365,8 +365,8 @@ impl Builder {
         Ok(folder.join(program.file()))
     }
 
-    /// What `find` finds in the cache, else what `build` makes there under the entry's lock, and whether it
-    /// was found.
+    /// The result of `find` in the cache, otherwise that of `build`, made under the entry's lock; and whether it was
+    /// found.
     fn find_or_build<T>(
         &self,
         design: &Design,
@@ -411,7 +411,7 @@ impl Builder {
         })
     }
 
-    /// The folder with Verilator's own files as `compile` compiles them, once for all that have the `key`.
+    /// The folder with Verilator's own files as `compile` compiles them, once for all programs with the same `key`.
     fn runtime_of(
         &self,
         key: &str,
@@ -434,7 +434,7 @@ impl Builder {
         Ok(folder)
     }
 
-    /// The ports of a design, without compiling it. Cached as models are.
+    /// The ports of a design, without compiling it. Cached like models.
     ///
     /// # Errors
     /// [`BuildError`].
@@ -455,7 +455,7 @@ impl Builder {
     }
 }
 
-/// Removes what this process is building in the user's cache, when it ends in the middle of it.
+/// Removes unfinished builds of this process from the user's cache, if it ends during a build.
 pub fn remove_unfinished() {
     entry::remove_unfinished(&cache_root().join("models"));
 }

@@ -1,4 +1,4 @@
-//! The C++ compiler: one file at a time, several at once.
+//! Runs the C++ compiler: one file per process, several in parallel.
 
 use crate::error::BuildError;
 use crate::toolchain::Toolchain;
@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
 
-/// The compilation of one file, which may include what is in `folder` and Verilator's headers.
+/// The compilation of one file, which may include files of `folder` and Verilator's headers.
 pub(crate) fn unit(
     tools: &Toolchain,
     folder: &Path,
@@ -25,12 +25,12 @@ pub(crate) fn unit(
     command
 }
 
-/// Bytes of a file.
+/// Size of a file in bytes.
 pub(crate) fn size(path: &PathBuf) -> u64 {
     std::fs::metadata(path).map_or(0, |found| found.len())
 }
 
-/// Files as one.
+/// Joins files into one by includes.
 pub(crate) fn append_includes(text: &mut String, files: &[PathBuf]) {
     for file in files {
         text.push_str(&format!("#include \"{}\"\n", file.display()));
@@ -77,7 +77,7 @@ pub(crate) fn run_all(
     })
 }
 
-/// Runs a compiler or a linker; its words are the error's.
+/// Runs a compiler or a linker; an error contains its output.
 pub(crate) fn run(design: &str, mut command: Command) -> Result<(), BuildError> {
     let program = PathBuf::from(command.get_program());
     let output = threads::child(&mut command)

@@ -1,29 +1,29 @@
-//! The C++ compiler: which one it is, and what it wants to be told.
+//! The C++ compiler: selection and flags.
 
 use crate::error::BuildError;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Names the variable in which the Python package says where the compiler of PyPI's `ziglang` is.
+/// Variable in which the Python package passes the path of the compiler of PyPI's `ziglang`.
 const ZIG: &str = "TOMBOLO_ZIG";
 
-/// What g++ is told and clang does not know, nor need: it makes no such symbols.
+/// Flag of g++ that clang does not know, nor need: it makes no such symbols.
 const NOT_CLANGS: &str = "-fno-gnu-unique";
 
 /// A C++ compiler.
 #[derive(Clone, Debug)]
 pub struct Compiler {
     program: PathBuf,
-    /// What comes before all other arguments.
+    /// Arguments before all others.
     first: &'static [&'static str],
-    /// Where Zig keeps what it compiles once for all programs.
+    /// Folder in which Zig keeps files that it compiles once for all programs.
     zig_cache: Option<PathBuf>,
     version: String,
 }
 
 impl Compiler {
-    /// The one of `TOMBOLO_CXX`; else g++; else the one of PyPI's `ziglang`, which keeps files of its own under
+    /// The compiler of `TOMBOLO_CXX`; else g++; else the one of PyPI's `ziglang`, which keeps its own files under
     /// `cache`.
     ///
     /// # Errors
@@ -34,7 +34,7 @@ impl Compiler {
             return Self::named(&path);
         }
         let zig = || {
-            // What C++ does not define would trap otherwise, at a cost.
+            // Undefined behaviour would trap otherwise, at a cost.
             let first = &["c++", "-fno-sanitize=undefined"];
             Self::new(&set(ZIG)?, first, Some(cache.join("zig")))
         };
@@ -42,7 +42,7 @@ impl Compiler {
         found.ok_or_else(|| missing("`g++` does not run".to_owned()))
     }
 
-    /// The one of a path.
+    /// The compiler at a path.
     ///
     /// # Errors
     /// [`BuildError::MissingTool`].
@@ -56,7 +56,7 @@ impl Compiler {
         Self::new(path, &[], None).ok_or_else(|| missing(looked()))
     }
 
-    /// A compiler that runs, or nothing.
+    /// A compiler that runs; `None` if it does not.
     fn new(
         program: &OsStr,
         first: &'static [&'static str],
@@ -72,7 +72,7 @@ impl Compiler {
         Some(compiler)
     }
 
-    /// How it is called in messages.
+    /// Name for messages.
     #[must_use]
     pub fn name(&self) -> String {
         match self.zig_cache {
@@ -84,7 +84,7 @@ impl Compiler {
         }
     }
 
-    /// What it is, for keys of the cache.
+    /// Version, for cache keys.
     #[must_use]
     pub fn version(&self) -> &str {
         &self.version
@@ -102,7 +102,7 @@ impl Compiler {
         command
     }
 
-    /// Of some flags those that it knows.
+    /// The flags that the compiler knows, out of `flags`.
     pub fn known<'a>(&'a self, flags: &'a [&'a str]) -> impl Iterator<Item = &'a str> {
         let clang = self.version.contains("clang");
         let flags = flags.iter().copied();
@@ -119,7 +119,7 @@ fn missing(looked: String) -> BuildError {
     }
 }
 
-/// The first line of what a tool says of its version.
+/// The first line of a tool's version output.
 pub(crate) fn version_of(command: &mut Command) -> Option<String> {
     let output = threads::child(command).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout);

@@ -1,16 +1,16 @@
-//! What is to be built: RTL files, a top module, and the hash that names the result.
+//! A design to build: RTL files, a top module, and the hash that identifies the result.
 
 use crate::error::BuildError;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// A folder and files below it, as one list of a design.
+/// A folder and files below it, as one file list of a design.
 #[derive(Clone, Debug)]
 pub struct FileSet {
-    /// Verilator sees the files by names relative to this folder, in messages too.
+    /// Folder to which Verilator's file names are relative, in messages too.
     pub base: PathBuf,
-    /// In compilation order, relative to `base`.
+    /// Files in compilation order, relative to `base`.
     pub files: Vec<PathBuf>,
     /// Folders searched for included files, relative to `base`.
     pub include: Vec<PathBuf>,
@@ -19,34 +19,34 @@ pub struct FileSet {
 /// A design to be built as one model.
 #[derive(Clone, Debug)]
 pub struct Design {
-    /// For people: a kernel's name, or `shell`.
+    /// Name for messages: a kernel's name, or `shell`.
     pub name: String,
     /// Top module.
     pub top: String,
-    /// The top's clock port; empty for a design that is only inspected, whose clock is not known yet.
+    /// Clock port of the top; empty for a design that is only inspected, whose clock is not known yet.
     pub clock: String,
     /// Files of the design.
     pub file_sets: Vec<FileSet>,
-    /// Macros that are defined: `NAME`, or `NAME=VALUE`.
+    /// Macro definitions: `NAME`, or `NAME=VALUE`.
     pub defines: Vec<String>,
-    /// Parameters of the top module with values other than its own.
+    /// Parameters of the top module that differ from their defaults.
     pub parameters: Vec<(String, String)>,
-    /// Modules, each in a file of its name, that are not clocked while an edge would change nothing in them.
-    /// `CONTAINER/MODULE` are the instances that stand in another module's file only. Changes no result. Models
-    /// with waveforms have none.
+    /// Modules, each in a file of its name, that are not clocked while an edge would not change their state.
+    /// `CONTAINER/MODULE` selects the instances in another module's file only. Changes no result. Models with waveforms
+    /// have none.
     pub sleeping: Vec<String>,
-    /// SystemVerilog made for this build (the top above shell and kernel), compiled last.
+    /// SystemVerilog generated for this build (the top above shell and kernel), compiled last.
     pub generated: Option<String>,
 }
 
-/// Files that an `include`, `$readmemh` or the like may reach.
+/// Extensions of files that an `include`, `$readmemh` or the like may reach.
 const SIDE_FILES: [&str; 9] = ["sv", "v", "svh", "vh", "mem", "hex", "dat", "bin", "vlt"];
 
-/// Folders below an include folder that an `include "a/b.vh"` leads to.
+/// Maximum depth of folders below an include folder, as in `include "a/b.vh"`.
 const INCLUDE_DEPTH: u32 = 3;
 
 impl FileSet {
-    /// A kernel's files; every folder that holds one is an include folder.
+    /// A kernel's files; every folder that contains one is an include folder.
     pub fn new(base: &Path, files: Vec<PathBuf>) -> Self {
         let include: BTreeSet<PathBuf> = files
             .iter()
@@ -59,8 +59,7 @@ impl FileSet {
         }
     }
 
-    /// Reads a list of files (`.f`): one path a line relative to `base`, `+incdir+`, `-f`, `//` and
-    /// `#` comments.
+    /// Reads a file list (`.f`): one path per line, relative to `base`, `+incdir+`, `-f`, `//` and `#` comments.
     ///
     /// # Errors
     /// [`BuildError::Io`].
@@ -91,7 +90,7 @@ impl FileSet {
         Ok(())
     }
 
-    /// Every file whose bytes can matter, relative to `base`, sorted.
+    /// Every file that can affect the model, relative to `base`, sorted.
     fn all_files(&self) -> Result<BTreeSet<PathBuf>, BuildError> {
         let mut all: BTreeSet<PathBuf> = self.files.iter().cloned().collect();
         let mut open: Vec<(PathBuf, u32)> = self
@@ -136,7 +135,7 @@ impl Design {
         pairs.filter_map(move |(within, module)| (within == container).then_some(module))
     }
 
-    /// The folders whose files the RTL may read, in the order of search, without symbolic links.
+    /// Folders whose files the RTL may read, in search order, without symbolic links.
     pub(crate) fn rtl_folders(&self) -> Vec<PathBuf> {
         let mut folders = Vec::new();
         for set in &self.file_sets {
@@ -144,7 +143,7 @@ impl Design {
             let named = set.include.iter().map(PathBuf::as_path).chain(of_files);
             for folder in named.chain([Path::new("")]) {
                 let folder = set.base.join(folder);
-                // One that is not there has no files.
+                // A missing folder has no files.
                 if let Ok(folder) = std::fs::canonicalize(folder) {
                     if !folders.contains(&folder) {
                         folders.push(folder);
@@ -190,7 +189,7 @@ impl Design {
         Ok(short(hasher))
     }
 
-    /// Finds inline C++ (`$c`), which Verilator would compile into the model.
+    /// Rejects inline C++ (`$c`), which Verilator would compile into the model.
     ///
     /// # Errors
     /// [`BuildError::Refused`] with file and line, or [`BuildError::Io`].
@@ -237,7 +236,7 @@ pub(crate) fn hash_of_bytes(bytes: &[u8]) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Half of the hash is plenty for a name.
+/// Half of the hash suffices for a name.
 fn short(hasher: Sha256) -> String {
     let digest = hasher.finalize();
     digest

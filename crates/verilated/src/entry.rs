@@ -1,9 +1,9 @@
-//! Entries of the cache: folders that appear whole, and that are known to be whole when they are used.
+//! Entries of the cache: folders that appear atomically, and are verified when they are used.
 //!
-//! Each has a list of its files with their SHA-256 (`checksums`, as `sha256sum` writes it). All bytes are
-//! checked whenever an entry is opened: a model is a few megabytes, which takes milliseconds, and a
-//! library that was cut short would otherwise end the program by SIGBUS in the middle of a run. What is
-//! not whole counts as absent, and is removed before it is built again.
+//! Each has a list of its files with their SHA-256 (`checksums`, in the format of `sha256sum`). All bytes are checked
+//! whenever an entry is opened: a model is a few megabytes, which takes milliseconds, and a truncated library would
+//! otherwise end the program by SIGBUS in the middle of a run. A damaged entry counts as absent, and is removed before
+//! it is built again.
 
 use crate::design::hash_of_bytes;
 use crate::error::BuildError;
@@ -21,17 +21,17 @@ use std::sync::OnceLock;
 /// Name of the list.
 const CHECKSUMS: &str = "checksums";
 
-/// Why an entry cannot be used.
+/// Reason why an entry cannot be used.
 enum Fault {
-    /// There is none.
+    /// It does not exist.
     Absent,
-    /// It is not as it was built.
+    /// It differs from what was built.
     Damaged(String),
     /// It cannot be read at all: building it again would not help.
     Unreadable(BuildError),
 }
 
-/// What is known of the model of an entry; `None` if there is no whole entry.
+/// Description of an entry's model; `None` if there is no intact entry.
 pub(crate) fn read(folder: &Path) -> Result<Option<ModelInfo>, BuildError> {
     let info = verify(folder).and_then(|()| {
         let path = folder.join("model.json");
@@ -46,13 +46,12 @@ pub(crate) fn read(folder: &Path) -> Result<Option<ModelInfo>, BuildError> {
     }
 }
 
-/// Whether there is an entry as it was built.
+/// Whether there is an intact entry.
 pub(crate) fn is_whole(folder: &Path) -> bool {
     verify(folder).is_ok()
 }
 
-/// Makes room for an entry that is to be built, under its lock. Tells what was wrong with the one that
-/// was there.
+/// Prepares the build of an entry, under its lock: removes a damaged one and returns its damage.
 pub(crate) fn clear(folder: &Path) -> Result<Option<String>, BuildError> {
     let reason = match verify(folder) {
         Err(Fault::Absent) => return Ok(None),
@@ -61,7 +60,7 @@ pub(crate) fn clear(folder: &Path) -> Result<Option<String>, BuildError> {
         Ok(()) => "model.json is not this version's".to_owned(),
     };
     tracing::warn!(folder = %folder.display(), reason, "a damaged entry of the cache is removed");
-    // Out of the way in one step, so that nobody meets half of it; gone when `aside` is dropped.
+    // Renamed in one step, so that no process sees half of it; removed when `aside` is dropped.
     let aside = Scratch::name(folder);
     let renamed = std::fs::rename(folder, &aside.0);
     renamed.map_err(BuildError::cache(folder))?;
@@ -106,7 +105,7 @@ fn verify(folder: &Path) -> Result<(), Fault> {
     Err(Fault::Damaged(format!("{CHECKSUMS} is cut short")))
 }
 
-/// Begins the last line of the list, which has the number of files. A comment to `sha256sum`.
+/// Prefix of the list's last line, which has the number of files. A comment to `sha256sum`.
 const END: &str = "# files";
 
 /// Writes the list of an entry.
@@ -127,7 +126,7 @@ fn write_checksums(folder: &Path) -> Result<(), BuildError> {
     std::fs::write(&path, list).map_err(BuildError::cache(&path))
 }
 
-/// Takes the lock until the file is dropped; calls `waiting` once if somebody has it.
+/// Holds the lock until the file is dropped; calls `waiting` once if another process holds it.
 pub(crate) fn lock(path: &Path, waiting: &mut dyn FnMut()) -> Result<File, BuildError> {
     let file = File::create(path).map_err(BuildError::cache(path))?;
     let mut flags = libc::LOCK_EX | libc::LOCK_NB;
@@ -148,35 +147,35 @@ pub(crate) fn lock(path: &Path, waiting: &mut dyn FnMut()) -> Result<File, Build
     }
 }
 
-/// What no other process has in the names of its scratch folders. Process numbers will not do: processes of other PID
-/// namespaces (containers) and of other hosts have the same ones.
+/// Token of this process in the names of its scratch folders. Process numbers are not unique: processes of other PID
+/// namespaces (containers) and of other hosts may have the same.
 fn token() -> &'static str {
     static TOKEN: OnceLock<String> = OnceLock::new();
     TOKEN.get_or_init(|| format!("{:016x}", RandomState::new().build_hasher().finish()))
 }
 
-/// Marks of scratch folders, between the entry's name and their own: ours, and that of earlier versions, which take theirs
-/// for abandoned when there is no process of the number that follows.
+/// Marks of scratch folders, between the entry's name and their own: the current one, and that of earlier versions,
+/// which consider a folder abandoned when no process has the number that follows.
 const MARKS: [&str; 2] = [".build-", ".tmp"];
 
-/// Of the name of a scratch folder, that of its entry, and what is behind its mark.
+/// Entry name of a scratch folder, and the part behind its mark.
 pub(crate) fn scratch_entry(name: &OsStr) -> Option<(&str, &str)> {
     let mut marks = MARKS.iter();
     marks.find_map(|mark| name.to_str()?.split_once(mark))
 }
 
-/// The lock of an entry: of whoever builds it, or takes it away.
+/// Path of an entry's lock, held while it is built or removed.
 pub(crate) fn lock_of(entry: &Path) -> PathBuf {
     entry.with_extension("lock")
 }
 
-/// Takes the lock until the file is dropped; false if somebody has it.
+/// Takes the lock until the file is dropped; returns false if it is held.
 pub(crate) fn try_lock(file: &File) -> bool {
     // SAFETY: a call on a descriptor that `file` keeps open.
     unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) == 0 }
 }
 
-/// Scratch folders: each with the name of its entry, and what is behind its mark.
+/// Scratch folders, each with the name of its entry, and the part behind its mark.
 fn scratch_folders(models: &Path) -> impl Iterator<Item = (PathBuf, PathBuf, String)> {
     let entries = std::fs::read_dir(models).into_iter().flatten().flatten();
     entries.filter_map(|found| {
@@ -187,7 +186,7 @@ fn scratch_folders(models: &Path) -> impl Iterator<Item = (PathBuf, PathBuf, Str
     })
 }
 
-/// Removes what this process is building.
+/// Removes the unfinished entries of this process.
 pub(crate) fn remove_unfinished(models: &Path) {
     for (path, _, rest) in scratch_folders(models) {
         if rest.starts_with(token()) {
@@ -196,11 +195,11 @@ pub(crate) fn remove_unfinished(models: &Path) {
     }
 }
 
-/// Removes what builders left behind that were killed: folders of entries whose lock nobody holds, and of `own`, whose
-/// lock the caller holds. Locks end with their processes, wherever these run. Failing to is no reason not to build.
+/// Removes folders that killed builders left behind: those of entries with an unheld lock, and of `own`, whose lock the
+/// caller holds. Locks end with their processes, on any host. Errors are ignored.
 pub(crate) fn remove_abandoned(models: &Path, own: &Path) {
     for (path, entry, _) in scratch_folders(models) {
-        // An entry without a lock has no builder: whoever builds makes it first.
+        // An entry without a lock has no builder, because a builder makes the lock first.
         let lock = match entry == own {
             true => None,
             false => match File::open(lock_of(&entry)) {
@@ -215,11 +214,11 @@ pub(crate) fn remove_abandoned(models: &Path, own: &Path) {
     }
 }
 
-/// A folder that vanishes unless it is finished.
+/// A folder that is removed on drop unless it is finished.
 pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
-    /// A new folder beside `folder`.
+    /// Creates a folder next to `folder`.
     pub(crate) fn create(folder: &Path) -> Result<Self, BuildError> {
         let scratch = Self::name(folder);
         let path = &scratch.0;
@@ -227,19 +226,19 @@ impl Scratch {
         Ok(scratch)
     }
 
-    /// A name beside `folder` that only this process uses.
+    /// A name next to `folder` that only this process uses.
     pub(crate) fn name(folder: &Path) -> Self {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         Self(folder.with_extension(format!("build-{}-{number}", token())))
     }
 
-    /// The folder.
+    /// Path of the folder.
     pub(crate) fn path(&self) -> &Path {
         &self.0
     }
 
-    /// Gives the folder its list of files and its name.
+    /// Writes the folder's list of files and renames it.
     pub(crate) fn finish(&self, folder: &Path) -> Result<(), BuildError> {
         write_checksums(&self.0)?;
         std::fs::rename(&self.0, folder).map_err(BuildError::cache(folder))
@@ -250,7 +249,7 @@ impl Scratch {
         self.remove_but(|path| path.ends_with(name))
     }
 
-    /// Keeps what a model needs and gives the folder its name.
+    /// Keeps the files that a model needs and renames the folder.
     pub(crate) fn finish_model(&self, info: &ModelInfo, folder: &Path) -> Result<(), BuildError> {
         self.remove_but(|path| {
             path.ends_with("model.so") || path.extension().is_some_and(|e| e == "sv")
@@ -277,7 +276,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // A file where a folder should be was moved aside.
+        // A file in place of the folder was moved aside.
         let _ = std::fs::remove_dir_all(&self.0).or_else(|_| std::fs::remove_file(&self.0));
     }
 }
@@ -297,7 +296,7 @@ mod tests {
         }
     }
 
-    /// An entry with a library of some bytes.
+    /// Creates an entry with a library of some bytes.
     fn entry(folder: &Path) {
         let scratch = Scratch::create(folder).unwrap();
         std::fs::write(scratch.path().join("model.so"), [7; 1000]).unwrap();
@@ -363,7 +362,7 @@ mod tests {
             );
             let reason = clear(&folder).unwrap().unwrap();
             assert!(reason.contains(name), "{name}: {reason}");
-            // Nothing is in the way of the next, and nothing is left.
+            // Nothing blocks the next build, and nothing is left.
             entry(&folder);
             assert!(is_whole(&folder), "{name}");
             assert_eq!(std::fs::read_dir(cache.path()).unwrap().count(), 1);
@@ -378,7 +377,7 @@ mod tests {
             std::fs::create_dir(&path).unwrap();
             path
         };
-        // By processes of another namespace: their numbers are nobody's here.
+        // Folders of processes in another namespace: their numbers are unused here.
         let alive = folder("a.build-0123-0");
         let alive_before = folder("b.tmp4000000-0");
         let killed = folder("c.build-0123-0");

@@ -1,29 +1,29 @@
-//! Why a model could not be built.
+//! Errors of building a model.
 
 use std::path::PathBuf;
 
-/// Why RTL did not become a model.
+/// Cause of a failed build.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     /// A tool is missing.
     #[error("{tool} was not found ({looked}); {remedy}")]
     MissingTool {
-        /// What is missing.
+        /// Name of the tool.
         tool: &'static str,
-        /// Where it was looked for.
+        /// Searched places.
         looked: String,
-        /// What to do.
+        /// Remedy for the missing tool.
         remedy: &'static str,
     },
     /// A file or folder could not be read or written.
     #[error("{path}: {source}", path = .path.display())]
     Io {
-        /// Which one.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// Why.
+        /// Cause, from the operating system.
         source: std::io::Error,
     },
-    /// Verilator refused the RTL.
+    /// Verilator rejected the RTL.
     #[error("{design}: the RTL does not compile (Verilator says):\n{messages}")]
     Rtl {
         /// Name of the kernel, or `shell`.
@@ -31,14 +31,14 @@ pub enum BuildError {
         /// Verilator's errors, with file and line.
         messages: String,
     },
-    /// The RTL asks for something that a card does not have.
+    /// The RTL uses a construct that a card does not have.
     #[error("{design}: {place}: {construct} is refused: a kernel on a card has no way to do it")]
     Refused {
         /// Name of the kernel, or `shell`.
         design: String,
         /// File and line.
         place: String,
-        /// What it asks for.
+        /// Construct that was used.
         construct: &'static str,
     },
     /// The C++ compiler failed, which no RTL should cause.
@@ -46,7 +46,7 @@ pub enum BuildError {
     Compiler {
         /// Name of the kernel, or `shell`.
         design: String,
-        /// What the compiler said, shortened.
+        /// Output of the compiler, shortened.
         messages: String,
     },
     /// The manifest and the RTL disagree.
@@ -54,15 +54,15 @@ pub enum BuildError {
     Mismatch {
         /// Name of the kernel.
         kernel: String,
-        /// The signal and the rule it breaks.
+        /// Signal, and the rule it breaks.
         rule: String,
     },
-    /// A kernel that this version of the shell has no place for.
+    /// This version of the shell does not support the kernel.
     #[error("kernel {kernel}: {rule}")]
     Unsupported {
         /// Name of the kernel.
         kernel: String,
-        /// What does not fit and what to do.
+        /// Broken rule and remedy.
         rule: String,
     },
     /// The folder of built models cannot be written.
@@ -72,12 +72,12 @@ pub enum BuildError {
         path = .path.display()
     )]
     Cache {
-        /// What could not be written.
+        /// Path that could not be written.
         path: PathBuf,
-        /// Why.
+        /// Cause, from the operating system.
         source: std::io::Error,
     },
-    /// A model cannot be loaded from where the cache is.
+    /// A model cannot be loaded from the cache's file system.
     #[error(
         "the built model in the cache, {path}, cannot be loaded: the file system there is mounted without the right to execute \
          (noexec); name a folder of another one in TOMBOLO_CACHE",
@@ -87,7 +87,7 @@ pub enum BuildError {
         /// Folder in the cache.
         path: PathBuf,
     },
-    /// A built model could not be loaded, though it is as it was built.
+    /// An intact built model could not be loaded.
     #[error(
         "the built model in the cache, {path}, cannot be used: {reason}; delete this folder to build \
          it again",
@@ -96,7 +96,7 @@ pub enum BuildError {
     Damaged {
         /// Folder in the cache.
         path: PathBuf,
-        /// What is wrong.
+        /// Error of the loader.
         reason: String,
     },
 }
@@ -108,7 +108,7 @@ impl BuildError {
         move |source| Self::Io { path, source }
     }
 
-    /// For `map_err`: the cache could not be written there.
+    /// For `map_err`: an error of writing the cache.
     pub(crate) fn cache(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();
         move |source| Self::Cache { path, source }

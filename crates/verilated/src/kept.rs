@@ -1,4 +1,4 @@
-//! Models that the cache keeps: which there are, and how one is taken away.
+//! Models in the cache: listing and removal.
 
 use crate::entry::{lock_of, scratch_entry, try_lock, Scratch};
 use crate::error::BuildError;
@@ -14,7 +14,7 @@ pub fn models() -> PathBuf {
     cache_root().join("models")
 }
 
-/// A model that is kept.
+/// A model in the cache.
 #[derive(Debug)]
 pub struct Kept {
     path: PathBuf,
@@ -23,7 +23,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Models in a folder, by name; none if there is no folder. What is being built is no model yet.
+    /// Models in a folder, by name; none if the folder does not exist. Unfinished builds are not listed.
     ///
     /// # Errors
     /// The folder cannot be read.
@@ -55,36 +55,36 @@ impl Kept {
         Ok(all)
     }
 
-    /// What it is called.
+    /// Name of the model.
     pub fn name(&self) -> String {
         let name = self.path.file_name().unwrap_or_default();
         name.to_string_lossy().into_owned()
     }
 
-    /// Bytes on storage.
+    /// Size on storage, in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// How long nobody has made or read it, as far as the file system says.
+    /// Time since the last build or read, according to the file system.
     pub fn unused(&self) -> Duration {
         self.unused
     }
 
-    /// Removes it, unless somebody builds or loads it: false then.
+    /// Removes it; returns false if another process is building or loading it.
     ///
     /// # Errors
     /// It cannot be removed.
     pub fn remove(&self) -> Result<bool, BuildError> {
         let path = &self.path;
-        // The lock stays, because somebody may wait for it.
+        // The lock stays, because a process may wait for it.
         let lock = lock_of(path);
         let lock = File::create(&lock).map_err(BuildError::cache(lock))?;
         if !try_lock(&lock) {
             return Ok(false);
         }
-        // Out of the way in one step, so that nobody meets half of it; and if this process is killed, whoever builds next
-        // removes the rest.
+        // Renamed in one step, so that no process sees half of it; if this process is killed, the next builder removes
+        // the rest.
         let aside = Scratch::name(path);
         fs::rename(path, aside.path()).map_err(BuildError::cache(path))?;
         fs::remove_dir_all(aside.path()).map_err(BuildError::cache(aside.path()))?;
@@ -92,7 +92,7 @@ impl Kept {
     }
 }
 
-/// What lies below a folder; what is removed meanwhile is not there.
+/// Files below a folder; those removed meanwhile are skipped.
 fn files(folder: &Path, found: &mut Vec<Metadata>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let Ok(metadata) = entry.metadata() else {

@@ -1,19 +1,19 @@
-//! From RTL to something that runs: Verilator, a C++ compiler, and a cache by content.
+//! Builds RTL into executables with Verilator, a C++ compiler, and a cache by content.
 //!
-//! Every Verilated thing of the tree is built here, in one of two forms:
+//! All Verilated code of the tree is built here, in one of two forms:
 //!
-//! - a **model** ([`Builder::model`]) is a shared library with one C interface whatever the RTL is: what the
-//!   simulated card loads, shell and kernels alike;
-//! - a **program** ([`Builder::program`]) is RTL with C++ of the caller's: a library with an interface of its
-//!   own (the directory, the cache controller), a bench that runs by itself, or a simulation that cocotb
-//!   drives. The command `verilate` builds one for the tests in Python.
+//! - a **model** ([`Builder::model`]) is a shared library with one C interface for any RTL: the simulated card loads
+//!   it, for shell and kernels alike;
+//! - a **program** ([`Builder::program`]) is RTL with C++ of the caller: a library with its own interface (the
+//!   directory, the cache controller), a standalone bench, or a simulation that cocotb drives. The command `verilate`
+//!   builds one for the tests in Python.
 //!
-//! A model may also come ready with a package ([`Progress::Prebuilt`]).
+//! A model may also be prebuilt by a package ([`Progress::Prebuilt`]).
 //!
-//! Both live in the cache, in a folder that the hash of every byte that can matter names: RTL, generated
-//! text, C++, flags, versions of both tools, the CPU. A folder appears whole or not at all (it is built
-//! beside and renamed), concurrent builders of the same thing take turns at a lock, so the second finds the
-//! work done, and a folder that is not as it was built (`entry`) is built again.
+//! Both are cached in a folder named by the hash of every input: RTL, generated text, C++, flags, versions of both
+//! tools, the CPU. A folder appears atomically (it is built under another name and renamed), concurrent builders of the
+//! same entry take turns at a lock, so that the second finds it complete, and a damaged folder (`entry`) is built
+//! again.
 
 mod builder;
 mod compile;

@@ -1,4 +1,4 @@
-//! `verilate`: builds a bench or a simulation for cocotb, and prints where it is.
+//! `verilate`: builds a bench or a simulation for cocotb, and prints its path.
 
 use clap::{Parser, Subcommand};
 use std::error::Error;

@@ -1,24 +1,24 @@
-//! Models that a package brings, so that its first simulated run compiles nothing but a kernel of the user's.
+//! Models in a package, so that its first simulated run compiles only the user's kernel.
 //!
-//! A store has a folder for the level of x86-64 that its models were compiled for, with entries as the cache has them and
-//! a file `verilator` that says which version made them. An entry is named by the hash of all that decides what a model
-//! is, but neither by the compiler, whose library the model has inside, nor by this machine's processor, of which the level
-//! is enough. A model whose hash is another one is built as ever.
+//! A store has a folder for the level of x86-64 that its models were compiled for, with entries like those of the cache
+//! and a file `verilator` with the version that made them. An entry is named by the hash of all inputs of a model
+//! except the compiler, whose library the model contains, and this machine's processor, of which the level suffices. A
+//! model with another hash is built as usual.
 
 use crate::error::BuildError;
 use crate::toolchain::{is_set, Toolchain};
 use std::path::{Path, PathBuf};
 
-/// Names the variable in which the Python package says where its models are.
+/// Variable in which the Python package passes the path of its models.
 const STORE: &str = "TOMBOLO_PREBUILT";
 
-/// Names the variable by which `tools/release` asks for models for other machines, and says where they go.
+/// Variable by which `tools/release` requests models for other machines; its value is their destination.
 const MAKE: &str = "TOMBOLO_MAKE_PREBUILT";
 
-/// Variables by which a user asks for models of their own.
+/// Variables by which a user requests separate models.
 const OWN: [&str; 3] = ["TOMBOLO_CXX", "TOMBOLO_PROCESSOR", "TOMBOLO_QUICK_MODELS"];
 
-/// The file with Verilator's version.
+/// File with Verilator's version.
 const VERSION: &str = "verilator";
 
 /// The part of a store for one level of the processor.
@@ -31,13 +31,13 @@ pub(crate) struct Prebuilt {
 /// Whether builders take models from the store that the environment names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PrebuiltState {
-    /// The environment names no store, or one that holds none.
+    /// The environment names no store, or one without models.
     Absent,
     /// The models are for another processor.
     OtherProcessor,
-    /// This variable asks for models of the user's own.
+    /// This variable requests separate models.
     Overridden(&'static str),
-    /// From this folder.
+    /// Models of this store are used.
     Used(PathBuf),
 }
 
@@ -61,7 +61,7 @@ impl PrebuiltState {
     }
 }
 
-/// The store that the environment names, if the user asks for no models of their own.
+/// The store that the environment names, unless the user requests separate models.
 pub(crate) fn of_environment() -> Option<PathBuf> {
     match PrebuiltState::now() {
         PrebuiltState::Used(store) => Some(store),
@@ -69,14 +69,14 @@ pub(crate) fn of_environment() -> Option<PathBuf> {
     }
 }
 
-/// The store that the environment asks to be filled.
+/// The store that the environment requests to fill.
 pub(crate) fn to_fill() -> Option<PathBuf> {
     let store = std::env::var_os(MAKE).filter(|path| !path.is_empty())?;
     Some(store.into())
 }
 
 impl Prebuilt {
-    /// The part of a store that this processor runs.
+    /// The part of a store that this processor can run.
     pub(crate) fn of(store: &Path) -> Option<Self> {
         let folder = store.join(LEVEL);
         let is_there = runs_v3() && folder.join(VERSION).is_file();
@@ -86,7 +86,7 @@ impl Prebuilt {
         })
     }
 
-    /// A store that is filled with models for the processor of these tools.
+    /// A store to be filled with models for the processor of these tools.
     ///
     /// # Errors
     /// [`BuildError::Io`]: it cannot be written.
@@ -101,24 +101,24 @@ impl Prebuilt {
         })
     }
 
-    /// Its folder: entries have the names that [`Design::hash`](crate::Design::hash) gives them.
+    /// Its folder: [`Design::hash`](crate::Design::hash) gives the names of its entries.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// What stands for tools and processor in the hash of an entry.
+    /// Replaces tools and processor in the hash of an entry.
     pub(crate) fn level(&self) -> &str {
         &self.level
     }
 
-    /// Whether these tools would have made its models from the same RTL: shell and kernel come from one Verilator.
+    /// Whether these tools would make its models from the same RTL: shell and kernel must come from one Verilator.
     pub(crate) fn is_of(&self, tools: &Toolchain) -> bool {
         let made_by = std::fs::read_to_string(self.folder.join(VERSION));
         made_by.is_ok_and(|version| version == tools.verilator_version)
     }
 }
 
-/// The level of x86-64 that a store has.
+/// The level of x86-64 of a store.
 const LEVEL: &str = "x86-64-v3";
 
 /// Whether this processor runs models of that level.
@@ -162,7 +162,7 @@ mod tests {
         }
     }
 
-    /// The folder of the model, and whether it was there already.
+    /// The folder of the model, and whether it existed before.
     fn model(builder: &Builder, design: &Design) -> (PathBuf, bool) {
         let mut last = None;
         let built = builder.model(design, &|_| Ok(()), &mut |step| last = Some(step));
@@ -189,14 +189,14 @@ mod tests {
         let (made, was_there) = model(&filling.unwrap(), &design);
         assert!(!was_there && made.starts_with(at("store/x86-64-v3")));
 
-        // With tools and a cache of its own, and ports too; not with waveforms.
+        // With its own tools and cache, and also for ports; not with waveforms.
         let user = Builder::new(tools.clone(), &at("cache")).with_prebuilt(&at("store"));
         assert_eq!(model(&user, &design), (made.clone(), true));
         assert!(!at("cache").exists());
         let waves = user.with_waves().prebuilt("", &design).unwrap();
         assert!(waves.is_none());
 
-        // Another Verilator would have read the RTL by itself.
+        // Another Verilator would have parsed the RTL itself.
         let other = Toolchain {
             verilator_version: "Verilator 6".to_owned(),
             ..tools
@@ -204,7 +204,7 @@ mod tests {
         let other = Builder::new(other, &at("other")).with_prebuilt(&at("store"));
         assert!(other.prebuilt("", &design).unwrap().is_none());
 
-        // Other RTL, and a library that is not as it was built.
+        // Other RTL, and a damaged library.
         let (folder_of_other, was_there) = model(&user, &counter(folder.path(), 2));
         assert!(!was_there && folder_of_other.starts_with(at("cache")));
         let design = counter(folder.path(), 1);

@@ -1,4 +1,4 @@
-//! RTL with C++ of the caller's: a library with an interface of its own, a bench, or a simulation for cocotb.
+//! RTL with C++ of the caller: a library with its own interface, a bench, or a simulation for cocotb.
 
 use crate::compile::{append_includes, run, run_all, size, unit};
 use crate::design::Design;
@@ -7,26 +7,25 @@ use crate::toolchain::Toolchain;
 use crate::verilator;
 use std::path::{Path, PathBuf};
 
-/// What the files become.
+/// Form of the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Form {
     /// A shared library, `NAME.so`.
     Library,
-    /// A program that runs by itself, `bench`.
+    /// A standalone program, `bench`.
     Bench,
-    /// A program that cocotb drives over VPI; it has the name of the top module, whose ports alone are
-    /// reached: the rest of the design is optimised as in the simulated card, which is several times as
-    /// fast.
+    /// A program that cocotb drives over VPI, named after the top module. Only the top's ports are accessible: the rest
+    /// of the design is optimised as in the simulated card, which is several times as fast.
     Cocotb {
         /// Folder of cocotb's libraries.
         libraries: PathBuf,
     },
 }
 
-/// How much the compiler does for what runs in each cycle.
+/// Optimisation of code that runs in each cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
-    /// As much as a short run repays.
+    /// For short runs: compiles fast.
     Short,
     /// For millions of cycles.
     Long,
@@ -35,25 +34,25 @@ pub enum Effort {
 /// RTL and C++ that become one file.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// The RTL.
+    /// RTL of the program.
     pub design: Design,
-    /// What it becomes.
+    /// Form of the result.
     pub form: Form,
     /// Name of the Verilated class.
     pub class: String,
-    /// Files of the design with another text than they have.
+    /// Files of the design, with replaced text.
     pub changed: Vec<(PathBuf, String)>,
-    /// C++ files, compiled with what Verilator writes; headers stand beside them or in `texts`.
+    /// C++ files, compiled with Verilator's output; their headers are in the same folder or in `texts`.
     pub sources: Vec<PathBuf>,
-    /// More C++, by file name; what ends in `.cpp` is compiled.
+    /// Additional C++, by file name; files that end in `.cpp` are compiled.
     pub texts: Vec<(String, String)>,
-    /// Flags of the compiler for the C++ of the caller.
+    /// Compiler flags for the caller's C++.
     pub flags: Vec<String>,
-    /// For short runs or long ones.
+    /// Optimisation for short runs or long ones.
     pub effort: Effort,
     /// Whether assertions of the RTL end a run.
     pub assertions: bool,
-    /// Whether what the RTL leaves open is chosen at random, so that nothing comes to rest on it.
+    /// Whether undefined values of the RTL are random, so that no result depends on them.
     pub random_start: bool,
 }
 
@@ -87,8 +86,8 @@ const RUNTIME: [&str; 3] = [
 ];
 const RUNTIME_FLAGS: [&str; 1] = ["-O1"];
 
-/// Files that the generated code is compiled in, whatever machine it is, at most; and what makes another one
-/// worth its while: each reads Verilator's headers, which takes longer than a small design.
+/// Maximum number of files in which the generated code is compiled, on any machine, and the size that justifies
+/// another: each reads Verilator's headers, which takes longer than compiling a small design.
 const PARTS: usize = 4;
 const PART_BYTES: u64 = 1 << 20;
 
@@ -105,7 +104,7 @@ pub(crate) fn compile_runtime(tools: &Toolchain, folder: &Path) -> Result<(), Bu
 }
 
 impl Program {
-    /// Name of what is built.
+    /// Name of the resulting file.
     pub(crate) fn file(&self) -> String {
         match &self.form {
             Form::Library => format!("{}.so", self.design.name),
@@ -114,7 +113,7 @@ impl Program {
         }
     }
 
-    /// Flags of what runs in each cycle.
+    /// Flags of code that runs in each cycle.
     fn effort_flags(&self, tools: &Toolchain) -> Vec<String> {
         match self.effort {
             Effort::Short => vec!["-O1".to_owned()],
@@ -122,7 +121,7 @@ impl Program {
         }
     }
 
-    /// Hash of everything that decides what the program is.
+    /// Hash of all inputs of the program.
     ///
     /// # Errors
     /// [`BuildError::Io`], also for a file of the list that does not exist.
@@ -144,7 +143,7 @@ impl Program {
             environment += &format!("\n{name} {}\n{text}", text.len());
         }
         for source in &self.sources {
-            // With the headers beside it.
+            // With the headers next to it.
             for path in with_headers(source)? {
                 let text = std::fs::read(&path).map_err(BuildError::io(&path))?;
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -179,7 +178,7 @@ impl Program {
             let object = folder.join(format!("part{}.o", objects.len()));
             let mut command = unit(tools, folder, &COMPILER_FLAGS, source, &object);
             command.args(flags).args(own);
-            // Headers that stand beside the caller's.
+            // Headers next to the caller's.
             command.args(
                 source
                     .parent()
@@ -200,7 +199,7 @@ impl Program {
         ];
         let bytes: u64 = kinds.iter().flat_map(|kind| &kind.1).map(size).sum();
         if self.effort == Effort::Short && bytes <= PART_BYTES {
-            // As one, with cocotb's main program: to read the headers again takes longer than all else.
+            // As one, with cocotb's main program: reading the headers again would take longer than the rest.
             let mut files: Vec<PathBuf> = kinds.drain(..).flat_map(|kind| kind.1).collect();
             if matches!(self.form, Form::Cocotb { .. }) && self.flags.is_empty() {
                 files.extend(std::mem::take(&mut sources).iter().cloned());
@@ -294,7 +293,7 @@ impl Program {
     }
 }
 
-/// A file, and the headers beside it.
+/// A file, and the headers in its folder.
 fn with_headers(source: &Path) -> Result<Vec<PathBuf>, BuildError> {
     let mut found = vec![source.to_owned()];
     let folder = source.parent().unwrap_or(Path::new("."));
@@ -309,7 +308,7 @@ fn with_headers(source: &Path) -> Result<Vec<PathBuf>, BuildError> {
     Ok(found)
 }
 
-/// What Verilator wrote: C++ that runs every cycle, and C++ that runs once.
+/// Verilator's output: C++ that runs every cycle, and C++ that runs once.
 fn generated(folder: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), BuildError> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(BuildError::io(folder))? {
@@ -324,7 +323,7 @@ fn generated(folder: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), BuildError> 
     Ok((fast, slow))
 }
 
-/// Files in at most so many groups of about one size, one for each so many bytes, in their order within each.
+/// Divides files into at most `most` groups of similar size, one per `bytes` bytes, keeping their order within each.
 fn parts(files: Vec<PathBuf>, most: usize, bytes: u64) -> Vec<Vec<PathBuf>> {
     let mut sized: Vec<(u64, PathBuf)> = files.into_iter().map(|f| (size(&f), f)).collect();
     sized.sort_by(|a, b| b.cmp(a));

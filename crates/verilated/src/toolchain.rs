@@ -1,4 +1,4 @@
-//! Where Verilator and the C++ compiler are, and which ones they are.
+//! Location and versions of Verilator and the C++ compiler.
 
 use crate::compiler::{version_of, Compiler};
 use crate::error::BuildError;
@@ -24,13 +24,13 @@ pub struct Toolchain {
     pub compiler: Compiler,
     /// Verilator's version, as it prints it.
     pub verilator_version: String,
-    /// The processor that models are compiled for, as the compiler names it.
+    /// Processor that models are compiled for, as the compiler names it.
     pub processor: String,
-    /// Names both tools, their versions and the CPU: part of every cache key.
+    /// Both tools, their versions and the CPU: part of every cache key.
     pub identity: String,
 }
 
-/// Names the variable by which measurements ask for models that are the same on every machine.
+/// Variable by which measurements request models that are the same on every machine.
 const PROCESSOR: &str = "TOMBOLO_PROCESSOR";
 
 const INSTALL: &str = "install it with `pip install 'tombolo-fpga[simulated]'`, or run `make setup` in a checkout of Tombolo";
@@ -41,7 +41,7 @@ pub(crate) fn is_set(name: &str) -> bool {
 }
 
 impl Toolchain {
-    /// Finds the tools and asks for their versions.
+    /// Finds the tools and queries their versions.
     ///
     /// # Errors
     /// [`BuildError::MissingTool`].
@@ -64,7 +64,7 @@ impl Toolchain {
         })
     }
 
-    /// A command that runs Verilator. The binary itself: its Perl front end adds nothing here.
+    /// A command that runs Verilator. The binary itself: its Perl front end is not needed.
     pub fn verilator(&self) -> Command {
         let mut command = Command::new(self.verilator_root.join("bin/verilator_bin"));
         command.env("VERILATOR_ROOT", &self.verilator_root);
@@ -142,19 +142,19 @@ fn find_verilator_root() -> Result<PathBuf, BuildError> {
     })
 }
 
-/// Whether a command succeeds that reads a text.
+/// Whether a command succeeds with a text as its input.
 fn with_input(mut command: Command, text: &str) -> std::io::Result<bool> {
     command.stdin(Stdio::piped());
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = threads::child(&mut command).spawn()?;
     if let Some(mut input) = child.stdin.take() {
-        // One that reads nothing says by its status what it thinks of it.
+        // A command that reads nothing gives its verdict by its status.
         drop(writeln!(input, "{text}"));
     }
     Ok(child.wait()?.success())
 }
 
-/// Models are compiled for this very CPU.
+/// Models are compiled for this exact CPU.
 fn cpu_identity() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     text.lines()

@@ -6,14 +6,13 @@ use crate::toolchain::Toolchain;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Adds the files of a design, its macros and parameters. A file for which `instead` knows another is left
-/// out for that.
+/// Adds the files of a design, its macros and parameters. A file for which `instead` has a replacement is omitted.
 pub(crate) fn add_sources(
     command: &mut Command,
     design: &Design,
     instead: &dyn Fn(&Path) -> Option<PathBuf>,
 ) {
-    // With one file set, run in its folder, so that messages name files as its author does.
+    // With one file set, run in its folder, so that messages name files as the author does.
     let relative = design.file_sets.len() == 1;
     if let (true, Some(set)) = (relative, design.file_sets.first()) {
         command.current_dir(&set.base);
@@ -35,7 +34,7 @@ pub(crate) fn add_sources(
     }
 }
 
-/// Adds the SystemVerilog made for this build, written into `folder`.
+/// Adds the SystemVerilog generated for this build, written into `folder`.
 pub(crate) fn add_generated(
     command: &mut Command,
     design: &Design,
@@ -49,7 +48,7 @@ pub(crate) fn add_generated(
     Ok(())
 }
 
-/// Runs Verilator, again with another option when it ends with an error of its own.
+/// Runs Verilator; retries with another option if it ends with an internal error.
 pub(crate) fn run(
     tools: &Toolchain,
     design: &Design,
@@ -57,7 +56,7 @@ pub(crate) fn run(
 ) -> Result<(), BuildError> {
     let mut workarounds = vec![NO_DEDUP, NO_EXPAND_LIMIT];
     let mut verilog = design.has_verilog();
-    // What was wrong with the files as SystemVerilog.
+    // Output of the run that rejected the files as SystemVerilog.
     let mut refused: Option<Output> = None;
     let output = loop {
         let program = tools.verilator_root.join("bin/verilator_bin");
@@ -113,13 +112,13 @@ const NO_DEDUP: &[&str] = &["-fno-dedup"];
 /// And on some correct RTL with the limit that models have; this is its default, and the last one counts.
 const NO_EXPAND_LIMIT: &[&str] = &["--expand-limit", "64"];
 
-/// What to try next when Verilator ended with an error of its own; taken out of what is `left`.
+/// The workaround to try next when Verilator ended with an internal error; removed from `left`.
 fn next_workaround(
     output: &Output,
     left: &mut Vec<&'static [&'static str]>,
 ) -> Option<&'static [&'static str]> {
     let said = String::from_utf8_lossy(&output.stderr);
-    // Without a code a signal ended it.
+    // Without a status, a signal ended it.
     let by_itself = output.status.code().is_none() || said.contains("Internal Error");
     if output.status.success() || !by_itself || left.is_empty() {
         return None;
@@ -132,7 +131,7 @@ fn next_workaround(
     Some(left.remove(at))
 }
 
-/// Verilator's errors with the lines that show the place, without warnings and advice.
+/// Verilator's errors with the lines that show their position, without warnings and advice.
 fn errors_of(said: &str) -> String {
     let mut kept = Vec::new();
     let mut keeping = false;

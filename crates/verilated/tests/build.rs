@@ -1,4 +1,4 @@
-//! Is a model built once, whole, and only when something that matters changed?
+//! Checks that a model is built once, completely, and only when an input changed.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -26,7 +26,7 @@ fn counter(folder: &Path, constant: u32) -> Design {
     design(folder, &text)
 }
 
-/// Builds, and tells what the cache was said to lack.
+/// Builds, and returns the reported damage of the cache.
 fn mended(builder: &Builder, design: &Design) -> Option<String> {
     let mut damaged = None;
     let mut progress = |progress| {
@@ -40,7 +40,7 @@ fn mended(builder: &Builder, design: &Design) -> Option<String> {
     damaged
 }
 
-/// Builds, and tells whether Verilator had to run.
+/// Builds, and returns whether Verilator had to run.
 fn built(builder: &Builder, design: &Design) -> bool {
     let mut verilated = false;
     let mut progress = |progress| verilated |= matches!(progress, Progress::Verilating { .. });
@@ -95,8 +95,8 @@ fn models_are_built_once_and_whole() {
     internal_errors_of_verilator_are_gone_around(folder.path(), cache.path());
 }
 
-/// What happened to an entry is noticed when it is opened, said, and mended. (All that can happen: the
-/// tests of `entry`.)
+/// Damage to an entry is detected when it is opened, reported, and repaired. (All kinds of damage: the tests of
+/// `entry`.)
 fn damaged_entries_are_built_again(builder: &Builder, design: &Design) {
     let model = builder.model(design, &|_| Ok(()), &mut |_| {}).unwrap();
     let library = std::fs::read(model.library()).unwrap();
@@ -118,7 +118,7 @@ fn damaged_entries_are_built_again(builder: &Builder, design: &Design) {
     assert_eq!(mended(builder, design), None);
 }
 
-/// Verilator's own errors are none of the RTL's author: other flags are tried.
+/// Internal errors of Verilator are not the author's: other flags are tried.
 fn internal_errors_of_verilator_are_gone_around(folder: &Path, cache: &Path) {
     let mut tools = Toolchain::locate().unwrap();
     let real = tools.verilator_root.clone();
@@ -135,7 +135,7 @@ fn internal_errors_of_verilator_are_gone_around(folder: &Path, cache: &Path) {
         ("true", fails, false),
     ];
     for (number, (condition, fails, works)) in cases.into_iter().enumerate() {
-        // Of a flag that comes again the last one counts, as with the real one.
+        // If a flag is repeated the last one counts, as in the real one.
         let script = format!(
             "#!/bin/sh\nno_dedup= limit= was=\nfor word in \"$@\"; do\n\
              [ \"$was\" != --expand-limit ] || limit=$word\n\
@@ -156,7 +156,7 @@ fn internal_errors_of_verilator_are_gone_around(folder: &Path, cache: &Path) {
     }
 }
 
-/// A compiler that calls itself clang is not told what clang does not know; one that is missing is named.
+/// A compiler that identifies as clang gets no unknown flags; a missing one is named.
 #[test]
 fn compilers_are_told_what_they_know() {
     let flags = ["-w", "-fno-gnu-unique", "-O1"];
@@ -197,7 +197,7 @@ fn a_cache_that_cannot_be_written_is_named_with_the_remedy() {
     );
 }
 
-/// Nothing but blocks has state, and one of them has none: what is left of the design has no clock, and sleeps too.
+/// Only blocks have state, and one of them has none: the rest of the design has no clock, and sleeps too.
 #[test]
 fn a_design_may_be_nothing_but_blocks() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! From C++ to the shared library of a model.
+//! Compiles generated C++ into the shared library of a model.
 
 use super::verilate::Generated;
 use crate::compile::{append_includes, run, run_all, size};
@@ -15,7 +15,7 @@ pub(crate) const WAVES: &str = include_str!("waves.cpp");
 pub(crate) const RUNTIME_HEADER: &str = include_str!("runtime.h");
 
 /// Flags of every compilation: hidden symbols, so that models cannot see one another; without the assertions of
-/// Verilator's own files, one of which clang makes a call of libatomic's.
+/// Verilator's own files, one of which clang compiles to a call of libatomic.
 pub(crate) const COMMON_FLAGS: [&str; 13] = [
     "-std=gnu++17",
     "-fPIC",
@@ -32,37 +32,39 @@ pub(crate) const COMMON_FLAGS: [&str; 13] = [
     "-pthread",
 ];
 
-/// More of them, for models that write waveforms.
+/// Additional flags of models that write waveforms.
 pub(crate) const WAVE_FLAGS: [&str; 3] = ["-UVM_TRACE", "-DVM_TRACE=1", "-DVM_TRACE_FST=1"];
 
-/// Names of what is compiled: what runs every cycle, and what runs once.
+/// Names of the compiled parts: code that runs every cycle, and code that runs once.
 const FIRST_PART: &str = "tmb_fast";
 const SECOND_PART: &str = "tmb_fast_blocks";
 const SLOW_PART: &str = "tmb_slow";
 
-/// What runs every cycle.
+/// Flags of code that runs every cycle.
 pub(crate) const FAST_FLAGS: [&str; 2] = ["-O3", "-fno-strict-aliasing"];
 
-/// The same for models that run for a short time: they are compiled in a fraction of the time, and give
-/// the same results, edge by edge.
+/// The same for models that run for a short time: they compile in a fraction of the time, with the same results, edge
+/// by edge.
 pub(crate) const QUICK_FLAGS: [&str; 2] = ["-O1", "-fno-strict-aliasing"];
 
-/// What runs once. Cheap to compile.
+/// Flags of code that runs once: cheap to compile.
 pub(crate) const SLOW_FLAGS: [&str; 1] = ["-O1"];
 
-/// Of so many bytes, C++ is compiled as one: to read the headers again takes longer than what runs once.
+/// Up to this many bytes, C++ is compiled as one file: reading the headers again would take longer than compiling the
+/// code that runs once.
 const SMALL: u64 = 1 << 19;
 
-/// Of more bytes, what runs every cycle is compiled in two parts, one beside the other, on any machine.
+/// Beyond this many bytes, code that runs every cycle is compiled in two parallel parts, on any machine.
 pub(crate) const WHOLE: u64 = 1 << 20;
 
-/// The share of the second part, in percent: the glue is in the first, and what runs once is compiled beside it, too.
+/// Share of the second part, in per cent: the first contains the glue, and the code that runs once is compiled
+/// concurrently.
 pub(crate) const SECOND: u64 = 40;
 
 /// Verilator's own files, which generated code calls.
 const RUNTIME_SOURCES: [&str; 2] = ["verilated.cpp", "verilated_threads.cpp"];
 
-/// More of them, for waveforms.
+/// Additional files for waveforms.
 const WAVE_SOURCE: &str = "verilated_fst_c.cpp";
 
 fn runtime_sources(waves: bool) -> impl Iterator<Item = &'static str> {
@@ -163,7 +165,7 @@ pub(crate) fn compile(
         "-pthread",
         "-Wl,-Bsymbolic",
         "-Wl,--gc-sections",
-        // What is missing is an error here, not the end of the program that loads it.
+        // Unresolved symbols are an error here, instead of ending the program that loads the library.
         "-Wl,-z,defs",
         "-o",
     ]);
@@ -176,8 +178,9 @@ pub(crate) fn compile(
     run(name, link)
 }
 
-/// Files of what runs every cycle in two parts: in the second are the largest blocks, up to its share. Who calls them, and
-/// what is small, stay together, for between parts nothing is inlined (halves of equal size are 3 % slower).
+/// Divides the code that runs every cycle into two parts: the largest blocks go to the second, up to its share. Their
+/// callers and small functions stay together, because nothing is inlined across parts (halves of equal size are 3 %
+/// slower).
 fn in_two(files: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let is_caller = |file: &Path| {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
@@ -227,7 +230,7 @@ fn unit(
     command
 }
 
-/// The macros that make the glue this model's.
+/// The macros that adapt the glue to this model.
 fn definitions(generated: &Generated) -> String {
     let info = &generated.info;
     let mut text = format!(
@@ -279,7 +282,7 @@ mod tests {
             path
         })
         .collect();
-        // 135 bytes, of which the second part has 54 at most.
+        // 135 bytes, of which the second part has at most 54.
         let (first, second) = in_two(&files);
         assert_eq!(second, [files[3].clone(), files[4].clone()]);
         let left = [0, 1, 2, 5].map(|index| files[index].clone());

@@ -1,4 +1,4 @@
-//! A model for the event loop of the simulated card: a shared library with one C interface, whatever the RTL.
+//! A model for the event loop of the simulated card: a shared library with one C interface for any RTL.
 
 pub(crate) mod compile;
 pub(crate) mod ports;

@@ -1,15 +1,15 @@
-//! The ports of a model, read from the header that Verilator writes.
+//! The ports of a model, parsed from the header that Verilator writes.
 
 use serde::{Deserialize, Serialize};
 
-/// Which way a port goes.
+/// Direction of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Direction {
     /// Into the model.
     Input,
     /// Out of the model.
     Output,
-    /// An unpacked array: the header does not say.
+    /// An unpacked array: the header does not give the direction.
     Unknown,
 }
 
@@ -18,20 +18,20 @@ pub enum Direction {
 pub struct ModelPort {
     /// Name in the RTL.
     pub name: String,
-    /// Name in the C++ class (differs where the RTL's name is a word of C++).
+    /// Name in the C++ class (differs if the RTL's name is a keyword of C++).
     pub member: String,
-    /// Direction.
+    /// Direction of the port.
     pub direction: Direction,
-    /// Bits of one element.
+    /// Width of one element in bits.
     pub width: u32,
-    /// Elements of an unpacked array; 1 for a plain port.
+    /// Number of elements of an unpacked array; 1 for a plain port.
     pub elements: u32,
-    /// True for an unpacked array, also of one element.
+    /// Whether it is an unpacked array, even of one element.
     pub array: bool,
 }
 
 impl ModelPort {
-    /// Whether it goes out of the shell, whose ports are named by direction.
+    /// Whether it is an output of the shell, by its name.
     pub fn is_output(&self) -> bool {
         match self.direction {
             Direction::Unknown => self.name.ends_with("_o") || self.name.ends_with("_no"),
@@ -39,7 +39,7 @@ impl ModelPort {
         }
     }
 
-    /// Bytes that Verilator stores one element in.
+    /// Bytes in which Verilator stores one element.
     pub fn element_bytes(&self) -> usize {
         match self.width {
             0..=8 => 1,
@@ -51,10 +51,10 @@ impl ModelPort {
     }
 }
 
-/// Reads the ports of a model class.
+/// Parses the ports of a model class.
 ///
-/// Plain ports are `VL_IN8(&name,msb,lsb);`, `VL_OUTW(&name,msb,lsb,words);` and the like; unpacked
-/// arrays are `VlUnpacked<CData/*msb:lsb*/, elements> &name;`.
+/// Plain ports are `VL_IN8(&name,msb,lsb);`, `VL_OUTW(&name,msb,lsb,words);` and the like; unpacked arrays are
+/// `VlUnpacked<CData/*msb:lsb*/, elements> &name;`.
 pub fn parse_header(header: &str) -> Vec<ModelPort> {
     header
         .lines()

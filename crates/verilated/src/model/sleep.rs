@@ -1,24 +1,23 @@
-//! Blocks that sleep: modules of a design that are not clocked while an edge would change nothing in them.
+//! Sleeping blocks: modules of a design that are not clocked while an edge would not change their state.
 //!
-//! The RTL stays as it is. In a copy of a block's source its clock is replaced by a variable that only the
-//! glue writes (`glue.cpp`), so that Verilator evaluates each instance of the block on its own. The glue
-//! leaves an instance out at an edge if all of it, inputs and state, is as it was before its last edge: that
-//! edge then left the state as it was, and so would the next one. It goes on until an input changes.
+//! The RTL is unchanged. In a copy of a block's source its clock is replaced by a variable that only the glue writes
+//! (`glue.cpp`), so that Verilator evaluates each instance of the block separately. The glue skips an instance at an
+//! edge if all of it, inputs and state, equals its value before the last edge: that edge then left the state unchanged,
+//! and so would the next one. It stays skipped until an input changes.
 //!
-//! What is compared is the whole C++ object of the instance but for memories (`MEMORIES`) that count how
-//! often they are written; the count is compared in their place. An input that Verilator did not keep in the
-//! object keeps the instance awake for ever. So nothing about a block has to be known or promised to be
-//! right, only to be fast.
+//! The comparison covers the whole C++ object of the instance except memories (`MEMORIES`) that count their writes; the
+//! count is compared instead. An input that Verilator did not keep in the object keeps the instance awake forever. So
+//! the results are correct without any assumption about a block; only the speed depends on it.
 
 use std::fmt::Write;
 
-/// The variable in place of a block's clock.
+/// Variable that replaces a block's clock.
 const CLOCK: &str = "tmb_awake_clk";
-/// The count of writes to a memory.
+/// Count of writes to a memory.
 const WRITES: &str = "tmb_writes";
 
-/// A module with a memory that is too large to be compared: its name, every statement that writes `mem_q`,
-/// and what is true whenever one of them does.
+/// A module with a memory that is too large to compare: its name, every statement that writes `mem_q`, and a condition
+/// that holds whenever one of them does.
 const MEMORIES: [(&str, &[&str], &str); 2] = [
     (
         "tmb_ram_1r1w",
@@ -35,22 +34,21 @@ const MEMORIES: [(&str, &[&str], &str); 2] = [
     ),
 ];
 
-/// The source of a module, changed.
+/// The changed source of a module.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Changed {
-    /// SystemVerilog.
+    /// Changed SystemVerilog source.
     pub(super) text: String,
-    /// Its inputs but for the clock, if it is a block.
+    /// Its inputs except the clock, if it is a block.
     pub(super) inputs: Vec<String>,
 }
 
-/// Whether the module `name` is written so that it can sleep: in lowRISC's manner, with one clock `clk_i`.
+/// Whether the module `name` is written so that it can sleep: in lowRISC style, with one clock `clk_i`.
 pub fn can_sleep(name: &str, text: &str) -> bool {
     block(name, text).is_some()
 }
 
-/// The source of the module `name` as a block that can sleep; `None` if it is not written as modules of ours
-/// are.
+/// The source of the module `name` as a block that can sleep; `None` if it does not follow the tree's coding style.
 pub(super) fn block(name: &str, text: &str) -> Option<Changed> {
     let (head, body) = split(name, text)?;
     let mut inputs = Vec::new();
@@ -59,7 +57,7 @@ pub(super) fn block(name: &str, text: &str) -> Option<Changed> {
         if !line.starts_with("input ") {
             continue;
         }
-        // One port a line; an unpacked array's range stands behind the name.
+        // One port per line; an unpacked array's range follows the name.
         let mut words = line
             .split(|c: char| c.is_whitespace() || c == ',')
             .filter(|word| word.ends_with("_i") || word.ends_with("_ni"));
@@ -96,9 +94,9 @@ pub(super) fn block(name: &str, text: &str) -> Option<Changed> {
     Some(Changed { text, inputs })
 }
 
-/// Instances of the module `inner` in a container become blocks by a copy of it with a name of its own: a
-/// module that is everywhere, in blocks too, cannot be one itself. The container's source with the copy behind
-/// it, the block's name and its inputs; `None` if nothing there can sleep.
+/// Turns instances of the module `inner` in a container into blocks, by a copy of it under its own name: a module that
+/// is used everywhere, in blocks too, cannot be one itself. Returns the container's source followed by the copy, the
+/// block's name and its inputs; `None` if nothing there can sleep.
 pub(super) fn within(
     (container, text): (&str, &str),
     (inner, inner_text): (&str, &str),
@@ -126,8 +124,8 @@ pub(super) fn within(
     found.then(|| (lines + &changed.text, name, changed.inputs))
 }
 
-/// The source of a module whose memory counts its writes; `None` if it is another module, or is not written
-/// as it was when [`MEMORIES`] was.
+/// The source of a module whose memory counts its writes; `None` if it is another module, or its text does not match
+/// [`MEMORIES`].
 pub(super) fn memory(name: &str, text: &str) -> Option<Changed> {
     let (_, writes, when) = MEMORIES.iter().find(|(module, ..)| *module == name)?;
     split(name, text)?;
@@ -148,7 +146,7 @@ pub(super) fn memory(name: &str, text: &str) -> Option<Changed> {
     })
 }
 
-/// The header of the only module of a text, and what follows it.
+/// The header of the only module of a text, and the rest.
 fn split<'a>(name: &str, text: &'a str) -> Option<(&'a str, &'a str)> {
     let mut modules = text.lines().filter_map(|line| line.strip_prefix("module "));
     let module = modules
@@ -176,26 +174,26 @@ pub(super) fn configuration(blocks: &[(String, Vec<String>)]) -> String {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Instance {
     class: String,
-    /// The object's name in `Vmodel__Syms`.
+    /// Name of the object in `Vmodel__Syms`.
     object: String,
 }
 
 impl Instance {
-    /// The expression for its clock, as generated code has it.
+    /// The expression for its clock in generated code.
     pub(super) fn clock(&self) -> String {
         format!("vlSymsp->{}.{CLOCK}", self.object)
     }
 
-    /// The variable that remembers its clock.
+    /// The variable that stores its previous clock.
     pub(super) fn history(&self) -> String {
         format!("__Vtrigprevexpr___{}__{CLOCK}__0", self.object)
     }
 }
 
-/// Instances of blocks in one another would need the inner one's outputs among the outer one's inputs.
+/// Whether no block contains another: nested blocks would need the inner one's outputs among the outer one's inputs.
 pub(super) fn are_apart(instances: &[Instance]) -> bool {
     instances.iter().all(|outer| {
-        // Behind a module that is an object of its own, Verilator joins names without DOT.
+        // Behind a module that is a separate object, Verilator joins names without DOT.
         let inside = format!("{}__", outer.object);
         !instances.iter().any(|one| one.object.starts_with(&inside))
     })
@@ -220,13 +218,13 @@ pub(super) fn instances(symbols: &str, classes: &[Class]) -> Vec<Instance> {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Class {
     name: String,
-    /// None: it never sleeps.
+    /// Inputs; `None`: it never sleeps.
     inputs: Vec<String>,
     memories: Vec<String>,
 }
 
 impl Class {
-    /// From a header, if the class is a block's.
+    /// Parses a header, if the class belongs to a block.
     pub(super) fn read(header: &str, blocks: &[(String, Vec<String>)]) -> Option<Self> {
         let (_, declaration) = header.split_once("\nclass alignas(VL_CACHE_LINE_BYTES) ")?;
         let (name, body) = declaration.split_once(" final ")?;
@@ -263,7 +261,7 @@ impl Class {
     }
 }
 
-/// C++ behind the glue, which tells it of every block.
+/// C++ behind the glue, which describes every block to it.
 pub(super) fn description(classes: &[Class], instances: &[Instance]) -> String {
     let mut text = String::from(
         "\nnamespace {\nvoid add_blocks(Instance& instance) {\n  \

@@ -1,4 +1,4 @@
-//! From RTL to C++: runs Verilator and reads what it wrote.
+//! Runs Verilator and analyses the C++ that it wrote.
 
 use super::ports::{parse_header, ModelPort};
 use super::sleep;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Flags that decide how a model behaves or how fast it is.
+/// Flags that determine a model's behaviour or speed.
 pub(crate) const FLAGS: [&str; 18] = [
     "--cc",
     "--quiet",
@@ -34,37 +34,37 @@ pub(crate) const FLAGS: [&str; 18] = [
     "-Wno-SYMRSVDWORD",
 ];
 
-/// More of them, for models that write waveforms.
+/// Additional flags of models that write waveforms.
 pub(crate) const WAVE_FLAGS: [&str; 1] = ["--trace-fst"];
 
 /// Prefix of the generated classes.
 const PREFIX: &str = "Vmodel";
 
-/// What is known of a model before it is compiled. Stored as `model.json`.
+/// Description of a model before it is compiled. Stored as `model.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelInfo {
-    /// For people.
+    /// Name for display.
     pub name: String,
     /// Ports of the top module, in the header's order.
     pub ports: Vec<ModelPort>,
-    /// The clock's name in the C++ class.
+    /// Name of the clock in the C++ class.
     pub clock_member: String,
-    /// The variable that remembers the clock, when nothing but rising edges is looked at.
+    /// The variable that stores the previous clock, if only rising edges are examined.
     pub clock_history: Option<String>,
-    /// The parts of an evaluation, when they may be called one by one.
+    /// The parts of an evaluation, if they may be called separately.
     pub phases: Option<Phases>,
-    /// Why edges of this model must never be skipped, if so: its state is not all in one block, or
+    /// Reason why edges of this model must never be skipped, if there is one: its state is not all in one block, or
     /// depends on time.
     pub unskippable: Option<String>,
 }
 
-/// The parts of an evaluation that a model has. Known only for models in which a rising edge of the
-/// clock is all that ever triggers anything, so that each part runs at most once.
+/// The parts of an evaluation that a model has. Known only for models in which a rising edge of the clock is the only
+/// trigger, so that each part runs at most once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phases {
-    /// Saves values from before the edge for assertions.
+    /// Samples values from before the edge for assertions.
     pub sample: bool,
-    /// Evaluates what follows from inputs without a clock.
+    /// Evaluates combinational logic that depends on inputs.
     pub combinational: bool,
 }
 
@@ -79,22 +79,21 @@ impl ModelInfo {
 #[derive(Debug)]
 pub(crate) struct Generated {
     pub(crate) info: ModelInfo,
-    /// Run every cycle.
+    /// Code that runs every cycle.
     pub(crate) fast: Vec<PathBuf>,
-    /// Run once.
+    /// Code that runs once.
     pub(crate) slow: Vec<PathBuf>,
-    /// C++ that tells the glue of the blocks that sleep; empty without any.
+    /// C++ that describes the sleeping blocks to the glue; empty without any.
     pub(crate) blocks: String,
 }
 
-/// Flags of models with blocks that sleep: all else is part of the module that it is in, so that a block is
-/// one object.
+/// Flags of models with sleeping blocks: everything else is inlined into its module, so that a block is one object.
 const SLEEP_FLAGS: [&str; 2] = ["--inline-mult", "1000000"];
 
-/// Sources of blocks that sleep, and of what is in them, in place of the design's.
+/// Sources that replace the design's: sleeping blocks, and modules in them.
 #[derive(Default)]
 struct Sleepers {
-    /// By the module's name.
+    /// Sources by module name.
     sources: BTreeMap<String, PathBuf>,
     /// Blocks and their inputs.
     blocks: Vec<(String, Vec<String>)>,
@@ -197,12 +196,12 @@ pub(crate) fn verilate(
     verilate(tools, &awake, waves, folder)
 }
 
-/// Every file that Verilator read must lie in a folder of the design: `include` takes any path.
+/// Checks that every file that Verilator read lies in a folder of the design: `include` takes any path.
 fn refuse_other_files(tools: &Toolchain, design: &Design, folder: &Path) -> Result<(), BuildError> {
     let list = folder.join(format!("{PREFIX}__verFiles.dat"));
     let text = std::fs::read_to_string(&list).map_err(BuildError::io(&list))?;
     let mut allowed = design.rtl_folders();
-    // Its own: what was generated, and what comes with Verilator.
+    // Verilator's own: generated files, and those of its installation.
     for own in [folder, &tools.verilator_root.join("include/..")] {
         allowed.push(std::fs::canonicalize(own).map_err(BuildError::io(own))?);
     }
@@ -231,7 +230,7 @@ fn refuse_other_files(tools: &Toolchain, design: &Design, folder: &Path) -> Resu
     Ok(())
 }
 
-/// The files that Verilator's list of what it read (`S`) and wrote (`T`) says it read.
+/// The files that Verilator read, from its list of read (`S`) and written (`T`) files.
 fn files_read(list: &str) -> impl Iterator<Item = &str> {
     list.lines()
         .filter(|line| line.starts_with('S'))
@@ -256,7 +255,7 @@ fn read_generated(
             .file_name()
             .and_then(|name| name.to_str())
             .unwrap_or("");
-        // Verilator writes an empty one beside variables that the glue reaches.
+        // Verilator writes an empty one next to variables that the glue accesses.
         let imports = |text: &str| text.replace("extern \"C\" {", "").contains("extern");
         if name.contains("__Dpi")
             && (sleepers.blocks.is_empty()
@@ -308,7 +307,7 @@ fn read_generated(
     let symbols_path = folder.join(format!("{PREFIX}__Syms.h"));
     let symbols = std::fs::read_to_string(&symbols_path).map_err(BuildError::io(&symbols_path))?;
     let mut blocks = sleep::instances(&symbols, &classes);
-    // With some parameters a block has no state: nothing remembers its clock, and nothing is to be left out.
+    // With some parameters a block has no state: no variable stores its clock, and there is nothing to skip.
     blocks.retain(|block| scan.history.contains(&block.history()));
     let clock_history = match clock_member.as_str() {
         "" => None,
@@ -333,25 +332,24 @@ fn read_generated(
     })
 }
 
-/// What the generated C++ reveals.
+/// Properties of the generated C++.
 #[derive(Default)]
 struct Scan {
-    /// What no kernel may do: the call in the RTL, and words for it.
+    /// A call that kernels must not use: the call in the RTL, and a description.
     refused: Option<(&'static str, &'static str)>,
     unskippable: Option<String>,
     /// Statements that mention a clock's history, or triggers, without white space.
     history: String,
     triggers: String,
-    /// Functions that there are.
+    /// Functions that exist.
     sample: bool,
     combinational: bool,
     act: bool,
     nba: bool,
 }
 
-/// Calls in generated C++ that reach beyond the model whatever their arguments are; what they come
-/// from in the RTL, and words for it. Files that are opened with a mode are judged when they are
-/// (`tmb_fopen` in `glue.cpp`).
+/// Calls in generated C++ that reach beyond the model whatever their arguments are; their origin in the RTL, and a
+/// description. Files that are opened with a mode are checked at the call (`tmb_fopen` in `glue.cpp`).
 const REFUSED: [(&str, &str, &str); 4] = [
     ("VL_SYSTEM_", "$system", "$system"),
     (
@@ -379,7 +377,7 @@ impl Scan {
                 self.refused = Some((call, construct));
             }
         }
-        // Messages carry the time without the state depending on it.
+        // Messages contain the time, but the state does not depend on it.
         let without_messages = text.replace("'#',64,VL_TIME_UNITED_Q", "");
         for (mark, why) in [
             ("VL_TIME_", "it reads the time"),
@@ -414,8 +412,8 @@ impl Scan {
         self.nba |= defines("eval_phase__nba");
     }
 
-    /// Whether the only triggers are "first time" for combinational logic and the rising clock, and those of
-    /// blocks; where all state is in blocks, the clock itself triggers nothing.
+    /// Whether the only triggers are "first time" for combinational logic and the rising clock, and those of blocks; if
+    /// all state is in blocks, the clock itself triggers nothing.
     fn phases(
         &self,
         clock: &str,
@@ -451,7 +449,7 @@ impl Scan {
         })
     }
 
-    /// Whether each of these clocks, named with what remembers it, triggers something when it rises, and nothing else
+    /// Whether the rise of each of these clocks, given with its history variable, triggers something, and nothing else
     /// does.
     fn only_rising(&self, own: Option<(String, String)>, blocks: &[sleep::Instance]) -> bool {
         let values = self.triggers.split(';').filter_map(|statement| {
@@ -476,7 +474,7 @@ impl Scan {
             .all(|c| c.is_ascii_hexdigit() || "()|<;".contains(c))
     }
 
-    /// The history variable of the clock, if all that ever reads it is a test for a rising edge.
+    /// The history variable of the clock, if it is read only by tests for a rising edge.
     fn clock_history(&self, clock: &str) -> Option<String> {
         let name = format!("__Vtrigprevexpr___TOP__{clock}__0");
         let rising = format!("((IData)(vlSelfRef.{clock})&(~(IData)(vlSelfRef.{name})))");
