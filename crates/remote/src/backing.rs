@@ -1,5 +1,5 @@
-//! Remote memory behind a mapping: the pager's reads and writes of a mapped object go to a peer. Each connection has
-//! a thread of its own, so that a peer that is silent holds up nobody's files.
+//! Remote memory as the backing of a mapping: the pager's reads and writes of a mapped object go to a peer. Each
+//! connection has a separate thread, so that a peer that does not respond blocks no other I/O.
 
 use super::RemoteMemory;
 use file_io::{Direction, Transfer, TransferId};
@@ -9,8 +9,8 @@ use std::os::fd::FromRawFd;
 use std::sync::mpsc::Receiver;
 use threads::jobs::{Failure, Jobs};
 
-/// What a peer has, as the place of a mapping's pages. It is over with the first error: what the peer has then is not
-/// known, and another one at the same address may have something else.
+/// Memory of a peer that backs a mapping's pages. It fails permanently at the first error: the peer's content is then
+/// unknown, and another peer at the same address may have other content.
 #[derive(Debug)]
 pub struct Backing {
     address: String,
@@ -18,7 +18,7 @@ pub struct Backing {
 }
 
 impl Backing {
-    /// Starts the thread. `done` is told the end of each transfer.
+    /// Starts the thread. `done` receives the result of each transfer.
     pub fn start(
         memory: RemoteMemory,
         done: impl Fn(TransferId, io::Result<usize>) + Send + 'static,
@@ -29,12 +29,12 @@ impl Backing {
         Ok(Self { address, jobs })
     }
 
-    /// Where the peer is.
+    /// Address of the peer.
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// Why it is over.
+    /// Cause of its failure, if it has failed.
     pub fn failure(&self) -> Option<String> {
         self.jobs.failure()
     }
@@ -54,7 +54,7 @@ fn run(
     let mut bytes = Vec::new();
     let mut lost: Option<String> = None;
     while let Ok(transfer) = inbox.recv() {
-        // Those that were waiting behind one that has failed fail with it.
+        // Transfers queued behind a failed one fail with it.
         let result = match &lost {
             Some(why) => Err(why.clone()),
             None => moved(&mut memory, &transfer, &mut bytes),
@@ -90,9 +90,9 @@ fn moved(
     Ok(transfer.bytes)
 }
 
-/// A file without bytes of its own, as long as what a peer has: it gives a mapping an identity and a length.
+/// An empty file with the length of a peer's memory: it gives a mapping an identity and a length.
 pub fn stand_in(bytes: u64) -> io::Result<File> {
-    // SAFETY: a name that ends with a zero; the answer is a descriptor that nobody else has, or an error.
+    // SAFETY: a name that ends with a zero; the result is a descriptor without another owner, or an error.
     let file = unsafe {
         let made = libc::memfd_create(c"tombolo-remote".as_ptr(), libc::MFD_CLOEXEC);
         if made < 0 {

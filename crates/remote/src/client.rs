@@ -1,4 +1,4 @@
-//! The side that reads and writes.
+//! The client, which reads and writes.
 
 use super::fabric::{is_provider, FabricError, Moved, Mover};
 use super::wire::{Answer, Ask, Hello, Operation, Status, LARGEST};
@@ -9,11 +9,11 @@ use std::net::{Shutdown, SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
-/// Requests under way at most. Their heads, and the heads of their replies, fit into any socket's buffers, so that
+/// Maximum outstanding requests. Their heads, and the heads of their replies, fit into any socket's buffers, so that
 /// neither side waits for the other to read.
 const WINDOW: usize = 16;
 
-/// Memory of another machine, that its server exports. After an error of the connection it is over: connect again.
+/// Memory of another machine, exported by its server. After an error of the connection it is unusable: connect again.
 pub struct RemoteMemory {
     address: String,
     socket: TcpStream,
@@ -21,27 +21,28 @@ pub struct RemoteMemory {
     hello: Hello,
     tag: u64,
     broken: bool,
-    /// One-sided accesses, where the address asks for them.
+    /// One-sided accesses, if the address requests them.
     fabric: Option<Mover>,
-    /// When the server was last told of them.
+    /// Time of the last `Work` message to the server.
     told: Option<Instant>,
 }
 
-/// How long a call that sends blocks at most. It says what it has sent only then, so this is how late silence shows.
+/// Maximum time for which a call that sends blocks. It returns the number of sent bytes only then, so this is the delay
+/// until silence is detected.
 const TICK: Duration = Duration::from_millis(50);
-/// A client that works says so again after so long.
+/// Interval at which a working client notifies the server.
 const WORKING: Duration = Duration::from_millis(2);
 
 impl RemoteMemory {
-    /// How long a peer may be silent if nothing else is said: what is silent is an error within 2 s.
+    /// Default timeout of a silent peer: silence is an error within 2 s.
     pub const PATIENCE: Duration = Duration::from_millis(1500);
 
-    /// Connects to a server: `HOST:PORT` is plain TCP, `fabric+PROVIDER://HOST:PORT` one-sided accesses through
-    /// that provider of libfabric. From now on, silence of `timeout` in the middle of a request is an error.
+    /// Connects to a server: `HOST:PORT` is plain TCP, `fabric+PROVIDER://HOST:PORT` one-sided accesses through that
+    /// provider of libfabric. `timeout` is the maximum silence of the peer during a request.
     ///
     /// # Errors
-    /// [`RemoteError::Connect`], [`RemoteError::Silent`]; [`RemoteError::Lies`]: something else listens there;
-    /// [`RemoteError::Fabric`], [`RemoteError::NoFabric`]: no libfabric here or there, or no such provider.
+    /// [`RemoteError::Connect`], [`RemoteError::Silent`]; [`RemoteError::Lies`]: another service listens there;
+    /// [`RemoteError::Fabric`], [`RemoteError::NoFabric`]: no libfabric on one side, or no such provider.
     pub fn connect(address: &str, timeout: Duration) -> Result<Self, RemoteError> {
         let refused = |source| RemoteError::Connect {
             address: address.to_owned(),
@@ -58,7 +59,7 @@ impl RemoteMemory {
             })?;
         let began = Instant::now();
         let socket = connect_to_any(found, timeout).map_err(refused)?;
-        // All of it together is not longer than one silence.
+        // The whole handshake takes at most one timeout.
         let left = timeout.saturating_sub(began.elapsed());
         let left = left.max(Duration::from_millis(1));
         let set = socket
@@ -98,7 +99,7 @@ impl RemoteMemory {
         Ok(memory)
     }
 
-    /// Asks the server for one-sided accesses.
+    /// Requests one-sided accesses from the server.
     fn use_fabric(&mut self, provider: &str) -> Result<(), RemoteError> {
         let here = |source| RemoteError::Fabric {
             address: self.address.clone(),
@@ -149,7 +150,7 @@ impl RemoteMemory {
         offset: u64,
         bytes: Moved<'_>,
     ) -> Result<(), RemoteError> {
-        // The library does not like to be asked for a peer that is not there.
+        // The library must not be polled for a peer that has disconnected.
         self.look()?;
         let began = Instant::now();
         let (mut last, mut asked, mut lives) = (began, 0u32, true);
@@ -188,7 +189,7 @@ impl RemoteMemory {
                 Err(error)
             }
             Err(Failed::Fabric(source)) => {
-                // A peer that has died shows at both, at one of them first.
+                // A failed peer shows on both connections, on one of them first.
                 let soon = Instant::now() + Duration::from_millis(200);
                 let mut gone = self.look();
                 while gone.is_ok() && Instant::now() < soon {
@@ -205,7 +206,7 @@ impl RemoteMemory {
         }
     }
 
-    /// Whether the connection, on which nothing is to come, is still there.
+    /// Checks that the connection, on which no data is expected, is still open.
     fn look(&mut self) -> Result<(), RemoteError> {
         let mut byte = 0u8;
         let how = libc::MSG_PEEK | libc::MSG_DONTWAIT;
@@ -222,17 +223,17 @@ impl RemoteMemory {
         }
     }
 
-    /// Where it is.
+    /// Address of the server.
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// Bytes that there are.
+    /// Size of the memory in bytes.
     pub fn bytes(&self) -> u64 {
         self.hello.bytes
     }
 
-    /// Whether it may be written.
+    /// Whether the memory is writable.
     pub fn is_writable(&self) -> bool {
         self.hello.writable
     }
@@ -240,7 +241,7 @@ impl RemoteMemory {
     /// Reads bytes from an offset.
     ///
     /// # Errors
-    /// [`RemoteError`]. What is in `to` then is not known.
+    /// [`RemoteError`]. The content of `to` is then undefined.
     pub fn read(&mut self, offset: u64, to: &mut [u8]) -> Result<(), RemoteError> {
         self.check(offset, to.len())?;
         if let Some(mover) = self.fabric.take() {
@@ -268,10 +269,10 @@ impl RemoteMemory {
         Ok(())
     }
 
-    /// Writes bytes from an offset on; they are there when this returns.
+    /// Writes bytes at an offset; they are stored at the peer when this returns.
     ///
     /// # Errors
-    /// [`RemoteError`]. Some of the bytes may be there then.
+    /// [`RemoteError`]. Some of the bytes may then be stored.
     pub fn write(&mut self, offset: u64, from: &[u8]) -> Result<(), RemoteError> {
         self.check(offset, from.len())?;
         if let Some(mover) = self.fabric.take() {
@@ -334,7 +335,7 @@ impl RemoteMemory {
         self.good(&answer)
     }
 
-    /// The answer and the bytes behind it, by one call where they have come together.
+    /// Receives the reply and the bytes behind it, in one call if they have arrived together.
     fn answer_with(&mut self, ask: &Ask, to: &mut [u8]) -> Result<(), RemoteError> {
         let mut head = [0; Answer::BYTES];
         let mut got = 0;
@@ -351,7 +352,7 @@ impl RemoteMemory {
             }
         }
         let answer = Answer::decode(&head, ask).map_err(|rule| self.lies(rule))?;
-        // Of a refusal no byte is to come; what came behind it is another's, and the connection is over.
+        // A refusal has no payload; bytes behind it belong to another reply, and the connection is closed.
         self.good(&answer)?;
         self.receive(&mut to[got - head.len()..])
     }
@@ -371,7 +372,7 @@ impl RemoteMemory {
             Status::Storage => "its storage failed",
             Status::NoFabric => "it has no libfabric",
         };
-        // Replies to requests behind this one are still to come.
+        // Replies to later requests are still outstanding.
         self.broken = true;
         Err(RemoteError::Refused {
             address: self.address.clone(),
@@ -388,7 +389,7 @@ impl RemoteMemory {
         self.send_both(bytes, &[])
     }
 
-    /// A head, and what is behind it, at once.
+    /// Sends a head and the bytes behind it in one call.
     fn send_both(&mut self, head: &[u8], behind: &[u8]) -> Result<(), RemoteError> {
         let mut parts = [IoSlice::new(head), IoSlice::new(behind)];
         let mut parts = &mut parts[..];
@@ -441,8 +442,8 @@ impl Drop for RemoteMemory {
         if self.fabric.is_none() || self.broken {
             return;
         }
-        // A server in this process may be in the middle of asking the library, which shares with it what is closed
-        // here (shm); it closes its side when it has stopped.
+        // A server in this process may be polling the library, which shares with it the objects closed here (shm); it
+        // closes its side when it has stopped.
         let soon = Some(Duration::from_millis(200));
         let ended = self.socket.shutdown(Shutdown::Write);
         let ended = ended.and_then(|()| self.socket.set_read_timeout(soon));
@@ -467,7 +468,7 @@ fn is_late(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
 
-/// Why one-sided accesses failed.
+/// Cause of a failed one-sided access.
 enum Failed {
     Remote(RemoteError),
     Fabric(FabricError),
@@ -479,7 +480,7 @@ impl From<FabricError> for Failed {
     }
 }
 
-/// The provider of an address, and where the server is.
+/// Splits an address into the provider and the server's address.
 pub fn split(address: &str) -> (Option<&str>, &str) {
     let found = address.strip_prefix("fabric+");
     match found.and_then(|rest| rest.split_once("://")) {
@@ -488,7 +489,7 @@ pub fn split(address: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// Connects to the first of these addresses that answers; what went wrong with the last of them.
+/// Connects to the first of these addresses that accepts; returns the error of the last one if none does.
 pub fn connect_to_any(
     addresses: impl Iterator<Item = SocketAddr>,
     timeout: Duration,

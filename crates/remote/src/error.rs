@@ -1,4 +1,4 @@
-//! What can go wrong with remote memory.
+//! Errors of remote memory.
 
 use super::FabricError;
 use std::io;
@@ -8,80 +8,80 @@ use std::time::Duration;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RemoteError {
-    /// No connection.
+    /// The connection was not established.
     #[error("{address}: connecting to it: {source}; is `tombolo serve` running there?")]
     Connect {
-        /// Where to.
+        /// Address of the peer.
         address: String,
-        /// Why not.
+        /// Error of the underlying call.
         source: io::Error,
     },
-    /// No address.
+    /// The text is no address.
     #[error("`{address}` is no address of a peer: write HOST:PORT")]
     Address {
-        /// What was given.
+        /// Text that was given.
         address: String,
     },
-    /// The connection is gone, so that it is to be made anew.
+    /// The connection was lost and must be established again.
     #[error("{address}: {what}: {source}; connect again")]
     Lost {
-        /// Where to.
+        /// Address of the peer.
         address: String,
-        /// What was tried.
+        /// Operation that failed.
         what: &'static str,
-        /// Why not.
+        /// Error of the underlying call.
         source: io::Error,
     },
-    /// The peer does nothing: it was stopped, or the link is down.
+    /// The peer does not respond: it was stopped, or the link is down.
     #[error("{address}: no answer within {timeout:?}: the peer is stopped, or the link is down; connect again")]
     Silent {
-        /// Where to.
+        /// Address of the peer.
         address: String,
-        /// How long it was waited for.
+        /// Timeout that expired.
         timeout: Duration,
     },
-    /// What the peer says breaks a rule of the protocol.
+    /// The peer broke a rule of the protocol.
     #[error("{address}: the peer breaks the protocol: {rule}")]
     Lies {
-        /// Where to.
+        /// Address of the peer.
         address: String,
-        /// Which rule.
+        /// Broken rule.
         rule: String,
     },
-    /// An access beyond its end.
+    /// The access exceeds the memory.
     #[error("{address}: {bytes} bytes from offset {offset}: it has {size} bytes")]
     OutOfRange {
-        /// Where to.
+        /// Address of the peer.
         address: String,
-        /// First byte.
+        /// Offset of the first byte.
         offset: u64,
-        /// How many.
+        /// Size of the access in bytes.
         bytes: u64,
-        /// Bytes that there are.
+        /// Size of the memory in bytes.
         size: u64,
     },
-    /// The peer refuses.
+    /// The peer refused the request.
     #[error("{address}: the peer refuses: {why}")]
     Refused {
-        /// Where to.
+        /// Address of the peer.
         address: String,
-        /// Its reason.
+        /// Reason of the peer.
         why: &'static str,
     },
-    /// Libfabric does not do what it shall, here.
+    /// Libfabric failed on this machine.
     #[error("{address}: {source}")]
     Fabric {
-        /// Where to.
+        /// Address of the peer.
         address: String,
-        /// Why not.
+        /// Error of the underlying call.
         source: FabricError,
     },
     /// The peer cannot use libfabric.
     #[error("{address}: the peer cannot use it: {why}")]
     NoFabric {
-        /// Where to.
+        /// Address of the peer.
         address: String,
-        /// Its word.
+        /// Reason of the peer.
         why: String,
     },
 }

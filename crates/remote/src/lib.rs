@@ -1,9 +1,10 @@
 //! Memory of another machine: [`RemoteServer`] exports a file or a block of memory, [`RemoteMemory`] reads and writes
-//! it. `tombolo serve` is the first as a command; a stream port is plugged into the second by `remote:HOST:PORT`,
-//! and `AddressSpace::map_remote` maps it.
+//! it. `tombolo serve` is the server as a command; `remote:HOST:PORT` connects a stream port to the memory, and
+//! `AddressSpace::map_remote` maps it.
 //!
-//! It goes over TCP; or, to `fabric+PROVIDER://HOST:PORT`, by one-sided accesses through libfabric. Neither side believes the other: lengths, keys, ranges and tags are checked before anything
-//! is read into memory or written, and who is silent for too long has failed.
+//! The transport is TCP or, for `fabric+PROVIDER://HOST:PORT`, one-sided accesses through libfabric. Neither side
+//! trusts the other: lengths, keys, ranges and tags are checked before any byte is stored, and a peer that is silent
+//! for the timeout has failed.
 
 mod backing;
 mod client;

@@ -1,5 +1,5 @@
-//! What is exported, in memory, all of it. Bytes go between it and a socket by the kernel's hands alone: where the file has
-//! become shorter, or its disk is full, that is an error of the call and no signal.
+//! Exported bytes, all mapped in memory. The kernel alone copies between them and a socket: a truncated file or a full
+//! disk is then an error of the call and no signal.
 
 use std::ffi::c_int;
 use std::fs::File;
@@ -7,20 +7,20 @@ use std::io::{self, ErrorKind};
 use std::net::TcpStream;
 use std::os::fd::{AsRawFd, RawFd};
 
-/// The bytes that are exported.
+/// The exported bytes.
 #[derive(Debug)]
 pub(super) struct Mapped {
     start: *mut u8,
     bytes: usize,
 }
 
-// SAFETY: it is only an address and a length; whoever uses the bytes gives them to the kernel.
+// SAFETY: it is only an address and a length; the bytes are accessed by the kernel only.
 unsafe impl Send for Mapped {}
 // SAFETY: as above.
 unsafe impl Sync for Mapped {}
 
 impl Mapped {
-    /// A file's bytes.
+    /// Maps a file's bytes.
     pub(super) fn new(file: &File, bytes: u64, writable: bool) -> io::Result<Self> {
         let access = match writable {
             true => libc::PROT_READ | libc::PROT_WRITE,
@@ -29,8 +29,8 @@ impl Mapped {
         Self::map(bytes, access, libc::MAP_SHARED, file.as_raw_fd())
     }
 
-    /// Zeroed memory, of which the system gives what is touched: in large pages if it has them, as bytes are copied
-    /// to and from all of it.
+    /// Zeroed memory, which the system allocates on access: in large pages if available, because all of it is copied
+    /// from and to.
     pub(super) fn zeroed(bytes: u64) -> io::Result<Self> {
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
@@ -51,7 +51,7 @@ impl Mapped {
         Ok(Self { start, bytes })
     }
 
-    /// All of it.
+    /// Address and size of all bytes.
     pub(super) fn all(&self) -> (*mut u8, usize) {
         (self.start, self.bytes)
     }
@@ -85,15 +85,15 @@ impl Mapped {
                 part(rest.as_ptr().cast_mut(), rest.len()),
                 part(from, bytes - behind),
             ];
-            // SAFETY: an address and a length each, of memory that is there for the head, and mapped behind it.
+            // SAFETY: an address and a length each, of memory that is valid for the head, and mapped behind it.
             let sent = again(|| unsafe { libc::writev(socket.as_raw_fd(), parts.as_ptr(), 2) })?;
             at += sent;
         }
         Ok(())
     }
 
-    /// Receives bytes. An error of the storage, not of the connection, leaves the connection where it is when all
-    /// of them have been taken from it; then the second is it.
+    /// Receives bytes. A storage error, as opposed to one of the connection, is returned as the second value, after all
+    /// bytes have been taken from the connection, which stays usable.
     pub(super) fn receive(
         &self,
         socket: &TcpStream,
@@ -120,12 +120,12 @@ impl Mapped {
 
 impl Drop for Mapped {
     fn drop(&mut self) {
-        // SAFETY: it is ours, and nobody uses it any more.
+        // SAFETY: this struct owns the mapping, and no code uses it any more.
         unsafe { libc::munmap(self.start.cast(), self.bytes) };
     }
 }
 
-/// Takes bytes from a connection that nobody wants.
+/// Discards bytes of a connection.
 pub(super) fn drain(socket: &TcpStream, bytes: usize) -> io::Result<()> {
     let mut rest = bytes;
     let mut waste = vec![0u8; bytes.min(64 << 10)];
@@ -143,7 +143,7 @@ fn part(start: *mut u8, bytes: usize) -> libc::iovec {
     }
 }
 
-/// At least a byte.
+/// Receives at least one byte.
 fn receive(socket: RawFd, to: *mut u8, bytes: usize) -> io::Result<usize> {
     // SAFETY: the callers give it as much room as they say, or memory that the kernel checks.
     match again(|| unsafe { libc::recv(socket, to.cast(), bytes, 0) })? {

@@ -2,8 +2,8 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 
-//! What a network interface of the card can be connected to: memory that another process serves, and simulated machines
-//! whose memory is a file.
+//! Peers of a network interface of the card: memory that another process serves, and simulated machines with a file as
+//! their memory.
 
 use super::{RemoteError, RemoteMemory};
 use card::network::{Peer, PeerError};
@@ -35,7 +35,8 @@ fn answer(error: &RemoteError) -> PeerError {
     }
 }
 
-/// A machine across the cable that is nothing but memory, and its memory a file: simulated, the same in every run.
+/// A simulated machine at the other end of the cable, with a file as its memory and no other function: equal in every
+/// run.
 #[derive(Debug)]
 pub struct FileNode {
     name: String,
@@ -44,7 +45,7 @@ pub struct FileNode {
 }
 
 impl FileNode {
-    /// A regular file; it keeps its size.
+    /// Opens a regular file, which keeps its size.
     ///
     /// # Errors
     /// It cannot be opened, or is no regular file.
@@ -61,7 +62,7 @@ impl FileNode {
         })
     }
 
-    /// Bytes that there are.
+    /// Size of the memory in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }

@@ -1,4 +1,4 @@
-//! The side that has the memory.
+//! The server, which has the memory.
 
 use super::fabric::{is_provider, Served};
 use super::mapped::{drain, Mapped};
@@ -14,36 +14,36 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Connections at a time.
+/// Maximum concurrent connections.
 const CONNECTIONS: usize = 64;
-/// A client that stops in the middle of a message is given up.
+/// Timeout of a client that stops in the middle of a message.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// A message, with the bytes behind it and its answer, is over within this time: a client that sends or takes it byte by byte
-/// would hold its connection for ever.
+/// Maximum time of a message with its payload and reply: a client that transfers it byte by byte would otherwise hold
+/// its connection forever.
 const MESSAGE: Duration = Duration::from_secs(30);
-/// A client that has asked nothing for this long may lose its connection to another that comes.
+/// Idle time after which a client may lose its connection to a new one.
 const IDLE: Duration = Duration::from_secs(10);
-/// The same for a client that has not asked anything yet.
+/// The same for a client that has not sent a request yet.
 const SILENT: Duration = Duration::from_millis(200);
-/// For how long the server looks for room for a client before it sends it away.
+/// Maximum time for which the server tries to make room for a client before it refuses it.
 const LOOKS_FOR_ROOM: Duration = Duration::from_millis(1000);
-/// Between two looks at what is too slow, or makes room.
+/// Interval of checks for slow connections and for room.
 const LOOK: Duration = Duration::from_millis(20);
 const WATCH: Duration = Duration::from_secs(1);
 
 const EMPTY: &str = "only memory or a regular file of at least 1 byte can be exported";
 
-/// What is exported.
+/// Exported memory.
 #[derive(Debug)]
 pub struct Export {
     memory: Mapped,
     bytes: u64,
     writable: bool,
-    /// No card has a file mapped for writing that clients write.
+    /// Lock that keeps cards from mapping a file for writing while clients write it.
     _lock: Option<RangeLock>,
 }
 
-/// A server: threads that answer until it is dropped.
+/// A server: threads that serve until drop.
 #[derive(Debug)]
 pub struct RemoteServer {
     address: SocketAddr,
@@ -59,7 +59,7 @@ struct Shared {
     connections: Mutex<Vec<Arc<Connection>>>,
 }
 
-/// A client, as the others see it.
+/// A client, as seen by the other threads.
 #[derive(Debug)]
 struct Connection {
     number: u64,
@@ -68,14 +68,14 @@ struct Connection {
     at: Mutex<At>,
 }
 
-/// What a client does.
+/// Activity of a client.
 #[derive(Clone, Copy, Debug)]
 enum At {
-    /// It has asked nothing, since it came.
+    /// It has not sent a request since it connected.
     Silent(Instant),
-    /// It asks, or its answer is under way.
+    /// It is sending a request, or its reply is under way.
     Message(Instant),
-    /// Everything that it asked is answered.
+    /// All its requests are answered.
     Idle(Instant),
 }
 
@@ -88,7 +88,7 @@ impl Connection {
         *self.at.lock().unwrap_or_else(PoisonError::into_inner) = at;
     }
 
-    /// How willingly it is given up for another: the greatest first. `None` if it is not.
+    /// Rank for losing its connection to a new client: the greatest first. `None` if it may not.
     fn idleness(&self) -> Option<(bool, Duration)> {
         match self.at() {
             At::Silent(since) => Some((true, since.elapsed())).filter(|idle| idle.1 >= SILENT),
@@ -97,7 +97,7 @@ impl Connection {
         }
     }
 
-    /// Its thread notices, and ends.
+    /// Ends the connection; its thread notices, and ends.
     fn end(&self, why: &str) {
         tracing::warn!(
             client = self.number,
@@ -113,7 +113,8 @@ impl Shared {
         connections.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until there is room for one more, and makes it, if one of the clients is idle. False if all of them work.
+    /// Waits until there is room for one more connection, and ends an idle one if needed. Returns false if all clients
+    /// are active.
     fn has_room(&self) -> bool {
         let begin = Instant::now();
         let mut asked: Option<u64> = None;
@@ -153,7 +154,7 @@ impl Shared {
     }
 }
 
-/// Keeps cards from mapping a file for writing; none if its file system has no locks.
+/// Keeps cards from mapping a file for writing; returns no lock if its file system has none.
 fn lock_all(file: &File, bytes: u64) -> io::Result<Option<RangeLock>> {
     let mut lock = RangeLock::new(file)?;
     match lock.lock(0..bytes, file) {
@@ -171,10 +172,11 @@ fn lock_all(file: &File, bytes: u64) -> io::Result<Option<RangeLock>> {
 }
 
 impl Export {
-    /// A regular file, as long as it is now, and so long it must stay. What clients write is in it.
+    /// Exports a regular file at its current length, which must not change. Stores of clients go to the file.
     ///
     /// # Errors
-    /// It is no regular file, or empty. It is writable, and some of it is mapped for writing or locked by somebody else.
+    /// It is no regular file, or empty; or it is writable, and some of it is mapped for writing or locked by another
+    /// process.
     pub fn file(file: File, writable: bool) -> io::Result<Self> {
         let found = file.metadata()?;
         if !found.is_file() || found.len() == 0 {
@@ -192,10 +194,10 @@ impl Export {
         })
     }
 
-    /// So many zeroed bytes of memory, which clients may write.
+    /// Exports this many zeroed bytes of memory, which clients may write.
     ///
     /// # Errors
-    /// None, or no memory.
+    /// The size is zero, or no memory is available.
     pub fn memory(bytes: u64) -> io::Result<Self> {
         if bytes == 0 {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, EMPTY));
@@ -217,7 +219,7 @@ impl Export {
         }
     }
 
-    /// Bytes that there are.
+    /// Size in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -239,10 +241,10 @@ impl Export {
 }
 
 impl RemoteServer {
-    /// Listens at `HOST:PORT`; port 0 is any that is free.
+    /// Listens at `HOST:PORT`; port 0 selects a free one.
     ///
     /// # Errors
-    /// The address is taken, or not of this machine.
+    /// The address is in use, or not of this machine.
     pub fn listen(export: Export, address: &str) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         let address = listener.local_addr()?;
@@ -268,12 +270,12 @@ impl RemoteServer {
         })
     }
 
-    /// Where it listens.
+    /// Address at which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Bytes that it exports.
+    /// Exported bytes.
     pub fn bytes(&self) -> u64 {
         self.shared.export.bytes
     }
@@ -282,7 +284,7 @@ impl RemoteServer {
 impl Drop for RemoteServer {
     fn drop(&mut self) {
         self.shared.ended.store(true, Ordering::Release);
-        // The acceptor looks when somebody connects.
+        // The acceptor checks for the end when a client connects.
         let _ = TcpStream::connect_timeout(&self.address, Duration::from_secs(1));
         for connection in self.shared.connections().iter() {
             let _ = connection.socket.shutdown(Shutdown::Both);
@@ -303,7 +305,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
             return;
         }
         let Ok(socket) = socket else {
-            // Out of descriptors, or the client is gone already.
+            // Out of descriptors, or the client has disconnected.
             std::thread::sleep(Duration::from_millis(10));
             continue;
         };
@@ -335,7 +337,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     }
 }
 
-/// Says why there is no connection.
+/// Refuses a connection, with the reason.
 fn send_away(mut socket: TcpStream, export: &Export) {
     tracing::warn!("a client was sent away: {CONNECTIONS} are connected and work");
     let hello = Hello {
@@ -349,12 +351,12 @@ fn send_away(mut socket: TcpStream, export: &Export) {
     let _ = sent.and_then(|()| socket.shutdown(Shutdown::Write));
 }
 
-/// Answers a client until it leaves or breaks a rule.
+/// Serves a client until it leaves or breaks a rule.
 fn serve(mut socket: TcpStream, export: &Export, connection: &Connection) -> io::Result<()> {
     socket.set_nodelay(true)?;
     socket.set_write_timeout(Some(PATIENCE))?;
     socket.set_read_timeout(Some(PATIENCE))?;
-    // Not a secret, but nobody's by chance.
+    // Not a secret, but unlikely to be another connection's.
     let key = RandomState::new().build_hasher().finish();
     let hello = Hello {
         writable: export.writable,
@@ -408,7 +410,7 @@ fn serve(mut socket: TcpStream, export: &Export, connection: &Connection) -> io:
                     status = Status::Storage;
                 }
             }
-            // Also of what is refused: the next request is behind it.
+            // Also for a refused request: the next request is behind it.
             Operation::Write => drain(&socket, length)?,
             Operation::Read => {}
         }
@@ -417,7 +419,7 @@ fn serve(mut socket: TcpStream, export: &Export, connection: &Connection) -> io:
             (Status::Good, Operation::Read) => {
                 answer.bytes = ask.bytes;
                 let head = answer.encode();
-                // When it fails in the middle nothing can be said any more: the client loses the connection.
+                // If it fails in the middle, no error can be reported any more: the client loses the connection.
                 export.memory.send(&socket, &head, ask.offset, length)?;
             }
             _ => socket.write_all(&answer.encode())?,
@@ -425,7 +427,7 @@ fn serve(mut socket: TcpStream, export: &Export, connection: &Connection) -> io:
     }
 }
 
-/// The next request. Between them a client may be silent; in the middle of one it may not.
+/// Receives the next request. A client may be silent between requests, but not in the middle of one.
 fn next(socket: &mut TcpStream, connection: &Connection) -> io::Result<Ask> {
     let mut head = [0; Ask::BYTES];
     let mut got = 0;
@@ -448,7 +450,8 @@ fn next(socket: &mut TcpStream, connection: &Connection) -> io::Result<Ask> {
     Ask::decode(&head).map_err(|rule| io::Error::new(io::ErrorKind::InvalidData, rule))
 }
 
-/// Lets a client reach the memory through libfabric; what it must know for it, or why not.
+/// Gives the client access to the memory through libfabric; returns the data that it needs, or the reason of the
+/// failure.
 fn offer(
     provider: &[u8],
     socket: &TcpStream,
@@ -461,7 +464,7 @@ fn offer(
     };
     let (start, bytes) = export.memory.all();
     let memory = (start, bytes, export.writable);
-    // SAFETY: the connection's thread holds the export as long as what is made here.
+    // SAFETY: the connection's thread holds the export for the lifetime of the result.
     let served = unsafe { Served::open(provider, socket, memory, key) };
     let served = served.map_err(|error| error.to_string())?;
     let (key, base, name) = served.ticket();

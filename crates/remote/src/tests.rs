@@ -1,4 +1,4 @@
-//! Does remote memory keep every byte, refuse what it must, and never believe its peer?
+//! Checks that remote memory preserves every byte, refuses bad requests, and never trusts its peer.
 
 use super::wire::{Answer, Ask, Hello, Operation, Status};
 use super::{Export, RemoteError, RemoteMemory, RemoteServer};
@@ -45,7 +45,7 @@ fn what_is_written_is_read_and_nothing_else_changes() {
     assert_eq!(same, [0; 10]);
 }
 
-/// A server that says what the test wants.
+/// A server with the behaviour that the test needs.
 fn liar(says: impl FnOnce(TcpStream) + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -157,7 +157,7 @@ fn a_client_that_lies_harms_nobody() {
         let mut hello = [0; Hello::BYTES];
         socket.read_exact(&mut hello).unwrap();
         let key = Hello::decode(&hello).unwrap().key;
-        // A write that may not be: another key, beyond the end; then noise in its head; then noise.
+        // A forbidden write: another key, beyond the end; then noise in its head; then noise.
         let mut bytes = Ask {
             operation: Operation::Write,
             tag: 1,
@@ -167,7 +167,7 @@ fn a_client_that_lies_harms_nobody() {
         }
         .encode();
         if round % 2 == 1 {
-            // Not in the offset: where a good request is changed into another one that is good, it is done.
+            // Not in the offset: a change from one valid request into another is performed.
             bytes[random() as usize % 8] ^= 1 << (random() % 8);
         }
         socket.write_all(&bytes).unwrap();

@@ -1,4 +1,4 @@
-//! The messages, little-endian, of fixed sizes:
+//! Messages of fixed sizes, little-endian:
 //!
 //! | | bytes | |
 //! |---|---|---|
@@ -6,19 +6,19 @@
 //! | request | 64 | client: magic 4, operation 4, tag 8, key 8, offset 8, length 4, zero 28; behind a write its bytes |
 //! | reply | 64 | server: magic 4, status 4, tag 8, length 4, zero 44; behind a good read its bytes |
 //!
-//! Heads have the bytes of a cache line, so that what is behind them lies in the system's buffers as it does in memory:
-//! of 64 KiB each copy is a tenth slower otherwise.
+//! Heads have the size of a cache line, so that the payload behind them is aligned in the system's buffers as in
+//! memory: otherwise each copy of 64 KiB takes a tenth longer.
 //!
-//! A request for libfabric has behind it the name of a provider; its reply, behind it, key 8, address of the first
-//! byte 8, and the endpoint's name; or why not. Then bytes go by one-sided accesses, and the connection only tells
-//! that the client works (`Work`: no length, no reply) and that both are alive.
+//! A request for libfabric is followed by the name of a provider. Its reply is followed by key 8, address of the first
+//! byte 8, and the endpoint's name; or by the reason of the failure. Data then moves by one-sided accesses, and the
+//! connection only carries `Work` messages of the client (no length, no reply) and shows that both sides are alive.
 //!
-//! Replies come in the order of the requests. The key is new for each connection, so that what was meant for
-//! another is refused.
+//! Replies come in the order of the requests. The key is new for each connection, so that messages for another
+//! connection are refused.
 
-/// At most so many bytes a request.
+/// Maximum bytes of a request.
 pub(super) const LARGEST: u32 = 1 << 20;
-/// Bytes of the reply to a request for libfabric at most.
+/// Maximum bytes of the reply to a request for libfabric.
 pub(super) const LARGEST_TICKET: u32 = 1024;
 pub(super) const VERSION: u32 = 2;
 
@@ -28,7 +28,7 @@ const REPLY: u32 = u32::from_le_bytes(*b"TMRP");
 const WRITABLE: u32 = 1;
 const FULL: u32 = 2;
 
-/// The server's first word.
+/// First message of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Hello {
     pub(super) writable: bool,
@@ -38,18 +38,18 @@ pub(super) struct Hello {
     pub(super) key: u64,
 }
 
-/// What a request wants.
+/// Operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operation {
     Read = 1,
     Write = 2,
     /// Use libfabric from now on.
     Fabric = 3,
-    /// The client works: let libfabric do so, too.
+    /// The client works: libfabric must make progress.
     Work = 4,
 }
 
-/// A request's head.
+/// Head of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Ask {
     pub(super) operation: Operation,
@@ -59,7 +59,7 @@ pub(super) struct Ask {
     pub(super) bytes: u32,
 }
 
-/// How a request ended.
+/// Status of a completed request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Status {
     Good = 0,
@@ -67,11 +67,11 @@ pub(super) enum Status {
     ReadOnly = 2,
     WrongKey = 3,
     Storage = 4,
-    /// Libfabric does not do; why is behind it.
+    /// Libfabric is unavailable; the reason follows.
     NoFabric = 5,
 }
 
-/// A reply's head.
+/// Head of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Answer {
     pub(super) status: Status,
@@ -165,7 +165,7 @@ impl Ask {
         bytes
     }
 
-    /// A head that breaks a rule; the connection cannot go on behind it.
+    /// Decodes a head. A head that breaks a rule makes the connection unusable.
     pub(super) fn decode(bytes: &[u8; Self::BYTES]) -> Result<Self, String> {
         if word(bytes, 0) != REQUEST || !is_zero(&bytes[36..]) {
             return Err("no head of a request".to_owned());
@@ -215,7 +215,7 @@ impl Answer {
         bytes
     }
 
-    /// The answer to a request, and to no other.
+    /// Decodes the reply to this request; any other is an error.
     pub(super) fn decode(bytes: &[u8; Self::BYTES], ask: &Ask) -> Result<Self, String> {
         if word(bytes, 0) != REPLY || !is_zero(&bytes[20..]) {
             return Err("no head of a reply".to_owned());
@@ -287,7 +287,7 @@ mod tests {
         };
         let (mut good, mut decoded) = (ask.encode(), 0);
         for round in 0..200_000 {
-            // Noise, and good heads with a byte of noise.
+            // Noise, and valid heads with a byte of noise.
             let noise: [u8; Ask::BYTES] = std::array::from_fn(|_| random());
             let _ = Hello::decode(noise.first_chunk().unwrap());
             let _ = Answer::decode(noise.first_chunk().unwrap(), &ask);

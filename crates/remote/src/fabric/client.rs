@@ -1,7 +1,7 @@
-//! The side that reads and writes, through memory of its own: what a peer or a card of the network may still write
-//! when an operation has failed is never the caller's. Only where nobody but this process writes its memory, and only
-//! when it asks the library, the caller's memory is used itself: with the provider `tcp`, of which a closed endpoint
-//! does nothing any more.
+//! The client, which reads and writes through a staging buffer: after a failed operation, a peer or a network card may
+//! still write to the operation's memory, which therefore must not be the caller's. The caller's memory is used
+//! directly only if no agent but this process writes it, and only while it polls the library: with the provider `tcp`,
+//! whose closed endpoint performs no further accesses.
 
 use super::{lacks, sys, Endpoint, FabricError, Region};
 use std::ffi::c_void;
@@ -9,11 +9,11 @@ use std::net::IpAddr;
 use std::ops::Range;
 use std::ptr::null_mut;
 
-/// Bytes of an operation at most.
+/// Maximum bytes of an operation.
 const PIECE: usize = 128 << 10;
-/// Operations under way at most.
+/// Maximum outstanding operations.
 const DEPTH: usize = 16;
-/// Of those whose bytes are copied, which stay in the processor's cache so.
+/// Maximum outstanding operations through the staging buffer, which then stays in the processor's cache.
 const STAGED: usize = 2;
 
 /// Memory of a peer.
@@ -27,11 +27,11 @@ pub(crate) struct Mover {
     key: u64,
     /// An operation failed: the peer may still use the stage.
     failed: bool,
-    /// The caller's memory is used itself.
+    /// Whether the caller's memory is used directly.
     direct: bool,
 }
 
-/// Where bytes are on their way, and one context an operation, which some providers write to.
+/// Staging buffer, and one context per operation, which some providers write to.
 struct Stage {
     bytes: Vec<u8>,
     contexts: [[*mut c_void; 8]; DEPTH],
@@ -55,9 +55,9 @@ unsafe impl Sync for Mover {}
 
 /// The caller's bytes.
 pub(crate) enum Moved<'a> {
-    /// From the peer.
+    /// Destination of a read from the peer.
     To(&'a mut [u8]),
-    /// To the peer.
+    /// Source of a write to the peer.
     From(&'a [u8]),
 }
 
@@ -73,14 +73,14 @@ impl Moved<'_> {
 impl Drop for Mover {
     fn drop(&mut self) {
         if self.failed {
-            // Nobody knows for how long: it stays.
+            // The peer may use it for an unknown time: it is leaked.
             Box::leak(std::mem::replace(&mut self.stage, Stage::new(0)));
         }
     }
 }
 
 impl Mover {
-    /// Makes a peer known.
+    /// Opens access to a peer.
     pub(crate) fn open(
         provider: &str,
         local: IpAddr,
@@ -99,7 +99,7 @@ impl Mover {
             }
         };
         let mut peer = u64::MAX;
-        // Longer than any address of a provider: it may read more than it was given of a name that lies.
+        // Longer than any address of a provider, which may read beyond the end of a forged name.
         let mut padded = name.to_vec();
         padded.resize(super::LONGEST_NAME.max(name.len()), 0);
         // SAFETY: the vector is open, and the name ends with zeroes.
@@ -126,9 +126,9 @@ impl Mover {
         })
     }
 
-    /// Moves bytes from or to an offset. `idle` is asked again and again as long as nothing happens, with whether
-    /// something has happened since it was asked last; its error ends the waiting. After an error it is over and
-    /// closed: nothing uses the bytes any more.
+    /// Moves bytes from or to an offset. `idle` is polled while no operation completes; its argument is whether any has
+    /// completed since the last call, and its error ends the wait. After an error the connection is closed: nothing
+    /// accesses the bytes any more.
     pub(crate) fn transfer<E: From<FabricError>>(
         mut self,
         offset: u64,
@@ -168,8 +168,8 @@ impl Mover {
                     }
                 };
                 let there = offset + posted as u64;
-                // SAFETY: the bytes stay until the operation is over: those of the stage for ever if it fails, those
-                // of the caller until this returns, and the endpoint is closed before it returns an error.
+                // SAFETY: the bytes stay valid until the operation is complete: those of the stage forever if it fails,
+                // those of the caller until this returns, and the endpoint is closed before it returns an error.
                 if !unsafe { self.post(slot, writes, there, (local, piece.len())) }? {
                     break;
                 }
@@ -199,10 +199,10 @@ impl Mover {
         Ok(())
     }
 
-    /// Begins an operation; not if the provider is full.
+    /// Begins an operation; returns false if the provider is full.
     ///
     /// # Safety
-    /// The bytes stay, and are nobody else's, until it is over.
+    /// The bytes stay valid and unused by others until it is complete.
     unsafe fn post(
         &mut self,
         slot: usize,
@@ -213,7 +213,8 @@ impl Mover {
         let call = if writes { "fi_write" } else { "fi_read" };
         let descriptor = self.region.as_ref().map_or(null_mut(), Region::descriptor);
         let context = self.stage.contexts[slot].as_mut_ptr();
-        // SAFETY: the endpoint is open; the context stays until the operation is over, or for ever; of the bytes the caller says it.
+        // SAFETY: the endpoint is open; the context stays valid until the operation is complete, or forever; the caller
+        // guarantees the bytes.
         let code = unsafe {
             let calls = &*(*self.endpoint.ep.0).rma;
             let call = if writes { calls.write } else { calls.read };

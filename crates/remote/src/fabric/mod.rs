@@ -1,6 +1,5 @@
-//! One-sided reads and writes through libfabric, which is loaded when it is first asked for: a machine without it
-//! has everything but this. An [`Endpoint`] is one provider's; what it is called is all that changes from one kind
-//! of network to another.
+//! One-sided reads and writes through libfabric, which is loaded on first use: a machine without it lacks only this
+//! feature. An [`Endpoint`] belongs to one provider; networks differ only by the provider's name.
 
 mod client;
 mod server;
@@ -17,7 +16,7 @@ use std::net::IpAddr;
 use std::ptr::{null, null_mut};
 use std::sync::OnceLock;
 
-/// Why libfabric does not do what it shall.
+/// Cause of a failure of libfabric.
 #[derive(Debug, thiserror::Error)]
 pub enum FabricError {
     /// It is not installed.
@@ -26,28 +25,28 @@ pub enum FabricError {
          which is plain TCP"
     )]
     Missing {
-        /// The loader's word.
+        /// Message of the loader.
         why: String,
     },
-    /// No such provider, or it has nothing for this address.
+    /// The provider does not exist, or does not support the address.
     #[error("libfabric's provider `{provider}` has no endpoint for one-sided access here: {why}; `fi_info -l` lists providers")]
     Provider {
-        /// Which was asked for.
+        /// Requested provider.
         provider: String,
-        /// The library's word.
+        /// Message of the library.
         why: String,
     },
     /// A call failed.
     #[error("libfabric, {call}: {why}")]
     Call {
-        /// Which.
+        /// Name of the function.
         call: &'static str,
-        /// The library's word.
+        /// Message of the library.
         why: String,
     },
 }
 
-/// The functions that the library exports, and that are used.
+/// The functions of the library that are used.
 struct Functions {
     getinfo: sys::GetInfo,
     freeinfo: sys::FreeInfo,
@@ -56,7 +55,7 @@ struct Functions {
     strerror: sys::StrError,
 }
 
-/// The library, loaded once and never unloaded: it has threads and handlers of its own.
+/// Loads the library once; it is never unloaded, because it has its own threads and handlers.
 fn functions() -> Result<&'static Functions, FabricError> {
     static LOADED: OnceLock<Result<Functions, String>> = OnceLock::new();
     let loaded = LOADED.get_or_init(|| threads::as_guest(load).map_err(|error| error.to_string()));
@@ -77,7 +76,7 @@ fn load() -> Result<Functions, libloading::Error> {
             fabric: *library.get(b"fi_fabric\0")?,
             strerror: *library.get(b"fi_strerror\0")?,
         };
-        // The first question starts all providers.
+        // The first query starts all providers.
         let mut found = null_mut();
         let code = (functions.getinfo)(sys::VERSION, null(), null(), 0, null(), &mut found);
         if code == 0 {
@@ -87,8 +86,8 @@ fn load() -> Result<Functions, libloading::Error> {
     }
 }
 
-/// What the process does at signals. Some providers (psm, psm2) put handlers of their own in place when they are
-/// loaded; shared memory needs those of Tombolo, and Ctrl-C that of the program.
+/// The process's signal actions. Some providers (psm, psm2) install handlers when they are loaded; shared memory needs
+/// those of Tombolo, and Ctrl-C that of the program.
 struct Handlers(Vec<(c_int, libc::sigaction)>);
 
 impl Handlers {
@@ -142,13 +141,13 @@ impl Functions {
     }
 }
 
-/// A function that a provider leaves out.
+/// The error of a function that a provider does not implement.
 fn lacks(call: &'static str) -> FabricError {
     let why = "the provider does not have it".to_owned();
     FabricError::Call { call, why }
 }
 
-/// An object of the library, closed when it is dropped.
+/// An object of the library, closed on drop.
 struct Object<T>(*mut T);
 
 impl<T> Object<T> {
@@ -177,12 +176,12 @@ struct Info(&'static Functions, *mut sys::Info);
 
 impl Drop for Info {
     fn drop(&mut self) {
-        // SAFETY: it is the library's, and nobody else's.
+        // SAFETY: it was allocated by the library, and has no other owner.
         unsafe { (self.0.freeinfo)(self.1) }
     }
 }
 
-/// A provider's endpoint, open. Fields are closed from the first to the last.
+/// An open endpoint of a provider. Fields are closed from the first to the last.
 struct Endpoint {
     ep: Object<sys::Ep>,
     av: Object<sys::Av>,
@@ -198,7 +197,7 @@ unsafe impl Send for Endpoint {}
 // SAFETY: as above.
 unsafe impl Sync for Endpoint {}
 
-/// Memory that is registered.
+/// Registered memory.
 struct Region(Object<sys::Mr>);
 
 // SAFETY: as above.
@@ -218,7 +217,7 @@ impl Region {
     }
 }
 
-/// What a provider may be called.
+/// Whether a name is a valid provider name.
 pub fn is_provider(name: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"_;-".contains(&byte);
     (1..=32).contains(&name.len()) && name.bytes().all(fits)
@@ -227,7 +226,7 @@ pub fn is_provider(name: &str) -> bool {
 impl Endpoint {
     /// Opens an endpoint at an address of this machine.
     fn open(provider: &str, local: IpAddr) -> Result<Self, FabricError> {
-        // Providers have threads of their own, and signals are the program's.
+        // Providers have their own threads, and signals belong to the program.
         threads::as_guest(|| Self::open_here(provider, local))
     }
 
@@ -304,11 +303,11 @@ impl Endpoint {
         }
     }
 
-    /// Its address, as a peer must know it.
+    /// Address of the endpoint, for a peer.
     fn name(&self) -> Result<Vec<u8>, FabricError> {
         let mut name = vec![0; LONGEST_NAME];
         let mut bytes = name.len();
-        // SAFETY: the endpoint is open, and the library writes no more than it is told to.
+        // SAFETY: the endpoint is open, and the library writes no more than the given size.
         let code = unsafe {
             let get = (*(*self.ep.0).cm).getname;
             let get = get.ok_or_else(|| lacks("fi_getname"))?;
@@ -319,10 +318,10 @@ impl Endpoint {
         Ok(name)
     }
 
-    /// Lets the endpoint, or its peers, use memory.
+    /// Registers memory for the endpoint, or its peers.
     ///
     /// # Safety
-    /// The memory stays until the region is dropped.
+    /// The memory stays valid until the region is dropped.
     unsafe fn register(
         &self,
         start: *mut c_void,
@@ -331,7 +330,7 @@ impl Endpoint {
         key: u64,
     ) -> Result<Region, FabricError> {
         let mut region = null_mut();
-        // SAFETY: the domain is open; of the memory the caller says it.
+        // SAFETY: the domain is open; the caller guarantees the memory.
         let code = unsafe {
             let register = (*(*self.domain.0).mr).reg;
             let register = register.ok_or_else(|| lacks("fi_mr_reg"))?;
@@ -356,7 +355,7 @@ impl Endpoint {
         unsafe { (*(*self.info.1).domain_attr).mr_mode }
     }
 
-    /// The context of an operation that is over; none if none is. It also lets the library work.
+    /// The context of a completed operation; `None` if there is none. Also lets the library make progress.
     fn poll(&self) -> Result<Option<*mut c_void>, FabricError> {
         let mut context: *mut c_void = null_mut();
         // SAFETY: the queue is open, and its format is one pointer an entry.
@@ -386,13 +385,13 @@ impl Endpoint {
     }
 }
 
-/// Bytes of an endpoint's address at most.
+/// Maximum size of an endpoint's address in bytes.
 pub(super) const LONGEST_NAME: usize = 512;
 
-/// What the provider offers at an address of this machine; if nothing, why.
+/// The provider's description of an endpoint at an address of this machine, or the reason why there is none.
 fn describe(functions: &'static Functions, provider: &CStr, local: IpAddr) -> Result<Info, String> {
-    // SAFETY: the library allocates the hints whole when it is given none; strings in them are freed by it, so
-    // that it gets one of the C library's. What it answers is its own description.
+    // SAFETY: the library allocates complete hints when it is given none; it frees strings in them, so that it gets one
+    // of the C library's. Its result is its own description.
     unsafe {
         let hints = (functions.dupinfo)(null());
         if hints.is_null() {

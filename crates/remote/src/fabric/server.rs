@@ -1,4 +1,4 @@
-//! The side that has the memory: it registers it for one client, and lets the library work while this client does.
+//! The server, which has the memory: it registers it for one client, and polls the library while this client works.
 
 use super::{sys, Endpoint, FabricError, Region};
 use std::net::TcpStream;
@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Behind a word of the client the library is let work without a pause for so long.
+/// Time for which the library is polled without pauses after a `Work` message of the client.
 const AWAKE: Duration = Duration::from_millis(5);
-/// Then so often.
+/// Interval of polls afterwards.
 const NAP: Duration = Duration::from_millis(2);
 
-/// Memory that one client reads and writes until this is dropped.
+/// Memory that one client accesses, until drop.
 pub(crate) struct Served {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -27,7 +27,7 @@ struct Shared {
     _region: Region,
     endpoint: Endpoint,
     began: Instant,
-    /// When the client last said that it works, in µs behind `began`.
+    /// Time of the client's last `Work` message, in µs since `began`.
     woken: AtomicU64,
     ended: AtomicBool,
     /// The client's connection.
@@ -41,10 +41,10 @@ impl Shared {
 }
 
 impl Served {
-    /// Opens an endpoint for a client, at the address that its connection has reached.
+    /// Opens an endpoint for a client, at the local address of its connection.
     ///
     /// # Safety
-    /// The memory stays until this is dropped.
+    /// The memory stays valid until this is dropped.
     pub(crate) unsafe fn open(
         provider: &str,
         client: &TcpStream,
@@ -67,7 +67,7 @@ impl Served {
             0 => key & 0xffff_ffff,
             _ => 0,
         };
-        // SAFETY: the caller says it.
+        // SAFETY: the caller guarantees it.
         let region = unsafe { endpoint.register(start.cast(), bytes, access, key) }?;
         let base = match endpoint.mr_mode() & sys::MR_VIRT_ADDR {
             0 => 0,
@@ -97,12 +97,12 @@ impl Served {
         })
     }
 
-    /// What the client must know: key, address of the first byte, name of the endpoint.
+    /// Data for the client: key, address of the first byte, name of the endpoint.
     pub(crate) fn ticket(&self) -> (u64, u64, &[u8]) {
         (self.key, self.base, &self.name)
     }
 
-    /// The client works.
+    /// Records that the client works.
     pub(crate) fn wake(&self) {
         self.shared
             .woken
@@ -123,13 +123,13 @@ impl Drop for Served {
     }
 }
 
-/// Lets the library work: many providers do nothing unless they are asked for completions.
+/// Polls the library: many providers make progress only when they are polled for completions.
 fn work(shared: &Shared) {
-    // What a client that is gone has asked for must not be done: some providers (shm) would reach for its memory.
+    // Requests of a disconnected client must not be performed: some providers (shm) would access its memory.
     while !shared.ended.load(Ordering::Acquire) && !is_gone(&shared.client) {
         for _ in 0..32 {
             if let Err(error) = shared.endpoint.poll() {
-                // It concerns the client, who learns it on its side.
+                // It concerns the client, which gets the error on its side.
                 tracing::debug!(%error, "serving memory");
             }
         }

@@ -1,10 +1,10 @@
-//! What is used of libfabric's interface, written by hand from the headers of version 1.17. Structures that the
-//! library allocates are only as long here as what is used of them; those that the caller allocates are whole.
+//! The used part of libfabric's interface, written by hand from the headers of version 1.17. Structures that the
+//! library allocates are declared up to the last used field; those that the caller allocates are complete.
 //! `fabric::tests` compares offsets and values with the headers where they are installed.
 
 use std::ffi::{c_char, c_int, c_void};
 
-/// The version of the interface that is asked for: 1.11.
+/// Requested version of the interface: 1.11.
 pub(super) const VERSION: u32 = 1 << 16 | 11;
 pub(super) const RMA: u64 = 1 << 2;
 pub(super) const READ: u64 = 1 << 8;

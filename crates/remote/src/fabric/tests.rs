@@ -1,4 +1,4 @@
-//! Is what is written of libfabric what its headers say, and do one-sided accesses keep every byte?
+//! Checks the declarations of libfabric against its headers, and that one-sided accesses preserve every byte.
 
 use super::super::wire::{Answer, Ask, Hello, Operation, Status};
 use super::super::{Export, RemoteError, RemoteMemory, RemoteServer};
@@ -9,16 +9,16 @@ use std::net::TcpListener;
 use std::process::Command;
 use std::time::Duration;
 
-/// Those that every machine has which has the library.
+/// Providers that every machine with the library has.
 const PROVIDERS: [&str; 2] = ["tcp", "shm"];
 
-/// Says that a test judges nothing here. Not by `eprintln!`: of tests that pass, that is not shown.
+/// Reports that a test is skipped. Not by `eprintln!`, which is not shown for passing tests.
 fn skip(why: &str) {
     let line = format!("skipped: {why}\n");
     std::io::stderr().write_all(line.as_bytes()).unwrap();
 }
 
-/// Whether there is a library; says so in the list of what was skipped if not.
+/// Whether the library is installed; reports a skip if not.
 fn is_here() -> bool {
     let here = functions().is_ok();
     if !here {
@@ -196,7 +196,7 @@ fn a_server_that_dies_is_an_error_and_the_next_one_serves() {
     }
 }
 
-/// A server between a client and a true one, that changes the ticket.
+/// A server between a client and a real one, which modifies the ticket.
 fn liar(server: &RemoteServer, change: fn(&mut Vec<u8>)) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -206,7 +206,7 @@ fn liar(server: &RemoteServer, change: fn(&mut Vec<u8>)) -> String {
         let mut server = std::net::TcpStream::connect(real).unwrap();
         let mut hello = [0; Hello::BYTES];
         server.read_exact(&mut hello).unwrap();
-        // It has fewer bytes than it says.
+        // It has fewer bytes than it announces.
         let mut said = Hello::decode(&hello).unwrap();
         said.bytes += 1 << 20;
         client.write_all(&said.encode()).unwrap();
