@@ -83,7 +83,7 @@ impl Pager {
 
     /// The part of a page that is the object's: offset in the file, bytes, offset in the direct memory, and the bytes
     /// before and after it in the page.
-    fn direct_part(&self, key: ObjectPage) -> Option<(u64, u64, u64, (u64, u64))> {
+    fn direct_part(&self, key: ObjectPage) -> Option<(u64, u64, u64, Around)> {
         let object = self.objects.get(&key.object)?;
         let own = self.part_on(key);
         let size = self.size_of(key).bytes();

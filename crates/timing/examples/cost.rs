@@ -1,5 +1,5 @@
-//! Prints what the model of a channel costs the simulator, in nanoseconds of this machine an edge of
-//! the shell's clock: `cargo run --release -p tombolo-timing --example cost`.
+//! Prints the cost of a channel's model in nanoseconds of this machine per edge of the shell's clock: `cargo run
+//! --release -p tombolo-timing --example cost`.
 
 #[path = "../tests/common/mod.rs"]
 mod common;

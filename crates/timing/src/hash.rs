@@ -1,4 +1,4 @@
-//! Hashes of files, which go into every result.
+//! Hashes of files, recorded with every result.
 
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! The host: the thread that serves faults, copies between page cache and buffers, and storage.
+//! The host: service threads, copies between page cache and buffers, and storage.
 
 mod file;
 mod model;
@@ -8,18 +8,18 @@ pub use model::HostModel;
 
 use units::Picoseconds;
 
-/// Host resources in virtual time. Each call books the resource and says when the work is over.
+/// Host resources in virtual time. Each call books the resource and returns the time at which the work is complete.
 pub trait Host {
     /// The service thread handles `events` faults or completions, starting when it is free.
     fn serve_events(&mut self, now: Picoseconds, events: u32) -> Picoseconds;
 
-    /// Another service thread does, of those that applications have for themselves.
+    /// A service thread that belongs to one application handles `events`.
     fn serve_events_of(&mut self, now: Picoseconds, thread: u8, events: u32) -> Picoseconds;
 
-    /// A service thread that is at the ring hands on `records` for which nothing is to be decided.
+    /// A service thread that polls the ring forwards `records` that need no decision.
     fn hand_on(&mut self, now: Picoseconds, records: u32) -> Picoseconds;
 
-    /// The service thread is busy for so long, from when it is free.
+    /// The service thread is busy for `span`, starting when it is free.
     fn serve(&mut self, now: Picoseconds, span: Picoseconds) -> Picoseconds;
 
     /// Copies between page cache and a DMA buffer.
@@ -31,7 +31,7 @@ pub trait Host {
     /// Writes from a buffer to storage.
     fn storage_write(&mut self, now: Picoseconds, bytes: u64) -> Picoseconds;
 
-    /// Puts another kernel into a slot; one slot at a time.
+    /// Loads another kernel into a slot; one slot at a time.
     fn reconfigure(&mut self, now: Picoseconds) -> Picoseconds;
 
     /// From the arrival of an interrupt (or of a record, when polling) to user code.

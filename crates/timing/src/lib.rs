@@ -1,8 +1,8 @@
 //! Models of card memory, PCIe, network, host and storage as pure functions of virtual time.
 //!
-//! Nothing here moves bytes, reads clocks or has threads: a caller says what was asked for and when,
-//! and a model answers when it is done. Equal calls give equal answers. `docs/blocks/timing.md` explains
-//! the models and shows their error.
+//! No model moves bytes, reads clocks or has threads: a caller passes each request with its time, and the model returns
+//! the time of its completion. Equal calls give equal results. `docs/blocks/timing.md` explains the models and shows
+//! their error.
 //!
 //! ```
 //! use tombolo_timing::pcie::{Link, PcieLink};

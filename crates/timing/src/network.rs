@@ -18,43 +18,43 @@ use crate::wire::Wire;
 use serde::Deserialize;
 use units::Picoseconds;
 
-/// The network that a card has if nothing else is said.
+/// The default network of a card.
 const ETHERNET_100: &str = include_str!("../../../platforms/networks/100gbe.toml");
 
-/// Figures of a network link: `platforms/networks/*.toml` says where each is from.
+/// Figures of a network link, with their sources in `platforms/networks/*.toml`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NetworkFigures {
-    /// Bytes a second and direction on the wire.
+    /// Bytes per second and direction on the wire.
     pub wire_bytes_per_second: u64,
-    /// Largest payload of a packet.
+    /// Maximum payload of a packet in bytes.
     pub mtu: u64,
-    /// Bytes of every packet beside its payload, from one packet to the next.
+    /// Bytes of every packet in addition to its payload, from one packet to the next.
     pub packet_overhead: u64,
-    /// Bytes more of the first packet of a write, and of a read request.
+    /// Additional bytes of the first packet of a write, and of a read request.
     pub address_overhead: u64,
-    /// Bytes more of a packet that answers: an acknowledgement, data of a read.
+    /// Additional bytes of a response packet: an acknowledgement, or data of a read.
     pub answer_overhead: u64,
-    /// Bytes of the smallest packet, from one packet to the next.
+    /// Minimum bytes of a packet, from one packet to the next.
     pub smallest_packet: u64,
-    /// Bytes that one read request asks for at most.
+    /// Maximum bytes of one read request.
     pub read_request: u64,
-    /// Bytes that the card keeps for a direction: sent and not acknowledged, or asked for and not taken.
+    /// Buffer of the card for each direction, in bytes: sent and not acknowledged, or requested and not taken.
     pub buffer: u64,
-    /// Card to peer, without serialisation.
+    /// Latency from card to peer, without serialisation.
     pub to_peer_ps: Picoseconds,
-    /// Peer to card, without serialisation.
+    /// Latency from peer to card, without serialisation.
     pub to_card_ps: Picoseconds,
     /// From the arrival of a read request at the peer to its first data.
     pub peer_read_ps: Picoseconds,
     /// From the arrival of a write at the peer to its acknowledgement.
     pub peer_write_ps: Picoseconds,
-    /// What is not answered is sent again for so long; then the peer is given up.
+    /// Time for which unanswered packets are sent again, before the peer is considered failed.
     pub retry_ps: Picoseconds,
 }
 
 impl NetworkFigures {
-    /// Bytes a second that large transfers can have in a direction: the wire's, less framing and headers.
+    /// Bytes per second of large transfers in one direction: the wire's, less framing and headers.
     pub fn payload_bytes_per_second(&self) -> f64 {
         let packet = self.mtu + self.packet_overhead;
         self.wire_bytes_per_second as f64 * self.mtu as f64 / packet as f64
@@ -127,7 +127,7 @@ struct Text {
     network: NetworkFigures,
 }
 
-/// A file that cannot be used.
+/// The file cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("network: {0}")]
 pub struct NetworkError(String);
@@ -145,10 +145,10 @@ impl Network {
         Self::parse(ETHERNET_100).expect("platforms/networks/100gbe.toml")
     }
 
-    /// The text of a file.
+    /// Parses the text of a file.
     ///
     /// # Errors
-    /// No TOML, a key that lacks or is one too many, or a figure that breaks a rule.
+    /// The text is no TOML, a key is missing or unknown, or a figure breaks a rule.
     pub fn parse(text: &str) -> Result<Self, NetworkError> {
         let read: Text = toml::from_str(text).map_err(|error| NetworkError(error.to_string()))?;
         if read.format != 1 {
@@ -164,12 +164,12 @@ impl Network {
         })
     }
 
-    /// Its figures.
+    /// Figures of the network.
     pub fn figures(&self) -> &NetworkFigures {
         &self.figures
     }
 
-    /// Its name, for example `100gbe`.
+    /// Name of the network, for example `100gbe`.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -180,28 +180,28 @@ impl Network {
     }
 }
 
-/// When a packet of a write is where.
+/// Times of a write's packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// It has left the card.
+    /// Time at which it has left the card.
     pub left: Picoseconds,
-    /// The card knows that it is in the peer's memory.
+    /// Time at which the card knows that it is in the peer's memory.
     pub acknowledged: Picoseconds,
 }
 
-/// A full-duplex link. Packets of a direction go one after another; requests and acknowledgements go between packets
-/// with data. Nothing is lost while the link is up: two machines back to back, with flow control.
+/// A full-duplex link. Packets of a direction are sent one after another; requests and acknowledgements are interleaved
+/// with data packets. Nothing is lost while the link is up: two machines back to back, with flow control.
 #[derive(Clone, Debug)]
 pub struct NetworkLink {
     figures: NetworkFigures,
     to_peer: Wire,
     to_card: Wire,
-    /// The last packet of a write that has arrived: packets keep their order.
+    /// Arrival of the last packet of a write: packets stay in order.
     last_written: Picoseconds,
 }
 
 impl NetworkLink {
-    /// A link that has been idle for ever.
+    /// A link that has always been idle.
     pub fn new(figures: &NetworkFigures) -> Self {
         Self {
             figures: *figures,
@@ -211,12 +211,12 @@ impl NetworkLink {
         }
     }
 
-    /// The figures.
+    /// Figures of the link.
     pub fn figures(&self) -> &NetworkFigures {
         &self.figures
     }
 
-    /// A packet of a write, of at most `mtu` bytes; the first of a transfer says where to.
+    /// Sends a packet of a write, of at most `mtu` bytes; the first of a transfer carries the address.
     pub fn write(&mut self, now: Picoseconds, bytes: u64, first: bool) -> Sent {
         let figures = &self.figures;
         let more = if first { figures.address_overhead } else { 0 };
@@ -235,7 +235,8 @@ impl NetworkLink {
         }
     }
 
-    /// A read of at most `read_request` bytes. `packet` is told the bytes of each packet, and when it is on the card.
+    /// Reads at most `read_request` bytes. `packet` receives the bytes of each packet, and the time of its arrival at
+    /// the card.
     pub fn read(&mut self, now: Picoseconds, bytes: u64, mut packet: impl FnMut(u64, Picoseconds)) {
         let figures = self.figures;
         let request = figures.span(0, figures.address_overhead);

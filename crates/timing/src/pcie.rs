@@ -1,4 +1,4 @@
-//! The PCIe link between host and card: packet overhead, credits, latency, order.
+//! The PCIe link between host and card: packet overhead, credits, latency, ordering.
 
 mod link;
 
@@ -6,36 +6,36 @@ pub use link::PcieLink;
 
 use units::Picoseconds;
 
-/// When something that crosses the link happens. See [`Link`].
+/// Times of a transfer over the link. See [`Link`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// The first payload byte is at its destination.
+    /// Arrival of the first payload byte at its destination.
     pub first: Picoseconds,
-    /// The last one is.
+    /// Arrival of the last one.
     pub last: Picoseconds,
 }
 
-/// The link, seen by the card's DMA engine and by the host's register accesses.
+/// The link, as seen by the card's DMA engine and by the host's register accesses.
 pub trait Link {
-    /// The card reads `bytes` of host memory with one AXI burst at `now`. Data arrive at the card
-    /// evenly from `first` to `last`, in the order of the requests.
+    /// The card reads `bytes` of host memory with one AXI burst at `now`. Data arrives at the card evenly from `first`
+    /// to `last`, in the order of the requests.
     fn read_host(&mut self, now: Picoseconds, bytes: u64) -> Transfer;
 
-    /// The card writes `bytes` of host memory (posted). `first`: the card may forget it (credits);
-    /// `last`: the bytes are visible to the host. Never overtakes an earlier posted write.
+    /// The card writes `bytes` of host memory (posted). `first`: the card may release it (credits); `last`: the bytes
+    /// are visible to the host. Never overtakes an earlier posted write.
     fn write_host(&mut self, now: Picoseconds, bytes: u64) -> Transfer;
 
-    /// The card interrupts the host (a posted write behind all earlier ones): when it arrives.
+    /// The card interrupts the host (a posted write behind all earlier ones); returns the arrival time.
     fn interrupt(&mut self, now: Picoseconds) -> Picoseconds;
 
-    /// The host writes a register (posted): when it reaches the card's BAR, in order.
+    /// The host writes a register (posted); returns the arrival at the card's BAR, in order.
     fn register_write(&mut self, now: Picoseconds) -> Picoseconds;
 
-    /// The host reads a register: when the request reaches the BAR, behind earlier writes.
+    /// The host reads a register; returns the arrival of the request at the BAR, behind earlier writes.
     fn register_read_request(&mut self, now: Picoseconds) -> Picoseconds;
 
-    /// The answer to a register read leaves the card at `now`: when the host has it (behind earlier
-    /// posted writes of the card).
+    /// The response to a register read leaves the card at `now`; returns its arrival at the host (behind earlier posted
+    /// writes of the card).
     fn register_read_response(&mut self, now: Picoseconds) -> Picoseconds;
 
     /// Time with payload on the wire, (host to card, card to host).

@@ -1,7 +1,7 @@
 //! Platform files (`platforms/*.toml`): every figure of a card and its host, with its source.
 //!
-//! A file is read once, checked as a whole, and never changed afterwards; the hash of its bytes goes
-//! into every result, so that two results can be compared only if they stand on the same figures.
+//! A file is read once, checked as a whole, and never changed afterwards; the hash of its bytes is recorded with every
+//! result, so that only results with the same figures are compared.
 
 mod figures;
 
@@ -28,13 +28,13 @@ pub struct Platform {
 /// The coherent side of a platform that has one.
 #[derive(Clone, Copy, Debug)]
 pub struct Coherent<'a> {
-    /// The link.
+    /// Coherent link.
     pub link: &'a LinkFigures,
-    /// The CPU.
+    /// CPU of the platform.
     pub cpu: &'a CpuFigures,
 }
 
-/// The file as it is written.
+/// The serialised form of the file.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Figures {
@@ -49,54 +49,54 @@ struct Figures {
     cpu: Option<CpuFigures>,
 }
 
-/// Why a platform cannot be used.
+/// Reason why a platform cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PlatformError {
     /// The file cannot be read.
     #[error("platform file {}: {source}", path.display())]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: std::io::Error,
     },
-    /// The file is no TOML, lacks a key, or has one too many.
+    /// The file is no TOML, or has a missing or unknown key.
     #[error("platform file {}: {message}", path.display())]
     Parse {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The parser's words, with line and key.
+        /// Message of the parser, with line and key.
         message: String,
     },
     /// A figure breaks a rule.
     #[error("platform file {}: {key} = {value}: {rule}", path.display())]
     Figure {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The key, with the tables it is in.
+        /// Key, with its tables.
         key: String,
-        /// What the file says.
+        /// Value in the file.
         value: String,
-        /// What it must obey.
+        /// Rule that the value breaks.
         rule: &'static str,
     },
-    /// No directory has a file of that name.
+    /// No directory has a file with that name.
     #[error(
         "no platform {name:?}: looked for {name}.toml in {}; there are: {}",
         searched.iter().map(|d| d.display().to_string()).collect::<Vec<_>>().join(", "),
         if known.is_empty() { "none".to_string() } else { known.join(", ") }
     )]
     Unknown {
-        /// The name asked for.
+        /// Requested name.
         name: String,
-        /// Where it was looked for.
+        /// Searched directories.
         searched: Vec<PathBuf>,
-        /// The names found there.
+        /// Names found there.
         known: Vec<String>,
     },
 }
 
-/// One broken rule, before it is known which file it is in.
+/// A broken rule, before the file is known.
 struct Broken {
     key: String,
     value: String,
@@ -149,7 +149,7 @@ impl Platform {
     /// Finds `name.toml` in the first directory that has it.
     ///
     /// # Errors
-    /// [`PlatformError::Unknown`] lists the names that there are; otherwise as [`load`](Self::load).
+    /// [`PlatformError::Unknown`] lists the known names; otherwise as [`load`](Self::load).
     pub fn named<D: AsRef<Path>>(name: &str, directories: &[D]) -> Result<Self, PlatformError> {
         let plain = !name.is_empty()
             && name
@@ -173,12 +173,12 @@ impl Platform {
         })
     }
 
-    /// The platform's name, for example `f1`.
+    /// Name of the platform, for example `f1`.
     pub fn name(&self) -> &str {
         &self.figures.name
     }
 
-    /// One line for people.
+    /// Description, one human-readable line.
     pub fn description(&self) -> &str {
         &self.figures.description
     }
@@ -188,7 +188,7 @@ impl Platform {
         &self.hash
     }
 
-    /// The file.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -208,8 +208,8 @@ impl Platform {
         &self.figures.memory
     }
 
-    /// How many of a shell's channels each of [`memories`](Self::memories) gets: they take one in turn, as long as they
-    /// have one. `None` if there are not so many.
+    /// Number of a shell's channels for each of [`memories`](Self::memories): they take one in turn, while they have
+    /// one left. `None` if there are fewer than `channels`.
     pub fn deal(&self, channels: u32) -> Option<Vec<u32>> {
         let mut dealt = vec![0; self.memories().len()];
         let mut left = channels;
@@ -239,7 +239,7 @@ impl Platform {
         Some(Coherent { link, cpu })
     }
 
-    /// The host.
+    /// Figures of the host.
     pub fn host(&self) -> &HostFigures {
         &self.figures.host
     }

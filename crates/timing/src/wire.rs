@@ -1,21 +1,20 @@
-//! One direction of a link (PCIe, network): packets one after another.
+//! One direction of a link (PCIe, network): packets sent one after another.
 
 use units::Picoseconds;
 
 /// One direction of the wire.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wire {
-    /// The last booked packet has left.
+    /// Departure of the last booked packet.
     free_at: Picoseconds,
-    /// Since when it is booked without a gap.
+    /// Time since when it is booked without a gap.
     booked_from: Picoseconds,
-    /// Time with packets that carry payload.
+    /// Total time with packets that carry payload.
     busy: Picoseconds,
 }
 
 impl Wire {
-    /// Sends packets that take `span` together, behind everything booked. Returns when the first of
-    /// them starts.
+    /// Sends packets that take `span` together, behind everything booked. Returns the start of the first.
     pub fn send(&mut self, ready: Picoseconds, span: Picoseconds, payload: bool) -> Picoseconds {
         let start = ready.max(self.free_at);
         if start > self.free_at {
@@ -25,10 +24,9 @@ impl Wire {
         start
     }
 
-    /// Sends a small packet of the other kind of traffic: it goes between booked packets, so it
-    /// waits for one of them (`longest`) at most, and what is booked moves back by its own span,
-    /// unless it finds room before.
-    /// Returns when it has left.
+    /// Sends a small packet of the other kind of traffic: it goes between booked packets, so it waits for at most one
+    /// of them (`longest`), and booked packets are delayed by its span, unless there is a gap before. Returns its
+    /// departure.
     pub fn interleave(
         &mut self,
         now: Picoseconds,
@@ -54,7 +52,7 @@ impl Wire {
         end
     }
 
-    /// Time with packets that carry payload.
+    /// Total time with packets that carry payload.
     pub fn busy(&self) -> Picoseconds {
         self.busy
     }

@@ -1,9 +1,9 @@
-//! Where an address of a channel is in its devices.
+//! Address mapping of a channel.
 
 use crate::platform::AddressMap;
 use units::ROW_BYTES;
 
-/// A place in the devices.
+/// Location in the devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     /// Bank over all groups: the group is in the low bits.
@@ -12,13 +12,12 @@ pub(super) struct Place {
     pub row: u32,
 }
 
-/// Cuts row addresses (offset / 64). From the lowest bit: bank group, column, bank, DRAM row. The lowest columns may come
-/// before the group (`group_interleave_log2`).
+/// Maps row addresses (offset / 64). From the lowest bit: bank group, column, bank, DRAM row. The lowest columns may
+/// come before the group (`group_interleave_log2`).
 ///
-/// Consecutive rows fall into different bank groups, so a sequential stream runs at tCCD_S, and it
-/// stays in one DRAM row of each group for `bank_groups * page_bytes`. The bank is XORed with the
-/// folded DRAM row: two streams whose distance is a power of two (a kernel's input and output) would
-/// otherwise meet in the same bank all the time.
+/// Consecutive rows fall into different bank groups, so a sequential stream runs at tCCD_S, and it stays in one DRAM
+/// row of each group for `bank_groups * page_bytes`. The bank is XORed with the folded DRAM row: two streams at a
+/// distance of a power of two (a kernel's input and output) would otherwise always conflict in the same bank.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cutter {
     group_bits: u32,
@@ -69,7 +68,7 @@ impl Cutter {
         }
     }
 
-    /// Whether a row is the last of those that lie together in a bank.
+    /// Whether a row is the last of those that are contiguous in a bank.
     pub fn ends_bank(&self, address: u32) -> bool {
         let last = (1 << self.low_bits) - 1;
         (self.group_first(address) >> self.group_bits) & last == last
@@ -79,7 +78,7 @@ impl Cutter {
     fn fold(&self, mut row: u32) -> u32 {
         match self.bank_bits {
             0 => return 0,
-            // Halves, quarters: the same in fewer steps where the pieces fill the word.
+            // Halves, quarters: the same in fewer steps if the pieces fill the word.
             1 | 2 | 4 | 8 | 16 => {
                 let mut bits = 16;
                 while bits >= self.bank_bits {

@@ -1,6 +1,6 @@
-//! Which command is best, and in which order they are preferred.
+//! Selection of the best command, by time and preference.
 
-/// A command that could be given.
+/// A command that could be issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Choice {
     pub(super) at: u64,
@@ -9,7 +9,7 @@ pub(super) struct Choice {
     pub(super) bank: usize,
 }
 
-/// What a command is for. `Prepare…` serves the direction that does not have the bus.
+/// Purpose of a command. `Prepare…` serves the direction that does not have the bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Column,
@@ -19,7 +19,7 @@ pub(super) enum Step {
     PreparePrecharge,
 }
 
-/// In order of preference.
+/// Steps in order of preference.
 const STEPS: [Step; 5] = [
     Step::Column,
     Step::Activate,
@@ -30,8 +30,8 @@ const STEPS: [Step; 5] = [
 pub(super) const PREPARE_ACTIVATE: usize = 3;
 pub(super) const PREPARE_PRECHARGE: usize = 4;
 
-/// The best command so far: the earliest, then the most preferred, then that of the oldest row. The
-/// three are one number, so that a comparison is one instruction: this is the innermost loop.
+/// The best command so far: the earliest, then the most preferred, then that of the oldest row. The three are one
+/// number, so that a comparison is one instruction: this is the innermost loop.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Best {
     rank: u64,

@@ -1,4 +1,4 @@
-//! The controller of a channel: queues in front of the devices, and the choice of commands.
+//! The controller of a channel: queues in front of the devices, and the selection of commands.
 
 use super::address::Cutter;
 use super::choice::{banks, Best, Choice, Step, PREPARE_ACTIVATE, PREPARE_PRECHARGE};
@@ -14,10 +14,10 @@ use units::{Picoseconds, ROW_BYTES};
 /// A time that never comes, in clocks.
 const NEVER: u64 = u64::MAX;
 
-/// Of so many old rows one can usually be served at once: two groups' turns.
+/// Number of old rows to try: one of them can usually be served immediately, as these are two groups' turns.
 const TRIED_HITS: usize = 8;
 
-/// Rows of the longest burst of the shell: what the reorder buffer is sized for.
+/// Rows of the longest burst of the shell, which determines the size of the reorder buffer.
 const BURST_ROWS: usize = 64;
 
 /// One channel: a controller that serves row hits first, oldest first (FR-FCFS), over a bounded
@@ -47,37 +47,37 @@ pub struct Controller {
     figures: Figures,
     cutter: Cutter,
     devices: Devices,
-    /// A bank's group is in these bits of its number.
+    /// Mask of the bank group in a bank's number.
     group_mask: usize,
     reads: Queue,
     writes: Queue,
     /// Rows of reads that have entered the window, in the order of the user side.
     returning: VecDeque<Returning>,
-    /// Name of the first of them.
+    /// Number of the first of them.
     first_returning: u32,
-    /// Ends of writes, in order.
+    /// Completions of writes, in order.
     acknowledged: VecDeque<RowDone>,
-    /// Name of the next access.
+    /// Number of the next access.
     next_sequence: u64,
     next_write_id: u32,
-    /// Which direction has the bus.
+    /// Direction that has the bus.
     direction: Direction,
-    /// The present drain was called for, and lasts for a batch.
+    /// Whether the present drain was triggered, and lasts for a batch.
     draining: bool,
     /// Rows served since the direction changed.
     served: u32,
     /// Last clock with a read arriving or served.
     last_read: u64,
-    /// Commands before this clock have been given.
+    /// Commands before this clock have been issued.
     clock: u64,
-    /// What comes next; `None` when something has changed since it was chosen.
+    /// The next action; `None` if something has changed since it was chosen.
     plan: Option<Plan>,
-    /// No command can come before this clock, unless something is pushed.
+    /// No command is possible before this clock, unless an access is pushed.
     next_command: u64,
-    /// No row of a read, no end of a write can come before these times.
+    /// No row of a read and no completion of a write is possible before these times.
     read_wake: Picoseconds,
     write_wake: Picoseconds,
-    /// The time of the last row handed out: later rows are no earlier.
+    /// Time of the last returned row: later rows are no earlier.
     last_row_at: Picoseconds,
     /// The latest time of any call.
     now: Picoseconds,
@@ -98,11 +98,11 @@ struct Returning {
     token: u32,
     row: u16,
     last: bool,
-    /// `None` until its column command has been given.
+    /// `None` until its column command has been issued.
     at: Option<Picoseconds>,
 }
 
-/// What the controller does next, and when: a command, or (`None`) a new look at the direction.
+/// The controller's next action and its time: a command, or (`None`) another choice of the direction.
 #[derive(Clone, Copy, Debug)]
 struct Plan {
     at: u64,
@@ -150,19 +150,18 @@ impl Controller {
         }
     }
 
-    /// From now on records every command, for [`take_commands`](Self::take_commands).
+    /// Records every command from now on, for [`take_commands`](Self::take_commands).
     pub fn record_commands(&mut self) {
         self.devices.start_trace();
     }
 
-    /// The commands recorded since the last call. Those of an idle channel come late: they are
-    /// recorded when it is next used.
+    /// The commands recorded since the last call. Those of an idle channel are recorded late: at its next use.
     pub fn take_commands(&mut self) -> Vec<Command> {
         self.devices.take_trace()
     }
 
-    /// The clock at which something handed over at `now` is before the scheduler. Nothing that comes
-    /// later can be before it earlier, so commands up to here may be given.
+    /// The clock at which an access pushed at `now` reaches the scheduler. Later accesses cannot reach it earlier, so
+    /// commands up to here may be issued.
     fn horizon(&self, now: Picoseconds) -> u64 {
         let arrival = now + self.figures.controller.request_ps;
         arrival.get().div_ceil(self.figures.clock_ps)
@@ -172,7 +171,7 @@ impl Controller {
         Picoseconds::new(self.figures.clock_ps) * clock
     }
 
-    /// Gives every command before clock `until`.
+    /// Issues every command before clock `until`.
     fn advance(&mut self, until: u64) {
         if self.next_command >= until && self.devices.next_refresh() >= until {
             self.clock = self.clock.max(until);
@@ -199,7 +198,7 @@ impl Controller {
         }
     }
 
-    /// What comes next, if nothing else is pushed.
+    /// The next action, if nothing else is pushed.
     fn plan(&mut self) -> Plan {
         if let Some(plan) = self.plan {
             return plan;
@@ -222,7 +221,7 @@ impl Controller {
         }
     }
 
-    /// Moves rows from waiting accesses into the windows, as far as there is room and order allows.
+    /// Moves rows from waiting accesses into the windows, as far as room and ordering allow.
     fn fill_windows(&mut self) {
         // Once more only if reads waited for writes, and these moved.
         loop {
@@ -306,7 +305,7 @@ impl Controller {
         moved
     }
 
-    /// Whether writes should go although reads wait.
+    /// Whether writes should be served although reads wait.
     fn drain_wanted(&self) -> bool {
         self.writes.window.len() >= self.figures.controller.drain_start as usize
             || self.reads.window.any_blocked()
@@ -344,7 +343,7 @@ impl Controller {
         self.served = 0;
     }
 
-    /// When the writes may go because no read has come; `NEVER` if that is not what they wait for.
+    /// Time at which writes may be served because no read has arrived; `NEVER` if they do not wait for that.
     fn idle_turn(&self) -> u64 {
         if self.direction == Direction::Read
             && !self.reads.window.any_eligible()
@@ -356,7 +355,7 @@ impl Controller {
         }
     }
 
-    /// The best command, and when it can be given.
+    /// The best command, and its earliest time.
     fn choose(&self) -> Option<Choice> {
         let (own, other) = match self.direction {
             Direction::Read => (&self.reads.window, &self.writes.window),
@@ -381,7 +380,7 @@ impl Controller {
                 continue;
             }
             busy |= 1 << bank;
-            // All three are computed and one is taken: which one cannot be predicted.
+            // All three are computed and one is taken: the selection is unpredictable.
             let hits = own.hits_of_bank(bank);
             let ready = [
                 self.devices.column_ready(bank, self.direction),
@@ -407,9 +406,8 @@ impl Controller {
         best.choice()
     }
 
-    /// The best command, if that is easily said: every row that may be served, of both directions, finds its
-    /// DRAM row open, so that nothing but column commands is wanted, and an old one can be given as early as
-    /// any can.
+    /// The best command, in the simple case: every row that may be served, of both directions, hits its open DRAM row,
+    /// so that only column commands are needed, and one for an old row can be issued as early as any.
     #[inline]
     fn choose_hit(&self, own: &Window, other: &Window) -> Option<Choice> {
         if !own.all_hit() || !other.all_hit() {
@@ -439,7 +437,7 @@ impl Controller {
         None
     }
 
-    /// The same where each bank group serves its rows in their order.
+    /// The same with bank groups that each serve their rows in order.
     fn choose_in_order(&self) -> Option<Choice> {
         let own = match self.direction {
             Direction::Read => &self.reads.window,
@@ -471,7 +469,7 @@ impl Controller {
         best.choice()
     }
 
-    /// Closes the bank behind a row, where the controller does that.
+    /// Closes the bank behind a row, if the controller does that.
     fn close_behind(&mut self, address: u32, bank: usize) {
         if self.figures.controller.auto_precharge && self.cutter.ends_bank(address) {
             self.devices.close_itself(bank);
@@ -533,7 +531,7 @@ impl Controller {
         }
     }
 
-    /// Brings the times of the next answers up to date.
+    /// Updates the times of the next results.
     fn update_wakes(&mut self) {
         self.read_wake = match self.returning.front() {
             Some(Returning { at: Some(at), .. }) => (*at).max(self.last_row_at),
@@ -654,7 +652,7 @@ mod tests {
     use super::*;
     use crate::platform::Platform;
 
-    /// The short way to a choice is held against the long one at each choice (`choose`).
+    /// The fast path of a choice is compared with the full search at each choice (`choose`).
     #[test]
     fn the_short_way_to_a_choice_chooses_the_same() {
         let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../../platforms");
@@ -668,7 +666,7 @@ mod tests {
             random ^= random >> 7;
             random ^= random << 17;
             now += Picoseconds::new(4000);
-            // Streams, and now and then something elsewhere, in phases of reads, writes and both.
+            // Streams, with an occasional access elsewhere, in phases of reads, writes and both.
             let write = match step >> 14 & 3 {
                 0 => false,
                 1 => true,

@@ -1,4 +1,4 @@
-//! The devices of a channel: which rows are open, and when each command may come next.
+//! The devices of a channel: open rows, and the earliest time of each command.
 
 use super::trace::{Command, CommandKind};
 use crate::platform::{AddressMap, MemoryTiming, MAX_BANKS};
@@ -6,7 +6,7 @@ use crate::platform::{AddressMap, MemoryTiming, MAX_BANKS};
 /// No row is open.
 const CLOSED: u32 = u32::MAX;
 
-/// Most bank groups (a platform file may say 8).
+/// Maximum bank groups (a platform file may have 8).
 const MAX_GROUPS: usize = 8;
 
 /// One direction of the data bus.
@@ -16,8 +16,8 @@ pub(super) enum Direction {
     Write,
 }
 
-/// State and timing of the devices. Times are clocks; every `next_*` is the first clock at which
-/// such a command obeys the constraints of that scope.
+/// State and timing of the devices. Times are clocks; every `next_*` is the first clock at which such a command obeys
+/// the constraints of that scope.
 #[derive(Clone, Debug)]
 pub(super) struct Devices {
     timing: MemoryTiming,
@@ -31,13 +31,13 @@ pub(super) struct Devices {
     group_act: [u64; MAX_GROUPS],
     group_read: [u64; MAX_GROUPS],
     group_write: [u64; MAX_GROUPS],
-    /// When a group that serves its rows one after another takes the next ACT or PRE.
+    /// Clock at which a group that serves its rows in order accepts the next ACT or PRE.
     group_turn: [u64; MAX_GROUPS],
     group_gap: u64,
     any_act: u64,
     any_read: u64,
     any_write: u64,
-    /// When each of the last four ACTs leaves the tFAW window; `faw_oldest` is the next to leave.
+    /// Clocks at which each of the last four ACTs leaves the tFAW window; `faw_oldest` is the next to leave.
     faw: [u64; 4],
     faw_oldest: usize,
     next_refresh: u64,
@@ -81,7 +81,7 @@ impl Devices {
         self.activations
     }
 
-    /// When the next refresh is due. From then on the devices take nothing before it.
+    /// Clock at which the next refresh is due. From then on the devices accept nothing before it.
     pub fn next_refresh(&self) -> u64 {
         self.next_refresh
     }
@@ -102,7 +102,7 @@ impl Devices {
         self.open[bank] == CLOSED
     }
 
-    /// First clock at which the bank takes an ACT.
+    /// First clock at which the bank accepts an ACT.
     pub fn act_ready(&self, bank: usize) -> u64 {
         let group = bank & self.group_mask;
         self.next_act[bank]
@@ -112,12 +112,12 @@ impl Devices {
             .max(self.faw[self.faw_oldest])
     }
 
-    /// First clock at which the bank takes a PRE.
+    /// First clock at which the bank accepts a PRE.
     pub fn pre_ready(&self, bank: usize) -> u64 {
         self.next_pre[bank].max(self.group_turn[bank & self.group_mask])
     }
 
-    /// First clock at which any bank takes a RD or WR.
+    /// First clock at which any bank accepts a RD or WR.
     #[inline]
     pub fn any_column_ready(&self, direction: Direction) -> u64 {
         match direction {
@@ -126,7 +126,7 @@ impl Devices {
         }
     }
 
-    /// First clock at which the bank takes a RD or WR of its open row.
+    /// First clock at which the bank accepts a RD or WR of its open row.
     #[inline]
     pub fn column_ready(&self, bank: usize, direction: Direction) -> u64 {
         let group = bank & self.group_mask;
@@ -160,14 +160,14 @@ impl Devices {
         self.record(at, bank, CommandKind::Precharge);
     }
 
-    /// The column command just given was one with auto-precharge.
+    /// Marks the column command just issued as one with auto-precharge.
     pub fn close_itself(&mut self, bank: usize) {
         self.open[bank] = CLOSED;
         let closed = self.next_pre[bank] + self.timing.rp;
         raise(&mut self.next_act[bank], closed);
     }
 
-    /// RD or WR; returns the clock at which its data have passed over the pins.
+    /// Issues a RD or WR; returns the clock at which its data has passed over the pins.
     pub fn column(&mut self, at: u64, bank: usize, address: u32, direction: Direction) -> u64 {
         debug_assert!(at >= self.column_ready(bank, direction));
         let t = &self.timing;
@@ -196,8 +196,7 @@ impl Devices {
         end
     }
 
-    /// Does the refresh that is due, not before `at`: closes what is open, then REF. Returns the
-    /// clock of the REF.
+    /// Performs the due refresh, not before `at`: closes open rows, then REF. Returns the clock of the REF.
     pub fn refresh(&mut self, at: u64) -> u64 {
         let mut at = at.max(self.next_refresh);
         let open = (0..self.banks).filter(|&bank| !self.is_closed(bank));
@@ -213,7 +212,7 @@ impl Devices {
         at
     }
 
-    /// Does every further refresh due before `until`, with nothing open and nothing else to do.
+    /// Performs every further refresh due before `until`, with nothing open and nothing else to do.
     pub fn refresh_idle(&mut self, until: u64) {
         debug_assert!((0..self.banks).all(|bank| self.is_closed(bank)));
         if self.trace.is_some() {

@@ -1,4 +1,4 @@
-//! One direction of a channel: accesses that wait, and the window of the scheduler.
+//! One direction of a channel: waiting accesses, and the window of the scheduler.
 
 use super::window::Window;
 use std::collections::VecDeque;
@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 pub(super) struct Queue {
     pub(super) waiting: VecDeque<Waiting>,
     pub(super) window: Window,
-    /// Accesses pushed and not yet handed back.
+    /// Accesses pushed and not returned yet.
     pub(super) outstanding: u32,
 }
 
@@ -18,7 +18,7 @@ pub(super) struct Waiting {
     pub(super) token: u32,
     /// First row that has not entered.
     pub(super) next: u32,
-    /// Rows of the access that have entered, and all of them.
+    /// Rows of the access that have entered, and their total.
     pub(super) entered: u16,
     pub(super) rows: u16,
     pub(super) sequence: u64,

@@ -1,11 +1,11 @@
-//! The commands that a controller gives to its devices, for checkers and viewers.
+//! Traces of a controller's commands to its devices, for checkers and viewers.
 
 /// A command on the bus of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// When, in clocks of the devices.
+    /// Time, in clocks of the devices.
     pub clock: u64,
-    /// What.
+    /// Kind of the command.
     pub kind: CommandKind,
     /// Bank group (0 for commands to all banks).
     pub bank_group: u8,
@@ -13,12 +13,12 @@ pub struct Command {
     pub bank: u8,
 }
 
-/// What a command does.
+/// Kind of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommandKind {
     /// Opens a DRAM row (ACT).
     Activate {
-        /// Which.
+        /// Number of the DRAM row.
         row: u32,
     },
     /// Closes the bank's row (PRE).

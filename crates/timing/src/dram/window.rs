@@ -1,8 +1,8 @@
-//! The rows among which the scheduler chooses, in order of age.
+//! The scheduler's window of rows, in order of age.
 //!
-//! Entry 0 is the oldest, and bit `i` of every mask means entry `i`: the oldest of a set is a count
-//! of trailing zeros. Entries lie in a ring, and removal closes the gap from the nearer end: that of the
-//! oldest, which is the usual one, moves none.
+//! Entry 0 is the oldest, and bit `i` of every mask is entry `i`: the oldest of a set is a count of trailing zeros.
+//! Entries are in a ring, and removal closes the gap from the nearer end: removal of the oldest, the usual case, moves
+//! none.
 
 use super::address::Place;
 use super::devices::Devices;
@@ -18,11 +18,11 @@ pub(super) struct Entry {
     pub row: u32,
     /// Bank over all groups.
     pub bank: u8,
-    /// Column commands still to come.
+    /// Number of outstanding column commands.
     pub columns: u8,
-    /// The controller's name for it, unique within the window.
+    /// Number given by the controller, unique within the window.
     pub id: u32,
-    /// The entry of the other window that must go first, while the entry is blocked.
+    /// The entry of the other window that must be served first, while the entry is blocked.
     pub after: u32,
 }
 
@@ -37,22 +37,22 @@ fn hash(address: u32) -> usize {
 #[derive(Clone, Debug)]
 pub(super) struct Window {
     ring: [Entry; MAX_QUEUE],
-    /// Where entry 0 is.
+    /// Index of entry 0.
     head: usize,
     len: usize,
     capacity: usize,
-    /// A bit for each entry.
+    /// Mask of all entries.
     all: u64,
-    /// How many entries have an address of this hash.
+    /// Number of entries whose address has this hash.
     hashes: [u8; HASHES],
     in_bank: [u64; MAX_BANKS],
     /// Banks with entries: bit `b` means bank `b`.
     banks: u32,
-    /// Not waiting for an entry of the other window.
+    /// Entries that do not wait for the other window.
     eligible: u64,
-    /// The DRAM row is open.
+    /// Entries whose DRAM row is open.
     hit: u64,
-    /// Rows that have overtaken the oldest one.
+    /// Number of rows that have overtaken the oldest one.
     bypassed: u32,
     bypass_limit: u32,
 }
@@ -93,13 +93,13 @@ impl Window {
         &mut self.ring[(self.head + index) % MAX_QUEUE]
     }
 
-    /// Every entry that may be served.
+    /// Mask of the entries that may be served.
     #[inline]
     pub fn eligible(&self) -> u64 {
         self.eligible
     }
 
-    /// Whether every entry that may be served finds its DRAM row open.
+    /// Whether every entry that may be served hits its open DRAM row.
     #[inline]
     pub fn all_hit(&self) -> bool {
         self.eligible & !self.hit == 0
@@ -115,7 +115,7 @@ impl Window {
         self.eligible != self.all
     }
 
-    /// Whether the oldest entry has been overtaken as often as may be, and could be served.
+    /// Whether the oldest entry has been overtaken up to the limit, and could be served.
     fn is_starving(&self) -> bool {
         self.bypassed >= self.bypass_limit && self.eligible & 1 != 0
     }
@@ -130,8 +130,8 @@ impl Window {
         self.in_bank[bank] & self.eligible
     }
 
-    /// Entries of a bank that may be served and whose row is open. Empty while the starving oldest
-    /// entry wants another row of the bank.
+    /// Entries of a bank that may be served and hit the open row. Empty while the starving oldest entry needs another
+    /// row of the bank.
     pub fn hits_of_bank(&self, bank: usize) -> u64 {
         let hits = self.in_bank[bank] & self.eligible & self.hit;
         let oldest_wants_other = self.in_bank[bank] & !self.hit & 1 != 0;
@@ -152,7 +152,7 @@ impl Window {
         found.next().map(|entry| entry.id)
     }
 
-    /// Appends a row. With `after`, it waits until that entry of the other window has gone.
+    /// Appends a row. With `after`, it waits until that entry of the other window has left.
     pub fn push(
         &mut self,
         address: u32,
@@ -185,8 +185,8 @@ impl Window {
         self.len += 1;
     }
 
-    /// One column command of an entry, which is of `bank`, has been given. When it was the last, the
-    /// entry goes, and is returned.
+    /// Records that one column command of an entry, which is of `bank`, has been issued. After the last one, the entry
+    /// leaves, and is returned.
     pub fn column_given(&mut self, index: usize, bank: usize) -> Option<Entry> {
         let given = self.entry_mut(index);
         given.columns -= 1;
@@ -228,7 +228,7 @@ impl Window {
         Some(entry)
     }
 
-    /// An entry of the other window has gone: whoever waited for it may be served.
+    /// An entry of the other window has left: entries that waited for it may be served.
     pub fn release(&mut self, id: u32) {
         if !self.any_blocked() {
             return;

@@ -1,8 +1,8 @@
-//! Host files (`hosts/*.toml`): what it costs a machine and its kernel to trap a program's access to memory
-//! that the card has.
+//! Host files (`hosts/*.toml`): costs of a machine and its kernel for trapping a program's accesses to memory that the
+//! card owns.
 //!
-//! These figures are no card's, so they are not in platform files. As with those, the hash of the file's bytes
-//! goes into every result.
+//! These figures belong to no card, so they are not in platform files. As with those, the hash of the file's bytes is
+//! recorded with every result.
 
 use crate::hash::sha256_hex;
 use serde::{Deserialize, Serialize};
@@ -12,57 +12,57 @@ use units::Picoseconds;
 
 /// The version of the file format that this crate reads.
 const FORMAT: u32 = 1;
-/// What the system protects, and the unit of the figures for a page.
+/// Page size of the system, the unit of the figures per page, in bytes.
 const SYSTEM_PAGE: u64 = 4096;
-/// What it protects in one step where it has such pages.
+/// Size of a huge page in bytes, which is protected in one step if available.
 const HUGE_PAGE: u64 = 2 << 20;
-/// No figure is larger.
+/// Maximum of a figure.
 const LONGEST: Picoseconds = Picoseconds::from_millis(1000);
 
-/// The figures. Zero where a machine does without.
+/// Costs of traps. Zero if a machine does not use the operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrapFigures {
     /// From a program's access to the thread that serves it, and back to the program.
     pub trap_ps: Picoseconds,
-    /// Takes a right from programs: a system call.
+    /// Revoking a right of programs: a system call.
     pub protect_ps: Picoseconds,
     /// The same, for each 4096 bytes.
     pub protect_page_ps: Picoseconds,
-    /// Gives a right back: a system call.
+    /// Granting a right again: a system call.
     pub open_ps: Picoseconds,
     /// The same, for each 4096 bytes.
     pub open_page_ps: Picoseconds,
-    /// Takes a right away from a piece of 2 MiB that the system maps as one page, beside the call. Without it there
+    /// Revoking a right to a piece of 2 MiB that the system maps as one page, in addition to the call. `None`: there
     /// are no such pages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protect_huge_ps: Option<Picoseconds>,
-    /// Gives it back.
+    /// Granting it again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_huge_ps: Option<Picoseconds>,
-    /// What the service thread does for a page that changes hands, with or without traps: system calls and
-    /// interrupts of a driver, for example.
+    /// Work of the service thread for a page that changes hands, with or without traps: system calls and interrupts of
+    /// a driver, for example.
     #[serde(default)]
     pub service_ps: Picoseconds,
 }
 
 impl TrapFigures {
-    /// Taking a right away, of a range in small pages.
+    /// Cost of revoking a right to a range in small pages.
     pub fn protect(&self, bytes: u64) -> Picoseconds {
         self.protect_with(bytes, 0)
     }
 
-    /// Giving a right back, of a range in small pages.
+    /// Cost of granting a right to a range in small pages.
     pub fn open(&self, bytes: u64) -> Picoseconds {
         self.open_with(bytes, 0)
     }
 
-    /// Taking a right away, of a range of which so many bytes are pieces of 2 MiB.
+    /// Cost of revoking a right to a range with `huge` bytes in pieces of 2 MiB.
     pub fn protect_with(&self, bytes: u64, huge: u64) -> Picoseconds {
         self.protect_ps + pages(bytes, huge, self.protect_page_ps, self.protect_huge_ps)
     }
 
-    /// Giving it back.
+    /// Cost of granting it again.
     pub fn open_with(&self, bytes: u64, huge: u64) -> Picoseconds {
         self.open_ps + pages(bytes, huge, self.open_page_ps, self.open_huge_ps)
     }
@@ -73,7 +73,7 @@ impl TrapFigures {
     }
 }
 
-/// The pages of a range.
+/// Cost of a range, by its pages.
 fn pages(
     bytes: u64,
     huge: u64,
@@ -95,7 +95,7 @@ pub struct HostFile {
     path: PathBuf,
 }
 
-/// The file as it is written.
+/// The serialised form of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Text {
@@ -105,23 +105,23 @@ struct Text {
     traps: TrapFigures,
 }
 
-/// Why a host file cannot be used.
+/// Reason why a host file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum HostFileError {
-    /// It cannot be read, or written.
+    /// It cannot be read or written.
     #[error("host file {}: {source}", path.display())]
     Io {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why not.
+        /// Error of the underlying call.
         source: io::Error,
     },
-    /// It is not such a file.
+    /// It is not a host file.
     #[error("host file {}: {what}", path.display())]
     Malformed {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong.
+        /// Fault that was found.
         what: String,
     },
 }
@@ -172,7 +172,7 @@ impl HostFile {
         Ok(Self { text, hash, path })
     }
 
-    /// The text of a file with measured figures. `description` says of which machine.
+    /// The text of a file with measured figures. `description` names the machine.
     ///
     /// # Errors
     /// None that a caller can cause: figures and two texts are always TOML.
@@ -186,12 +186,12 @@ impl HostFile {
         toml::to_string(&text).map_err(io::Error::other)
     }
 
-    /// Its name.
+    /// Name that the file gives.
     pub fn name(&self) -> &str {
         &self.text.name
     }
 
-    /// Which machine, measured how.
+    /// Description of the machine and the measurement.
     pub fn description(&self) -> &str {
         &self.text.description
     }
@@ -201,12 +201,12 @@ impl HostFile {
         &self.hash
     }
 
-    /// The file.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The figures.
+    /// Costs of traps.
     pub fn traps(&self) -> TrapFigures {
         self.text.traps
     }

@@ -26,15 +26,15 @@ use units::Picoseconds;
 #[derive(Clone, Debug)]
 pub struct HostModel {
     figures: HostFigures,
-    /// When each service thread is free.
+    /// Times at which each service thread is free.
     service_free: Vec<Picoseconds>,
-    /// When each thread of an application is free.
+    /// Times at which each thread of an application is free.
     threads_free: BTreeMap<u8, Picoseconds>,
-    /// When each copying thread is free.
+    /// Times at which each copying thread is free.
     copy_free: Vec<Picoseconds>,
-    /// When each place of the storage queue is free.
+    /// Times at which each slot of the storage queue is free.
     storage_slots: Vec<Picoseconds>,
-    /// When the storage device has moved all data asked of it.
+    /// Time at which the storage device has moved all requested data.
     storage_free: Picoseconds,
     reconfiguration_free: Picoseconds,
     service_busy: Picoseconds,
@@ -43,7 +43,7 @@ pub struct HostModel {
 }
 
 impl HostModel {
-    /// A host that has been idle for ever.
+    /// A host that has always been idle.
     pub fn new(figures: &HostFigures) -> Self {
         Self {
             figures: *figures,
@@ -137,7 +137,7 @@ impl Host for HostModel {
 
 /// The server that is free first; among equals the first.
 ///
-/// Platform files guarantee that there is one.
+/// Platform files guarantee at least one.
 fn earliest(servers: &mut [Picoseconds]) -> &mut Picoseconds {
     let mut best = 0;
     for (index, free) in servers.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The link as two wires with packets on them.
+//! The link as two wires with packets.
 
 use super::{Link, Transfer};
 use crate::platform::PcieFigures;
@@ -35,20 +35,20 @@ pub struct PcieLink {
     figures: PcieFigures,
     to_host: Wire,
     to_card: Wire,
-    /// When the tags in use come back, in order.
+    /// Times at which the tags in use return, in order.
     tags: VecDeque<Picoseconds>,
-    /// When the credits in use come back, in order.
+    /// Times at which the credits in use return, in order.
     credits: VecDeque<Picoseconds>,
-    /// The last posted write of the card is visible.
+    /// Time at which the last posted write of the card is visible.
     last_visible: Picoseconds,
-    /// The last register access has reached the BAR.
+    /// Time at which the last register access has reached the BAR.
     last_register: Picoseconds,
-    /// The processor can start another register access.
+    /// Time at which the processor can start another register access.
     processor_free: Picoseconds,
     spans: Spans,
 }
 
-/// Times on the wire that are needed again and again.
+/// Precomputed times on the wire.
 #[derive(Clone, Copy, Debug)]
 struct Spans {
     bare_packet: Picoseconds,
@@ -60,7 +60,7 @@ struct Spans {
 }
 
 impl PcieLink {
-    /// A link that has been idle for ever.
+    /// A link that has always been idle.
     pub fn new(figures: &PcieFigures) -> Self {
         let full_request = data_span(figures, figures.max_read_request, figures.completion_bytes);
         Self {
@@ -82,7 +82,7 @@ impl PcieLink {
         }
     }
 
-    /// One read request; returns (arrival of its first completion, of its last).
+    /// Sends one read request; returns (arrival of its first completion, of its last).
     fn request(&mut self, now: Picoseconds, bytes: u64) -> (Picoseconds, Picoseconds) {
         let span = self.spans.bare_packet;
         let mut departure = self.to_host.send(now, span, false) + span;
@@ -104,7 +104,7 @@ impl PcieLink {
         (start + first_span + self.figures.to_card_ps, last)
     }
 
-    /// One posted packet; returns when it has left.
+    /// Sends one posted packet; returns its departure.
     fn post(&mut self, now: Picoseconds, bytes: u64) -> Picoseconds {
         let credit = take_one(&mut self.credits, self.figures.posted_credits);
         let span = if bytes == self.figures.max_payload {
@@ -118,7 +118,7 @@ impl PcieLink {
         departure
     }
 
-    /// A register access of the host: when its packet reaches the BAR.
+    /// A register access of the host; returns the arrival of its packet at the BAR.
     fn access_register(&mut self, now: Picoseconds, payload: bool) -> Picoseconds {
         let issued = now.max(self.processor_free) + self.figures.register_ps;
         self.processor_free = issued;
@@ -192,7 +192,7 @@ impl Link for PcieLink {
     }
 }
 
-/// Takes one of `limit` things that come back at the times in `in_use`: when it is there.
+/// Takes one of `limit` resources that return at the times in `in_use`; returns the time at which one is free.
 fn take_one(in_use: &mut VecDeque<Picoseconds>, limit: u32) -> Picoseconds {
     if in_use.len() < limit as usize {
         return Picoseconds::ZERO;

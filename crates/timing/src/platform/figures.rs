@@ -1,10 +1,10 @@
-//! The figures themselves, and the rules that each must obey.
+//! The figures of a platform, and the rules that each must obey.
 
 use super::{broken, Broken};
 use serde::Deserialize;
 use units::Picoseconds;
 
-/// Most banks that a channel may have.
+/// Maximum banks of a channel.
 pub const MAX_BANKS: usize = 16;
 
 /// A clock: period and phase, so that domains can be added later without a change of format.
@@ -17,7 +17,7 @@ pub struct Clock {
     pub phase_ps: Picoseconds,
 }
 
-/// What the devices of a channel are.
+/// Kind of a channel's devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MemoryKind {
@@ -31,39 +31,39 @@ pub enum MemoryKind {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Memory {
-    /// What it is.
+    /// Kind of memory.
     pub kind: MemoryKind,
-    /// Channels (pseudo-channels of HBM) that the platform has.
+    /// Number of channels (pseudo-channels of HBM) of the platform.
     pub channels: u32,
     /// Bytes of one channel.
     pub channel_bytes: u64,
-    /// Where an address goes.
+    /// Mapping of addresses to the devices.
     pub address: AddressMap,
-    /// The devices.
+    /// Timing of the devices.
     pub timing: MemoryTiming,
     /// The controller in front of them.
     pub controller: Controller,
 }
 
-/// How a channel's address is cut. From the lowest bit: 64-byte row offset, bank group, column, bank,
-/// DRAM row; the bank is then XORed with the folded DRAM row. Platforms that do otherwise say so.
+/// Address mapping of a channel. From the lowest bit: 64-byte row offset, bank group, column, bank, DRAM row; the bank
+/// is then XORed with the folded DRAM row. Platforms with another mapping set these fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AddressMap {
-    /// Bank groups.
+    /// Number of bank groups.
     pub bank_groups: u32,
-    /// Banks of a group.
+    /// Number of banks of a group.
     pub banks_per_group: u32,
     /// Bytes of a DRAM row (page) over the channel's width.
     pub page_bytes: u32,
-    /// log2 of the rows of 64 bytes of a bank group that come before the next group: with 1, both halves of a line
-    /// of 128 bytes are in one page.
+    /// log2 of the rows of 64 bytes of a bank group that come before the next group: with 1, both halves of a line of
+    /// 128 bytes are in one page.
     #[serde(default)]
     pub group_interleave_log2: u32,
     /// log2 of the rows of 64 bytes of a bank that come before the next bank; without it, the whole page.
     #[serde(default)]
     pub bank_interleave_log2: Option<u32>,
-    /// The bank is what its address bits say, without the XOR.
+    /// The bank is given by its address bits, without the XOR.
     #[serde(default)]
     pub plain_banks: bool,
 }
@@ -118,62 +118,62 @@ pub struct MemoryTiming {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Controller {
-    /// Reads (bursts) that may be outstanding at the user side.
+    /// Maximum outstanding reads (bursts) at the user side.
     pub read_accesses: u32,
-    /// Writes (bursts) that may be outstanding at the user side.
+    /// Maximum outstanding writes (bursts) at the user side.
     pub write_accesses: u32,
-    /// Rows of reads among which the scheduler chooses, at most 64.
+    /// Rows of reads in the scheduler's window, at most 64.
     pub read_queue: u32,
     /// Rows of writes that the controller holds, at most 64.
     pub write_queue: u32,
-    /// Rows of writes waiting that start a drain.
+    /// Number of waiting rows of writes that starts a drain.
     pub drain_start: u32,
     /// Rows written in one drain (and read between two) while both directions wait.
     pub drain_batch: u32,
-    /// Clocks without a read after which writes go although there are few.
+    /// Clocks without a read after which writes are served although there are few.
     pub drain_idle: u64,
-    /// Column commands that may overtake the oldest row of a queue.
+    /// Maximum column commands that may overtake the oldest row of a queue.
     pub bypass_limit: u32,
-    /// From the user side to the scheduler.
+    /// Latency from the user side to the scheduler.
     pub request_ps: Picoseconds,
-    /// From the last read data on the pins to the user side.
+    /// Latency from the last read data on the pins to the user side.
     pub response_ps: Picoseconds,
-    /// From a write's entry into the queue to its response.
+    /// Latency from a write's entry into the queue to its response.
     pub write_response_ps: Picoseconds,
-    /// A bank closes with the last of the rows that lie together in it (`bank_interleave_log2`).
+    /// A bank closes with the last of its contiguous rows (`bank_interleave_log2`).
     #[serde(default)]
     pub auto_precharge: bool,
-    /// Each bank group serves its rows in their order, one after another: so many clocks from the column command of a
-    /// row to the next ACT or PRE of its group. Without it, rows are chosen over all banks.
+    /// If set, each bank group serves its rows in order, with this many clocks from the column command of a row to the
+    /// next ACT or PRE of its group. Otherwise rows are chosen over all banks.
     #[serde(default)]
     pub group_gap: Option<u64>,
 }
 
-/// The link.
+/// Figures of the PCIe link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PcieFigures {
-    /// Bytes a second and direction on the wire, after line coding.
+    /// Bytes per second and direction on the wire, after line coding.
     pub wire_bytes_per_second: u64,
-    /// Bytes that a packet carries beside its payload: framing, sequence number, header, CRC.
+    /// Bytes of a packet in addition to its payload: framing, sequence number, header, CRC.
     pub tlp_overhead: u64,
-    /// Bytes of link packets (acknowledgements, credits) that each packet brings about.
+    /// Bytes of link packets (acknowledgements, credits) per packet.
     pub link_overhead: u64,
-    /// Largest payload of a posted write.
+    /// Maximum payload of a posted write in bytes.
     pub max_payload: u64,
-    /// Largest read request.
+    /// Maximum bytes of a read request.
     pub max_read_request: u64,
     /// Bytes of a completion of a read: the read completion boundary or a multiple of it.
     pub completion_bytes: u64,
-    /// Read requests in flight (tags).
+    /// Maximum read requests in flight (tags).
     pub read_tags: u32,
-    /// Posted packets of the card in flight (credits).
+    /// Maximum posted packets of the card in flight (credits).
     pub posted_credits: u32,
     /// From the departure of a posted packet to the return of its credit.
     pub credit_return_ps: Picoseconds,
-    /// Card to host, without serialisation.
+    /// Latency from card to host, without serialisation.
     pub to_host_ps: Picoseconds,
-    /// Host to card, without serialisation.
+    /// Latency from host to card, without serialisation.
     pub to_card_ps: Picoseconds,
     /// From the arrival of a read request at the host to its data.
     pub host_read_ps: Picoseconds,
@@ -183,36 +183,36 @@ pub struct PcieFigures {
     pub register_ps: Picoseconds,
 }
 
-/// The host.
+/// Figures of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostFigures {
-    /// The service thread: a batch of events.
+    /// Service thread: cost of a batch of events.
     pub service_batch_ps: Picoseconds,
-    /// The service thread: each event of a batch.
+    /// Service thread: cost of each event of a batch.
     pub service_event_ps: Picoseconds,
-    /// Service threads.
+    /// Number of service threads.
     #[serde(default = "one_thread")]
     pub service_threads: u32,
     /// From a record in host memory to user code that polls for it.
     pub wake_ps: Picoseconds,
-    /// Threads that copy between page cache and buffers.
+    /// Number of threads that copy between page cache and buffers.
     pub copy_threads: u32,
-    /// Bytes a second that each of them copies.
+    /// Bytes per second that each of them copies.
     pub copy_bytes_per_second: u64,
-    /// Start of a copy.
+    /// Set-up time of a copy.
     pub copy_setup_ps: Picoseconds,
-    /// Storage: bytes a second read.
+    /// Storage: read bandwidth in bytes per second.
     pub storage_read_bytes_per_second: u64,
-    /// Storage: bytes a second written.
+    /// Storage: write bandwidth in bytes per second.
     pub storage_write_bytes_per_second: u64,
     /// Storage: latency of a read.
     pub storage_read_ps: Picoseconds,
     /// Storage: latency of a write.
     pub storage_write_ps: Picoseconds,
-    /// Storage: requests in flight.
+    /// Storage: maximum requests in flight.
     pub storage_queue: u32,
-    /// Partial reconfiguration: putting another kernel into a slot. Zero where there is no figure.
+    /// Partial reconfiguration: time to load another kernel into a slot. Zero if there is no figure.
     #[serde(default)]
     pub reconfigure_ps: Picoseconds,
 }
@@ -221,19 +221,19 @@ pub struct HostFigures {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkFigures {
-    /// There and back, idle.
+    /// Idle round trip.
     pub round_trip_ps: u64,
-    /// Line data of a direction, after framing.
+    /// Bandwidth of line data per direction, after framing.
     pub payload_bytes_per_second: u64,
     /// Wire rate, for messages without data.
     pub header_bytes_per_second: u64,
-    /// Messages of a channel without data that may be under way.
+    /// Maximum messages in flight on a channel without data.
     pub header_credits: usize,
-    /// Messages of a channel with data that may be under way.
+    /// Maximum messages in flight on a channel with data.
     pub data_credits: usize,
-    /// A sender may be ahead of the wire by this much.
+    /// Maximum lead of a sender over the wire.
     pub transmit_ps: u64,
-    /// Arrivals are spread over this time at random.
+    /// Range of the random spread of arrivals.
     pub jitter_ps: u64,
 }
 
@@ -241,30 +241,30 @@ pub struct LinkFigures {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CpuFigures {
-    /// Last-level cache: capacity.
+    /// Last-level cache: capacity in bytes.
     pub cache_bytes: u64,
-    /// Last-level cache: lines of a set.
+    /// Last-level cache: associativity.
     pub cache_ways: usize,
     /// Ways of a set that are emptied before a miss needs them.
     pub evict_ahead: usize,
-    /// Accesses that all cores together start in a clock of the card.
+    /// Maximum accesses that all cores together start in a clock of the card.
     pub accesses_per_cycle: usize,
-    /// A core's access that hits the last-level cache.
+    /// Latency of a core's access that hits the last-level cache.
     pub cache_hit_ps: Picoseconds,
-    /// A core's first-level cache: capacity.
+    /// First-level cache of a core: capacity in bytes.
     pub l1_bytes: u64,
-    /// A core's access that hits it.
+    /// Latency of a core's access that hits it.
     pub l1_hit_ps: Picoseconds,
-    /// Requests that may be under way at once, to each slice of the directory: above 32, the link's header and the directory
-    /// have six bits for their number.
+    /// Maximum outstanding requests per slice of the directory: above 32, the link's header and the directory use six
+    /// bits for their number.
     #[serde(default = "five_bits")]
     pub request_ids: u8,
-    /// The CPU's own home directory and memory: from a request's arrival to its answer.
+    /// The CPU's own home directory and memory: from a request's arrival to its response.
     #[serde(default = "second_cpu")]
     pub home_ps: Picoseconds,
 }
 
-/// As the second CPU of the paper's baseline: a dependent load takes 268 ns \[fit\] (CCKit, table 2).
+/// Default: the second CPU of the paper's baseline, where a dependent load takes 268 ns \[fit\] (CCKit, table 2).
 fn second_cpu() -> Picoseconds {
     Picoseconds::new(49_000)
 }
@@ -277,7 +277,7 @@ fn one_thread() -> u32 {
     1
 }
 
-/// Longest time that a figure may name: one second. Keeps every sum far from overflow.
+/// Maximum time of a figure: one second. Keeps every sum far from overflow.
 const LONGEST: Picoseconds = Picoseconds::new(1_000_000_000_000);
 
 impl LinkFigures {
@@ -412,7 +412,7 @@ impl Memory {
         self.channel_bytes.trailing_zeros()
     }
 
-    /// Bytes a second on the pins of one channel.
+    /// Bytes per second on the pins of one channel.
     pub fn pin_bytes_per_second(&self) -> f64 {
         let row_clocks = self.timing.burst * u64::from(self.timing.columns_per_row);
         units::ROW_BYTES as f64 / (self.timing.clock_ps * row_clocks).as_seconds()
@@ -420,7 +420,7 @@ impl Memory {
 }
 
 impl AddressMap {
-    /// All banks of a channel.
+    /// Number of banks of a channel.
     pub const fn banks(&self) -> u32 {
         self.bank_groups * self.banks_per_group
     }

@@ -1,5 +1,5 @@
-//! A judge of command traces that shares no code with the model: it knows, for each pair of commands,
-//! how far apart they must be, and compares every command with all that came shortly before.
+//! A checker of command traces that shares no code with the model: it has the minimum distance of each pair of
+//! commands, and compares every command with all recent ones.
 
 use std::collections::BTreeMap;
 use tombolo_timing::dram::{Command, CommandKind};
@@ -26,7 +26,7 @@ fn kind(command: &Command) -> Kind {
     }
 }
 
-/// Bank group, bank and DRAM row of a row address, as docs/blocks/timing.md says.
+/// Bank group, bank and DRAM row of a row address, as docs/blocks/timing.md defines them.
 pub fn decode(memory: &Memory, address: u32) -> (u8, u8, u32) {
     let map = memory.address;
     let column_rows = map.page_bytes / 64;
@@ -53,7 +53,7 @@ pub fn encode(memory: &Memory, group: u32, bank: u32, row: u32, column: u32) -> 
     u64::from((above * column_rows + column) * map.bank_groups + group) * 64
 }
 
-/// Clocks from `a` to `b` at least; `None` if the pair is free.
+/// Minimum clocks from `a` to `b`; `None` if the pair is unconstrained.
 fn distance(memory: &Memory, a: &Command, b: &Command) -> Option<u64> {
     let t = &memory.timing;
     let same_group = a.bank_group == b.bank_group;

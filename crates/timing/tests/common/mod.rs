@@ -1,4 +1,4 @@
-//! What the tests share: the F1 platform, and a user of a channel that behaves like an AXI4 port.
+//! Helpers shared by the tests: the F1 platform, and a user of a channel that behaves like an AXI4 port.
 
 #![allow(dead_code)] // each test binary uses a part
 
@@ -22,7 +22,7 @@ pub fn f1_with(change: impl FnOnce(&mut tombolo_timing::platform::Memory)) -> Co
     Controller::new(&memory)
 }
 
-/// What a [`Port`] saw.
+/// Results observed by a [`Port`].
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     pub rows: Vec<RowDone>,
@@ -31,11 +31,11 @@ pub struct Seen {
     pub finished: Picoseconds,
 }
 
-/// A user of a channel: one read request, one row of read data and one row of write data an edge at
-/// most; a write is pushed when its last row has come.
+/// A user of a channel: at most one read request, one row of read data and one row of write data per edge; a write is
+/// pushed when its last row has arrived.
 pub struct Port {
     pub period: Picoseconds,
-    /// Ask only when the channel says that there may be something.
+    /// Poll only when the channel announces a possible event.
     pub lazy: bool,
 }
 
@@ -131,7 +131,7 @@ pub fn mixed(a: Vec<Access>, b: Vec<Access>) -> Vec<Access> {
     a.into_iter().zip(b).flat_map(|(a, b)| [a, b]).collect()
 }
 
-/// Bytes a second of what a port saw.
+/// Bytes per second that a port observed.
 pub fn bandwidth(accesses: &[Access], seen: &Seen) -> f64 {
     let rows: u64 = accesses.iter().map(|access| u64::from(access.rows)).sum();
     (rows * 64) as f64 / seen.finished.as_seconds()

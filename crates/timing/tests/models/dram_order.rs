@@ -1,4 +1,4 @@
-//! Do answers come in order, once, and independently of how often the channel is asked?
+//! Checks that results arrive in order, once, and independently of how often the channel is polled.
 
 use crate::common::checker::encode;
 use crate::common::{f1_with, mixed, platform, random_rows, stream, Port, Random, AXI};
@@ -43,7 +43,7 @@ proptest! {
         }
     }
 
-    /// A user who asks at every edge, and one who sleeps until `next_event`, see the same.
+    /// A user that polls at every edge, and one that sleeps until `next_event`, get the same results.
     #[test]
     fn asking_changes_nothing(seed: u64, span in prop_oneof![Just(8u64), Just(4096), Just(1 << 28)]) {
         let accesses = random_accesses(seed, 300, span);

@@ -1,4 +1,4 @@
-//! Does every command obey the devices? Traces of random traffic, judged by an independent checker.
+//! Checks that every command obeys the devices: traces of random traffic, judged by an independent checker.
 
 use crate::common::checker::{check, encode};
 use crate::common::{platform, Random};

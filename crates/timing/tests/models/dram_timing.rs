@@ -1,5 +1,5 @@
-//! Is the channel as fast as its figures allow, and no faster? Closed forms by hand, each with the
-//! error that it may have.
+//! Checks that the channel is as fast as its figures allow, and no faster: closed forms by hand, each with its
+//! tolerance.
 
 use crate::common::checker::encode;
 use crate::common::{
@@ -9,8 +9,8 @@ use tombolo_timing::dram::{Access, Command, CommandKind, Controller, MemoryChann
 use tombolo_timing::platform::{Memory, MemoryTiming};
 use units::Picoseconds;
 
-/// Bytes a second when `rows` take `clocks`, less the time lost to refreshes: REF itself, the
-/// precharge before and the activation after.
+/// Bytes per second when `rows` take `clocks`, less the time lost to refreshes: REF itself, the precharge before and
+/// the activation after.
 fn expected(t: &MemoryTiming, rows: u64, clocks: u64) -> f64 {
     let lost = (t.rfc + t.rp + t.rcd) as f64 / t.refi as f64;
     (rows * 64) as f64 / (t.clock_ps * clocks).as_seconds() * (1.0 - lost)

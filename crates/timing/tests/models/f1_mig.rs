@@ -1,4 +1,4 @@
-//! Is `f1-mig` what FSRF measured on its own controllers?
+//! Compares `f1-mig` with FSRF's measurements of its own controllers.
 
 use crate::common::{platform, random_rows, stream, AXI, UNBOUNDED};
 use tombolo_timing::dram::Controller;
@@ -19,9 +19,9 @@ fn rate(
     bytes as f64 / seen.finished.as_seconds()
 }
 
-/// What FSRF's table 2 has for physical addresses, over its four channels: hot large streams at 57,000 MiB/s, and
-/// 2^19 reads or writes of 64 bytes by each application in 7.2 and 8.9 ms. The bounds are the residuals that
-/// docs/blocks/timing.md names; the controller has three fitted figures.
+/// FSRF's table 2 for physical addresses, over its four channels: hot large streams at 57,000 MiB/s, and 2^19 reads or
+/// writes of 64 bytes by each application in 7.2 and 8.9 ms. The bounds are the residuals that docs/blocks/timing.md
+/// names; the controller has three fitted figures.
 #[test]
 fn streams_and_random_rows_are_as_fsrf_measured() {
     let mig = platform("f1-mig");
@@ -50,7 +50,7 @@ fn a_stream_of_single_rows_is_as_dramsim3_has_it() {
     assert!((share - 0.869).abs() < 0.01, "{share}");
 }
 
-/// Closed by themselves, banks of a stream need no precharge; rows that leave a bank open do.
+/// Banks of a stream close with auto-precharge and need no precharge command; rows that leave a bank open do.
 #[test]
 fn half_of_the_random_rows_close_their_bank() {
     let mut open = platform("f1-mig").memory().clone();

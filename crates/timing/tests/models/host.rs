@@ -1,4 +1,4 @@
-//! Does each resource of the host serve as many at once as it should, and no more?
+//! Checks that each resource of the host serves as many requests concurrently as it should, and no more.
 
 use crate::common::platform;
 use tombolo_timing::host::{Host, HostModel};

@@ -1,5 +1,5 @@
-//! Tests of the models of memory and of the host link, one file a question. One program, because each
-//! program of tests is compiled and linked by itself.
+//! Tests of the models of memory and of the host link, one file per question. They are one program, because each test
+//! program is compiled and linked separately.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,4 +1,4 @@
-//! Is the link as fast as packets, credits and tags allow, and in order?
+//! Checks that the link is as fast as packets, credits and tags allow, and in order.
 
 use crate::common::{platform, Random};
 use proptest::prelude::*;

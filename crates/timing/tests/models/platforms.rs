@@ -1,4 +1,4 @@
-//! Are the files of the repository good, and bad ones refused with file, key and rule?
+//! Checks that the repository's files are valid, and that invalid ones are refused with file, key and rule.
 
 use crate::common::platform;
 use std::path::Path;
