@@ -1,4 +1,4 @@
-//! What a mapping can show that is no file.
+//! Backings of mappings other than files.
 
 use crate::device::window::{Source, Window};
 use file_io::{OpenFile, Transfer};

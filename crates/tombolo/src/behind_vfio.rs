@@ -1,4 +1,4 @@
-//! Cards behind Linux's vfio-pci, by name.
+//! Cards bound to Linux's vfio-pci, opened by name.
 
 use card::CardError;
 use error::Error;
@@ -8,7 +8,7 @@ use vfio::{CardFile, PciAddress, VfioCard};
 /// Opens `ADDRESS?card=FILE`.
 ///
 /// # Errors
-/// No such name, file or device, and what to do about it.
+/// The name, file or device does not exist or cannot be opened; the message names the remedy.
 pub(crate) fn open(device: &str) -> Result<VfioCard, Error> {
     let refused = |what: String| CardError::Device(what);
     let Some((address, file)) = device.split_once("?card=") else {

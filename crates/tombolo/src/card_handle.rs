@@ -1,4 +1,4 @@
-//! `Card`: what a program opens first.
+//! `Card`: the handle that a program opens first.
 
 use crate::behind_vfio;
 use crate::link::Link;
@@ -22,24 +22,27 @@ use units::{CardDescription, Picoseconds, SlotId, SpacePlacement};
 use verilated::Progress as BuildProgress;
 use wire::Status;
 
-/// What the threads are that virtual time waits for.
+/// Names the participants in messages: the threads that virtual time waits for.
 const PARTICIPANTS: &str = "host threads that count (participants)";
 
-/// A client's view of a card. Clones share it.
+/// A client's handle of a card. Clones share the client.
 #[derive(Clone, Debug)]
 pub struct Card {
     link: Link,
 }
 
 impl Card {
-    /// Opens a card by its name: `unix:PATH`, the card of a daemon (`tombolo daemon`), shared with other programs;
-    /// `vfio:0000:01:00.0?card=FILE`, a card behind Linux's vfio-pci, in real time, and a file with what its registers do
-    /// not say (docs/pcie.md); `functional`; else a platform (`f1`, or its file), which is simulated. Of the last two the
-    /// environment has the last word: if `TOMBOLO_CARD` is set, it is the name.
+    /// Opens a card by name. The environment variable `TOMBOLO_CARD` overrides `functional` and platform names.
+    ///
+    /// - `unix:PATH`: the card of a daemon (`tombolo daemon`), shared with other programs.
+    /// - `vfio:0000:01:00.0?card=FILE`: a card bound to Linux's vfio-pci, in real time; the file supplies the facts
+    ///   that its registers do not hold (docs/pcie.md).
+    /// - `functional`: a functional card, without RTL and time.
+    /// - Any other name: a platform (`f1`, or its file), which is simulated.
     ///
     /// # Errors
-    /// [`Error::Daemon`]: nobody listens at that path, or who does refuses; the device cannot be opened, and what to do
-    /// about it; as [`simulated`](Self::simulated) and [`functional`](Self::functional).
+    /// [`Error::Daemon`]: no daemon listens at that path, or it refuses; the device cannot be opened (the message names
+    /// the remedy); as [`simulated`](Self::simulated) and [`functional`](Self::functional).
     pub fn open(name: impl AsRef<str>) -> Result<Self, Error> {
         let told = std::env::var("TOMBOLO_CARD").ok();
         let name = name_to_open(name.as_ref(), told.as_deref());
@@ -49,7 +52,7 @@ impl Card {
             }),
             Some(("vfio", device)) => {
                 let options = OwnerOptions {
-                    // Time is the world's.
+                    // A real card runs in real time.
                     clock: ClockMode::Free,
                     ..OwnerOptions::default()
                 };
@@ -60,7 +63,7 @@ impl Card {
         }
     }
 
-    /// Takes any implementation of the card contract; this process owns it.
+    /// Opens a card from any implementation of the card contract; this process becomes its owner.
     ///
     /// # Errors
     /// Host memory for DMA cannot be had, the card does not have the owner's page size, or its memory is
@@ -69,7 +72,7 @@ impl Card {
         Self::with_io(card, file_io::best, options)
     }
 
-    /// As [`new`](Card::new), with file I/O of the caller's choice: `io` makes it, for each mount that files lie on.
+    /// As [`new`](Card::new), with file I/O of the caller's choice: `io` creates it once per mount that files lie on.
     ///
     /// # Errors
     /// Host memory for DMA cannot be had, the card does not have the owner's page size, or its memory is
@@ -83,11 +86,11 @@ impl Card {
         Ok(Self { link })
     }
 
-    /// Opens a simulated card: the real shell RTL in virtual time. The first time, this builds the
-    /// shell's model (a minute or so), which `progress` is told about; so it is of kernels later.
+    /// Opens a simulated card: the real shell RTL in virtual time. The first use builds the shell's model (about a
+    /// minute), and the first use of a kernel builds the kernel's; `progress` is called with each build.
     ///
     /// # Errors
-    /// No Verilator, RTL that does not compile, an unusable platform file.
+    /// Verilator is missing, the RTL does not compile, or the platform file is invalid.
     pub fn simulated(
         options: SimOptions,
         owner: OwnerOptions,
@@ -102,7 +105,7 @@ impl Card {
         Self::new(Box::new(SimCard::open(options, progress)?), owner)
     }
 
-    /// Opens a functional card: no RTL, no time, for kernels with a model in Rust.
+    /// Opens a functional card: kernels are models in Rust, without RTL and without time.
     ///
     /// # Errors
     /// Host memory for DMA cannot be had, the card does not have the owner's page size, or its memory is
@@ -111,21 +114,22 @@ impl Card {
         Self::new(Box::new(card), OwnerOptions::default())
     }
 
-    /// Another client of the same card, with things of its own: what one makes, the other does not reach.
+    /// Another client of the same card. Clients cannot reach each other's spaces, mappings and kernels.
     pub fn client(&self) -> Self {
         let link = self.link.another();
         Self { link }
     }
 
-    /// From now on every call of this client that waits asks `watch` every few hundredths of a second, on the
-    /// thread that waits, whether to end; it returns [`Error::Interrupted`] then. A kernel that was waited
-    /// for is stopped; anything else that was begun goes on to its end.
+    /// Sets a callback for interrupting blocked calls: from now on every waiting call of this client calls `watch`
+    /// every few hundredths of a second, on the waiting thread. Once it returns true, the call returns
+    /// [`Error::Interrupted`]: a kernel that was waited for is stopped; other operations that were begun run to
+    /// completion.
     pub fn interrupt_when(&self, watch: impl Fn() -> bool + Send + Sync + 'static) {
         self.link.watch(Arc::new(watch));
     }
 
-    /// A place for a host thread that counts: virtual time passes only while every one of them waits in a
-    /// call. Programs of one thread need none.
+    /// Registers a host thread as a participant: virtual time passes only while every participant waits in a call.
+    /// Single-threaded programs need none.
     ///
     /// # Errors
     /// The owner has ended.
@@ -133,15 +137,15 @@ impl Card {
         Participant::new(self.link.here(PARTICIPANTS)?.clone())
     }
 
-    /// Runs something that waits for other threads or for the world; virtual time does not wait for this
-    /// thread meanwhile. Without effect for threads that are no participants.
+    /// Runs a closure that waits for other threads or for external events; virtual time does not wait for this thread
+    /// meanwhile. Has no effect on threads that are not participants.
     ///
     /// # Errors
     /// The owner has ended.
     pub fn outside<T>(&self, work: impl FnOnce() -> T) -> Result<T, Error> {
         match self.link.here(PARTICIPANTS) {
             Ok(owner) => participant::outside(owner, work),
-            // Nobody counts there.
+            // The owner is in another process, which has no participants of ours.
             Err(_) => Ok(work()),
         }
     }
@@ -150,7 +154,7 @@ impl Card {
         &self.link
     }
 
-    /// What the card is made of, and its time.
+    /// The card's components and parameters, and its current virtual time.
     ///
     /// # Errors
     /// The connection to the owner is broken.
@@ -159,24 +163,24 @@ impl Card {
         Ok((*description.card, description.now))
     }
 
-    /// Makes an address space. It ends when the handle is dropped.
+    /// Creates an address space. It ends when the handle is dropped.
     ///
     /// # Errors
-    /// [`Error::NoFreeSpace`], or no card memory for its page table.
+    /// [`Error::NoFreeSpace`], or the card has no memory left for its page table.
     pub fn create_space(&self) -> Result<AddressSpace, Error> {
         self.create_space_on(SpacePlacement::Anywhere)
     }
 
-    /// Makes an address space whose frames lie on one channel, are striped over several, or keep apart from those of
+    /// Creates an address space with a frame placement: on one channel, striped over several, or isolated from those of
     /// other spaces ([`SpacePlacement::Isolated`]).
     ///
     /// # Errors
-    /// As [`create_space`](Self::create_space); and channels that the card does not have.
+    /// As [`create_space`](Self::create_space); or the card has no such channels.
     pub fn create_space_on(&self, placement: SpacePlacement) -> Result<AddressSpace, Error> {
         self.create_space_with(SpaceOptions::new().placement(placement))
     }
 
-    /// Makes an address space with options: where its frames lie, how many there may be, and what translates.
+    /// Creates an address space with options: frame placement, frame quota and translation mode.
     ///
     /// # Errors
     /// As [`create_space_on`](Self::create_space_on); [`Error::NoSuchTranslation`].
@@ -185,10 +189,10 @@ impl Card {
         Ok(AddressSpace::new(self.link.clone(), made))
     }
 
-    /// Puts the kernel of a folder into a slot, in a space, and releases its reset.
+    /// Loads the kernel of a folder into a slot, with an address space, and releases its reset.
     ///
     /// # Errors
-    /// A manifest that is wrong or does not match its RTL, RTL that does not compile, no such slot.
+    /// The manifest is invalid or does not match the RTL, the RTL does not compile, or there is no such slot.
     pub fn load(
         &self,
         slot: SlotId,
@@ -198,7 +202,7 @@ impl Card {
         self.load_into(Some(slot), folder.as_ref(), space)
     }
 
-    /// Puts the kernel of a folder into the first slot that has none.
+    /// Loads the kernel of a folder into the first empty slot.
     ///
     /// # Errors
     /// As [`load`](Self::load); [`Error::NoFreeSlot`].
@@ -229,13 +233,12 @@ impl Card {
         Ok(Slot::new(self.link.clone(), loaded, space.id(), manifest))
     }
 
-    /// Waits until one of several kernels is done, at most until `deadline` of virtual time from now. Gives
-    /// its place in `slots`, the first if several are done; its [`join`](Slot::join) tells at once how it
-    /// went.
+    /// Waits until one of several kernels is done, at most for `deadline` of virtual time from now. Returns its index
+    /// in `slots`, the lowest if several are done; its [`join`](Slot::join) then returns the result without waiting.
     ///
     /// # Errors
-    /// [`Error::NoneDone`] at the deadline, or if there is none to wait for; all go on then.
-    /// [`Error::SlotState`] if one is not running.
+    /// [`Error::NoneDone`] at the deadline, or if `slots` is empty; the kernels keep running. [`Error::SlotState`] if
+    /// one is not running.
     pub fn wait_any(&self, slots: &[&Slot], deadline: Option<Picoseconds>) -> Result<usize, Error> {
         if !slots.iter().all(|slot| self.link.is(slot.link())) {
             return Err(Error::OtherCard);
@@ -255,25 +258,25 @@ impl Card {
         }
     }
 
-    /// Ends everything that was made through this handle and its clones: stops kernels, writes back, ends
-    /// address spaces. Dropping spaces and mappings does the same, but can only log what was lost. With the last client
-    /// of the card it ends the library's threads, and what they have open, too, whatever handles are still there. The
-    /// program keeps shared memory, which nobody traps any more, until it drops it.
+    /// Ends everything that was created through this handle and its clones: stops kernels, writes back, ends address
+    /// spaces. Dropping spaces and mappings does the same, but can only log losses. The last client of the card also
+    /// ends the library's threads and closes their files, even if handles remain. Shared memory stays mapped until the
+    /// program drops it, but its accesses are no longer trapped.
     ///
     /// # Errors
-    /// The first page that could not be written back; all that can be is. Other handles give
-    /// [`Error::Gone`] from now on, as does a second call.
+    /// The first page that could not be written back; all others are. Other handles return [`Error::Gone`] from now on,
+    /// as does a second call.
     pub fn close(&self) -> Result<(), Error> {
         self.link.close()
     }
 
-    /// Ends the connection to a daemon as the end of the process would; for tests of daemons.
+    /// Closes the connection to a daemon abruptly, as the end of the process would; for tests of daemons.
     #[doc(hidden)]
     pub fn hang_up(&self) {
         self.link.hang_up();
     }
 
-    /// Where the time went since the card was opened; of a daemon's card, what this client did with it.
+    /// Time spent since the card was opened, by cause; for a daemon's card, the share of this client.
     ///
     /// # Errors
     /// The card is broken.
@@ -282,7 +285,8 @@ impl Card {
         self.link.call(MakeReport { of }).map(|report| *report)
     }
 
-    /// Who uses what of the card. Of a daemon, with what its process has.
+    /// Resources of the card by client; for a daemon's card, also process, connections, descriptors and threads of the
+    /// daemon.
     ///
     /// # Errors
     /// The owner has ended.
@@ -291,7 +295,7 @@ impl Card {
     }
 }
 
-/// The card to open where a program asks for one by a name, and the environment may say another.
+/// The card's name: the one the program asked for, unless the environment overrides it.
 fn name_to_open<'a>(asked: &'a str, told: Option<&'a str>) -> &'a str {
     let is_place = asked.starts_with("unix:") || asked.starts_with("vfio:");
     told.filter(|told| !told.is_empty() && !is_place)

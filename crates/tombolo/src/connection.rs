@@ -1,5 +1,4 @@
-//! Connections: a stream port of a kernel joined with one of another kernel, or of the same. What the one
-//! sends the other receives, and no memory is between them.
+//! Connections: a stream port of a kernel joined with a port of another kernel, or of the same, without memory between.
 
 use crate::card_handle::Card;
 use crate::link::Link;
@@ -7,7 +6,7 @@ use crate::slot::Slot;
 use error::Error;
 use owner::message::{ConnectPorts, ConnectionId, ConnectionState, Disconnect, Inspect, PortOf};
 
-/// Two joined stream ports. Dropped, they come apart at the end of the packet that is under way.
+/// Two joined stream ports. Dropping it disconnects them at the end of the packet under way.
 #[derive(Debug)]
 pub struct Connection {
     link: Link,
@@ -15,8 +14,9 @@ pub struct Connection {
 }
 
 impl Card {
-    /// Connects an outgoing stream port of one kernel with an incoming one of another, or of the same, at
-    /// once: no memory is between them, and the host moves nothing. Ports of different widths fit.
+    /// Connects an outgoing stream port of one kernel with an incoming port of another kernel, or of the same,
+    /// immediately. There is no memory between the ports, and the host moves no bytes. The ports may have different
+    /// widths.
     ///
     /// # Errors
     /// [`Error::OtherCard`], [`StreamError::NoSuchPort`], [`StreamError::WrongEnd`],
@@ -50,7 +50,7 @@ impl Card {
 }
 
 impl Connection {
-    /// What it does now.
+    /// Current state of the connection.
     ///
     /// # Errors
     /// [`StreamError::NotConnected`](crate::StreamError::NotConnected).
@@ -60,12 +60,12 @@ impl Connection {
         })
     }
 
-    /// Takes the ports apart, at the end of the packet that is under way: nothing is lost.
+    /// Disconnects the ports at the end of the packet under way; no bytes are lost.
     ///
     /// # Errors
-    /// [`StreamError::MidPacket`](crate::StreamError::MidPacket): it has not ended within a millisecond of
-    /// virtual time. The ports come apart when it does; call again to wait for that.
-    /// [`StreamError::NotConnected`](crate::StreamError::NotConnected): they are apart already, or another
+    /// [`StreamError::MidPacket`](crate::StreamError::MidPacket): the packet has not ended within a millisecond of
+    /// virtual time. The ports disconnect when it does; call again to wait for that.
+    /// [`StreamError::NotConnected`](crate::StreamError::NotConnected): the ports are disconnected already, or another
     /// kernel was loaded.
     pub fn disconnect(&self) -> Result<(), Error> {
         self.link.call(Disconnect {
@@ -81,7 +81,7 @@ impl Drop for Connection {
             connection: self.id,
             later: true,
         };
-        // Apart already, gone with a kernel, or the card is broken.
+        // Disconnected already, gone with a kernel, or the card is broken.
         if let Err(error) = self.link.call(request) {
             tracing::debug!(%error, "taking a connection apart");
         }

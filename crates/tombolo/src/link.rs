@@ -1,7 +1,7 @@
-//! The way from a client to the owner: a channel to its thread, or a socket to its daemon ([`Served`]).
+//! A client's connection to the owner: a channel to its thread, or a socket to its daemon ([`Served`]).
 //!
-//! A request is begun and answered later; the ticket waits for the answer. While it waits it asks every
-//! now and then whether somebody wants the call to end.
+//! A request is begun, and its ticket waits for the reply. While it waits, it checks now and then whether the call is
+//! to be interrupted.
 
 use crate::participant;
 use crate::served::Served;
@@ -16,19 +16,19 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 use trap::Desk;
 
-/// At most so long until a call that is to end does so.
+/// Interval at which a waiting call checks whether it is to end.
 const PATIENCE: Duration = Duration::from_millis(40);
 
-/// At most so long a process that ends waits for bytes that are written back.
+/// Maximum time that a process waits at its end for write-backs.
 const PATIENCE_AT_END: Duration = Duration::from_secs(30);
 
-/// The clients of owners in this process, so that none is forgotten at its end.
+/// Clients of owners in this process, closed when the process ends.
 static CLIENTS: Mutex<Vec<Weak<Client>>> = Mutex::new(Vec::new());
 
-/// Asked by a thread whose call waits; `true` ends the call.
+/// Callback called by a thread that waits in a call; returning `true` ends the call.
 pub(crate) type Watch = Arc<dyn Fn() -> bool + Send + Sync>;
 
-/// A client's connection to the owner of a card. Clones are the same client.
+/// A client's connection to the owner of a card. Clones share the client.
 #[derive(Clone)]
 pub(crate) struct Link {
     client: Arc<Client>,
@@ -37,19 +37,19 @@ pub(crate) struct Link {
 struct Client {
     id: ClientId,
     watch: Mutex<Option<Watch>>,
-    /// It was closed, and is none of the owner's clients any more.
+    /// The client was closed, and is no longer registered with the owner.
     closed: AtomicBool,
     owner: Owner,
     tickets: AtomicU64,
 }
 
-/// Where the owner is.
+/// Location of the owner.
 enum Owner {
     Here(Arc<OwnerThread>),
     Served(Arc<Served>),
 }
 
-/// A request that was begun, whose reply is a `T`.
+/// An outstanding request whose reply is a `T`.
 pub(crate) struct Ticket<'a, T> {
     link: &'a Link,
     ticket: u64,
@@ -70,7 +70,7 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        // A daemon sees that the socket is closed.
+        // A daemon detects that the socket is closed.
         if let (Owner::Here(owner), false) = (&self.owner, self.closed.load(Ordering::Acquire)) {
             owner.leave(self.id);
         }
@@ -78,7 +78,7 @@ impl Drop for Client {
 }
 
 impl Owner {
-    /// Nobody waits for the answer of a request any more.
+    /// Discards the reply of a request.
     fn cancel(&self, client: ClientId, ticket: u64) -> Result<(), Error> {
         match self {
             Self::Here(owner) => owner.cancel(TicketId { client, ticket }),
@@ -86,7 +86,7 @@ impl Owner {
         }
     }
 
-    /// Why nobody answers.
+    /// The error for an owner that has ended.
     fn ended(&self) -> Error {
         match self {
             Self::Here(owner) => owner.ended(),
@@ -107,10 +107,10 @@ impl Link {
         Self { client }
     }
 
-    /// Ends everything of this client, and the client.
+    /// Ends the client and everything that it created.
     pub(crate) fn close(&self) -> Result<(), Error> {
         let closed = self.call(Close);
-        // One that was interrupted goes on.
+        // An interrupted close has not ended the client.
         if !matches!(closed, Err(Error::Interrupted)) {
             self.end();
         }
@@ -123,12 +123,13 @@ impl Link {
         Self { client }
     }
 
-    /// Who the client is.
+    /// The client's identifier.
     pub(crate) fn id(&self) -> ClientId {
         self.client.id
     }
 
-    /// Everything of this client has ended. With the last one the owner's thread ends too, whatever handles there are.
+    /// Removes the client after everything of it has ended. The last client also ends the owner's thread, whatever
+    /// handles remain.
     pub(crate) fn end(&self) {
         let client = &self.client;
         match &client.owner {
@@ -141,7 +142,7 @@ impl Link {
         }
     }
 
-    /// The connection to a daemon ends.
+    /// Closes the connection to a daemon.
     pub(crate) fn hang_up(&self) {
         if let Owner::Served(served) = &self.client.owner {
             served.hang_up();
@@ -156,13 +157,13 @@ impl Link {
         }
     }
 
-    /// Calls of this client ask this from now on while they wait.
+    /// Sets the callback that waiting calls of this client use from now on.
     pub(crate) fn watch(&self, watch: Watch) {
         let place = self.client.watch.lock();
         *place.unwrap_or_else(PoisonError::into_inner) = Some(watch);
     }
 
-    /// Who answers the traps of the memory that is shared with this card, for a block of so many bytes.
+    /// The trap queue for a block of `bytes` shared with this card.
     ///
     /// # Errors
     /// [`Error::NotCarried`]; as [`Desk::open`].
@@ -189,7 +190,8 @@ impl Link {
         })
     }
 
-    /// Begins a request that knows where its reply goes, by a ticket of the caller's. Only of an owner in this process.
+    /// Begins a request with a caller-supplied ticket, to which its reply is addressed. Only for an owner in this
+    /// process.
     pub(crate) fn begin_any(&self, ticket: u64, request: AnyRequest) -> Result<(), Error> {
         match &self.client.owner {
             Owner::Here(owner) => owner.begin(self.named(ticket), None, request),
@@ -199,7 +201,7 @@ impl Link {
         }
     }
 
-    /// The client has ended, and nothing of it will come: what is kept of it for its reports goes.
+    /// Discards the data kept for reports of a client that has ended.
     pub(crate) fn forget(&self) {
         if let Owner::Here(owner) = &self.client.owner {
             owner.forget(self.client.id);
@@ -211,21 +213,21 @@ impl Link {
         TicketId { client, ticket }
     }
 
-    /// Nobody waits for the answer of a request any more.
+    /// Discards the reply of a request.
     pub(crate) fn cancel(&self, ticket: u64) -> Result<(), Error> {
         self.client.owner.cancel(self.client.id, ticket)
     }
 
-    /// Begins a request and waits for its answer.
+    /// Begins a request and waits for its reply.
     pub(crate) fn call<R: Ask>(&self, request: R) -> Result<R::Reply, Error> {
-        // Signals of the program come in while it sleeps.
+        // Signals of the program are delivered while it sleeps.
         threads::as_guest(|| self.begin(request)?.wait())
     }
 
-    /// The owner's thread, for what only a process has.
+    /// The owner's thread, for operations that only its own process supports.
     ///
     /// # Errors
-    /// [`Error::NotCarried`]: it is a daemon's.
+    /// [`Error::NotCarried`]: the owner is a daemon.
     pub(crate) fn here(&self, what: &'static str) -> Result<&Arc<OwnerThread>, Error> {
         match &self.client.owner {
             Owner::Here(owner) => Ok(owner),
@@ -233,7 +235,8 @@ impl Link {
         }
     }
 
-    /// Whether both lead to the same owner. Of a daemon, that each connection is another client's is all that is known.
+    /// Whether both connect to the same owner. For daemons this is true only within one client, since each connection
+    /// is a client of its own.
     pub(crate) fn is(&self, other: &Self) -> bool {
         match (&self.client.owner, &other.client.owner) {
             (Owner::Here(one), Owner::Here(other)) => Arc::ptr_eq(one, other),
@@ -242,7 +245,7 @@ impl Link {
         }
     }
 
-    /// Whether somebody asks for this client's calls to end.
+    /// Whether the callback asks for this client's calls to end.
     pub(crate) fn is_to_end(&self) -> bool {
         let watch = self.client.watch.lock();
         let watch = watch.unwrap_or_else(PoisonError::into_inner).clone();
@@ -251,7 +254,7 @@ impl Link {
 }
 
 impl<T> Ticket<'_, T> {
-    /// Waits for the answer.
+    /// Waits for the reply.
     pub(crate) fn wait(self) -> Result<T, Error> {
         loop {
             let began = Instant::now();
@@ -259,7 +262,7 @@ impl<T> Ticket<'_, T> {
             match self.answer.look() {
                 Found::Reply(answer) => return answer,
                 Found::Never => return Err(self.link.client.owner.ended()),
-                // A signal may have ended the sleep before its time.
+                // A signal may have ended the sleep early.
                 Found::NotYet if began.elapsed() < PATIENCE => {}
                 Found::NotYet if threads::as_program(|| self.link.is_to_end()) => {
                     self.link.cancel(self.ticket)?;
@@ -277,8 +280,8 @@ impl fmt::Debug for Link {
     }
 }
 
-/// The process ends: what its program has not closed is closed, so that the bytes that kernels wrote reach their files.
-/// Nobody else is left to hear that they did not.
+/// At the end of the process, closes clients that the program has not closed, so that bytes written by kernels reach
+/// their files. Failures can no longer be reported to a caller.
 fn close_all() {
     let clients = std::mem::take(&mut *CLIENTS.lock().unwrap_or_else(PoisonError::into_inner));
     let begun = Instant::now();

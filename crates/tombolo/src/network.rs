@@ -2,7 +2,7 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 
-//! Streams that go over the card's own network interface: between a kernel and a peer's memory, without the host.
+//! Streams over the card's own network interface: between a kernel and a peer's memory, without the host.
 //!
 //! ```no_run
 //! use tombolo::{Card, Continue, MemoryNode, ShellConfig, SimOptions, SlotId};
@@ -33,12 +33,12 @@ use owner::PeerHandle;
 use units::StreamDirection;
 
 impl Stream {
-    /// Plugs the port into a network interface of the card, and that into a peer, until it is closed. Its transfers are
-    /// then [`read_peer`](Stream::read_peer) or [`write_peer`](Stream::write_peer). Again: another peer, or the same
-    /// one after it has failed.
+    /// Connects the port to a network interface of the card, and the interface to a peer, until the port is closed. Its
+    /// transfers are then [`read_peer`](Stream::read_peer) or [`write_peer`](Stream::write_peer). A second call
+    /// connects another peer, or the same one after a failure.
     ///
     /// # Errors
-    /// [`StreamError::NoInterface`]: the card has none that is free; [`StreamError::UnderWay`];
+    /// [`StreamError::NoInterface`]: no interface of the card is free; [`StreamError::UnderWay`];
     /// [`StreamError::BetweenPackets`]: the switch waits for the end of a packet.
     ///
     /// [`StreamError::NoInterface`]: crate::StreamError::NoInterface
@@ -51,7 +51,7 @@ impl Stream {
         })
     }
 
-    /// Begins a transfer from the peer's memory to the kernel: a packet, whose last beat carries TLAST.
+    /// Begins a transfer from the peer's memory to the kernel: one packet, whose last beat carries TLAST.
     ///
     /// # Errors
     /// [`StreamError::WrongDirection`](crate::StreamError::WrongDirection),
@@ -60,8 +60,8 @@ impl Stream {
         self.begin_peer(StreamDirection::In, offset, bytes)
     }
 
-    /// Begins a transfer from the kernel to the peer's memory. It ends with the packet (TLAST), or when the range is
-    /// full; then all of it is in that memory.
+    /// Begins a transfer from the kernel to the peer's memory. It ends with the packet (TLAST) or when the range is
+    /// full, and is complete when all bytes are in that memory.
     ///
     /// # Errors
     /// As [`read_peer`](Stream::read_peer).
@@ -84,7 +84,8 @@ impl Stream {
 }
 
 impl Card {
-    /// Pulls the cable of a network interface of a simulated card (`false`), or puts it back, to see what happens then.
+    /// Disconnects (`false`) or reconnects (`true`) the cable of a network interface of a simulated card, for tests of
+    /// link loss.
     ///
     /// # Errors
     /// No such interface.

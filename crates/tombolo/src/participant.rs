@@ -1,10 +1,10 @@
-//! Host threads that count: virtual time passes only while each of them waits in a call.
+//! Participants: host threads that take part in virtual time, which passes only while each of them waits in a call.
 //!
-//! A program of one thread needs none of this: time passes only inside its calls. With several threads,
-//! which call reaches the owner first is up to the scheduler of the machine. Registered threads take turns
-//! in an order that does not depend on it: the clock stands until each of them is in a call (or
-//! [outside](crate::Card::outside)), and their calls are then begun by the number of the participant, and
-//! each one's in their order. So the same program gives the same report on any machine, under any load.
+//! Single-threaded programs need none: time passes only inside their calls. With several threads, the machine's
+//! scheduler decides which call reaches the owner first. Registered threads take turns in an order that does not depend
+//! on it: the clock stands still until each participant is in a call (or [outside](crate::Card::outside)); their calls
+//! are then begun in order of participant number, and those of one participant in program order. So the same program
+//! gives the same report on any machine, under any load.
 
 use error::Error;
 use owner::participants::{Caller, Change};
@@ -15,21 +15,21 @@ use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
-/// A place for a host thread that counts, made by [`Card::participant`](crate::Card::participant).
+/// Registration of a host thread in virtual time, made by [`Card::participant`](crate::Card::participant).
 ///
-/// It counts from the moment it is made, so make the places of all threads before any of them starts, in an
-/// order that is always the same, and give each thread its own. It ends when it is dropped.
+/// It takes part from its creation on. Create the participants of all threads before any of them starts, always in the
+/// same order, and give each thread its own. The registration ends when it is dropped.
 #[derive(Debug)]
 pub struct Participant {
     owner: Arc<OwnerThread>,
     number: u64,
 }
 
-/// The thread that called [`Participant::enter`] counts until this is dropped.
+/// The thread that called [`Participant::enter`] takes part in virtual time until this is dropped.
 #[derive(Debug)]
 pub struct Present {
     participant: Participant,
-    /// It belongs to its thread.
+    /// Not `Send`: it is bound to its thread.
     _thread: PhantomData<*const ()>,
 }
 
@@ -40,13 +40,14 @@ struct Seat {
 }
 
 thread_local! {
-    /// Empty unless the thread counts: a [`Present`] takes its seat away. Without a destructor, so that calls are as
-    /// good as ever where those of thread-locals have run, as in atexit handlers and destructors of static objects.
+    /// Empty unless the thread is a participant; a dropped [`Present`] removes its seat. The value has no destructor,
+    /// so that calls still work after thread-locals were destroyed, as in atexit handlers and destructors of static
+    /// objects.
     static SEATS: ManuallyDrop<RefCell<Vec<Seat>>> =
         const { ManuallyDrop::new(RefCell::new(Vec::new())) };
 }
 
-/// The thread's next call of this owner, if the thread counts.
+/// The identity of the thread's next call to this owner, if the thread is a participant.
 pub(crate) fn caller(owner: &Arc<OwnerThread>) -> Option<Caller> {
     SEATS.with(|seats| {
         let mut seats = seats.borrow_mut();
@@ -62,12 +63,12 @@ pub(crate) fn caller(owner: &Arc<OwnerThread>) -> Option<Caller> {
     })
 }
 
-/// Runs something that waits for other threads, or for the world; the clock does not wait meanwhile.
+/// Runs a closure that waits for other threads or external events; the clock does not wait for this thread meanwhile.
 pub(crate) fn outside<T>(owner: &Arc<OwnerThread>, work: impl FnOnce() -> T) -> Result<T, Error> {
     struct Back<'a>(&'a OwnerThread, u64);
     impl Drop for Back<'_> {
         fn drop(&mut self) {
-            // An owner that has ended needs no word.
+            // If the owner has ended, there is nothing to report to.
             let _ = self.0.change(Change::Inside(self.1));
         }
     }
@@ -94,10 +95,10 @@ impl Participant {
         Ok(Self { owner, number })
     }
 
-    /// From now on the calls of this thread are the participant's.
+    /// Binds the participant to this thread: its calls are the participant's from now on.
     ///
     /// # Errors
-    /// The owner has ended; `/proc` does not say which thread this is.
+    /// The owner has ended; `/proc` does not give the thread's identifier.
     pub fn enter(self) -> Result<Present, Error> {
         let this = fs::read_link("/proc/thread-self").map_err(|source| Error::File {
             path: "/proc/thread-self".into(),
@@ -125,7 +126,7 @@ impl Participant {
 
 impl Drop for Participant {
     fn drop(&mut self) {
-        // An owner that has ended needs no word.
+        // If the owner has ended, there is nothing to report to.
         let _ = self.owner.change(Change::Left(self.number));
     }
 }
@@ -133,7 +134,7 @@ impl Drop for Participant {
 impl Drop for Present {
     fn drop(&mut self) {
         let Participant { owner, number } = &self.participant;
-        // What is taken out is dropped after the borrow.
+        // The removed seat is dropped after the borrow ends.
         let gone = SEATS.with(|seats| {
             let mut seats = seats.borrow_mut();
             let found = seats

@@ -1,7 +1,7 @@
-//! Systems of the literature, and ours, as one thing to choose: a shell, and how its host works.
+//! Presets: published systems, and ours, each as a shell configuration and the settings of its host software.
 //!
-//! A preset is a file in `presets/`; one of your own has the same form ([`Preset::load`]). [`Preset::named`] has
-//! those of the repository built in.
+//! A preset is a file in `presets/`; your own file has the same form ([`Preset::load`]). [`Preset::named`] has the
+//! repository's presets built in.
 
 use crate::{AddressSpace, Card, Error, OwnerOptions, ShellConfig, SimOptions, SpacePlacement};
 use owner::report::bytes as told;
@@ -10,7 +10,7 @@ use simcard::{L1Config, Translator};
 use std::path::{Path, PathBuf};
 use units::{Advice, PageSize, Pattern, Stripe};
 
-/// The presets of the repository.
+/// Name and text of the built-in presets.
 const TEXTS: [(&str, &str); 7] = [
     ("tombolo", include_str!("../../../presets/tombolo.toml")),
     ("fsrf-sram", include_str!("../../../presets/fsrf-sram.toml")),
@@ -21,34 +21,34 @@ const TEXTS: [(&str, &str); 7] = [
     ("physical", include_str!("../../../presets/physical.toml")),
 ];
 
-/// The name that stands for FSRF with whichever of its TLBs suits the data.
+/// Name that selects FSRF with the TLB that suits the data, see [`Preset::suited`].
 const FSRF: &str = "fsrf";
 
 /// Why a preset cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PresetError {
-    /// None of that name.
+    /// No preset has that name.
     #[error("no preset `{name}`; there are {known}")]
     NoSuch {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// What there is.
+        /// The names of all presets.
         known: String,
     },
     /// Its file cannot be read.
     #[error("{path}: {source}", path = .path.display())]
     File {
-        /// Which file.
+        /// The file's path.
         path: PathBuf,
-        /// Why.
+        /// The operating system's error.
         source: std::io::Error,
     },
-    /// Its text is no preset.
+    /// The text is not a valid preset.
     #[error("{preset}: {source}")]
     Syntax {
         /// The preset's name or file.
         preset: String,
-        /// What is wrong.
+        /// The parser's error.
         source: Box<toml::de::Error>,
     },
     /// A value breaks a rule.
@@ -59,17 +59,17 @@ pub enum PresetError {
         /// The rule, and the value.
         rule: String,
     },
-    /// The card is too small for it.
+    /// The platform is too small for the preset.
     #[error("preset {preset} does not fit platform {platform}: {rule}")]
     DoesNotFit {
         /// The preset's name.
         preset: String,
         /// The platform's name.
         platform: String,
-        /// What is missing.
+        /// The missing resource.
         rule: String,
     },
-    /// It has no virtual memory.
+    /// The system has no virtual memory.
     #[error(
         "preset {preset} has no virtual memory, so no file can be mapped: `tombolo lab fsrf --system {preset}` \
          runs it, with data that is on the card before a kernel starts"
@@ -80,20 +80,21 @@ pub enum PresetError {
     },
 }
 
-/// A shell, and how its host works.
+/// A system: a shell configuration and the settings of its host software.
 #[derive(Clone, Debug)]
 pub struct Preset {
-    /// Its name: the file's, without the extension.
+    /// Name: that of the file, without extension.
     pub name: String,
-    /// What it is, in a line.
+    /// One-line description.
     pub description: String,
-    /// Why it is this one, if it was chosen: [`Preset::suited`].
+    /// Reason for the choice, if it was chosen by [`Preset::suited`].
     pub chosen: String,
-    /// Its name in FSRF's tables; empty for one that is not there.
+    /// Name in FSRF's tables; empty if the system is not there.
     pub paper: String,
-    /// The shell.
+    /// Configuration of the shell.
     pub shell: ShellConfig,
-    /// Pages of files whose mapping asks for no other; without it, by what they hold ([`OwnerOptions::page_size`]).
+    /// Page size of files whose mapping sets none; if `None`, chosen by the file's contents
+    /// ([`OwnerOptions::page_size`]).
     pub page: Option<PageSize>,
     /// See [`OwnerOptions::read_ahead_bytes`].
     pub read_ahead_bytes: u64,
@@ -112,7 +113,7 @@ pub struct Preset {
     stripe: Option<Stripe>,
 }
 
-/// What a file says; what it does not say is as it is without one.
+/// Contents of a preset file; missing fields have their defaults.
 #[derive(Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Text {
@@ -152,7 +153,7 @@ impl Default for Text {
     }
 }
 
-/// The parameters of FSRF's figure 2, as it prints them. Sizes are log2.
+/// Parameters of FSRF's figure 2, in its notation. Sizes are log2.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "SCREAMING_SNAKE_CASE")]
 struct Figure2 {
@@ -194,12 +195,12 @@ impl Figure2 {
 }
 
 impl Preset {
-    /// Names of the repository's presets, `fsrf` among them.
+    /// Names of the built-in presets, including `fsrf`.
     pub fn names() -> impl Iterator<Item = &'static str> {
         TEXTS.iter().map(|(name, _)| *name).chain([FSRF])
     }
 
-    /// One of the repository's, for so many bytes of data of which nothing else is known: [`suited`](Self::suited).
+    /// A built-in preset, for `bytes` of data without advice: as [`suited`](Self::suited).
     ///
     /// # Errors
     /// [`PresetError::NoSuch`].
@@ -207,9 +208,9 @@ impl Preset {
         Self::suited(name, bytes, Advice::NONE)
     }
 
-    /// One of the repository's. `fsrf` is FSRF with the TLB that suits data and advice, as its table 1 has it: the SRAM TLB
-    /// as far as its 2 MiB pages reach, and for what is read in order however large it is; the DRAM TLB for the rest.
-    /// [`chosen`](Self::chosen) says why.
+    /// A built-in preset. `fsrf` selects FSRF with the TLB that suits data and advice, following its table 1: the SRAM
+    /// TLB for data within the reach of its 2 MiB pages, and for sequential reads of any size; the DRAM TLB otherwise.
+    /// [`chosen`](Self::chosen) gives the reason.
     ///
     /// # Errors
     /// [`PresetError::NoSuch`].
@@ -238,10 +239,10 @@ impl Preset {
         Self::parse(name, name, text)
     }
 
-    /// One in a file.
+    /// Loads a preset from a file.
     ///
     /// # Errors
-    /// A file that cannot be read, is no preset, or breaks a rule.
+    /// The file cannot be read, is not a preset, or breaks a rule.
     pub fn load(path: &Path) -> Result<Self, PresetError> {
         let text = std::fs::read_to_string(path).map_err(|source| PresetError::File {
             path: path.to_owned(),
@@ -251,7 +252,7 @@ impl Preset {
         Self::parse(&name, &path.display().to_string(), &text)
     }
 
-    /// `place`: for messages.
+    /// `place`: the name used in messages.
     fn parse(name: &str, place: &str, text: &str) -> Result<Self, PresetError> {
         let text: Text = toml::from_str(text).map_err(|source| PresetError::Syntax {
             preset: place.to_owned(),
@@ -322,12 +323,12 @@ impl Preset {
         })
     }
 
-    /// Pages of a large file whose mapping asks for no other.
+    /// Page size of a large file whose mapping sets none.
     pub fn largest_page(&self) -> PageSize {
         self.page.unwrap_or(PageSize::MIB_2)
     }
 
-    /// Bytes that the L1 TLB of the preset's pages can translate.
+    /// TLB reach in bytes: the memory that the L1 TLB covers with the preset's page size.
     pub fn reach_bytes(&self) -> u64 {
         let serves = |l1: &&L1Config| 1 << l1.page_bits <= self.largest_page().bytes();
         let l1 = self.shell.l1.iter().rfind(serves);
@@ -336,8 +337,8 @@ impl Preset {
         })
     }
 
-    /// The same system for `applications` beside each other, each with address lanes of its own, and with
-    /// capacities 1 / 2^`scale_log2` as large. Page sizes stay.
+    /// The same system for `applications` running concurrently, each with its own address lanes, and with capacities
+    /// divided by 2^`scale_log2`. Page sizes are unchanged.
     pub fn scaled(mut self, applications: u8, scale_log2: u8) -> Self {
         self.shell.slots = applications;
         self.shell = self.shell.queue_a_slot();
@@ -352,10 +353,10 @@ impl Preset {
         self
     }
 
-    /// Sets up a card and its owner.
+    /// Applies the preset to the options of a card and its owner.
     ///
     /// # Errors
-    /// [`PresetError::DoesNotFit`]: the platform has fewer channels, or less memory than a page on each.
+    /// [`PresetError::DoesNotFit`]: the platform has fewer channels, or less than one page of memory on each.
     pub fn apply(
         &self,
         options: &mut SimOptions,
@@ -379,7 +380,7 @@ impl Preset {
         }
         let least = memories.iter().map(|memory| memory.channel_bytes).min();
         let room = options.channel_bytes.unwrap_or(least.unwrap_or(0));
-        // A page table and a page of input and of output, at the least.
+        // The minimum: a page table, one input page and one output page.
         let page = self.largest_page();
         if room < 4 * page.bytes() {
             return Err(does_not_fit(format!(
@@ -421,8 +422,8 @@ impl Preset {
         }
     }
 
-    /// Where the frames of an application lie: as the system stripes them, or as they lie without a preset, else on a
-    /// channel of its own, or, alone on the card, on all of them.
+    /// Frame placement of an application: as the system stripes them, or the default without a preset; else one channel
+    /// per application, or all channels if it runs alone.
     pub fn placement(&self, application: u8) -> SpacePlacement {
         match self.stripe {
             Some(stripe) => SpacePlacement::Interleaved { first: 0, stripe },
@@ -431,7 +432,7 @@ impl Preset {
         }
     }
 
-    /// A space for an application, on a card that was opened with this preset.
+    /// Creates a space for an application, on a card that was opened with this preset.
     ///
     /// # Errors
     /// As [`Card::create_space_on`].
@@ -470,7 +471,7 @@ mod tests {
         assert_eq!(scaled.shell.broken_rule(), None);
     }
 
-    /// Bits of a lane's L1 TLBs: as `entry_t` of `rtl/translate/tmb_l1_tlb.sv` has them, and the next victim of a set.
+    /// Bits of a lane's L1 TLBs: `entry_t` of `rtl/translate/tmb_l1_tlb.sv`, and the next victim of each set.
     fn bits(l1: &[L1Config]) -> u64 {
         let one = |l1: &L1Config| {
             let (in_page, ways) = (u64::from(l1.page_bits) - 12, u64::from(l1.ways));
@@ -523,7 +524,7 @@ mod tests {
         );
     }
 
-    /// Who changes the shell alone has the host that everybody has.
+    /// A preset that changes only the shell keeps the default host settings.
     #[test]
     fn what_a_file_does_not_say_is_as_it_is_without_one() {
         let own = Preset::parse("own", "own.toml", "[shell]\nslots = 2\n").unwrap();
@@ -535,7 +536,7 @@ mod tests {
             format!("{:?}", OwnerOptions::default())
         );
         assert_eq!(own.placement(1), SpacePlacement::Anywhere);
-        // Ours and the literature's say how their hosts work, whatever ours does some day.
+        // The presets set their host behaviour explicitly, so that they do not follow changes of our defaults.
         for (name, text) in TEXTS {
             let told: toml::Table = text.parse().unwrap();
             let host = [

@@ -1,11 +1,11 @@
-//! Parts of mappings, for transfers.
+//! Ranges of mappings, for transfers.
 
 use crate::link::Link;
 use crate::space::Mapping;
 use error::{Error, StreamError};
 use owner::message::{ByteRange, MappingId};
 
-/// A part of a mapping: the memory of a transfer. Begins and ends at any byte.
+/// A range of a mapping: the memory of a transfer. Any byte alignment.
 #[derive(Clone, Debug)]
 pub struct MappedRange {
     link: Link,
@@ -15,7 +15,7 @@ pub struct MappedRange {
 }
 
 impl MappedRange {
-    /// Some bytes of a mapping that has `mapped`.
+    /// A range of a mapping whose length is `mapped`.
     pub(crate) fn of(
         link: Link,
         mapping: MappingId,
@@ -37,13 +37,13 @@ impl MappedRange {
         }))
     }
 
-    /// The same further behind in the mapping.
+    /// The same range, `by` bytes further into the mapping.
     pub(crate) fn shifted(mut self, by: u64) -> Self {
         self.offset += by;
         self
     }
 
-    /// What is behind its first bytes, if anything is.
+    /// The rest of the range after its first `bytes`, if any.
     pub(crate) fn behind(mut self, bytes: u64) -> Option<Self> {
         self.offset += bytes;
         self.bytes = self.bytes.saturating_sub(bytes);
@@ -58,19 +58,19 @@ impl MappedRange {
         self.mapping
     }
 
-    /// First byte of it, in its mapping.
+    /// Offset of the first byte in the mapping.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Bytes of it.
+    /// Length in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 }
 
 impl Mapping {
-    /// All of it, for a transfer.
+    /// The whole mapping, as the memory of a transfer.
     pub fn all(&self) -> MappedRange {
         MappedRange {
             link: self.link().clone(),
@@ -80,10 +80,10 @@ impl Mapping {
         }
     }
 
-    /// Some bytes of it, for a transfer.
+    /// A range of the mapping, as the memory of a transfer.
     ///
     /// # Errors
-    /// [`StreamError::OutOfMapping`]: beyond its end, or none.
+    /// [`StreamError::OutOfMapping`]: the range is empty or exceeds the mapping.
     pub fn slice(&self, offset: u64, bytes: u64) -> Result<MappedRange, Error> {
         MappedRange::of(
             self.link().clone(),

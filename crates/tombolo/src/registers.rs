@@ -1,4 +1,4 @@
-//! The registers of a kernel, for programs that drive it by nothing else.
+//! Register access for programs that drive a kernel by its registers alone.
 
 use crate::slot::{Continue, Slot};
 use card::kernel::ControlProtocol;
@@ -13,16 +13,17 @@ const START: u32 = 1;
 const DONE: u32 = 2;
 const IDLE: u32 = 4;
 const READY: u32 = 8;
-/// Enables and status of the interrupts: done, ready.
+/// Interrupt enable and status bits: done, ready.
 const INTERRUPTS: u32 = 3;
-/// Registers below are control and interrupts.
+/// Offset of the first argument register; registers below are control and interrupts.
 const FIRST_ARGUMENT: u32 = 0x10;
 
-/// The registers of a kernel as its program sees them, which does not start it by [`Slot::start`].
+/// A kernel's registers, for a program that does not start it by [`Slot::start`].
 ///
-/// Those of a kernel with `ap_start` are seen through the slot, which uses the first four itself, to learn of the kernel's
-/// end while it serves its faults: a program's start is the slot's, `done` is reported to the program once, and arguments are
-/// kept until the start, because a kernel in reset does not listen. Other kernels are read and written as they are.
+/// For a kernel with `ap_start`, accesses go through the slot, which uses the first four registers itself to detect the
+/// kernel's end while it serves page faults: a start by the program is a start of the slot, `done` is reported to the
+/// program once, and arguments are kept until the start, since a kernel in reset does not accept them. Other kernels
+/// are read and written directly.
 ///
 /// Dropping it stops a kernel that it has started and that still runs.
 #[derive(Debug)]
@@ -30,7 +31,7 @@ pub struct Registers {
     slot: Arc<Slot>,
     look: Picoseconds,
     control: Mutex<Control>,
-    /// The program has started the kernel.
+    /// Signals that the program has started the kernel.
     begun: Condvar,
 }
 
@@ -39,16 +40,16 @@ struct Control {
     started: bool,
     running: bool,
     done: bool,
-    /// Global enable, enables, status of the interrupts.
+    /// Global interrupt enable, interrupt enables, interrupt status.
     interrupts: [u32; 3],
-    /// An interrupt that no wait has reported.
+    /// An interrupt is pending that no wait has reported.
     interrupted: bool,
-    /// Words that were written for the next start, by offset.
+    /// Words written for the next start, by offset.
     words: BTreeMap<u32, u32>,
 }
 
 impl Control {
-    /// The run is over.
+    /// Records the end of the run.
     fn end(&mut self) {
         (self.running, self.done) = (false, true);
         let [globally, enabled, status] = &mut self.interrupts;
@@ -58,8 +59,8 @@ impl Control {
 }
 
 impl Registers {
-    /// The registers of the kernel of a slot. While a kernel with `ap_start` runs, each read lets at most `look` of virtual
-    /// time pass, so that loops that poll come to an end.
+    /// The registers of the kernel in a slot. While a kernel with `ap_start` runs, each read advances virtual time by
+    /// at most `look`, so that polling loops terminate.
     pub fn new(slot: Arc<Slot>, look: Picoseconds) -> Self {
         Self {
             slot,
@@ -73,7 +74,7 @@ impl Registers {
         self.control.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the slot starts the kernel, and knows when it is done.
+    /// Whether the slot starts the kernel and detects its end.
     pub fn is_started_by_slot(&self) -> bool {
         matches!(
             self.slot.manifest().control,
@@ -81,12 +82,12 @@ impl Registers {
         )
     }
 
-    /// A start that was written here is not known to be over.
+    /// Whether a start through these registers is not known to have ended.
     pub fn is_running(&self) -> bool {
         self.control().running
     }
 
-    /// Lets some virtual time pass while the kernel runs.
+    /// Advances virtual time by at most `slice` while the kernel runs.
     fn look(&self, control: &mut Control, slice: Picoseconds) -> Result<(), Error> {
         if !control.running {
             return Ok(());
@@ -102,10 +103,10 @@ impl Registers {
         Ok(())
     }
 
-    /// Reads a register. Virtual time passes meanwhile.
+    /// Reads a register. Takes virtual time.
     ///
     /// # Errors
-    /// Outside the register window; the kernel does not answer, or an access of its run failed.
+    /// The offset is outside the register window; the kernel does not answer, or an access of its run failed.
     pub fn read(&self, offset: u32) -> Result<u32, Error> {
         if !self.is_started_by_slot() {
             return self.slot.read_register(offset);
@@ -120,17 +121,17 @@ impl Registers {
         }
         Ok(match offset / 4 {
             0 if control.running => START,
-            // Reading it takes it back.
+            // `done` is cleared on read.
             0 if std::mem::take(&mut control.done) => DONE | IDLE | READY,
             0 => IDLE,
             register => control.interrupts[register as usize - 1],
         })
     }
 
-    /// Waits for an interrupt of the kernel, at most for so much virtual time; gives whether one came. One with `ap_start`
-    /// has one at the end of a run if the program has enabled it by its registers (4: globally, 8: done or ready); the status
-    /// (12) is set then, and writing ones toggles it. Where nothing runs none can come: without a limit the call waits for
-    /// another thread to start the kernel.
+    /// Waits for an interrupt of the kernel, at most for `limit` of virtual time; returns whether one arrived. A kernel
+    /// with `ap_start` raises one at the end of a run if the program has enabled it in the registers (4: globally, 8:
+    /// done or ready); the status (12) is set then, and writing ones toggles it. If no kernel runs, none can arrive:
+    /// without a limit the call then waits for another thread to start the kernel.
     ///
     /// # Errors
     /// As [`read`](Self::read).
@@ -163,16 +164,16 @@ impl Registers {
             let slice = left.min(self.look);
             self.look(&mut control, slice)?;
             left = left - slice;
-            // Others read registers meanwhile.
+            // Other threads read registers meanwhile.
             drop(control);
             control = self.control();
         }
     }
 
-    /// Writes a register. Bit 0 of the first starts a kernel that has `ap_start`.
+    /// Writes a register. Bit 0 of the first register starts a kernel that has `ap_start`.
     ///
     /// # Errors
-    /// As [`read`](Self::read); the kernel does not take a value of its arguments.
+    /// As [`read`](Self::read); the kernel's manifest excludes the value of an argument.
     pub fn write(&self, offset: u32, value: u32) -> Result<(), Error> {
         if !self.is_started_by_slot() {
             return self.slot.write_register(offset, value);
@@ -193,14 +194,14 @@ impl Registers {
                 self.begun.notify_all();
             }
             0 => {}
-            // Ones toggle the status.
+            // Writing ones toggles the status.
             3 => control.interrupts[2] ^= value & INTERRUPTS,
             register => control.interrupts[register as usize - 1] = value,
         }
         Ok(())
     }
 
-    /// Gives the slot what was written for the start: whole arguments, of which words that nobody wrote are zero.
+    /// Sets the slot's arguments from the written words. Arguments are set whole; words not written are zero.
     fn apply(&self, words: &BTreeMap<u32, u32>) -> Result<(), Error> {
         for argument in &self.slot.manifest().arguments {
             let offsets =
@@ -222,7 +223,7 @@ impl Drop for Registers {
     fn drop(&mut self) {
         let control = self.control.get_mut();
         if control.unwrap_or_else(PoisonError::into_inner).running {
-            // Nobody is there to wait for it. What stops a kernel is that nobody wants to go on.
+            // No caller waits for it. A wait whose callback returns stop stops the kernel.
             let stopped = self.slot.wait(None, |_| Continue::Stop);
             tracing::debug!(
                 ?stopped,

@@ -1,4 +1,4 @@
-//! A card that a daemon has: requests go over its socket, and come back as answers by their tickets.
+//! A daemon's card: requests are sent over its socket, and replies are matched by ticket.
 
 use error::Error;
 use owner::answer::Answer;
@@ -12,27 +12,27 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use wire::{Failure, Frame, Hello, Kind, ReceiveError, Side, Version, Welcome};
 
-/// What becomes of the answer to a ticket: its bytes, or why there are none.
+/// Handler of a ticket's reply: its bytes, or the error.
 type Waiting = Box<dyn FnOnce(Result<Vec<u8>, Error>) + Send>;
 
-/// Nobody is at the other end any more.
+/// Message for a connection whose other end is gone.
 const GONE: &str =
     "the daemon is gone, and the kernels of this program with it; what was synced is in the files";
 
-/// One connection to a daemon, which is one client of its owner.
+/// A connection to a daemon, which is one client of its owner.
 pub(crate) struct Served {
     path: PathBuf,
     client: ClientId,
-    /// Whoever sends has it, so that frames do not mix.
+    /// Held while sending, so that frames do not interleave.
     sender: Mutex<()>,
     shared: Arc<Shared>,
     reader: Option<JoinHandle<()>>,
-    /// Where the connection was made. A forked child has it too, and nothing to do with it.
+    /// Process that made the connection. A forked child inherits it, but must not use it.
     process: u32,
 }
 
 struct Shared {
-    /// `None`: it could not be made.
+    /// `None`: connecting failed.
     socket: Option<UnixStream>,
     state: Mutex<State>,
 }
@@ -40,7 +40,7 @@ struct Shared {
 #[derive(Default)]
 struct State {
     waiting: BTreeMap<u64, Waiting>,
-    /// Why no answer comes any more.
+    /// The reason why no further replies arrive.
     ended: Option<String>,
 }
 
@@ -51,10 +51,10 @@ impl Shared {
 }
 
 impl Served {
-    /// Connects, and agrees on a version.
+    /// Connects and negotiates the protocol version.
     ///
     /// # Errors
-    /// [`Error::Daemon`]: nobody listens there, or who does refuses.
+    /// [`Error::Daemon`]: no daemon listens there, or it refuses.
     pub(crate) fn connect(path: &Path) -> Result<Arc<Self>, Error> {
         let failed = |what: String| Error::Daemon {
             socket: path.to_owned(),
@@ -83,7 +83,7 @@ impl Served {
         }))
     }
 
-    /// Another connection to the same daemon. If it cannot be made, its calls say why.
+    /// Another connection to the same daemon. If connecting fails, its calls return the reason.
     pub(crate) fn another(&self) -> Arc<Self> {
         Self::connect(&self.path).unwrap_or_else(|error| {
             let state = State {
@@ -104,7 +104,7 @@ impl Served {
         })
     }
 
-    /// Who this is to the daemon.
+    /// The client's identifier at the daemon.
     pub(crate) fn client(&self) -> ClientId {
         self.client
     }
@@ -127,7 +127,7 @@ impl Served {
         });
         self.check()?;
         let mut state = self.shared.state();
-        // Whoever ends the connection answers all who wait then, and nobody later.
+        // The thread that ends the connection answers all requests waiting then; later ones are answered here.
         if state.ended.is_some() {
             drop(state);
             return Err(self.ended());
@@ -141,7 +141,7 @@ impl Served {
         })
     }
 
-    /// Nobody waits for the answer of a request any more.
+    /// Discards the reply of a request.
     pub(crate) fn cancel(&self, ticket: u64) -> Result<(), Error> {
         self.check()?;
         self.shared.state().waiting.remove(&ticket);
@@ -176,14 +176,14 @@ impl Served {
         })
     }
 
-    /// Why nobody answers.
+    /// The error for a connection that has ended.
     pub(crate) fn ended(&self) -> Error {
         let ended = self.shared.state().ended.clone();
-        // A send that fails may come before the thread that listens has seen the end.
+        // A send may fail before the reader thread has seen the end.
         gone(&self.path, ended.as_deref().unwrap_or(GONE))
     }
 
-    /// The client needs nothing any more.
+    /// Closes the connection.
     pub(crate) fn hang_up(&self) {
         if let (Some(socket), true) = (&self.shared.socket, std::process::id() == self.process) {
             // It may be closed already.
@@ -199,9 +199,9 @@ impl Drop for Served {
             return;
         };
         match std::process::id() == self.process {
-            // It has nothing that could panic; what it has answered is answered.
+            // The reader has nothing that could panic; replies already delivered are unaffected.
             true => drop(reader.join()),
-            // There is no such thread to wait for, nor to let go.
+            // In a forked child the thread does not exist: it can neither be joined nor dropped.
             false => std::mem::forget(reader),
         }
     }
@@ -214,7 +214,7 @@ fn gone(path: &Path, what: &str) -> Error {
     }
 }
 
-/// The first words.
+/// Sends and receives the greeting.
 fn greet(socket: &UnixStream) -> Result<Welcome, String> {
     let program = std::env::current_exe().ok();
     let program = program.as_deref().and_then(Path::file_name);
@@ -225,7 +225,7 @@ fn greet(socket: &UnixStream) -> Result<Welcome, String> {
     let unreadable = |error: serde_json::Error| format!("its first words cannot be read: {error}");
     let body = wire::encode(&hello).map_err(unreadable)?;
     let sent = wire::send(socket, &Frame::new(Kind::Hello, 0, body));
-    // One that refuses has said so before it hears anything, and may have gone.
+    // A daemon that refuses sends its reason without reading anything, and may have closed the socket already.
     let answer = match (sent, wire::receive(socket, Side::Daemon)) {
         (_, Ok(answer)) => answer,
         (Err(error), _) => return Err(format!("it does not listen: {error}")),
@@ -241,7 +241,7 @@ fn greet(socket: &UnixStream) -> Result<Welcome, String> {
     }
 }
 
-/// Hands answers to those who wait, until the socket ends.
+/// Dispatches replies to the waiting requests until the socket closes.
 fn read(shared: &Shared, path: &Path) {
     let Some(socket) = &shared.socket else {
         return;
@@ -250,7 +250,7 @@ fn read(shared: &Shared, path: &Path) {
         match wire::receive(socket, Side::Daemon) {
             Ok(frame) => {
                 let waiting = shared.state().waiting.remove(&frame.ticket);
-                // Nobody waits for what was cancelled.
+                // The request was cancelled.
                 let Some(waiting) = waiting else { continue };
                 waiting(match frame.kind {
                     Kind::Failure => Err(match wire::decode::<Failure>(&frame.body) {

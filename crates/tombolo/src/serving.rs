@@ -1,4 +1,4 @@
-//! What a daemon needs of the owner: a client whose requests come as messages, and whose replies go as bytes.
+//! The owner's interface for a daemon: a client whose requests arrive as messages and whose replies leave as bytes.
 
 use crate::card_handle::Card;
 use crate::link::Link;
@@ -23,27 +23,27 @@ use wire::{
     WrittenReport,
 };
 
-/// The bytes of a reply, made by whoever sends them.
+/// Serializes a reply; called by the thread that sends it.
 pub type Reply = Box<dyn FnOnce() -> Result<Vec<u8>, Failure> + Send>;
 
-/// Where replies go: called on the owner's thread, which must not wait there.
+/// Destination of replies: called on the owner's thread, so it must not block.
 pub type Replies = Arc<dyn Fn(u64, Reply) + Send + Sync>;
 
-/// Adds to a status what the owner does not know of its clients.
+/// Adds the daemon's knowledge about clients to a status.
 pub type Complete = Arc<dyn Fn(Status) -> Status + Send + Sync>;
 
-/// Looks at the folder of a kernel that a client wants to load; or the rule against it.
+/// Checks the folder of a kernel that a client wants to load; an error states the rule it breaks.
 pub type MayLoad = Arc<dyn Fn(&Path) -> Result<(), String> + Send + Sync>;
 
-/// What a daemon says of a client of its.
+/// The daemon's settings for one of its clients.
 pub struct Guest {
-    /// Where replies go.
+    /// Destination of replies.
     pub replies: Replies,
-    /// Adds to a status.
+    /// Completes a status.
     pub complete: Complete,
-    /// With whom it shares a quota.
+    /// The tenant whose quota it shares.
     pub tenant: Option<Arc<Tenant>>,
-    /// Which kernels it may load.
+    /// Checks whether it may load a kernel.
     pub may_load: MayLoad,
 }
 
@@ -53,23 +53,23 @@ impl std::fmt::Debug for Guest {
     }
 }
 
-/// Virtual time that one request lets pass at most: nobody holds the owner's answer back for longer.
+/// Maximum virtual time of one request, so that no client delays the owner's replies to others for longer.
 const MOST_SLICE: Picoseconds = Picoseconds::from_millis(1);
 
-/// Bytes of a file's name, which is kept for messages: of a path of the system.
+/// Maximum length in bytes of a file name kept for messages: a path of the system.
 const MOST_LABEL: usize = 4096;
 
-/// A client of a card in another process, served by this one.
+/// A client in another process, served by this process's card.
 pub struct Session {
     link: Link,
     guest: Guest,
 }
 
 impl Card {
-    /// A new client, for a process at the other end of a socket.
+    /// Creates a client for the process at the other end of a socket.
     ///
     /// # Errors
-    /// The card is broken; it is a daemon's itself.
+    /// The card is broken; it belongs to a daemon itself.
     pub fn session(&self, guest: Guest) -> Result<Session, Error> {
         let link = self.link().another();
         let tenant = guest.tenant.clone();
@@ -79,12 +79,12 @@ impl Card {
 }
 
 impl Session {
-    /// Who it is.
+    /// The client's identifier.
     pub fn client(&self) -> ClientId {
         self.link.id()
     }
 
-    /// Begins what a message asks for; its reply comes by the ticket, at once if it is refused.
+    /// Begins the request of a message; its reply is sent with the ticket, immediately if the request is refused.
     pub fn begin(&self, ticket: u64, message: Message, descriptors: Vec<OwnedFd>) {
         let way = || Way {
             replies: self.guest.replies.clone(),
@@ -92,18 +92,18 @@ impl Session {
         };
         match self.request(message, descriptors, way()) {
             Err(error) => way().give::<()>(Err(error)),
-            // What an owner that has ended drops has answered by that.
+            // An owner that has ended drops the request, which answers it.
             Ok(request) => drop(self.link.begin_any(ticket, request)),
         }
     }
 
-    /// Nobody waits for a reply any more. A kernel that was waited for is stopped.
+    /// Discards the reply of a request. A kernel that was waited for is stopped.
     pub fn cancel(&self, ticket: u64) {
-        // An owner that has ended needs no word.
+        // If the owner has ended, there is nothing to cancel.
         let _ = self.link.cancel(ticket);
     }
 
-    /// Ends everything of the client, and waits until it has.
+    /// Ends everything of the client, and waits until it has ended.
     ///
     /// # Errors
     /// The first page that could not be written back.
@@ -122,7 +122,7 @@ impl Session {
         let check = |place: &Path| (self.guest.may_load)(place).map_err(refused);
         check(folder)?;
         let kernel = KernelPackage::open(folder)?;
-        // Libraries lie beside it, and sources where it says. What is not there is nobody's.
+        // Libraries lie next to the kernel, sources where its manifest points. Missing paths need no check.
         let places = kernel.include_directories().chain(kernel.sources());
         for place in places.filter_map(|place| place.canonicalize().ok()) {
             check(&place)?;
@@ -225,12 +225,12 @@ impl std::fmt::Debug for Session {
     }
 }
 
-/// A request that breaks a rule of messages.
+/// The error for a request that breaks a protocol rule.
 fn refused(rule: String) -> Error {
     Error::Served(Failure::new(ErrorCode::Daemon, rule))
 }
 
-/// The same message, letting no more virtual time pass than a request may.
+/// The same message, with its virtual time limited to the maximum of one request.
 fn bounded(mut message: Message) -> Message {
     let slice = match &mut message {
         Message::Await(it) => &mut it.slice,
@@ -244,7 +244,8 @@ fn bounded(mut message: Message) -> Message {
     message
 }
 
-/// The path of a folder that a client has opened. The client named nothing: where its descriptor leads, it could go.
+/// Path of a folder that a client has opened. The client sends a descriptor, not a name, so it reaches only what it
+/// could open.
 fn path_of(folder: &File) -> Result<PathBuf, Error> {
     let link = format!("/proc/self/fd/{}", folder.as_raw_fd());
     let failed = |what| {
@@ -268,7 +269,7 @@ fn path_of(folder: &File) -> Result<PathBuf, Error> {
     Ok(path)
 }
 
-/// The way back of one request.
+/// The return path of one request.
 #[derive(Clone)]
 struct Way {
     replies: Replies,
@@ -285,7 +286,7 @@ impl Way {
         (self.replies)(self.ticket, Box::new(reply));
     }
 
-    /// For a reply that is sent as something else.
+    /// For a reply that is converted before it is sent.
     fn reply_through<T, U>(self, change: impl FnOnce(T) -> U + Send + 'static) -> ReplyTo<T>
     where
         T: Send + 'static,

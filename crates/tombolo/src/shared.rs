@@ -1,4 +1,4 @@
-//! Memory that a program and kernels share, pointers and all.
+//! Memory shared by a program and kernels at the same virtual addresses.
 
 use crate::link::Link;
 use crate::range::MappedRange;
@@ -13,11 +13,11 @@ use std::sync::Arc;
 use trap::{Desk, TrapWay, View};
 use units::{PageSize, VirtAddr};
 
-/// Types of which shared memory can be seen as an array.
+/// Types that shared memory can be viewed as an array of.
 ///
 /// # Safety
-/// Every pattern of bytes is a value (zeroes are what memory begins with); the type may be changed by
-/// anybody at any time while it is borrowed, so it is made of atomics; it is not larger than a page.
+/// Every bit pattern is a valid value (memory is zeroed at first); the type may be changed by others at any time while
+/// it is borrowed, so it is made of atomics; it is not larger than a page.
 pub unsafe trait Shareable {}
 
 macro_rules! shareable {
@@ -45,29 +45,28 @@ shareable!(
 // SAFETY: an array of such types is one.
 unsafe impl<T: Shareable, const N: usize> Shareable for [T; N] {}
 
-/// A block of memory that the program and the kernels of an address space read and write as they like,
-/// at the same addresses.
+/// A block of memory that the program and the kernels of an address space share, at the same addresses.
 ///
-/// Its pages move by themselves. What kernels have written is there whenever the program looks, and when the
-/// block, or its space, has ended. The memory itself lives until this is dropped, unless it was registered.
+/// Pages migrate automatically. Bytes written by kernels are visible whenever the program reads them, also after the
+/// block or its space has ended. The memory is freed when this is dropped, unless it was registered.
 ///
-/// A system call that gets an address in it (`read(2)`, `write(2)`) fails with EFAULT while the page is with
-/// the card; touch it first, give it a copy, or allocate the memory for system calls too
+/// A system call that gets an address in the block (`read(2)`, `write(2)`) fails with EFAULT while the page is on the
+/// card: touch it first, pass a copy, or allocate the memory for system calls too ([`AddressSpace::alloc_with_traps`]).
 /// ([`AddressSpace::alloc_with_traps`]).
 #[derive(Debug)]
 pub struct SharedMemory {
     link: Link,
     id: MappingId,
     view: Arc<View>,
-    /// Bytes of the view before the first that was asked for.
+    /// Bytes of the view before the first requested byte.
     lead: usize,
     bytes: usize,
     open: bool,
 }
 
 impl AddressSpace {
-    /// Allocates zeroed memory that the program shares with the kernels of this space. Its pages are of
-    /// 2 MiB, or of one that holds all of it if it is smaller.
+    /// Allocates zeroed memory shared by the program and the kernels of this space. Its pages are 2 MiB, or for smaller
+    /// blocks the smallest size that holds the block.
     ///
     /// # Errors
     /// As [`alloc_with_pages`](Self::alloc_with_pages).
@@ -75,7 +74,7 @@ impl AddressSpace {
         self.alloc_with_pages(bytes, self.page_for(bytes)?)
     }
 
-    /// The pages that [`alloc`](Self::alloc) takes for so many bytes: of 2 MiB, or the smallest that holds all of them.
+    /// The page size that [`alloc`](Self::alloc) uses for `bytes`: 2 MiB, or the smallest that holds all of them.
     ///
     /// # Errors
     /// The card is closed.
@@ -84,21 +83,20 @@ impl AddressSpace {
         Ok(sizes.holding(bytes as u64))
     }
 
-    /// Allocates zeroed memory that the program shares with the kernels of this space, in pages of a size.
-    /// Large pages move much at once; a page that both sides write moves to and fro.
+    /// Allocates zeroed memory shared by the program and the kernels of this space, with this page size. Large pages
+    /// move more bytes at once; a page written by both sides migrates back and forth.
     ///
     /// # Errors
-    /// No memory; pages that the card does not have, or that do not fit into its memory; so many pages that the
-    /// system cannot protect each by itself.
+    /// Out of memory; the card has no pages of that size, or they do not fit into its memory; more pages than the
+    /// system can protect individually.
     pub fn alloc_with_pages(&self, bytes: usize, page: PageSize) -> Result<SharedMemory, Error> {
         let desk = self.link().desk(bytes)?;
         self.share_trapped(bytes, page, TrapWay::Protect, desk)
     }
 
-    /// As [`alloc_with_pages`](Self::alloc_with_pages), but the program is never trapped: before it reads or writes
-    /// what kernels may have, it asks for it with [`SharedMemory::take`]. Without that it sees old bytes, and what
-    /// it writes may be lost. It saves the time of changing what the program may do, page by page: FlexiMem's
-    /// basic client.
+    /// As [`alloc_with_pages`](Self::alloc_with_pages), but the program is never trapped: before it accesses memory
+    /// that kernels may hold, it must call [`SharedMemory::take`]. Otherwise it reads stale bytes, and its writes may
+    /// be lost. This saves the cost of changing page protections: FlexiMem's basic client.
     ///
     /// # Errors
     /// As [`alloc_with_pages`](Self::alloc_with_pages).
@@ -106,13 +104,13 @@ impl AddressSpace {
         self.share_untrapped(bytes, page, false)
     }
 
-    /// As [`alloc_with_pages`](Self::alloc_with_pages), with a way in which the program is trapped. With
-    /// [`TrapWay::Userfault`] the memory may be handed to system calls: `read(2)`, `write(2)` and others wait for its
-    /// pages like the program itself. Each page of 4096 bytes costs there, so small pages are the better ones. With
-    /// [`TrapWay::InThread`] threads put pages that are the program's in place by themselves, and no right is needed.
+    /// As [`alloc_with_pages`](Self::alloc_with_pages), with a choice of trap mechanism. With [`TrapWay::Userfault`]
+    /// the memory may be passed to system calls: `read(2)`, `write(2)` and others wait for its pages like the program
+    /// itself. There, each page of 4096 bytes has a cost, so small pages are better. With [`TrapWay::InThread`] the
+    /// program's threads map pages that are the program's themselves, and no privilege is needed.
     ///
-    /// Where the system does not have userfaultfd, or not for this program, a warning says what would change that,
-    /// and pages are protected instead: [`SharedMemory::trap_way`] says which way was taken.
+    /// If userfaultfd is missing or not permitted, a warning names the remedy, and page protection is used instead;
+    /// [`SharedMemory::trap_way`] returns the mechanism in use.
     ///
     /// # Errors
     /// As [`alloc_with_pages`](Self::alloc_with_pages).
@@ -145,13 +143,13 @@ impl AddressSpace {
         self.share(self.in_this_process(view), 0, bytes)
     }
 
-    /// Allocates zeroed memory that stays where it is: the program and the kernels of this space read and write the same
-    /// bytes, the kernels over PCIe (direct shared virtual memory). No page moves, nobody is trapped, and what a kernel
-    /// writes is there for the program when the kernel has ended. It suits what is touched little, and what both sides
-    /// write in turns; memory whose pages move ([`alloc`](Self::alloc)) is many times as fast for what is read again.
+    /// Allocates zeroed memory that does not migrate: the program and the kernels of this space access the same bytes,
+    /// the kernels over PCIe (direct shared virtual memory). There are no traps, and bytes written by a kernel are
+    /// visible to the program when the kernel has ended. It suits memory that is accessed rarely, or that both sides
+    /// write in turns; memory whose pages migrate ([`alloc`](Self::alloc)) is many times as fast for repeated reads.
     ///
     /// # Errors
-    /// As [`alloc_with_pages`](Self::alloc_with_pages); a card without a way to host memory (`host_channel`).
+    /// As [`alloc_with_pages`](Self::alloc_with_pages); the card has no path to host memory (`host_channel`).
     pub fn alloc_direct(&self, bytes: usize, page: PageSize) -> Result<SharedMemory, Error> {
         self.share_untrapped(bytes, page, true)
     }
@@ -172,14 +170,14 @@ impl AddressSpace {
         self.share(request, 0, bytes)
     }
 
-    /// Shares memory that the program has, in place: its bytes stay where they are, for the program and for
-    /// kernels, and are the program's alone again when it is freed. Its pages are of up to 2 MiB, as its
-    /// address allows.
+    /// Shares existing memory of the program in place: its bytes keep their address, for the program and for kernels,
+    /// and belong to the program alone again when the block is freed. Its pages are up to 2 MiB, as its alignment
+    /// allows.
     ///
-    /// It must be whole pages of 4096 bytes of private memory of the program, or a block that `malloc` has
-    /// mapped by itself, from its first byte on. Large ones are: a `Vec` or an array of a megabyte in a new
-    /// process. But `malloc` takes blocks of up to 32 MiB from what the program has freed before, if it can:
-    /// `posix_memalign` and `mmap` give whole pages always.
+    /// It must be whole 4096-byte pages of private memory, or a block that `malloc` has mapped separately, from its
+    /// first byte on. Large blocks usually are: a `Vec` or an array of a megabyte in a new process. But `malloc` serves
+    /// blocks of up to 32 MiB from memory that was freed before, if it can; `posix_memalign` and `mmap` always give
+    /// whole pages.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), tombolo::Error> {
@@ -196,9 +194,9 @@ impl AddressSpace {
     /// ```
     ///
     /// # Safety
-    /// The memory is the caller's, and stays mapped until the block is freed or dropped: whoever allocated it
-    /// does not free, move or remap it before. Kernels change it meanwhile, so no `&T` or `&mut T` to it is
-    /// used that is not made of atomics.
+    /// The memory is the caller's and stays mapped until the block is freed or dropped: its owner does not free, move
+    /// or remap it before. Kernels change it meanwhile, so the program uses no `&T` or `&mut T` to it unless `T` is
+    /// made of atomics.
     ///
     /// # Errors
     /// [`Error::Unregistrable`] with the rule that it breaks; otherwise as
@@ -208,7 +206,7 @@ impl AddressSpace {
         unsafe { self.register_with_pages(start, bytes, PageSize::MIB_2) }
     }
 
-    /// As [`register`](Self::register), in pages of a size at most.
+    /// As [`register`](Self::register), with a maximum page size.
     ///
     /// # Safety
     /// As [`register`](Self::register).
@@ -224,8 +222,8 @@ impl AddressSpace {
         let at = start as usize;
         let there = self.link().call(Describe)?.card.page_sizes;
         let desk = self.link().desk(bytes)?;
-        // What does not fill the largest pages at both ends is left to the smallest, and to one between: each
-        // size that a space uses costs walks of its page table.
+        // The unaligned bytes at both ends are covered by the smallest pages and one size between: each page size that
+        // a space uses costs page-table walks.
         let between = PageSize::from_bytes(64 << 10);
         let sizes = [Some(page), between, Some(PageSize::KIB_4)];
         let sizes = sizes.into_iter().flatten();
@@ -243,7 +241,7 @@ impl AddressSpace {
         self.share(self.in_this_process(view), lead, bytes)
     }
 
-    /// To share a block with an owner in this process.
+    /// Shares a block with an owner in this process.
     fn in_this_process(&self, view: View) -> Share {
         Share {
             space: self.id(),
@@ -268,39 +266,39 @@ impl AddressSpace {
 }
 
 impl SharedMemory {
-    /// The first byte, for the program.
+    /// Pointer to the first byte, for the program.
     pub fn as_ptr(&self) -> *mut u8 {
         // SAFETY: the lead is shorter than the view.
         unsafe { self.view.start().add(self.lead) }
     }
 
-    /// The first byte, for kernels: the same address.
+    /// Address of the first byte, for kernels: the same address.
     pub fn address(&self) -> VirtAddr {
         VirtAddr::truncated(self.as_ptr() as u64)
     }
 
-    /// Bytes asked for.
+    /// Requested length in bytes.
     pub fn len(&self) -> usize {
         self.bytes
     }
 
-    /// Never: there is at least one byte.
+    /// Always false: a block has at least one byte.
     pub fn is_empty(&self) -> bool {
         self.bytes == 0
     }
 
-    /// Size of its pages; of the largest, if it was registered.
+    /// Page size; the largest one, if the memory was registered.
     pub fn page_size(&self) -> PageSize {
         self.view.page()
     }
 
-    /// How the program's accesses are trapped; `None`: they are not.
+    /// How the program's accesses are trapped; `None`: not at all.
     pub fn trap_way(&self) -> Option<TrapWay> {
         self.view.trap_way()
     }
 
-    /// The memory as an array, as many elements as fit; none if registered memory is not aligned to them,
-    /// or was freed.
+    /// The memory as an array of as many elements as fit. Empty if registered memory is not aligned to them, or was
+    /// freed.
     pub fn slice<T: Shareable>(&self) -> &[T] {
         let size = std::mem::size_of::<T>();
         let start = self.as_ptr().cast_const().cast::<T>();
@@ -314,10 +312,10 @@ impl SharedMemory {
         unsafe { std::slice::from_raw_parts(start, count) }
     }
 
-    /// Some bytes of it, for a transfer of a stream.
+    /// A range of the block, for a stream transfer.
     ///
     /// # Errors
-    /// [`StreamError::OutOfMapping`](crate::StreamError::OutOfMapping): beyond its end, or none.
+    /// [`StreamError::OutOfMapping`](crate::StreamError::OutOfMapping): the range is empty or exceeds the block.
     pub fn part(&self, offset: u64, bytes: u64) -> Result<MappedRange, Error> {
         let mapped = self.bytes as u64;
         let range = MappedRange::of(
@@ -329,10 +327,10 @@ impl SharedMemory {
         Ok(range.shifted(self.lead as u64))
     }
 
-    /// The address of something in it, for kernels.
+    /// The address, for kernels, of a value in the block.
     ///
     /// # Errors
-    /// [`Error::NotShared`]: it lies, or ends, elsewhere.
+    /// [`Error::NotShared`]: the value does not lie entirely in the block.
     pub fn address_of<T>(&self, thing: *const T) -> Result<VirtAddr, Error> {
         let (at, bytes) = (thing as usize, std::mem::size_of::<T>());
         let start = self.as_ptr() as usize;
@@ -346,8 +344,8 @@ impl SharedMemory {
         }
     }
 
-    /// Brings what kernels have written so far to the memory of the program, in one go; the card keeps
-    /// copies to read.
+    /// Copies all bytes that kernels have written so far to the program's memory, in one pass; the card keeps read-only
+    /// copies.
     ///
     /// # Errors
     /// The card is broken; the memory was freed.
@@ -355,12 +353,12 @@ impl SharedMemory {
         self.link.call(Sync { mapping: self.id })
     }
 
-    /// Waits until the program may read some bytes, with what kernels wrote; or also write them. That is what a
-    /// trap does by itself; memory without traps ([`AddressSpace::alloc_untrapped`]) needs it.
+    /// Waits until the program may read a range, with the bytes kernels wrote, or also write it if `write` is set. A
+    /// trap does this automatically; memory without traps ([`AddressSpace::alloc_untrapped`]) needs the call.
     ///
     /// # Errors
-    /// [`StreamError::OutOfMapping`](crate::StreamError::OutOfMapping): beyond its end, or none. The card is
-    /// broken; the memory was freed.
+    /// [`StreamError::OutOfMapping`](crate::StreamError::OutOfMapping): the range is empty or exceeds the block. The
+    /// card is broken; the memory was freed.
     pub fn take(&self, offset: u64, bytes: u64, write: bool) -> Result<(), Error> {
         let range = self.part(offset, bytes)?;
         self.link.call(Take {
@@ -373,7 +371,7 @@ impl SharedMemory {
         })
     }
 
-    /// Brings pages to the card, to be read, before a kernel touches them, as far as there is room.
+    /// Loads pages to the card, for reading, before a kernel touches them, as many as fit.
     ///
     /// # Errors
     /// The card is broken; the memory was freed.
@@ -381,8 +379,8 @@ impl SharedMemory {
         self.link.call(Prefetch { mapping: self.id })
     }
 
-    /// Ends the sharing: kernels do not reach the memory any more, and the program has it to itself until this
-    /// value is dropped; for ever, if it was registered: it is then what it was before, with its contents of now.
+    /// Ends the sharing: kernels can no longer reach the memory. The program keeps it, with its current contents, until
+    /// this value is dropped; registered memory is the program's own again for good.
     ///
     /// # Errors
     /// [`Error::MemoryInUse`] while a kernel of the space runs; [`Error::Gone`] if it was freed before, or its
@@ -398,7 +396,7 @@ impl SharedMemory {
 }
 
 impl Drop for SharedMemory {
-    /// As [`free`](SharedMemory::free), also while a kernel runs: its accesses fail then, and its `wait` too.
+    /// As [`free`](SharedMemory::free), but also while a kernel runs: its accesses then fail, and so does its `wait`.
     fn drop(&mut self) {
         if !self.open {
             return;

@@ -1,7 +1,7 @@
-//! Numbers of bytes as people write them: one rule for the command, devices and servers.
+//! Byte counts as text: one syntax for the command, devices and servers.
 
-/// Reads a number of bytes: decimal, or hexadecimal behind `0x`, with a binary unit behind it or none: `KiB`, `MiB`,
-/// `GiB`, or `K`, `M`, `G` for the same. Nothing else: no sign, no blank, no fraction, and not beyond 2^64 - 1.
+/// Parses a byte count: decimal, or hexadecimal after `0x`, optionally followed by a binary unit: `KiB`, `MiB`, `GiB`,
+/// or `K`, `M`, `G` for the same. Signs, blanks, fractions and values above 2^64 - 1 are rejected.
 #[must_use]
 pub fn parse_bytes(text: &str) -> Option<u64> {
     let units = [
@@ -20,7 +20,7 @@ pub fn parse_bytes(text: &str) -> Option<u64> {
         Some(digits) => (digits, 16),
         None => (number, 10),
     };
-    // Rust's own reader takes a sign.
+    // Rust's own parser accepts a sign.
     let all_digits = digits.chars().all(|digit| digit.is_digit(radix));
     let number = u64::from_str_radix(digits, radix).ok();
     number.filter(|_| all_digits)?.checked_mul(1 << shift)

@@ -1,4 +1,4 @@
-//! Slots: arguments, start, wait.
+//! Slots: kernel arguments, start, wait, registers.
 
 use crate::link::Link;
 use crate::space::Mapping;
@@ -11,10 +11,11 @@ use owner::message::{
 use owner::SLICE;
 use units::{Picoseconds, Priority, SlotId, SlotSchedule, VirtAddr};
 
-/// A slot with a kernel in it.
+/// A slot of the card with a kernel loaded.
 ///
-/// Any thread may use it, several at once too. Dropping it changes nothing: the kernel stays, and goes on if
-/// it runs, until the slot gets another one or its address space ends. [`close`](Slot::close) ends it at once.
+/// Any thread may use it, also several concurrently. Dropping the handle changes nothing: the kernel stays loaded, and
+/// keeps running if it runs, until the slot is loaded again or its address space ends. [`close`](Slot::close) ends it
+/// at once.
 #[derive(Debug)]
 pub struct Slot {
     link: Link,
@@ -24,12 +25,12 @@ pub struct Slot {
     manifest: Manifest,
 }
 
-/// What a caller of [`Slot::wait`] wants next.
+/// Decision of a progress callback, see [`Slot::wait`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Continue {
-    /// Go on.
+    /// Keep waiting.
     Yes,
-    /// Stop the kernel.
+    /// Stop the kernel; the call returns [`Error::Interrupted`].
     Stop,
 }
 
@@ -44,7 +45,7 @@ impl Slot {
         }
     }
 
-    /// Which slot of the card it is.
+    /// The slot's number on the card.
     pub fn id(&self) -> SlotId {
         self.slot
     }
@@ -54,12 +55,12 @@ impl Slot {
         &self.manifest
     }
 
-    /// Sets an argument to bytes, in the order of memory (little-endian for numbers). It stays set until
-    /// it is set again or another kernel is loaded: also after a run that failed.
+    /// Sets an argument to bytes in memory order (numbers are little-endian). The value stays until it is set again or
+    /// another kernel is loaded; a failed run keeps it.
     ///
     /// # Errors
     /// [`Error::NoSuchArgument`], [`Error::ArgumentSize`]; [`Error::ArgumentValue`] for a number that the kernel's
-    /// manifest excludes, and [`Error::MisalignedPointer`] for an address that the kernel would take for another one.
+    /// manifest excludes; [`Error::MisalignedPointer`] for an address that the kernel would round to another one.
     pub fn set_bytes(&self, argument: &str, value: &[u8]) -> Result<(), Error> {
         let found = self.argument(argument)?;
         if value.len() != found.bytes as usize {
@@ -120,8 +121,8 @@ impl Slot {
         self.set_bytes(argument, &bytes[..size])
     }
 
-    /// Whether the kernel can reach a mapping: it is of the space that the kernel was loaded with. Spaces use the same
-    /// addresses, so that of another mapping is bytes of the kernel's own, or none.
+    /// Whether the kernel can reach a mapping, that is, whether the mapping is in the space that the kernel was loaded
+    /// with. Spaces use the same address range: in another space the address means other bytes, or is unmapped.
     pub fn reaches(&self, mapping: &Mapping) -> bool {
         self.link.is(mapping.link()) && self.space == mapping.space()
     }
@@ -129,7 +130,8 @@ impl Slot {
     /// Sets a pointer argument to the first byte of a mapping.
     ///
     /// # Errors
-    /// [`Error::OtherSpace`], [`Error::OtherCard`]: the kernel cannot [reach](Slot::reaches) it; as [`set`](Slot::set).
+    /// [`Error::OtherSpace`], [`Error::OtherCard`]: the kernel cannot [reach](Slot::reaches) it; else as
+    /// [`set`](Slot::set).
     pub fn set_mapping(&self, argument: &str, mapping: &Mapping) -> Result<(), Error> {
         if !self.link.is(mapping.link()) {
             return Err(Error::OtherCard);
@@ -143,8 +145,9 @@ impl Slot {
         self.set_pointer(argument, mapping.address())
     }
 
-    /// Sets a pointer argument to an address, of whatever the kernel finds there: shared memory, or the middle of a
-    /// mapping. An address is of no space; [`set_mapping`](Slot::set_mapping) refuses what the kernel cannot reach.
+    /// Sets a pointer argument to an address in the kernel's space: shared memory, or the middle of a mapping. A plain
+    /// address carries no space, so it is not checked; [`set_mapping`](Slot::set_mapping) refuses mappings that the
+    /// kernel cannot reach.
     ///
     /// # Errors
     /// As [`set`](Slot::set).
@@ -152,35 +155,35 @@ impl Slot {
         self.set(argument, address.get())
     }
 
-    /// Says what the slot gets of card memory while other slots want it too, from now on and as long as this
-    /// kernel is in it; at any time, also while it runs.
+    /// Sets the slot's share of card memory under contention with other slots. Takes effect immediately, also while the
+    /// kernel runs, and lasts as long as this kernel is loaded.
     ///
     /// # Errors
-    /// A number out of range ([`CardError::Schedule`](card::CardError::Schedule)).
+    /// A number is out of range ([`CardError::Schedule`](card::CardError::Schedule)).
     pub fn set_schedule(&self, schedule: SlotSchedule) -> Result<(), Error> {
         let load = self.load;
         self.link.call(Schedule { load, schedule })
     }
 
-    /// As [`set_schedule`](Slot::set_schedule), with nothing but a priority: what the slot asks of card memory goes
-    /// before what slots of lower priorities ask.
+    /// As [`set_schedule`](Slot::set_schedule), with a priority alone: the slot's memory requests go before those of
+    /// slots with lower priority.
     ///
     /// # Errors
-    /// [`Error::Gone`]: the slot was closed, or has another kernel.
+    /// [`Error::Gone`]: the slot was closed, or holds another kernel.
     pub fn set_priority(&self, priority: Priority) -> Result<(), Error> {
         self.set_schedule(priority.into())
     }
 
-    /// Starts the kernel with the arguments set so far. One with registers of its own (`user_managed`) runs since
-    /// it was loaded; for it this ends the reset that follows a failure, and sets its arguments.
+    /// Starts the kernel with the current arguments. A kernel that manages its own registers (`user_managed`) has run
+    /// since it was loaded; for it, this releases the reset that follows a failure and sets its arguments.
     ///
     /// # Errors
-    /// It is running, or has no registers (`ap_ctrl_none`).
+    /// The kernel is running, or has no registers (`ap_ctrl_none`).
     pub fn start(&self) -> Result<(), Error> {
         self.link.call(Start { load: self.load })
     }
 
-    /// Starts the kernel with the arguments set so far, and waits until it is done, however long that is.
+    /// Starts the kernel with the current arguments and waits until it is done, without a timeout.
     ///
     /// # Errors
     /// As [`start`](Slot::start) and [`join`](Slot::join).
@@ -189,22 +192,22 @@ impl Slot {
         self.join(None)
     }
 
-    /// Waits until the kernel is done, at most until `deadline` of virtual time from now; for the interrupt of one with
-    /// registers of its own (`user_managed`), as [`wait_interrupt`](Slot::wait_interrupt) does.
+    /// Waits until the kernel is done, at most for `deadline` of virtual time from now. For a `user_managed` kernel it
+    /// waits for the interrupt, as [`wait_interrupt`](Slot::wait_interrupt) does.
     ///
     /// # Errors
-    /// An access of the kernel failed ([`Error::Access`], even if the kernel says that it is done), the
-    /// kernel failed or broke a rule ([`Error::Violation`]), or the deadline passed. The slot is in reset
-    /// then, and may be started anew: with the arguments it had, or others.
+    /// An access of the kernel failed ([`Error::Access`], even if the kernel reports that it is done); the kernel
+    /// failed or broke a protocol rule ([`Error::Violation`]); or the deadline passed. The slot is then in reset, and
+    /// may be started again with the same arguments or others.
     pub fn join(&self, deadline: Option<Picoseconds>) -> Result<(), Error> {
         self.wait(deadline, |_| Continue::Yes)
     }
 
-    /// As [`join`](Slot::join); `progress` is asked every now and then whether to go on. It is called by
-    /// the thread that waits, and virtual time stands meanwhile.
+    /// As [`join`](Slot::join), with a callback: `progress` is called now and then on the waiting thread and decides
+    /// whether to go on. Virtual time stands still during the callback.
     ///
     /// # Errors
-    /// As [`join`](Slot::join), and [`Error::Interrupted`] if `progress` said stop.
+    /// As [`join`](Slot::join); [`Error::Interrupted`] if `progress` returned [`Continue::Stop`].
     pub fn wait(
         &self,
         deadline: Option<Picoseconds>,
@@ -245,25 +248,25 @@ impl Slot {
         }
     }
 
-    /// Lets at most `slice` of virtual time pass while the kernel runs, and says whether it is done. A
-    /// slice of zero only looks. The end of a run is told once.
+    /// Advances virtual time by at most `slice` while the kernel runs, and returns whether it is done. A slice of zero
+    /// only checks. The end of a run is reported once.
     ///
     /// # Errors
-    /// As [`join`](Slot::join); [`Error::SlotState`] when the kernel is not running.
+    /// As [`join`](Slot::join); [`Error::SlotState`] if the kernel is not running.
     pub fn poll(&self, slice: Picoseconds) -> Result<RunState, Error> {
         let load = self.load;
         self.link.call(Poll { load, slice })
     }
 
-    /// Waits until the bits of `mask` in a register of the kernel are those of `value`, at most until `deadline`
-    /// of virtual time from now, and serves its faults meanwhile; gives what the register holds then. The register
-    /// is read every microsecond or so.
+    /// Polls a kernel register until its bits in `mask` equal those of `value`, at most for `deadline` of virtual time
+    /// from now; page faults of the kernel are served meanwhile. Returns the register's value. The register is read
+    /// about every microsecond.
     ///
-    /// For kernels with registers of their own (`user_managed`), whose program is the only one to know them.
+    /// For kernels that manage their own registers (`user_managed`): only their program knows what the bits mean.
     ///
     /// # Errors
-    /// An access failed or the kernel broke a rule, as for [`join`](Slot::join): the slot is in reset then, and
-    /// [`start`](Slot::start) ends that. [`Error::Deadline`]: the deadline passed, and the kernel goes on.
+    /// An access failed or the kernel broke a protocol rule, as for [`join`](Slot::join): the slot is then in reset,
+    /// and [`start`](Slot::start) releases it. [`Error::Deadline`]: the deadline passed; the kernel keeps running.
     pub fn wait_register(
         &self,
         offset: u32,
@@ -279,12 +282,11 @@ impl Slot {
         self.await_signal(signal, deadline, |_| Continue::Yes)
     }
 
-    /// Waits for the interrupt of a kernel with registers of its own, and serves its faults meanwhile; gives how
-    /// many there have been since the last wait. What they mean, and how the kernel takes them back, is its
-    /// program's affair.
+    /// Waits for the interrupt of a `user_managed` kernel, serving its page faults meanwhile. Returns the number of
+    /// interrupts since the last wait. Their meaning, and how the kernel is acknowledged, is up to its program.
     ///
     /// # Errors
-    /// As [`wait_register`](Slot::wait_register); the kernel has `ap_start`, and says when it is done.
+    /// As [`wait_register`](Slot::wait_register); or the kernel has `ap_start`, and reports its end itself.
     pub fn wait_interrupt(&self, deadline: Option<Picoseconds>) -> Result<u32, Error> {
         self.await_signal(Signal::Interrupt, deadline, |_| Continue::Yes)
     }
@@ -321,21 +323,21 @@ impl Slot {
         }
     }
 
-    /// Looks whether the kernel has sent more than the flows of its ports took, which is lost with it. No virtual time
-    /// passes.
+    /// Checks whether the kernel has sent more than the flows of its ports took; such bytes are lost with the kernel.
+    /// No virtual time passes.
     ///
     /// # Errors
-    /// [`StreamError::Untaken`](crate::StreamError::Untaken), of the first such port.
+    /// [`StreamError::Untaken`](crate::StreamError::Untaken), for the first such port.
     pub fn check_taken(&self) -> Result<(), Error> {
         let load = self.load;
         self.link.call(CheckTaken { load })
     }
 
-    /// Stops the kernel if it runs, and empties the slot. What it wrote stays where it is mapped.
+    /// Stops the kernel if it runs, and empties the slot. Bytes that it wrote stay in its mappings.
     ///
     /// # Errors
-    /// What went wrong in a run that nobody waited for, and what [`check_taken`](Slot::check_taken) finds; the slot is empty
-    /// nevertheless. [`Error::Gone`] if it was before, or has another kernel.
+    /// The failure of a run that was not waited for, and the findings of [`check_taken`](Slot::check_taken); the slot
+    /// is emptied nevertheless. [`Error::Gone`] if it was empty before, or holds another kernel.
     pub fn close(&self) -> Result<(), Error> {
         self.link.call(Unload { load: self.load })
     }
@@ -348,11 +350,13 @@ impl Slot {
         self.load
     }
 
-    /// Reads a register of the kernel. It takes the virtual time of its way over the link, in which the kernel goes on;
-    /// what it has faulted on is served by the reads that follow, so a program may poll. A wait is cheaper.
+    /// Reads a kernel register. This takes the virtual time of the round trip over the link, during which the kernel
+    /// keeps running; page faults raised meanwhile are served by the following reads, so a program may poll. A wait
+    /// costs less.
     ///
     /// # Errors
-    /// Outside the register window, or the kernel does not answer; while it is polled, what went wrong since.
+    /// The offset is outside the register window; the kernel does not answer; while polling, a failure since the last
+    /// read.
     pub fn read_register(&self, offset: u32) -> Result<u32, Error> {
         self.link.call(ReadRegister {
             load: self.load,
@@ -360,11 +364,10 @@ impl Slot {
         })
     }
 
-    /// Writes a register of the kernel. What is written is not kept: for arguments there is
-    /// [`set`](Slot::set).
+    /// Writes a kernel register. The value is not kept across runs; for arguments use [`set`](Slot::set).
     ///
     /// # Errors
-    /// Outside the register window; the slot is in reset since a run failed.
+    /// The offset is outside the register window; the slot is in reset after a failed run.
     pub fn write_register(&self, offset: u32, value: u32) -> Result<(), Error> {
         self.link.call(WriteRegisters {
             load: self.load,

@@ -19,21 +19,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use units::{Advice, Asid, Fetch, PageSize, VirtAddr};
 
-/// Memory that is kept for a transfer.
+/// Memory kept alive for a transfer.
 pub(crate) type Kept = Box<dyn std::fmt::Debug + Send + std::marker::Sync>;
 
-/// What the ports of one application see.
+/// An address space: the virtual memory of one application's kernels and ports.
 ///
-/// It ends, with its mappings and the kernels that work in it, when it is [closed](AddressSpace::close) or
-/// dropped; a dropped one can only log that bytes could not be written back. Handles of what ended with it
-/// stay harmless: their calls give [`Error::Gone`].
+/// It ends, with its mappings and the kernels loaded into it, when it is [closed](AddressSpace::close) or dropped; on
+/// drop, a failed write-back is only logged. Handles of its mappings and kernels stay safe to use afterwards: their
+/// calls return [`Error::Gone`].
 #[derive(Debug)]
 pub struct AddressSpace {
     link: Link,
     id: SpaceId,
     asid: Asid,
     open: AtomicBool,
-    /// Bytes that still wait to go into a kernel, of flows that are over, by its port: at most one for each.
+    /// Buffers of finished flows that are still being sent into a kernel, by port; at most one per port.
     kept: Mutex<Vec<(StreamHandle, Kept)>>,
 }
 
@@ -48,13 +48,13 @@ impl AddressSpace {
         }
     }
 
-    /// Keeps what a transfer under way still reads. It goes when the port is plugged in again, because the transfer is
-    /// over then; at last with the space.
+    /// Keeps memory alive that a transfer under way still reads. It is released when the port is opened again, because
+    /// the transfer is over then, and with the space at the latest.
     pub(crate) fn keep(&self, stream: StreamHandle, memory: Kept) {
         self.with_kept(|kept| kept.push((stream, memory)));
     }
 
-    /// A port has been opened, so nothing from before is under way there.
+    /// A port has been opened: no earlier transfer is under way there, so its memory is released.
     pub(crate) fn let_go(&self, opened: StreamHandle) {
         let there = |kept: &StreamHandle| (kept.slot, kept.stream) == (opened.slot, opened.stream);
         let gone = self.with_kept(|kept| {
@@ -62,7 +62,7 @@ impl AddressSpace {
             *kept = rest;
             gone
         });
-        // Not under the lock: the owner is asked to end it.
+        // Outside the lock: the drop sends a request to the owner.
         drop::<Vec<(StreamHandle, Kept)>>(gone);
     }
 
@@ -78,37 +78,36 @@ impl AddressSpace {
         self.id
     }
 
-    /// Ends it: stops the kernels that work in it, writes back what they wrote, ends its mappings.
+    /// Ends the space: stops its kernels, writes back the pages they wrote, ends its mappings.
     ///
     /// # Errors
-    /// A page that could not be written back, whose bytes are lost. The space is gone nevertheless.
-    /// [`Error::Gone`] if it was before.
+    /// A page could not be written back; its bytes are lost. The space is gone nevertheless. [`Error::Gone`] if it was
+    /// before.
     pub fn close(&self) -> Result<(), Error> {
         self.open.store(false, Ordering::Relaxed);
         self.link.call(DestroySpace { space: self.id })
     }
 
-    /// Its name in the shell.
+    /// The space's identifier in the shell.
     pub fn asid(&self) -> Asid {
         self.asid
     }
 
     /// Maps a file, or a range of it. The file is opened here, with the caller's rights.
     ///
-    /// `remote:HOST:PORT` and its other forms ([`Device::KINDS`]) are no file, but what
-    /// [`map_remote`](Self::map_remote) maps; a file of such a name is `./remote:…`. So are `pipe:PATH` and the names of
-    /// sockets: [`map_stream`](Self::map_stream) maps [as many bytes](MapOptions::bytes) as the options say.
+    /// Names of remote memory, `remote:HOST:PORT` and its other forms ([`Device::KINDS`]), are mapped as by
+    /// [`map_remote`](Self::map_remote); a file of such a name is written `./remote:…`. `pipe:PATH` and socket names
+    /// are mapped as by [`map_stream`](Self::map_stream), with the [length](MapOptions::bytes) that the options give.
     ///
-    /// With [`MapOptions::create`] nothing happens to a file that is there until everything that can be
-    /// refused has been checked; only then is it emptied. A file that was made for a mapping that is refused
-    /// is removed again.
+    /// [`MapOptions::create`] empties an existing file only after every check has passed. If the mapping is refused, a
+    /// file that was created for it is removed again.
     ///
     /// # Errors
-    /// The file is missing, not readable, read-only but mapped writable, no regular file, or empty; the
-    /// offset lies past its end; the range overlaps another mapping; the card has no pages of that
-    /// size, or the file is mapped with others; a file to be made anew is mapped already; it is to be written, and
-    /// bytes of the range are mapped for writing by another card of this process or another process. What others may
-    /// do with a file meanwhile: docs/policies.md, "When others write the file".
+    /// The file is missing, unreadable, read-only but mapped writable, not a regular file, or empty; the offset lies
+    /// past its end; the range overlaps another mapping; the card has no pages of that size, or the file is mapped with
+    /// another size; a file to be created is mapped already; the mapping is writable and bytes of the range are mapped
+    /// for writing by another card of this process or by another process. For changes that others make to a mapped file
+    /// see docs/policies.md, "When others write the file".
     pub fn map_file(&self, path: impl AsRef<Path>, options: MapOptions) -> Result<Mapping, Error> {
         let path = path.as_ref();
         if Device::names_remote(path.as_os_str()) {
@@ -133,14 +132,14 @@ impl AddressSpace {
         let (file, made) = open(path, &options)?;
         let mapping = self.map_open_file(file, path, options);
         if let (Err(_), Some(made)) = (&mapping, made) {
-            // It is empty and was not there before. If it stays, the reason for the refusal matters more.
+            // It is empty and did not exist before. If the removal fails, the reason for the refusal matters more.
             let _ = std::fs::remove_file(made);
         }
         mapping
     }
 
-    /// As [`map_file`](Self::map_file), of a file that is open already, with the rights that the options
-    /// ask for. Messages call it `name`.
+    /// As [`map_file`](Self::map_file), for a file that is already open with the rights that the options require.
+    /// `name` is its name in messages.
     ///
     /// # Errors
     /// As [`map_file`](Self::map_file).
@@ -158,14 +157,13 @@ impl AddressSpace {
         self.map_opened((file, None), name, options)
     }
 
-    /// Maps memory of a peer, or a range of it: pages are fetched from it when kernels touch them, and what kernels
-    /// wrote is written back to it, as with a file. Several mappings of one address share one connection, and show
-    /// the same bytes.
+    /// Maps memory of a peer, or a range of it: pages are fetched when kernels touch them, and written back as to a
+    /// file. Several mappings of one address share one connection and show the same bytes.
     ///
-    /// A peer that goes away or is silent is an error, of the kernel that waits for a page and of the
-    /// [`Mapping::sync`] or [`Mapping::unmap`] that writes back; other kernels go on. The mapping does not come back
-    /// by itself, as nobody knows what is at that address then: unmap it, connect and map again. What had not been
-    /// written back before is lost, and said so.
+    /// If the peer disconnects or stops answering, the kernel that waits for a page fails, and so does the
+    /// [`Mapping::sync`] or [`Mapping::unmap`] that writes back; other kernels continue. The mapping does not reconnect
+    /// automatically, since the memory at that address may be another by then: unmap it, connect and map again. Bytes
+    /// that were not written back before are lost, and the error reports this.
     ///
     /// # Errors
     /// As [`map_file`](Self::map_file); mapped writable but exported for reading only; [`MapOptions::create`].
@@ -193,18 +191,18 @@ impl AddressSpace {
         self.map_opened((file, Some(memory)), &name, options)
     }
 
-    /// Maps `bytes` of a stream, a pipe, a socket or another device: byte `n` of what comes is byte `n` of the mapping. A
-    /// kernel that reads a page waits until its bytes have come, so long as nobody says `:timeout=`; no more is read of the device
-    /// than kernels want, and so pages are of 4 KiB if the options say no other size. With a writable mapping, what
-    /// kernels wrote goes out by [`Mapping::sync`] and [`Mapping::unmap`]: from the first byte on, without gaps, in whole
-    /// pages but for the last. Bytes that are out cannot be changed.
+    /// Maps `bytes` of a stream: a pipe, a socket or another device. Byte `n` received is byte `n` of the mapping. A
+    /// kernel that reads a page waits until its bytes have arrived, without limit unless `:timeout=` is given. The
+    /// device is read no further than kernels ask; for that reason pages are 4 KiB unless the options set another size.
+    /// With a writable mapping, [`Mapping::sync`] and [`Mapping::unmap`] send the bytes that kernels wrote: from the
+    /// first byte on, without gaps, in whole pages except the last. Bytes that were sent cannot be changed.
     ///
-    /// What has come is kept in host memory until the mapping ends. A stream that ends early, is late or fails is an error
-    /// of the kernel that wants the page, or of the call that sends; a page of which something came is filled up with
-    /// zeroes, as the last page of a file.
+    /// Received bytes stay in host memory until the mapping ends. If a stream ends early, times out or fails, the
+    /// kernel that waits for the page fails, or the call that sends; a page that was received in part is filled with
+    /// zeroes, like the last page of a file.
     ///
     /// # Errors
-    /// What is no stream, or does not exist; zero bytes; an offset.
+    /// The device is no stream or does not exist; `bytes` is zero; an offset was given.
     pub fn map_stream(
         &self,
         device: Device,
@@ -261,7 +259,7 @@ impl AddressSpace {
     }
 }
 
-/// Opens a file without changing it. Also its path, if it was not there before.
+/// Opens a file without changing it. Also returns its path if it did not exist before.
 fn open(path: &Path, options: &MapOptions) -> Result<(File, Option<PathBuf>), Error> {
     let failed = |what: &'static str| {
         move |source: io::Error| Error::File {
@@ -277,7 +275,7 @@ fn open(path: &Path, options: &MapOptions) -> Result<(File, Option<PathBuf>), Er
     } else {
         "opening it for reading"
     };
-    // To open a pipe is to wait for whoever is at its other end.
+    // Opening a pipe would block until its other end is open.
     if path.metadata().is_ok_and(|found| !found.is_file()) {
         return Err(Error::Unmappable {
             path: path.to_owned(),
@@ -289,7 +287,7 @@ fn open(path: &Path, options: &MapOptions) -> Result<(File, Option<PathBuf>), Er
     match how.open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound && options.create.is_some() => {
             let file = how.create(true).open(path).map_err(failed(what))?;
-            // Where a symbolic link leads to.
+            // The target of a symbolic link.
             Ok((file, Some(path.canonicalize().map_err(failed(what))?)))
         }
         other => Ok((other.map_err(failed(what))?, None)),
@@ -304,7 +302,7 @@ impl Drop for AddressSpace {
     }
 }
 
-/// For drops, which cannot return an error. What is gone wrote back when it ended.
+/// For drops, which cannot return an error. A space or mapping that is gone was written back when it ended.
 pub(crate) fn log_lost(result: Result<(), Error>, what: &'static str) {
     match result {
         Ok(()) | Err(Error::Gone { .. }) => {}
@@ -312,20 +310,20 @@ pub(crate) fn log_lost(result: Result<(), Error>, what: &'static str) {
     }
 }
 
-/// What becomes of bytes that a kernel has written and that are not in the file yet.
+/// Treatment of dirty pages, those a kernel has written that are not in the file yet, see [`Mapping::refresh`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unsaved {
-    /// They are saved first.
+    /// Write them back first.
     #[default]
     Save,
-    /// They are dropped.
+    /// Discard them.
     Drop,
 }
 
-/// A range of an address space that shows a range of a file.
+/// A range of an address space that maps a range of a file.
 ///
-/// [`unmap`](Mapping::unmap) writes back what the kernel wrote, and says whether that worked; a
-/// mapping that is dropped does the same, but can only log a failure.
+/// [`unmap`](Mapping::unmap) writes back the dirty pages and reports failures; dropping the mapping does the same, but
+/// can only log them.
 #[derive(Debug)]
 pub struct Mapping {
     link: Link,
@@ -338,12 +336,12 @@ pub struct Mapping {
 }
 
 impl Mapping {
-    /// Its pages; the largest, if they have several sizes.
+    /// The page size; the largest one, if the mapping has pages of several sizes.
     pub fn page_size(&self) -> PageSize {
         self.page
     }
 
-    /// Address of the first byte, as the kernel sees it.
+    /// Virtual address of the first byte, as the kernel uses it.
     pub fn address(&self) -> VirtAddr {
         self.address
     }
@@ -352,7 +350,7 @@ impl Mapping {
         self.id
     }
 
-    /// The space that it is in.
+    /// The space of the mapping.
     pub(crate) fn space(&self) -> SpaceId {
         self.space
     }
@@ -361,26 +359,26 @@ impl Mapping {
         &self.link
     }
 
-    /// Bytes mapped.
+    /// Length of the mapping in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Writes back what the kernel has written before this call, to the file and its storage.
+    /// Writes all bytes that the kernel wrote before this call back to the file and its storage.
     ///
     /// # Errors
-    /// The file takes no more bytes, or its storage fails; it was truncated, and saving would make it longer again. What
-    /// failed stays on the card.
+    /// The file cannot grow or its storage fails; or the file was truncated, and the write-back would extend it again.
+    /// Pages that failed stay on the card.
     pub fn sync(&self) -> Result<(), Error> {
         self.link.call(Sync { mapping: self.id })
     }
 
-    /// Lets the kernel see what others have written to the file since it was mapped: every page of the mapping leaves
-    /// the card, and is read again when it is wanted. Complete when the pages have left. What the kernel has written
-    /// is either saved first, in whole pages, over what others wrote there; or dropped, with `unsaved`.
+    /// Makes changes to the file since it was mapped visible to the kernel: every page of the mapping is evicted from
+    /// the card and read again on its next use. Returns when the pages are evicted. `unsaved` decides about dirty
+    /// pages: they are written back first, in whole pages, over changes that others made there; or they are discarded.
     ///
     /// # Errors
-    /// As [`sync`](Self::sync); what could not be saved stays on the card.
+    /// As [`sync`](Self::sync); pages that could not be written back stay on the card.
     pub fn refresh(&self, unsaved: Unsaved) -> Result<(), Error> {
         self.link.call(Refresh {
             mapping: self.id,
@@ -388,7 +386,7 @@ impl Mapping {
         })
     }
 
-    /// Brings the pages to the card before the kernel touches them, as far as there is room.
+    /// Loads pages to the card before the kernel touches them, as many as fit.
     ///
     /// # Errors
     /// The card is broken.
@@ -396,10 +394,10 @@ impl Mapping {
         self.link.call(Prefetch { mapping: self.id })
     }
 
-    /// Brings the pages to a simulated card as [`prefetch`](Self::prefetch) does, as far as there is room, but at no
-    /// virtual time and before this returns: for those who ask what a kernel does with data that is on the card, and not
-    /// what loading it costs. Only the table entries take their time, some microseconds for many. The report says how
-    /// many bytes came so. Gives their number, in whole pages: 0 on a card that cannot, which loads them as ever.
+    /// Preloads the pages to a simulated card, as many as fit, at zero virtual time and before this returns: for
+    /// measuring a kernel on data that is on the card already, without the cost of loading. Only the page-table entries
+    /// take time, a few microseconds for many. The report shows the preloaded bytes. Returns their number, in whole
+    /// pages: 0 on a card without preloading, which loads them as usual.
     ///
     /// # Errors
     /// [`Error::SlotState`]: a kernel is running. [`Error::Gone`] if the mapping ended.
@@ -407,18 +405,18 @@ impl Mapping {
         self.link.call(MakeHot { mapping: self.id })
     }
 
-    /// Says how the kernel is going to use the mapping. Advice makes runs fast or slow, never wrong.
+    /// Declares how the kernel will use the mapping. Advice affects speed, never results.
     ///
     /// | advice | |
     /// |---|---|
-    /// | [`Advice::STREAM`] | one byte after the other: large windows are fetched ahead from the first access on |
-    /// | [`Advice::RANDOM`] | in no order: nothing is fetched ahead |
-    /// | [`Advice::REUSE`] | used again and again: its pages stay while others can leave |
-    /// | [`Advice::LOW_USE`] | used hardly more than once: its pages leave first |
-    /// | [`Advice::fetching`] | this way of fetching, whatever the pattern |
+    /// | [`Advice::STREAM`] | sequential: large read-ahead from the first access on |
+    /// | [`Advice::RANDOM`] | random: no read-ahead |
+    /// | [`Advice::REUSE`] | reused: its pages are kept while other eviction candidates exist |
+    /// | [`Advice::LOW_USE`] | used about once: its pages are evicted first |
+    /// | [`Advice::fetching`] | this fetch policy, whatever the pattern |
     ///
-    /// [`Advice::and`] joins two, and refuses those that contradict each other. What new advice does not speak
-    /// of stays as advised before; `Advice::default()` takes everything back.
+    /// [`Advice::and`] combines two, and refuses contradictions. Aspects that new advice does not mention stay as advised
+    /// before; `Advice::default()` resets all.
     ///
     /// # Errors
     /// [`Error::Gone`] if the mapping ended.
@@ -426,7 +424,7 @@ impl Mapping {
         self.advise_range(0, self.bytes, advice)
     }
 
-    /// As [`advise`](Self::advise), of some bytes of the mapping, rounded out to pages.
+    /// As [`advise`](Self::advise), for a range of the mapping, extended to whole pages.
     ///
     /// # Errors
     /// The range is empty or not all of it is in the mapping. [`Error::Gone`] if the mapping ended.
@@ -438,12 +436,14 @@ impl Mapping {
         })
     }
 
-    /// Writes back and ends a part of the mapping, as `munmap` does. What is left before it and behind it are
-    /// mappings of their own; this one is gone. The part begins with the mapping or at a page, and grows to whole pages.
+    /// Writes back and unmaps a part of the mapping, as `munmap` does. Returns the remaining parts before and behind it
+    /// as new mappings; this handle is gone. The part must start at the mapping's start or at a page, and is extended to
+    /// whole pages.
     ///
     /// # Errors
-    /// Bytes that are not in the mapping; a part that begins inside a page; a mapping of what is no file; as
-    /// [`sync`](Mapping::sync). The mapping is as it was then, but if a write fails that came after the sync: then all of it has ended.
+    /// The range exceeds the mapping or starts inside a page; the mapping is not of a file; as [`sync`](Mapping::sync).
+    /// The mapping is unchanged then, with one exception: if a write that came after the sync fails, the whole mapping
+    /// has ended.
     pub fn unmap_part(&self, offset: u64, bytes: u64) -> Result<Vec<Self>, Error> {
         let rest = self.link.call(UnmapPart {
             mapping: self.id,

@@ -1,8 +1,8 @@
-//! Streams: a port of a kernel, connected to memory.
+//! Streams between a kernel's ports and memory.
 //!
 //! [`Slot::open_stream`] opens a port. [`Stream::read`] begins a transfer from mapped memory to the kernel,
-//! [`Stream::write`] one from the kernel to mapped memory; these are the words of vFPIO, and the host
-//! begins every transfer. [`Stream::wait`] waits for the oldest one, [`Stream::sync`] for all.
+//! [`Stream::write`] one from the kernel to mapped memory; the terms are vFPIO's, and the host begins every transfer.
+//! [`Stream::wait`] waits for the oldest transfer, [`Stream::sync`] for all.
 
 use crate::link::Link;
 use crate::range::MappedRange;
@@ -16,7 +16,7 @@ use owner::message::{
 use owner::SLICE;
 use units::{Picoseconds, StreamDirection};
 
-/// An open stream port. Dropped, it is closed when its transfers are over.
+/// An open stream port. A dropped port is closed when its transfers are over.
 #[derive(Debug)]
 pub struct Stream {
     link: Link,
@@ -39,18 +39,18 @@ impl Slot {
 }
 
 impl Stream {
-    /// Begins a transfer from memory to the kernel: a packet, whose last beat carries TLAST. It comes after
-    /// the transfers that were begun before.
+    /// Begins a transfer from memory to the kernel: one packet, whose last beat carries TLAST. Transfers of a port are
+    /// carried out in the order they were begun.
     ///
     /// # Errors
-    /// [`StreamError::WrongDirection`], [`StreamError::OtherSpace`], [`Error::OtherCard`], a mapping that has
-    /// ended; or the kernel has failed.
+    /// [`StreamError::WrongDirection`], [`StreamError::OtherSpace`], [`Error::OtherCard`]; the mapping has ended; or
+    /// the kernel has failed.
     pub fn read(&self, range: MappedRange) -> Result<(), Error> {
         self.begin(StreamDirection::In, range, PacketPart::Whole)
     }
 
-    /// Begins a transfer from the kernel to memory. It ends with the packet (TLAST), or when the range is
-    /// full; what the kernel sends beyond that waits for the next one.
+    /// Begins a transfer from the kernel to memory. It ends with the packet (TLAST) or when the range is full; further
+    /// bytes of the kernel wait for the next transfer.
     ///
     /// # Errors
     /// As [`read`](Stream::read).
@@ -87,7 +87,7 @@ impl Stream {
         })
     }
 
-    /// Whether the oldest transfer is over, and how; no virtual time passes.
+    /// The result of the oldest transfer if it is over, else `None`; no virtual time passes.
     ///
     /// # Errors
     /// As [`wait`](Stream::wait).
@@ -98,13 +98,13 @@ impl Stream {
         }
     }
 
-    /// Waits until the oldest transfer is over, at most until `deadline` of virtual time from now.
-    /// `progress` is asked every now and then whether to go on.
+    /// Waits until the oldest transfer is over, at most for `deadline` of virtual time from now. `progress` is called
+    /// now and then and decides whether to go on.
     ///
     /// # Errors
-    /// The deadline has passed ([`StreamError::Stuck`] names the port and who keeps it waiting; the transfer
-    /// goes on); an access or the kernel failed; the slot was reset; nothing is under way; `progress` said
-    /// stop.
+    /// The deadline has passed ([`StreamError::Stuck`] names the port and the side that keeps it waiting; the transfer
+    /// continues); an access or the kernel failed; the slot was reset; no transfer is under way; `progress` returned
+    /// [`Continue::Stop`].
     pub fn wait(
         &self,
         deadline: Option<Picoseconds>,
@@ -128,10 +128,10 @@ impl Stream {
         }
     }
 
-    /// Waits until every transfer that was begun is over; in their order.
+    /// Waits until all transfers that were begun are over, and returns their results in order.
     ///
     /// # Errors
-    /// As [`wait`](Stream::wait), for the first that fails. Those behind it may be waited for.
+    /// As [`wait`](Stream::wait), for the first transfer that fails. Those behind it can still be waited for.
     pub fn sync(&self, deadline: Option<Picoseconds>) -> Result<Vec<Moved>, Error> {
         let mut all = Vec::new();
         loop {
@@ -143,12 +143,12 @@ impl Stream {
         }
     }
 
-    /// Ends the transfers out of the kernel that are not over: the one under way as if its range were full, those
-    /// behind it with no byte. Each is still to be waited for. Nothing is lost: what the kernel sends afterwards
-    /// waits for the next transfer. A transfer into a kernel cannot be stopped, as its packet would not end.
+    /// Ends the unfinished transfers out of the kernel: the one under way as if its range were full, those behind it
+    /// with zero bytes. Each must still be waited for. Nothing is lost: further bytes of the kernel wait for the next
+    /// transfer. A transfer into a kernel cannot be stopped, since its packet would have no end.
     ///
     /// # Errors
-    /// [`StreamError::WrongDirection`]; the port is closed, or its kernel gone.
+    /// [`StreamError::WrongDirection`]; the port is closed, or its kernel is gone.
     pub fn stop(&self) -> Result<(), Error> {
         let stream = self.handle;
         self.link.call(StopStream { stream })
@@ -157,10 +157,10 @@ impl Stream {
     /// Disconnects the port, so that it can be opened again.
     ///
     /// # Errors
-    /// [`StreamError::UnderWay`]: a transfer is not over. The port stays open. [`StreamError::Unread`]: the kernel has
-    /// sent more than was taken. The port is closed; what waits there is the next transfer's, if it is opened again,
-    /// and is lost with the kernel. [`Slot::close`] reports what has come since then. A stream that is dropped instead
-    /// complains of nothing.
+    /// [`StreamError::UnderWay`]: a transfer is not over; the port stays open. [`StreamError::Unread`]: the kernel has
+    /// sent more than was taken; the port is closed. The remaining bytes go to the next transfer if the port is opened
+    /// again, and are lost with the kernel. [`Slot::close`] reports bytes that arrived after this call. Dropping a
+    /// stream reports neither.
     pub fn close(&self) -> Result<(), Error> {
         self.link.call(CloseStream {
             stream: self.handle,
@@ -168,7 +168,7 @@ impl Stream {
         })
     }
 
-    /// As [`close`](Self::close), for one who has asked himself what is left.
+    /// As [`close`](Self::close), without the check for remaining bytes, which the caller has done.
     pub(crate) fn disconnect(&self) -> Result<(), Error> {
         self.link.call(CloseStream {
             stream: self.handle,
@@ -183,7 +183,7 @@ impl Stream {
         })
     }
 
-    /// The oldest transfer was not over in time: what keeps it waiting, unless it is over now.
+    /// The oldest transfer missed its deadline: returns an error with the cause, unless it is over by now.
     pub(crate) fn expire(&self, elapsed: Picoseconds) -> Result<Moved, Error> {
         self.link.call(ExpireStream {
             stream: self.handle,
@@ -198,7 +198,7 @@ impl Drop for Stream {
             stream: self.handle,
             later: true,
         };
-        // Closed already, gone with its kernel, or the card is broken.
+        // The port is closed already, gone with its kernel, or the card is broken.
         if let Err(error) = self.link.call(request) {
             tracing::debug!(%error, "closing a stream");
         }

@@ -1,10 +1,10 @@
-//! Coherent memory at an ordinary address: pages that show the CPU's lines (CCKit, section 3.4).
+//! Coherent memory at an ordinary address: pages that map the CPU's cache lines (CCKit, section 3.4).
 //!
-//! The program's page is protected while the CPU does not have its lines. A trapped load brings all 32 lines
-//! of the page into the modelled CPU and shows them read-only; a trapped store brings them for this CPU
-//! alone and shows them to be written. When anybody else gets one of the lines (the card calls it home, the
-//! cache needs its place, a core uses it by an exact operation), the page is hidden first, and what the
-//! program wrote is in the lines. `trap` says how programs are trapped.
+//! The program's page is protected while the CPU does not hold its lines. A trapped load fetches all 32 lines of the
+//! page into the modelled CPU and maps them read-only; a trapped store fetches them exclusively and maps them writable.
+//! Before another party gets one of the lines (the card recalls it, the cache evicts it, a core uses it by an exact
+//! operation), the page is protected again, and the bytes that the program wrote are in the lines. The crate `trap`
+//! describes the traps.
 
 use super::CoherentMemory;
 use card::coherent::{LinePages, PageBytes, PAGE_BYTES};
@@ -18,15 +18,15 @@ use units::access::{AccessKind, LINE_BYTES};
 use units::HostAccess;
 use units::PageSize;
 
-/// How often the lines of a page are asked for again, because others took some before all were there.
+/// Attempts to fetch all lines of a page, when others take lines before the page is complete.
 const TRIES: usize = 1000;
 
-/// How [`CoherentMemory::map_with`] maps.
+/// Options of [`CoherentMemory::map_with`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CoherentMapOptions {
-    /// The program may store. Otherwise a store ends with SIGSEGV.
+    /// The program may store. If false, a store ends with SIGSEGV.
     pub write: bool,
-    /// All pages are brought at once, so that loads do not trap until somebody else takes a line.
+    /// Fetch all pages at once, so that loads do not trap until another party takes a line.
     pub eager: bool,
 }
 
@@ -39,8 +39,8 @@ impl Default for CoherentMapOptions {
     }
 }
 
-/// Lines behind the directory at an ordinary address. All threads of the program may use it. Dropped, it is
-/// unmapped, and what was written is in the CPU's lines.
+/// Lines behind the directory, mapped at an ordinary address. All threads of the program may use it. Dropping it unmaps
+/// it; the bytes written are in the CPU's lines.
 #[derive(Debug)]
 pub struct CoherentMap {
     shared: Arc<Shared>,
@@ -54,7 +54,7 @@ struct Shared {
     failure: Mutex<Option<Error>>,
 }
 
-/// What the card's side needs: it must not keep the card open.
+/// State shared with the card's side, which must not keep the card open.
 #[derive(Debug)]
 struct Pages {
     base: u64,
@@ -82,7 +82,7 @@ impl LinePages for Pages {
     }
 
     fn hide(&self, address: u64) -> io::Result<Box<PageBytes>> {
-        // First the right, then the bytes: no store is lost.
+        // Protect before copying: no store is lost.
         let offset = self.change(address, HostAccess::None)?;
         let mut bytes = Box::new([0; PAGE_BYTES]);
         let alias = self.view.alias();
@@ -94,7 +94,7 @@ impl LinePages for Pages {
 }
 
 impl Shared {
-    /// The lines of a page come, and the program gets it.
+    /// Fetches the lines of a page and maps the page for the program.
     fn fill(&self, offset: u64, write: bool) -> Result<(), Error> {
         let kind = match write {
             true => AccessKind::Claim,
@@ -154,9 +154,9 @@ impl Shared {
 }
 
 impl CoherentMemory {
-    /// Maps the memory: real pages, to be read and written through an ordinary pointer. Nothing is brought
-    /// yet. All 32 lines of a page come together, so a page must not hold lines whose load means something to the
-    /// kernel, as the lines of a call ([`Rpc`](super::Rpc)).
+    /// Maps the memory: real pages, accessed through an ordinary pointer. No line is fetched yet. The 32 lines of a
+    /// page are fetched together, so a page must not hold lines whose load has a side effect in the kernel, such as
+    /// those of a call ([`Rpc`](super::Rpc)).
     ///
     /// # Errors
     /// As [`map_with`](Self::map_with).
@@ -164,10 +164,10 @@ impl CoherentMemory {
         self.map_with(CoherentMapOptions::default())
     }
 
-    /// Maps the memory, which begins and ends at multiples of 4096.
+    /// Maps the memory, whose start and length must be multiples of 4096 bytes.
     ///
     /// # Errors
-    /// [`Error::CoherentMap`]: other beginnings and ends, or the system refuses; for eager maps as
+    /// [`Error::CoherentMap`]: start or end is not such a multiple, or the system refuses; for eager maps also as
     /// [`load`](Self::load).
     pub fn map_with(&self, options: CoherentMapOptions) -> Result<CoherentMap, Error> {
         self.is_of_card("only lines of the card are mapped")?;
@@ -182,11 +182,11 @@ impl CoherentMemory {
                 "a map begins and ends at multiples of 4096",
             )));
         }
-        // The desk must not keep the map, nor the card, open.
+        // The trap queue must not keep the map, nor the card, open.
         let place: Arc<OnceLock<Weak<Shared>>> = Arc::default();
         let seen = place.clone();
         let desk = Desk::open(move |trapped| {
-            // Without a map the access ends as it would have without us.
+            // Without a map, the access ends as it would without traps.
             if let Some(shared) = seen.get().and_then(Weak::upgrade) {
                 shared.serve(trapped);
             }
@@ -215,25 +215,25 @@ impl CoherentMemory {
 }
 
 impl CoherentMap {
-    /// The first byte. It stays valid until the map is dropped.
+    /// Pointer to the first byte. It stays valid until the map is dropped.
     #[must_use]
     pub fn as_ptr(&self) -> *mut u8 {
         self.shared.pages.view.start()
     }
 
-    /// The memory as words, which threads may share.
+    /// The memory as 64-bit words that threads may share.
     #[must_use]
     pub fn words(&self) -> &[AtomicU64] {
         self.shared.pages.view.words()
     }
 
-    /// Bytes.
+    /// Length in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.shared.memory.bytes as usize
     }
 
-    /// Takes all pages back: what was written is in the CPU's lines, and the next access traps.
+    /// Protects all pages again: the bytes written are in the CPU's lines, and the next access traps.
     ///
     /// # Errors
     /// The connection to the owner is broken.
@@ -241,7 +241,7 @@ impl CoherentMap {
         self.shared.hide()
     }
 
-    /// Why the last access that ended with a signal did: the kernel's fault, or a line that nobody serves.
+    /// The cause of the last access that ended with a signal: a fault of the kernel, or a line that no kernel serves.
     #[must_use]
     pub fn take_failure(&self) -> Option<Error> {
         let place = self.shared.failure.lock();
@@ -251,7 +251,7 @@ impl CoherentMap {
 
 impl Drop for CoherentMap {
     fn drop(&mut self) {
-        // Without an owner there are no lines.
+        // If the owner has ended, there are no lines to write back.
         let _ = self.shared.hide();
     }
 }

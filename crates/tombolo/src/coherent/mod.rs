@@ -1,8 +1,8 @@
-//! Memory that a coherent card and the CPU beside it share, as cores of the CPU see it: behind the card's directory, or the
-//! CPU's own, which the card caches.
+//! Memory shared by a coherent card and its CPU, as the CPU's cores see it: behind the card's directory, or the CPU's
+//! own memory, which the card caches.
 //!
-//! Every operation is exact: it takes the virtual time that the modelled core, caches, link, directory and
-//! kernel need. A kernel with home ports serves the lines; see `docs/blocks/home.md`.
+//! Every operation is exact: it takes the virtual time of the modelled core, caches, link, directory and kernel. A
+//! kernel with home ports is the home agent of the lines; see `docs/blocks/home.md`.
 
 mod map;
 mod pending;
@@ -30,10 +30,10 @@ use units::access::{AccessKind, LineAccess, LineHome, LINE_BYTES};
 use units::line::{PlainLine, BYTES};
 use units::Picoseconds;
 
-/// How long an access may take before it counts as lost, as on the paper's CPU: a second.
+/// Default deadline of an access, after which it counts as lost: one second, as on the paper's CPU.
 const DEADLINE: Picoseconds = Picoseconds::from_micros(1_000_000);
 
-/// A range of addresses behind the directory, or of the CPU's own memory ([`Card::host_lines`]), used by one core.
+/// A range of addresses behind the directory, or of the CPU's own memory ([`Card::host_lines`]), as used by one core.
 #[derive(Clone, Debug)]
 pub struct CoherentMemory {
     link: Link,
@@ -61,7 +61,7 @@ impl CoherentMemory {
         })
     }
 
-    /// The same memory, used by another core.
+    /// The same memory, accessed by another core.
     #[must_use]
     pub fn on_core(&self, core: u8) -> Self {
         Self {
@@ -70,7 +70,7 @@ impl CoherentMemory {
         }
     }
 
-    /// A part of the memory: `bytes` from `offset` on, multiples of 128.
+    /// A part of the memory: `bytes` from `offset` on, both multiples of 128.
     ///
     /// # Errors
     /// [`Error::CoherentOffset`]; [`Error::CoherentRange`].
@@ -80,7 +80,7 @@ impl CoherentMemory {
         Ok(part.on_core(self.core).with_deadline(self.deadline))
     }
 
-    /// The same memory, with another time after which an access counts as lost.
+    /// The same memory with another deadline (virtual time), after which an access counts as lost.
     #[must_use]
     pub fn with_deadline(&self, deadline: Picoseconds) -> Self {
         Self {
@@ -95,7 +95,7 @@ impl CoherentMemory {
         self.base
     }
 
-    /// Bytes.
+    /// Length in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
@@ -104,13 +104,13 @@ impl CoherentMemory {
     /// Loads the line at `offset`, a multiple of 128.
     ///
     /// # Errors
-    /// [`Error::CoherentOffset`]; [`Error::NoHome`]; the kernel broke a rule ([`Error::Home`]) or does not
+    /// [`Error::CoherentOffset`]; [`Error::NoHome`]; the kernel broke a protocol rule ([`Error::Home`]) or does not
     /// answer ([`Error::LineLate`]).
     pub fn load(&self, offset: u64) -> Result<[u8; LINE_BYTES], Error> {
         self.line(offset, AccessKind::Load)
     }
 
-    /// Loads the line at `offset` for this CPU alone, so that it can be written without another message.
+    /// Loads the line at `offset` exclusively, so that it can be written without another message.
     ///
     /// # Errors
     /// As [`load`](Self::load).
@@ -118,7 +118,7 @@ impl CoherentMemory {
         self.line(offset, AccessKind::LoadExclusive)
     }
 
-    /// Stores bytes at `offset`. They must lie in one line of 128 bytes. Returns when the line is written.
+    /// Stores bytes at `offset`, within one line of 128 bytes. Returns when the line is written.
     ///
     /// # Errors
     /// As [`load`](Self::load).
@@ -128,18 +128,18 @@ impl CoherentMemory {
             .map(drop)
     }
 
-    /// Adds to the 64-bit word at `offset`, as one; what it held before. Only in the CPU's own memory
-    /// ([`Card::host_lines`]): an atomic instruction of the core, with the line to itself.
+    /// Adds to the 64-bit word at `offset` atomically and returns its previous value. Only in the CPU's own memory
+    /// ([`Card::host_lines`]): it is an atomic instruction of the core, which holds the line exclusively.
     ///
     /// # Errors
-    /// [`Error::CoherentOffset`]; [`Error::LineLate`]; the line is not the CPU's own, or not a word's place
-    /// ([`CardError::Access`](card::CardError::Access)).
+    /// [`Error::CoherentOffset`]; [`Error::LineLate`]; the line is not the CPU's own, or the offset is not aligned to a
+    /// word ([`CardError::Access`](card::CardError::Access)).
     pub fn add(&self, offset: u64, value: u64) -> Result<u64, Error> {
         self.atomic(offset, AccessKind::Add(value))
     }
 
-    /// Writes `new` to the 64-bit word at `offset` if it holds `expected`, as one; what it held before. As
-    /// [`add`](Self::add).
+    /// Writes `new` to the 64-bit word at `offset` if it holds `expected`, atomically, and returns its previous value.
+    /// Memory as for [`add`](Self::add).
     ///
     /// # Errors
     /// As [`add`](Self::add).
@@ -158,42 +158,42 @@ impl CoherentMemory {
             .ok_or_else(|| self.wrong_offset(offset, WORD))
     }
 
-    /// A hint: the line at `offset` will be loaded. Does not wait for it.
+    /// Prefetch hint: the line at `offset` will be loaded. Does not wait for it.
     ///
     /// # Errors
-    /// As [`load`](Self::load), but for the kernel's.
+    /// As [`load`](Self::load), without the kernel's.
     pub fn prefetch(&self, offset: u64) -> Result<(), Error> {
         self.check_line(offset)?;
         self.begin(offset, AccessKind::Prefetch).map(drop)
     }
 
-    /// Gives the line at `offset` up: what this CPU wrote in it goes home, as by an instruction that cleans and
-    /// invalidates a line of the cache. Returns when it is on its way; the link keeps no order, so what is asked
-    /// for next may arrive before it. A line that the CPU does not have costs no message.
+    /// Evicts the line at `offset`, as an instruction that cleans and invalidates a cache line: bytes that this CPU
+    /// wrote are sent home. Returns when the message is on its way; the link is unordered, so a later request may
+    /// arrive before it. A line that the CPU does not hold costs no message.
     ///
     /// # Errors
-    /// As [`load`](Self::load), but for the kernel's.
+    /// As [`load`](Self::load), without the kernel's.
     pub fn flush(&self, offset: u64) -> Result<(), Error> {
         self.check_line(offset)?;
         self.access(offset, AccessKind::Flush).map(drop)
     }
 
-    /// Sends what this CPU wrote in the line at `offset` home and keeps a copy to read, as by an instruction that cleans a
-    /// line of the cache. Returns when it is on its way, as [`flush`](Self::flush). A line that the CPU does not have, or
-    /// has not written, costs no message.
+    /// Writes the line at `offset` back home and keeps a shared copy, as an instruction that cleans a cache line.
+    /// Returns when the message is on its way, as [`flush`](Self::flush). A line that the CPU does not hold, or has not
+    /// written, costs no message.
     ///
     /// # Errors
-    /// As [`load`](Self::load), but for the kernel's.
+    /// As [`load`](Self::load), without the kernel's.
     pub fn clean(&self, offset: u64) -> Result<(), Error> {
         self.check_line(offset)?;
         self.access(offset, AccessKind::Clean).map(drop)
     }
 
-    /// Begins to load the line at `offset` and does not wait for it: a core may have many under way. The
-    /// time of a line that it has is the cache's, from the moment of the call.
+    /// Begins to load the line at `offset` without waiting: a core may have many loads outstanding. A hit has the
+    /// cache's latency, from the moment of the call.
     ///
     /// # Errors
-    /// As [`load`](Self::load), but for the kernel's.
+    /// As [`load`](Self::load), without the kernel's.
     pub fn begin_load(&self, offset: u64) -> Result<PendingLine, Error> {
         self.check_line(offset)?;
         self.pending(offset, AccessKind::Load)
@@ -208,7 +208,7 @@ impl CoherentMemory {
         self.pending(offset, AccessKind::LoadExclusive)
     }
 
-    /// Begins to [`flush`](Self::flush): after the accesses to the line that were begun before.
+    /// Begins to [`flush`](Self::flush), ordered after the accesses to the line that were begun before.
     ///
     /// # Errors
     /// As [`begin_load`](Self::begin_load).
@@ -217,7 +217,7 @@ impl CoherentMemory {
         self.pending(offset, AccessKind::Flush)
     }
 
-    /// Begins to [`clean`](Self::clean): after the accesses to the line that were begun before.
+    /// Begins to [`clean`](Self::clean), ordered after the accesses to the line that were begun before.
     ///
     /// # Errors
     /// As [`begin_load`](Self::begin_load).
@@ -226,7 +226,7 @@ impl CoherentMemory {
         self.pending(offset, AccessKind::Clean)
     }
 
-    /// Begins to [`store`](Self::store): as stores do that wait in the write buffer of a core.
+    /// Begins to [`store`](Self::store), like a store that waits in a core's write buffer.
     ///
     /// # Errors
     /// As [`begin_load`](Self::begin_load).
@@ -235,13 +235,13 @@ impl CoherentMemory {
         self.pending(offset, AccessKind::Store(bytes.to_vec()))
     }
 
-    /// A write buffer of this core, empty: its stores end before their lines have come.
+    /// An empty write buffer of this core: its stores complete for the core before their lines have arrived.
     #[must_use]
     pub fn write_buffer(&self) -> WriteBuffer {
         WriteBuffer::new(self.clone())
     }
 
-    /// Virtual time.
+    /// Current virtual time.
     ///
     /// # Errors
     /// The connection to the owner is broken.
@@ -249,8 +249,8 @@ impl CoherentMemory {
         self.link.call(Describe).map(|description| description.now)
     }
 
-    /// Records from now on what happens to the lines at these offsets, by the names that they have in
-    /// pictures. What was recorded before, by whomever, is forgotten.
+    /// Starts recording the events of the lines at these offsets, under the names given here for pictures. Discards
+    /// earlier recordings, whichever client made them.
     ///
     /// # Errors
     /// [`Error::CoherentOffset`], or the card is not coherent.
@@ -266,7 +266,7 @@ impl CoherentMemory {
         })
     }
 
-    /// What was recorded.
+    /// The recorded events.
     ///
     /// # Errors
     /// The connection to the owner is broken.
@@ -274,7 +274,7 @@ impl CoherentMemory {
         self.link.call(LineHistory).map(|history| *history)
     }
 
-    /// What is not there for lines of the CPU's own.
+    /// Refuses operations that the CPU's own lines do not support.
     fn is_of_card(&self, rule: &'static str) -> Result<(), Error> {
         match self.home {
             LineHome::Card => Ok(()),
@@ -342,8 +342,8 @@ impl CoherentMemory {
 }
 
 impl Card {
-    /// Memory behind the directory: `bytes` from `base` on, multiples of 128. Which addresses a kernel
-    /// serves, it says itself.
+    /// Memory behind the directory: `bytes` from `base` on, multiples of 128. The kernel defines which addresses it
+    /// serves.
     ///
     /// # Errors
     /// [`Error::CoherentRange`].
@@ -351,8 +351,8 @@ impl Card {
         CoherentMemory::new(self.link().clone(), LineHome::Card, base, bytes)
     }
 
-    /// Card memory behind the directory, without a kernel: the first `home_bytes` of the link's addresses
-    /// (see [`OwnerOptions`](crate::OwnerOptions)). It holds zeroes at first.
+    /// Card memory behind the directory, without a kernel: the first `home_bytes` of the link's address range (see
+    /// [`OwnerOptions`](crate::OwnerOptions)). Initially zero.
     ///
     /// # Errors
     /// [`Error::NoHomeMemory`]; a kernel serves the directory's lines ([`Error::Home`]).
@@ -361,9 +361,9 @@ impl Card {
         CoherentMemory::new(self.link().clone(), LineHome::Card, 0, bytes)
     }
 
-    /// The CPU's own memory that kernels with ports of kind `host_lines` may use: the first
-    /// [`OwnerOptions::host_line_bytes`](crate::OwnerOptions::host_line_bytes) of it, zeroes at first. The CPU is home of
-    /// its lines; the card caches them. Addresses in a kernel begin at 0, as offsets here.
+    /// The part of the CPU's own memory that kernels with `host_lines` ports may use: the first
+    /// [`OwnerOptions::host_line_bytes`](crate::OwnerOptions::host_line_bytes) of it, initially zero. The CPU is the
+    /// home of its lines; the card caches them. Kernel addresses begin at 0, like the offsets here.
     ///
     /// # Errors
     /// [`Error::NoHostLines`], or the card is not coherent.
@@ -372,8 +372,9 @@ impl Card {
         CoherentMemory::new(self.link().clone(), LineHome::Cpu, 0, bytes)
     }
 
-    /// Sets how long a kernel may hold a line of the CPU's own memory, in cycles of the card, before its slot is closed and
-    /// the shell releases the line; 0: for ever. At first 2^20. A hold that somebody waits for is broken much sooner.
+    /// Sets how long a kernel may hold a line of the CPU's own memory, in card cycles, before its slot is closed and
+    /// the shell releases the line; 0: without limit. The default is 2^20. A hold that another access waits for is
+    /// broken much sooner.
     ///
     /// # Errors
     /// As [`host_lines`](Self::host_lines).
@@ -381,8 +382,8 @@ impl Card {
         self.link().call(SetHoldTimeout { cycles })
     }
 
-    /// Sets how long the kernel behind the directory may take for an answer, in cycles of the card, before
-    /// its slot is closed and the shell answers in its place; 0: for ever. At first 2^20.
+    /// Sets the answer timeout of the kernel behind the directory, in card cycles, after which its slot is closed and
+    /// the shell answers for it; 0: no timeout. The default is 2^20.
     ///
     /// # Errors
     /// The card is not coherent.

@@ -1,4 +1,4 @@
-//! Accesses of a core that are under way.
+//! Outstanding accesses of a core.
 
 use crate::link::Link;
 use error::Error;
@@ -6,7 +6,7 @@ use owner::message::EndAccess;
 use units::access::{AccessId, LineBytes, LINE_BYTES};
 use units::Picoseconds;
 
-/// An access that was begun. Dropped, it goes on to its end, and nobody learns of it.
+/// An outstanding access. If dropped, the access runs to completion and its result is discarded.
 #[derive(Debug)]
 #[must_use = "the access ends, but what became of it is known only to who waits"]
 pub struct PendingLine {
@@ -26,10 +26,10 @@ impl PendingLine {
         }
     }
 
-    /// Waits until the access is over: the line as it saw or left it.
+    /// Waits until the access is complete. Returns the line as the access saw or left it.
     ///
     /// # Errors
-    /// The kernel broke a rule ([`Error::Home`]) or does not answer ([`Error::LineLate`]).
+    /// The kernel broke a protocol rule ([`Error::Home`]) or does not answer ([`Error::LineLate`]).
     pub fn wait(mut self) -> Result<[u8; LINE_BYTES], Error> {
         self.waited = true;
         self.end(self.deadline).map(|line| *line)
@@ -44,7 +44,7 @@ impl PendingLine {
 impl Drop for PendingLine {
     fn drop(&mut self) {
         if !self.waited {
-            // The owner forgets it; whatever the answer says is nobody's concern.
+            // The owner discards the access, whatever its result.
             drop(self.end(Picoseconds::ZERO));
         }
     }

@@ -4,11 +4,10 @@ use super::{CoherentMemory, PendingLine};
 use error::Error;
 use units::access::LINE_BYTES;
 
-/// Both lines, and which of them takes the next arguments.
+/// The two lines of a call context, and which of them takes the next arguments.
 ///
-/// The CPU has the request line for itself. A call writes the arguments into it, which needs no message,
-/// and loads the other line exclusively. The kernel answers that load when it has the result; then the
-/// lines have changed roles.
+/// The CPU holds the request line exclusively. A call writes the arguments into it, which needs no message, and loads
+/// the other line exclusively. The kernel answers that load when it has the result; then the lines have swapped roles.
 #[derive(Debug)]
 pub struct Rpc {
     memory: CoherentMemory,
@@ -18,15 +17,15 @@ pub struct Rpc {
 }
 
 impl Rpc {
-    /// Takes the first two lines of the memory, whose kernel waits for its first call in them since its reset. The lines
-    /// of context *n* are a [`part`](CoherentMemory::part) of the memory, the two from line 2 *n* on.
+    /// Connects to the first two lines of the memory, whose kernel must be waiting for its first call there since its
+    /// reset. The lines of context *n* are a [`part`](CoherentMemory::part) of the memory: the two from line 2 *n* on.
     ///
     /// # Errors
     /// As [`CoherentMemory::load`].
     pub fn connect(memory: CoherentMemory) -> Result<Self, Error> {
         let (request, answer) = (0, LINE_BYTES as u64);
         memory.load_exclusive(request)?;
-        // Another core may have looked at it.
+        // Another core may hold a copy of it.
         memory.flush(answer)?;
         Ok(Self {
             memory,
@@ -36,9 +35,9 @@ impl Rpc {
         })
     }
 
-    /// From now on the arguments are sent home (a flush) before the answer is asked for, instead of being called
-    /// home by the kernel. That takes one round trip of the link less: they arrive with the call. The paper's
-    /// protocol (CCKit, section 5.7) does without.
+    /// Pushes the arguments home (a flush) before asking for the answer, in all further calls, instead of having the
+    /// kernel recall them. This saves one round trip of the link, since they arrive with the call. The paper's protocol
+    /// (CCKit, section 5.7) does not push.
     #[must_use]
     pub fn pushing(self) -> Self {
         Self {
@@ -47,8 +46,8 @@ impl Rpc {
         }
     }
 
-    /// Calls the kernel: up to 128 bytes of arguments (the rest of the line keeps what it has), a line of
-    /// result.
+    /// Calls the kernel with up to 128 bytes of arguments (the rest of the line keeps its contents). Returns one line
+    /// of result.
     ///
     /// # Errors
     /// As [`CoherentMemory::load`]; [`Error::CoherentOffset`] for too many arguments.
@@ -56,11 +55,11 @@ impl Rpc {
         self.begin_call(arguments)?.wait()
     }
 
-    /// Begins to [`call`](Self::call); the line that comes is the result. A core that has several contexts may have a
-    /// call under way in each. In one context the next call waits for the one before.
+    /// Begins to [`call`](Self::call); the line returned later is the result. A core with several contexts may have one
+    /// call outstanding in each. Within a context, the next call waits for the previous one.
     ///
     /// # Errors
-    /// As for a call, but for the kernel's.
+    /// As for a call, without the kernel's.
     pub fn begin_call(&mut self, arguments: &[u8]) -> Result<PendingLine, Error> {
         if !arguments.is_empty() {
             self.memory.store(self.request, arguments)?;
@@ -73,7 +72,7 @@ impl Rpc {
         Ok(result)
     }
 
-    /// The memory.
+    /// The memory of the two lines.
     #[must_use]
     pub fn memory(&self) -> &CoherentMemory {
         &self.memory

@@ -6,46 +6,47 @@ use error::Error;
 use units::access::LINE_BYTES;
 
 const LINE: u64 = LINE_BYTES as u64;
-/// Loads under way at a time: fewer than the link's request numbers.
+/// Maximum outstanding loads, fewer than the link has request numbers.
 const LOADS: usize = 49;
 
-/// What a call brings back.
+/// Result of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RpcAnswer {
-    /// Lines of the request, as the kernel counted them.
+    /// Lines of the request, as counted by the kernel.
     pub lines: u32,
-    /// Calls before this one.
+    /// Number of calls before this one.
     pub calls: u32,
-    /// Sum of the request's 64-bit words, if the handler makes it.
+    /// Sum of the request's 64-bit words, if the handler computes it.
     pub sum: u64,
-    /// Their exclusive or.
+    /// Exclusive or of the request's 64-bit words.
     pub xor: u64,
-    /// Cycles of the card from the call to the answer.
+    /// Card cycles from call to answer.
     pub cycles: u32,
-    /// The lines of the answer.
+    /// Payload lines of the answer.
     pub payload: Vec<u8>,
 }
 
 /// Two windows of payload lines and two control lines, and which of them take the next request.
 ///
-/// The CPU has the request's lines. It says in the control line how many they are, asks for the other control line, writes
-/// the payload and flushes it; the kernel gathers the lines as they come. An answer's lines are the next request's.
+/// The CPU holds the request's lines. It writes their number into the control line, loads the other control line, then
+/// writes the payload and flushes it; the kernel gathers the lines as they arrive. The lines of an answer are those of
+/// the next request.
 #[derive(Debug)]
 pub struct RpcLines {
     memory: CoherentMemory,
-    /// 0 or 1.
+    /// Window of the next request: 0 or 1.
     request: u64,
-    /// Lines, from the first on, that the CPU may have of each window.
+    /// For each window, the number of lines from the first on that the CPU may hold.
     held: [u64; 2],
 }
 
 impl RpcLines {
-    /// Payload lines of a request, or of an answer, at most.
+    /// Maximum payload lines of a request or an answer.
     pub const MOST: u64 = 2048;
-    /// Bytes of coherent memory: two windows and two control lines.
+    /// Size of the coherent memory in bytes: two windows and two control lines.
     pub const BYTES: u64 = (2 * Self::MOST + 2) * LINE;
 
-    /// Takes the memory, whose kernel waits for its first call since its reset.
+    /// Connects to the memory, whose kernel must be waiting for its first call since its reset.
     ///
     /// # Errors
     /// As [`CoherentMemory::load`]; [`Error::CoherentOffset`]: it is too small.
@@ -81,8 +82,8 @@ impl RpcLines {
         }
     }
 
-    /// Makes the first lines of the next request the CPU's, so that its stores find them: what an answer of as many lines
-    /// does, too.
+    /// Fetches the first lines of the next request exclusively, so that its stores hit. An answer of as many lines has
+    /// the same effect.
     ///
     /// # Errors
     /// As [`CoherentMemory::load`]; [`Error::CoherentOffset`] for too many lines.
@@ -100,11 +101,11 @@ impl RpcLines {
         loads.wait()
     }
 
-    /// Calls the kernel with these bytes, to the end of their last line as zeroes, and takes so many lines of its answer.
+    /// Calls the kernel with these bytes, padded with zeroes to a full line, and takes `answer_lines` lines of its
+    /// answer.
     ///
     /// # Errors
-    /// As [`CoherentMemory::load`]; [`Error::CoherentOffset`] for too many lines. After an error of the kernel,
-    /// connect anew.
+    /// As [`CoherentMemory::load`]; [`Error::CoherentOffset`] for too many lines. After a kernel error, connect again.
     pub fn call(&mut self, payload: &[u8], answer_lines: u64) -> Result<RpcAnswer, Error> {
         let lines = payload.len().div_ceil(LINE_BYTES) as u64;
         self.check(lines)?;
@@ -112,7 +113,7 @@ impl RpcLines {
         self.prepare(lines)?;
         let (request, answer) = (self.request, 1 - self.request);
         let held = std::mem::take(&mut self.held[request as usize]);
-        // The kernel waits for each line that the CPU has; so the call goes first, and the lines behind it.
+        // The kernel waits for every line that the CPU holds; so the call goes first, followed by the lines.
         let control = self.control(request);
         self.memory.store(control, &lines.to_le_bytes())?;
         self.memory.flush(control)?;
@@ -161,7 +162,7 @@ impl RpcLines {
         })
     }
 
-    /// The memory.
+    /// The memory of windows and control lines.
     #[must_use]
     pub fn memory(&self) -> &CoherentMemory {
         &self.memory

@@ -1,14 +1,14 @@
-//! Several accesses of a core that are under way, the oldest first: its loads, or its write buffer.
+//! Outstanding accesses of a core, oldest first: its loads, or its write buffer.
 
 use super::PendingLine;
 use error::Error;
 use std::collections::VecDeque;
 use units::access::LINE_BYTES;
 
-/// Stores that one entry takes: as many as its line has bytes.
+/// Maximum stores merged into one entry: the number of bytes of a line.
 const MOST_MERGED: usize = LINE_BYTES;
 
-/// At most so many entries, each an access or stores to one line that have merged.
+/// A bounded queue of entries, each an access or the merged stores to one line.
 #[derive(Debug)]
 pub(super) struct UnderWay {
     most: usize,
@@ -18,14 +18,14 @@ pub(super) struct UnderWay {
 #[derive(Debug)]
 struct Entry {
     offset: u64,
-    /// Takes more stores to its line.
+    /// Later stores to the line may merge into it.
     merges: bool,
     first: PendingLine,
     merged: Vec<PendingLine>,
 }
 
 impl Entry {
-    /// The line as the last access saw or left it. All have ended, whatever became of the first.
+    /// The line as the last access saw or left it. All accesses have ended, even if the first failed.
     fn wait(self) -> Result<[u8; LINE_BYTES], Error> {
         let mut line = self.first.wait();
         for access in self.merged {
@@ -42,7 +42,7 @@ impl UnderWay {
         Self { most, entries }
     }
 
-    /// Waits for the oldest entry if there is no room for another: its line.
+    /// Waits for the oldest entry if the queue is full, and returns its line.
     pub(super) fn make_room(&mut self) -> Result<Option<[u8; LINE_BYTES]>, Error> {
         match self.entries.len() < self.most {
             true => Ok(None),
@@ -50,12 +50,12 @@ impl UnderWay {
         }
     }
 
-    /// One more, which stays by itself.
+    /// Appends an access that does not merge.
     pub(super) fn push(&mut self, offset: u64, first: PendingLine) {
         self.add(offset, first, false);
     }
 
-    /// A store, with which later ones to its line may merge.
+    /// Appends a store that later stores to its line may merge with.
     pub(super) fn push_store(&mut self, offset: u64, first: PendingLine) {
         self.add(offset, first, true);
     }
@@ -69,7 +69,7 @@ impl UnderWay {
         });
     }
 
-    /// Whether a store to the line at `offset` merges with one that is under way: it takes no room then.
+    /// Whether a store to the line at `offset` merges with an outstanding one, and so takes no entry.
     pub(super) fn merges(&self, offset: u64) -> bool {
         let youngest = self.entries.iter().rfind(|entry| entry.offset == offset);
         youngest.is_some_and(|entry| entry.merges && entry.merged.len() + 1 < MOST_MERGED)
@@ -83,12 +83,12 @@ impl UnderWay {
         }
     }
 
-    /// Waits for the oldest entry: its line.
+    /// Waits for the oldest entry and returns its line.
     pub(super) fn next(&mut self) -> Result<Option<[u8; LINE_BYTES]>, Error> {
         self.entries.pop_front().map(Entry::wait).transpose()
     }
 
-    /// Waits for all of them: the error of the first that failed.
+    /// Waits for all entries. Returns the error of the first that failed.
     pub(super) fn wait(&mut self) -> Result<(), Error> {
         let mut first = Ok(());
         for entry in self.entries.drain(..) {

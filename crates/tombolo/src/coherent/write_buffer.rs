@@ -1,20 +1,20 @@
-//! A core's write buffer: stores that end for the core before their lines have come.
+//! A core's write buffer: stores complete for the core before their lines have arrived.
 
 use super::under_way::UnderWay;
 use super::CoherentMemory;
 use error::Error;
 use units::access::LINE_BYTES;
 
-/// Of a core, in bytes (CCKit, section 5.2: 3 KiB).
+/// Size in bytes, per core (CCKit, section 5.2: 3 KiB).
 const BYTES: usize = 3072;
 
-/// A core's stores and flushes on their way. They begin in order, and those to one line end in order; the core goes
-/// on at once while the buffer has room. A store to a line that waits in the buffer merges with what is there, and
-/// takes no room (up to 128 stores; a flush of the line ends that). Loads of the same lines, by whatever core, come
-/// after the stores that began before them.
+/// A core's stores and flushes on their way. They begin in order, and those to one line complete in order; the core
+/// does not wait while the buffer has room. A store to a buffered line merges into its entry and takes no room (up to
+/// 128 stores; a flush of the line ends the merging). Loads of the same lines, by any core, are ordered after the
+/// stores that began before them.
 ///
-/// What went wrong is told by a later store, or by [`fence`](Self::fence); dropped, the buffer empties itself, and
-/// nobody learns of it.
+/// A failure is returned by a later store or by [`fence`](Self::fence). If the buffer is dropped, its entries complete
+/// and failures are discarded.
 #[derive(Debug)]
 pub struct WriteBuffer {
     memory: CoherentMemory,
@@ -22,7 +22,7 @@ pub struct WriteBuffer {
 }
 
 impl WriteBuffer {
-    /// Lines that it holds.
+    /// Capacity in lines.
     pub const LINES: usize = BYTES / LINE_BYTES;
 
     pub(super) fn new(memory: CoherentMemory) -> Self {
@@ -30,10 +30,10 @@ impl WriteBuffer {
         Self { memory, under_way }
     }
 
-    /// Stores bytes at `offset`, in one line. Waits for the oldest line if the buffer is full.
+    /// Stores bytes at `offset`, within one line. Waits for the oldest entry if the buffer is full.
     ///
     /// # Errors
-    /// As [`CoherentMemory::store`], of this store or of an earlier one.
+    /// As [`CoherentMemory::store`], for this store or an earlier one.
     pub fn store(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Error> {
         self.memory.check_store(offset, bytes)?;
         let line = offset - offset % LINE_BYTES as u64;
@@ -48,7 +48,7 @@ impl WriteBuffer {
         Ok(())
     }
 
-    /// Gives the line at `offset` up after the stores to it: see [`CoherentMemory::flush`].
+    /// Flushes the line at `offset`, after the stores to it: see [`CoherentMemory::flush`].
     ///
     /// # Errors
     /// As [`store`](Self::store).
@@ -60,10 +60,10 @@ impl WriteBuffer {
         Ok(())
     }
 
-    /// Waits until all that was stored is in its lines, so that every core sees it, and what was flushed is on its way.
+    /// Waits until all stores are in their lines, visible to every core, and all flushes are on their way.
     ///
     /// # Errors
-    /// Of the first store that failed; the others have ended, too.
+    /// The error of the first store that failed; the others have completed, too.
     pub fn fence(&mut self) -> Result<(), Error> {
         self.under_way.wait()
     }

@@ -1,5 +1,5 @@
-//! The host's end of a device: opened, read and written by a thread of its own, which waits in `poll(2)`, so
-//! that it can be told to stop and knows how late the other end is.
+//! The host's end of a device: opened, read and written by a thread of its own, which waits in `poll(2)`, so that it
+//! can be stopped and can measure how long the other end takes.
 
 use super::name::Kind;
 use super::{Device, DeviceError};
@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Which way a port's bytes go.
+/// Direction of a port's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     /// From the device into a kernel.
@@ -23,16 +23,16 @@ pub(crate) enum Way {
     Out,
 }
 
-/// What is known of a device before its other end is there.
+/// A device checked before its other end is connected.
 #[derive(Debug)]
 enum Prepared {
-    /// Nothing is to be done before.
+    /// No preparation needed.
     Nothing,
     Tcp(TcpListener),
     Unix(UnixListener),
 }
 
-/// A connection that the two ports of one device share; or of one port, alone.
+/// A connection shared by the two ports of one device, or used by one port alone.
 #[derive(Debug)]
 pub(crate) struct Socket {
     pub(crate) device: Device,
@@ -40,10 +40,10 @@ pub(crate) struct Socket {
     connected: Mutex<Option<OwnedFd>>,
 }
 
-/// Why a thread ends.
+/// Reason for a thread's end.
 #[derive(Debug)]
 pub(crate) enum Ending {
-    /// It was told to.
+    /// The thread was stopped.
     Stopped,
     /// The device failed.
     Failed(DeviceError),
@@ -52,14 +52,14 @@ pub(crate) enum Ending {
 /// An open end.
 #[derive(Debug)]
 pub(crate) enum End {
-    /// A descriptor.
+    /// A pipe, a file or a socket.
     File(FileEnd),
     /// Remote memory.
     Remote(RemoteEnd),
 }
 
 impl End {
-    /// For messages.
+    /// Name for messages.
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::File(end) => &end.name,
@@ -67,7 +67,7 @@ impl End {
         }
     }
 
-    /// Reads what is there, at least a byte; none at the end.
+    /// Reads the available bytes, at least one; zero at the end of input.
     pub(crate) fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Ending> {
         match self {
             Self::File(end) => end.read(buffer),
@@ -75,7 +75,7 @@ impl End {
         }
     }
 
-    /// Writes all of it.
+    /// Writes all bytes.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Ending> {
         match self {
             Self::File(end) => end.write(bytes),
@@ -83,17 +83,17 @@ impl End {
         }
     }
 
-    /// This was all. A socket says so, and stays until the other end has read it.
+    /// Ends the output. A socket is shut down, and stays open until the other end has read everything.
     pub(crate) fn finish(self, alone: bool) -> Result<(), Ending> {
         match self {
             Self::File(end) => end.finish(alone),
-            // It is there when a write has returned.
+            // Remote memory holds the bytes when a write has returned.
             Self::Remote(_) => Ok(()),
         }
     }
 }
 
-/// A range of remote memory, and how far it is.
+/// A range of remote memory, and the current position.
 #[derive(Debug)]
 pub(crate) struct RemoteEnd {
     memory: RemoteMemory,
@@ -163,19 +163,19 @@ pub(crate) struct FileEnd {
     name: String,
     timeout: Option<Duration>,
     stop: UnixStream,
-    /// Bytes so far.
+    /// Bytes transferred so far.
     bytes: u64,
 }
 
-/// At most so many bytes are written at once where writing could block: what a pipe that is ready takes.
+/// Maximum bytes per write where writing could block: the amount that a ready pipe accepts.
 const PIECE: usize = 4096;
-/// How often it is tried again to open a FIFO that nobody reads, or to reach a server that is not there yet.
+/// Retry interval for opening a FIFO without a reader, or reaching a server that is not up yet.
 const AGAIN: Duration = Duration::from_millis(10);
-/// How long a peer may take to read what is left when we have said that this was all.
+/// Maximum time for a peer to read the remaining bytes after the end of our output.
 const LINGER: Duration = Duration::from_secs(2);
 
 impl Socket {
-    /// Everything that can be refused without the other end.
+    /// Makes all checks that do not need the other end.
     pub(crate) fn prepare(device: Device) -> Result<Arc<Self>, DeviceError> {
         let failed = |what: &'static str| {
             let device = device.name().to_string_lossy().into_owned();
@@ -207,7 +207,7 @@ impl Socket {
         }))
     }
 
-    /// Where it listens.
+    /// Local address of a listening socket.
     pub(crate) fn local_address(&self) -> Option<SocketAddr> {
         match &self.prepared {
             Prepared::Tcp(listener) => listener.local_addr().ok(),
@@ -215,7 +215,7 @@ impl Socket {
         }
     }
 
-    /// Opens it: waits for the other end.
+    /// Opens the device, waiting for the other end.
     pub(crate) fn open(&self, way: Way, stop: UnixStream) -> Result<End, Ending> {
         if let Kind::Remote {
             address,
@@ -284,7 +284,7 @@ impl Socket {
             (Prepared::Unix(listener), _) => {
                 client(listener.as_fd())?;
                 let socket = accepted(listener.accept().map(|(socket, _)| socket.into()))?;
-                // The first client is the only one: nobody finds the socket from here on.
+                // The first client is the only one: from here on the socket cannot be found.
                 self.remove_socket();
                 Ok(socket)
             }
@@ -299,7 +299,7 @@ impl Socket {
 }
 
 impl Socket {
-    /// Removes the file of a socket that was made to listen. It is ours: it was not there before.
+    /// Removes the socket file that was created for listening. It did not exist before, so it is ours.
     fn remove_socket(&self) {
         if let (Prepared::Unix(_), Kind::UnixListen(path)) = (&self.prepared, &self.device.kind) {
             let _ = std::fs::remove_file(path);
@@ -310,7 +310,7 @@ impl Socket {
 impl Drop for Socket {
     fn drop(&mut self) {
         let connected = self.connected.get_mut();
-        // With a client it is gone, and one of that name is somebody else's.
+        // Once a client has connected, the file is removed already; a file of that name belongs to another process.
         if connected.unwrap_or_else(PoisonError::into_inner).is_none() {
             self.remove_socket();
         }
@@ -346,7 +346,7 @@ fn check_pipe(device: &Device, path: &Path) -> Result<(), DeviceError> {
     })
 }
 
-/// Who waits for what, since when.
+/// A wait of a thread: its subject and its start.
 struct Waiting<'a> {
     name: &'a str,
     stop: &'a UnixStream,
@@ -381,7 +381,7 @@ impl Waiting<'_> {
         }
     }
 
-    /// A short rest before something is tried again.
+    /// A short pause before a retry.
     fn rest(&self, what: &'static str) -> Result<(), Ending> {
         if let Some(timeout) = self.timeout.filter(|limit| self.since.elapsed() >= *limit) {
             return Err(self.late(what, timeout));
@@ -392,7 +392,7 @@ impl Waiting<'_> {
         }
     }
 
-    /// A FIFO is opened without waiting, so that the wait can end.
+    /// Opens a FIFO without blocking, so that the wait can be stopped.
     fn open_pipe(&self, path: &Path, way: Way) -> Result<File, Ending> {
         loop {
             let mut how = OpenOptions::new();
@@ -407,7 +407,7 @@ impl Waiting<'_> {
         }
     }
 
-    /// A server that is not there yet may come, as long as there is a time-out.
+    /// A server that is not up yet may come up, within the time-out.
     fn connect_tcp(&self, address: &str) -> Result<OwnedFd, Ending> {
         loop {
             let found = address.to_socket_addrs();
@@ -474,14 +474,14 @@ impl FileEnd {
         if !self.is_socket {
             return Ok(());
         }
-        // SAFETY: a descriptor of ours.
+        // SAFETY: the descriptor is ours and open.
         if unsafe { libc::shutdown(self.file.as_raw_fd(), libc::SHUT_WR) } != 0 {
             return Err(self.failed("ending", io::Error::last_os_error()));
         }
         if !alone {
             return Ok(());
         }
-        // Who closes with unread bytes resets the connection, and what is under way would be lost.
+        // Closing with unread bytes would reset the connection and lose the bytes in flight.
         let until = Instant::now() + self.timeout.unwrap_or(LINGER).min(LINGER);
         let mut rest = [0; PIECE];
         loop {
@@ -543,14 +543,14 @@ fn send(socket: RawFd, bytes: &[u8]) -> io::Result<usize> {
     usize::try_from(sent).map_err(|_| io::Error::last_os_error())
 }
 
-/// What a wait ended with.
+/// Result of a wait.
 enum Ready {
     Yes,
     Stopped,
     Late,
 }
 
-/// Waits until a descriptor is ready, or the other end of `stop` is gone.
+/// Waits until a descriptor is ready, or the other end of `stop` is closed.
 fn ready(
     fd: RawFd,
     events: i16,
@@ -566,11 +566,11 @@ fn ready(
     loop {
         let left = until.map_or(-1, |until| {
             let left = until.saturating_duration_since(Instant::now());
-            // Rounded up, so that the last fraction is no busy loop.
+            // Rounded up, so that the last fraction does not become a busy loop.
             i32::try_from(left.as_micros().div_ceil(1000)).unwrap_or(i32::MAX)
         });
         let mut watched = [entry(fd, events), entry(stop.as_raw_fd(), libc::POLLIN)];
-        // SAFETY: two entries on the stack.
+        // SAFETY: the two entries are on the stack for the whole call.
         let found = unsafe { libc::poll(watched.as_mut_ptr(), 2, left) };
         if found < 0 {
             let error = io::Error::last_os_error();

@@ -1,5 +1,5 @@
-//! What a stream port can be plugged into beside memory and other ports: pipes, FIFOs, sockets. Their bytes have
-//! no address and no known number. A [`Flow`](crate::Flow) moves them.
+//! Devices that a stream port can be connected to, besides memory and other ports: pipes, FIFOs, sockets. Their bytes
+//! have no address and no known count. A [`Flow`](crate::Flow) moves them.
 
 pub(crate) mod end;
 pub(crate) mod name;

@@ -1,4 +1,4 @@
-//! How a device is written: `KIND:WHERE[:live][:packets=N|all|any][:timeout=TIME][:buffer=BYTES]`.
+//! Syntax of device names: `KIND:WHERE[:live][:packets=N|all|any][:timeout=TIME][:buffer=BYTES]`.
 
 use super::packets::UnknownPackets;
 use super::{DeviceError, Packets};
@@ -9,8 +9,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Something that a stream port can be plugged into, and whose bytes come and go in an order and an amount
-/// that nobody knows before.
+/// A device that a stream port can be connected to, whose bytes have an order but no address, and whose number is not
+/// known in advance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
     pub(crate) kind: Kind,
@@ -20,67 +20,67 @@ pub struct Device {
     pub(crate) buffer: u64,
 }
 
-/// What it is.
+/// Kind of a device, with its address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Standard input, or standard output.
+    /// Standard input or standard output.
     Standard,
     /// A FIFO, or a device file of the system.
     Pipe(PathBuf),
-    /// A TCP connection, made.
+    /// An outgoing TCP connection.
     Tcp(String),
-    /// A TCP connection, waited for.
+    /// A listening TCP socket.
     TcpListen(String),
-    /// A connection to a Unix socket, made.
+    /// An outgoing connection to a Unix socket.
     Unix(PathBuf),
-    /// The same, waited for.
+    /// A listening Unix socket.
     UnixListen(PathBuf),
-    /// Memory that `tombolo serve` exports.
+    /// Memory exported by `tombolo serve`.
     Remote {
-        /// Of the server.
+        /// Address of the server.
         address: String,
-        /// First byte.
+        /// Offset of the first byte.
         offset: u64,
-        /// How many; all that there are behind the first if not said.
+        /// Length in bytes; up to the end of the memory if `None`.
         bytes: Option<u64>,
     },
-    /// Memory across the card's own network interface.
+    /// Memory reached over the card's own network interface.
     Network {
-        /// Where it is.
+        /// Location of the memory.
         place: NetworkPlace,
-        /// First byte.
+        /// Offset of the first byte.
         offset: u64,
-        /// How many; all that there are behind the first if not said.
+        /// Length in bytes; up to the end of the memory if `None`.
         bytes: Option<u64>,
     },
 }
 
-/// What a network interface is connected to.
+/// The other end of a network interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NetworkPlace {
-    /// Memory that `tombolo serve` exports.
+    /// Memory exported by `tombolo serve`.
     Served(String),
     /// A simulated machine whose memory is this file.
     Node(PathBuf),
 }
 
-/// A kind of device, for people.
+/// A kind of device, as shown in help texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceKind {
-    /// How it is written.
+    /// Its syntax.
     pub form: &'static str,
-    /// What it is.
+    /// Its description.
     pub what: &'static str,
 }
 
-/// Bytes of a buffer, if nothing else is said.
+/// Default buffer size in bytes.
 const BUFFER: u64 = 256 << 10;
-/// A buffer is whole pages of this size.
+/// Buffers are a multiple of this page size.
 pub(crate) const PAGE: u64 = 64 << 10;
 const LARGEST_BUFFER: u64 = 64 << 20;
 
 impl Device {
-    /// Every kind that there is.
+    /// All kinds of device.
     pub const KINDS: &'static [DeviceKind] = &[
         kind("-", "the standard input, or the standard output"),
         kind(
@@ -112,7 +112,7 @@ impl Device {
         kind("unix-listen:PATH", "the first client of a new Unix socket"),
     ];
 
-    /// Options, which follow a device in any order.
+    /// Options, which follow a device name in any order.
     pub const OPTIONS: &'static [DeviceKind] = &[
         kind(
             ":live",
@@ -134,11 +134,11 @@ impl Device {
         ),
     ];
 
-    /// Why what is reached by a network interface of the card is not mapped.
+    /// Why memory reached over a network interface of the card cannot be mapped.
     pub const NETWORK_RULE: &'static str =
         "the card's network interface serves stream ports; `remote:` can be mapped";
 
-    /// Reads a device's name. Paths may be any bytes.
+    /// Parses a device name. Paths may contain any bytes.
     ///
     /// # Errors
     /// [`DeviceError::Syntax`].
@@ -247,23 +247,23 @@ impl Device {
         Ok(device)
     }
 
-    /// A text that looks like the name of a stream, and not of remote memory or a file: `-`, `pipe:…` and sockets.
+    /// Whether a text has the form of a stream's name, not of remote memory or a file: `-`, `pipe:…` and sockets.
     pub fn names_stream(text: &OsStr) -> bool {
         let bytes = text.as_bytes();
         bytes == b"-" || bytes.starts_with(b"-:") || word_of(text).is_some_and(Word::is_stream)
     }
 
-    /// A text that looks like the name of memory of a peer, which can be mapped.
+    /// Whether a text has the form of a name of a peer's memory, which can be mapped.
     pub fn names_remote(text: &OsStr) -> bool {
         word_of(text) == Some(Word::Remote)
     }
 
-    /// A text that looks like the name of what only a stream port can be plugged into.
+    /// Whether a text has the form of a name that only a stream port accepts.
     pub fn names_network(text: &OsStr) -> bool {
         matches!(word_of(text), Some(Word::Net | Word::NetNode))
     }
 
-    /// One of [`Device::OPTIONS`], without its colon, whatever its value.
+    /// Whether a word is one of [`Device::OPTIONS`], without its colon and whatever its value.
     pub fn is_option(word: &str) -> bool {
         Self::OPTIONS.iter().any(|option| {
             let form = option.form.trim_start_matches(':');
@@ -274,22 +274,22 @@ impl Device {
         })
     }
 
-    /// The standard input, or the standard output.
+    /// Whether it is standard input or standard output.
     pub fn is_standard(&self) -> bool {
         self.kind == Kind::Standard
     }
 
-    /// Packets are passed on as they come, and the end of one does not end the stream.
+    /// Whether packets are passed on as they arrive, so that the end of one does not end the stream.
     pub fn is_live(&self) -> bool {
         self.live
     }
 
-    /// How many packets of a kernel it takes, if its name says so.
+    /// Number of packets taken from a kernel, if the name gives it.
     pub fn packets(&self) -> Option<Packets> {
         self.packets
     }
 
-    /// How many it takes, said or not.
+    /// Number of packets taken from a kernel, given or default.
     pub(crate) fn wanted(&self) -> Packets {
         let otherwise = match self.live {
             true => Packets::All,
@@ -298,10 +298,10 @@ impl Device {
         self.packets.unwrap_or(otherwise)
     }
 
-    /// Connects to remote memory; also first byte and bytes of the range that was named.
+    /// Connects to remote memory. Also returns offset and length of the named range.
     ///
     /// # Errors
-    /// [`DeviceError::Unfit`]: it is something else; [`DeviceError::Remote`], as [`RemoteMemory::connect`].
+    /// [`DeviceError::Unfit`]: the device is of another kind; [`DeviceError::Remote`], as [`RemoteMemory::connect`].
     pub fn connect_remote(&self) -> Result<(RemoteMemory, u64, Option<u64>), DeviceError> {
         let Kind::Remote {
             address,
@@ -319,12 +319,12 @@ impl Device {
         Ok((memory, *offset, *bytes))
     }
 
-    /// It is reached by a network interface of the card, past the host.
+    /// Whether it is reached over a network interface of the card, bypassing the host.
     pub fn is_on_network(&self) -> bool {
         matches!(self.kind, Kind::Network { .. })
     }
 
-    /// It goes both ways, so that one may be at a port in and at a port out.
+    /// Whether it is bidirectional, so that one input and one output port can share it.
     pub fn is_two_way(&self) -> bool {
         !matches!(
             self.kind,
@@ -332,7 +332,7 @@ impl Device {
         )
     }
 
-    /// Two ports of the same direction cannot both have it.
+    /// Whether two ports of the same direction cannot share it.
     pub(crate) fn is_exclusive(&self) -> bool {
         !matches!(
             self.kind,
@@ -340,7 +340,7 @@ impl Device {
         )
     }
 
-    /// Without its options, as it was written.
+    /// The name as it was written, without options.
     pub fn name(&self) -> OsString {
         let (word, place): (Word, &OsStr) = match &self.kind {
             Kind::Standard => return "-".into(),
@@ -375,14 +375,14 @@ impl Device {
     }
 }
 
-/// The kind of device that a text begins with.
+/// The kind that a text begins with.
 fn word_of(text: &OsStr) -> Option<Word> {
     let text = text.as_bytes();
     let colon = text.iter().position(|byte| *byte == b':')?;
     Word::read(&text[..colon])
 }
 
-/// What stands before the first colon of a name.
+/// The word before the first colon of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Word {
     Pipe,
@@ -425,12 +425,12 @@ impl Word {
         all.find(|word| word.text().as_bytes() == text)
     }
 
-    /// Its bytes come and go in order, and it has no addresses.
+    /// Whether its bytes are a sequence without addresses.
     fn is_stream(self) -> bool {
         !matches!(self, Self::Remote | Self::Net | Self::NetNode)
     }
 
-    /// A whole name.
+    /// The whole name.
     fn with(self, place: &OsStr) -> OsString {
         let mut name = OsString::from(self.text());
         name.push(":");
@@ -449,7 +449,7 @@ fn has_port(address: &str) -> bool {
         .is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok())
 }
 
-/// `@OFFSET[+BYTES]`, as it is written behind a place; nothing for all of it.
+/// `@OFFSET[+BYTES]`, as written after a place; empty for the whole memory.
 fn range_of(offset: u64, bytes: Option<u64>) -> String {
     match (offset, bytes) {
         (0, None) => String::new(),
@@ -458,7 +458,7 @@ fn range_of(offset: u64, bytes: Option<u64>) -> String {
     }
 }
 
-/// First byte, and bytes, of a range.
+/// Offset and length of a range.
 fn range_in(range: Option<&str>) -> Option<(u64, Option<u64>)> {
     Some(
         match range.map(|range| range.split_once('+').ok_or(range)) {
@@ -483,7 +483,7 @@ fn network_of(text: &str) -> Option<Kind> {
 }
 
 fn node_of(place: &[u8]) -> Option<Kind> {
-    // A file's name may have an `@`; a range is what stands behind the last one, if it reads as one.
+    // A file name may contain an `@`; the text after the last one is a range if it parses as one.
     let at = place.iter().rposition(|byte| *byte == b'@');
     let split = at.and_then(|at| {
         let range = std::str::from_utf8(&place[at + 1..]).ok()?;

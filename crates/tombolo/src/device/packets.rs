@@ -1,25 +1,25 @@
-//! How many packets of a kernel a connection takes.
+//! Number of packets that a connection takes from a kernel.
 
 use std::num::NonZeroU64;
 use std::str::FromStr;
 
-/// How many packets of a port out of a kernel are wanted. What the kernel sends beyond [`One`](Packets::One) or
-/// [`All`](Packets::All) is an error, as it would be lost; of what nobody wants the others say so.
+/// Number of packets wanted from a kernel's port. Bytes beyond [`One`](Packets::One) or [`All`](Packets::All) are an
+/// error, since they would be lost; the other values allow bytes to be discarded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Packets {
-    /// The first, whole: there are no others.
+    /// The first packet, whole; a second one is an error.
     #[default]
     One,
-    /// So many, one behind the other, whole. What comes behind them is not wanted.
+    /// This many packets, whole, stored contiguously. Packets behind them are discarded.
     Count(NonZeroU64),
-    /// Every one, one behind the other, until all inputs have ended and nothing moves on the card any more.
+    /// All packets, stored contiguously, until all inputs have ended and the card is idle.
     All,
-    /// The first, or as much of it as there is room for. The rest is not wanted.
+    /// The first packet, or as much of it as fits. The rest is discarded.
     Any,
 }
 
 impl Packets {
-    /// Whether the stream has ended when so many packets have.
+    /// Whether the stream has ended after this many packets.
     pub(crate) fn are(self, packets: u64) -> bool {
         match self {
             Self::One | Self::Any => packets > 0,
@@ -28,17 +28,17 @@ impl Packets {
         }
     }
 
-    /// What is left behind is lost, and nobody has said that it may be.
+    /// Whether excess bytes are an error, since the name does not allow losing them.
     pub(crate) fn is_strict(self) -> bool {
         matches!(self, Self::One | Self::All)
     }
 }
 
-/// A word that is no number of packets.
+/// The error for a word that is not a packet count.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is no number of packets; write a number from 1 on, all or any")]
 pub struct UnknownPackets {
-    /// What was given.
+    /// The given text.
     pub text: String,
 }
 

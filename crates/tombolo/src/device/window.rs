@@ -1,14 +1,14 @@
-//! A device at addresses: byte `n` of a stream is byte `n` of a mapping (FSRF §4.8, memory mode).
+//! A mapped device: byte `n` of a stream is byte `n` of a mapping (FSRF §4.8, memory mode).
 //!
-//! **In.** A page that a kernel wants waits until its bytes have arrived, and so does the kernel. Of the device no more
-//! is read than what somebody wants: nothing is read ahead. What has arrived is kept in a file in memory, since pages
-//! may leave the card and come back.
+//! **In.** A page fault of a kernel waits until the page's bytes have arrived, and so does the kernel. The device is
+//! read no further than requested: there is no read-ahead. Received bytes are kept in a file in memory, since pages may
+//! be evicted from the card and fetched again.
 //!
-//! **Out.** What kernels wrote goes out when the mapping is synced or unmapped, or a kernel writes far ahead of it and
-//! waits (`crates/owner/src/paging/pressure.rs`): from the first byte on and without gaps. Until then it is kept, as pages come in any order.
-//! When the device has failed, kernels get no more pages.
+//! **Out.** Bytes that kernels wrote are sent when the mapping is synced or unmapped, or when a kernel writes far ahead
+//! of the stream and waits (`crates/owner/src/paging/pressure.rs`): from the first byte on and without gaps. Until then
+//! they are kept, since pages arrive in any order. If the device has failed, kernels get no more pages.
 //!
-//! A thread of its own waits for the device, so that one that is silent holds up nobody else.
+//! A thread of its own waits for the device, so that a silent device delays no other client.
 
 use super::end::{End, Ending, Socket, Way};
 use super::name::Kind;
@@ -23,10 +23,10 @@ use std::sync::mpsc::Receiver;
 use std::sync::Arc;
 use threads::jobs::{Failure, Jobs};
 
-/// At most so many bytes are read or written at once.
+/// Maximum bytes per read or write.
 const CHUNK: u64 = 64 << 10;
 
-/// A device that is to be mapped.
+/// A device to be mapped.
 #[derive(Debug)]
 pub(crate) struct Source {
     socket: Arc<Socket>,
@@ -35,7 +35,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Everything that can be refused without the other end.
+    /// Makes all checks that do not need the other end.
     pub(crate) fn prepare(device: Device, out: bool, bytes: u64) -> Result<Self, DeviceError> {
         let unfit = |rule: &str| DeviceError::Unfit {
             device: device.name().to_string_lossy().into_owned(),
@@ -67,16 +67,16 @@ enum Job {
     Send(u64),
 }
 
-/// A device that is mapped.
+/// A mapped device.
 #[derive(Debug)]
 pub(crate) struct Window {
     jobs: Jobs<Job>,
-    /// When this is gone, the thread waits no longer.
+    /// When this is dropped, the thread stops waiting.
     _stop: UnixStream,
 }
 
 impl Window {
-    /// Starts the thread. `store` keeps the bytes; `done` is told what ends.
+    /// Starts the thread. `store` keeps the bytes; `done` is called for each completed operation.
     pub(crate) fn start(
         source: Source,
         store: Arc<OpenFile>,
@@ -100,7 +100,7 @@ impl Window {
         Ok(Self { jobs, _stop: stop })
     }
 
-    /// What went wrong last.
+    /// The last failure.
     pub(crate) fn failure(&self) -> Option<String> {
         self.jobs.failure()
     }
@@ -110,7 +110,7 @@ impl Window {
         self.jobs.tell(Job::Move(transfer))
     }
 
-    /// Begins to send what was written.
+    /// Begins to send the written bytes.
     pub(crate) fn send(&self, id: u64) -> io::Result<()> {
         self.jobs.tell(Job::Send(id))
     }
@@ -122,19 +122,19 @@ struct Work {
     store: Arc<OpenFile>,
     stop: UnixStream,
     end: Option<End>,
-    /// Bytes that have arrived, or have gone out.
+    /// Bytes received or sent so far.
     so_far: u64,
-    /// No more will arrive.
+    /// End of input.
     ended: bool,
-    /// Why nothing more will go out.
+    /// The reason why no further bytes can be sent.
     broken: Option<String>,
-    /// What was written and has not gone out: first byte, and the byte behind the last.
+    /// Ranges written but not sent: start, and end (exclusive).
     kept: BTreeMap<u64, u64>,
 }
 
 impl Work {
     fn run(mut self, inbox: &Receiver<Job>, failure: &Failure, done: impl Fn(Done)) {
-        // Reads that wait, by their places: a stream comes in order.
+        // Waiting reads, by position: a stream arrives in order.
         let mut waiting: BTreeMap<(u64, u64), Transfer> = BTreeMap::new();
         loop {
             let job = match waiting.is_empty() {
@@ -168,7 +168,7 @@ impl Work {
             }
         }
         if let Some(end) = self.end.take().filter(|_| self.source.way == Way::Out) {
-            // What was promised is out, and said so.
+            // All promised bytes have been sent, and reported as sent.
             let _ = end.finish(true);
         }
     }
@@ -182,7 +182,7 @@ impl Work {
         self.end.as_mut().ok_or_else(|| "it is closed".to_owned())
     }
 
-    /// A page for a kernel; `None` if something came, but not yet all of it.
+    /// Reads a page for a kernel; `None` if only part of it has arrived.
     fn read(&mut self, transfer: &Transfer) -> Result<Option<usize>, String> {
         let (offset, bytes) = (transfer.file_offset, transfer.bytes as u64);
         let comes = self.source.way == Way::In;
@@ -209,7 +209,7 @@ impl Work {
         Ok(Some(transfer.bytes))
     }
 
-    /// Takes what comes, at most up to a place.
+    /// Receives bytes, at most up to a position.
     fn fetch(&mut self, wanted: u64) -> Result<(), String> {
         let mut piece = vec![0; (wanted - self.so_far).min(CHUNK) as usize];
         let read = self.end()?.read(&mut piece).map_err(told)?;
@@ -220,7 +220,7 @@ impl Work {
         Ok(())
     }
 
-    /// Keeps what a kernel wrote.
+    /// Keeps the bytes that a kernel wrote.
     fn keep(&mut self, transfer: &Transfer) -> Result<usize, String> {
         let (offset, bytes) = (transfer.file_offset, transfer.bytes as u64);
         let mut page = vec![0; transfer.bytes];
@@ -245,7 +245,7 @@ impl Work {
         Ok(transfer.bytes)
     }
 
-    /// Sends what is kept.
+    /// Sends the kept bytes.
     fn send(&mut self) -> Result<(), String> {
         if self.source.way == Way::In {
             return Ok(());
@@ -271,7 +271,7 @@ impl Work {
                 self.stored(self.so_far, &mut piece)?;
                 let sent = self.end()?.write(&piece).map_err(told);
                 if let Err(why) = sent {
-                    // How far it went is not known; nothing goes out twice.
+                    // The amount sent is unknown; no byte is sent twice.
                     self.so_far = end.max(self.so_far);
                     self.broken = Some(why.clone());
                     return Err(why);

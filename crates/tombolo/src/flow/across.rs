@@ -2,7 +2,7 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 
-//! Plugs a port into memory across the card's own network interface.
+//! Connects a port to memory reached over the card's own network interface.
 
 use crate::device::end::Way;
 use crate::device::name::{Kind, NetworkPlace};
@@ -19,7 +19,7 @@ pub(super) struct PeerRange {
 }
 
 impl PeerRange {
-    /// What is behind its first bytes, if anything is.
+    /// The rest of the range after its first `bytes`, if any.
     pub(super) fn behind(self, bytes: u64) -> Option<Self> {
         (bytes < self.bytes).then(|| Self {
             offset: self.offset + bytes,
@@ -28,7 +28,7 @@ impl PeerRange {
     }
 }
 
-/// Connects; answers with the range that was named, whole.
+/// Connects. Returns the whole range that the name gave.
 pub(super) fn plug(stream: &Stream, way: Way, device: &Device) -> Result<PeerRange, Error> {
     let Kind::Network {
         place,

@@ -1,5 +1,5 @@
-//! A thread that moves bytes between a device and buffers of the program. Buffers go round: the one that waits
-//! for bytes gives an empty one, and gets it back full. So nothing is read that nobody has room for.
+//! A thread that moves bytes between a device and buffers of the program. Buffers circulate: the receiver sends an
+//! empty buffer and gets it back full, so no byte is read that has no buffer.
 
 use crate::device::end::{End, Ending, Socket, Way};
 use crate::device::DeviceError;
@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{channel, Receiver, Sender};
 use std::sync::Arc;
 
-/// What a thread tells; the number is its port's.
+/// Messages of a thread; the number sent along is its port's.
 #[derive(Debug)]
 pub(super) enum Event {
     /// Bytes for a kernel.
@@ -17,26 +17,26 @@ pub(super) enum Event {
         /// They end a packet.
         last: bool,
     },
-    /// No more come.
+    /// End of input.
     Ended,
-    /// These were written; the buffer is empty.
+    /// These bytes were written; returns the empty buffer.
     Written(Vec<u8>),
-    /// All was written, and the other end knows that it was all.
+    /// All bytes were written, and the other end has seen the end of the stream.
     Finished,
-    /// It failed, and does nothing more.
+    /// The thread failed and has stopped.
     Failed(DeviceError),
 }
 
-/// What a thread is told.
+/// Messages to a thread.
 #[derive(Debug)]
 pub(super) enum Order {
     /// An empty buffer to fill, or a full one to write.
     Buffer(Vec<u8>),
-    /// There was all.
+    /// No further bytes follow.
     Finish,
 }
 
-/// A thread and the way to it. Dropped, it stops.
+/// Handle of a thread. Dropping it stops the thread.
 #[derive(Debug)]
 pub(super) struct Hose {
     orders: Sender<Order>,
@@ -53,12 +53,12 @@ impl Hose {
     ) -> io::Result<Self> {
         let (orders, receiver) = channel();
         let (ours, theirs) = UnixStream::pair()?;
-        // It gets an error from a pipe that nobody reads, and the process no signal, whatever the program does about that
+        // Writing to a pipe without a reader gives an error, not a signal, whatever the program's disposition for that
         // signal: threads of the library block it.
         let work = move || {
             let (number, events) = events;
             let tell = |event| {
-                // Nobody listens any more: the program has given up.
+                // The receiver is gone: the program has given up.
                 events.send((number, event)).map_err(|_| Ending::Stopped)
             };
             let work = Work {
@@ -83,7 +83,7 @@ impl Hose {
         })
     }
 
-    /// A thread that has ended has said so.
+    /// A thread that has ended has sent its last event, so a failed send is ignored.
     pub(super) fn tell(&self, order: Order) {
         let _ = self.orders.send(order);
     }
@@ -111,7 +111,7 @@ impl Work<'_> {
         }
     }
 
-    /// Each piece is a packet.
+    /// Reads with each piece as a packet of its own.
     fn read_pieces(&self, mut end: End) -> Result<(), Ending> {
         loop {
             let mut bytes = self.empty()?;
@@ -124,8 +124,8 @@ impl Work<'_> {
         }
     }
 
-    /// All of it is one packet, in full buffers: the same bytes are cut the same way, however they come. A full
-    /// buffer waits for the byte behind it, which says that the packet goes on.
+    /// Reads the whole input as one packet, in full buffers: the same bytes are split in the same way, however they
+    /// arrive. A full buffer is held until the next byte arrives, which shows that the packet continues.
     fn read_packet(&self, mut end: End) -> Result<(), Ending> {
         let mut full: Option<Vec<u8>> = None;
         let mut any = false;

@@ -1,7 +1,7 @@
-//! Ports and devices, and the loop that keeps bytes moving between them.
+//! Flows: connections between kernel ports and devices, and the loop that keeps bytes moving between them.
 //!
-//! A [`Flow`] moves bytes between the ports of kernels and devices, through buffers in memory that the program
-//! shares with the card, two for each port: the card works on one while the host fills or empties the other.
+//! A [`Flow`] moves bytes between the ports of kernels and devices through buffers in shared memory, two per port: the
+//! card works on one while the host fills or empties the other.
 //!
 //! ```no_run
 //! use std::ffi::OsStr;
@@ -20,19 +20,20 @@
 //! # }
 //! ```
 //!
-//! **Ends.** What comes from a device is one packet: its end is the end of the packet (TLAST). A packet that comes
-//! out of a kernel ends the stream to a device. With `:live` each piece that arrives is a packet of its own, and
-//! packets are passed on until all inputs have ended and nothing moves on the card any more.
+//! **Ends.** The input of a device is one packet: the end of input is the end of the packet (TLAST). A packet out of a
+//! kernel ends the stream to a device. With `:live`, each piece that arrives is a packet of its own, and packets are
+//! passed on until all inputs have ended and the card is idle.
 //!
-//! More packets than are taken are an error that names the port, as they would be lost: [`Packets`] says how many are
-//! wanted. A port without TLAST ends no packet: what it has sent when all inputs have ended and nothing moves any more is all.
+//! More packets than the connection takes are an error that names the port, since they would be lost; [`Packets`] sets
+//! the number wanted. A port without TLAST ends no packet: its packet is complete when all inputs have ended and the
+//! card is idle.
 //!
-//! **Time.** The same bytes take the same virtual time, however they come: buffers are full but for the last, and
-//! virtual time stands still while a device keeps the host waiting. Not so with `:live`, where the pieces are
-//! as large as what happened to be there.
+//! **Time.** The same bytes take the same virtual time, however they arrive: all buffers but the last are full, and
+//! virtual time stands still while a device keeps the host waiting. With `:live` this does not hold, since pieces are
+//! as large as the arriving chunks.
 //!
-//! **Back-pressure.** A kernel that takes nothing fills the two buffers, then the pipe, and its writer waits; a
-//! reader that takes nothing keeps the kernel from sending. No byte is read that has no place to go.
+//! **Back-pressure.** If a kernel stalls its input, the two buffers fill, then the pipe, and its writer blocks; a reader
+//! that stalls keeps the kernel from sending. No byte is read that has no buffer.
 
 mod across;
 mod hose;
@@ -61,17 +62,17 @@ use std::sync::Arc;
 use std::time::Duration;
 use units::{PageSize, Picoseconds, StreamDirection, StreamWaiting};
 
-/// Buffers in memory that the card reaches, a port.
+/// Buffers in memory shared with the card, per port.
 const BUFFERS: usize = 2;
-/// Buffers of the program, a port: one is being filled, one is full, one waits behind it.
+/// Buffers of the program per port: one being filled, one full, one waiting behind it.
 const SPARES: usize = 3;
-/// Virtual time between two looks at what devices say: little, as the simulated card takes long for it.
+/// Virtual time between two checks of the devices: short, since the simulated card needs much host time for it.
 const SLICE: Picoseconds = Picoseconds::from_micros(10);
-/// How often somebody who waits for a device is asked whether to go on.
+/// Interval at which a caller that waits for a device is asked whether to go on.
 const PATIENCE: Duration = Duration::from_millis(40);
 
-/// Ports of kernels of an address space, each plugged into a device or into memory. What was plugged is unplugged
-/// when it is over, or dropped.
+/// Kernel ports of an address space, each connected to a device or to memory. Ports are disconnected at the end of the
+/// run or when this is dropped.
 #[derive(Debug)]
 pub struct Flow<'a> {
     space: &'a AddressSpace,
@@ -82,70 +83,70 @@ pub struct Flow<'a> {
     now: Progress,
 }
 
-/// What went through a port.
+/// Traffic of a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flowed {
     /// The port's name.
     pub port: String,
-    /// Bytes.
+    /// Bytes transferred.
     pub bytes: u64,
-    /// Packets that ended.
+    /// Packets completed.
     pub packets: u64,
 }
 
-/// A port and what it is plugged into.
+/// A port and its other end.
 #[derive(Debug)]
 struct Port {
     stream: Stream,
     way: Way,
     plug: Plug,
-    /// Out of a kernel: the packets that are taken.
+    /// Out of a kernel: number of packets to take.
     wanted: Packets,
-    /// A memory port carries it: its kernel hears when it is closed, so that is done as soon as it is over.
+    /// The stream is carried by a memory port: its kernel sees the port close, so it is closed as soon as it is over.
     carried: bool,
-    /// It was closed, so nothing can be asked of it.
+    /// The port was closed; no further requests are made for it.
     closed: bool,
-    /// The buffers of the transfers under way; of memory, one.
+    /// Buffers of the outstanding transfers; one, if connected to memory.
     under_way: VecDeque<usize>,
     /// The next transfer begins a packet.
     fresh: bool,
-    /// Some of a packet has gone through, and not its end.
+    /// A packet is partly transferred.
     in_packet: bool,
-    /// Nothing more is begun: it is over when what is under way is.
+    /// No further transfers are begun; the port is over when the outstanding ones are.
     stopped: bool,
     over: bool,
-    /// Out of a kernel: its memory has no room left.
+    /// Out of a kernel: the memory range is full.
     full: bool,
     flowed: Flowed,
 }
 
 #[derive(Debug)]
 enum Plug {
-    /// What is left of a range, that of the transfer under way included.
+    /// The rest of a range, including the transfer under way.
     Memory(Option<MappedRange>),
-    /// The same of a peer's memory, and what the peer is called.
+    /// The rest of a range of a peer's memory, and the peer's name.
     Peer(Option<PeerRange>, OsString),
     Device(Box<Plugged>),
 }
 
-/// A device at a port.
+/// A device connected to a port.
 #[derive(Debug)]
 struct Plugged {
     socket: Arc<Socket>,
     hose: Option<Hose>,
     memory: SharedMemory,
-    /// Buffers of the card that are free.
+    /// Free buffers of the card.
     free: VecDeque<usize>,
-    /// Into a kernel: what has come.
+    /// Into a kernel: received buffers, and whether each ends a packet.
     arrived: VecDeque<(Vec<u8>, bool)>,
-    /// Into a kernel: no more comes. Out of one: all was written.
+    /// Into a kernel: end of input. Out of a kernel: all bytes were written.
     ended: bool,
     /// Out of a kernel: empty buffers.
     spares: Vec<Vec<u8>>,
 }
 
 impl<'a> Flow<'a> {
-    /// Nothing is plugged in yet. Buffers are made in this space.
+    /// A flow without connections. Its buffers are allocated in `space`.
     pub fn new(space: &'a AddressSpace) -> Self {
         let (sender, events) = channel();
         let now = Progress {
@@ -164,12 +165,11 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// Plugs a port into a device. A connection goes both ways, so one socket can be at a port in and at a port
-    /// out. Where a device listens for TCP, the answer is its address. Nothing is read or waited for before
-    /// [`run`](Self::run).
+    /// Connects a port to a device. A two-way connection can serve one input and one output port. Returns the local
+    /// address if the device listens for TCP. Nothing is read or waited for before [`run`](Self::run).
     ///
     /// # Errors
-    /// [`DeviceError`]; as [`Slot::open_stream`]; no memory for buffers.
+    /// [`DeviceError`]; as [`Slot::open_stream`]; out of memory for buffers.
     pub fn plug(
         &mut self,
         slot: &Slot,
@@ -238,7 +238,7 @@ impl<'a> Flow<'a> {
         Ok(address)
     }
 
-    /// Plugs a port into memory, of a mapping or shared: it goes into the kernel as one packet, or takes one
+    /// Connects a port to memory, mapped or shared: the range is sent into the kernel as one packet, or takes one
     /// packet from it.
     ///
     /// # Errors
@@ -252,8 +252,8 @@ impl<'a> Flow<'a> {
         self.plug_packets(slot, port, range, Packets::One)
     }
 
-    /// As [`plug_memory`](Self::plug_memory), with the number of packets that are taken from a kernel: they lie one behind
-    /// the other.
+    /// As [`plug_memory`](Self::plug_memory), with the number of packets taken from a kernel; they are stored
+    /// contiguously.
     ///
     /// # Errors
     /// As [`Slot::open_stream`].
@@ -308,12 +308,12 @@ impl<'a> Flow<'a> {
         });
     }
 
-    /// Keeps bytes moving until every stream has ended, at most for so much virtual time. `progress` is asked
-    /// every now and then whether to go on, also while a device keeps the host waiting.
+    /// Moves bytes until every stream has ended, at most for `deadline` of virtual time. `progress` is called now and
+    /// then, also while a device keeps the host waiting, and decides whether to go on.
     ///
     /// # Errors
     /// [`DeviceError`]; as [`Stream::wait`](crate::Stream::wait); [`StreamError::Untaken`]: a kernel has sent more than
-    /// the connection of its port takes. What has come out of kernels before may have reached its device or not.
+    /// its port's connection takes. Bytes that kernels sent before may or may not have reached their device.
     pub fn run(
         mut self,
         deadline: Option<Picoseconds>,
@@ -383,7 +383,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// Starts the threads: not before everything is plugged, so that nothing is read if that fails.
+    /// Starts the threads, once everything is connected, so that nothing is read if a connection fails.
     fn start(&mut self) -> Result<(), Error> {
         for number in 0..self.ports.len() {
             let Plug::Device(plugged) = &self.ports[number].plug else {
@@ -422,7 +422,7 @@ impl<'a> Flow<'a> {
         Ok(self.now.now)
     }
 
-    /// Begins what can be begun at a port.
+    /// Begins all transfers that are possible at a port.
     fn feed(
         &mut self,
         number: usize,
@@ -461,7 +461,7 @@ impl<'a> Flow<'a> {
             match port.way {
                 Way::Out => {
                     let range = plugged.memory.part(at, buffer)?;
-                    // Those that are not begun, because the packet before was over, come back first.
+                    // Transfers that were cancelled because the previous packet ended return their buffers first.
                     if port.fresh && !port.under_way.is_empty() {
                         return Ok(());
                     }
@@ -482,7 +482,7 @@ impl<'a> Flow<'a> {
                         if plugged.socket.device.live {
                             return Ok(());
                         }
-                        // The same order of things however late the bytes are.
+                        // The order of operations does not depend on when the bytes arrive.
                         self.listen(progress)?;
                         continue;
                     };
@@ -504,7 +504,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// The oldest transfer of a port is over.
+    /// Handles the end of a port's oldest transfer.
     fn moved(
         &mut self,
         number: usize,
@@ -539,7 +539,7 @@ impl<'a> Flow<'a> {
             }
         }
         let port = &mut self.ports[number];
-        // A transfer that was not begun, because the packet was over, changes nothing.
+        // A transfer that was cancelled because the packet had ended changes nothing.
         if moved.bytes > 0 || moved.last {
             port.fresh = moved.last;
             port.in_packet = !moved.last;
@@ -553,7 +553,7 @@ impl<'a> Flow<'a> {
         Ok(())
     }
 
-    /// The same of a port that is plugged into memory, which may have room for more.
+    /// The same for a port connected to memory, which may have room left.
     fn moved_memory(&mut self, number: usize, moved: Moved) -> Result<(), Error> {
         let port = &mut self.ports[number];
         port.flowed.packets += u64::from(moved.last);
@@ -581,7 +581,7 @@ impl<'a> Flow<'a> {
             Plug::Peer(_, name) if out && !moved.last && wanted == Packets::One => name.clone(),
             _ => return Ok(()),
         };
-        // Of a packet that is not over it is known that more comes, unless it never ends.
+        // An unfinished packet means that more follows, unless the port has no TLAST.
         if port.stopped || self.waiting(number)?.endless {
             return Ok(());
         }
@@ -595,13 +595,13 @@ impl<'a> Flow<'a> {
         .into())
     }
 
-    /// What the kernel has sent out of a port and nobody has taken.
+    /// Bytes that the kernel has sent out of a port and that were not taken.
     fn waiting(&self, number: usize) -> Result<StreamWaiting, Error> {
         let stream = self.ports[number].stream.handle();
         self.space.link().call(InspectStream { stream })
     }
 
-    /// An error if a kernel has sent more than its connections take, or less.
+    /// Returns an error if a kernel has sent more, or less, than its connections take.
     fn settle(&self) -> Result<(), Error> {
         let open = self.ports.iter().enumerate();
         for (number, port) in open.filter(|(_, port)| port.over && !port.closed) {
@@ -610,7 +610,7 @@ impl<'a> Flow<'a> {
         Ok(())
     }
 
-    /// The same of one port.
+    /// The same for one port.
     fn settle_port(&self, port: &Port, number: usize) -> Result<(), Error> {
         if port.way == Way::In {
             return Ok(());
@@ -647,7 +647,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// Nothing happens on the card by itself: something comes, or all is over, or never will be.
+    /// Handles an idle card: waits for input, ends the streams that are complete, or fails if none can proceed.
     fn quiet(
         &mut self,
         elapsed: Picoseconds,
@@ -662,7 +662,7 @@ impl<'a> Flow<'a> {
         if may_come {
             return self.listen(progress);
         }
-        // Who waits is not to blame if a port has more than is taken.
+        // Excess bytes at a port are reported before a waiting port is blamed.
         self.settle()?;
         let under_way = |port: &Port| !port.under_way.is_empty();
         let in_over = |port: &Port| port.way == Way::Out || port.over || !under_way(port);
@@ -679,20 +679,20 @@ impl<'a> Flow<'a> {
                     .iter()
                     .any(|port| port.way == Way::Out && !port.over)
             {
-                // What comes out is told first: a kernel that takes nothing is named by it all the same.
+                // Outputs are reported first: a kernel that stalls its input is still named as the cause.
                 continue;
             }
             let untouched = !port.in_packet;
             let out = port.way == Way::Out && all_in;
             let waiting = self.waiting(number)?;
-            // A packet without TLAST is over with the bytes that have come.
+            // A packet without TLAST is complete with the bytes that have arrived.
             let anywhere = out && !waiting.is_any() && (waiting.endless || wanted == Packets::Any);
             let between = out && wanted == Packets::All && untouched && waiting.held == 0;
             match self.expire(&[number], elapsed.max(Picoseconds::new(1))) {
                 Err(Error::Stream(StreamError::Stuck { moved, .. }))
                     if anywhere || (between && moved == 0) =>
                 {
-                    // All is told: the transfers that wait for more end with what has come.
+                    // Everything is reported: transfers that wait for more end with the bytes that have arrived.
                     let port = &mut self.ports[number];
                     if !port.stopped {
                         port.stopped = true;
@@ -705,7 +705,7 @@ impl<'a> Flow<'a> {
         Ok(())
     }
 
-    /// An error that says what the first of these transfers waits for; none if it is over meanwhile.
+    /// Returns an error that names the cause of the first stuck transfer; none if it is over by now.
     fn expire(&mut self, waiting: &[usize], elapsed: Picoseconds) -> Result<(), Error> {
         let first_out = waiting
             .iter()
@@ -721,7 +721,7 @@ impl<'a> Flow<'a> {
         self.moved(number, moved, &mut |_| Continue::Yes)
     }
 
-    /// Lets the devices have what is left, and tells them that it was all.
+    /// Sends the remaining bytes to the devices, and then the end of the stream.
     fn finish(
         &mut self,
         progress: &mut impl FnMut(Progress) -> Continue,
@@ -745,7 +745,7 @@ impl<'a> Flow<'a> {
         Ok(flowed.collect())
     }
 
-    /// Waits for a device.
+    /// Waits for an event of a device.
     fn listen(&mut self, progress: &mut impl FnMut(Progress) -> Continue) -> Result<(), Error> {
         loop {
             match self.events.recv_timeout(PATIENCE) {
@@ -779,8 +779,8 @@ impl<'a> Flow<'a> {
 }
 
 impl Drop for Flow<'_> {
-    /// Buffers go: transfers that would fill them end, so that the ports can be opened again. Those that kernels have
-    /// not read yet stay, as their packets have begun.
+    /// Ends transfers that would fill the buffers, so that the ports can be opened again. Buffers that kernels have not
+    /// read yet are kept, since their packets have begun.
     fn drop(&mut self) {
         for port in self.ports.drain(..) {
             if port.under_way.is_empty() {
@@ -832,14 +832,14 @@ fn ask(progress: &mut impl FnMut(Progress) -> Continue, now: Progress) -> Result
     }
 }
 
-/// Pages that buffers are made of.
+/// Page size for the buffers.
 fn page_size(space: &AddressSpace) -> Result<PageSize, Error> {
     let sizes = space.link().call(Describe)?.card.page_sizes;
     let fits = PageSize::from_bytes(PAGE).filter(|size| sizes.contains(*size));
     Ok(fits.unwrap_or(PageSize::KIB_4))
 }
 
-/// Puts bytes into a buffer that no transfer uses.
+/// Copies bytes into a buffer that no transfer uses.
 fn fill(memory: &SharedMemory, at: u64, bytes: &[u8]) -> Result<(), Error> {
     memory.take(at, bytes.len() as u64, true)?;
     // SAFETY: `take` has checked the range, the memory is mapped as long as `memory`, and the pages are the
@@ -851,7 +851,7 @@ fn fill(memory: &SharedMemory, at: u64, bytes: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Takes bytes out of a buffer whose transfer is over.
+/// Copies bytes out of a buffer whose transfer is over.
 fn empty(memory: &SharedMemory, at: u64, count: u64, bytes: &mut Vec<u8>) -> Result<(), Error> {
     memory.take(at, count, false)?;
     let count = count as usize;
