@@ -1,4 +1,4 @@
-//! The owner's interface for a daemon: a client whose requests arrive as messages and whose replies leave as bytes.
+//! The owner's interface for a daemon: a client that sends requests as messages and receives replies as bytes.
 
 use crate::card_handle::Card;
 use crate::link::Link;

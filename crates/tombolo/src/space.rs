@@ -415,8 +415,8 @@ impl Mapping {
     /// | [`Advice::LOW_USE`] | used about once: its pages are evicted first |
     /// | [`Advice::fetching`] | this fetch policy, whatever the pattern |
     ///
-    /// [`Advice::and`] combines two, and refuses contradictions. Aspects that new advice does not mention stay as advised
-    /// before; `Advice::default()` resets all.
+    /// [`Advice::and`] combines two, and refuses contradictions. Aspects that new advice does not mention stay as
+    /// advised before; `Advice::default()` resets all.
     ///
     /// # Errors
     /// [`Error::Gone`] if the mapping ended.
@@ -437,8 +437,8 @@ impl Mapping {
     }
 
     /// Writes back and unmaps a part of the mapping, as `munmap` does. Returns the remaining parts before and behind it
-    /// as new mappings; this handle is gone. The part must start at the mapping's start or at a page, and is extended to
-    /// whole pages.
+    /// as new mappings; this handle is gone. The part must start at the mapping's start or at a page, and is extended
+    /// to whole pages.
     ///
     /// # Errors
     /// The range exceeds the mapping or starts inside a page; the mapping is not of a file; as [`sync`](Mapping::sync).

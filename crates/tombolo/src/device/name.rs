@@ -9,8 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A device that a stream port can be connected to, whose bytes have an order but no address, and whose number is not
-/// known in advance.
+/// A device that a stream port can be connected to: a sequence of bytes without addresses, of unknown length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
     pub(crate) kind: Kind,
@@ -67,9 +66,9 @@ pub(crate) enum NetworkPlace {
 /// A kind of device, as shown in help texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceKind {
-    /// Its syntax.
+    /// Syntax of its name, for help texts.
     pub form: &'static str,
-    /// Its description.
+    /// What it reaches, in one line.
     pub what: &'static str,
 }
 

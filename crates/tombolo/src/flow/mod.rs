@@ -32,8 +32,8 @@
 //! virtual time stands still while a device keeps the host waiting. With `:live` this does not hold, since pieces are
 //! as large as the arriving chunks.
 //!
-//! **Back-pressure.** If a kernel stalls its input, the two buffers fill, then the pipe, and its writer blocks; a reader
-//! that stalls keeps the kernel from sending. No byte is read that has no buffer.
+//! **Back-pressure.** If a kernel stalls its input, the two buffers fill, then the pipe, and its writer blocks; a
+//! reader that stalls keeps the kernel from sending. No byte is read that has no buffer.
 
 mod across;
 mod hose;
