@@ -1,4 +1,4 @@
-//! What a core has under way: accesses, a write buffer, calls to kernels through coherent lines.
+//! Outstanding operations of a core: accesses, a write buffer, calls to kernels through coherent lines.
 
 use crate::handles::{self, Handle, Thing};
 use crate::pointers::{self, Answer};
@@ -14,7 +14,7 @@ fn locked<T>(thing: &Mutex<T>) -> MutexGuard<'_, T> {
     thing.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes a handle of what `make` makes of the memory.
+/// Creates a handle for the object that `make` builds from the memory.
 unsafe fn of_memory(
     coherent: Handle,
     answer: Answer<Handle>,
@@ -31,7 +31,7 @@ fn begun(pending: PendingLine) -> Thing {
     Thing::Access(Mutex::new(Some(pending)))
 }
 
-/// Bytes of the caller, none if there are none; at most `most`.
+/// The caller's bytes, at most `most`; empty if there are none.
 unsafe fn bytes(
     pointer: *const c_void,
     count: usize,

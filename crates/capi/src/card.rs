@@ -11,7 +11,7 @@ use tombolo::{
     ShellConfig, SimOptions, Slot,
 };
 
-/// The callback of a build with what it is called with.
+/// A build callback with its context.
 struct BuildCallback {
     call: extern "C" fn(*const c_char, *mut c_void),
     context: *mut c_void,
@@ -182,7 +182,7 @@ pub unsafe extern "C" fn tmb_card_open_simulated(
 fn find_preset(name: &str) -> Result<Preset, Failure> {
     let found = match Path::new(name).extension() {
         Some(_) => Preset::load(Path::new(name)),
-        // Which of FSRF's TLBs: nothing is mapped yet.
+        // Selects FSRF's TLB: nothing is mapped yet.
         None => Preset::named(name, 0),
     };
     let usable = found.and_then(|preset| preset.check_virtual_memory().map(|()| preset));
@@ -203,7 +203,7 @@ pub unsafe extern "C" fn tmb_card_wait_any(
         let found = handles::slots(unsafe { array(slots, count, "slots") }?)?;
         let found = found.iter().map(|thing| match &**thing {
             Thing::Slot(slot) => Ok(&**slot),
-            // `slots` has looked.
+            // `slots` has checked it.
             _ => Err(Failure::argument("slots has something else".to_owned())),
         });
         let found: Vec<&Slot> = found.collect::<Result<_, _>>()?;

@@ -1,4 +1,4 @@
-//! Coherent memory: lines of the CPU beside a coherent card.
+//! Coherent memory: cache lines of a coherent card's CPU.
 
 use crate::handles::{self, Handle, Thing};
 use crate::pointers::{self, Answer};
@@ -8,7 +8,7 @@ use tombolo::{Card, CoherentMapOptions, CoherentMemory, Error};
 
 const LINE: usize = 128;
 
-/// Makes a handle of what `make` makes, used by a core.
+/// Creates a handle for the object that `make` builds, as used by a core.
 fn memory(
     card: Handle,
     core: u32,

@@ -23,16 +23,16 @@ struct OpenFile {
     path: String,
 }
 
-/// Where the calls go.
+/// The card and space that the calls use.
 pub struct Attached {
     pub card: Handle,
     pub space: Handle,
-    /// Bytes and handle by address.
+    /// Length and handle by address.
     mappings: BTreeMap<u64, (u64, Handle)>,
     pub slots: BTreeMap<u32, Handle>,
 }
 
-/// What this interface knows, of the whole process as the paper's does.
+/// State of this interface, one per process as in the paper.
 pub struct State {
     files: BTreeMap<c_int, OpenFile>,
     attached: Option<Attached>,
@@ -43,13 +43,13 @@ static STATE: Mutex<State> = Mutex::new(State {
     attached: None,
 });
 
-/// The state; not to be held over anything that waits for a kernel.
+/// The state; not to be held across a wait for a kernel.
 pub fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl State {
-    /// Where the calls go.
+    /// The card and space that the calls use.
     pub fn attached(&mut self) -> Result<&mut Attached, Failure> {
         self.attached.as_mut().ok_or_else(|| {
             let rule = "no address space: call fsrf_tombolo_attach first";
@@ -57,7 +57,7 @@ impl State {
         })
     }
 
-    /// Begins.
+    /// Attaches a space.
     pub fn attach(&mut self, card: Handle, space: Handle) -> Result<(), Failure> {
         if self.attached.is_some() {
             let rule = "an address space is attached already: call fsrf_tombolo_detach first";
@@ -72,7 +72,7 @@ impl State {
         Ok(())
     }
 
-    /// Ends: all mappings and files with it. The first failure is told, after all is done.
+    /// Detaches: ends all mappings and files. Everything is ended; the first failure is returned.
     pub fn detach(&mut self) -> Result<(), Failure> {
         self.attached()?;
         let mut result = Ok(());
@@ -94,7 +94,7 @@ impl State {
 }
 
 impl Attached {
-    /// Where the mappings begin that a range touches.
+    /// Start addresses of the mappings that a range overlaps.
     fn in_range(&self, address: u64, len: usize) -> Result<Vec<u64>, Failure> {
         if len == 0 {
             return Err(Failure::argument("len is 0"));
@@ -136,7 +136,7 @@ impl Attached {
         Ok(())
     }
 
-    /// The mapping that holds a range, which may be a part of it.
+    /// The mapping that contains a range, possibly as a part.
     fn around(&self, address: u64, len: usize) -> Result<Vec<Handle>, Failure> {
         let end = address.saturating_add(len as u64);
         let found: Vec<Handle> = self
@@ -196,7 +196,7 @@ pub unsafe extern "C" fn fsrf_open(
             let rule = "mode makes the file if it is missing, so it needs PROT_WRITE";
             return Err(Failure::argument(rule));
         }
-        // For reading too: what a page has that the kernel does not write comes from the file.
+        // Opened for reading too: bytes of a page that the kernel does not write come from the file.
         let opened = OpenOptions::new()
             .read(true)
             .write(writes)
@@ -264,7 +264,7 @@ pub unsafe extern "C" fn fsrf_mmap(
             let fixed = unsafe { addr.read() };
             options = options.address(space::address(fixed as u64)?);
         }
-        // The very file, even if its name has gone or means another by now.
+        // The same file, even if its name was removed or reused meanwhile.
         let again = format!("/proc/self/fd/{}", file.file.as_raw_fd());
         let opened = OpenOptions::new()
             .read(true)

@@ -1,4 +1,4 @@
-//! `fsrf_tombolo.h`: what a program of FSRF needs and its paper does not print: which space, kernels,
+//! `fsrf_tombolo.h`: the parts that a program of FSRF needs and its paper does not print: the space, kernels,
 //! registers, start and wait.
 
 use crate::fsrf::state;
@@ -13,7 +13,7 @@ use std::path::Path;
 #[no_mangle]
 pub extern "C" fn fsrf_tombolo_attach(card: Handle, space: Handle) -> c_int {
     entry(|| {
-        // Both are open now; what is closed later is an error of the call that needs it.
+        // Both are open now; closing them later makes the call that needs them fail.
         handles::with_card(card, |_| Ok(()))?;
         handles::with_space(space, |_| Ok(()))?;
         state().attach(card, space)

@@ -1,4 +1,4 @@
-//! Handles: numbers in the guise of pointers.
+//! Handles: numbers with the type of pointers.
 
 use crate::status::{Failure, Status};
 use crate::xrt_object::Object;
@@ -11,7 +11,7 @@ use tombolo::{
     SharedMemory, Slot, SpacePlacement, WriteBuffer,
 };
 
-/// What a handle stands for.
+/// The object of a handle.
 pub enum Thing {
     OpenCard(OpenCard),
     Space(AddressSpace),
@@ -27,16 +27,16 @@ pub enum Thing {
     Xrt(Object),
 }
 
-/// A card, with what it was opened as.
+/// A card with its open options.
 pub struct OpenCard {
     card: Card,
     preset: Option<Preset>,
-    /// Spaces that were made where the preset wants them.
+    /// Number of spaces placed as the preset requires.
     applications: AtomicU8,
 }
 
 impl OpenCard {
-    /// Of a preset, if one was asked for.
+    /// A card, with its preset if one was given.
     pub fn new(card: Card, preset: Option<Preset>) -> Self {
         Self {
             card,
@@ -45,7 +45,7 @@ impl OpenCard {
         }
     }
 
-    /// Where the next space lies if its maker does not say.
+    /// Default placement of the next space.
     pub fn placement(&self) -> SpacePlacement {
         let Some(preset) = &self.preset else {
             return SpacePlacement::Anywhere;
@@ -81,16 +81,16 @@ impl Thing {
     }
 }
 
-/// Kind of what programs for XRT hold.
+/// Kind name of objects of XRT's interface.
 const XRT: &str = "object of XRT";
 
-/// What a C program holds, there a pointer: never followed, only looked up.
+/// The value that a C program holds, there a pointer: never dereferenced, only looked up.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Handle(usize);
 
 impl Handle {
-    /// What stands for none.
+    /// The null handle.
     pub const NULL: Self = Self(0);
 }
 
@@ -103,18 +103,18 @@ impl std::fmt::Display for Handle {
 struct Table {
     next: usize,
     things: BTreeMap<Handle, Entry>,
-    /// What ended with its card, and whose handle was not closed since; what kind it was.
+    /// Kinds of the objects that ended with their card and whose handles were not closed since.
     ended: BTreeMap<Handle, &'static str>,
 }
 
 struct Entry {
     thing: Arc<Thing>,
-    /// The card that it was made on; its own handle, if it is one.
+    /// The card that the object was created on; for a card, its own handle.
     card: Handle,
 }
 
 static TABLE: Mutex<Table> = Mutex::new(Table {
-    // Not small, so that a number that was meant for something else is seldom a handle.
+    // A large start value, so that a number meant for something else is rarely a valid handle.
     next: FIRST,
     things: BTreeMap::new(),
     ended: BTreeMap::new(),
@@ -125,7 +125,7 @@ fn table() -> MutexGuard<'static, Table> {
 }
 
 impl Table {
-    /// Handles are never given twice.
+    /// Handle values are never reused.
     fn insert(&mut self, thing: Thing, card: impl FnOnce(Handle) -> Handle) -> Handle {
         let handle = Handle(self.next);
         self.next += STEP;
@@ -148,15 +148,15 @@ pub fn insert_card(card: OpenCard) -> Handle {
     table().insert(Thing::OpenCard(card), |own| own)
 }
 
-/// A handle of what programs for XRT hold, whose card has none.
+/// A handle of XRT's interface, which has no card.
 pub fn insert_xrt(object: Object) -> Handle {
     table().insert(Thing::Xrt(object), |own| own)
 }
 
-/// A handle of what was made on the card of another thing, or on that card.
+/// A handle of an object created on the card of another object, or on that card.
 ///
 /// # Errors
-/// The card was closed meanwhile, and what was made on it has ended.
+/// The card was closed meanwhile, and its objects have ended.
 pub fn insert(made_on: Handle, thing: Thing) -> Result<Handle, Failure> {
     let mut table = table();
     match table.things.get(&made_on).map(|entry| entry.card) {
@@ -196,7 +196,7 @@ fn gone(handle: Handle, kind: &str, why: &'static str) -> Failure {
     .into()
 }
 
-/// The thing of a handle.
+/// The object of a handle.
 fn find(handle: Handle, kind: &'static str) -> Result<Arc<Thing>, Failure> {
     let table = table();
     match table.things.get(&handle).map(|entry| &entry.thing) {
@@ -211,8 +211,8 @@ fn wrong(handle: Handle, kind: &str, is: &str) -> Failure {
     Failure::new(Status::Handle, text)
 }
 
-/// Takes a handle out of the table: it is closed from now on, whatever comes of ending what it stands for.
-/// Something that ended with what it belonged to is ended well.
+/// Removes a handle from the table: it is closed from now on, even if ending its object fails. Closing the handle of an
+/// object that ended with its owner succeeds.
 pub fn close(handle: Handle, kind: &'static str) -> Result<(), Failure> {
     if table().forget_ended(handle, kind) {
         return Ok(());
@@ -230,15 +230,15 @@ pub fn close(handle: Handle, kind: &'static str) -> Result<(), Failure> {
         Thing::Space(space) => space.close(),
         Thing::Mapping(mapping) => mapping.unmap(),
         Thing::Slot(slot) => slot.close(),
-        // It is freed before its handle is forgotten.
+        // It is freed before its handle is removed.
         Thing::Memory(_) => Ok(()),
-        // Nothing of it is on the card.
+        // It holds nothing on the card.
         Thing::CoherentMemory(_) => Ok(()),
-        // Dropped, it is unmapped; without a card there are no lines.
+        // Dropping it unmaps it; without a card there are no lines.
         Thing::CoherentMap(_) => Ok(()),
-        // Dropped, they go on to their end.
+        // If dropped, they run to completion.
         Thing::Access(_) | Thing::WriteBuffer(_) | Thing::Rpc(_) | Thing::RpcLines(_) => Ok(()),
-        // What uses it has it too.
+        // Its users hold references of their own.
         Thing::Xrt(_) => Ok(()),
     };
     match ended {
@@ -247,7 +247,7 @@ pub fn close(handle: Handle, kind: &'static str) -> Result<(), Failure> {
     }
 }
 
-/// Ends what was made on a card that was closed. Memory stays: its bytes are the program's until it is freed.
+/// Ends the objects of a card that was closed. Shared memory stays: its bytes belong to the program until it is freed.
 fn end_all_of(card: Handle) {
     let mut table = table();
     let things = table.things.iter();
@@ -260,7 +260,7 @@ fn end_all_of(card: Handle) {
         };
         match &*entry.thing {
             Thing::Memory(_) => {
-                // Registered memory is what it was before, now that nobody shares it.
+                // Registered memory is ordinary memory again, since it is no longer shared.
                 memories.push(entry.thing.clone());
                 drop(table.things.insert(handle, entry));
             }
@@ -270,20 +270,20 @@ fn end_all_of(card: Handle) {
             }
         }
     }
-    // After the lock: it may take a while.
+    // After the lock is released, since it may take a while.
     drop(table);
     drop(ended);
     for memory in memories {
         if let Thing::Memory(memory) = &*memory {
             let mut memory = memory.lock().unwrap_or_else(PoisonError::into_inner);
-            // Whatever it says: the card has gone.
+            // The result is ignored: the card is gone.
             let _ = memory.free();
         }
     }
 }
 
 impl Table {
-    /// Whether the handle is of something of that kind that ended with its card. It is closed then.
+    /// Whether the handle is of an object of that kind that ended with its card. The handle is closed then.
     fn forget_ended(&mut self, handle: Handle, kind: &str) -> bool {
         let ended = self.ended.get(&handle) == Some(&kind);
         if ended {
@@ -293,10 +293,10 @@ impl Table {
     }
 }
 
-/// Takes the handle of something that has ended out of the table.
+/// Removes the handle of an object that has ended.
 pub fn forget(handle: Handle) {
     let gone = table().things.remove(&handle);
-    // After the lock.
+    // After the lock is released.
     drop(gone);
 }
 
@@ -329,7 +329,7 @@ callers! {
     with_rpc_lines, RpcLines, Mutex<RpcLines>, "connection of many lines";
 }
 
-/// Calls with what a handle of XRT's interface stands for.
+/// Calls a function with the object of an XRT handle.
 pub fn with_xrt<R>(
     handle: Handle,
     call: impl FnOnce(&Object) -> Result<R, Failure>,
@@ -340,17 +340,17 @@ pub fn with_xrt<R>(
     }
 }
 
-/// Closes a handle of XRT's interface.
+/// Closes an XRT handle.
 pub fn close_xrt(handle: Handle) -> Result<(), Failure> {
     close(handle, XRT)
 }
 
-/// The slots of several handles, as many as there are.
+/// The slots of several handles, in order.
 pub fn slots(handles: &[Handle]) -> Result<Vec<Arc<Thing>>, Failure> {
     handles.iter().map(|slot| find(*slot, "slot")).collect()
 }
 
-/// Calls with the shared memory of a handle.
+/// Calls a function with the shared memory of a handle.
 pub fn with_memory<R>(
     handle: Handle,
     call: impl FnOnce(&Mutex<SharedMemory>) -> Result<R, Failure>,
@@ -361,7 +361,7 @@ pub fn with_memory<R>(
     }
 }
 
-/// Calls with the address space of a handle.
+/// Calls a function with the address space of a handle.
 pub fn with_space<R>(
     handle: Handle,
     call: impl FnOnce(&AddressSpace) -> Result<R, Failure>,
@@ -372,7 +372,7 @@ pub fn with_space<R>(
     }
 }
 
-/// Address and bytes of a mapping.
+/// Address and length of a mapping.
 pub fn mapping_range(handle: Handle) -> Result<(u64, u64), Failure> {
     with_mapping(handle, |mapping| {
         Ok((mapping.address().get(), mapping.bytes()))

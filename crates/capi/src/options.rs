@@ -1,4 +1,4 @@
-//! Structures that may grow: the first field says how large the caller's is, zero means the default.
+//! Extensible structures: the first field holds the caller's size; zero means the default.
 
 use crate::status::Failure;
 use std::ffi::{c_char, c_int, c_void};
@@ -88,7 +88,7 @@ impl CardOptions {
         }
     }
 
-    /// What the owner of the card needs of it.
+    /// The owner options that follow from it.
     pub fn owner(&self, mut options: OwnerOptions) -> Result<OwnerOptions, Failure> {
         if self.page_size != 0 {
             options.page_size = Some(page_size(self.page_size)?);
@@ -134,7 +134,7 @@ unsafe impl Options for SpaceOptions {
 }
 
 impl SpaceOptions {
-    /// What translates its addresses.
+    /// The translation mode.
     pub fn translation(&self) -> Result<TranslationMode, Failure> {
         if self.reserved != 0 {
             let rule = "reserved is not 0: begin with TMB_SPACE_OPTIONS";
@@ -151,7 +151,7 @@ impl SpaceOptions {
         }
     }
 
-    /// Where its frames lie; `None`: wherever the card's preset says.
+    /// Frame placement; `None`: that of the card's preset.
     pub fn placement(&self) -> Result<Option<SpacePlacement>, Failure> {
         match (self.on_channel, self.stripe_channels) {
             (0, 0) => Ok(None),
@@ -195,7 +195,7 @@ unsafe impl Options for ScheduleOptions {
 }
 
 impl ScheduleOptions {
-    /// The library's.
+    /// As the library's type.
     pub fn schedule(&self) -> Result<SlotSchedule, Failure> {
         let priority = match self.priority {
             0 => Priority::Normal,
@@ -211,7 +211,7 @@ impl ScheduleOptions {
             let rule = "reserved is not 0: begin with TMB_SCHEDULE_OPTIONS";
             return Err(Failure::argument(rule.to_owned()));
         }
-        // What does not fit is out of range, too, and the library says of what.
+        // A value that does not fit is out of range, too; the library names the field.
         let small = |value: u32| u8::try_from(value).unwrap_or(u8::MAX);
         Ok(SlotSchedule {
             priority,
@@ -250,7 +250,7 @@ unsafe impl Options for MapOptions {
 }
 
 impl MapOptions {
-    /// Where the file is, for the cost of reading it; `None`: as the card's options say.
+    /// Location of the file, for its read cost; `None`: as in the card's options.
     pub fn file_state(&self) -> Result<Option<FileState>, Failure> {
         match self.file_state {
             0 => Ok(None),
@@ -262,7 +262,7 @@ impl MapOptions {
         }
     }
 
-    /// In which memory of the card its pages lie; `None`: in any.
+    /// Kind of memory for its pages; `None`: any.
     pub fn memory(&self) -> Result<Option<MemoryKind>, Failure> {
         match self.memory {
             0 => Ok(None),

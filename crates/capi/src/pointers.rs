@@ -1,4 +1,4 @@
-//! What C hands over: strings, places for answers, bytes.
+//! Arguments from C: strings, output parameters, byte arrays.
 
 use crate::status::Failure;
 use std::ffi::{c_char, c_void, CStr, CString};
@@ -26,11 +26,11 @@ pub unsafe fn optional_text<'a>(
     }
 }
 
-/// Where an answer goes; checked before anything is done, written when it is.
+/// An output parameter: checked before the call does anything, written when it succeeds.
 pub struct Answer<T>(*mut T);
 
 impl<T> Answer<T> {
-    /// The caller's place.
+    /// The caller's location for a result.
     pub fn at(pointer: *mut T, what: &str) -> Result<Self, Failure> {
         match pointer.is_null() {
             true => Err(Failure::argument(format!("{what} is a null pointer"))),
@@ -38,14 +38,14 @@ impl<T> Answer<T> {
         }
     }
 
-    /// Answers.
+    /// Writes the result.
     pub unsafe fn give(self, value: T) {
         // SAFETY: not null, and the header asks for a place for a T; what was in it is plain data.
         unsafe { self.0.write(value) }
     }
 }
 
-/// Bytes of the caller, copied, so that nobody changes them meanwhile.
+/// Copies the caller's bytes, so that no other thread changes them during the call.
 pub unsafe fn bytes(pointer: *const c_void, count: usize, what: &str) -> Result<Vec<u8>, Failure> {
     if pointer.is_null() {
         return Err(Failure::argument(format!("{what} is a null pointer")));
@@ -59,7 +59,7 @@ pub unsafe fn bytes(pointer: *const c_void, count: usize, what: &str) -> Result<
     Ok(unsafe { std::slice::from_raw_parts(pointer.cast::<u8>(), count) }.to_vec())
 }
 
-/// Some things of the caller, one after the other.
+/// An array of the caller.
 pub unsafe fn array<'a, T>(
     pointer: *const T,
     count: usize,

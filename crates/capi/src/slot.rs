@@ -8,7 +8,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::path::Path;
 use tombolo::{AddressSpace, Card, Continue, Error, Picoseconds, Slot, SlotId};
 
-/// Loads a kernel and makes a handle.
+/// Loads a kernel and creates a handle.
 pub fn load(card: Handle, number: u32, folder: &Path, space: Handle) -> Result<Handle, Failure> {
     let number = u8::try_from(number)
         .map_err(|_| Failure::argument(format!("slot {number}: slots are numbered from 0")))?;
@@ -121,12 +121,12 @@ pub extern "C" fn tmb_slot_start(slot: Handle) -> c_int {
     entry(|| handles::with_slot(slot, |slot| Ok(slot.start()?)))
 }
 
-/// Virtual time from now on, without end if there is none.
+/// A deadline in virtual time; zero means none.
 fn deadline(picoseconds: u64) -> Option<Picoseconds> {
     (picoseconds != 0).then(|| Picoseconds::new(picoseconds))
 }
 
-/// Waits, with the caller's callback.
+/// Waits, calling the caller's callback.
 pub fn wait(slot: Handle, options: &WaitOptions) -> Result<(), Failure> {
     let deadline = deadline(options.deadline_ps);
     handles::with_slot(slot, |slot| {
@@ -158,7 +158,7 @@ pub unsafe extern "C" fn tmb_slot_wait(slot: Handle, options: *const WaitOptions
     })
 }
 
-/// Registers are words.
+/// Refuses offsets that are not a multiple of a register's 4 bytes.
 fn aligned(offset: u32) -> Result<(), Failure> {
     match offset % 4 {
         0 => Ok(()),
@@ -195,7 +195,7 @@ pub unsafe extern "C" fn tmb_slot_read_register(
     })
 }
 
-/// Waits for a register; what it holds then.
+/// Waits for a register value and returns the register.
 pub fn wait_register(slot: Handle, wanted: Wanted, deadline_ps: u64) -> Result<u32, Failure> {
     aligned(wanted.offset)?;
     let Wanted {
@@ -209,7 +209,7 @@ pub fn wait_register(slot: Handle, wanted: Wanted, deadline_ps: u64) -> Result<u
     })
 }
 
-/// A register that is waited for.
+/// The register condition of a wait.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
     pub offset: u32,

@@ -40,7 +40,7 @@ pub extern "C" fn tmb_space_close(space: Handle) -> c_int {
     entry(|| handles::close(space, "address space"))
 }
 
-/// The library's options for C's.
+/// Converts C options to the library's.
 fn library(options: &MapOptions) -> Result<tombolo::MapOptions, Failure> {
     let mut made = match (options.create != 0, options.access) {
         (true, 0 | 2) => tombolo::MapOptions::create(options.create_bytes),

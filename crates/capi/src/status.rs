@@ -8,16 +8,16 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::{LazyLock, OnceLock};
 use tombolo::{Error, ErrorCode};
 
-/// What only this interface says; everything else has the number of its code in the library.
+/// Status codes of this interface only; all others are the library's error codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// A null pointer, or a value that makes no sense.
+    /// A null pointer, or an invalid value.
     Argument = 100,
-    /// No handle, or one of another kind.
+    /// Not a handle, or one of another kind.
     Handle = 101,
     /// Calls in the wrong order.
     Order = 102,
-    /// Makes sense, but is not offered.
+    /// A valid request that is not supported.
     Unsupported = 103,
 }
 
@@ -44,14 +44,14 @@ static NAMES: LazyLock<BTreeMap<c_int, CString>> = LazyLock::new(|| {
         .collect()
 });
 
-/// What a call answers when it fails.
+/// A failed call: status, text and errno.
 #[derive(Debug)]
 pub struct Failure {
     status: c_int,
     message: String,
-    /// Why the system refused; 0 if it was not the system.
+    /// The system's errno; 0 if the system was not the cause.
     errno: c_int,
-    /// What errno says of it to callers of an interface that answers with it.
+    /// The errno for callers of an interface that returns errors in errno.
     posix: c_int,
 }
 
@@ -71,7 +71,7 @@ impl Failure {
         }
     }
 
-    /// A value that makes no sense.
+    /// An invalid value.
     pub fn argument(message: impl Into<String>) -> Self {
         Self::new(Status::Argument, message)
     }
@@ -113,7 +113,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// The errno that says best what the library refused.
+/// The errno that fits an error of the library best.
 fn posix_of(error: &Error) -> c_int {
     use tombolo::StreamError as Stream;
     match error {
@@ -153,7 +153,7 @@ fn posix_of(error: &Error) -> c_int {
     }
 }
 
-/// What the system said, if it is behind an error.
+/// The system's errno, if it is the source of an error.
 fn of_system(error: &(dyn std::error::Error + 'static)) -> Option<c_int> {
     let mut next = Some(error);
     while let Some(error) = next {
@@ -166,14 +166,14 @@ fn of_system(error: &(dyn std::error::Error + 'static)) -> Option<c_int> {
     None
 }
 
-/// How a call failed.
+/// The last failure of a thread.
 struct Told {
     message: Option<CString>,
     errno: c_int,
 }
 
-/// A thread's own, without a destructor: calls are made where destructors of thread-locals have run, as atexit handlers,
-/// destructors of static objects and those of other thread-locals make them.
+/// Thread-local without a destructor: calls are also made after destructors of thread-locals have run, from atexit
+/// handlers, destructors of static objects and of other thread-locals.
 type Lasting<T> = ManuallyDrop<RefCell<T>>;
 
 thread_local! {
@@ -182,8 +182,8 @@ thread_local! {
     };
 }
 
-/// Frees the text of this thread when it ends, behind all its destructors. The first thread ends with the process, whose
-/// last handlers may ask what went wrong.
+/// Frees the thread's text at its end, after all its destructors. That of the first thread is kept until the process
+/// ends, since its last handlers may ask for it.
 fn sweep_later() {
     static KEY: OnceLock<Option<libc::pthread_key_t>> = OnceLock::new();
     extern "C" fn sweep(_: *mut c_void) {
@@ -201,17 +201,17 @@ fn sweep_later() {
     }
 }
 
-/// Runs a call: its failure becomes the thread's last error, its panic a failure.
+/// Runs a call: a failure becomes the thread's last error, a panic becomes a failure.
 pub fn entry(call: impl FnOnce() -> Result<(), Failure>) -> c_int {
     run(call).map_or_else(|failure| failure.status, |()| OK)
 }
 
-/// The same for an interface whose calls answer with the class of an exception.
+/// The same for an interface whose calls return the class of an exception.
 pub fn entry_with_class(call: impl FnOnce() -> Result<(), Failure>) -> c_int {
     run(call).map_or_else(|failure| failure.posix, |()| OK)
 }
 
-/// The same for an interface whose calls answer with a value, or `failed` and errno.
+/// The same for an interface whose calls return a value, or `failed` and errno.
 pub fn with_errno<T>(failed: T, call: impl FnOnce() -> Result<T, Failure>) -> T {
     let mut answer = failed;
     let result = run(|| {
@@ -225,8 +225,8 @@ pub fn with_errno<T>(failed: T, call: impl FnOnce() -> Result<T, Failure>) -> T 
     answer
 }
 
-/// Runs a call, and remembers how it failed. The caller's errno is as it was: a call waits, and a system call that ends
-/// early for that says so there.
+/// Runs a call and stores its failure. Preserves the caller's errno: the call waits, and interrupted system calls
+/// inside it would change it.
 fn run(call: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
     // SAFETY: the place for errno of this thread.
     let errno = unsafe { *libc::__errno_location() };

@@ -22,52 +22,53 @@ const HOST_MEM: c_int = 0;
 const FPGA_MEM: c_int = 1;
 const RDMA_MEM: c_int = 2;
 
-/// What is at the other side of a port.
+/// The other end of a port.
 enum Device {
     /// Memory of `vfpio_huge_alloc`.
     Memory { card: bool },
-    /// Memory of a peer: a byte has the same offset there as in its block of `vfpio_huge_alloc`, through which it
-    /// goes.
+    /// Memory of a peer: a byte has the same offset there as in its block of `vfpio_huge_alloc`, through which it is
+    /// transferred.
     Remote { peer: Arc<Mutex<RemoteMemory>> },
-    /// The same over the card's own network interface, into which its ports are plugged: past the block, and the host.
+    /// The same over the card's own network interface, to which its ports are connected: bypasses the block and the
+    /// host.
     Network,
-    /// A file, and how far it has been moved.
+    /// A file, and the current position.
     File { file: Mapping, at: Mutex<u64> },
     /// Another port.
     Port(Connection),
 }
 
-/// Where `RDMA_MEM` is.
+/// Location of `RDMA_MEM`.
 #[derive(Clone)]
 enum Peer {
-    /// The host moves bytes there and back.
+    /// The host transfers the bytes.
     Host(Arc<Mutex<RemoteMemory>>),
-    /// The card does, with a connection for each port: `HOST:PORT`.
+    /// The card transfers them, with one connection per port: `HOST:PORT`.
     Network(String),
 }
 
-/// What stands before an address that the card's own network interface reaches.
+/// Prefix of an address that the card's own network interface reaches.
 const NETWORK: &str = "net:";
 
-/// What a dev_fd stands for.
+/// The object of a dev_fd.
 struct Open {
     slot: c_int,
     device: Device,
     inputs: Vec<Stream>,
     outputs: Vec<Stream>,
     waits: bool,
-    /// Transfers that nobody has waited for, in their order, with their memory if it is not a file's: those into the user
-    /// logic, and those out of it.
+    /// Transfers not waited for yet, in order, with their memory unless it is a file's: those into the user logic, and
+    /// those out of it.
     begun: [Mutex<VecDeque<Option<Memory>>>; 2],
     /// One thread at a time begins transfers, and one waits for them.
     begins: Mutex<()>,
     turn: Mutex<()>,
 }
 
-/// Where the memory of a transfer begins: a block of `vfpio_huge_alloc`, and a byte of it.
+/// Start of a transfer's memory: a block of `vfpio_huge_alloc`, and an offset in it.
 type Memory = (Arc<SharedMemory>, u64);
 
-/// How long a transfer that is not over is waited for.
+/// Timeout of a wait for transfers.
 #[derive(Clone, Copy)]
 enum Patience {
     None,
@@ -76,24 +77,24 @@ enum Patience {
     Endless,
 }
 
-/// The card that the calls go to.
+/// The card that the calls use.
 struct Place {
     card: Handle,
     attached: bool,
     space: AddressSpace,
-    /// Handles, so that programs set arguments and start kernels with the calls of tombolo.h.
+    /// Handles, so that programs can set arguments and start kernels with the calls of tombolo.h.
     slots: BTreeMap<c_int, Handle>,
 }
 
-/// What this interface knows, of the whole process as the paper's does.
+/// State of this interface, one per process as in the paper.
 struct State {
     place: Option<Place>,
     open: BTreeMap<c_int, Arc<Open>>,
     opened: c_int,
     memory: BTreeMap<usize, Arc<SharedMemory>>,
-    /// Where `RDMA_MEM` is.
+    /// Location of `RDMA_MEM`.
     peer: Option<Peer>,
-    /// By device: what is asked for in its place.
+    /// By device: its substitute.
     stands_in: [c_int; 3],
 }
 
@@ -106,7 +107,7 @@ static STATE: Mutex<State> = Mutex::new(State {
     stands_in: [HOST_MEM, FPGA_MEM, RDMA_MEM],
 });
 
-/// The state; not to be held over anything that waits for a kernel.
+/// The state; not to be held across a wait for a kernel.
 fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -116,7 +117,7 @@ fn unknown(dev_fd: c_int) -> Failure {
     Failure::new(Status::Handle, rule)
 }
 
-/// A card as the environment names it.
+/// Opens the card that the environment names.
 fn open_card(peer: Option<&Peer>) -> Result<Card, Failure> {
     let named = std::env::var("TOMBOLO_VFPIO_CARD").unwrap_or_else(|_| "u280".to_owned());
     if named == "functional" {
@@ -153,7 +154,7 @@ impl Place {
 }
 
 impl State {
-    /// A slot of vfpio_init. Opens no card: without one there is none.
+    /// A slot of vfpio_init. Does not open a card: without a card there is no slot.
     fn slot(&self, slot: c_int) -> Result<Handle, Failure> {
         let place = self.place.as_ref();
         let found = place.and_then(|place| place.slots.get(&slot));
@@ -163,13 +164,13 @@ impl State {
         })
     }
 
-    /// The card; opens one if there is none.
+    /// The card; opened if there is none.
     fn place(&mut self) -> Result<&mut Place, Failure> {
         if self.place.is_none() {
             let card = OpenCard::new(open_card(self.peer.as_ref())?, None);
             let card = handles::insert_card(card);
             let place = Place::new(card, false);
-            // Nobody else knows of it.
+            // The handle was not given out yet.
             let place = place.or_else(|why| handles::close(card, "card").and(Err(why)))?;
             self.place = Some(place);
         }
@@ -184,14 +185,14 @@ impl State {
     }
 
     fn add(&mut self, open: Open) -> c_int {
-        // As descriptors do, it begins behind the three that everybody has.
+        // As for descriptors, the first three numbers are reserved.
         let dev_fd = 3 + self.opened;
         self.opened += 1;
         self.open.insert(dev_fd, Arc::new(open));
         dev_fd
     }
 
-    /// The memory that holds a range.
+    /// The memory that contains a range.
     fn range(
         &self,
         address: *const c_void,
@@ -209,7 +210,7 @@ impl State {
     }
 }
 
-/// The stream port that has a number, in the order of kernel.toml.
+/// The name of a stream port by its index in kernel.toml.
 fn port_name(slot: &Slot, port: c_int) -> Result<String, Failure> {
     let streams = &slot.manifest().streams;
     let found = usize::try_from(port)
@@ -233,7 +234,7 @@ fn check_flag(flag: c_int) -> Result<(), Failure> {
     }
 }
 
-/// Opens the ports that a flag concerns; all of them for port -1.
+/// Opens the ports that a flag selects; all of them for port -1.
 fn open_ports(
     slot: &Slot,
     flag: c_int,
@@ -278,7 +279,7 @@ fn open_ports(
 }
 
 impl Open {
-    /// Waits for everything that was begun; the first failure.
+    /// Waits for all transfers that were begun; returns the first failure.
     fn sync(&self, patience: Patience) -> Result<(), Failure> {
         let mut result = Ok(());
         for (stream, writes) in self.streams() {
@@ -287,16 +288,16 @@ impl Open {
         result
     }
 
-    /// Its ports, and whether data go out of the user logic.
+    /// Its ports, each with whether it leads out of the user logic.
     fn streams(&self) -> impl Iterator<Item = (&Stream, bool)> {
         let inputs = self.inputs.iter().map(|stream| (stream, false));
         inputs.chain(self.outputs.iter().map(|stream| (stream, true)))
     }
 
-    /// Waits for everything that was begun at a port; the bytes of the last transfer, or the first failure. What is not
-    /// over in time stays under way.
+    /// Waits for all transfers that were begun at a port; returns the bytes of the last one, or the first failure.
+    /// Transfers that miss the timeout stay under way.
     fn drain(&self, stream: &Stream, writes: bool, patience: Patience) -> Result<u64, Failure> {
-        // What came out goes where its transfer was meant to go, whichever thread waits for it.
+        // The bytes go to the memory of their own transfer, whichever thread waits for it.
         let _turn = lock(&self.turn);
         let mut result = Ok(0);
         loop {
@@ -314,7 +315,7 @@ impl Open {
                 }
                 Err(error) => return result.and(Err(error.into())),
             };
-            // Only what has come out; the memory of what is still to come is the kernel's.
+            // Only the bytes that have arrived; the memory of bytes still to come is the kernel's.
             let memory = lock(&self.begun[usize::from(writes)]).pop_front().flatten();
             let over = over.and_then(|moved: Moved| match memory {
                 Some(memory) if writes => self.arrived(memory, moved.bytes).map(|()| moved.bytes),
@@ -327,7 +328,7 @@ impl Open {
         }
     }
 
-    /// Lets the device have what has come out of the user logic.
+    /// Delivers bytes from the user logic to the device.
     fn arrived(&self, (memory, offset): Memory, moved: u64) -> Result<(), Failure> {
         let peer = match &self.device {
             Device::Memory { card: false } => return Ok(memory.sync()?),
@@ -341,7 +342,7 @@ impl Open {
         lock(peer).write(offset, bytes).map_err(remote)
     }
 
-    /// Whether a transfer that nobody has waited for is in this memory.
+    /// Whether a transfer that was not waited for uses this memory.
     fn uses(&self, memory: &Arc<SharedMemory>) -> bool {
         self.begun.iter().any(|begun| {
             let begun = lock(begun);
@@ -361,7 +362,7 @@ impl Open {
         let bytes = size as u64;
         let _one = lock(&self.begins);
         let begin = |memory, range: MappedRange| {
-            // Noted before it begins: another thread may wait for it, and find it over.
+            // Recorded before it begins: another thread may wait for it, and find it complete.
             let begun = &self.begun[usize::from(writes)];
             lock(begun).push_back(memory);
             let (offset, bytes) = (range.offset(), range.bytes());
@@ -441,7 +442,7 @@ fn transfer(
     Ok(usize::try_from(moved).unwrap_or(size))
 }
 
-/// Whether a transfer is over with this failure, so that the next one can be waited for.
+/// Whether this failure ends the transfer, so that the next one can be waited for.
 fn ends_transfer(error: &StreamError) -> bool {
     matches!(
         error,
@@ -487,7 +488,7 @@ pub extern "C" fn vfpio_release(slot_id: c_int) -> c_int {
     })
 }
 
-/// Closes a slot that the program may have closed itself, by its handle.
+/// Closes a slot that the program may have closed already through its handle.
 fn close_slot(slot: Handle) -> Result<(), Failure> {
     match handles::with_slot(slot, |_| Ok(())) {
         Ok(()) => handles::close(slot, "slot"),
@@ -587,7 +588,7 @@ pub extern "C" fn vfpio_open(
     })
 }
 
-/// The index of a device.
+/// The index of a device; an error for an unknown one.
 fn known(device: c_int) -> Result<usize, Failure> {
     let index = usize::try_from(device).ok();
     index.filter(|index| *index < DEVICES.len()).ok_or_else(|| {
@@ -718,7 +719,7 @@ pub extern "C" fn vfpio_connect(
 pub extern "C" fn vfpio_close(dev_fd: c_int) -> c_int {
     with_errno(-1, || {
         let open = state().device(dev_fd)?;
-        // What is over and nobody has waited for goes where it belongs, and how it went is told.
+        // Finished transfers that were not waited for are delivered, and their result is returned.
         let mut told = open.sync(Patience::None);
         if open.begun.iter().any(|begun| !lock(begun).is_empty()) {
             told?;
@@ -729,7 +730,7 @@ pub extern "C" fn vfpio_close(dev_fd: c_int) -> c_int {
         for (stream, _) in open.streams() {
             match stream.close() {
                 Ok(()) | Err(tombolo::Error::Stream(StreamError::NotOpen { .. })) => {}
-                // It is closed all the same.
+                // It is closed nevertheless.
                 Err(error @ tombolo::Error::Stream(StreamError::Unread { .. })) => {
                     told = told.and(Err(error.into()));
                 }
@@ -756,10 +757,10 @@ pub extern "C" fn vfpio_write(dev_fd: c_int, address: *mut c_void, size: usize) 
     with_errno(0, || transfer(dev_fd, address.cast_const(), size, true))
 }
 
-/// More than a program has open at once: a list without an end.
+/// More entries than a program has open: the list lacks its end.
 const LONGEST_LIST: usize = 1 << 16;
 
-/// Waits for transfers of several, at each port at most so long.
+/// Waits for the transfers of several dev_fds, with a timeout per port.
 ///
 /// # Safety
 /// Null, or a list that ends with -1.
@@ -839,7 +840,7 @@ pub extern "C" fn vfpio_detach() -> c_int {
         }
         drop(memory);
         match place.space.close() {
-            // With its card.
+            // Closed with its card.
             Ok(()) | Err(tombolo::Error::Gone { .. }) => {}
             Err(error) => return Err(error.into()),
         }
