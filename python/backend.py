@@ -1,4 +1,4 @@
-"""Builds the package: lays what the simulated card needs beside the Python files, then calls maturin.
+"""Builds the package: copies the files of the simulated card next to the Python files, then calls maturin.
 
 The RTL, kernels, platforms and protocols are those of the checkout around this folder, so that there is one of each.
 """
@@ -28,7 +28,7 @@ NOT_FOR_USERS = shutil.ignore_patterns("tests", "testing", "test_*.py", "__pycac
 
 
 def refuse_other_platforms() -> None:
-    """Says by name where the package does not work, before anything is compiled."""
+    """Refuses unsupported platforms by name, before anything is compiled."""
     here = f"{platform.system()} on {platform.machine()}"
     if sys.platform != "linux" or platform.machine() not in ("x86_64", "AMD64"):
         raise SystemExit(

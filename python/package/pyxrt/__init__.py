@@ -1,7 +1,7 @@
 """XRT's Python module on a Tombolo card: programs that import ``pyxrt`` run on the simulated card.
 
-Names, arguments and order are those of XRT's documentation; docs/coming-from-xrt.md says what differs. What fails is a
-:class:`RuntimeError`, as there; a register outside of its window is an :class:`IndexError`.
+Names, arguments and order are those of XRT's documentation; docs/coming-from-xrt.md lists the differences. Failures raise
+:class:`RuntimeError`, as there; a register outside its window raises :class:`IndexError`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if not os.environ.get("TOMBOLO_HOME") and (SHARE / "rtl").is_dir():
 
 
 class xclBOSyncDirection(enum.IntEnum):
-    """Which way :meth:`bo.sync` copies."""
+    """Direction of :meth:`bo.sync`."""
 
     XCL_BO_SYNC_BO_TO_DEVICE = 0
     XCL_BO_SYNC_BO_FROM_DEVICE = 1
@@ -66,7 +66,7 @@ class ert_cmd_state(enum.IntEnum):
 
 
 class xrt_info_device(enum.IntEnum):
-    """What :meth:`device.get_info` answers."""
+    """Queries of :meth:`device.get_info`."""
 
     bdf = 0
     interface_uuid = 1
@@ -90,7 +90,7 @@ class xrt_info_device(enum.IntEnum):
 
 
 class xrt_msg_level(enum.IntEnum):
-    """How urgent a message is."""
+    """Severity of a message."""
 
     emergency = 0
     alert = 1
@@ -103,7 +103,7 @@ class xrt_msg_level(enum.IntEnum):
 
 
 def enumerate_devices() -> int:
-    """How many devices there are."""
+    """Number of devices."""
     return native.xrt_device_count()
 
 
@@ -172,7 +172,7 @@ class xclbinmem:
         return self._entry[0]
 
     def get_base_address(self) -> int:
-        """Its first address."""
+        """Address of its first byte."""
         return self._entry[1]
 
     def get_size_kb(self) -> int:
@@ -184,12 +184,12 @@ class xclbinmem:
         return self._entry[3]
 
     def get_index(self) -> int:
-        """What a :class:`bo` takes as its group."""
+        """Group index for a :class:`bo`."""
         return self._index
 
 
 class xclbin:
-    """What an .xclbin says of itself."""
+    """Contents of an .xclbin."""
 
     def __init__(self, path: str = "") -> None:
         self._native = native.NativeXclbin(path)
@@ -236,15 +236,15 @@ class device:
         return uuid(self._native.load_file(os.fspath(what)))
 
     def register_xclbin(self, what: xclbin) -> uuid:
-        """Here without a difference to :meth:`load_xclbin`."""
+        """The same as :meth:`load_xclbin` here."""
         return self.load_xclbin(what)
 
     def get_xclbin_uuid(self) -> uuid:
-        """The name of what is loaded."""
+        """The UUID of the loaded xclbin."""
         return uuid(self._native.uuid)
 
     def get_info(self, what: xrt_info_device) -> str:
-        """An answer as text."""
+        """The answer to a query as text."""
         return self._native.information(int(what))
 
 
@@ -314,7 +314,7 @@ class bo:
         return self._native.bytes
 
     def address(self) -> int:
-        """Address of the first byte as kernels see it."""
+        """Address of the first byte for kernels."""
         return self._native.address
 
     def sync(self, direction: xclBOSyncDirection, size: Optional[int] = None, offset: int = 0) -> None:
@@ -347,7 +347,7 @@ class bo:
         return numpy.frombuffer(held, dtype=numpy.int8)
 
     def map(self) -> memoryview:
-        """The host's copy, to read and write in place."""
+        """The host's copy, for access in place."""
         kind: Any = type("_Pages", (ctypes.c_ubyte * self.size(),), {})
         pages = kind.from_address(self._native.map())
         # The memory stays as long as somebody looks at it.
@@ -439,7 +439,7 @@ class run:
             call(self, state, data)
 
     def wait(self, milliseconds: int = 0) -> ert_cmd_state:
-        """Waits until it ends, at most for so long in virtual time (0: for ever)."""
+        """Waits until it ends, at most for this much virtual time (0: no limit)."""
         return ert_cmd_state(self._native.wait(milliseconds))
 
     def wait2(self, milliseconds: int = 0) -> None:
@@ -460,7 +460,7 @@ class run:
         return ert_cmd_state(self._native.abort())
 
     def add_callback(self, state: ert_cmd_state, call: Callable[..., object], data: Any = None) -> None:
-        """Calls ``call(run, state, data)`` in a thread of its own when the run has ended."""
+        """Calls ``call(run, state, data)`` on a thread of its own when the run has ended."""
         self._callbacks.append((call, data))
 
 

@@ -8,10 +8,10 @@ Encrypt an array::
     with tombolo.Card.functional() as card:
         card.run("aes256ctr", input=plain, output=cipher, bytes=plain.nbytes, key=bytes(32), iv=bytes(16))
 
-:class:`Card` opens a card, :class:`AddressSpace` is what an application's kernels see, :class:`Mapping` shows a
-file or an array in it, :class:`SharedMemory` is memory that the program and kernels share, :class:`Slot` runs a kernel,
-:class:`Stream` is a stream port of one, :class:`CoherentMemory` is lines of a coherent CPU, :class:`Report` says where the time went. :func:`kernel` makes a
-kernel a function, for tests. Errors are in :mod:`tombolo.errors`.
+:class:`Card` opens a card, :class:`AddressSpace` is the virtual memory of an application's
+kernels, :class:`Mapping` maps a file or an array into it, :class:`SharedMemory` is memory shared by the program and
+kernels, :class:`Slot` runs a kernel, :class:`Stream` is a stream port of a kernel, :class:`CoherentMemory` is a range
+of cache lines of a coherent CPU, :class:`Report` shows where the time went. :func:`kernel` wraps a kernel as a function, for tests. Errors are in :mod:`tombolo.errors`.
 """
 
 from . import cache, errors

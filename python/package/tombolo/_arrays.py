@@ -19,7 +19,7 @@ def flat_bytes(array: Any, *, writable: bool, takes: str = _POINTEES) -> memoryv
     :param array: a numpy array of any shape and plain dtype, ``bytes``, ``bytearray``, ``array.array``,
         ``memoryview``, or anything else with the buffer protocol.
     :param writable: whether the kernel writes it.
-    :param takes: what to pass instead, for who passed what has no buffer.
+    :param takes: for the error message: what to pass instead of an object without a buffer.
     :raises TypeError: no buffer, or one of Python objects.
     :raises ValueError: not contiguous, empty, or read-only where it is written.
     """
@@ -86,7 +86,7 @@ class Copy:
             at += moved
 
     def close(self) -> None:
-        """Lets go of file and buffer."""
+        """Releases file and buffer."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1

@@ -44,13 +44,13 @@ def main(arguments: List[str]) -> int:
 
 
 def _progress(step: str) -> None:
-    """What takes long is shown while it does."""
+    """Shows the progress of long steps."""
     if not step.endswith((": prebuilt", ": in the cache")):
         print(f"    {step}", file=sys.stderr)
 
 
 def _try(name: str, opened: Callable[[], Card], plain: bytes, expected: bytes) -> bool:
-    """Encrypts on one card, and says whether that was right."""
+    """Encrypts on one card, and returns whether the result is correct."""
     began = time.monotonic()
     try:
         made, simulated = _encrypt(opened, plain)
@@ -70,7 +70,7 @@ def _try(name: str, opened: Callable[[], Card], plain: bytes, expected: bytes) -
 
 
 def _encrypt(opened: Callable[[], Card], plain: bytes) -> "tuple[bytes, str]":
-    """What the kernel made of the bytes, and how long that took on a card that has time."""
+    """The encrypted bytes, and the virtual time taken on a card that has time."""
     with tempfile.TemporaryDirectory(prefix="tombolo-demo-") as folder:
         source, target = Path(folder, "plain"), Path(folder, "cipher")
         source.write_bytes(plain)

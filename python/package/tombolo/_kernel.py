@@ -1,4 +1,4 @@
-"""Kernels as functions: load, run once, look at what came back."""
+"""Kernels as functions: load, run once, check the results."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ DEADLINE = 0.1
 class Kernel:
     """A kernel of a folder, to be called like a function; made by :func:`kernel`.
 
-    Each call runs it once on a simulated card of its own, from power-up to the end, so calls do not see one
-    another, and the same call does the same in each cycle.
+    Each call runs it once on a simulated card of its own, from power-up to the end, so calls are independent, and
+    equal calls are equal cycle by cycle.
     """
 
     def __init__(self, folder: str, options: Dict[str, Any]) -> None:
@@ -28,7 +28,7 @@ class Kernel:
 
     @property
     def folder(self) -> str:
-        """Where its manifest is."""
+        """Folder of its manifest."""
         return self._folder
 
     @property
@@ -48,8 +48,8 @@ class Kernel:
 
         Arguments are those of :meth:`Slot.run`.
 
-        :param deadline: seconds of virtual time after which to give up.
-        :raises Error: what :meth:`Slot.wait` raises.
+        :param deadline: timeout in seconds of virtual time.
+        :raises Error: as :meth:`Slot.wait`.
         :raises BuildError: its RTL does not compile, or there is no Verilator or compiler.
         """
         given = {**(arguments or {}), **more}
@@ -77,7 +77,7 @@ class Call(NamedTuple):
     deadline: float
 
     def again(self, waves: Union[str, os.PathLike[str]]) -> List[Path]:
-        """Makes it again, with waveforms; the files that came of it."""
+        """Repeats the call with waveforms; returns their files."""
         try:
             self.kernel._run(self.arguments, self.deadline, {"waves": os.fspath(waves)})
         except Exception:
@@ -92,7 +92,7 @@ _watchers: List[Callable[[Call], None]] = []
 
 
 def _kept(value: Any) -> Any:
-    """A value that later changes do not change, if anybody is going to look at it."""
+    """A copy of a value, protected from later changes, if it may be needed."""
     if not _watchers:
         return value
     if isinstance(value, bytearray):

@@ -1,4 +1,4 @@
-"""Where the time went: numbers, tables, pictures."""
+"""Report of the time spent: numbers, tables, pictures."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def _optional(module: str, what: str) -> Any:
 
 
 class Report(Dict[str, Any]):
-    """Where the time went: a dictionary for programs, and with ``str`` a text for people.
+    """Report of the time spent: a dictionary, and with ``str`` a readable text.
 
     Times are integers in picoseconds of virtual time; on a functional card, which has none, they and ``cycles`` are
     left out. Some keys: ``time``; ``runs`` (a list of ``kernel``,
     ``slot``, ``time``, ``cycles``); ``paging`` (``faults``, ``pages_read``, ``bytes_read``, ``bytes_written``,
-    ``evictions``, ...); ``card`` (what it is made of); ``statistics`` (what the card counted).
+    ``evictions``, ...); ``card`` (its components); ``statistics`` (the card's counters).
 
-    :meth:`html` makes a page with pictures, which a notebook shows by itself; :meth:`frame` gives tables for
+    :meth:`html` makes a page with pictures, which a notebook shows automatically; :meth:`frame` gives tables for
     pandas, :meth:`plot` a picture for matplotlib.
     """
 
@@ -52,25 +52,25 @@ class Report(Dict[str, Any]):
 
     @property
     def bound(self) -> str:
-        """What bounds the run, in a sentence, and what to try, a line each. ``report["bound"]`` has the same for
-        programs: ``by``, ``share``, ``gain``, ``bytes_per_second``, ``advice``, ``resources``; or ``unmodelled``, why
-        there is no model of the run."""
+        """The bottleneck of the run in a sentence, and remedies, one per line. ``report["bound"]`` has the same for
+        programs: ``by``, ``share``, ``gain``, ``bytes_per_second``, ``advice``, ``resources``; or ``unmodelled``, the
+        reason why there is no model of the run."""
         return self._native.bound()
 
     def html(self, path: Union[str, os.PathLike[str]]) -> None:
-        """Writes a page that says where the time went: a time line, what waited for what, faults, a map of the
-        pages of each mapping. It is one file, which any browser shows without network.
+        """Writes an HTML page of the time spent: a timeline, waits by cause, faults, a map of the pages of each
+        mapping. It is one file, which any browser shows without network.
 
-        :param path: the file; one that is there is replaced.
+        :param path: the file; an existing one is replaced.
         :raises OSError: it cannot be written.
         """
         with open(path, "w", encoding="utf-8") as file:
             file.write(self._native.html())
 
     def busy(self, parts: int = 200) -> Tuple[List[float], Dict[str, List[float]]]:
-        """What was busy when, on a simulated card.
+        """Utilisation over time, on a simulated card.
 
-        :param parts: into how many equal parts the time is divided, 1 to 1,000,000.
+        :param parts: number of equal parts that the time is divided into, 1 to 1,000,000.
         :returns: the seconds of virtual time at which each part begins; and by track (``"slot 0/runs"``,
             ``"slot 0/faults"``, ``"host/storage"``, ``"commands/DMA to the card"``, ...) the share of each part in
             which it was busy, 0 to 1. Both are empty on a functional card, which has no time.
@@ -84,11 +84,11 @@ class Report(Dict[str, Any]):
         return [end * part / parts for part in range(parts)], dict(tracks)
 
     def bandwidth(self, parts: int = 200) -> Tuple[List[float], Dict[str, List[float]]]:
-        """Bytes a second over PCIe, over time, on a simulated card. All bytes of a way (the report's
+        """PCIe throughput in bytes per second over time, on a simulated card. All bytes of a direction (the report's
         ``statistics["link"]``) are spread over the time in which its DMA was busy.
 
         :param parts: as for :meth:`busy`.
-        :returns: as :meth:`busy`, with bytes a second by way: ``"PCIe to the card"``, ``"PCIe to the host"``.
+        :returns: as :meth:`busy`, with bytes per second by direction: ``"PCIe to the card"``, ``"PCIe to the host"``.
         :raises ValueError: no such number of parts.
         """
         times, tracks = self.busy(parts)
@@ -149,9 +149,9 @@ class Report(Dict[str, Any]):
 
         :param table: ``"runs"``: a row for each run of a kernel. ``"paging"``: a row for each count.
             ``"channels"``: a row for each memory channel, with bytes, and the share of cycles in which it was
-            busy. ``"ports"``: a row for each way of each port. ``"link"``: a row for each way of PCIe. ``"slots"``:
+            busy. ``"ports"``: a row for each direction of each port. ``"link"``: a row for each direction of PCIe. ``"slots"``:
             a row for each slot, if one was given a schedule. ``"busy"`` and ``"bandwidth"``: by seconds of virtual
-            time, what :meth:`busy` and :meth:`bandwidth` give.
+            time, the results of :meth:`busy` and :meth:`bandwidth`.
         :param parts: rows of ``"busy"`` and ``"bandwidth"``.
         :raises ImportError: pandas is not installed.
         :raises ValueError: no such table.
@@ -165,8 +165,8 @@ class Report(Dict[str, Any]):
         return pandas.DataFrame(self._rows(table))
 
     def plot(self, parts: int = 200) -> Any:
-        """A ``matplotlib`` figure of the run: what was busy when, row by row, and below it bytes a second over
-        PCIe. Of a functional card, which has no time: bytes by memory channel.
+        """A ``matplotlib`` figure of the run: utilisation over time, row by row, and below it PCIe throughput. For
+        a functional card, which has no time: bytes by memory channel.
 
         :param parts: steps of time.
         :raises ImportError: matplotlib is not installed.

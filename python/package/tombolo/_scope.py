@@ -1,4 +1,4 @@
-"""What ends with ``with``."""
+"""Objects that end with a ``with`` block."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _S = TypeVar("_S", bound="Scope")
 
 
 class Scope:
-    """A context manager that ends itself, however its block is left."""
+    """A context manager that closes itself, however its block is left."""
 
     def _leave(self) -> None:
         raise NotImplementedError

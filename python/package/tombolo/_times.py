@@ -1,4 +1,4 @@
-"""Virtual time, and how far a run is."""
+"""Virtual time and progress of a run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def picoseconds(seconds: Optional[float]) -> Optional[int]:
 
 
 def called(callback: object, what: str) -> None:
-    """Refuses what cannot be called, before anything has begun.
+    """Refuses an object that is not callable, before anything has begun.
 
     :raises TypeError: it cannot.
     """
@@ -43,7 +43,7 @@ def called(callback: object, what: str) -> None:
 def reporter(
     progress: Optional[Callable[[Progress], object]],
 ) -> Optional[Callable[[int, int, int, int], object]]:
-    """What the library calls, for what a user gave."""
+    """Wraps a user's callback for the library."""
     if progress is None:
         return None
     called(progress, "progress")

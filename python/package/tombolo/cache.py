@@ -1,4 +1,4 @@
-"""Models that were built for simulated cards and are kept: ``tombolo cache list`` and ``tombolo cache clear``."""
+"""Cache of models built for simulated cards: ``tombolo cache list`` and ``tombolo cache clear``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Entry", "clear", "entries", "folder"]
 
 
 class Entry(NamedTuple):
-    """A model that is kept."""
+    """A cached model."""
 
     #: A hash of all that it was built from, or what it is for.
     name: str
@@ -24,7 +24,7 @@ class Entry(NamedTuple):
 
 
 def folder() -> Path:
-    """Where models are: ``models`` in ``TOMBOLO_CACHE``, else in ``~/.cache/tombolo``."""
+    """Folder of the cache: ``models`` in ``TOMBOLO_CACHE``, else in ``~/.cache/tombolo``."""
     root = os.environ.get("TOMBOLO_CACHE")
     return (Path(root) if root else Path(os.environ.get("HOME", "/tmp")) / ".cache" / "tombolo") / "models"
 
@@ -39,7 +39,7 @@ def _folders() -> List[Path]:
 
 
 def entries() -> List[Entry]:
-    """What is kept, by name.
+    """The cached models, by name.
 
     :raises OSError: the folder cannot be read.
     """
@@ -59,9 +59,9 @@ def entries() -> List[Entry]:
 
 
 def clear() -> Tuple[List[str], List[str]]:
-    """Removes every model; what comes next is built anew. Cards that are open are not disturbed.
+    """Removes every model; later cards build theirs again. Open cards are not affected.
 
-    :returns: names of what was removed, and of what stays because somebody builds it right now.
+    :returns: names of the removed models, and of those kept because they are being built right now.
     :raises OSError: one cannot be removed.
     """
     removed, busy = [], []

@@ -1,15 +1,15 @@
-"""What can go wrong, one class for each code of the library.
+"""Errors, one class for each error code of the library.
 
-Every error of the library is an :class:`Error` with a ``code``, a number that never changes; a file that cannot be opened, measured or grown is the
-``OSError`` that Python programs expect (``FileNotFoundError``, ``PermissionError`` and so on). Wrong Python
-types are ``TypeError``, values that make no sense are ``ValueError``. Ctrl-C is ``KeyboardInterrupt``.
+Every error of the library is an :class:`Error` with a ``code``, a number that never changes; a file that cannot be
+opened, measured or grown raises the ``OSError`` that Python programs expect (``FileNotFoundError``, ``PermissionError`` and so on). Wrong Python
+types are ``TypeError``, invalid values are ``ValueError``. Ctrl-C is ``KeyboardInterrupt``.
 """
 
 from __future__ import annotations
 
 
 class Error(Exception):
-    """Any failure of the library. The message names the thing, the rule and what to do."""
+    """Any failure of the library. The message names subject, cause, rule and remedy."""
 
     #: The code's number; 0 for errors of this package itself.
     code: int = 0
@@ -40,19 +40,19 @@ class BuildError(CardError):
 
 
 class NothingToWaitForError(CardError):
-    """Nothing is under way that could end the wait."""
+    """No operation is under way that could end the wait."""
 
     code = 5
 
 
 class ConfigurationError(CardError):
-    """A configuration, a platform file or a size of pages that is not possible."""
+    """A configuration, a platform file or a page size that is not possible."""
 
     code = 6
 
 
 class KernelError(Error):
-    """The kernel's folder, manifest or RTL is refused."""
+    """The kernel's folder, manifest or RTL is invalid."""
 
     code = 10
 
@@ -76,7 +76,7 @@ class PagerError(Error):
 
 
 class OutsideError(Error):
-    """A kernel wrote around a mapping, on its first or last page; nothing of that is in the file."""
+    """A kernel wrote outside a mapping, on its first or last page; those bytes are not in the file."""
 
     code = 24
 
@@ -100,13 +100,13 @@ class ArgumentSizeError(Error, ValueError):
 
 
 class SlotStateError(Error):
-    """The slot is running, or not, against what the call needs."""
+    """The slot is running or stopped, and the call needs the opposite."""
 
     code = 32
 
 
 class MisalignedPointerError(Error, ValueError):
-    """An address is no multiple of what the kernel's pointers are aligned to."""
+    """An address does not have the alignment of the kernel's pointers."""
 
     code = 33
 
@@ -118,13 +118,13 @@ class ScheduleError(Error, ValueError):
 
 
 class ArgumentValueError(Error, ValueError):
-    """A number that the kernel's argument does not take."""
+    """A number that the kernel's argument does not accept."""
 
     code = 35
 
 
 class AccessError(Error):
-    """An access of the kernel failed; its results are not to be trusted."""
+    """An access of the kernel failed; its results are invalid."""
 
     code = 40
 
@@ -177,13 +177,13 @@ class HomeError(Error):
 
 
 class LineLateError(Error):
-    """An access to a coherent line was not over in time."""
+    """An access to a coherent line was not complete in time."""
 
     code = 47
 
 
 class NoHomeError(Error):
-    """No kernel stands behind the directory."""
+    """There is no kernel behind the directory."""
 
     code = 48
 
@@ -231,7 +231,7 @@ class QuotaError(Error):
 
 
 class GoneError(Error):
-    """The object was closed, or what it belongs to was, or another kernel was loaded into its slot."""
+    """The object or its owner was closed, or another kernel was loaded into its slot."""
 
     code = 60
 
@@ -255,13 +255,13 @@ class DaemonError(Error):
 
 
 class NotCarriedError(Error):
-    """A call that the socket of a daemon does not carry; the message names what it is about."""
+    """A call that the socket of a daemon does not carry; the message names the subject."""
 
     code = 64
 
 
 class StoppedError(Error):
-    """The run was stopped by somebody else."""
+    """The run was stopped by another caller."""
 
     code = 70
 
@@ -273,7 +273,7 @@ class StalledError(Error):
 
 
 class StreamError(Error):
-    """A stream was used against its rules: no such port, taken, wrong direction, beyond its memory."""
+    """A stream was used against its rules: no such port, in use, wrong direction, beyond its memory."""
 
     code = 80
 
@@ -285,19 +285,19 @@ class StreamResetError(Error):
 
 
 class DeviceError(Error):
-    """A device that a port is to be plugged into cannot be opened, or not as asked."""
+    """A device for a port cannot be opened, or not in the requested way."""
 
     code = 82
 
 
 class DevicePeerError(DeviceError):
-    """The other end of a device failed, went away, or did nothing in time."""
+    """The other end of a device failed, disconnected, or timed out."""
 
     code = 83
 
 
 class InternalError(Error):
-    """Something that must not happen did. Please report it."""
+    """An internal error of the library. Please report it."""
 
     code = 90
 
