@@ -1,39 +1,39 @@
-//! Started by systemd, or another that hands over a socket (`sd_listen_fds(3)`, `sd_notify(3)`).
+//! Socket activation by systemd or a compatible supervisor (`sd_listen_fds(3)`, `sd_notify(3)`).
 
 use std::io;
 use std::os::fd::AsFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 
-/// The number of the first descriptor that is handed over.
+/// Number of the first descriptor passed.
 const FIRST: i32 = 3;
 
-/// Why what was handed over is of no use.
+/// Why the passed descriptors cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ActivationError {
-    /// Another number of sockets than one.
+    /// Not exactly one socket was passed.
     #[error(
         "LISTEN_FDS={told}: a daemon listens at one socket; name one ListenStream in its unit"
     )]
     Count {
-        /// The variable.
+        /// Value of `LISTEN_FDS`.
         told: String,
     },
-    /// It is no socket of the right kind.
+    /// The descriptor is not a listening Unix stream socket.
     #[error(
         "the descriptor that was handed over (LISTEN_FDS) is no listening Unix stream socket: {0}"
     )]
     Kind(io::Error),
 }
 
-/// The socket that this process was started with; `None` if it was started without one.
+/// The socket passed to this process; `None` if there was none.
 ///
 /// # Errors
 /// See [`ActivationError`].
 pub fn passed_socket() -> Result<Option<UnixListener>, ActivationError> {
     let told = |name: &str| std::env::var(name).ok();
     let own = std::process::id().to_string();
-    // They may be of a process above.
+    // The variables may be meant for a parent process.
     let (Some(count), true) = (told("LISTEN_FDS"), told("LISTEN_PID") == Some(own)) else {
         return Ok(None);
     };
@@ -54,7 +54,7 @@ pub fn passed_socket() -> Result<Option<UnixListener>, ActivationError> {
     }
 }
 
-/// Says to who started this process that it serves now, if that wants to know (`NOTIFY_SOCKET`).
+/// Reports readiness to the supervisor, if it asks for that (`NOTIFY_SOCKET`).
 pub fn tell_ready() {
     let Ok(place) = std::env::var("NOTIFY_SOCKET") else {
         return;

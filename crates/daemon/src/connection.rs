@@ -1,4 +1,4 @@
-//! One client: its first words, its requests, its end.
+//! One client connection: greeting, requests, end.
 
 use crate::installed;
 use crate::log_lost;
@@ -16,21 +16,21 @@ use wire::{
     ReceiveError, Side, Version, Welcome,
 };
 
-/// How long a client may take for its first words.
+/// Timeout of a client's greeting.
 const GREETING: Duration = Duration::from_secs(10);
 
-/// A connection that was accepted.
+/// An accepted connection.
 pub(crate) struct Connection {
     socket: Arc<UnixStream>,
     table: Arc<Table>,
     card: Card,
     number: u64,
     peer: Peer,
-    /// With whom it shares a quota.
+    /// The tenant whose quota it shares.
     tenant: Option<Arc<Entry>>,
 }
 
-/// Why a connection ends before its client wants it to.
+/// Why a connection ends before its client closes it.
 #[derive(Debug, thiserror::Error)]
 enum Broken {
     #[error(transparent)]
@@ -73,7 +73,7 @@ impl Connection {
             peer,
             tenant,
         };
-        // Without a thread it is dropped, and so is the connection.
+        // If the thread cannot be started, the connection is dropped and closed.
         if let Err(error) = threads::spawn("tombolo-client", move || connection.serve()) {
             tracing::warn!(%error, "a client could not be served");
         }
@@ -88,7 +88,7 @@ impl Connection {
         }
     }
 
-    /// The first words; no session if the client is refused.
+    /// Exchanges greetings; no session if the client is refused.
     fn greet(&self, outgoing: &Arc<Outgoing>) -> Result<Option<Session>, Broken> {
         self.socket
             .set_read_timeout(Some(GREETING))
@@ -129,7 +129,7 @@ impl Connection {
         }
     }
 
-    /// What the owner is to know of the client.
+    /// The owner's settings for the client.
     fn guest(&self, outgoing: &Arc<Outgoing>) -> Guest {
         let (replies, table) = (outgoing.clone(), self.table.clone());
         let asks = self.peer.user;
@@ -141,7 +141,7 @@ impl Connection {
         }
     }
 
-    /// Kernels run with the daemon's rights: whose user has others loads those that it cannot change.
+    /// Kernels run with the daemon's privileges: users of other accounts may load only kernels that they cannot modify.
     fn may_load(&self) -> MayLoad {
         let trusted = match &self.tenant {
             Some(entry) => entry.own_kernels,
@@ -153,7 +153,7 @@ impl Connection {
         }
     }
 
-    /// Requests, until the client ends or is not understood; then everything of it ends.
+    /// Serves requests until the client closes or sends an invalid one; then ends everything of it.
     fn work(self, session: Session, outgoing: &Arc<Outgoing>) {
         let client = session.client().0;
         let writer = {
@@ -169,12 +169,12 @@ impl Connection {
             Err(error) => tracing::warn!(client, %error, "a client is not understood; it ends"),
         }
         outgoing.close();
-        // Kernels that it waited for stop at once.
+        // Stops kernels that it waited for immediately.
         for ticket in outgoing.tickets() {
             session.cancel(ticket);
         }
         log_lost(client, session.close());
-        // The writer may be in the middle of a reply that nobody reads.
+        // The writer may be blocked in a reply that is not read.
         let _ = self.socket.shutdown(std::net::Shutdown::Both);
         if let Ok(writer) = writer {
             // A panic there is in the log.
@@ -219,8 +219,8 @@ impl Drop for Connection {
     }
 }
 
-/// The tenant of a client that may use the card: of a user whom the quotas name. The daemon's own user and the superuser need
-/// none.
+/// The tenant of a client that may use the card: that of the first quota entry that names its user. The daemon's own
+/// user and the superuser need none.
 fn may_use(peer: Peer, quotas: &Quotas) -> Result<Option<Arc<Entry>>, String> {
     if let Some(tenant) = quotas.tenant_of(peer) {
         return Ok(Some(tenant.clone()));
@@ -242,7 +242,7 @@ fn has_the_daemons_rights(peer: Peer) -> bool {
     peer.user == rustix::process::geteuid().as_raw() || peer.user == 0
 }
 
-/// A client's name for itself, without what a terminal would obey.
+/// The program name that a client sent, without terminal control characters.
 fn shown(program: &str) -> String {
     const MOST: usize = 64;
     let shown = program.chars().filter(|c| !c.is_control());
@@ -251,6 +251,6 @@ fn shown(program: &str) -> String {
 
 fn refuse(socket: &UnixStream, rule: &str) {
     tracing::warn!(rule, "a client is refused");
-    // Whoever does not listen need not know.
+    // A client that does not read misses only the reason.
     let _ = send(socket, &failure(0, &Failure::new(ErrorCode::Daemon, rule)));
 }

@@ -1,4 +1,4 @@
-//! Kernels that only who runs the daemon can change: they run with its rights.
+//! Checks that only the daemon's administrator can modify a kernel, since kernels run with the daemon's privileges.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
@@ -6,13 +6,13 @@ use std::path::Path;
 
 /// Others may write.
 const OTHERS_WRITE: u32 = 0o022;
-/// Of a folder: entries are removed by their owners alone.
+/// For a folder: only owners may remove entries.
 const STICKY: u32 = 0o1000;
 
-/// Looks whether nobody but the superuser and the daemon's user can change a folder, what is in it, or the way there.
+/// Checks that only the superuser and the daemon's user can modify a folder, its contents and its path.
 ///
 /// # Errors
-/// The rule that something breaks.
+/// The rule that is broken.
 pub(crate) fn check(folder: &Path) -> Result<(), String> {
     for above in folder.ancestors().skip(1) {
         let found = look(above)?;
@@ -49,12 +49,12 @@ fn look(path: &Path) -> Result<Metadata, String> {
     found.map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// It belongs to the superuser or to the daemon's user.
+/// Owned by the superuser or the daemon's user.
 fn is_trusted(found: &Metadata) -> bool {
     found.uid() == 0 || found.uid() == rustix::process::geteuid().as_raw()
 }
 
-/// Nobody else may write there.
+/// Not writable by others.
 fn is_kept(found: &Metadata) -> bool {
     found.mode() & OTHERS_WRITE == 0
 }
@@ -88,7 +88,7 @@ mod tests {
             (file.as_path(), 0o664, 0o644),
             (file.as_path(), 0o646, 0o644),
             (folder.as_path(), 0o775, 0o755),
-            // Others' entries may be anything, also if these are not theirs.
+            // Sticky: others cannot replace these entries, but can add their own.
             (folder.as_path(), 0o1777, 0o755),
             (above.path(), 0o777, 0o755),
         ] {

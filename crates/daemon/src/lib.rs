@@ -42,32 +42,32 @@ use std::sync::Arc;
 use table::Table;
 use tombolo::{Card, Error, Status};
 
-/// Clients at a time.
+/// Maximum concurrent clients.
 pub const MOST_CLIENTS: usize = 64;
 
 /// Why a daemon cannot serve.
 #[derive(Debug, thiserror::Error)]
 pub enum DaemonError {
-    /// Somebody listens there.
+    /// A process listens there already.
     #[error("{path}: a daemon listens there already; stop it, or choose another place", path = .0.display())]
     Taken(PathBuf),
-    /// Something else is there.
+    /// The path exists and is not a socket.
     #[error("{path}: it is no socket; choose another place", path = .0.display())]
     NoSocket(PathBuf),
-    /// The system says no.
+    /// The system refuses.
     #[error("{path}: listening there: {source}", path = .path.display())]
     Listen {
-        /// Where.
+        /// Path of the socket.
         path: PathBuf,
-        /// Why not.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// What is done with each connection.
+/// Handles a new connection.
 type Begin = Box<dyn Fn(UnixStream) + Send>;
 
-/// A daemon that serves.
+/// A running daemon.
 #[derive(Debug)]
 pub struct Daemon {
     listening: Listening,
@@ -76,7 +76,7 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// Listens at a path, and serves whoever may and comes. A socket that a daemon has left behind is taken over.
+    /// Listens at a path, and serves permitted clients. A stale socket of an earlier daemon is replaced.
     ///
     /// # Errors
     /// See [`DaemonError`].
@@ -84,7 +84,7 @@ impl Daemon {
         Self::listen_within(card, path, Quotas::default())
     }
 
-    /// As [`listen`](Self::listen), for users whom the quotas name too, each within its quota.
+    /// As [`listen`](Self::listen), and also for the users whom the quotas name, each within its quota.
     ///
     /// # Errors
     /// See [`DaemonError`].
@@ -96,11 +96,11 @@ impl Daemon {
         Self::serve(card, quotas, |begin| Listening::begin(path, door, begin))
     }
 
-    /// As [`listen_within`](Self::listen_within), at a socket that somebody else has made, and keeps: its rights are as they
-    /// are.
+    /// As [`listen_within`](Self::listen_within), on a socket created by the caller, who keeps it: its permissions are
+    /// unchanged.
     ///
     /// # Errors
-    /// No thread can be started.
+    /// A thread cannot be started.
     pub fn listen_on(card: Card, listener: UnixListener, quotas: Quotas) -> io::Result<Self> {
         Self::serve(card, quotas, |begin| Listening::on(listener, begin))
     }
@@ -122,13 +122,13 @@ impl Daemon {
         })
     }
 
-    /// Who uses what, for who runs the daemon.
+    /// The status of all clients, for the daemon's administrator.
     pub fn watcher(&self) -> impl Fn() -> Result<Status, Error> + Send + Sync + 'static {
         let (card, table) = (self.card.clone(), self.table.clone());
         move || card.status().map(|status| table.complete_for_admin(status))
     }
 
-    /// Serves no more: every client is told by the end of its connection, and what it had ends as if it had gone.
+    /// Stops serving: every client's connection is closed, and its resources are released as if it had disconnected.
     pub fn stop(self) {
         self.listening.stop();
         self.table.hang_up();
@@ -139,7 +139,7 @@ impl Daemon {
     }
 }
 
-/// What the log says of a client whose bytes could not all be saved.
+/// Logs a client whose bytes could not all be written back.
 fn log_lost(client: u64, result: Result<(), Error>) {
     if let Err(error) = result {
         tracing::error!(client, %error, "after its client: some written bytes may be lost");

@@ -1,4 +1,4 @@
-//! A Unix socket at which something listens, and the thread that takes whoever connects.
+//! A listening Unix socket, and the thread that accepts connections.
 
 use crate::DaemonError;
 use std::fmt;
@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-/// Who may connect.
+/// Access to the socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Door {
     /// The user of this process.
     OwnUser,
-    /// Everybody; whoever is not to be served is looked at then.
+    /// All users; the connection is checked after it is accepted.
     Everybody,
 }
 
@@ -28,9 +28,9 @@ impl Door {
     }
 }
 
-/// A socket, until [`stop`](Self::stop).
+/// A listening socket, until [`stop`](Self::stop).
 pub struct Listening {
-    /// Of one that is made here, and goes with this.
+    /// Path of a socket that was created here, and is removed with this.
     path: Option<PathBuf>,
     listener: Arc<UnixListener>,
     ending: Arc<AtomicBool>,
@@ -38,8 +38,8 @@ pub struct Listening {
 }
 
 impl Listening {
-    /// Listens at a path, and gives each connection to `begin`, on a thread of its own that must not wait there. A socket
-    /// that a process has left behind is taken over.
+    /// Listens at a path, and passes each connection to `begin` on a thread of its own, which must not block there. A
+    /// stale socket is replaced.
     ///
     /// # Errors
     /// See [`DaemonError`].
@@ -54,7 +54,7 @@ impl Listening {
         };
         clear(path)?;
         let listener = UnixListener::bind(path).map_err(failed)?;
-        // Who connects before is looked at like everybody else.
+        // A client that connects before this is checked like all others.
         let mode = std::fs::Permissions::from_mode(door.mode());
         std::fs::set_permissions(path, mode).map_err(failed)?;
         let begun = Self::on(listener, begin).map_err(failed)?;
@@ -64,10 +64,10 @@ impl Listening {
         })
     }
 
-    /// Listens at a socket that somebody else has made, and keeps.
+    /// Listens on a socket created by the caller, who keeps it.
     ///
     /// # Errors
-    /// No thread can be started.
+    /// A thread cannot be started.
     pub fn on(
         listener: UnixListener,
         begin: impl Fn(UnixStream) + Send + 'static,
@@ -86,16 +86,16 @@ impl Listening {
         })
     }
 
-    /// Takes nobody any more, and removes the socket if it was made here. Connections go on.
+    /// Stops accepting, and removes the socket if it was created here. Existing connections continue.
     pub fn stop(self) {
         self.ending.store(true, Ordering::Release);
         match &self.path {
-            // Whoever waits for a connection gets an error.
+            // A thread blocked in accept gets an error.
             Some(_) => drop(rustix::net::shutdown(
                 &*self.listener,
                 rustix::net::Shutdown::Both,
             )),
-            // Others listen there next; who waits is woken by a connection.
+            // The socket's owner goes on listening; a connection wakes the blocked thread.
             None => drop(call(&self.listener)),
         }
         // A panic there is in the log.
@@ -117,7 +117,7 @@ impl fmt::Debug for Listening {
     }
 }
 
-/// Removes a socket at which nobody listens.
+/// Removes a stale socket, one without a listener.
 fn clear(path: &Path) -> Result<(), DaemonError> {
     let Ok(found) = path.symlink_metadata() else {
         return Ok(());
@@ -144,7 +144,7 @@ fn accept(listener: &UnixListener, ending: &AtomicBool, begin: &impl Fn(UnixStre
             Ok((socket, _)) => begin(socket),
             Err(error) => {
                 tracing::warn!(%error, "a client could not be taken");
-                // Descriptors may be short: others end theirs meanwhile.
+                // Descriptors may be exhausted until other connections close.
                 std::thread::sleep(std::time::Duration::from_millis(50));
             }
         }

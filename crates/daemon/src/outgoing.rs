@@ -1,7 +1,7 @@
-//! What goes out to a client: replies in the order in which they are given, by a thread that may wait for a slow reader.
+//! Replies to a client, in order, sent by a thread that may block on a slow reader.
 //!
-//! A client has a bounded number of requests under way, from the moment one is read until its reply is being written; so
-//! what waits here is bounded too, and nobody else waits for who does not read.
+//! A client has a bounded number of outstanding requests, counted from reading one until its reply is being written; so
+//! this queue is bounded too, and a client that does not read delays no other.
 
 use crate::quotas::UnderWay;
 use std::collections::{BTreeMap, VecDeque};
@@ -12,15 +12,15 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use tombolo::serving::Reply;
 use wire::{encode, ErrorCode, Failure, Frame, Kind};
 
-/// Requests of a client that are not answered yet.
+/// Maximum outstanding requests of a client.
 pub(crate) const MOST_UNDER_WAY: usize = 256;
 
 #[derive(Default)]
 struct State {
-    /// By their tickets, with what they count against.
+    /// By ticket, with the quota that each counts against.
     under_way: BTreeMap<u64, Option<UnderWay>>,
     replies: VecDeque<(u64, Reply)>,
-    /// Nothing is sent any more.
+    /// No further replies are sent.
     closed: bool,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Outgoing {
     changed: Condvar,
 }
 
-/// A ticket that the client has in use.
+/// The client reused a ticket of an outstanding request.
 #[derive(Debug)]
 pub(crate) struct TicketInUse(pub(crate) u64);
 
@@ -45,8 +45,8 @@ impl Outgoing {
         woken.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A request was read, which counts against a quota. Waits while there are as many as there may be; false if the
-    /// connection has ended.
+    /// Registers a request that was read and counts against a quota. Waits while the maximum is outstanding; false if
+    /// the connection has ended.
     pub(crate) fn begin(&self, ticket: u64, counts: Option<UnderWay>) -> Result<bool, TicketInUse> {
         let mut state = self.state();
         while state.under_way.len() >= MOST_UNDER_WAY && !state.closed {
@@ -59,34 +59,34 @@ impl Outgoing {
         Ok(!state.closed)
     }
 
-    /// A reply is there.
+    /// Queues a reply.
     pub(crate) fn give(&self, ticket: u64, reply: Reply) {
         self.state().replies.push_back((ticket, reply));
         self.changed.notify_all();
     }
 
-    /// Requests that are not answered yet.
+    /// Number of outstanding requests.
     pub(crate) fn under_way(&self) -> u32 {
         self.state().under_way.len() as u32
     }
 
-    /// The tickets of requests that are not answered yet.
+    /// Tickets of the outstanding requests.
     pub(crate) fn tickets(&self) -> Vec<u64> {
         self.state().under_way.keys().copied().collect()
     }
 
-    /// Nothing is sent any more.
+    /// Stops sending.
     pub(crate) fn close(&self) {
         self.state().closed = true;
         self.changed.notify_all();
     }
 
-    /// Sends replies until it is closed. A socket that takes none any more is shut down, so that its reader ends too.
+    /// Sends replies until closed. If the socket fails, it is shut down, so that its reader ends too.
     pub(crate) fn write(&self, socket: &UnixStream) {
         while let Some((ticket, reply)) = self.next() {
             let frame = frame(ticket, reply);
-            // Whoever has the reply may use the ticket again. Who waits for room has it now: this reply may wait for its
-            // reader for ever.
+            // A client that has the reply may reuse the ticket. A request that waits for room gets it now: this reply
+            // may block on its reader without limit.
             self.state().under_way.remove(&ticket);
             self.changed.notify_all();
             if let Err(error) = wire::send(socket, &frame) {
@@ -118,7 +118,7 @@ impl fmt::Debug for Outgoing {
     }
 }
 
-/// A reply as it is sent.
+/// The frame of a reply.
 fn frame(ticket: u64, reply: Reply) -> Frame {
     match reply() {
         Ok(body) => {
@@ -132,7 +132,7 @@ fn frame(ticket: u64, reply: Reply) -> Frame {
     }
 }
 
-/// A failure as it is sent.
+/// The frame of a failure.
 pub(crate) fn failure(ticket: u64, failure: &Failure) -> Frame {
     // Text and numbers, which always serialize.
     let body = encode(failure).unwrap_or_default();

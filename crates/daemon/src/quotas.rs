@@ -1,4 +1,4 @@
-//! Quotas: who may use the card, and how much of it, from a file.
+//! Quotas, from a file: which users may use the card, and how much of it.
 
 use serde::de::{Deserializer, Error as _};
 use serde::Deserialize;
@@ -10,31 +10,31 @@ use tombolo::serving::{Quota, Tenant};
 use tombolo::{parse_bytes, Error};
 use wire::{Peer, Use};
 
-/// Less card memory for a space is refused: a page of this size is the usual one.
+/// Minimum card memory of a space: one page of the usual size.
 const LEAST_OF_SPACE: u64 = 2 << 20;
 
 /// Why a file of quotas cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum QuotasError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("{path}: {source}", path = .path.display())]
     File {
-        /// Which file.
+        /// The file's path.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// It says what it cannot say; with the line.
+    /// The text is invalid; the message gives the line.
     #[error("{path}: {source}", path = .path.display())]
     Text {
-        /// Which file.
+        /// The file's path.
         path: PathBuf,
-        /// What is wrong, and where.
+        /// The parser's error, with the line.
         source: Box<toml::de::Error>,
     },
 }
 
-/// Who may use a card, and how much of it: the first tenant that names a user is the user's.
+/// Which users may use a card, and how much of it: a user belongs to the first tenant that names it.
 ///
 /// ```
 /// use tombolo_daemon::Quotas;
@@ -58,16 +58,16 @@ pub(crate) struct Entry {
     everyone: bool,
     users: BTreeSet<u32>,
     groups: BTreeSet<u32>,
-    /// Clients at a time.
+    /// Maximum concurrent clients.
     clients: Option<u64>,
-    /// Requests of all of them that are not answered yet.
+    /// Maximum outstanding requests of all its clients.
     requests: Option<u64>,
     under_way: AtomicU64,
-    /// Its clients may load kernels that they can change.
+    /// Its clients may load kernels that they can modify.
     pub(crate) own_kernels: bool,
 }
 
-/// As it is written.
+/// The file's syntax.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Text {
@@ -102,20 +102,20 @@ impl Quotas {
         })
     }
 
-    /// Reads a text.
+    /// Parses a text.
     ///
     /// # Errors
-    /// What is wrong with it, and the line.
+    /// The parser's error, with the line.
     pub fn parse(text: &str) -> Result<Self, toml::de::Error> {
         toml::from_str(text)
     }
 
-    /// Whether it says of anybody that he may use the card.
+    /// Whether it admits any user.
     pub fn admits_others(&self) -> bool {
         !self.tenant.is_empty()
     }
 
-    /// The tenant that a process is of.
+    /// The tenant of a process.
     pub(crate) fn tenant_of(&self, peer: Peer) -> Option<&Arc<Entry>> {
         self.tenant.iter().find(|entry| entry.has(peer))
     }
@@ -130,13 +130,13 @@ impl Entry {
         &self.tenant.name
     }
 
-    /// Clients: so many there are.
+    /// Use of the client quota, with `used` clients.
     pub(crate) fn clients(&self, used: u64) -> Use {
         let most = self.clients;
         Use { used, most }
     }
 
-    /// Requests that are not answered yet.
+    /// Use of the request quota.
     pub(crate) fn requests(&self) -> Use {
         Use {
             used: self.under_way.load(Ordering::Relaxed),
@@ -144,7 +144,7 @@ impl Entry {
         }
     }
 
-    /// Whether there is room for one more.
+    /// Checks that one more fits.
     ///
     /// # Errors
     /// [`Error::Quota`].
@@ -170,17 +170,17 @@ impl Entry {
     }
 }
 
-/// A request of a tenant that is under way, while it lives.
+/// An outstanding request of a tenant, counted until dropped.
 #[derive(Debug)]
 pub(crate) struct UnderWay(Arc<Entry>);
 
 impl UnderWay {
-    /// One more.
+    /// Counts one more request.
     ///
     /// # Errors
     /// [`Error::Quota`].
     pub(crate) fn begin(entry: &Arc<Entry>) -> Result<Self, Error> {
-        // Several connections may begin one now: who finds no room must not take any from the others meanwhile.
+        // Several connections may begin a request concurrently: a refused one must not take the others' room meanwhile.
         let most = entry.requests.unwrap_or(u64::MAX);
         let taken = entry
             .under_way
@@ -250,7 +250,7 @@ impl TryFrom<Text> for Entry {
     }
 }
 
-/// Tenants, no two of a name.
+/// Tenants, with unique names.
 fn tenants<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Arc<Entry>>, D::Error> {
     let all = Vec::<Entry>::deserialize(from)?;
     let mut names = BTreeSet::new();
@@ -266,7 +266,7 @@ fn tenants<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Arc<Entry>>, D::Err
     Ok(all.into_iter().map(Arc::new).collect())
 }
 
-/// How many of something: at least one.
+/// A count of at least one.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(try_from = "i64")]
 struct Count(u64);
@@ -297,7 +297,7 @@ fn number(word: i64) -> Result<u32, String> {
     u32::try_from(word).map_err(|_| format!("{word} is no number of a user or a group"))
 }
 
-/// Bytes, as a number or with a unit.
+/// A byte count, as a number or with a unit.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(try_from = "Word")]
 struct Bytes(u64);
@@ -315,7 +315,7 @@ impl TryFrom<Word> for Bytes {
     }
 }
 
-/// A user of this machine, or all of them.
+/// A user of this machine, or all users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Word")]
 enum User {
@@ -340,7 +340,7 @@ impl TryFrom<Word> for User {
 #[serde(try_from = "Word")]
 struct Group {
     number: u32,
-    /// Users whom it lists, beside those whose own it is.
+    /// Listed members, besides users whose primary group it is.
     members: Vec<u32>,
 }
 
@@ -357,7 +357,7 @@ impl TryFrom<Word> for Group {
     }
 }
 
-/// Lines of a file of accounts, in fields.
+/// Lines of an account file, split into fields.
 fn accounts(path: &str) -> Result<Vec<Vec<String>>, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
     let fields = |line: &str| line.split(':').map(str::to_owned).collect();
@@ -368,7 +368,7 @@ fn number_in(fields: &[String]) -> Option<u32> {
     fields.get(2)?.parse().ok()
 }
 
-/// The number of a user or group, by its name.
+/// The number of a user or group, by name.
 fn number_of(path: &str, name: &str) -> Result<u32, String> {
     let accounts = accounts(path)?;
     let mut found = accounts.iter().filter(|fields| fields[0] == name);
@@ -377,7 +377,7 @@ fn number_of(path: &str, name: &str) -> Result<u32, String> {
         .ok_or_else(|| format!("{path} has no {name:?}; write its number if it is known elsewhere"))
 }
 
-/// Users whom a group lists.
+/// Listed members of a group.
 fn members_of(group: u32) -> Vec<u32> {
     let groups = accounts("/etc/group").unwrap_or_default();
     let own = groups
@@ -387,7 +387,7 @@ fn members_of(group: u32) -> Vec<u32> {
     let names = names
         .flat_map(|names| names.split(','))
         .filter(|name| !name.is_empty());
-    // One who is listed and unknown cannot connect.
+    // A listed name without an account cannot connect.
     names
         .filter_map(|name| number_of("/etc/passwd", name).ok())
         .collect()

@@ -1,4 +1,4 @@
-//! Who is connected.
+//! Table of the daemon's connections.
 
 use crate::outgoing::Outgoing;
 use crate::process;
@@ -10,17 +10,17 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use wire::{ClientId, ClientStatus, Peer, Status};
 
-/// A connection, as others see it.
+/// A connection, as shown in the status.
 #[derive(Debug)]
 struct Entry {
     socket: Arc<UnixStream>,
     peer: Peer,
     tenant: Option<Arc<Tenant>>,
-    /// Since it has said who it is.
+    /// Set once it has sent its greeting.
     client: Option<Known>,
 }
 
-/// A client that has said who it is.
+/// A client that has sent its greeting.
 #[derive(Debug)]
 struct Known {
     client: ClientId,
@@ -35,7 +35,7 @@ struct State {
 }
 
 impl State {
-    /// How many are of a tenant.
+    /// Number of clients of a tenant.
     fn clients_of(&self, tenant: &str) -> u64 {
         let all = self.connections.values();
         let of = |entry: &&Entry| {
@@ -52,7 +52,7 @@ impl State {
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     state: Mutex<State>,
-    /// A connection has ended.
+    /// Signals that a connection has ended.
     ended: Condvar,
 }
 
@@ -61,10 +61,10 @@ impl Table {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a connection, under a number.
+    /// Adds a connection under a number.
     ///
     /// # Errors
-    /// There are as many as there may be, of all or of its tenant: the rule.
+    /// The maximum of connections is reached, in total or for its tenant: the rule.
     pub(crate) fn add(
         &self,
         socket: Arc<UnixStream>,
@@ -94,7 +94,7 @@ impl Table {
         Ok(number)
     }
 
-    /// A connection has said who it is.
+    /// Records a connection's greeting.
     pub(crate) fn know(
         &self,
         number: u64,
@@ -111,13 +111,13 @@ impl Table {
         }
     }
 
-    /// A connection and everything of it has ended.
+    /// Removes a connection after everything of it has ended.
     pub(crate) fn remove(&self, number: u64) {
         self.state().connections.remove(&number);
         self.ended.notify_all();
     }
 
-    /// Ends all connections.
+    /// Closes all connections.
     pub(crate) fn hang_up(&self) {
         for entry in self.state().connections.values() {
             // It may be closed already.
@@ -134,13 +134,13 @@ impl Table {
         }
     }
 
-    /// As [`complete`](Self::complete), for who runs the daemon.
+    /// As [`complete`](Self::complete), for the daemon's administrator.
     pub(crate) fn complete_for_admin(&self, status: Status) -> Status {
         self.complete(status, rustix::process::geteuid().as_raw())
     }
 
-    /// Adds to what the owner says who its clients are, and those that have nothing. Names are told to their own user, and to
-    /// who runs the daemon.
+    /// Adds the identities of the clients to the owner's status, and the clients without resources. Names are shown
+    /// only to their own user and to the daemon's administrator.
     pub(crate) fn complete(&self, mut status: Status, asks: u32) -> Status {
         let state = self.state();
         let own = rustix::process::geteuid().as_raw();
