@@ -1,7 +1,7 @@
-//! An application of the card: a slot with a kernel, and an address space that nobody else uses.
+//! An application of the card: a slot with a kernel, and an address space of its own.
 //!
-//! It belongs to the process that uses it first, until that process's last connection ends; then everything is made anew, so
-//! that the next process finds no register and no mapping of the one before.
+//! It belongs to the process that uses it first, until that process's last connection ends; then both are created anew,
+//! so that the next process finds no register value and no mapping of the previous one.
 
 use crate::files::{FileError, OpenFile};
 use crate::message::{Map, Range};
@@ -14,19 +14,19 @@ use tombolo::{
     VirtAddr,
 };
 
-/// Virtual time that a read of a kernel with `ap_start` lets pass while it runs.
+/// Maximum virtual time per register read while a kernel with `ap_start` runs.
 const LOOK: Picoseconds = Picoseconds::from_micros(100);
-/// Virtual time after which a register that a program reads again and again, and that holds what it held, is reported so: 4
-/// µs, and twice as long each time, 8 ms in all. Programs take a register that does not change for the end of the work, and
-/// a page may be fetched from storage meanwhile.
+/// Polling delay in virtual time, before an unchanged register is returned to a program that reads it repeatedly: 4 µs,
+/// doubled each time, 8 ms in total. Programs take an unchanged register for the end of the work, while a page may be
+/// in transfer from storage.
 const FIRST_PAUSE: Picoseconds = Picoseconds::from_micros(4);
 const PAUSES: u32 = 11;
-/// Bytes of a slot's registers.
+/// Size of a slot's register window in bytes.
 const WINDOW: u64 = 0x1_0000;
-/// Of an application.
+/// Maximum mappings of an application.
 const MOST_MAPPINGS: usize = 4096;
 
-/// Those of `<sys/mman.h>`.
+/// Constants of `<sys/mman.h>`.
 mod mman {
     pub(super) const PROT_READ: i32 = 1;
     pub(super) const PROT_WRITE: i32 = 2;
@@ -38,16 +38,16 @@ mod mman {
     pub(super) const MS_INVALIDATE: i32 = 2;
 }
 
-/// Which kernel is an application.
+/// The kernel of an application.
 #[derive(Clone, Debug)]
 pub struct AppOptions {
-    /// The number by which programs call it.
+    /// The number by which programs select it.
     pub number: u64,
     /// The kernel's folder.
     pub folder: PathBuf,
 }
 
-/// What was asked for cannot be.
+/// A request that cannot be carried out.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AppError {
     #[error("process {0} uses it; wait until it has ended, or start on another application")]
@@ -67,7 +67,7 @@ pub(crate) enum AppError {
 }
 
 impl AppError {
-    /// The daemon ends.
+    /// The daemon is ending.
     pub(crate) fn is_interrupted(&self) -> bool {
         matches!(self, Self::Card(Error::Interrupted))
     }
@@ -79,7 +79,7 @@ pub(crate) struct App {
     slot: SlotId,
     folder: PathBuf,
     card: Card,
-    /// Calls that wait end.
+    /// Makes waiting calls return.
     ending: Arc<AtomicBool>,
     state: Mutex<State>,
 }
@@ -90,19 +90,19 @@ struct State {
     ready: Option<Ready>,
 }
 
-/// A process, and how many of its connections use the application.
+/// A process, and the number of its connections that use the application.
 #[derive(Clone, Copy, Debug)]
 struct Holder {
     process: u32,
     connections: usize,
 }
 
-/// What a process uses. The order of the fields is that in which they end.
+/// Resources of a process. They are dropped in the order of the fields.
 #[derive(Debug)]
 struct Ready {
     registers: Registers,
     mappings: BTreeMap<u64, Mapped>,
-    /// The register that was read last, and what it held.
+    /// The register read last, and its value.
     last: Option<(u32, u64)>,
     slot: Arc<Slot>,
     space: AddressSpace,
@@ -137,7 +137,7 @@ impl App {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A client, a space and the kernel.
+    /// Creates a client, a space and the kernel.
     fn prepare(&self) -> Result<Ready, Error> {
         let client = self.card.client();
         let space = client.create_space()?;
@@ -146,7 +146,7 @@ impl App {
         Ok(ready)
     }
 
-    /// One more connection of a process uses it.
+    /// Adds a connection of a process.
     pub(crate) fn take(&self, process: u32) -> Result<(), AppError> {
         let mut state = self.state();
         match &mut state.holder {
@@ -167,7 +167,7 @@ impl App {
         Ok(())
     }
 
-    /// A connection has ended. With the last of its process, everything of it has.
+    /// Removes a connection. With the last one of its process, all its resources are released.
     pub(crate) fn release(&self) -> Result<(), Error> {
         let mut state = self.state();
         let Some(holder) = &mut state.holder else {
@@ -234,7 +234,7 @@ impl App {
         })
     }
 
-    /// Writes back and ends all in a range, whatever fails; the first failure is told.
+    /// Writes back and unmaps a range, continuing after failures; returns the first failure.
     pub(crate) fn unmap(&self, range: Range) -> Result<(), AppError> {
         self.with(|ready| {
             let mut result = Ok(());
@@ -245,7 +245,7 @@ impl App {
         })
     }
 
-    /// Writes back all in a range; with `MS_INVALIDATE` it is read from its file again.
+    /// Writes back a range; with `MS_INVALIDATE` it is read from its file again.
     pub(crate) fn sync(&self, range: Range, flags: i32) -> Result<(), AppError> {
         self.with(|ready| {
             let mut result = Ok(());
@@ -265,7 +265,7 @@ impl App {
 }
 
 impl Ready {
-    /// Puts the kernel into its slot, fresh.
+    /// Loads the kernel into its slot anew.
     fn load(client: Card, space: AddressSpace, slot: SlotId, folder: &Path) -> Result<Self, Error> {
         let slot = Arc::new(client.load(slot, folder, &space)?);
         Ok(Self {
@@ -278,14 +278,14 @@ impl Ready {
         })
     }
 
-    /// Calls that wait end when the daemon does.
+    /// Makes waiting calls return when the daemon ends.
     fn watch(&self, ending: &Arc<AtomicBool>) {
         let ending = ending.clone();
         self.client
             .interrupt_when(move || ending.load(Ordering::Acquire));
     }
 
-    /// A register of 64 bits, of which the card has two halves.
+    /// Reads a 64-bit register as two halves.
     fn once(&self, offset: u32) -> Result<u64, Error> {
         let low = u64::from(self.registers.read(offset)?);
         let high = u64::from(self.registers.read(offset + 4)?);
@@ -295,7 +295,7 @@ impl Ready {
     fn read(&mut self, offset: u32) -> Result<u64, Error> {
         let mut found = self.once(offset)?;
         let is_same = |found| self.last == Some((offset, found));
-        // While a kernel with ap_start runs, reading lets time pass.
+        // While a kernel with ap_start runs, reading advances time.
         if !self.registers.is_started_by_slot() {
             let mut pause = FIRST_PAUSE;
             for _ in 0..PAUSES {
@@ -304,7 +304,7 @@ impl Ready {
                 }
                 match self.slot.wait_interrupt(Some(pause)) {
                     Ok(_) | Err(Error::Deadline { .. }) => {}
-                    // It cannot be waited for: each read takes its time.
+                    // It cannot be waited for: each read takes its own time.
                     Err(Error::SlotState { .. }) => {}
                     Err(error) => return Err(error),
                 }
@@ -316,7 +316,7 @@ impl Ready {
         Ok(found)
     }
 
-    /// Where the mappings begin that a range touches.
+    /// Start addresses of the mappings that a range overlaps.
     fn touched(&self, range: Range) -> Result<Vec<u64>, AppError> {
         let Range { address, bytes, .. } = range;
         let end = address.saturating_add(bytes);
@@ -360,9 +360,9 @@ impl Ready {
         }
     }
 
-    /// Stops the kernel, writes back, ends all mappings. The first failure is told.
+    /// Stops the kernel, writes back, ends all mappings. Returns the first failure.
     fn clear(self) -> (Card, AddressSpace, Result<(), Error>) {
-        // What is to be written back is, also when the daemon ends.
+        // Write-backs are completed also when the daemon ends.
         self.client.interrupt_when(|| false);
         drop(self.registers);
         let mut result = Ok(());
@@ -372,8 +372,8 @@ impl Ready {
         (self.client, self.space, result)
     }
 
-    /// The same application, with nothing of the process that has used it, and what went wrong at that process's end. Its
-    /// slot has a kernel all the time, so nobody else takes it.
+    /// The application without the state of its last process, and the failure at that process's end, if any. Its slot
+    /// always holds a kernel, so no other client can take it.
     fn renewed(self, slot: SlotId, folder: &Path) -> Result<(Self, Option<Error>), Error> {
         let (client, space, result) = self.clear();
         let ready = Self::load(client, space, slot, folder)?;
@@ -394,7 +394,7 @@ fn offset(register: u64) -> Result<u32, AppError> {
     }
 }
 
-/// What the arguments of mmap mean for a kernel.
+/// Converts the arguments of mmap to mapping options.
 fn options(asked: Map) -> Result<MapOptions, AppError> {
     let Map {
         protection, flags, ..

@@ -1,4 +1,4 @@
-//! One connection: its requests in order, its replies, its end.
+//! One connection: its requests and replies in order, and its end.
 
 use crate::app::{App, AppError};
 use crate::files::Files;
@@ -11,10 +11,10 @@ use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
-/// Of a read of the socket.
+/// Maximum bytes per read of the socket.
 const CHUNK: usize = 1 << 16;
 
-/// What connections share.
+/// State shared by all connections.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) apps: BTreeMap<u64, App>,
@@ -22,7 +22,7 @@ pub(crate) struct Shared {
     pub(crate) layout: Layout,
 }
 
-/// Why a connection ends before its program wants it to.
+/// Why a connection ends before its program closes it.
 #[derive(Debug, thiserror::Error)]
 enum Broken {
     #[error("the socket failed: {0}")]
@@ -48,13 +48,13 @@ impl Broken {
     }
 }
 
-/// A program's.
+/// A program's connection.
 pub(crate) struct Connection {
     socket: Arc<UnixStream>,
     shared: Arc<Shared>,
     process: u32,
     files: Process,
-    /// What it has taken.
+    /// Applications that it uses.
     apps: Vec<u64>,
     notices: Notices,
 }
@@ -77,19 +77,19 @@ impl Connection {
         }
     }
 
-    /// Serves it until it ends.
+    /// Serves the connection until it ends.
     pub(crate) fn serve(mut self) {
         match self.requests() {
             Ok(()) => {}
-            // A program that is killed has not read its replies.
+            // A killed program has not read its replies.
             Err(Broken::Socket(error)) => {
                 tracing::info!(process = self.process, %error, "a program has ended")
             }
-            // The daemon ends.
+            // The daemon is ending.
             Err(Broken::App { error, .. }) if error.is_interrupted() => {}
             Err(error) => self.notices.give(Notice::ended(self.process, &error)),
         }
-        // Whoever waits for a reply learns that there is none.
+        // A program that waits for a reply learns that none will come.
         let _ = self.socket.shutdown(std::net::Shutdown::Both);
     }
 
@@ -120,7 +120,7 @@ impl Connection {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The application that a request names; the process's from now on.
+    /// The application that a request names; it belongs to this process from now on.
     fn app(&mut self, message: &'static str, app: u64) -> Result<&App, Broken> {
         let found = self.shared.apps.get(&app);
         let found = found.ok_or_else(|| {
@@ -140,8 +140,9 @@ impl Connection {
         Ok(found)
     }
 
-    /// What fails and can be said by a reply is said so, too; what cannot, and is no reason to stop, is reported; a register
-    /// that cannot be used ends the connection: its program would wait for ever, or believe a number that means nothing.
+    /// Handles a request. A failure that a reply can express is returned in it; one that it cannot, if not fatal, is
+    /// reported to the daemon's log; an unusable register ends the connection, since its program would wait without end
+    /// or use a meaningless value.
     fn answer(&mut self, request: Request) -> Result<Option<Reply>, Broken> {
         tracing::debug!(process = self.process, ?request, "a message");
         match request {
@@ -171,7 +172,7 @@ impl Connection {
                 let closed = self.files().close(descriptor);
                 let number = match closed {
                     Ok(true) => 0,
-                    // Why was reported when it happened.
+                    // The cause was reported when it occurred.
                     Ok(false) => -1,
                     Err(error) => {
                         self.report(None, &error);
@@ -205,7 +206,7 @@ impl Connection {
                 }
                 Ok(None)
             }
-            // The card pages as its own policies say.
+            // The card pages by its own policies.
             Request::SetMode { mode, data } => {
                 tracing::info!(process = self.process, mode, data, "set_mode has no effect");
                 Ok(None)

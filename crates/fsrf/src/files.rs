@@ -1,4 +1,4 @@
-//! The files that a process has opened.
+//! Files opened by a process.
 
 use rustix::fs::{Mode, OFlags, ResolveFlags, CWD};
 use rustix::io::Errno;
@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
-/// Of a process: descriptors are this process's, and others need some too.
+/// Maximum open files of a process: they are descriptors of this process, and others need some too.
 const MOST_FILES: usize = 256;
-/// A program may take the first three for its own standard streams.
+/// The first three are a program's standard streams.
 const FIRST: i32 = 3;
 
 /// Why a file is not opened.
@@ -36,30 +36,30 @@ pub(crate) enum FileError {
     NoSuch(i32),
 }
 
-/// A file that was opened for a process.
+/// A file opened for a process.
 #[derive(Debug)]
 pub(crate) struct OpenFile {
     pub(crate) file: File,
     pub(crate) path: PathBuf,
-    /// Something that a kernel wrote could not be written back: told when it is closed.
+    /// Bytes of a kernel could not be written back; reported when the file is closed.
     lost: AtomicBool,
 }
 
 impl OpenFile {
-    /// Written bytes may be lost.
+    /// Records that written bytes may be lost.
     pub(crate) fn lose(&self) {
         self.lost.store(true, Ordering::Relaxed);
     }
 }
 
-/// By descriptor.
+/// Open files by descriptor.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
     open: BTreeMap<i32, Arc<OpenFile>>,
 }
 
 impl Files {
-    /// Opens a file for reading, and for writing if that may be.
+    /// Opens a file for reading, and for writing if permitted.
     pub(crate) fn open(&mut self, path: &[u8]) -> Result<i32, FileError> {
         if self.open.len() >= MOST_FILES {
             return Err(FileError::TooMany);
@@ -81,7 +81,7 @@ impl Files {
         found.ok_or(FileError::NoSuch(descriptor))
     }
 
-    /// Closes a file; its mappings stay. Gives whether all that was to be in it is.
+    /// Closes a file; its mappings stay. Returns whether all its bytes were written back.
     pub(crate) fn close(&mut self, descriptor: i32) -> Result<bool, FileError> {
         let closed = self.open.remove(&descriptor);
         let closed = closed.ok_or(FileError::NoSuch(descriptor))?;
@@ -89,7 +89,8 @@ impl Files {
     }
 }
 
-/// Looks first at what is there: to open a pipe is to wait for who is at its other end, and to open a device may do something.
+/// Checks the type first: opening a pipe would block until its other end is open, and opening a device may have
+/// effects.
 fn open(path: &Path) -> Result<File, FileError> {
     if !path.is_absolute() {
         return Err(FileError::Relative(path.to_owned()));
@@ -103,7 +104,7 @@ fn open(path: &Path) -> Result<File, FileError> {
     if rustix::fs::FileType::from_raw_mode(found.st_mode) != rustix::fs::FileType::RegularFile {
         return Err(FileError::NotRegular(path.to_owned()));
     }
-    // The very file that was looked at.
+    // Reopens exactly the file that was checked.
     let again = format!("/proc/self/fd/{}", looked.as_raw_fd());
     let mut how = OpenOptions::new();
     how.read(true);
@@ -118,20 +119,20 @@ fn open(path: &Path) -> Result<File, FileError> {
     })
 }
 
-/// The file may be readable nevertheless.
+/// Whether the file may still be readable.
 fn is_about_writing(code: i32) -> bool {
     [Errno::ACCESS, Errno::ROFS, Errno::PERM, Errno::TXTBSY]
         .iter()
         .any(|errno| errno.raw_os_error() == code)
 }
 
-/// A path of realpath has no links. One that has now leads elsewhere than its program looked, and links of /proc lead to what
-/// this process has open.
+/// A path of realpath contains no links. A link in it now leads elsewhere than the program looked, and links of /proc
+/// lead to open files of this process.
 fn look(path: &Path) -> Result<OwnedFd, Errno> {
     let how = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let without_links = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     match rustix::fs::openat2(CWD, path, how, Mode::empty(), without_links) {
-        // A system before Linux 5.6, or a container that forbids what it does not know: the last part of the path is looked at.
+        // Before Linux 5.6, or in a container that forbids unknown calls, only the last path component is checked.
         Err(Errno::NOSYS | Errno::PERM) => rustix::fs::openat(CWD, path, how, Mode::empty()),
         other => other,
     }
@@ -180,7 +181,7 @@ mod tests {
         refused(open(Path::new(&own)), "regular");
         assert!(files.close(3).unwrap());
         assert!(matches!(files.close(3), Err(FileError::NoSuch(3))));
-        // The smallest number that is free, as a system gives it.
+        // The smallest free number, as the system assigns it.
         let again = files.open(at("file").as_os_str().as_bytes()).unwrap();
         assert_eq!(again, 3);
         files.get(3).unwrap().lose();

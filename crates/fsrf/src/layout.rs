@@ -1,8 +1,8 @@
-//! How the structures of the messages lie in memory.
+//! Memory layout of the message structures.
 //!
-//! They are those that FSRF's header declares: the application, then the arguments of the call in their order, each with
-//! its C type. Messages about registers begin with the slot; on FSRF's branch `stream`, all do. A program whose header has
-//! them in another way is served by a description in a file: sizes and offsets in bytes, for the messages that differ.
+//! They are declared by FSRF's header: the application, then the arguments of the call in order, each with its C type.
+//! Messages about registers begin with the slot; on FSRF's branch `stream`, all do. A program whose header has another
+//! layout is served by a description in a file: sizes and offsets in bytes, for the messages that differ.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -10,22 +10,22 @@ use std::path::{Path, PathBuf};
 
 /// `PATH_MAX` of Linux.
 const PATH_MAX: usize = 4096;
-/// Of a structure.
+/// Maximum size of a structure in bytes.
 const MOST_BYTES: usize = 1 << 16;
 
 /// A member of a structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Field {
-    /// Which card: 8 bytes.
+    /// The card's slot: 8 bytes.
     Slot,
-    /// Which application: 8 bytes.
+    /// The application: 8 bytes.
     App,
     /// An address, or the offset of a register: 8 bytes.
     Address,
-    /// What is written to a register: 8 bytes.
+    /// Value for a register: 8 bytes.
     Value,
-    /// A path that ends with a null byte: what there is of the structure.
+    /// A null-terminated path: the rest of the structure.
     Path,
     /// A descriptor: 4 bytes.
     Descriptor,
@@ -35,11 +35,11 @@ pub enum Field {
     Protection,
     /// `MAP_…` or `MS_…`: 4 bytes.
     Flags,
-    /// First byte of a file: 8 bytes.
+    /// Offset in a file: 8 bytes.
     Offset,
-    /// Which mode: 8 bytes.
+    /// The mode to set: 8 bytes.
     Mode,
-    /// Of a mode: 8 bytes.
+    /// Value of the mode: 8 bytes.
     Data,
 }
 
@@ -74,17 +74,17 @@ impl Field {
 struct Kind {
     number: u32,
     name: &'static str,
-    /// All but the slot.
+    /// All members except the slot.
     fields: &'static [Field],
 }
 
-/// Which of FSRF's headers a program was built with: where the slot is.
+/// The version of FSRF's header that a program was built with: the position of the slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Header {
-    /// Of its branch `main`: messages about registers begin with the slot.
+    /// Branch `main`: messages about registers begin with the slot.
     #[default]
     Main,
-    /// Of its branch `stream`: all messages do.
+    /// Branch `stream`: all messages begin with the slot.
     Stream,
 }
 
@@ -99,7 +99,7 @@ impl Header {
     }
 }
 
-/// Even numbers are requests; the odd ones between are their replies, which have no number on the socket.
+/// Even numbers are requests; the odd numbers between are their replies, whose number is not sent.
 const KINDS: [Kind; 8] = [
     Kind {
         number: 0,
@@ -151,7 +151,7 @@ const KINDS: [Kind; 8] = [
     },
 ];
 
-/// Of one structure.
+/// Layout of one structure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Structure {
     size: usize,
@@ -178,7 +178,7 @@ impl Structure {
     }
 }
 
-/// Of all structures.
+/// Layout of all structures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     structures: BTreeMap<u32, Structure>,
@@ -190,7 +190,7 @@ impl Default for Layout {
     }
 }
 
-/// A structure in a description.
+/// A structure in a description file.
 #[derive(Debug, Deserialize)]
 struct Described {
     size: usize,
@@ -204,33 +204,33 @@ pub enum LayoutError {
     /// The file cannot be read.
     #[error("{path}: reading the layout of messages: {source}", path = .path.display())]
     File {
-        /// Which.
+        /// The file's path.
         path: PathBuf,
-        /// Why not.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// It is no TOML, or not of this form.
+    /// The file is not valid TOML, or lacks the required form.
     #[error("{path}: {source}", path = .path.display())]
     Form {
-        /// Which.
+        /// The file's path.
         path: PathBuf,
-        /// Where and why.
+        /// The parser's error, with the line.
         source: Box<toml::de::Error>,
     },
-    /// It says what cannot be.
+    /// The description breaks a rule.
     #[error("{path}: [{message}]: {rule}", path = .path.display())]
     Rule {
-        /// Which.
+        /// The file's path.
         path: PathBuf,
-        /// Which of its tables.
+        /// The table of the message.
         message: String,
-        /// The rule.
+        /// The rule that it breaks.
         rule: String,
     },
 }
 
 impl Layout {
-    /// That of a header of FSRF's.
+    /// The layout of a version of FSRF's header.
     pub fn of(header: Header) -> Self {
         let structures = KINDS
             .iter()
@@ -240,7 +240,7 @@ impl Layout {
         }
     }
 
-    /// That of a header (`main`, `stream`), or of a description in a file.
+    /// The layout of a header version (`main`, `stream`), or of a description file.
     ///
     /// # Errors
     /// As [`load`](Self::load).
@@ -252,8 +252,8 @@ impl Layout {
         }
     }
 
-    /// The layout of `main`, but for the messages that a TOML file describes: a table each (`[write]`), with `size` and the
-    /// offset of each member in bytes.
+    /// The layout of `main`, with the messages that a TOML file describes replaced: a table for each (`[write]`), with
+    /// `size` and the offset of each member in bytes.
     ///
     /// # Errors
     /// See [`LayoutError`].
@@ -284,19 +284,19 @@ impl Layout {
         Ok(layout)
     }
 
-    /// Bytes of a message after its kind; `None` if there is no such kind.
+    /// Size of a message without its kind in bytes; `None` if there is no such kind.
     pub(crate) fn bytes(&self, kind: u32) -> Option<usize> {
         self.structures.get(&kind).map(|one| one.size)
     }
 
-    /// A member of a message, which has its size; 0 if the structure has none.
+    /// A member of a complete message; 0 if the structure has no such member.
     pub(crate) fn read(&self, kind: u32, field: Field, message: &[u8]) -> u64 {
         let bytes = self.rest(kind, field, message);
         let bytes = bytes.iter().take(field.width()).rev();
         bytes.fold(0, |word, byte| word << 8 | u64::from(*byte))
     }
 
-    /// A message from a member on.
+    /// The bytes of a message from a member on.
     pub(crate) fn rest<'a>(&self, kind: u32, field: Field, message: &'a [u8]) -> &'a [u8] {
         let structure = self.structures.get(&kind);
         let at = structure.and_then(|one| one.offsets.get(&field));
@@ -330,7 +330,7 @@ fn checked(message: &str, described: &Described) -> Result<(u32, Structure), Str
         }
         offsets.insert(*field, *at);
     }
-    // A structure without an application is for none in particular only where none is needed.
+    // A structure may lack the application only if the message needs none.
     let needed = |field: &&Field| match (message, field) {
         ("open" | "close" | "set_mode", Field::App) => false,
         (_, field) => !offsets.contains_key(field),

@@ -46,32 +46,32 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use tombolo::{Card, Error, SlotId};
 
-/// Connections at a time.
+/// Maximum concurrent connections.
 pub const MOST_CONNECTIONS: usize = 64;
 
-/// Why nothing is served.
+/// Why serving fails.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
     /// See [`DaemonError`].
     #[error(transparent)]
     Socket(#[from] DaemonError),
-    /// An application's kernel cannot be had.
+    /// An application's kernel cannot be loaded.
     #[error("application {app}: {error}")]
     App {
-        /// Its number.
+        /// The application's number.
         app: u64,
-        /// Why not.
+        /// The cause.
         error: Box<Error>,
     },
-    /// Two applications have a number.
+    /// Two applications have the same number.
     #[error("application {0} is given twice")]
     Twice(u64),
-    /// There are none.
+    /// No application was given.
     #[error("no application: give at least one kernel")]
     None,
 }
 
-/// A socket that is served.
+/// A server at a socket.
 #[derive(Debug)]
 pub struct Server {
     listening: Listening,
@@ -80,7 +80,7 @@ pub struct Server {
     shared: Arc<Shared>,
 }
 
-/// Who is connected.
+/// The open connections.
 #[derive(Debug, Default)]
 struct Connections {
     all: Mutex<BTreeMap<u64, Arc<UnixStream>>>,
@@ -89,11 +89,11 @@ struct Connections {
 }
 
 impl Server {
-    /// Puts each application's kernel into a slot, the first into slot 0 and so on, and serves programs at a path until
-    /// [`stop`](Self::stop). What the protocol has no room for is given to `report`.
+    /// Loads each application's kernel into a slot, the first into slot 0 and so on, and serves programs at a path
+    /// until [`stop`](Self::stop). Failures that the protocol cannot express are passed to `report`.
     ///
     /// # Errors
-    /// A kernel does not build or fit; somebody serves that path already.
+    /// A kernel does not build or fit; another process serves that path already.
     pub fn listen(
         card: &Card,
         apps: Vec<AppOptions>,
@@ -139,12 +139,12 @@ impl Server {
         })
     }
 
-    /// How many connections there are.
+    /// Number of open connections.
     pub fn connections(&self) -> usize {
         self.connections.all().len()
     }
 
-    /// Serves no more: connections end, what kernels wrote to their files is written back. The card stays open.
+    /// Stops serving: connections are closed, and dirty pages are written back. The card stays open.
     pub fn stop(self) {
         self.listening.stop();
         self.ending.store(true, Ordering::Release);
@@ -158,7 +158,7 @@ impl Connections {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends all, and waits until they have.
+    /// Closes all connections, and waits until they have ended.
     fn end(&self) {
         let mut all = self.all();
         for socket in all.values() {
@@ -172,7 +172,7 @@ impl Connections {
     }
 }
 
-/// A place among those that are connected.
+/// An entry in the list of connections.
 struct Place {
     connections: Arc<Connections>,
     number: u64,
@@ -208,9 +208,9 @@ fn begin(
         }
     };
     let (shared, report) = (shared.clone(), report.clone());
-    // Without a thread everything is dropped, and so is the connection.
+    // If the thread cannot be started, everything is dropped and the connection closed.
     let begun = threads::spawn("tombolo-fsrf", move || {
-        // Last of all: who waits for it finds everything ended.
+        // Dropped last: when a waiting thread sees it, everything has ended.
         let _place = place;
         match peer::admit(&socket) {
             Err(error) => {

@@ -1,4 +1,4 @@
-//! The eight kinds of message, and how bytes become them: no socket, no clock.
+//! The eight kinds of message and their decoder: no socket, no clock.
 //!
 //! A request is a number of four bytes, its kind, and a C structure as a program on x86-64 Linux lays it out. Four kinds
 //! have a reply, which is a number and nothing more; no reply can say that something went wrong.
@@ -6,19 +6,19 @@
 use crate::layout::{Field, Layout};
 use std::collections::VecDeque;
 
-/// What a program asks for. `app` says for which of the card's applications.
+/// A request of a program. `app` selects one of the card's applications.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
     /// Reads a register of 64 bits. The reply has 8 bytes.
     Read {
-        /// Which application.
+        /// Application number.
         app: u64,
         /// Offset in bytes.
         register: u64,
     },
     /// Writes a register of 64 bits. No reply.
     Write {
-        /// Which application.
+        /// Application number.
         app: u64,
         /// Offset in bytes.
         register: u64,
@@ -32,25 +32,25 @@ pub enum Request {
     },
     /// Closes a descriptor. The reply is 0, or -1, in 4 bytes.
     Close {
-        /// The descriptor.
+        /// Descriptor to close.
         descriptor: i32,
     },
     /// Maps a file. The reply is the address for the kernel, in 8 bytes.
     Map(Map),
-    /// Ends what is mapped in a range. No reply.
+    /// Unmaps a range. No reply.
     Unmap(Range),
-    /// Writes back what is mapped in a range. No reply.
+    /// Writes back a range. No reply.
     Sync {
-        /// Where.
+        /// Range of addresses.
         range: Range,
         /// `MS_…` of `<sys/mman.h>`.
         flags: i32,
     },
-    /// How the card's software pages. No reply.
+    /// Sets a paging mode of the card's software. No reply.
     SetMode {
-        /// What is set.
+        /// The mode to set.
         mode: u64,
-        /// To what.
+        /// Its value.
         data: u64,
     },
 }
@@ -58,9 +58,9 @@ pub enum Request {
 /// A file to be mapped, with the arguments of mmap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Map {
-    /// Which application.
+    /// Application number.
     pub app: u64,
-    /// Where, with `MAP_FIXED`.
+    /// Address, with `MAP_FIXED`.
     pub address: u64,
     /// Length in bytes.
     pub bytes: u64,
@@ -68,25 +68,25 @@ pub struct Map {
     pub protection: i32,
     /// `MAP_…`
     pub flags: i32,
-    /// Of the file.
+    /// Descriptor of the file.
     pub descriptor: i32,
-    /// First byte of the file.
+    /// Offset in the file.
     pub offset: u64,
 }
 
 /// A range of an application's addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
-    /// Which application.
+    /// Application number.
     pub app: u64,
-    /// First byte.
+    /// Address of the first byte.
     pub address: u64,
     /// Length in bytes.
     pub bytes: u64,
 }
 
 impl Request {
-    /// Which application it is for, if it is for one.
+    /// The application, if the request names one.
     pub fn app(&self) -> Option<u64> {
         match self {
             Self::Read { app, .. }
@@ -102,17 +102,17 @@ impl Request {
     }
 }
 
-/// What a request is answered with.
+/// Reply to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// A register, or an address.
+    /// A register value, or an address.
     Word(u64),
-    /// A descriptor, or whether closing it went well.
+    /// A descriptor, or the result of closing one.
     Number(i32),
 }
 
 impl Reply {
-    /// The bytes on the socket.
+    /// The bytes sent.
     pub fn bytes(self) -> Vec<u8> {
         match self {
             Self::Word(word) => word.to_le_bytes().to_vec(),
@@ -121,29 +121,29 @@ impl Reply {
     }
 }
 
-/// Bytes that are no message.
+/// Invalid bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
-    /// The first four bytes are no request's.
+    /// The first four bytes are not the number of a request.
     #[error(
         "{0} is none of the eight kinds of message (0, 2, 4, 6, 8, 10, 12, 14); if the program was built with the header \
          of FSRF's branch `stream`, say --fsrf-layout stream; if its header is another, describe it by --fsrf-layout"
     )]
     Kind(u32),
-    /// Of FSRF's branch `stream`.
+    /// A message of FSRF's branch `stream`.
     #[error(
         "{0} is a message of FSRF's streams (`aos_stream_…`), which are not served: use files"
     )]
     Stream(u32),
-    /// A path without an end.
+    /// A path without a terminating null.
     #[error("the path of a file has no null byte that ends it")]
     Path,
 }
 
-/// Bytes of the kind.
+/// Size of the kind in bytes.
 const KIND: usize = 4;
 
-/// Takes bytes as they come, and gives requests.
+/// Decodes requests from a byte stream.
 #[derive(Debug)]
 pub struct Decoder {
     layout: Layout,
@@ -151,7 +151,7 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// Of a connection.
+    /// A decoder for one connection.
     pub fn new(layout: Layout) -> Self {
         Self {
             layout,
@@ -159,20 +159,20 @@ impl Decoder {
         }
     }
 
-    /// Takes more bytes.
+    /// Appends received bytes.
     pub fn take(&mut self, bytes: &[u8]) {
         self.waiting.extend(bytes);
     }
 
-    /// Whether a message has begun and not ended.
+    /// Whether a message is incomplete.
     pub fn is_within(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// The next request, if all of it has come.
+    /// The next complete request, if any.
     ///
     /// # Errors
-    /// See [`Malformed`]: what follows can no longer be understood.
+    /// See [`Malformed`]: the following bytes can no longer be decoded.
     pub fn next_request(&mut self) -> Result<Option<Request>, Malformed> {
         if self.waiting.len() < KIND {
             return Ok(None);
@@ -196,7 +196,7 @@ impl Decoder {
     }
 }
 
-/// Of a structure that has the layout's size.
+/// Decodes a structure that has the layout's size.
 fn request(layout: &Layout, kind: u32, message: &[u8]) -> Result<Request, Malformed> {
     let field = |field| layout.read(kind, field, message);
     // Four bytes.

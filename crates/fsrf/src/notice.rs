@@ -1,13 +1,13 @@
-//! What the protocol has no room to say, for whoever runs the daemon.
+//! Failures that the protocol cannot express, for the daemon's administrator.
 
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 
-/// Of a connection; a program that errs all the time does not fill the daemon's output.
+/// Maximum notices per connection, so that a faulty program does not flood the daemon's output.
 const MOST_NOTICES: usize = 100;
 
-/// Something that went wrong, and whose program it was.
+/// A failure, with the process it concerns.
 #[derive(Clone, Debug)]
 pub struct Notice {
     process: u32,
@@ -15,7 +15,7 @@ pub struct Notice {
 }
 
 impl Notice {
-    /// A request failed, and the connection goes on.
+    /// A request failed; the connection continues.
     pub(crate) fn failed(process: u32, app: Option<u64>, error: &dyn std::error::Error) -> Self {
         let text = match app {
             Some(app) => format!("application {app}: {error}"),
@@ -30,13 +30,13 @@ impl Notice {
         Self { process, text }
     }
 
-    /// Nobody was let in.
+    /// A connection was refused.
     pub(crate) fn refused(error: &dyn std::error::Error) -> Self {
         let text = format!("a program is refused: {error}");
         Self { process: 0, text }
     }
 
-    /// The process that it is about; 0 for one that was not let in.
+    /// The process; 0 for a refused connection.
     pub fn process(&self) -> u32 {
         self.process
     }
@@ -44,7 +44,7 @@ impl Notice {
 
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Names of files are a program's: nothing that a terminal would obey.
+        // File names come from a program: control characters are removed.
         let text = self.text.chars().map(|c| match c.is_control() {
             true => '?',
             false => c,
@@ -57,10 +57,10 @@ impl fmt::Display for Notice {
     }
 }
 
-/// Where notices go; it must not wait.
+/// Receives notices; it must not block.
 pub type Report = Arc<dyn Fn(&Notice) + Send + Sync>;
 
-/// Those of a connection.
+/// The notices of a connection.
 pub(crate) struct Notices {
     report: Report,
     given: AtomicUsize,

@@ -1,7 +1,9 @@
-//! Who may use the card by this socket: a process that reaches by itself every file that this one would open for it.
+//! Access check for this socket: a process may use the card if it can itself reach every file that this process would
+//! open for it.
 //!
-//! The protocol sends paths, not descriptors, so this process opens files on behalf of others. It must not lend them rights:
-//! whoever connects has this process's user, all of its groups and capabilities, and sees the same files.
+//! The protocol sends paths, not descriptors, so this process opens files on behalf of others. It must not lend them
+//! privileges: the other process must have this process's user, all of its groups and capabilities, and see the same
+//! files.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -23,7 +25,7 @@ pub(crate) enum Refused {
     Rights(&'static str),
 }
 
-/// What decides which files a process reaches.
+/// Properties that decide which files a process reaches.
 #[derive(Debug)]
 struct Reach {
     groups: BTreeSet<u32>,
@@ -69,7 +71,7 @@ fn hidden(path: PathBuf) -> impl FnOnce(io::Error) -> Refused {
     }
 }
 
-/// Device and inode of what a link of /proc leads to.
+/// Device and inode of the target of a /proc link.
 fn place(process: &str, what: &str) -> Result<(u64, u64), Refused> {
     use std::os::unix::fs::MetadataExt;
     let path = PathBuf::from(format!("/proc/{process}/{what}"));
@@ -86,7 +88,7 @@ fn reach(process: &str) -> Result<Reach, Refused> {
     })
 }
 
-/// Of the text of /proc/PID/status.
+/// Parses /proc/PID/status.
 fn parse(text: &str) -> Option<Reach> {
     let line = |name: &str| text.lines().find_map(|line| line.strip_prefix(name));
     let numbers = |line: &str| {
@@ -96,7 +98,7 @@ fn parse(text: &str) -> Option<Reach> {
             .collect::<Option<Vec<u32>>>()
     };
     let mut groups: BTreeSet<u32> = numbers(line("Groups:")?)?.into_iter().collect();
-    // Real, effective, saved, of the file system: the last decides.
+    // Real, effective, saved, file system: the last one decides.
     groups.insert(*numbers(line("Gid:")?)?.get(3)?);
     let capabilities = u64::from_str_radix(line("CapEff:")?.trim(), 16).ok()?;
     Some(Reach {
