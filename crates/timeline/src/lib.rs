@@ -16,8 +16,7 @@
 //! # Ok(())
 //! # }
 //! ```
-//!
-//! A track that slices of different lengths share has as many lanes as overlap. Perfetto counts
+//! A track whose slices overlap has as many lanes as needed. Perfetto counts nanoseconds: picoseconds are truncated.
 //! nanoseconds: picoseconds are cut off.
 
 mod marks;
@@ -37,21 +36,21 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 use units::Picoseconds;
 
-/// All packets are of one sequence.
+/// All packets belong to one sequence.
 const SEQUENCE: u32 = 1;
 
-/// A place for events, or for further tracks.
+/// A track for events, or a parent of further tracks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Track(usize);
 
-/// A value beside an event.
+/// An argument of an event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// A number.
+    /// A decimal number.
     Number(u64),
     /// An address; shown in hexadecimal.
     Address(u64),
-    /// A text.
+    /// A string.
     Text(String),
 }
 
@@ -67,7 +66,7 @@ impl From<&str> for Value {
     }
 }
 
-/// A timeline that is being written. Clones write to the same file, and keep the same record.
+/// A timeline being written. Clones share the file and the record.
 #[derive(Clone)]
 pub struct Timeline {
     writer: Arc<Mutex<Writer>>,
@@ -82,45 +81,45 @@ impl fmt::Debug for Timeline {
 struct Writer {
     /// Without a file, only the record is kept.
     sink: Option<BufWriter<File>>,
-    /// What the tracks say, in their order.
+    /// Contents of the tracks, in order.
     record: Option<Record>,
-    /// The first thing that went wrong; nothing is written after it.
+    /// The first failure; nothing is written after it.
     failed: Option<io::Error>,
     tracks: Vec<Lanes>,
     next_uuid: u64,
     buffer: Vec<u8>,
 }
 
-/// A track as its users see it: one lane, or as many as overlap.
+/// A track as its users see it: one lane, or several if slices overlap.
 struct Lanes {
     name: String,
-    /// With the names of those that it is in.
+    /// Name with the names of its parents.
     path: String,
     parent: Option<u64>,
-    /// Lanes, and when the last slice of each ends.
+    /// Lanes, each with the end of its last slice.
     lanes: Vec<(u64, Picoseconds)>,
 }
 
 impl Timeline {
-    /// Makes the file.
+    /// Creates the file.
     ///
     /// # Errors
-    /// The file cannot be made.
+    /// The file cannot be created.
     pub fn create(path: &Path) -> io::Result<Self> {
         let sink = BufWriter::with_capacity(1 << 18, File::create(path)?);
         Ok(Self::new(Some(sink), None))
     }
 
-    /// As [`create`](Self::create), and keeps a [`record`](Self::record), too.
+    /// As [`create`](Self::create), with a [`record`](Self::record) as well.
     ///
     /// # Errors
-    /// The file cannot be made.
+    /// The file cannot be created.
     pub fn create_and_record(path: &Path) -> io::Result<Self> {
         let sink = BufWriter::with_capacity(1 << 18, File::create(path)?);
         Ok(Self::new(Some(sink), Some(Record::default())))
     }
 
-    /// A timeline without a file, of which only the [`record`](Self::record) is kept.
+    /// A timeline without a file, which keeps only the [`record`](Self::record).
     pub fn recorder() -> Self {
         Self::new(None, Some(Record::default()))
     }
@@ -138,7 +137,7 @@ impl Timeline {
         }
     }
 
-    /// What happened so far, if a record is kept.
+    /// The record so far, if one is kept.
     pub fn record(&self) -> Option<Record> {
         self.writer().record.clone()
     }
@@ -150,7 +149,7 @@ impl Timeline {
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// A track that holds others, or instants. The same name and parent is the same track.
+    /// A track that holds instants or further tracks. The same name and parent give the same track.
     pub fn group(&self, name: &str, parent: Option<Track>) -> Track {
         let mut writer = self.writer();
         let track = writer.track(name, parent);
@@ -158,7 +157,7 @@ impl Timeline {
         track
     }
 
-    /// A track for slices that may overlap: it gets lanes when they are needed.
+    /// A track for slices that may overlap: lanes are added as needed.
     pub fn lanes(&self, name: &str, parent: Option<Track>) -> Track {
         self.writer().track(name, parent)
     }
@@ -172,8 +171,7 @@ impl Timeline {
         track
     }
 
-    /// Something that lasted from one time to another. Slices of a track come in the order of their
-    /// ends.
+    /// Writes a slice: an event with a start and an end. Slices of a track must be written in the order of their ends.
     pub fn slice(
         &self,
         track: Track,
@@ -198,7 +196,7 @@ impl Timeline {
         writer.event(to, TrackEvent::new(event_type::SLICE_END, uuid, "", &[]));
     }
 
-    /// Something that happened at a time.
+    /// Writes an instant event.
     pub fn instant(&self, track: Track, name: &str, at: Picoseconds, values: &[(&str, Value)]) {
         let mut writer = self.writer();
         if let Some(record) = writer.recorded(track) {
@@ -211,7 +209,7 @@ impl Timeline {
         writer.event(at, TrackEvent::new(event_type::INSTANT, uuid, name, values));
     }
 
-    /// The value of a counter from a time on.
+    /// Sets the value of a counter from a time on.
     pub fn count(&self, track: Track, at: Picoseconds, value: i64) {
         let mut writer = self.writer();
         let uuid = writer.lane(track, Picoseconds::MAX);
@@ -220,7 +218,7 @@ impl Timeline {
         writer.event(at, event);
     }
 
-    /// Writes out what is buffered.
+    /// Flushes buffered packets.
     ///
     /// # Errors
     /// The first error of any write.
@@ -278,7 +276,7 @@ impl Writer {
         uuid
     }
 
-    /// A lane without a slice at `from` or later, the first if any.
+    /// The first lane without a slice at `from` or later.
     fn lane(&mut self, track: Track, from: Picoseconds) -> u64 {
         let free = self.tracks[track.0]
             .lanes
@@ -311,7 +309,7 @@ impl Writer {
         let Some(sink) = self.sink.as_mut().filter(|_| self.failed.is_none()) else {
             return;
         };
-        // Traces one after another are one trace.
+        // Concatenated traces form one trace.
         let trace = Trace {
             packet: vec![TracePacket {
                 trusted_packet_sequence_id: Some(SEQUENCE),
@@ -349,34 +347,34 @@ impl TrackEvent {
     }
 }
 
-/// What a file says, for tests and tools: slices and instants with their tracks.
+/// Reads a file back, for tests and tools: slices and instants with their tracks.
 pub mod read {
     use super::packet::{debug_annotation, event_type, Trace};
     use prost::Message;
     use std::collections::BTreeMap;
 
-    /// An event with everything that belongs to it.
+    /// An event with its track and arguments.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Event {
-        /// Names of the track and those that it is in, the outermost first, joined with `/`.
+        /// Names of the track and its parents, outermost first, joined with `/`.
         pub track: String,
         /// The track's identity.
         pub lane: u64,
-        /// Name.
+        /// Name of the event.
         pub name: String,
-        /// When, in nanoseconds.
+        /// Start in nanoseconds.
         pub from: u64,
-        /// When it ended; as `from` for instants and counters.
+        /// End in nanoseconds; equal to `from` for instants and counters.
         pub to: u64,
-        /// Values; addresses as `0x…`.
+        /// Arguments; addresses as `0x…`.
         pub values: BTreeMap<String, String>,
     }
 
     /// Reads a trace: its events in the order of their ends.
     ///
     /// # Errors
-    /// What is wrong with it: no protocol buffer, a track without description, slices that overlap on
-    /// a track, an end without a beginning.
+    /// A description of the defect: not a protocol buffer, a track without description, slices that overlap on a track,
+    /// an end without a beginning.
     pub fn events(bytes: &[u8]) -> Result<Vec<Event>, String> {
         let trace = Trace::decode(bytes).map_err(|error| error.to_string())?;
         let mut tracks: BTreeMap<u64, String> = BTreeMap::new();

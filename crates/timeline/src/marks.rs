@@ -1,38 +1,38 @@
-//! Instants that are about addresses: what happened where, and when, kept small. Where there is too much, times get
-//! coarser first, and then addresses.
+//! Instants with addresses, in bounded memory: above the limit, the resolution in time is reduced first, then that in
+//! addresses.
 
 use crate::Value;
 use std::collections::BTreeMap;
 use units::Picoseconds;
 
-/// Marks of a track above which some are joined.
+/// Marks per track above which some are merged.
 const MARKS: usize = 1 << 14;
-/// Times that are told apart before addresses get coarser, and at last.
+/// Distinct times kept before the address resolution is reduced, and finally.
 const TIMES: [u64; 2] = [512, 64];
-/// log2 of the bytes of the finest block, and of the coarsest before fewer times are told apart.
+/// log2 of the block size in bytes: the finest, and the coarsest before the time resolution is reduced further.
 const FINEST: u32 = 12;
 const COARSE: u32 = 21;
 
-/// Something that happened at an address.
+/// An instant at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// When.
+    /// Virtual time.
     pub at: Picoseconds,
-    /// The first byte.
+    /// Address of the first byte.
     pub address: u64,
-    /// How many; 0 if it was not said.
+    /// Length in bytes; 0 if unknown.
     pub bytes: u64,
-    /// What: the place of its name among the kinds of the track.
+    /// Index of its name among the kinds of the track.
     pub kind: usize,
 }
 
-/// Marks in the order of time.
+/// Marks in order of time.
 #[derive(Clone, Debug)]
 pub struct Marks {
     marks: Vec<Mark>,
-    /// Picoseconds in which only the last mark of a kind at an address is kept.
+    /// Time resolution in picoseconds: only the last mark of a kind and address within it is kept.
     grain: u64,
-    /// log2 of the bytes that are one address.
+    /// log2 of the address resolution in bytes.
     shift: u32,
 }
 
@@ -47,7 +47,7 @@ impl Default for Marks {
 }
 
 impl Marks {
-    /// Takes one in, if its values say where it is.
+    /// Adds a mark if its values contain an address.
     pub(crate) fn add(&mut self, at: Picoseconds, kind: usize, values: &[(&str, Value)]) {
         let mut address = None;
         let mut bytes = 0;
@@ -70,7 +70,7 @@ impl Marks {
         }
     }
 
-    /// Joins, and makes times or else addresses twice as coarse until half of the room is free.
+    /// Merges marks, and doubles the time or else the address grain until half of the room is free.
     fn join(&mut self) {
         let last = self.marks.iter().map(|mark| mark.at.get()).max();
         let last = last.unwrap_or_default();
@@ -86,7 +86,7 @@ impl Marks {
         self.marks.sort_by_key(|mark| mark.at);
     }
 
-    /// Of marks of a kind at an address within a grain of time, keeps the last.
+    /// Keeps the last mark of each kind, address and grain of time.
     fn join_as_fine(&mut self) {
         let mut kept: BTreeMap<(u64, u64, usize), Mark> = BTreeMap::new();
         for mut mark in self.marks.drain(..) {
@@ -106,12 +106,12 @@ impl Marks {
         self.marks = kept.into_values().collect();
     }
 
-    /// All that were kept, in the order of time.
+    /// All marks that were kept, in order of time.
     pub fn iter(&self) -> impl Iterator<Item = &Mark> {
         self.marks.iter()
     }
 
-    /// Bytes that are one address: 4096, and more after very many.
+    /// Address resolution in bytes: 4096, and more after very many marks.
     pub fn grain(&self) -> u64 {
         1 << self.shift
     }
@@ -144,7 +144,7 @@ mod tests {
         assert_eq!((all, marks.grain()), (vec![mark], 4096));
     }
 
-    /// One page that goes to and fro for ever.
+    /// One page that migrates back and forth without end.
     #[test]
     fn times_get_coarser_and_the_last_is_kept() {
         let mut marks = Marks::default();

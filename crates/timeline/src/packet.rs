@@ -8,7 +8,7 @@ pub(crate) struct Trace {
     pub(crate) packet: Vec<TracePacket>,
 }
 
-/// One entry of a trace.
+/// One packet of a trace.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(crate) struct TracePacket {
     /// Nanoseconds.
@@ -35,11 +35,11 @@ pub(crate) struct TrackDescriptor {
     pub(crate) counter: Option<CounterDescriptor>,
 }
 
-/// Says that a track is a counter.
+/// Marks a track as a counter.
 #[derive(Clone, Copy, PartialEq, prost::Message)]
 pub(crate) struct CounterDescriptor {}
 
-/// Something on a track.
+/// An event on a track.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(crate) struct TrackEvent {
     #[prost(message, repeated, tag = "4")]
@@ -63,7 +63,7 @@ pub(crate) mod event_type {
     pub(crate) const COUNTER: i32 = 4;
 }
 
-/// A value beside an event.
+/// An argument of an event.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(crate) struct DebugAnnotation {
     #[prost(string, optional, tag = "10")]

@@ -1,54 +1,54 @@
-//! What a timeline says, kept small: of each track when it was busy, how long its slices were, and which
-//! addresses they were about. Its size does not grow with the run: where there is too much, it gets coarser.
+//! Summary of a timeline in bounded memory: for each track its busy times, the lengths of its slices and their
+//! addresses. Its size does not grow with the run: above the limits, its resolution is reduced.
 
 use crate::marks::Marks;
 use crate::Value;
 use std::collections::{BTreeMap, HashMap};
 use units::Picoseconds;
 
-/// Spans of a track above which neighbours are joined.
+/// Spans per track above which neighbours are merged.
 const SPANS: usize = 1 << 14;
-/// Pieces that time is cut into for counts.
+/// Intervals of time for counts.
 const PIECES: usize = 512;
-/// Blocks of addresses of a track above which two become one.
+/// Address blocks per track above which pairs are merged.
 const BLOCKS: usize = 1 << 16;
-/// log2 of the bytes of the finest block: no burst crosses it.
+/// log2 of the finest block size in bytes: no burst crosses it.
 const FINEST: u32 = 12;
-/// Names of slices of a track that are counted apart.
+/// Maximum slice names counted separately per track.
 const KINDS: usize = 64;
 
-/// Everything that was on a timeline.
+/// Summary of a timeline.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
-    /// Tracks, in the order in which they were made.
+    /// Tracks, in order of creation.
     pub tracks: Vec<TrackRecord>,
 }
 
 impl Record {
-    /// A track by its names, the outermost first, joined with `/`.
+    /// A track by its path: names joined with `/`, outermost first.
     pub fn track(&self, name: &str) -> Option<&TrackRecord> {
         self.tracks.iter().find(|track| track.name == name)
     }
 
-    /// The end of the last slice.
+    /// End of the last slice.
     pub fn end(&self) -> Picoseconds {
         let ends = self.tracks.iter().map(|track| track.busy.end());
         ends.max().unwrap_or_default()
     }
 }
 
-/// What was on one track.
+/// Summary of one track.
 #[derive(Clone, Debug, Default)]
 pub struct TrackRecord {
-    /// Names of the track and those that it is in, the outermost first, joined with `/`.
+    /// Names of the track and its parents, outermost first, joined with `/`.
     pub name: String,
-    /// When at least one slice was open.
+    /// Times with at least one open slice.
     pub busy: Busy,
     /// Slices and instants by name.
     pub kinds: Vec<Kind>,
-    /// Slices by address, if they have one.
+    /// Slices by address, for those with an address.
     pub places: Places,
-    /// Instants by address and time, if they have one.
+    /// Instants by address and time, for those with an address.
     pub marks: Marks,
 }
 
@@ -90,7 +90,7 @@ impl TrackRecord {
         self.marks.add(at, kind, values);
     }
 
-    /// The place of a name among the kinds.
+    /// The index of a name among the kinds.
     fn kind(&mut self, name: &str) -> usize {
         let known = self.kinds.iter().position(|kind| kind.name == name);
         known.unwrap_or_else(|| {
@@ -109,11 +109,11 @@ impl TrackRecord {
 /// Slices or instants of one name.
 #[derive(Clone, Debug)]
 pub struct Kind {
-    /// The name.
+    /// Name of the slices.
     pub name: String,
-    /// How many began when.
+    /// Their starts over time.
     pub begins: Counts,
-    /// How long they were.
+    /// Their lengths.
     pub lengths: Lengths,
 }
 
@@ -132,7 +132,7 @@ impl Kind {
     }
 }
 
-/// A stretch of time, busy throughout, or for a part of it where neighbours were joined.
+/// A span of time, busy throughout, or in part if neighbours were merged.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     from: u64,
@@ -141,7 +141,7 @@ struct Span {
 }
 
 impl Span {
-    /// Busy picoseconds between two times, taken as even within the span.
+    /// Busy picoseconds between two times, assumed uniform within the span.
     fn between(&self, from: u64, to: u64) -> f64 {
         let (from, to) = (from.max(self.from), to.min(self.to));
         if from >= to {
@@ -151,17 +151,17 @@ impl Span {
     }
 }
 
-/// When something was going on.
+/// Busy times of a track.
 #[derive(Clone, Debug, Default)]
 pub struct Busy {
-    /// One after the other.
+    /// Spans in order of time.
     spans: Vec<Span>,
-    /// Neighbours within so much time may have been joined.
+    /// Neighbours closer than this many picoseconds may have been merged.
     grain: u64,
 }
 
 impl Busy {
-    /// Adds a stretch. It costs least when none ends before one that was added earlier.
+    /// Adds a span. Cheapest if spans are added in the order of their ends.
     fn add(&mut self, from: Picoseconds, to: Picoseconds) {
         let mut new = Span {
             from: from.get(),
@@ -176,7 +176,7 @@ impl Busy {
         let met = self.spans[first..].partition_point(|span| span.from < new.to);
         let met = first..first + met;
         for span in &self.spans[met.clone()] {
-            // All of the new one, and what they have before and after it.
+            // The whole new span, and the parts of the old ones before and after it.
             let outside = span.between(0, new.from) + span.between(new.to, u64::MAX);
             new.busy += outside.round() as u64;
         }
@@ -193,7 +193,7 @@ impl Busy {
         }
     }
 
-    /// Joins what lies within a grain.
+    /// Merges neighbours within a grain.
     fn join(&mut self) {
         let mut joined: Vec<Span> = Vec::with_capacity(SPANS);
         for span in self.spans.drain(..) {
@@ -208,17 +208,17 @@ impl Busy {
         self.spans = joined;
     }
 
-    /// The sum of it.
+    /// Total busy time.
     pub fn total(&self) -> Picoseconds {
         Picoseconds::new(self.spans.iter().map(|span| span.busy).sum())
     }
 
-    /// When the last stretch ends.
+    /// End of the last span.
     pub fn end(&self) -> Picoseconds {
         Picoseconds::new(self.spans.last().map_or(0, |span| span.to))
     }
 
-    /// The share of each of so many equal parts of the time up to `end` that was busy, from 0 to 1.
+    /// For each of `parts` equal parts of the time up to `end`, the share that was busy, 0 to 1.
     pub fn shares(&self, end: Picoseconds, parts: usize) -> Vec<f64> {
         let end = end.get().max(1);
         let edge = |part: usize| (u128::from(end) * part as u128 / parts.max(1) as u128) as u64;
@@ -239,7 +239,7 @@ impl Busy {
         shares.iter().map(|share| share.clamp(0.0, 1.0)).collect()
     }
 
-    /// Both at once, or at least one of them.
+    /// Time in which both were busy, and the union.
     fn with(&self, other: &Self) -> (f64, Self) {
         let mut both = 0.0;
         let mut place = 0;
@@ -257,7 +257,7 @@ impl Busy {
         all.sort_by_key(|span| span.to);
         let mut either = Self::default();
         for span in all {
-            // As if each were busy throughout: exact until spans are joined.
+            // Treated as busy throughout: exact until spans are merged.
             either.add(Picoseconds::new(span.from), Picoseconds::new(span.to));
         }
         (both, either)
@@ -268,7 +268,7 @@ impl Busy {
         Picoseconds::new(self.with(other).0.round() as u64)
     }
 
-    /// When both were busy.
+    /// Times in which both were busy.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
         let mut both = Self::default();
@@ -288,13 +288,13 @@ impl Busy {
         both
     }
 
-    /// When at least one of them was.
+    /// Times in which at least one was busy.
     pub fn or(&self, other: &Self) -> Self {
         self.with(other).1
     }
 }
 
-/// How often something happened, over time.
+/// Number of events over time.
 #[derive(Clone, Debug)]
 pub struct Counts {
     width: u64,
@@ -322,12 +322,13 @@ impl Counts {
         self.counts[(at.get() / self.width) as usize] += 1;
     }
 
-    /// How often in all.
+    /// Total number.
     pub fn total(&self) -> u64 {
         self.counts.iter().sum()
     }
 
-    /// How often in each of so many equal parts of the time up to `end`; the last has what is later.
+    /// For each of `parts` equal parts of the time up to `end`, the number of events; later ones count in the last
+    /// part.
     pub fn parts(&self, end: Picoseconds, parts: usize) -> Vec<u64> {
         let mut found = vec![0; parts];
         let Some(last) = parts.checked_sub(1) else {
@@ -342,7 +343,7 @@ impl Counts {
     }
 }
 
-/// How long things were; within 12.5 %.
+/// Distribution of durations, within 12.5 %.
 #[derive(Clone, Debug, Default)]
 pub struct Lengths {
     buckets: BTreeMap<u32, u64>,
@@ -353,7 +354,7 @@ pub struct Lengths {
 impl Lengths {
     fn add(&mut self, length: Picoseconds) {
         let length = length.get();
-        // The octave, and the three bits after its first.
+        // The octave, and the next three bits.
         let octave = 64 - length.leading_zeros();
         let bucket = match octave {
             0..=3 => length as u32,
@@ -364,17 +365,17 @@ impl Lengths {
         self.longest = self.longest.max(length);
     }
 
-    /// How many.
+    /// Number of durations.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The longest.
+    /// The longest duration.
     pub fn longest(&self) -> Picoseconds {
         Picoseconds::new(self.longest)
     }
 
-    /// So that this share of them, from 0 to 1, is not longer.
+    /// The duration that this share of them, 0 to 1, does not exceed.
     pub fn quantile(&self, share: f64) -> Picoseconds {
         let wanted = (share.clamp(0.0, 1.0) * self.count as f64).ceil() as u64;
         let mut seen = 0;
@@ -392,19 +393,19 @@ impl Lengths {
     }
 }
 
-/// What touched a range of addresses.
+/// Accesses to a range of addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Touched {
-    /// Slices.
+    /// Number of slices.
     pub slices: u64,
-    /// Bytes of theirs.
+    /// Bytes of those slices.
     pub bytes: u64,
 }
 
 /// Slices by address.
 #[derive(Clone, Debug)]
 pub struct Places {
-    /// log2 of the bytes of a block.
+    /// log2 of the block size in bytes.
     shift: u32,
     blocks: HashMap<u64, Touched>,
 }
@@ -433,13 +434,13 @@ impl Places {
         }
     }
 
-    /// Bytes of the blocks that addresses are known by: 4096, and more after very many.
+    /// Address resolution in bytes: 4096, and more after very many.
     pub fn grain(&self) -> u64 {
         1 << self.shift
     }
 
-    /// What touched each of the cells of `cell` bytes from `from` on, in order. A block that is larger than a
-    /// cell counts where it begins.
+    /// Accesses to each of `cells` cells of `cell` bytes from `from` on, in order. A block larger than a cell counts in
+    /// the cell of its start.
     pub fn cells(&self, from: u64, cell: u64, cells: usize) -> Vec<Touched> {
         let mut found = vec![Touched::default(); cells];
         for (block, touched) in &self.blocks {
@@ -466,7 +467,7 @@ mod tests {
         Picoseconds::new(picoseconds)
     }
 
-    /// Deterministic numbers that look random.
+    /// Deterministic pseudo-random numbers.
     fn noise(seed: u64) -> impl FnMut(u64) -> u64 {
         let mut state = seed;
         move |below| {
@@ -487,7 +488,7 @@ mod tests {
                     (from, from + random(30))
                 })
                 .collect();
-            // In the order of their ends, as a card tells them, and in any order.
+            // In the order of their ends, as a card reports them, and in any order.
             if seed % 2 == 0 {
                 slices.sort_by_key(|slice| slice.1);
             }
@@ -529,7 +530,7 @@ mod tests {
         assert_eq!(busy.total().get(), 250_000_000);
         let shares = busy.shares(ps(1_000_000_000), 100);
         assert!(shares.iter().all(|share| (share - 0.25).abs() < 0.01));
-        // One that lasts all the time covers what was there.
+        // A span of the whole time covers the earlier ones.
         busy.add(ps(500_000_000), ps(1_000_000_000));
         let total = busy.total().get() as i64;
         assert!((total - 625_000_000).abs() < 1_000_000, "{total}");
