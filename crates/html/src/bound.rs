@@ -1,4 +1,4 @@
-//! What bounds the run, and what to try.
+//! The bottleneck of the run, and remedies.
 
 use crate::svg::{bar, Part};
 use crate::text::{percent, Text};

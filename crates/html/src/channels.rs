@@ -14,7 +14,7 @@ pub(crate) fn write(page: &Page<'_>, f: &mut Formatter<'_>) -> fmt::Result {
     tables(page, f)
 }
 
-/// How busy each channel and each way of the link was.
+/// Utilisation of each channel and each direction of the link.
 fn utilisation(page: &Page<'_>, f: &mut Formatter<'_>) -> fmt::Result {
     let statistics = &page.report.statistics;
     f.write_str(
@@ -36,7 +36,7 @@ fn utilisation(page: &Page<'_>, f: &mut Formatter<'_>) -> fmt::Result {
     f.write_str("</div>")
 }
 
-/// Bytes of each channel and each way of the link; with time, rates.
+/// Bytes of each channel and each direction of the link; with virtual time also rates.
 fn tables(page: &Page<'_>, f: &mut Formatter<'_>) -> fmt::Result {
     let statistics = &page.report.statistics;
     let (time, link) = (page.report.time, &statistics.link);

@@ -38,7 +38,7 @@ pub(crate) fn write(page: &Page<'_>, f: &mut Formatter<'_>) -> fmt::Result {
     )
 }
 
-/// All up to the title, inside the header.
+/// Everything up to the title, inside the header.
 pub(crate) fn head(title: &str, f: &mut Formatter<'_>) -> fmt::Result {
     write!(
         f,
@@ -55,7 +55,7 @@ pub(crate) fn head(title: &str, f: &mut Formatter<'_>) -> fmt::Result {
     )
 }
 
-/// The figures that everybody wants first.
+/// The key figures.
 fn figures(page: &Page<'_>, f: &mut Formatter<'_>) -> fmt::Result {
     let report = page.report;
     let (read, written) = report.kernel_bytes();
@@ -98,7 +98,7 @@ fn figures(page: &Page<'_>, f: &mut Formatter<'_>) -> fmt::Result {
     f.write_str("</div>")
 }
 
-/// Everything else: the report as text, and as JSON for programs.
+/// The whole report as text, and as JSON for programs.
 fn numbers(page: &Page<'_>, f: &mut Formatter<'_>) -> fmt::Result {
     let report = page.report;
     f.write_str("<section id=numbers><h2>The report</h2>")?;

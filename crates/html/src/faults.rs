@@ -1,4 +1,4 @@
-//! Faults over time, and how long they took.
+//! Page faults over time, and their latencies.
 
 use crate::svg::axis;
 use crate::text::{bytes, count, plural, Text};
@@ -10,7 +10,7 @@ use units::Picoseconds;
 /// Columns of the picture.
 const COLUMNS: usize = 80;
 
-/// Kinds of faults, in the order in which they are stacked, and their colours.
+/// Kinds of faults in stacking order, with their colours.
 const KINDS: [(&str, &str); 4] = [
     ("read fault", "fault-read"),
     ("write fault", "fault-write"),
@@ -50,7 +50,7 @@ pub(crate) fn write(page: &Page<'_>, f: &mut Formatter<'_>) -> fmt::Result {
     f.write_str("</section>")
 }
 
-/// Columns of faults by when they began.
+/// Faults over time, by their start.
 fn over_time(record: &Record, end: Picoseconds, f: &mut Formatter<'_>) -> fmt::Result {
     let counts = KINDS.map(|(name, _)| {
         let mut sum = vec![0; COLUMNS];
@@ -96,7 +96,7 @@ fn over_time(record: &Record, end: Picoseconds, f: &mut Formatter<'_>) -> fmt::R
     axis(f, end)
 }
 
-/// How long they waited.
+/// Fault latencies.
 fn lengths(record: &Record, f: &mut Formatter<'_>) -> fmt::Result {
     f.write_str(
         "<div class=table><table><thead><tr><th>from the host’s seeing it to its answer<th>faults<th>half within\

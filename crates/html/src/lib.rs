@@ -1,4 +1,4 @@
-//! A run as one page of HTML: where the time went, for people.
+//! A run as one HTML page: where the time went.
 //!
 //! ```
 //! use tombolo::{Card, FunctionalCard, FunctionalConfig};
@@ -12,11 +12,11 @@
 //! # }
 //! ```
 //!
-//! The page is made of a [`Report`], and of what a [`timeline`] recorded, if one did: without it there are
-//! sums, and with it pictures over time. It fetches nothing, works without JavaScript (which only adds what is
-//! under the pointer), and its size does not grow with the run.
+//! The page is made from a [`Report`], and from a [`timeline`] record if there is one: without it there are totals,
+//! with it also pictures over time. It loads nothing, works without JavaScript (which only adds details under the
+//! pointer), and its size does not grow with the run.
 //!
-//! A [`Study`] is such a page of an experiment: a paper's figures beside ours.
+//! A [`Study`] is such a page for an experiment: a paper's figures next to ours.
 
 mod bound;
 mod channels;
@@ -38,23 +38,23 @@ use timeline::Record;
 use tombolo::Report;
 use units::{PageSize, VirtAddr};
 
-/// A kernel in a slot, as the page calls it.
+/// Names of a kernel in a slot, for the page.
 #[derive(Clone, Debug, Default)]
 pub struct SlotName {
-    /// The slot.
+    /// Number of the slot.
     pub slot: u8,
-    /// The kernel.
+    /// Name of the kernel.
     pub kernel: String,
-    /// The space that it runs in.
+    /// Identifier of its address space.
     pub space: u8,
-    /// Its memory ports, in the order of the slot's.
+    /// Names of its memory ports, in the order of the slot's.
     pub ports: Vec<String>,
     /// Its stream pairs: names of the ports in and out.
     pub streams: Vec<(String, String)>,
 }
 
 impl SlotName {
-    /// A kernel by its manifest.
+    /// The names from a kernel's manifest.
     pub fn of(slot: u8, space: u8, manifest: &card::kernel::Manifest) -> Self {
         use units::StreamDirection::{In, Out};
         let streams = |way| {
@@ -81,26 +81,26 @@ impl SlotName {
     }
 }
 
-/// A mapping, as the page calls it.
+/// Names of a mapping, for the page.
 #[derive(Clone, Debug)]
 pub struct MappingName {
-    /// What the kernel calls it: an argument or a port; may be empty.
+    /// Argument or port that uses it; may be empty.
     pub name: String,
-    /// What is mapped: a file's name, or words.
+    /// The mapped file, or a description.
     pub what: String,
-    /// The space that it is in.
+    /// Identifier of its address space.
     pub space: u8,
-    /// Where it begins.
+    /// Virtual address of the first byte.
     pub address: VirtAddr,
-    /// How long it is.
+    /// Length in bytes.
     pub bytes: u64,
-    /// Its pages, if known.
+    /// Page size, if known.
     pub page_size: Option<PageSize>,
     /// Whether kernels may write it.
     pub write: bool,
 }
 
-/// A page, to be written with [`Display`](fmt::Display).
+/// A page; write it with [`Display`](fmt::Display).
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'a> {
     report: &'a Report,
@@ -114,7 +114,7 @@ pub struct Page<'a> {
 }
 
 impl<'a> Page<'a> {
-    /// A page of nothing but a report.
+    /// A page from a report alone.
     pub fn new(report: &'a Report) -> Self {
         Self {
             report,
@@ -128,49 +128,49 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// With pictures over time.
+    /// Adds pictures over time.
     #[must_use]
     pub fn record(mut self, record: Option<&'a Record>) -> Self {
         self.record = record;
         self
     }
 
-    /// With the names of kernels and their ports.
+    /// Adds the names of kernels and their ports.
     #[must_use]
     pub fn slots(mut self, slots: &'a [SlotName]) -> Self {
         self.slots = slots;
         self
     }
 
-    /// With a map of each of these.
+    /// Adds a map of each of these.
     #[must_use]
     pub fn mappings(mut self, mappings: &'a [MappingName]) -> Self {
         self.mappings = mappings;
         self
     }
 
-    /// With a link to the timeline of the same run.
+    /// Adds a link to the timeline of the same run.
     #[must_use]
     pub fn trace(mut self, file: Option<&'a str>) -> Self {
         self.trace = file;
         self
     }
 
-    /// With what bounds the run, and what to try.
+    /// Adds the bottleneck of the run, and remedies.
     #[must_use]
     pub fn bound(mut self, bound: &'a Result<Bound, Unmodelled>) -> Self {
         self.bound = Some(bound);
         self
     }
 
-    /// Says how to get what is not there: a timeline, or pictures over time.
+    /// Adds a note on how to get missing parts: a timeline, or pictures over time.
     #[must_use]
     pub fn advice(mut self, words: &'a str) -> Self {
         self.advice = Some(words);
         self
     }
 
-    /// Says that the run failed, and how.
+    /// Adds the failure of the run.
     #[must_use]
     pub fn failure(mut self, message: Option<&'a str>) -> Self {
         self.failure = message;
@@ -187,7 +187,7 @@ impl<'a> Page<'a> {
         )
     }
 
-    /// A port of a slot, in a direction.
+    /// A port of a slot, in one direction.
     fn port(&self, slot: u8, port: usize, write: bool) -> String {
         let named = self.slots.iter().find(|named| named.slot == slot);
         let memory = usize::from(self.report.card.memory_ports_per_slot());

@@ -1,5 +1,5 @@
-//! Shared memory: which pages went to and fro and which lines of the program waited for them, and for each block a
-//! picture of who had which page when.
+//! Shared memory: pages that migrate back and forth, with the program lines that waited for them, and for each block a
+//! picture of page ownership over time.
 
 use crate::svg::axis;
 use crate::text::{bytes, count, plural, Text};
@@ -9,21 +9,21 @@ use std::ops::Range;
 use timeline::{Mark, Record};
 use units::Picoseconds;
 
-/// The owner's track of who may use shared memory, and its names (`crates/owner/src/trace.rs`).
+/// The owner's track of shared-memory ownership, and its names (`crates/owner/src/trace.rs`).
 const TRACK: &str = "host/shared memory";
-/// Pieces of time in a picture.
+/// Time intervals in a picture.
 const COLUMNS: usize = 240;
-/// Rows of a picture at most.
+/// Maximum rows of a picture.
 const ROWS: u64 = 32;
-/// Pictures at most.
+/// Maximum number of pictures.
 const PICTURES: usize = 6;
-/// Blocks in the table at most, and lines of source of each.
+/// Maximum blocks in the table, and source lines of each.
 const LISTED: usize = 100;
 const LINES: usize = 5;
-/// Two ranges that are less apart are one block: blocks that the library allocates are further apart.
+/// Ranges closer than this form one block: blocks allocated by the library are further apart.
 const GAP: u64 = 1 << 16;
 
-/// Who has a page.
+/// Owner of a page.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Whose {
     #[default]
@@ -32,7 +32,7 @@ enum Whose {
     Card,
 }
 
-/// What a cell of a picture says: whose the page was that changed last, or that it changed several times meanwhile.
+/// Cell of a picture: the owner of the page that changed last, or several changes in the interval.
 #[derive(Clone, Copy, Default)]
 struct Cell {
     whose: Whose,
@@ -51,7 +51,7 @@ impl Cell {
     }
 }
 
-/// Letters of cells, their classes, and what they mean.
+/// Letters of cells, their classes and meanings.
 const LEGEND: [(char, &str, &str); 4] = [
     ('p', "whose-program", "the program’s"),
     ('s', "whose-both", "both read it"),
@@ -71,9 +71,9 @@ fn whose(name: &str) -> Option<Whose> {
 /// A block over time.
 struct Picture {
     block: Range<u64>,
-    /// Bytes of a row.
+    /// Bytes per row.
     row: u64,
-    /// Row by row.
+    /// Cells by row.
     cells: Vec<[Cell; COLUMNS]>,
 }
 
@@ -111,14 +111,14 @@ impl Picture {
     }
 }
 
-/// What a mark says.
+/// Meaning of a mark.
 #[derive(Clone, Copy)]
 enum What {
     Is(Whose),
     Waits,
 }
 
-/// Marks about shared memory, in the order of time.
+/// Marks about shared memory, in order of time.
 fn marks_of(record: &Record) -> Vec<(Mark, What)> {
     let Some(track) = record.track(TRACK) else {
         return Vec::new();
@@ -134,7 +134,7 @@ fn marks_of(record: &Record) -> Vec<(Mark, What)> {
         .collect()
 }
 
-/// Blocks that changes of hands were about: those that are known, and what lies together besides.
+/// Blocks whose pages changed owner: the known ones, and groups of neighbouring ranges.
 fn blocks_of(page: &Page<'_>, marks: &[(Mark, What)]) -> Vec<Range<u64>> {
     let known = page.report.paging.ping_pong.iter();
     let known = known.map(|block| block.address..block.address.saturating_add(block.bytes));
@@ -178,7 +178,7 @@ pub(crate) fn write(page: &Page<'_>, f: &mut Formatter<'_>) -> fmt::Result {
     f.write_str("</section>")
 }
 
-/// Pages that go to and fro, with the lines that waited.
+/// Pages that migrate back and forth, with the lines that waited.
 fn ping_pong(page: &Page<'_>, f: &mut Formatter<'_>) -> fmt::Result {
     let blocks = &page.report.paging.ping_pong;
     if blocks.is_empty() {
@@ -230,7 +230,7 @@ fn pictures(
     }
     f.write_str("<i class=whose-waited></i>the program waited</p>")?;
     for block in blocks.iter().take(PICTURES) {
-        // So fine that every range that changed hands in it is whole rows. Several pages may have changed hands at once.
+        // Fine enough that every range that changed owner is whole rows. Several pages may have changed at once.
         let ranges = marks
             .iter()
             .filter(|(mark, _)| block.contains(&mark.address) && mark.bytes > 0);
@@ -309,7 +309,7 @@ fn draw(
     f.write_str("</figure>")
 }
 
-/// Neighbours in a row that are of a kind, as one rectangle each.
+/// Neighbouring cells of one kind in a row, merged into one rectangle each.
 fn runs(picture: &Picture, is: impl Fn(&Cell) -> bool) -> String {
     let mut path = String::new();
     for (y, line) in picture.cells.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! A map of each mapping: which parts of it the kernel touched, how much, and where it faulted.
+//! A map of each mapping: which parts the kernel touched, how much, and where it faulted.
 
 use crate::text::{bytes, count, percent, share, Text};
 use crate::time_line::port_of;
@@ -6,18 +6,18 @@ use crate::{MappingName, Page};
 use std::fmt::{self, Formatter, Write};
 use timeline::{Record, Touched};
 
-/// Cells of a map at most.
+/// Maximum cells of a map.
 const CELLS: u64 = 1024;
-/// Cells in a row.
+/// Cells per row.
 const COLUMNS: usize = 64;
-/// Maps at most; of further mappings there is a list.
+/// Maximum number of maps; further mappings are listed.
 const MAPS: usize = 16;
-/// Lines of that list at most.
+/// Maximum lines of that list.
 const LISTED: usize = 200;
-/// Shades of a cell that was touched.
+/// Shades of a touched cell.
 const SHADES: u64 = 8;
 
-/// What a cell saw.
+/// Accesses to a cell.
 #[derive(Clone, Copy, Default)]
 struct Cell {
     read: u64,
@@ -46,7 +46,7 @@ impl Map {
             .filter(|slot| slot.space == mapping.space)
             .map(|slot| slot.slot)
             .collect();
-        // Of a slot whose kernel is not known any more, the space is not, either.
+        // If the kernel of a slot is no longer known, its space is not, either.
         let known = |slot: &u8| page.slots.iter().any(|named| named.slot == *slot);
         let belongs = |slot: u8| slots.contains(&slot) || !known(&slot);
         let tracks = record.tracks.iter().filter_map(|track| {
@@ -185,7 +185,7 @@ fn map(
     )
 }
 
-/// The cells that are of a kind.
+/// The cells of one kind.
 fn squares(
     f: &mut Formatter<'_>,
     class: &str,

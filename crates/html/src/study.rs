@@ -4,23 +4,23 @@ use crate::document;
 use crate::text::Text;
 use std::fmt::{self, Display, Formatter};
 
-/// How a figure came out beside the published one.
+/// Result of a figure compared with the published one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Everything that the paper says of it holds here.
+    /// All statements of the paper about it hold here.
     AsPublished,
-    /// A part of it does.
+    /// Some of them hold.
     PartlyAsPublished,
-    /// It came out otherwise.
+    /// None of them hold.
     Otherwise,
-    /// The paper says nothing that could be compared.
+    /// The paper makes no statement that could be compared.
     Shown,
-    /// It was left out, or failed.
+    /// It was skipped, or failed.
     NotMeasured,
 }
 
 impl Verdict {
-    /// From how many of some statements hold.
+    /// The verdict if `holds` of `of` statements hold.
     pub fn of(holds: usize, of: usize) -> Self {
         match holds {
             _ if of == 0 => Self::Shown,
@@ -55,39 +55,39 @@ impl Display for Verdict {
 /// A figure or a table of the paper.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Section {
-    /// For links: `figure7`.
+    /// Anchor for links: `figure7`.
     pub id: &'static str,
-    /// The paper's name of it, and what it is about.
+    /// The paper's number for it, and its subject.
     pub title: String,
-    /// How it came out.
+    /// The result of the comparison.
     pub verdict: Verdict,
-    /// Why that is the verdict.
+    /// Reason for the verdict.
     pub because: String,
-    /// Pictures, as SVG that is safe.
+    /// Pictures, as safe SVG.
     pub pictures: Vec<String>,
-    /// Names of columns; the first is that of the rows' names.
+    /// Names of columns; the first one is that of the row names.
     pub head: Vec<String>,
     /// Rows of the table.
     pub rows: Vec<Vec<String>>,
-    /// What has to be known.
+    /// Remarks.
     pub notes: Vec<String>,
 }
 
-/// A page, to be written with [`Display`].
+/// A page; write it with [`Display`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Study {
-    /// What was compared.
+    /// Subject of the comparison.
     pub title: String,
-    /// What makes this page again.
+    /// Command that reproduces this page.
     pub command: String,
-    /// Why figures may differ although the model is right.
+    /// Why figures may differ although the model is correct.
     pub known_differences: Vec<String>,
-    /// In the order of the paper.
+    /// Sections in the order of the paper.
     pub sections: Vec<Section>,
 }
 
 impl Study {
-    /// A line for each figure that was measured, for a terminal.
+    /// One line per measured figure, for a terminal.
     pub fn verdicts(&self) -> String {
         let line = |section: &Section| {
             let name = section.title.split(':').next().unwrap_or_default();
@@ -134,12 +134,12 @@ impl Display for Study {
 }
 
 impl Section {
-    /// Whether there is anything to show.
+    /// Whether there are results.
     pub fn is_measured(&self) -> bool {
         self.verdict != Verdict::NotMeasured
     }
 
-    /// Its title, values and verdict, for a terminal.
+    /// Title, values and verdict, for a terminal.
     pub fn text(&self) -> String {
         let columns = self.head.len();
         let lines = || std::iter::once(&self.head).chain(&self.rows);
@@ -229,7 +229,7 @@ mod tests {
             "{page}"
         );
         assert_eq!(page.matches("<svg").count(), 1);
-        // It fetches nothing; the namespace is a name.
+        // It loads nothing; the namespace is only a name.
         let fetched = page.replace("http://www.w3.org/2000/svg", "");
         assert!(!fetched.contains("http:"), "{fetched}");
         assert!(!fetched.contains("https:"), "{fetched}");

@@ -3,10 +3,10 @@
 use std::fmt::{self, Formatter, Write};
 use units::Picoseconds;
 
-/// Pieces of time in a picture.
+/// Time intervals in a picture.
 pub(crate) const PARTS: usize = 320;
 
-/// Shares of 0 to 1 as an area, `PARTS` wide and 100 high. Shares that are there but hardly can be seen as such.
+/// Shares of 0 to 1 as an area, `PARTS` wide and 100 high. Very small shares are drawn large enough to be seen.
 pub(crate) fn area(shares: &[f64]) -> String {
     let mut path = String::from("M0 100");
     let mut last = 100;
@@ -25,7 +25,7 @@ pub(crate) fn area(shares: &[f64]) -> String {
     path
 }
 
-/// Shares for the script: two digits to the base of 36 each, in thousandths.
+/// Shares for the script: two base-36 digits each, in thousandths.
 pub(crate) fn encoded(shares: &[f64]) -> String {
     let digit = |value: u32| char::from_digit(value % 36, 36).unwrap_or('0');
     shares
@@ -37,7 +37,7 @@ pub(crate) fn encoded(shares: &[f64]) -> String {
         .collect()
 }
 
-/// Round times within one, few enough to be read.
+/// Round times within the range, few enough to be readable.
 pub(crate) fn ticks(end: Picoseconds, most: u64) -> Vec<Picoseconds> {
     let end = end.get();
     let least = end.div_ceil(most.max(1)).max(1);
@@ -54,7 +54,7 @@ pub(crate) fn ticks(end: Picoseconds, most: u64) -> Vec<Picoseconds> {
         .collect()
 }
 
-/// A time without more digits than it has.
+/// A time without trailing digits.
 pub(crate) fn short(time: Picoseconds) -> String {
     if time == Picoseconds::ZERO {
         return "0".to_owned();
@@ -69,7 +69,7 @@ pub(crate) fn short(time: Picoseconds) -> String {
     }
 }
 
-/// The ticks of a picture whose left edge is 0 and whose right edge is `end`.
+/// The ticks of a picture from 0 at its left edge to `end` at its right edge.
 pub(crate) fn axis(f: &mut Formatter<'_>, end: Picoseconds) -> fmt::Result {
     f.write_str("<div class=axis aria-hidden=true>")?;
     let ticks = ticks(end, 6);
@@ -97,7 +97,7 @@ pub(crate) struct Part {
     pub(crate) share: f64,
 }
 
-/// A bar of parts, one after another, each with its name when pointed at.
+/// A stacked bar; each part shows its name under the pointer.
 pub(crate) fn bar(f: &mut Formatter<'_>, parts: &[Part]) -> fmt::Result {
     f.write_str("<div class=bar>")?;
     let mut rest: f64 = 1.0;

@@ -1,13 +1,13 @@
-//! Words and numbers.
+//! Formatting of text and numbers.
 
 pub(crate) use picture::Text;
 use std::fmt::Write;
 use units::Picoseconds;
 
-/// A name of a file in a link: every byte but plain letters, digits and `/._-` in its %-form.
+/// A file name in a link: all bytes but letters, digits and `/._-` are percent-encoded.
 pub(crate) fn link(name: &str) -> String {
     let mut link = String::new();
-    // What has a colon in its first part would be taken for a scheme.
+    // A colon in the first part would be taken for a scheme.
     if !name.starts_with('/') {
         link.push_str("./");
     }
@@ -24,14 +24,14 @@ pub(crate) fn link(name: &str) -> String {
     link
 }
 
-/// JSON inside `<script>`: `<` does not occur in JSON but in strings.
+/// JSON inside `<script>`: `<` occurs only in strings.
 pub(crate) fn json(text: &str) -> String {
     text.replace('<', "\\u003c")
 }
 
 pub(crate) use tombolo::report::bytes;
 
-/// A rate, or nothing where there is no time.
+/// A rate; empty without virtual time.
 pub(crate) fn rate(count: u64, time: Picoseconds) -> String {
     match time.get() {
         0 => String::new(),
@@ -52,7 +52,7 @@ pub(crate) fn count(number: u64) -> String {
     grouped
 }
 
-/// A share of something, from 0 to 1.
+/// A ratio from 0 to 1.
 pub(crate) fn share(part: f64, all: f64) -> f64 {
     match all > 0.0 {
         true => (part / all).clamp(0.0, 1.0),
@@ -60,12 +60,12 @@ pub(crate) fn share(part: f64, all: f64) -> f64 {
     }
 }
 
-/// A share of a time.
+/// A ratio of two times, 0 to 1.
 pub(crate) fn of_time(part: Picoseconds, all: Picoseconds) -> f64 {
     share(part.get() as f64, all.get() as f64)
 }
 
-/// A share in words.
+/// A ratio in per cent.
 pub(crate) fn percent(share: f64) -> String {
     match share {
         s if s <= 0.0 => "0 %".to_owned(),
@@ -75,7 +75,7 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
-/// One of something, or several.
+/// A count with its noun, singular or plural.
 pub(crate) fn plural(number: u64, one: &str, several: &str) -> String {
     match number {
         1 => format!("1 {one}"),

@@ -1,4 +1,4 @@
-//! What was busy when: a row for everything that can be.
+//! Utilisation over time, with a row for each resource.
 
 use crate::svg::{area, axis, encoded, PARTS};
 use crate::text::{of_time, percent, Text};
@@ -31,7 +31,7 @@ pub(crate) fn runs_of(track: &str) -> Option<u8> {
     slot.parse().ok()
 }
 
-/// Tracks of a run that are no ports, with what they are called here.
+/// Tracks other than ports, with their titles.
 pub(crate) const HOST: [(&str, &str); 4] = [
     ("host/fault service", "fault service"),
     ("host/page-cache copies", "page-cache copies"),
@@ -159,7 +159,7 @@ pub(crate) fn write(page: &Page<'_>, f: &mut Formatter<'_>) -> fmt::Result {
                 percent(of_time(busy, end))
             )?;
         }
-        // A port has a track before its kernel is known, and another then.
+        // A port has a track before its kernel is known, and another one afterwards.
         idle.retain(|name| !shown.contains(name));
         idle.sort_unstable();
         idle.dedup();

@@ -1,4 +1,4 @@
-//! What waited for what.
+//! Waits by cause.
 
 use crate::svg::{bar, Part};
 use crate::text::{bytes, count, of_time, percent, plural, share, Text};
@@ -8,7 +8,7 @@ use std::fmt::{self, Formatter};
 use timeline::{Busy, Record};
 use units::Picoseconds;
 
-/// Of several tracks, when at least one was busy.
+/// Times in which at least one of several tracks was busy.
 fn any<'a>(record: &'a Record, wanted: impl Fn(&str) -> bool + 'a) -> Busy {
     let tracks = record.tracks.iter().filter(|track| wanted(&track.name));
     tracks.fold(Busy::default(), |all, track| all.or(&track.busy))
@@ -23,7 +23,7 @@ pub(crate) fn write(page: &Page<'_>, f: &mut Formatter<'_>) -> fmt::Result {
     f.write_str("</section>")
 }
 
-/// What was busy while kernels waited for pages.
+/// Utilisation while kernels waited for pages.
 fn pages(record: &Record, f: &mut Formatter<'_>) -> fmt::Result {
     let faults = any(record, |name| name.ends_with("/faults"));
     let runs = any(record, |name| runs_of(name).is_some());
@@ -108,7 +108,7 @@ fn ports(page: &Page<'_>, f: &mut Formatter<'_>) -> fmt::Result {
                 let of_slot = runs.filter(|run| usize::from(run.slot) == slot);
                 of_slot.map(|run| run.cycles).sum()
             };
-            // A kernel without runs (it runs whenever it has data) is held against all time.
+            // A kernel without runs (it runs whenever it has data) is compared with the whole time.
             let cycles = match cycles {
                 0 => report.statistics.cycles,
                 cycles => cycles,
