@@ -16,21 +16,21 @@ use units::{Asid, CardAddr, Fault, FaultCause, FaultToken, PageEntry, Stripe, Ta
 
 const BLOCK: u64 = 4096;
 
-/// Bursts that a requester holds.
+/// Maximum parked bursts of a requester.
 pub(super) const PARK_DEPTH: usize = 64;
-/// Faults that a requester reports beyond its oldest.
+/// Maximum faults that a requester reports beyond its oldest.
 pub(super) const LOOK_AHEAD: usize = 8;
 
-/// Where a parked burst stands.
+/// State of a parked burst.
 #[derive(Clone, Copy, Debug)]
 enum Parking {
-    /// To be translated when its turn comes.
+    /// Not translated yet.
     Open,
     /// Reported to the host.
     Waiting,
-    /// Answered.
+    /// Answered with a translation.
     Translated(PageEntry),
-    /// Answered: it fails.
+    /// Answered: the access fails.
     Refused,
 }
 
@@ -41,7 +41,7 @@ struct Parked {
     parking: Parking,
 }
 
-/// One port in one direction: bursts in order, the first of them blocked.
+/// One port in one direction: its bursts in order, the first of them blocked.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Requester {
     parked: VecDeque<Parked>,
@@ -50,12 +50,12 @@ pub(super) struct Requester {
 }
 
 impl Requester {
-    /// Forgets what is parked, as the reset of the slot does.
+    /// Discards the parked bursts, as a reset of the slot does.
     pub(super) fn reset(&mut self) {
         self.parked.clear();
     }
 
-    /// Takes the host's answer to a fault; the address of the burst that waited for it, if one did.
+    /// Takes the host's reply to a fault; returns the address of the burst that waited for it, if any.
     pub(super) fn reply(&mut self, index: u8, entry: Option<PageEntry>) -> Option<VirtAddr> {
         let waits =
             |burst: &&mut Parked| burst.index == index && matches!(burst.parking, Parking::Waiting);
@@ -64,7 +64,7 @@ impl Requester {
         Some(burst.address)
     }
 
-    /// Tells bursts that have a translation to translate again; `true` if there was one.
+    /// Marks translated bursts for another translation; `true` if there was one.
     pub(super) fn translate_again(&mut self) -> bool {
         let mut any = false;
         for burst in &mut self.parked {
@@ -87,18 +87,18 @@ impl Requester {
     }
 }
 
-/// The memory as the ports of one slot see it, for the length of one step.
+/// The memory as seen by the ports of one slot, for the duration of one step.
 pub(super) struct PortMemory<'a> {
     pub(super) memory: &'a mut CardMemory,
-    /// Where pages in host memory lie, if the card reaches them.
+    /// Host memory of pages that stay there, if the card reaches it.
     pub(super) host: Option<&'a HostMap>,
     pub(super) events: &'a mut Vec<Event>,
     pub(super) channels: &'a mut [ChannelStatistics],
     pub(super) schedule: &'a mut Schedule,
     pub(super) requesters: &'a mut [Requester],
-    /// Of each port; none while one of them is worked off.
+    /// By port; empty while one of them is being drained.
     pub(super) posted: &'a mut [Posted],
-    /// Of the slot: of each stream pair the one into the kernel, then the one out of it.
+    /// Movers of the slot: for each stream pair the one into the kernel, then the one out of it.
     pub(super) movers: &'a mut [Mover],
     /// Number of the slot's first mover on the card.
     pub(super) first_mover: u8,
@@ -106,13 +106,13 @@ pub(super) struct PortMemory<'a> {
     pub(super) first_requester: u8,
     pub(super) asid: Asid,
     pub(super) space: Option<Space>,
-    /// Of that space, if its walker is off.
+    /// L1 TLB of the slot's space, if its walker is off.
     pub(super) l1: Option<&'a HostFilledL1>,
     /// False: addresses are card addresses.
     pub(super) translated: bool,
-    /// What the model did that no kernel can do.
+    /// An operation of the model that no kernel can carry out.
     pub(super) broken_rule: Option<String>,
-    /// The rule of the boundary that the kernel broke, and the port.
+    /// The rule of the slot boundary that the kernel broke, and the port.
     pub(super) violation: Option<(usize, Violation)>,
 }
 
@@ -212,12 +212,12 @@ impl VirtualMemory for PortMemory<'_> {
 }
 
 impl PortMemory<'_> {
-    /// How the addresses of the slot's space lie on the channels.
+    /// Interleaving of the slot's space over the channels.
     fn stripe(&self) -> Stripe {
         self.space.map_or(Stripe::NONE, |space| space.stripe)
     }
 
-    /// Where a burst may go now.
+    /// Decides whether a burst may proceed.
     fn admit(
         &mut self,
         port: usize,
@@ -266,7 +266,7 @@ impl PortMemory<'_> {
         };
         let requester = &mut self.requesters[number];
         requester.parked.pop_front();
-        // Here and not when it is parked: bursts behind a blocked one are parked before they come.
+        // Counted here and not when it is parked: bursts behind a blocked one are parked before they are issued.
         let rows = rows(address.get(), bytes);
         requester.statistics.bursts += 1;
         requester.statistics.rows += rows;
@@ -334,7 +334,7 @@ impl PortMemory<'_> {
         Access::Blocked
     }
 
-    /// Reports faults behind the oldest one.
+    /// Reports the faults of bursts behind the oldest one.
     fn look_ahead(&mut self, number: usize) {
         let waiting = |burst: &Parked| matches!(burst.parking, Parking::Waiting);
         if !self.requesters[number].parked.front().is_some_and(waiting) {
@@ -362,7 +362,7 @@ impl PortMemory<'_> {
         }
     }
 
-    /// The access of a kernel whose slot the guard closes.
+    /// The result of an access of a kernel whose slot the guard closes.
     fn violates(
         &mut self,
         port: usize,
@@ -389,16 +389,16 @@ impl PortMemory<'_> {
     }
 }
 
-/// Where the bytes of a burst are.
+/// Location of a burst's bytes.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     /// In card memory.
     Card(CardAddr),
-    /// In host memory, at this address of the host's.
+    /// In host memory, at this host address.
     Host(u64),
 }
 
-/// The place of an access through an entry; `None` beyond 37 bits.
+/// The location of an access through an entry; `None` beyond 37 bits.
 fn place(entry: &PageEntry, address: VirtAddr) -> Option<Place> {
     let at = entry.frame.card_address().get() + address.page_offset(entry.size);
     match entry.target {

@@ -1,10 +1,10 @@
-//! The BAR: what the shell says of itself, and the slots' control windows.
+//! The BAR: the shell's description registers, and the slots' control windows.
 
 use super::slot::{Loaded, Slot};
 use card::registers::{self, geometry, memory};
 use card::{CardDescription, CardError};
 
-/// What an address of the BAR belongs to.
+/// Target of a BAR address.
 pub(super) enum Place {
     /// The shell, at an offset.
     Shell(u32),
@@ -16,7 +16,7 @@ pub(super) fn error(address: u32, what: &'static str) -> CardError {
     CardError::Bus { address, what }
 }
 
-/// Where an access goes.
+/// The target of an access.
 pub(super) fn place(address: u32) -> Result<Place, CardError> {
     let window = registers::SLOT_CONTROL;
     if address % 4 != 0 {

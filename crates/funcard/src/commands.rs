@@ -1,4 +1,4 @@
-//! Commands: which may start, what runs beside what, and what they do to memory.
+//! Commands: their ordering, concurrency and effects on memory.
 
 use super::host::HostMap;
 use super::memory::CardMemory;
@@ -10,9 +10,9 @@ use card::LinkStatistics;
 use std::collections::VecDeque;
 use units::{CardAddr, CommandStatus, Operation, Stripe, ROW_BYTES};
 
-/// The longest copy.
+/// Maximum length of a copy.
 const MAX_BYTES: u64 = 1 << 30;
-/// How much of a copy is done before something else may come between, when a seed decides.
+/// Granularity of a copy that other operations may interleave with, if a seed decides.
 const PIECE: u64 = 256 << 10;
 
 /// Commands that are not complete.
@@ -22,14 +22,14 @@ pub(super) struct CommandQueue {
     running: VecDeque<Transfer>,
 }
 
-/// A copy or a zeroing under way.
+/// A copy or zero fill in progress.
 #[derive(Debug)]
 struct Transfer {
     command: Command,
     done: u64,
 }
 
-/// What a transfer moves.
+/// Source and destination of a transfer.
 struct Range {
     card: CardAddr,
     stripe: Stripe,
@@ -81,13 +81,13 @@ impl Range {
     }
 }
 
-/// What the head of the queue asks for next.
+/// The next action for the head of the queue.
 pub(super) enum Head {
-    /// Nothing, or it waits for the commands before it.
+    /// None: the queue is empty, or its head waits for earlier commands.
     Idle,
     /// A transfer to start, or to refuse.
     Transfer,
-    /// A table command, a fault reply or nothing at all: to be done at once.
+    /// A table command, a fault reply or a no-op: executed at once.
     Immediate,
 }
 
@@ -100,7 +100,7 @@ impl CommandQueue {
         self.waiting.push_back(command);
     }
 
-    /// Transfers under way.
+    /// Number of transfers in progress.
     pub(super) fn running(&self) -> usize {
         self.running.len()
     }
@@ -114,7 +114,7 @@ impl CommandQueue {
         }
     }
 
-    /// Takes the head, for the card to do.
+    /// Removes the head, for the card to execute.
     pub(super) fn take_head(&mut self) -> Option<Command> {
         self.waiting.pop_front()
     }
@@ -206,7 +206,7 @@ fn count(operation: &Operation, bytes: u64, link: &mut LinkStatistics) {
     }
 }
 
-/// Reports the end of a command, if it is to be reported.
+/// Reports the completion of a command, if requested.
 pub(super) fn complete(command: &Command, answer: Answer, events: &mut Vec<Event>) {
     if command.notify || answer.status != CommandStatus::Ok {
         events.push(Event::Completed {

@@ -1,4 +1,4 @@
-//! The calls of a card, and of its extensions.
+//! Implementation of the card contract and its extensions.
 
 use super::l1::HostFilledL1;
 use super::slot::Loaded;
@@ -57,7 +57,7 @@ impl Card for FunctionalCard {
                 return Ok(());
             }
         };
-        // Posted: an error in the slot reaches nobody.
+        // Posted write: an error in the slot is not returned.
         if let Ok(loaded) = bar::kernel(&mut self.slots, slot, address) {
             let before = loaded.registers.interrupt();
             loaded.registers.write(offset, value);
@@ -142,7 +142,7 @@ impl Card for FunctionalCard {
     fn schedule_slot(&mut self, slot: SlotId, schedule: SlotSchedule) -> Result<(), CardError> {
         self.slot(slot)?;
         schedule.check(slot)?;
-        // Without time there is nothing to share; the registers say what was said.
+        // Without time there is no sharing; the registers hold the settings.
         for (address, value) in schedule.registers(slot, self.description.clock_period) {
             self.schedules.insert(address, value);
         }
@@ -151,7 +151,7 @@ impl Card for FunctionalCard {
 
     fn wait(&mut self, deadline: Option<Picoseconds>) -> Result<Vec<Event>, CardError> {
         loop {
-            // Before anybody learns of what was done with bytes that are lost.
+            // Before any client learns of operations on bytes that are lost.
             if let Some(error) = self.memory.failure() {
                 return Err(CardError::HostMemory(format!(
                     "this machine has none left for what is written to the memory of a functional card: {error}; allow more \
@@ -274,7 +274,7 @@ impl Streams for FunctionalCard {
             self.description.check_stream(slot, stream)?;
             return Ok(StreamWaiting::default());
         }
-        // A kernel here is as far as it was stepped, which is by chance: what it sends without the host's help counts as sent.
+        // The progress of a kernel is arbitrary here, so everything it sends without the host's help counts as sent.
         let mut steps = 0..SETTLING_STEPS;
         while !self.stream_state(slot, stream)?.valid && steps.next().is_some() && self.advance() {}
         Ok(StreamWaiting {

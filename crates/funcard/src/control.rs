@@ -10,7 +10,7 @@ const FIRST_ARGUMENT: u32 = 0x10;
 
 const AUTO_RESTART: u32 = 1 << 7;
 
-/// The registers, and whether the kernel runs.
+/// The registers, and the run state of the kernel.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ControlRegisters {
     start: bool,
@@ -38,7 +38,7 @@ impl ControlRegisters {
         }
     }
 
-    /// A read by the host, with its effect. `offset` is a multiple of 4.
+    /// A read by the host, with its side effects. `offset` is a multiple of 4.
     pub(super) fn read(&mut self, offset: u32) -> u32 {
         match offset {
             CONTROL => {
@@ -95,17 +95,17 @@ impl ControlRegisters {
         self.global_enable && self.status != 0
     }
 
-    /// Whether the kernel has something to do.
+    /// Whether the kernel has work.
     pub(super) fn wants_to_run(&self) -> bool {
         self.start || self.running
     }
 
-    /// The kernel takes the start.
+    /// The kernel accepts the start.
     pub(super) fn begin(&mut self) {
         self.running = true;
     }
 
-    /// The run is over, and the kernel ready for the next one.
+    /// Ends the run; the kernel is ready for the next one.
     pub(super) fn finish(&mut self) {
         self.running = false;
         self.start = self.auto_restart;

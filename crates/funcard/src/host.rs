@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use units::HostAddr;
 
-/// IOVAs are handed out in ascending order, with a hole behind each region, so an access past the end or after
-/// the end of a mapping is an error and not someone else's memory. They are used again only when those that page
-/// tables can hold ([`REACH`]) have all been handed out.
+/// IOVAs are assigned in ascending order, with a gap after each region, so an access beyond the end or after the end of
+/// a mapping is an error and does not reach other memory. They are reused only when all that page tables can hold
+/// ([`REACH`]) have been assigned.
 #[derive(Debug)]
 pub(super) struct HostMap {
     regions: BTreeMap<u64, Arc<HostMemory>>,
@@ -17,7 +17,7 @@ pub(super) struct HostMap {
 
 const FIRST: u64 = 1 << 32;
 const END: u64 = 1 << 56;
-/// Pages in host memory lie below.
+/// Upper bound of the addresses of pages in host memory.
 const REACH: u64 = 1 << 36;
 const ALIGN: u64 = 2 << 20;
 
@@ -66,19 +66,19 @@ impl HostMap {
         }
     }
 
-    /// Copies host memory out; `None` if the range is not mapped as a whole.
+    /// Reads host memory; `None` if the range is not mapped as a whole.
     pub(super) fn read(&self, address: u64, to: &mut [u8]) -> Option<()> {
         let (memory, offset) = self.find(address)?;
         memory.read(offset, to).ok()
     }
 
-    /// Copies bytes to host memory; `None` if the range is not mapped as a whole.
+    /// Writes host memory; `None` if the range is not mapped as a whole.
     pub(super) fn write(&self, address: u64, from: &[u8]) -> Option<()> {
         let (memory, offset) = self.find(address)?;
         memory.write(offset, from).ok()
     }
 
-    /// Where a range lies; `None` if it is not mapped as a whole.
+    /// The location of a range; `None` if it is not mapped as a whole.
     pub(super) fn range(&self, address: u64, bytes: u64) -> Option<(&HostMemory, usize)> {
         let (memory, offset) = self.find(address)?;
         memory.pointer(offset, bytes as usize).ok()?;
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn ranges_that_page_tables_hold_are_used_again_at_last() {
         let mut map = HostMap::new();
-        // Nothing is touched: it takes no memory.
+        // It is never touched, so it takes no memory.
         let large = || Arc::new(HostMemory::allocate(16 << 30).unwrap());
         let kept = map.map(large()).unwrap().get();
         for _ in 0..20 {

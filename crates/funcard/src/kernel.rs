@@ -1,4 +1,4 @@
-//! Kernels modelled in Rust, and where the card finds them.
+//! Kernels modelled in Rust, and the registry of their models.
 
 use super::control::ControlRegisters;
 use super::models;
@@ -6,32 +6,32 @@ use card::kernel::{ControlProtocol, KernelError, Manifest};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What became of an access.
+/// Result of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Done.
+    /// The access is complete.
     Done,
-    /// It waits for the host; nothing was moved. Try the same access again in a later step.
+    /// It waits for the host; no bytes were moved. Repeat the same access in a later step.
     Blocked,
-    /// It ended with an error response (SLVERR); a read gave zeros.
+    /// It ended with an error response (SLVERR); a read returned zeroes.
     Failed,
 }
 
-/// What a step came to.
+/// Result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Call again.
     Working,
     /// Every access that the kernel could make is blocked: call again when one is answered.
     Blocked,
-    /// The run is over, and the kernel ready for the next one.
+    /// The run has ended, and the kernel is ready for the next one.
     Done,
 }
 
-/// The memory that a kernel sees through its ports.
+/// A kernel's memory, accessed through its ports.
 ///
-/// A *burst* is at most 4 KiB long and lies in one 4 KiB block. The bursts of one port and
-/// direction keep their order: while one is blocked, the port takes no other in that direction.
+/// A *burst* is at most 4 KiB long and within one 4 KiB block. The bursts of one port and direction keep their order:
+/// while one is blocked, the port accepts no other in that direction.
 pub trait VirtualMemory {
     /// Reads a burst through a port of the kernel.
     fn read(&mut self, port: usize, address: u64, to: &mut [u8]) -> Access;
@@ -39,20 +39,20 @@ pub trait VirtualMemory {
     /// Writes a burst through a port of the kernel.
     fn write(&mut self, port: usize, address: u64, from: &[u8]) -> Access;
 
-    /// Hands a write to a port of the kernel, which takes it, and answers it later, in order with the port's other
-    /// writes. False: there is no room now, and nothing was taken; try again in a later step.
+    /// Posts a write to a port, which accepts it now and answers it later, in order with the port's other writes.
+    /// False: there is no room, and the write was not accepted; try again in a later step.
     fn post(&mut self, port: usize, address: u64, from: &[u8]) -> bool;
 
-    /// Says where the bursts start that will follow the blocked one of this port and direction, as
-    /// a kernel does that requests ahead of its data. The card may report their faults, too.
+    /// Announces the start addresses of the bursts that follow the blocked one of this port and direction, like a
+    /// kernel that requests ahead of its data. The card may report their faults, too.
     fn announce(&mut self, port: usize, write: bool, addresses: &[u64]);
 
-    /// Takes up to `most` bytes from the stream into the kernel of a stream pair, never of two packets,
-    /// and says whether they end one. `None`: nothing is there now.
+    /// Receives up to `most` bytes, within one packet, from the stream into the kernel of a stream pair, and whether
+    /// they end the packet. `None`: no bytes are available.
     fn receive(&mut self, pair: usize, most: usize) -> Option<(Vec<u8>, bool)>;
 
-    /// Sends bytes on the stream out of the kernel of a stream pair; `last`: they end a packet. `false`:
-    /// there is no room now, and nothing was sent.
+    /// Sends bytes on the stream out of the kernel of a stream pair; `last`: they end a packet. `false`: there is no
+    /// room, and nothing was sent.
     fn send(&mut self, pair: usize, bytes: &[u8], last: bool) -> bool;
 }
 
@@ -64,7 +64,7 @@ pub struct Arguments<'a> {
 }
 
 impl Arguments<'_> {
-    /// The bytes of an argument; empty if the manifest has none of that name.
+    /// The bytes of an argument; empty if the manifest has no such argument.
     pub fn bytes(&self, name: &str) -> Vec<u8> {
         let Some(argument) = self.manifest.argument(name) else {
             return Vec::new();
@@ -75,7 +75,7 @@ impl Arguments<'_> {
             .collect()
     }
 
-    /// An argument of up to 8 bytes as a number; zero if the manifest has none of that name.
+    /// An argument of up to 8 bytes as a number; zero if the manifest has no such argument.
     pub fn number(&self, name: &str) -> u64 {
         let mut word = [0; 8];
         for (to, from) in word.iter_mut().zip(self.bytes(name)) {
@@ -84,7 +84,7 @@ impl Arguments<'_> {
         u64::from_le_bytes(word)
     }
 
-    /// The first `N` bytes of an argument, zeros where it has fewer.
+    /// The first `N` bytes of an argument, padded with zeroes.
     pub fn array<const N: usize>(&self, name: &str) -> [u8; N] {
         let mut array = [0; N];
         for (to, from) in array.iter_mut().zip(self.bytes(name)) {
@@ -96,21 +96,21 @@ impl Arguments<'_> {
 
 /// A kernel without RTL.
 pub trait FunctionalKernel: Send {
-    /// Does a little: a few accesses at most. The first call, and the first after [`Step::Done`],
-    /// begins a run.
+    /// Makes a little progress: a few accesses at most. The first call, and the first after [`Step::Done`], begins a
+    /// run.
     fn step(&mut self, arguments: &Arguments<'_>, memory: &mut dyn VirtualMemory) -> Step;
 }
 
-/// How to make the model of a kernel, and what the manifest must have for it.
+/// Constructor of a kernel's model, with the requirements on its manifest.
 #[derive(Clone, Copy)]
 pub struct KernelModel {
     /// Name of the kernel in its manifest.
     pub name: &'static str,
     /// Names and sizes in bytes of the arguments that the model reads.
     pub arguments: &'static [(&'static str, u32)],
-    /// Ports that it uses, from port 0.
+    /// Number of ports that it uses, from port 0.
     pub ports: usize,
-    /// Makes one that is idle.
+    /// Creates an idle model.
     pub create: fn() -> Box<dyn FunctionalKernel>,
 }
 
@@ -122,26 +122,26 @@ impl fmt::Debug for KernelModel {
     }
 }
 
-/// The models that a functional card knows, by the kernels' names.
+/// The models of a functional card, by kernel name.
 #[derive(Clone, Debug)]
 pub struct Registry {
     models: BTreeMap<&'static str, KernelModel>,
 }
 
 impl Registry {
-    /// None.
+    /// A registry without models.
     pub const fn empty() -> Self {
         Self {
             models: BTreeMap::new(),
         }
     }
 
-    /// Adds a model, in place of one of the same name.
+    /// Adds a model, replacing one of the same name.
     pub fn register(&mut self, model: KernelModel) {
         self.models.insert(model.name, model);
     }
 
-    /// The model of a kernel, if the manifest has what it needs.
+    /// The model of a kernel, if the manifest meets its requirements.
     pub(super) fn find(&self, manifest: &Manifest) -> Result<KernelModel, KernelError> {
         let Some(model) = self.models.get(manifest.name.as_str()) else {
             return Err(KernelError::NoFunctionalModel {

@@ -1,21 +1,20 @@
-//! What stands for the L1 TLBs of a space whose walker is off: the replies of the host, as long as
-//! there is room.
+//! Model of the L1 TLBs of a space whose walker is off: the host's replies, as many as fit.
 
 use super::table::permits;
 use std::collections::VecDeque;
 use units::{FaultCause, Operation, PageEntry, PageNumber, VirtAddr};
 
-/// Translations that are kept; the oldest goes first.
+/// Capacity in translations; the oldest is replaced first.
 const ROOM: usize = 32;
 
-/// Translations that came with replies.
+/// Translations received with replies.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HostFilledL1 {
     entries: VecDeque<(PageNumber, PageEntry)>,
 }
 
 impl HostFilledL1 {
-    /// A reply for `address` has come.
+    /// Adds the reply for `address`.
     pub(super) fn fill(&mut self, address: VirtAddr, entry: PageEntry) {
         let page = PageNumber::containing(address, entry.size);
         self.kill(page);
@@ -25,8 +24,8 @@ impl HostFilledL1 {
         self.entries.push_back((page, entry));
     }
 
-    /// Translates an access, if the page is here with the right. A write needs a page that the
-    /// host knows to be dirty.
+    /// Translates an access if the page is present with the required permission. A write needs a page that the host
+    /// knows to be dirty.
     pub(super) fn translate(
         &self,
         address: VirtAddr,
@@ -43,7 +42,7 @@ impl HostFilledL1 {
         Ok(*entry)
     }
 
-    /// Forgets what a table command outdates.
+    /// Invalidates the entries that a table command makes stale.
     pub(super) fn outdate(&mut self, operation: &Operation) {
         let (address, size) = match *operation {
             Operation::Install { address, entry, .. } => (address, entry.size),

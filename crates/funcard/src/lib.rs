@@ -1,10 +1,10 @@
 //! The functional card: no RTL, no time; for tests of everything above the card.
 //!
-//! It does what the shell does as far as a host can see without a clock: commands with their order
-//! and fences, page tables in card memory, faults with look-ahead, slots with ap_ctrl_hs registers.
-//! Its kernels are [models in Rust](FunctionalKernel), found by the name in `kernel.toml`.
+//! It behaves like the shell as far as a host can observe without a clock: commands with their order and fences, page
+//! tables in card memory, faults with look-ahead, slots with ap_ctrl_hs registers. Its kernels are [models in
+//! Rust](FunctionalKernel), found by the name in `kernel.toml`.
 //!
-//! [`Card::now`](card::Card::now) counts the steps that the card made, a microsecond each, so that deadlines end.
+//! [`Card::now`](card::Card::now) counts the card's steps, one microsecond each, so that deadlines expire.
 //!
 //! ```
 //! use card::command::Command;
@@ -84,11 +84,11 @@ pub struct FunctionalCard {
     l1s: Vec<HostFilledL1>,
     slots: Vec<Slot>,
     switch: Switch,
-    /// What was written to registers of schedules.
+    /// Values written to the schedule registers.
     schedules: BTreeMap<u32, u32>,
-    /// The slot whose turn it is when everything goes in order.
+    /// The next slot in turn, if everything happens in order.
     next_slot: usize,
-    /// By queue.
+    /// One per queue.
     commands: Vec<CommandQueue>,
     work: VecDeque<WorkId>,
     next_work: u64,
@@ -98,33 +98,33 @@ pub struct FunctionalCard {
     bell: Option<Arc<AtomicBool>>,
 }
 
-/// Something that can happen next.
+/// A possible next step.
 #[derive(Clone, Copy)]
 enum Move {
     /// The transfer at the head of a queue begins.
     StartTransfer(usize),
-    /// The command at the head of a queue is done.
+    /// The command at the head of a queue is executed.
     Immediate(usize),
-    /// A transfer of a queue moves.
+    /// A transfer of a queue makes progress.
     Transfer(usize, usize),
     HostWork(usize),
     /// A mover of a slot moves a burst.
     Mover(usize, usize),
-    /// A port of a slot answers a write that it has taken.
+    /// A port of a slot answers a posted write.
     Posted(usize, usize),
-    /// What a kernel has sent passes to the incoming port of a pair.
+    /// Bytes sent by a kernel pass to the incoming port of a pair.
     Switch(usize),
     Kernel(usize),
 }
 
-/// Steps that kernels may make while somebody looks at what they have sent.
+/// Maximum kernel steps while the host queries the bytes sent.
 const SETTLING_STEPS: u32 = 10_000;
 
 impl FunctionalCard {
-    /// One step of the card.
+    /// Duration of one step of the card.
     const STEP: Picoseconds = Picoseconds::from_micros(1);
 
-    /// A card of that shape, its memory zero.
+    /// A card of that shape; its memory is zero.
     pub fn new(config: FunctionalConfig) -> Self {
         let ports = usize::from(config.ports_per_slot);
         let requesters = 2 * ports * usize::from(config.slots);
@@ -221,7 +221,7 @@ impl FunctionalCard {
         }
     }
 
-    /// Whether the page table of a space can be where it shall be.
+    /// Checks that the page table of a space can be placed as requested.
     fn check_table(&self, asid: Asid, table: SpaceTable) -> Result<SpaceTable, CardError> {
         self.description.check_stripe(table.stripe)?;
         if self
@@ -235,8 +235,8 @@ impl FunctionalCard {
         Err(bar::error(address, what))
     }
 
-    /// Everything that may happen next. Without a seed the first one does: commands before host
-    /// work before movers before kernels, which take turns.
+    /// All possible next steps. Without a seed the first one is taken: commands before host work before movers before
+    /// kernels, which take turns.
     fn moves(&self) -> Vec<Move> {
         let mut moves = Vec::new();
         for (queue, commands) in self.commands.iter().enumerate() {
@@ -350,7 +350,7 @@ impl FunctionalCard {
         }
     }
 
-    /// A reply to a burst that the reset of its slot made the shell forget is no error.
+    /// A reply to a burst that the shell dropped on a reset of its slot is no error.
     fn reply(&mut self, token: FaultToken, entry: Option<units::PageEntry>) -> CommandStatus {
         let requesters_per_slot = 2 * usize::from(self.description.ports_per_slot);
         let requester = usize::from(token.requester);
@@ -432,7 +432,7 @@ impl FunctionalCard {
         }
     }
 
-    /// A mover moves a burst; its kernel may have been waiting for that.
+    /// A mover moves a burst, which may unblock its kernel.
     fn step_mover(&mut self, number: usize, index: usize) {
         let slot = &mut self.slots[number];
         let pairs = slot.movers.len() / 2;
@@ -466,8 +466,7 @@ impl FunctionalCard {
         slot.blocked = false;
     }
 
-    /// A port does the oldest of the writes that it has taken, if it may go on; its kernel may have been waiting for
-    /// that.
+    /// A port executes its oldest posted write, if it may proceed, which may unblock its kernel.
     fn step_posted(&mut self, number: usize, port: usize) {
         let slot = &mut self.slots[number];
         let Some(write) = slot.posted[port].pop() else {
@@ -509,7 +508,7 @@ impl FunctionalCard {
         self.announce(id);
     }
 
-    /// Reports an interrupt if the line rises, as soon as the writes that it announces are answered.
+    /// Reports an interrupt if the line rises, once the writes before it are answered.
     fn interrupt(&mut self, slot: SlotId, rises: bool) {
         if rises {
             let state = &mut self.slots[usize::from(slot.0)];
@@ -528,7 +527,7 @@ impl FunctionalCard {
         }
     }
 
-    /// The events so far, or the older ones of them if a seed decides.
+    /// The pending events, or the older ones of them if a seed decides.
     fn deliver(&mut self) -> Vec<Event> {
         match self.events.len() {
             0 => Vec::new(),

@@ -1,7 +1,7 @@
-//! Card memory: sparse, zero where nothing was written.
+//! Card memory: sparse, zero where it was never written.
 //!
-//! It lies in regions that are taken when they are first written, and their pages from the system when they are
-//! touched: large ones where the system has them, so that a copy of 2 MiB is one fault of the host and not 512.
+//! Regions are allocated on first write, and their pages by the system on first touch: huge pages if available, so that
+//! a copy of 2 MiB causes one host page fault and not 512.
 
 use card::memory::HostMemory;
 use std::collections::btree_map::{BTreeMap, Entry};
@@ -9,9 +9,9 @@ use std::io;
 use std::ops::Range;
 use units::{CardAddr, Stripe};
 
-/// Bytes of a region: large beside the part of a huge page that it loses at either end.
+/// Region size in bytes: large compared with the part of a huge page lost at either end.
 const REGION: u64 = 64 << 20;
-/// So many bytes that become zero are given back to the system; fewer are cheaper to write than to take anew.
+/// Zeroed ranges of at least this many bytes are returned to the system; writing fewer is cheaper than allocating anew.
 const DISCARDED: usize = 1 << 20;
 
 /// Memory of all channels. Addresses are `{channel, offset}` as in the shell.
@@ -20,9 +20,9 @@ pub(super) struct CardMemory {
     channels: u64,
     channel_bytes_log2: u32,
     channel_bytes: u64,
-    /// By their number.
+    /// By region number.
     regions: BTreeMap<u64, HostMemory>,
-    /// Why a region could not be taken: bytes that were written are not there.
+    /// Why a region could not be allocated: written bytes are missing.
     failure: Option<io::Error>,
 }
 
@@ -37,12 +37,12 @@ impl CardMemory {
         }
     }
 
-    /// Why it has lost bytes, if it has: the machine has no memory for them. Nothing that it holds is to be used then.
+    /// Why bytes were lost, if any: the machine is out of memory. The contents must not be used then.
     pub(super) fn failure(&self) -> Option<&io::Error> {
         self.failure.as_ref()
     }
 
-    /// Whether the range lies in the address space of the channels, memory or not.
+    /// Whether the range is in the address space of the channels, with or without memory.
     pub(super) fn addressable(&self, address: CardAddr, bytes: u64) -> bool {
         let end = self.channels << self.channel_bytes_log2;
         address
@@ -51,7 +51,7 @@ impl CardMemory {
             .is_some_and(|last| last <= end)
     }
 
-    /// Whether there is memory in the whole range, which is not empty.
+    /// Whether the whole range, which is not empty, has memory.
     pub(super) fn contains(&self, address: CardAddr, bytes: u64) -> bool {
         let last = address.get() + (bytes - 1);
         let offset = |address: u64| address & ((1 << self.channel_bytes_log2) - 1);
@@ -61,12 +61,12 @@ impl CardMemory {
             && (full || (same_channel && offset(last) < self.channel_bytes))
     }
 
-    /// Whether the card can have a stripe.
+    /// Whether the card supports a stripe.
     pub(super) fn fits(&self, stripe: Stripe) -> bool {
         stripe.fits(self.channels as u8, self.channel_bytes_log2 as u8)
     }
 
-    /// The parts of a striped range, each on one channel: where, and which bytes of the range.
+    /// The parts of a striped range, one channel each: address, and bytes of the range.
     pub(super) fn pieces(
         &self,
         stripe: Stripe,
@@ -78,7 +78,7 @@ impl CardMemory {
             .map(|(place, range)| (place, range.start as usize..range.end as usize))
     }
 
-    /// [`contains`](Self::contains) of a striped range.
+    /// [`contains`](Self::contains) for a striped range.
     pub(super) fn contains_striped(&self, stripe: Stripe, address: CardAddr, bytes: u64) -> bool {
         self.addressable(address, bytes)
             && self
@@ -109,13 +109,13 @@ impl CardMemory {
     pub(super) fn write(&mut self, address: CardAddr, from: &[u8]) {
         for_each_region(address, from.len(), |region, offset, range| {
             if let Some(to) = self.region(region) {
-                // A region is as large as every range in it.
+                // A region contains every range passed to it.
                 let _ = to.write(offset, &from[range]);
             }
         });
     }
 
-    /// Copies `bytes` bytes of host memory to the channels; `None` if they are not there.
+    /// Copies `bytes` bytes of host memory to the channels; `None` if the source does not exist.
     pub(super) fn copy_in(
         &mut self,
         address: CardAddr,
@@ -132,7 +132,7 @@ impl CardMemory {
         copied
     }
 
-    /// Copies `bytes` bytes of the channels to host memory; `None` if it has no such place.
+    /// Copies `bytes` bytes of the channels to host memory; `None` if the destination does not exist.
     pub(super) fn copy_out(
         &self,
         address: CardAddr,
@@ -157,7 +157,7 @@ impl CardMemory {
             let Some(memory) = self.regions.get(&region) else {
                 return;
             };
-            // A region is as large as every range in it.
+            // A region contains every range passed to it.
             let _ = match range.len() >= DISCARDED {
                 true => memory.discard(offset, range.len()),
                 false => memory.zero(offset, range.len()),
@@ -165,7 +165,7 @@ impl CardMemory {
         });
     }
 
-    /// A region; none if the machine has no memory for it.
+    /// A region; `None` if the machine is out of memory.
     fn region(&mut self, region: u64) -> Option<&HostMemory> {
         match self.regions.entry(region) {
             Entry::Occupied(there) => Some(there.into_mut()),

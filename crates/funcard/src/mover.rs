@@ -5,30 +5,30 @@ use super::kernel::{Access, VirtualMemory};
 use card::stream::{StreamDirection, StreamState, Transfer, TransferEnd, TransferStatus};
 use std::collections::VecDeque;
 
-/// Bytes that wait between a mover and its kernel, about.
+/// Approximate buffer between a mover and its kernel in bytes.
 const ROOM: usize = 4096;
 const BLOCK: u64 = 4096;
 
-/// Bytes of a stream that were sent together.
+/// Bytes of a stream sent together.
 #[derive(Clone, Debug)]
 struct Chunk {
     bytes: Vec<u8>,
-    /// Bytes that have been taken.
+    /// Bytes received from it so far.
     taken: usize,
-    /// They end a packet.
+    /// The chunk ends a packet.
     last: bool,
 }
 
-/// A transfer under way.
+/// A transfer in progress.
 #[derive(Clone, Copy, Debug)]
 struct Running {
     transfer: Transfer,
-    /// Bytes between memory and the chunks.
+    /// Bytes moved between memory and the chunks.
     moved: u64,
-    /// Into the kernel: bytes that it has taken.
+    /// Into the kernel: bytes that it has received.
     crossed: u64,
     failed: bool,
-    /// The host has said that it is to end.
+    /// The host has asked for its end.
     stopped: bool,
 }
 
@@ -40,11 +40,11 @@ pub(super) struct Mover {
     chunks: VecDeque<Chunk>,
     /// Bytes of the last transfer.
     moved: u64,
-    /// A packet has gone past here in part.
+    /// A packet is partly transferred.
     in_packet: bool,
-    /// Its access to memory waits for the host.
+    /// Its memory access waits for the host.
     pub(super) blocked: bool,
-    /// The kernel's port is connected elsewhere: a transfer has to wait.
+    /// The kernel's port is connected to another port: transfers wait.
     pub(super) linked: bool,
 }
 
@@ -61,7 +61,7 @@ impl Mover {
         }
     }
 
-    /// Forgets everything but its connection, as the reset of the slot does.
+    /// Resets everything but the connection, as a reset of the slot does.
     pub(super) fn reset(&mut self) {
         *self = Self {
             linked: self.linked,
@@ -69,29 +69,29 @@ impl Mover {
         };
     }
 
-    /// Whether a packet is here in part.
+    /// Whether a packet is partly transferred.
     pub(super) fn is_in_packet(&self) -> bool {
         let waits = self.direction == StreamDirection::In && !self.chunks.is_empty();
         self.in_packet || waits
     }
 
-    /// Whether the kernel has sent something that nobody has taken.
+    /// Whether bytes of the kernel are waiting.
     pub(super) fn has_chunk(&self) -> bool {
         !self.chunks.is_empty()
     }
 
-    /// Whether more may be put here for the kernel.
+    /// Whether there is room for more bytes to the kernel.
     pub(super) fn has_room(&self) -> bool {
         self.waiting_bytes() < ROOM
     }
 
-    /// Takes what the kernel has sent at once, for another port.
+    /// Takes one chunk of the kernel, for another port.
     pub(super) fn take_chunk(&mut self) -> Option<(Vec<u8>, bool)> {
         let mut chunk = self.chunks.pop_front()?;
         Some((chunk.bytes.split_off(chunk.taken), chunk.last))
     }
 
-    /// Puts something here for the kernel, from another port.
+    /// Adds a chunk for the kernel, from another port.
     pub(super) fn put_chunk(&mut self, bytes: Vec<u8>, last: bool) {
         self.chunks.push_back(Chunk {
             bytes,
@@ -100,7 +100,7 @@ impl Mover {
         });
     }
 
-    /// Begins a transfer; `false` if one is under way.
+    /// Begins a transfer; `false` if one is in progress.
     pub(super) fn start(&mut self, transfer: Transfer) -> bool {
         if self.running.is_some() {
             return false;
@@ -116,7 +116,7 @@ impl Mover {
         true
     }
 
-    /// Out of the kernel, the next step ends the transfer under way.
+    /// Ends the transfer out of the kernel at the next step.
     pub(super) fn stop(&mut self) {
         if let (StreamDirection::Out, Some(running)) = (self.direction, &mut self.running) {
             running.stopped = true;
@@ -142,7 +142,7 @@ impl Mover {
         self.chunks.iter().map(left).sum()
     }
 
-    /// Whether a step would do something.
+    /// Whether a step would make progress.
     pub(super) fn is_runnable(&self) -> bool {
         let Some(running) = &self.running else {
             return false;
@@ -165,7 +165,7 @@ impl Mover {
         }
     }
 
-    /// Moves one burst. Returns the end of the transfer, if this was it.
+    /// Moves one burst. Returns the transfer's end, if this completed it.
     pub(super) fn step(&mut self, port: usize, memory: &mut PortMemory<'_>) -> Option<TransferEnd> {
         let running = self.running.as_mut()?;
         let left = running.transfer.bytes - running.moved;
@@ -235,8 +235,8 @@ impl Mover {
         }
     }
 
-    /// The kernel takes up to `most` bytes, never of two packets. Returns them, whether they end a packet,
-    /// and the end of the transfer if they were its last.
+    /// The kernel receives up to `most` bytes, within one packet. Returns them, whether they end a packet, and the
+    /// transfer's end if they were its last.
     pub(super) fn receive(&mut self, most: usize) -> Option<(Vec<u8>, bool, Option<TransferEnd>)> {
         let chunk = self.chunks.front_mut()?;
         let count = most.min(chunk.bytes.len() - chunk.taken);
@@ -259,7 +259,7 @@ impl Mover {
         Some((bytes, last, end))
     }
 
-    /// The kernel sends bytes; `false` if there is no room now.
+    /// The kernel sends bytes; `false` if there is no room.
     pub(super) fn send(&mut self, bytes: &[u8], last: bool) -> bool {
         if self.waiting_bytes() >= ROOM {
             return false;

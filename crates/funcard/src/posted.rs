@@ -1,21 +1,21 @@
-//! Writes that a port has taken and not answered yet.
+//! Posted writes: accepted by a port and not answered yet.
 
 use super::access::PARK_DEPTH;
 use std::collections::VecDeque;
 
-/// A write that waits for its turn.
+/// A posted write in the queue.
 #[derive(Clone, Debug)]
 pub(super) struct PostedWrite {
     pub(super) address: u64,
     pub(super) bytes: Vec<u8>,
 }
 
-/// The writes of one port that its kernel does not wait for, oldest first.
+/// Posted writes of one port, oldest first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Posted {
     waiting: VecDeque<PostedWrite>,
     taken: u64,
-    /// Writes taken when the host last asked, and when the interrupt rose.
+    /// Number of writes accepted at the host's last query, and at the rise of the interrupt.
     marked: u64,
     announced: u64,
     /// The oldest waits for the host.
@@ -23,7 +23,7 @@ pub(super) struct Posted {
 }
 
 impl Posted {
-    /// Takes a write; false if there is no room.
+    /// Accepts a write; false if there is no room.
     pub(super) fn take(&mut self, address: u64, from: &[u8]) -> bool {
         let room = self.waiting.len() < PARK_DEPTH;
         if room {
@@ -42,7 +42,7 @@ impl Posted {
         self.is_waiting() && !self.blocked
     }
 
-    /// The oldest, which is put back if it is not done.
+    /// Removes the oldest; the caller puts it back if it is not done.
     pub(super) fn pop(&mut self) -> Option<PostedWrite> {
         self.waiting.pop_front()
     }
@@ -52,7 +52,7 @@ impl Posted {
         self.blocked = true;
     }
 
-    /// Writes without their answer.
+    /// Number of writes without an answer.
     pub(super) fn outstanding(&self) -> u32 {
         self.waiting.len() as u32
     }
@@ -61,12 +61,12 @@ impl Posted {
         self.taken - self.waiting.len() as u64
     }
 
-    /// What has been taken so far counts for [`is_owed`](Self::is_owed).
+    /// Makes [`is_owed`](Self::is_owed) cover the writes accepted so far.
     pub(super) fn mark(&mut self) {
         self.marked = self.taken;
     }
 
-    /// What has been taken so far counts for [`holds_interrupt`](Self::holds_interrupt).
+    /// Makes [`holds_interrupt`](Self::holds_interrupt) cover the writes accepted so far.
     pub(super) fn announce(&mut self) {
         self.announced = self.taken;
     }

@@ -1,6 +1,6 @@
-//! Which of the things that may happen next does.
+//! Chooses the next step among the possible ones.
 
-/// In order without a seed; with one, in an order that the seed fixes.
+/// In order without a seed; with one, in an order that the seed determines.
 #[derive(Clone, Debug)]
 pub(super) struct Schedule {
     state: Option<u64>,
@@ -11,7 +11,7 @@ impl Schedule {
         Self { state: seed }
     }
 
-    /// One of `choices` (more than zero): the first without a seed.
+    /// One of `choices` (at least one): the first without a seed.
     pub(super) fn pick(&mut self, choices: usize) -> usize {
         match &mut self.state {
             None => 0,
@@ -19,7 +19,7 @@ impl Schedule {
         }
     }
 
-    /// At most `most` (more than zero): all without a seed.
+    /// Up to `most` (at least one): all without a seed.
     pub(super) fn portion(&mut self, most: u64) -> u64 {
         match &mut self.state {
             None => most,
@@ -27,7 +27,7 @@ impl Schedule {
         }
     }
 
-    /// True now and then; never without a seed.
+    /// Occasionally true; never without a seed.
     pub(super) fn whim(&mut self) -> bool {
         self.state
             .as_mut()

@@ -10,28 +10,28 @@ use card::kernel::{ControlProtocol, Manifest};
 use card::stream::StreamDirection;
 use units::Asid;
 
-/// A region that holds one kernel.
+/// A slot: a region for one kernel.
 pub(super) struct Slot {
     pub(super) kernel: Option<Loaded>,
     pub(super) asid: Asid,
     pub(super) run: bool,
     pub(super) requesters: Vec<Requester>,
-    /// Of each port.
+    /// One per port.
     pub(super) posted: Vec<Posted>,
-    /// The interrupt has risen, and waits for the writes that it announces.
+    /// The interrupt has risen, and is held until earlier writes are answered.
     pub(super) announces: bool,
-    /// Of each stream pair the one into the kernel, then the one out of it.
+    /// For each stream pair the mover into the kernel, then the one out of it.
     pub(super) movers: Vec<Mover>,
     /// All of the kernel's accesses wait for the host.
     pub(super) blocked: bool,
-    /// The model did what no kernel can do; it stands still until the slot is reset.
+    /// The model did something that no kernel can do; it stops until the slot is reset.
     pub(super) failed: bool,
-    /// The rule that the kernel broke since the slot left reset, and the port. The slot is closed:
-    /// the kernel stands still, its registers answer.
+    /// The rule that the kernel broke since the slot left reset, and the port. The slot is closed: the kernel is
+    /// stopped, its registers answer.
     pub(super) violation: Option<(usize, Violation)>,
 }
 
-/// A kernel in a slot.
+/// A kernel loaded into a slot.
 pub(super) struct Loaded {
     pub(super) manifest: Manifest,
     pub(super) model: KernelModel,
@@ -67,7 +67,7 @@ impl Slot {
         }
     }
 
-    /// Whether a step of the kernel could do something.
+    /// Whether a step of the kernel could make progress.
     pub(super) fn is_runnable(&self) -> bool {
         let started = |loaded: &Loaded| {
             let data_driven = loaded.manifest.control == ControlProtocol::ApCtrlNone;
@@ -77,7 +77,7 @@ impl Slot {
         self.run && !stands && self.kernel.as_ref().is_some_and(started)
     }
 
-    /// What the kernel or a mover waits for may be there now.
+    /// Lets the kernel and the movers retry their blocked accesses.
     pub(super) fn unblock(&mut self) {
         self.blocked = false;
         for posted in &mut self.posted {
@@ -88,19 +88,19 @@ impl Slot {
             .for_each(|mover| mover.blocked = false);
     }
 
-    /// Ports that have a write to answer, and can.
+    /// Ports with a posted write that can be answered.
     pub(super) fn posted_runnable(&self) -> impl Iterator<Item = usize> + '_ {
         let ports = self.posted.iter().enumerate();
         let ready = ports.filter(|(_, posted)| self.may_move() && posted.is_runnable());
         ready.map(|(port, _)| port)
     }
 
-    /// What the ports have taken so far counts from now on.
+    /// Makes later queries cover the writes accepted so far.
     pub(super) fn mark(&mut self) {
         self.posted.iter_mut().for_each(Posted::mark);
     }
 
-    /// What is owed of it.
+    /// Writes not answered yet.
     pub(super) fn notes(&self) -> SlotNotes {
         SlotNotes {
             // A model waits for its reads.
@@ -110,12 +110,12 @@ impl Slot {
         }
     }
 
-    /// Whether the movers of the slot may work.
+    /// Whether the movers of the slot may run.
     pub(super) fn may_move(&self) -> bool {
         self.run && !self.failed && self.violation.is_none()
     }
 
-    /// What the reset of a slot does.
+    /// Applies a reset of the slot.
     pub(super) fn reset(&mut self) {
         self.blocked = false;
         self.failed = false;

@@ -6,7 +6,7 @@ use super::slot::Slot;
 use card::stream::{StreamSource, SwitchState};
 use card::SlotId;
 
-/// Where a port's beats come from now.
+/// Current source of a port's beats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Route {
     Mover,
@@ -18,12 +18,12 @@ enum Route {
 /// An incoming port.
 #[derive(Clone, Copy, Debug)]
 struct Crossing {
-    /// What the host has asked for: an outgoing port, or the mover.
+    /// The requested source: an outgoing port, or the mover.
     wanted: Option<usize>,
     route: Route,
-    /// The beginning of a packet has passed from port to port, and not its end.
+    /// A packet has passed in part.
     open: bool,
-    /// The rest of that packet has nobody to go to.
+    /// The rest of that packet is discarded.
     swallow: bool,
     broken: bool,
 }
@@ -100,7 +100,7 @@ impl Switch {
         }
     }
 
-    /// Makes the changes whose sides are between packets.
+    /// Applies the changes whose ports are between packets.
     pub(super) fn settle(&mut self, slots: &mut [Slot]) {
         while (0..self.crossings.len()).any(|pair| self.change(slots, pair)) {}
     }
@@ -137,7 +137,7 @@ impl Switch {
         true
     }
 
-    /// Incoming ports to which something can pass.
+    /// Incoming ports that can receive bytes.
     pub(super) fn runnable<'a>(&'a self, slots: &'a [Slot]) -> impl Iterator<Item = usize> + 'a {
         let pairs = self.crossings.iter().enumerate();
         pairs
@@ -156,7 +156,7 @@ impl Switch {
             .map(|(pair, _)| pair)
     }
 
-    /// Passes what was sent at once.
+    /// Passes one chunk.
     pub(super) fn step(&mut self, slots: &mut [Slot], pair: usize) {
         let Route::Port(from) = self.crossings[pair].route else {
             return;
@@ -178,7 +178,7 @@ impl Switch {
         self.settle(slots);
     }
 
-    /// A slot goes into reset: its movers have forgotten everything.
+    /// Resets a slot: its movers are empty.
     pub(super) fn reset(&mut self, slots: &mut [Slot], number: usize) {
         for pair in 0..self.crossings.len() {
             let Route::Port(from) = self.crossings[pair].route else {

@@ -6,28 +6,28 @@ use units::{
 };
 use units::{CommandStatus, FaultCause};
 
-/// An address space that is enabled.
+/// An enabled address space.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Space {
     pub(super) table: TableGeometry,
-    /// Bit k: pages of size class k may exist.
+    /// Bit k: pages of size class k are allowed.
     pub(super) size_classes: u32,
-    /// How its frames lie on the channels.
+    /// Interleaving of its frames over the channels.
     pub(super) stripe: Stripe,
     /// The table is not walked; replies fill the L1 TLBs.
     pub(super) walker_off: bool,
-    /// Pages in host memory can be reached.
+    /// Pages in host memory are reachable.
     pub(super) host_channel: bool,
 }
 
-/// An entry and where it stands.
+/// An entry and its position.
 struct Found {
     at: CardAddr,
     tag: u64,
     entry: PageEntry,
 }
 
-/// How a table command ended.
+/// Result of a table command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Answer {
     pub(super) status: CommandStatus,
@@ -135,7 +135,7 @@ impl Space {
         }
     }
 
-    /// The space with its table moved to one of twice the size; `None` if that cannot be.
+    /// The space with its table moved to one of twice the size; `None` if that is impossible.
     pub(super) fn grow(&self, memory: &mut CardMemory, to: TableGeometry) -> Option<Self> {
         let fits = self.table.doubled(to.base()) == Some(to);
         if !fits || !memory.contains(to.base(), to.bytes()) {
@@ -178,11 +178,11 @@ impl Space {
     }
 }
 
-/// The first frame that an entry of a shell with a host channel cannot name: the upper half of the card's
-/// addresses is the window to the host there.
+/// The first frame that an entry cannot name with a host channel: there the upper half of the card's addresses is the
+/// window to the host.
 const FIRST_OF_WINDOW: u32 = 1 << 24;
 
-/// Whether an entry can be reached.
+/// Whether the page of an entry is reachable.
 pub(super) fn reachable(entry: &PageEntry, host_channel: bool) -> bool {
     let lower_half = entry.frame.get() < FIRST_OF_WINDOW;
     match entry.target {
@@ -192,7 +192,7 @@ pub(super) fn reachable(entry: &PageEntry, host_channel: bool) -> bool {
     }
 }
 
-/// Whether an entry serves an access.
+/// Whether an entry permits an access.
 pub(super) fn permits(
     entry: &PageEntry,
     write: bool,

@@ -1,5 +1,5 @@
-//! `kernels/gzip`: one block of Deflate with the fixed codes, and greedy matches. What it makes is what the RTL makes,
-//! bit for bit.
+//! `kernels/gzip`: one block of Deflate with the fixed codes, and greedy matches. Its output equals that of the RTL bit
+//! for bit.
 
 use super::packet::{PacketKernel, Work};
 use crate::kernel::KernelModel;
@@ -23,7 +23,7 @@ const LONGEST: usize = 258;
 /// 1f 8b, Deflate; no flags, no time; fastest, unknown system.
 const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 0xff];
 
-/// Keeps the packet until its end.
+/// Buffers the packet until its end.
 #[derive(Default)]
 struct Compressor {
     packet: Vec<u8>,
@@ -112,7 +112,7 @@ fn crc(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, step)
 }
 
-/// Of each position the last one before it whose four bytes have the same hash, if it is near enough.
+/// For each position the previous one whose four bytes have the same hash, if within reach.
 fn candidates(packet: &[u8]) -> Vec<Option<usize>> {
     let mut table = vec![None; 1 << HASH_BITS];
     let all = packet.windows(SHORTEST).enumerate();

@@ -19,7 +19,7 @@ pub(super) const MODEL: KernelModel = KernelModel {
 const READ_PORT: usize = 0;
 const WRITE_PORT: usize = 1;
 
-/// What comes next.
+/// The next access.
 #[derive(Clone, Copy, Debug, Default)]
 enum Phase {
     #[default]
@@ -29,7 +29,7 @@ enum Phase {
     Bucket(u64),
     /// A node that may have a key.
     Node(u64, u64),
-    /// What was found.
+    /// The result.
     Store(Option<u64>),
 }
 

@@ -39,7 +39,7 @@ struct Run {
     written: usize,
     burst: usize,
     hasty: bool,
-    /// What is still to be read.
+    /// Remaining reads.
     source: Option<u64>,
 }
 

@@ -13,7 +13,7 @@ pub(super) const MODEL: KernelModel = KernelModel {
 const READ_PORT: usize = 0;
 const WRITE_PORT: usize = 1;
 
-/// What comes next.
+/// The next access.
 #[derive(Clone, Copy, Debug, Default)]
 enum Phase {
     #[default]

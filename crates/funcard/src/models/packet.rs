@@ -1,29 +1,29 @@
-//! Kernels that make packets of packets, and the models of those whose work is a few lines.
+//! Kernels that transform packets, with the models of those that need a few lines.
 
 use crate::kernel::{Arguments, FunctionalKernel, KernelModel, Step, VirtualMemory};
 use ctr::cipher::{KeyIvInit, StreamCipher};
 use sha2::Digest;
 use std::collections::VecDeque;
 
-/// Bytes taken or sent at a time.
+/// Bytes received or sent at a time.
 const PIECE: usize = 1024;
 
-/// What a kernel does with one packet.
+/// A kernel's processing of one packet.
 pub(super) trait Work: Send {
-    /// Takes the next bytes; `last`: they end the packet. What is to be sent goes to `out`, and `true` says that
-    /// the packet out of the kernel ends with it.
+    /// Takes the next bytes; `last`: they end the packet. Output is appended to `out`; returns `true` if the outgoing
+    /// packet ends with it.
     fn take(&mut self, bytes: &[u8], last: bool, out: &mut Vec<u8>) -> bool;
 }
 
-/// How a kernel begins with a packet.
+/// Creates the processing of a packet.
 pub(super) type Begin = fn(&Arguments<'_>) -> Box<dyn Work>;
 
 /// A kernel with one stream in, one out.
 pub(super) struct PacketKernel {
     begin: Begin,
-    /// It takes nothing: its work is asked for more, again and again.
+    /// It has no input: output is requested again and again.
     is_source: bool,
-    /// A packet is a run that the host starts; else one follows the other.
+    /// Each packet is a run started by the host; otherwise packets follow one another.
     has_runs: bool,
     work: Option<Box<dyn Work>>,
     waiting: VecDeque<(Vec<u8>, bool)>,
@@ -327,7 +327,7 @@ fn multiply(pair: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// SFC64.
+/// The SFC64 generator.
 struct Numbers {
     state: [u64; 4],
     left: u64,

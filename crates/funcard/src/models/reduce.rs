@@ -1,4 +1,4 @@
-//! Kernels that read an array through port 0, and write what came of it through port 1 at the end.
+//! Kernels that read an array through port 0 and write their result through port 1 at the end.
 
 use super::go_on;
 use super::sequential::Requests;
@@ -9,16 +9,16 @@ const WRITE_PORT: usize = 1;
 /// Bursts announced behind a blocked one.
 const AHEAD: usize = 16;
 
-/// Takes the next bytes of the array, and gives the result when there are none left.
+/// Takes the next bytes of the array, and returns the result at its end.
 pub(super) trait Reduction: Send {
     /// The next bytes: a multiple of 64, but for the last ones.
     fn take(&mut self, bytes: &[u8]);
 
-    /// What is written.
+    /// The result.
     fn result(&mut self) -> Vec<u8>;
 }
 
-/// What a run shall do.
+/// Parameters of a run.
 pub(super) struct Plan {
     pub(super) input: u64,
     pub(super) bytes: u64,
@@ -42,7 +42,7 @@ struct Run {
     reader: Requests,
     output: u64,
     reduction: Box<dyn Reduction>,
-    /// What is left to write, and where it goes.
+    /// The remaining result, and its address.
     writer: Option<(Requests, Vec<u8>)>,
 }
 

@@ -5,12 +5,12 @@ use crate::kernel::{Access, VirtualMemory};
 /// Bytes of a row.
 pub(super) const ROW: u64 = 64;
 
-/// An array, and the row of it that was read last.
+/// An array, and its last row read.
 #[derive(Debug)]
 pub(super) struct Rows {
     port: usize,
     base: u64,
-    /// The row that is there, by its number.
+    /// The row held, by number.
     row: Option<(u64, [u8; ROW as usize])>,
 }
 

@@ -1,7 +1,7 @@
 //! Kernels that read arrays through port 0, combine them, and write one array through port 1, or through the same.
 //!
-//! As in the RTL (`kernels/lib`), reading and writing go on beside each other, several inputs take
-//! turns in bursts of one length, and requests run ahead.
+//! As in the RTL (`kernels/lib`), reading and writing proceed concurrently, several inputs take turns in bursts of one
+//! length, and requests run ahead.
 
 use super::go_on;
 use crate::kernel::{Access, Arguments, FunctionalKernel, Step, VirtualMemory};
@@ -16,7 +16,7 @@ const BUFFER: usize = 4 * BLOCK as usize;
 /// Appends to the output what follows from the next bytes of every input, all equally long.
 pub(super) type Combine = Box<dyn FnMut(&[&[u8]], &mut Vec<u8>) + Send>;
 
-/// What a run shall do.
+/// Parameters of a run.
 pub(super) struct Plan {
     pub(super) inputs: Vec<u64>,
     pub(super) output: u64,
