@@ -9,7 +9,7 @@ const LEFT: f64 = 64.0;
 const RIGHT: f64 = 170.0;
 const TOP: f64 = 44.0;
 const BOTTOM: f64 = 48.0;
-/// Of several lines of ours, from the first to the last; each differs from its neighbours in lightness.
+/// Colours of our lines, from the first to the last; neighbours differ in lightness.
 const COLOURS: [&str; 6] = [
     "#0b5fa5", "#5aa9dd", "#23857b", "#7cc6a4", "#6d55b5", "#b39ddb",
 ];
@@ -24,7 +24,7 @@ pub struct Series {
 }
 
 impl Series {
-    /// What we measured; a value that is not there leaves a gap.
+    /// Our measurements; a missing value leaves a gap.
     pub fn ours(name: impl Into<String>, values: impl IntoIterator<Item = Option<f64>>) -> Self {
         Self {
             name: name.into(),
@@ -33,7 +33,7 @@ impl Series {
         }
     }
 
-    /// What a paper prints: another colour, and dashed.
+    /// Values printed in a paper: another colour, and dashed.
     pub fn paper(name: impl Into<String>, values: impl IntoIterator<Item = Option<f64>>) -> Self {
         Self {
             paper: true,
@@ -41,7 +41,7 @@ impl Series {
         }
     }
 
-    /// What can be drawn on a scale.
+    /// The values that a scale can show.
     fn drawn(&self, logarithmic: bool) -> impl Iterator<Item = (usize, f64)> + '_ {
         let values = self.values.iter().enumerate();
         values
@@ -57,7 +57,7 @@ struct Ends {
     most: f64,
 }
 
-/// A picture of values over named steps, to be written with [`Display`].
+/// A chart of values over named steps; write it with [`Display`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chart {
     title: String,
@@ -69,7 +69,7 @@ pub struct Chart {
 }
 
 impl Chart {
-    /// Lines from step to step. `title`: what the values are; `below`: what the steps are.
+    /// Lines from step to step. `title`: the meaning of the values; `below`: that of the steps.
     pub fn lines(title: impl Into<String>, below: impl Into<String>) -> Self {
         Self {
             title: title.into(),
@@ -81,7 +81,7 @@ impl Chart {
         }
     }
 
-    /// Bars side by side at each step.
+    /// Grouped bars at each step.
     pub fn bars(title: impl Into<String>, below: impl Into<String>) -> Self {
         Self {
             bars: true,
@@ -89,21 +89,21 @@ impl Chart {
         }
     }
 
-    /// The steps' names.
+    /// Sets the names of the steps.
     #[must_use]
     pub fn at<T: Into<String>>(mut self, steps: impl IntoIterator<Item = T>) -> Self {
         self.steps = steps.into_iter().map(Into::into).collect();
         self
     }
 
-    /// With another line, or another bar a step.
+    /// Adds a line, or a bar at each step.
     #[must_use]
     pub fn with(mut self, series: Series) -> Self {
         self.series.push(series);
         self
     }
 
-    /// With a logarithmic scale; what is not above 0 is left out.
+    /// Uses a logarithmic scale; values that are not above 0 are omitted.
     #[must_use]
     pub fn logarithmic(mut self) -> Self {
         self.logarithmic = true;
@@ -239,7 +239,7 @@ fn class(series: &Series) -> &'static str {
     }
 }
 
-/// Three digits that say something.
+/// A number with three significant digits.
 fn number(value: f64) -> String {
     let digits = match value.abs() {
         size if size >= 100.0 || size == 0.0 => 0,
@@ -324,7 +324,7 @@ mod tests {
             .with(Series::paper("theirs", [None, Some(20.0), None]))
     }
 
-    /// Of each point, how far down it is.
+    /// For each point, its distance from the top.
     fn heights(svg: &str) -> Vec<f64> {
         let circles = svg.split("cy=\"").skip(1);
         let ends = circles.map(|rest| rest.split('"').next().unwrap());

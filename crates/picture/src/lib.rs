@@ -18,7 +18,7 @@ mod text;
 pub use chart::{Chart, Series};
 pub use text::Text;
 
-/// Of what we measured; the two differ in lightness too.
+/// Colour of our measurements; the two colours differ in lightness too.
 pub const OURS: &str = "#0b5fa5";
-/// Of what a paper prints.
+/// Colour of a paper's values.
 pub const PAPER: &str = "#e0a05a";

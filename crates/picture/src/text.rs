@@ -1,8 +1,8 @@
-//! Words of others.
+//! Escaping of foreign text.
 
 use std::fmt::{self, Display, Write};
 
-/// A text of the user's, for HTML and SVG, in an element or an attribute.
+/// Text from users, escaped for HTML and SVG, in an element or an attribute.
 #[derive(Clone, Copy, Debug)]
 pub struct Text<T>(pub T);
 
