@@ -58,7 +58,7 @@ fn copy(card: &Card, from: &Path, to: &Path) -> Result<(), Error> {
     output.unmap()
 }
 
-/// What goes wrong with an operation.
+/// Injected fault of an operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fault {
     /// Reads give an error of the device, writes find no room.
@@ -173,7 +173,7 @@ fn each_operation_in_turn_fails() {
     assert!(writes.get() >= 2, "{} writes failed", writes.get());
 }
 
-/// What goes wrong while a file is synced.
+/// Injected fault while a file is synced.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum SyncFault {
     /// A write fails.
@@ -184,7 +184,7 @@ enum SyncFault {
     Storage,
 }
 
-/// Fails once, when it is told to.
+/// Fails once, on request.
 struct FailingSync {
     inner: BlockingIo,
     armed: Arc<Mutex<Option<SyncFault>>>,
@@ -330,7 +330,7 @@ fn a_file_truncated_while_mapped_is_an_error_and_not_zeroes() {
 
 const CHILD: &str = "TOMBOLO_TEST_CHILD";
 
-/// The child: copies, syncs, says so, and goes on until it is killed.
+/// The child: copies, syncs, reports, and continues until it is killed.
 fn live_and_be_killed(folder: &Path) {
     let card = Card::functional(small_card()).unwrap();
     let space = card.create_space().unwrap();

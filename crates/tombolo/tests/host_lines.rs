@@ -1,4 +1,4 @@
-//! Whole system: kernels that cache lines of the CPU's own memory, beside cores that change the same lines.
+//! Whole system: kernels that cache lines of the CPU's own memory, concurrently with cores that change the same lines.
 
 use std::path::{Path, PathBuf};
 use tombolo::{
@@ -11,7 +11,7 @@ mod line_cores;
 const LINE: u64 = 128;
 /// Of the CPU's memory; a kernel may use no more.
 const BYTES: u64 = 1 << 20;
-/// What the kernel counted.
+/// Offset of the kernel's counters.
 const RESULT: u64 = BYTES - LINE;
 /// As `kernels/host_counter` has them.
 const ADD: u64 = 0;
@@ -193,7 +193,8 @@ fn a_line_at_the_wrong_port_is_named() {
     assert_eq!(word(&memory.load(9 * LINE).expect("load"), 0), 3);
 }
 
-/// Loads and stores of three cores beside the kernel, by the oracle that knows neither protocol nor controller.
+/// Loads and stores of three cores concurrent with the kernel, checked by the oracle, which knows neither protocol nor
+/// controller.
 #[test]
 fn what_cores_load_is_explained() {
     const ROWS: u64 = 64;
@@ -300,7 +301,7 @@ fn what_a_kernel_does_against_the_rules_has_a_name_and_ends_there() {
     assert_eq!(counts(&memory, 4, 1), [10; 4]);
 }
 
-/// What cannot be is refused, and says what to do.
+/// An unsupported request is refused, and the message names the remedy.
 #[test]
 fn a_shell_without_the_cache_says_so() {
     let kernel = simcard::home().join("kernels/host_counter");

@@ -1,6 +1,6 @@
-//! A mount that does not answer: FUSE, whose server stops answering when a test says so. Whoever waits
-//! for its files waits, or is told; nobody else notices. A program of its own: a process that starts others closes its files on the
-//! way, those of the mount too.
+//! A mount that does not answer: FUSE, whose server stops answering on request of a test. Users of its files wait, or
+//! get an error; other clients are not affected. A test program of its own: a process that starts others closes its
+//! files on the way, those of the mount too.
 
 use fuser::{
     FileAttr, FileType, Filesystem, KernelConfig, MountOption, ReplyAttr, ReplyData, ReplyEmpty,
@@ -173,8 +173,8 @@ impl Filesystem for State {
 
 const CHILD: &str = "TOMBOLO_TEST_CHILD";
 
-/// The child: serves the mount, and answers or does not as it is told, line by line. A process cannot serve a mount that
-/// it uses itself: at its end each would wait for the other.
+/// The child: serves the mount, and answers or stays silent as commanded, line by line. A process cannot serve a mount
+/// that it uses itself: at its end each would wait for the other.
 #[test]
 fn a_mount_is_served() {
     let Ok(folder) = std::env::var(CHILD) else {
@@ -470,7 +470,7 @@ fn mapping_its_files_is_refused_after_a_while_and_goes_on_by_itself_with_a_free_
     }
 }
 
-/// A client that ends while its file is made anew leaves nothing, and takes nothing from who comes next.
+/// A client that ends while its file is being recreated leaves nothing behind, and does not affect the next client.
 #[test]
 fn a_client_that_ends_meanwhile_leaves_nothing() {
     let Some(mut mount) = Mount::new() else {

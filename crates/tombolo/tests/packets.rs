@@ -101,7 +101,7 @@ fn a_connection_takes_as_many_packets_as_it_says() {
     }
 }
 
-/// A packet that comes when the flow is over is lost with the slot, which says so once.
+/// A packet that arrives after the flow has ended is lost with the slot, which reports it once.
 #[test]
 fn what_comes_behind_a_flow_is_told_when_the_slot_closes() {
     for card in [functional(), simulated()] {
@@ -262,7 +262,7 @@ fn words_without_tlast_go_from_kernel_to_kernel() {
     }
 }
 
-/// A device takes them all, too, and a name says how many.
+/// A device takes them all, too, and its name gives the number.
 #[test]
 fn a_device_takes_packets_until_nothing_moves() {
     let card = Card::new(functional(), OwnerOptions::default()).unwrap();

@@ -27,7 +27,7 @@ const CHECKSUM: u64 = 1;
 const SILENT: u64 = 2;
 const LOCKED: u64 = 3;
 
-/// A card beside a coherent CPU, with so many bytes of its memory behind the directory.
+/// A card with a coherent CPU, with `home_bytes` bytes of its memory behind the directory.
 fn open(shell: ShellConfig, home_bytes: u64) -> Result<Card, Error> {
     let mut options = SimOptions::named("enzian").expect("platform");
     options.shell = shell;
@@ -462,8 +462,8 @@ fn what_a_kernel_does_against_the_rules_has_a_name_and_ends_there() {
     assert_eq!(rpc.call(&stamped(1)).expect("call")[..], stamped(1)[..]);
 }
 
-/// Nobody but the CPU's cache itself takes a line of a page that a program is writing: it needs the place of another line. What
-/// leaves is what the program wrote, and the program's next access finds the line gone.
+/// Only the CPU's cache itself takes a line from a page that a program is writing, to make room for another line. The
+/// evicted line holds the program's bytes, and the program's next access finds the line gone.
 #[test]
 fn a_line_that_the_cache_evicts_takes_what_its_page_holds() {
     // A place for every line of the cache: the directory calls no line home.
@@ -590,7 +590,7 @@ fn card_memory_serves_lines_without_a_kernel() {
     assert!(matches!(error, Error::CoherentOffset { .. }), "{error}");
 }
 
-/// CCKit, figure 2: the directory in front of memory, the kernel beside it.
+/// CCKit, figure 2: the directory in front of memory, and the kernel next to it.
 #[test]
 fn a_kernel_beside_card_memory_counts_in_its_lines() {
     const ROWS: u64 = 40;

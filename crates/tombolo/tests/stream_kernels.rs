@@ -14,7 +14,7 @@ use tombolo::{
     Card, Continue, FunctionalCard, FunctionalConfig, MapOptions, OwnerOptions, SlotId, Timeline,
 };
 
-/// What a kernel is given.
+/// Input of a kernel.
 struct Case {
     kernel: &'static str,
     arguments: Vec<(&'static str, Vec<u8>)>,
@@ -199,8 +199,8 @@ fn kernels_of_other_widths_give_the_same_as_rtl() {
     }
 }
 
-/// The end of the transfer out of a kernel comes while the host serves the kernel's interrupt: it is handed on with it,
-/// and does not wait for a batch of its own.
+/// The end of the transfer out of a kernel arrives while the host serves the kernel's interrupt: it is forwarded with
+/// it, and does not wait for a batch of its own.
 #[test]
 fn what_ends_while_the_host_serves_is_handed_on_with_it() {
     let folder = tempfile::tempdir().unwrap();

@@ -64,7 +64,7 @@ fn on_each_card(test: impl Fn(Card, &Path)) {
     }
 }
 
-/// A slot with the loopback kernel, its streams, and two files of so many bytes mapped.
+/// A slot with the loopback kernel, its streams, and two mapped files of this many bytes.
 struct Loop {
     input: Stream,
     output: Stream,
@@ -261,8 +261,8 @@ fn mistakes_are_told() {
     });
 }
 
-/// Nobody takes what comes out of the kernel, so it stops taking what goes in: the wait says so, the other
-/// slot does not notice, and the transfer ends well when somebody does.
+/// The kernel's output is not taken, so it stalls its input: the wait reports this, the other slot is not affected, and
+/// the transfer completes once the output is taken.
 #[test]
 fn a_stuck_port_is_named_and_harms_nobody() {
     on_each_card(|card, folder| {
@@ -321,7 +321,7 @@ fn widths_that_cannot_be_are_told() {
     });
 }
 
-/// A kernel that is not done because nobody takes the rest of what it sends: its wait names the port.
+/// A kernel is not done because the rest of its output is not taken: its wait names the port.
 #[test]
 fn a_kernel_whose_output_nobody_takes_is_told_by_its_port() {
     on_each_card(|card, _| {
@@ -448,7 +448,7 @@ impl Pipeline {
     }
 }
 
-/// What one kernel sends another receives, without memory between them; apart again, each works alone.
+/// Output of one kernel is the input of another, without memory between them; disconnected again, each works alone.
 #[test]
 fn kernels_are_joined_and_come_apart() {
     on_each_card(|card, folder| {
@@ -606,7 +606,7 @@ fn a_receiver_that_goes_away_harms_nobody() {
     });
 }
 
-/// The example does what it says, and the tutorial shows what the example is.
+/// The example does what it claims, and the tutorial shows the same text.
 #[test]
 fn the_example_sends_a_file_through_two_kernels() {
     on_each_card(|card, folder| {
@@ -991,7 +991,7 @@ fn pages_of_a_mapping_live_at_a_peer() {
     });
 }
 
-/// What is counted beside the library's program does the same: more than a page, and a row that is not full.
+/// The program counted against the library's does the same: more than a page, and a row that is not full.
 #[test]
 fn a_program_that_drives_the_card_itself_sends_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();

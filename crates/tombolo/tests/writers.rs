@@ -230,7 +230,7 @@ fn a_range_is_taken_exactly_as_long_as_it_is_mapped_for_writing() {
     assert!(!is_refused(&other, &file, 0, bytes));
 }
 
-/// Whether somebody with another description of a file could lock a range for writing.
+/// Whether another open description of a file could lock a range for writing.
 fn could_lock(path: &Path, start: i64, bytes: i64) -> bool {
     let file = File::options().read(true).write(true).open(path).unwrap();
     // SAFETY: a plain record of integers, for which zeroes are values.
@@ -280,7 +280,7 @@ fn the_lock_is_the_librarys_own_whatever_the_program_does_with_its_descriptor() 
 
 const CHILD: &str = "TOMBOLO_TEST_WRITER";
 
-/// The child: maps a range, says so, and waits for the end of its input.
+/// The child: maps a range, reports, and waits for the end of its input.
 fn map_and_wait(file: &Path) {
     let card = functional(16 << 20);
     let space = card.create_space().unwrap();
@@ -354,7 +354,8 @@ enum Ending {
     Drop,
 }
 
-/// What was written to a file that is shorter now is an error with its name and both sizes, and the file stays short.
+/// Bytes written beyond the end of a truncated file are an error with its name and both sizes, and the file stays
+/// short.
 #[test]
 fn a_truncated_file_stays_short_and_whoever_saves_it_is_told() {
     let folder = TempDir::new().unwrap();

@@ -8,8 +8,8 @@ pub const GOOD: u32 = 0;
 /// Status of an answer: the request's key is of another connection.
 pub const WRONG_KEY: u32 = 3;
 
-/// Says that it has 100 bytes, and answers the first request with this status and so many bytes. With no answer it is
-/// no server at all.
+/// A server that claims 100 bytes, and answers the first request with this status and byte count. Without an answer it
+/// is no server at all.
 pub fn liar(answer: Option<(u32, u32)>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();

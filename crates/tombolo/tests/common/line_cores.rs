@@ -15,7 +15,7 @@ const HOT: u64 = 8;
 struct Begun {
     line: u64,
     part: u8,
-    /// What it stores.
+    /// The stamp of a store; `None` for a load.
     stamp: Option<u64>,
     began: u64,
     access: PendingLine,

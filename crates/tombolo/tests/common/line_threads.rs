@@ -14,14 +14,14 @@ const LINE: u64 = 128;
 const THREADS: u64 = 4;
 /// Pages at the end of the memory that are mapped.
 const PAGES: u64 = 6;
-/// The core uses a line by an exact operation after so many accesses of the threads.
+/// Accesses of the threads per exact operation of the core on a line.
 const ACCESSES_PER_OPERATION: u64 = 133;
 /// Lines of the kernel `shared_table`.
 const ROWS: u64 = 512;
-/// A change of the kernel after so many accesses.
+/// Accesses per change of the kernel.
 const ACCESSES_PER_CHANGE: u64 = 10;
 
-/// What was done and what was found.
+/// Accesses made and errors found.
 #[derive(Clone, Copy, Debug)]
 pub struct Found {
     /// Loads and stores through the map.
@@ -171,8 +171,7 @@ pub fn share(memory: &CoherentMemory, accesses: u64, kernel: impl FnOnce() + Sen
     }
 }
 
-/// As [`share`], beside the kernel `shared_table`: it locks lines of the pages that the program has, and changes
-/// them.
+/// As [`share`], concurrently with the kernel `shared_table`, which locks and changes lines of the program's pages.
 pub fn beside_a_kernel(card: &Card, accesses: u64) -> Found {
     let changes = accesses.div_ceil(ACCESSES_PER_CHANGE * ROWS);
     let space = card.create_space().expect("space");

@@ -1,4 +1,4 @@
-//! A card with somebody between it and its owner.
+//! A card with a test layer between it and its owner.
 
 use card::command::{Command, QueueId};
 use card::event::Event;

@@ -1,4 +1,4 @@
-//! A kernel whose manifest says a width of its stream that there is not, or none.
+//! A kernel whose manifest gives an unsupported stream width, or none.
 
 use std::path::Path;
 

@@ -39,7 +39,7 @@ const BYTES: usize = 8192;
 /// Bursts from one new page to the next.
 const BURSTS: u64 = 40;
 
-/// What the test sees of the card.
+/// Operations of the card as logged by the test.
 #[derive(Clone, Default)]
 struct Log {
     /// Table commands that have no completion yet.
@@ -152,7 +152,7 @@ impl Between for Watch {
     }
 }
 
-/// Both cards, with so many slots.
+/// Both cards, with this many slots.
 fn cards(slots: u8) -> [Box<dyn card::Card>; 2] {
     let mut kernels = Registry::default();
     kernels.register(player::MODEL);
@@ -212,8 +212,8 @@ fn is_writable(number: u64) -> bool {
     number % 4 != 3
 }
 
-/// Whether a page is still touched when so many are there: a page is written, and every second one
-/// read, only until the table grows next.
+/// Whether a page is still touched at a table size of `pages`: a page is written, and every second one read, only until
+/// the table grows next.
 fn is_touched(number: u64, pages: u64, write: bool) -> bool {
     let grows = [8, 16, PAGES].into_iter().find(|&grows| number < grows);
     grows.is_some_and(|grows| pages < grows) || !write && number % 2 == 0
@@ -266,11 +266,11 @@ struct Play {
     program: Mapping,
     results: Mapping,
     slot: Slot,
-    /// What the files have to hold in the end.
+    /// Expected contents of the files at the end.
     content: Vec<Vec<u8>>,
-    /// Pages.
+    /// Numbers of the written pages.
     written: BTreeSet<u64>,
-    /// What each burst has to give back.
+    /// Expected hashes of the bursts.
     hashes: Vec<u64>,
 }
 

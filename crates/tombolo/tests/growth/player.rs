@@ -43,7 +43,7 @@ impl Burst {
         }
     }
 
-    /// What a write writes.
+    /// Data of a write.
     pub fn data(&self) -> Vec<u8> {
         let word = |index: u64| {
             let x = self.seed.wrapping_add(index);

@@ -24,7 +24,7 @@ impl Held {
         }
     }
 
-    /// What is there when nothing is about to end: the least of some looks.
+    /// The resources in use at rest: the minimum of several samples.
     fn at_rest() -> Self {
         let looks = (0..100).map(|_| {
             std::thread::sleep(Duration::from_millis(2));
@@ -34,7 +34,7 @@ impl Held {
         least.unwrap()
     }
 
-    /// A thread that has been told to end may need a moment.
+    /// A thread that was asked to end may need a moment.
     fn comes_back(self) {
         let began = Instant::now();
         while Self::now() != self {

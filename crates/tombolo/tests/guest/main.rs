@@ -25,7 +25,7 @@ fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Skips what this machine cannot do, and says so.
+/// Skips a test that this machine cannot run, and prints the reason.
 fn skip(test: &str, reason: &str) {
     use std::io::Write;
     let line = format!("skipped: {test}: {reason}\n");

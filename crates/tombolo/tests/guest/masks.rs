@@ -13,10 +13,11 @@ use tombolo::{
     OwnerOptions, PageSize, RemoteMemory, RemoteServer, SlotId, TrapWay,
 };
 
-/// What the threads of the library block, by their names, as the system shows these.
+/// Signal masks of the library's threads by thread name, as the system reports them.
 type Masks = BTreeMap<String, u64>;
 
-/// All signals but SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, what nobody can block, and two of the C library.
+/// All signals but SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, those that cannot be blocked, and two of the C
+/// library.
 fn expected() -> u64 {
     let free = [
         libc_numbers::SEGV,

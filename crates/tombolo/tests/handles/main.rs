@@ -1,4 +1,4 @@
-//! Does a handle that outlived its object reach nothing, and least of all somebody else's data?
+//! Does a handle that outlived its object reach nothing, and least of all other data?
 
 mod torture;
 
@@ -94,7 +94,7 @@ fn random_operations_with_handles_dropped_in_any_order() {
     assert!(found.stale > 500, "{found:?}");
 }
 
-/// The judge must be able to see: with each mistake planted, it does.
+/// The judge must detect errors: it finds each injected one.
 #[test]
 fn planted_mistakes_are_found() {
     for planted in [Planted::StaleMapping, Planted::StaleSlot] {
@@ -103,7 +103,7 @@ fn planted_mistakes_are_found() {
     }
 }
 
-/// Closing says what dropping can only log; a handle that is closed twice, or used after, is refused.
+/// Closing returns failures that dropping can only log; a handle that is closed twice, or used after, is refused.
 #[test]
 fn closed_twice_and_used_after() {
     let folder = TempDir::new().unwrap();
@@ -133,7 +133,7 @@ fn closed_twice_and_used_after() {
     gone(left.close());
 }
 
-/// Several kernels are waited for at once; each tells its own end.
+/// Waiting for several kernels at once; each reports its own end.
 #[test]
 fn the_first_of_several_that_is_done() {
     let folder = TempDir::new().unwrap();

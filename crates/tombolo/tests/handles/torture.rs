@@ -15,7 +15,7 @@ const SPACES: usize = 3;
 /// Bytes of the longest file.
 const LONGEST: u64 = 9000;
 
-/// What was done and what was found.
+/// Operations made and errors found.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Found {
     /// Calls of the library.
@@ -340,7 +340,7 @@ impl Client<'_> {
     }
 }
 
-/// At least so many operations by so many threads.
+/// Runs at least `operations` operations on `threads` threads.
 pub fn run(operations: u64, threads: u8, seed: u64, planted: Option<Planted>) -> Found {
     let config = FunctionalConfig {
         slots: threads * SLOTS,

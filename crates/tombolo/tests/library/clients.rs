@@ -1,5 +1,5 @@
-//! Do several threads and clients use one card at once? Nobody waits behind somebody else's request, nobody
-//! reaches what is another's, and registered threads give the same report in every run.
+//! Can several threads and clients use one card concurrently? No client waits behind another one's request or reaches
+//! its data, and registered threads give the same report in every run.
 
 use std::fs::{self, File};
 use std::io;
@@ -143,7 +143,7 @@ fn each_descriptor_has_its_own_rights() {
     assert!(fs::read(&path).unwrap() == [9; 5000]);
 }
 
-/// Holds everything up until it is told.
+/// Blocks all I/O until released.
 struct SlowIo {
     inner: BlockingIo,
     slow: Arc<AtomicBool>,
@@ -170,7 +170,7 @@ impl FileIo for SlowIo {
     }
 }
 
-/// While a file takes its time, others are served; and whoever waits for it can be interrupted.
+/// While a file is slow, other clients are served; and a client that waits for it can be interrupted.
 #[test]
 fn a_slow_file_holds_up_nobody_else() {
     for clock in [ClockMode::Lockstep, ClockMode::Free] {
@@ -297,7 +297,7 @@ fn registered_threads_give_the_same_report_every_time() {
     }
 }
 
-/// A registered thread that waits for another one says so, or the others are told who holds them up.
+/// A registered thread that waits for another one declares this, or the others get an error that names it.
 #[test]
 fn a_participant_that_sleeps_elsewhere() {
     let folder = TempDir::new().unwrap();

@@ -13,7 +13,7 @@ fn table() -> Vec<u8> {
     (0..1u64 << 17).flat_map(u64::to_le_bytes).collect()
 }
 
-/// What random updates all over a cold file leave in it.
+/// File contents after random updates all over a cold file.
 fn update(read_around_bytes: u64, seed: Option<u64>) -> Vec<u8> {
     let owner = OwnerOptions {
         page_size: Some(PageSize::KIB_4),
@@ -112,7 +112,7 @@ fn each_file_is_cold_or_warm_by_itself() {
     );
 }
 
-/// How bytes are stored changes nothing, unless a mapping says that it shall.
+/// The storage of holes changes nothing, unless a mapping asks for it.
 #[test]
 fn holes_cost_nothing_if_a_mapping_says_so() {
     let folder = tempfile::TempDir::new().unwrap();

@@ -32,7 +32,7 @@ fn functional() -> Card {
     Card::functional(FunctionalCard::new(FunctionalConfig::default())).unwrap()
 }
 
-/// `hasty`, with another line of its description in place of one.
+/// `hasty`, with one line of its description replaced by another.
 fn kernel(folder: &Path, line: &str, instead: &str) -> PathBuf {
     let original = home().join("kernels/hasty");
     let text = fs::read_to_string(original.join("kernel.toml")).unwrap();
@@ -155,7 +155,7 @@ fn what_was_taken_is_written_when_the_run_is_over() {
     }
 }
 
-/// A kernel with registers of its own: its program says what is awaited.
+/// A kernel that manages its own registers: its program defines the wait condition.
 #[test]
 fn a_register_and_an_interrupt_are_told_when_the_writes_are_there() {
     let card = simulated();

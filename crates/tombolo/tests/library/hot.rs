@@ -1,4 +1,4 @@
-//! Is data that is made hot on the card, right, and there at no time; and does the report say so?
+//! Are preloaded data on the card, correct, and loaded at zero virtual time; and does the report show it?
 
 use simcard::SimCard;
 use std::fs;
@@ -23,7 +23,7 @@ fn simulated() -> Card {
     Card::new(Box::new(card), OwnerOptions::default()).unwrap()
 }
 
-/// Copies a file, with input and output hot; the faults, and what the report says.
+/// Copies a file with input and output preloaded; returns the faults and the report.
 fn copied(card: &Card, space: &AddressSpace, folder: &Path, hot: u64) -> (u64, String) {
     let path = |name: &str| folder.join(name);
     fs::write(path("in"), pattern(1)).unwrap();

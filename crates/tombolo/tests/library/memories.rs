@@ -1,4 +1,4 @@
-//! HBM beside DRAM on one card: does a file lie in the memory it was placed in, and nowhere else?
+//! HBM and DRAM on one card: does a file lie in the memory it was placed in, and nowhere else?
 
 use std::path::Path;
 use tempfile::TempDir;

@@ -127,7 +127,7 @@ fn a_port_goes_from_memory_to_the_network_and_back() {
     assert!(fs::read(&result).unwrap() == data);
 }
 
-/// What can be wrong is an error that names the port and what to do, and afterwards the port works.
+/// Each possible failure is an error that names the port and the remedy, and afterwards the port works.
 #[test]
 fn a_peer_that_refuses_or_is_not_reached_is_an_error() {
     let card = card();
@@ -262,7 +262,7 @@ fn memory_that_is_served_is_reached_by_the_interface() {
     );
 }
 
-/// A card without an interface says so.
+/// A card without an interface reports this.
 #[test]
 fn a_card_without_an_interface_refuses() {
     let config = FunctionalConfig {

@@ -1,5 +1,5 @@
-//! Can pages of several sizes live beside each other in one space? On the functional card and on the
-//! simulated one, both too small for the data.
+//! Can pages of several sizes coexist in one space? On the functional card and on the simulated one, both too small for
+//! the data.
 
 use crate::common::{Between, Watched};
 use card::command::Command;

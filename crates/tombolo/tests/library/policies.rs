@@ -1,4 +1,4 @@
-//! Do policies and advice change what is fetched and what leaves, and never a byte? On the functional card.
+//! Do policies and advice change only fetching and eviction, and never a byte? On the functional card.
 
 use std::fs;
 use std::io::Write;
@@ -13,14 +13,14 @@ const KIB_64: PageSize = match PageSize::from_class(4) {
     Some(size) => size,
     None => PageSize::KIB_4,
 };
-/// Numbers in each file: 2 MiB and a bit, beside 4 MiB of card memory.
+/// Numbers in each file: a little over 2 MiB, compared with 4 MiB of card memory.
 const COUNT: usize = (2 << 20) / 4 + 37;
 
 fn card(options: OwnerOptions) -> Card {
     card_of(2 << 20, options)
 }
 
-/// A card with so many bytes in each of its two channels.
+/// A card with `channel_bytes` bytes in each of its two channels.
 fn card_of(channel_bytes: u64, options: OwnerOptions) -> Card {
     let small = FunctionalConfig {
         channel_bytes,

@@ -18,7 +18,7 @@ use tombolo::{
 };
 use units::{Asid, Operation};
 
-/// What the test and the card share.
+/// State shared by the test and the card.
 #[derive(Default)]
 struct Valve {
     closed: Option<QueueId>,

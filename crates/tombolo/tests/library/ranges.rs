@@ -1,5 +1,5 @@
-//! Is a mapping exact to the byte? What lies around it is not seen and does not change, whoever else maps
-//! the same page, and whoever tries to write there is told.
+//! Is a mapping exact to the byte? Bytes around it are neither visible nor changed, whichever other client maps the
+//! same page, and an attempt to write there is an error.
 
 use simcard::SimCard;
 use std::fs;
@@ -217,7 +217,7 @@ fn a_pointer_that_the_kernel_would_round_is_refused() {
     }
 }
 
-/// A page is as much work as what lies behind it.
+/// The work for a page depends on the bytes behind it.
 #[test]
 fn huge_pages_for_a_small_file_are_no_work() {
     let card = Card::functional(FunctionalCard::new(FunctionalConfig::default())).unwrap();

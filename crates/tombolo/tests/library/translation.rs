@@ -1,4 +1,4 @@
-//! Is what translates a space switched for each by itself, with the same bytes each way?
+//! Can the translation mode be set for each space independently, with the same bytes in each mode?
 
 use std::fs;
 use tempfile::TempDir;
@@ -9,8 +9,7 @@ use tombolo::{
 
 const PAGES: u64 = 64;
 
-/// What a copy did whose pages were all on the card, in a space that is made for it: hits in L1 TLBs, hits of walks, and
-/// faults.
+/// Statistics of a copy whose pages were all on the card, in a new space: hits in L1 TLBs, hits of walks, and faults.
 fn copied(card: &Card, mode: TranslationMode) -> (u64, u64, u64) {
     let folder = TempDir::new().unwrap();
     let (from, to) = (folder.path().join("from"), folder.path().join("to"));

@@ -1,5 +1,5 @@
-//! What happens behind the library's back: memory that is unmapped, moved, pinned, dumped, looked at by other
-//! processes, and threads that a debugger has stopped. Nobody hangs, and other memory is untouched.
+//! Changes behind the library's back: memory that is unmapped, moved, pinned, dumped, read by other processes, and
+//! threads that a debugger has stopped. Nothing hangs, and other memory is untouched.
 
 use crate::mistakes::{in_a_process, CHILD};
 use crate::{build, functional, start, wait, Node};
@@ -239,7 +239,7 @@ fn registered_pages_that_were_moved_stay_where_they_went() {
     }
 }
 
-/// What `process_vm_readv` reads of this process, as another would.
+/// The result of `process_vm_readv` on this process, as another would call it.
 fn read_from_outside(at: *const libc::c_void) -> std::io::Result<u64> {
     let mut value = 0u64;
     let bytes = size_of::<u64>();
@@ -383,7 +383,7 @@ fn a_process_that_dumps_its_core_ends() {
     std::process::abort();
 }
 
-/// A child that stops a thread of its parent as a debugger does, until it is told to end.
+/// A child that stops a thread of its parent like a debugger, until it is asked to end.
 struct Debugger {
     child: libc::pid_t,
     say: [i32; 2],

@@ -1,4 +1,4 @@
-//! What tests of shared memory have in common: cards, and lists as `kernels/list_sum` knows them.
+//! Common code for tests of shared memory: cards, and the lists of `kernels/list_sum`.
 
 use funcard::Registry;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ pub fn kernel(name: &str) -> PathBuf {
     simcard::home().join("kernels").join(name)
 }
 
-/// A functional card with so much memory beside the page tables, and its kernels in any order that a seed picks.
+/// A functional card with this much memory besides the page tables, whose kernels run in the order that a seed selects.
 pub fn functional(kernels: Registry, pages_of_4k: u64, seed: Option<u64>) -> Card {
     functional_on(None, kernels, pages_of_4k, seed)
 }
@@ -58,7 +58,7 @@ pub fn functional_on(
 /// A simulated card with two slots.
 ///
 /// # Errors
-/// What the library says.
+/// The library's errors.
 pub fn two_slots(options: OwnerOptions) -> Result<Card, Error> {
     let mut card = SimOptions::named("f1")?;
     card.shell = ShellConfig {
@@ -69,7 +69,7 @@ pub fn two_slots(options: OwnerOptions) -> Result<Card, Error> {
     Card::simulated(card, options, |_| {})
 }
 
-/// A host on which a trap and a change of protection of 4096 bytes take so many microseconds.
+/// A host with these costs of a trap and of a protection change of 4096 bytes, in microseconds.
 pub fn costs(trap: u64, change: u64) -> HostFile {
     let figures = TrapFigures {
         trap_ps: Picoseconds::from_micros(trap),

@@ -8,7 +8,7 @@ use std::process::Command;
 use tombolo::report::TrapPlace;
 use tombolo::{PageSize, SlotId, TrapWay};
 
-/// Somebody's library; the access is in its third line.
+/// A foreign library; the access is in its third line.
 const SOURCE: &str = r#"extern "C" unsigned long look(volatile unsigned long *at)
 {
     return *at;
@@ -26,7 +26,7 @@ fn compile(folder: &Path, lines: &str) -> Option<PathBuf> {
     Some(library)
 }
 
-/// Where the report says that a program waited, which looks three times at what a kernel changes.
+/// The source lines at which, by the report, a program waited that reads three times what a kernel changes.
 fn places(library: &Path, way: TrapWay) -> Vec<TrapPlace> {
     // SAFETY: a library that does nothing when it is loaded, and a function of this type in it.
     let library = unsafe { libloading::Library::new(library) }.unwrap();

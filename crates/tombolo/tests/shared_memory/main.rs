@@ -1,5 +1,5 @@
-//! Do a program and kernels see one memory? Lists on both cards, random accesses of everybody at once on the
-//! functional card, and everything that a program can do wrong.
+//! Do a program and kernels share one memory? Lists on both cards, concurrent random accesses of all parties on the
+//! functional card, and all errors that a program can make.
 
 mod behind;
 mod calls;

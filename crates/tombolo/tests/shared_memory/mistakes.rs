@@ -1,4 +1,4 @@
-//! What a program can do wrong with shared memory: defined errors, and everybody else goes on.
+//! Errors of programs with shared memory: each is a defined error, and all other clients continue.
 
 use crate::registered::Block;
 use crate::{build, functional, shaker, start, wait, Node};

@@ -10,7 +10,7 @@ use tombolo::{
 };
 
 const KERNELS: usize = 2;
-/// What a kernel adds to a node at each visit: above the number of the node.
+/// The amount that a kernel adds to a node at each visit: above the number of the node.
 const STEP: u64 = 1 << 20;
 
 /// Who goes round where.
@@ -26,16 +26,16 @@ pub struct Rings {
     pub rounds: u64,
     /// Threads of the program, at most six.
     pub threads: usize,
-    /// A thread rests for so long after each few accesses.
+    /// Pause of a thread after each few accesses.
     pub rest: Duration,
     /// Picks the order of the rings, and what the threads do.
     pub seed: u64,
 }
 
-/// What came of it.
+/// Result of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Gone {
-    /// Words that somebody saw with another value than they could have, and words lost in the end.
+    /// Words read with an impossible value, and words lost in the end.
     pub wrong: u64,
     /// Accesses of kernels.
     pub card_accesses: u64,
@@ -82,7 +82,7 @@ impl Rings {
     /// Goes round on a card with two slots.
     ///
     /// # Errors
-    /// What the library says.
+    /// The library's errors.
     pub fn run(&self, card: &Card) -> Result<Gone, Error> {
         let limit = (self.frames + 1) * PageSize::KIB_4.bytes();
         let space = card.create_space_with(SpaceOptions::new().limit(limit))?;

@@ -1,5 +1,5 @@
-//! What a system can refuse, and what a kernel can do to addresses that are not its own: defined errors, programs that go
-//! on, and other memory untouched.
+//! Resources that a system can refuse, and accesses of a kernel to addresses that are not its own: defined errors,
+//! programs that continue, and other memory untouched.
 
 use crate::mistakes::{in_a_process, CHILD};
 use crate::{build, functional, kernel, simulated, start, wait, Node};

@@ -23,7 +23,7 @@ fn host(random: &mut Random) -> Option<HostFile> {
 /// Two kernels and three threads that access at random, on the functional card.
 ///
 /// # Errors
-/// What the library says.
+/// The library's errors.
 pub fn functional(folder: &Path, seed: u64) -> Result<Shaken, Error> {
     let mut random = Random(seed);
     let mut kernels = Registry::default();
@@ -54,7 +54,7 @@ pub fn functional(folder: &Path, seed: u64) -> Result<Shaken, Error> {
 /// Two kernels that go round rings and two threads, on a simulated card.
 ///
 /// # Errors
-/// What the library says.
+/// The library's errors.
 pub fn rtl(seed: u64) -> Result<Gone, Error> {
     let mut random = Random(seed);
     let of_owner = OwnerOptions {

@@ -1,5 +1,5 @@
-//! Random accesses of kernels and threads at once: each word has one writer, who counts it up; everybody reads
-//! all of them. Nobody may see a word go back, and a writer sees its last value.
+//! Concurrent random accesses of kernels and threads: each word has one writer, which increments it; all read all of
+//! them. No reader may see a word decrease, and a writer sees its last value.
 
 use funcard::{Access, Arguments, FunctionalKernel, KernelModel, Step, VirtualMemory};
 use std::path::Path;
@@ -88,15 +88,15 @@ const KERNELS: u64 = 2;
 const THREADS: u64 = 3;
 const WRITERS: u64 = KERNELS + THREADS;
 
-/// Accesses of all threads and of all kernels of a run: nobody runs far ahead, so that they meet.
+/// Accesses of all threads and of all kernels of a run: none runs far ahead, so that they meet.
 #[derive(Default)]
 struct Pace {
     by_threads: AtomicU64,
     by_kernels: AtomicU64,
 }
 
-/// Of each run in this process its pace: tests run side by side. A kernel finds its own by the argument `pace`,
-/// which counts from one; zero is none.
+/// The pace of each run in this process: tests run concurrently. A kernel finds its own by the argument `pace`, which
+/// counts from one; zero is none.
 static PACES: Mutex<Vec<Arc<Pace>>> = Mutex::new(Vec::new());
 
 impl Pace {
@@ -119,20 +119,20 @@ impl Pace {
 pub struct Load {
     /// Size of the pages.
     pub page: PageSize,
-    /// Pages that everybody accesses; one more has the results.
+    /// Pages that all parties access; one more has the results.
     pub pages: u64,
     /// Accesses of each kernel and of each thread.
     pub accesses: u64,
-    /// Each stays near for about so many accesses.
+    /// Approximate number of accesses for which each stays near one place.
     pub near: u64,
-    /// Nobody is further ahead of the others.
+    /// Maximum lead over the others, in accesses.
     pub ahead: u64,
     /// Picks the rows.
     pub seed: u64,
 }
 
 impl Load {
-    /// Few pages of 4 KiB, which everybody wants.
+    /// A few pages of 4 KiB under high contention.
     #[allow(dead_code)] // The bars have loads of their own.
     pub const SMALL: Self = Self {
         page: PageSize::KIB_4,
@@ -144,10 +144,10 @@ impl Load {
     };
 }
 
-/// What came of it.
+/// Result of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Shaken {
-    /// Words that somebody saw with another value than they could have, and words lost in the end.
+    /// Words read with an impossible value, and words lost in the end.
     pub wrong: u64,
     /// Accesses of threads that were trapped.
     pub traps: u64,
@@ -162,7 +162,7 @@ fn random(state: &mut u64) -> u64 {
     *state >> 16
 }
 
-/// What one writer knows: the least that each word may hold.
+/// Knowledge of one writer: the minimum value of each word.
 struct Known {
     me: u64,
     state: u64,
@@ -173,7 +173,7 @@ struct Known {
     wrong: u64,
 }
 
-/// What comes next: a row, and what to write there.
+/// The next access: a row, and its data for a write.
 #[derive(Clone, Copy)]
 struct Next {
     row: u64,
@@ -311,7 +311,7 @@ pub fn folder() -> tempfile::TempDir {
 /// Shakes a card that knows [`MODEL`], whose kernel is in a folder.
 ///
 /// # Errors
-/// What the library says.
+/// The library's errors.
 pub fn shake(card: &Card, folder: &Path, load: Load) -> Result<Shaken, Error> {
     shake_in(card, folder, load, TrapWay::Protect)
 }
@@ -319,7 +319,7 @@ pub fn shake(card: &Card, folder: &Path, load: Load) -> Result<Shaken, Error> {
 /// The same in memory whose pages are guarded in some way.
 ///
 /// # Errors
-/// What the library says.
+/// The library's errors.
 pub fn shake_in(card: &Card, folder: &Path, load: Load, way: TrapWay) -> Result<Shaken, Error> {
     let space = card.create_space()?;
     let bytes = load.pages * load.page.bytes();
