@@ -8,7 +8,7 @@ use crate::oracle::{Oracle, Violation};
 /// Words of a part.
 pub const PART_WORDS: usize = WORDS / PARTS;
 
-/// The judge.
+/// Checks the values of loads.
 #[derive(Debug, Default)]
 pub struct Judge {
     oracle: Oracle,
@@ -22,7 +22,7 @@ impl Judge {
         self.oracle.begin()
     }
 
-    /// What began at `start` is over.
+    /// The operation that began at `start` has ended.
     pub fn end(&mut self, start: u64) {
         self.oracle.end(start);
     }

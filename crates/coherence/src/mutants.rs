@@ -1,4 +1,4 @@
-//! Does the random test see faults of the RTL? The directory with one line changed, many times over.
+//! Does the random test detect faults of the RTL? The directory with one line changed, many times over.
 
 use crate::home::HomeError;
 use crate::model::{build_changed, Mutation};
@@ -58,12 +58,12 @@ pub const MUTANTS: [Mutation; 8] = [
     },
 ];
 
-/// What became of a mutant.
+/// Result of a mutant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The run went wrong: how.
     Found(String),
-    /// Nobody noticed.
+    /// The test did not detect it.
     Survived,
 }
 

@@ -42,38 +42,38 @@ impl Cluster {
     }
 }
 
-/// What cannot be explained.
+/// An observation without explanation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
-    /// A value that nobody wrote, or that was overwritten long ago.
+    /// A value that was never written, or was overwritten long ago.
     #[error("line {:#x} part {}: a read returned {stamp:#x}, which nobody wrote lately", place.0, place.1)]
     Unknown {
-        /// Where.
+        /// The part read.
         place: Place,
-        /// The value.
+        /// Stamp of the value.
         stamp: u64,
     },
     /// A read that ended before the write of its value began.
     #[error("line {:#x} part {}: a read returned {stamp:#x} before it was written", place.0, place.1)]
     Future {
-        /// Where.
+        /// The part read.
         place: Place,
-        /// The value.
+        /// Stamp of the value.
         stamp: u64,
     },
     /// Two values that would have to stand at the same time.
     #[error("line {:#x} part {}: no order explains the reads of {first:#x} and {second:#x}", place.0, place.1)]
     Order {
-        /// Where.
+        /// The part read.
         place: Place,
-        /// One value.
+        /// Stamp of one value.
         first: u64,
-        /// The other.
+        /// Stamp of the other value.
         second: u64,
     },
 }
 
-/// The judge.
+/// Linearizability checker.
 #[derive(Debug, Default)]
 pub struct Oracle {
     clock: u64,
@@ -103,7 +103,7 @@ impl Oracle {
         now
     }
 
-    /// What began at `start` is over.
+    /// The operation that began at `start` has ended.
     pub fn end(&mut self, start: u64) {
         if let Some(count) = self.active.get_mut(&start) {
             *count -= 1;
@@ -222,7 +222,7 @@ impl Oracle {
         self.violations
     }
 
-    /// The first of them.
+    /// The first violation.
     #[must_use]
     pub fn first(&self) -> Option<&Violation> {
         self.first.as_ref()

@@ -15,7 +15,7 @@ pub struct Platform {
     pub cache: CacheFigures,
     /// Memory behind the directory.
     pub memory: MemoryFigures,
-    /// The baseline.
+    /// Figures of the two-CPU baseline.
     pub two_cpus: TwoCpuFigures,
 }
 
@@ -30,7 +30,7 @@ struct Own {
 /// The CPU's last-level cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheFigures {
-    /// Capacity.
+    /// Capacity in bytes.
     pub bytes: u64,
     /// Lines of a set.
     pub ways: usize,

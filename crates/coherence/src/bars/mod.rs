@@ -31,18 +31,18 @@ const WINDOW: usize = 48;
 /// A measurement that takes longer is stuck.
 const MOST_CYCLES: u64 = 20_000_000;
 
-/// A figure and what it should be.
+/// A figure with its target.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Bar {
-    /// Name.
+    /// Name of the figure.
     pub name: String,
-    /// The figure.
+    /// Measured value.
     pub value: f64,
-    /// Its unit.
+    /// Unit of the value.
     pub unit: &'static str,
-    /// What it should be, in words.
+    /// Target as text.
     pub target: String,
-    /// Whether it is.
+    /// Whether the target is met.
     pub met: bool,
 }
 

@@ -7,7 +7,7 @@ use crate::platform::Platform;
 use crate::system::SystemError;
 use crate::torture::{self, Plan};
 
-/// What the random test runs, of every hundred operations: geometry, lines, jitter, share, seeds.
+/// Parameters of the random test, of every hundred operations: geometry, lines, jitter, share, seeds.
 const RANDOM: [(Geometry, u64, u64, u64, &[u64]); 3] = [
     (Geometry::SMALL, 48, 200_000, 15, &[42, 43, 44, 45]),
     // More lines than places: recalls.

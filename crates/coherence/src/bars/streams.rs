@@ -83,7 +83,7 @@ fn stream<H: Home>(
     Ok(lines as f64 / seconds)
 }
 
-/// What is behind the directory, in CCKit's section 4.3.
+/// Latency behind the directory, in CCKit's section 4.3.
 const AXI_PS: u64 = 300_000;
 
 /// Order of a stream.

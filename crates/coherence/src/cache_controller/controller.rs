@@ -15,10 +15,10 @@ use crate::random::Random;
 /// Words of a row.
 pub const ROW_WORDS: usize = WORDS / 2;
 
-/// What a row holds.
+/// Data of a row.
 pub type RowData = [u64; ROW_WORDS];
 
-/// What the application asks for: the codes of the port.
+/// Operations of the application, with their codes at the port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessKind {
     /// Read a row.
@@ -29,46 +29,46 @@ pub enum AccessKind {
     Acquire = 2,
     /// End a hold.
     Release = 3,
-    /// Give the line up.
+    /// Evict the line.
     Evict = 4,
 }
 
 /// One access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// What.
+    /// The operation.
     pub kind: AccessKind,
-    /// Under this hold: loads, stores and releases.
+    /// The hold that covers it: for loads, stores and releases.
     pub hold: Option<u8>,
-    /// Not in use by another access; 0 to 31.
+    /// Identifier, unused by other outstanding accesses; 0 to 31.
     pub tag: u8,
-    /// The line.
+    /// The line's address.
     pub line: PlainLine,
-    /// Which row.
+    /// False: first row of the line; true: second.
     pub second: bool,
-    /// What to write.
+    /// Data of a store.
     pub row: RowData,
-    /// Bytes to write.
+    /// Byte enables of a store.
     pub strobe: u64,
 }
 
-/// How an access ended.
+/// Result of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// Done.
+    /// Completed.
     Ok,
     /// The hold was broken; nothing was done.
     Lost,
-    /// No hold was free, or there is no such hold.
+    /// No hold was free, or the hold does not exist.
     Refused,
 }
 
-/// An answer.
+/// The answer to an access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// Of this access.
+    /// Tag of the access.
     pub tag: u8,
-    /// How it ended.
+    /// Result of the access.
     pub status: Status,
     /// The hold, of an acquire.
     pub hold: u8,
@@ -79,10 +79,10 @@ pub struct Answer {
 /// The controller stopped or reported an error.
 #[derive(Debug, thiserror::Error)]
 pub enum ControllerError {
-    /// The model.
+    /// Failure of the model.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// The protocol does not know a message in the line's state.
+    /// The protocol table lacks the event in the line's state.
     #[error(
         "the cache controller met event {event} in state {state}, which the protocol does not know"
     )]
@@ -92,30 +92,30 @@ pub enum ControllerError {
         /// Number of the event.
         event: u16,
     },
-    /// An access takes too long.
+    /// An access exceeded its time limit.
     #[error("the cache controller reports that access {tag} takes too long")]
     Late {
-        /// Its tag.
+        /// Tag of the access.
         tag: u16,
     },
-    /// It sent a message that the protocol does not have.
+    /// It sent a message unknown to the protocol.
     #[error("the cache controller sent message {0}, which the protocol does not have")]
     Message(u8),
-    /// It answered with a status that there is not.
+    /// It answered with an unknown status.
     #[error("the cache controller answered with status {0}")]
     Status(u8),
 }
 
-/// What the controller counted.
+/// Counters of the controller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Loads and stores that needed no message.
     pub hits: u64,
-    /// Requests.
+    /// Requests sent.
     pub requests: u64,
     /// Forwards answered.
     pub forwards: u64,
-    /// Lines that gave their place to another.
+    /// Lines evicted.
     pub evictions: u64,
     /// Holds broken.
     pub broken: u64,
@@ -145,7 +145,7 @@ impl Lanes {
     }
 }
 
-/// The controller.
+/// The controller with its pins.
 pub struct Controller {
     model: Model,
     lanes: Lanes,
@@ -162,11 +162,11 @@ pub struct Controller {
     cycle: u64,
     /// Accesses to issue.
     pub accesses: VecDeque<Access>,
-    /// Answers that came, with the cycle.
+    /// Answers received, each with its cycle.
     pub answers: Vec<(u64, Answer)>,
-    /// Cycle in which the last access was taken.
+    /// Cycle in which the last access was accepted.
     pub taken: u64,
-    /// What happened.
+    /// Event counters.
     pub counts: Counts,
 }
 

@@ -10,11 +10,11 @@ use crate::model::{outcome, Loaded, ModelError, Mutation, Recipe, Row};
 /// Size of a cache controller: its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
-    /// Sets.
+    /// Number of sets.
     pub sets: usize,
-    /// Ways of a set.
+    /// Ways per set.
     pub ways: usize,
-    /// Cycles that a hold lasts once somebody wants the line.
+    /// Maximum cycles of a hold once another party wants the line.
     pub hold_limit: usize,
 }
 
@@ -58,7 +58,7 @@ pub fn build(geometry: Geometry, mutation: Option<Mutation>) -> Result<PathBuf, 
     .build()
 }
 
-/// What goes in in one cycle: the ports of `harness.sv`.
+/// Inputs of one cycle: the ports of `harness.sv`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(missing_docs)] // the names are those of the ports
@@ -89,7 +89,7 @@ pub struct Inputs {
     pub reserved: u8,
 }
 
-/// What comes out in one cycle.
+/// Outputs of one cycle.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(missing_docs)] // the names are those of the ports

@@ -9,7 +9,7 @@ use crate::platform::LinkFigures;
 const PIPELINE: &str = "rtl/cache_controller/tmb_cache_controller_pipeline.sv";
 const HOLDS: &str = "rtl/cache_controller/tmb_cache_controller_holds.sv";
 
-/// The changes.
+/// Injected faults: single changes of the RTL.
 pub const MUTANTS: [Mutation; 12] = [
     Mutation {
         what: "an access trusts a state that changed behind it",
@@ -88,9 +88,9 @@ pub const MUTANTS: [Mutation; 12] = [
 /// How a mutant ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// What it breaks.
+    /// The property that it breaks.
     pub what: &'static str,
-    /// What the test said of it, and after how many accesses at most; `None`: it survived.
+    /// The test's error, and the maximum number of accesses until it; `None`: the mutant survived.
     pub found: Option<(String, u64)>,
 }
 

@@ -15,39 +15,39 @@ use crate::system::{mesi, SystemError};
 /// Why a run ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum CardError {
-    /// The controller.
+    /// Failure of the controller.
     #[error(transparent)]
     Controller(#[from] ControllerError),
-    /// The CPU.
+    /// Failure of the CPU's home.
     #[error(transparent)]
     Cpu(#[from] HomeError),
-    /// The model.
+    /// Failure of the model.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// The platform file.
+    /// Invalid platform file.
     #[error(transparent)]
     Platform(#[from] PlatformError),
-    /// The specification.
+    /// Violation of the protocol specification.
     #[error(transparent)]
     Protocol(#[from] Box<SystemError>),
-    /// The generator.
+    /// Failure of the table generator.
     #[error(transparent)]
     Generate(#[from] GenerateError),
-    /// Nothing ends any more.
+    /// The system makes no progress.
     #[error("no progress in {cycles} cycles: {what}")]
     Stuck {
-        /// How long was waited.
+        /// Cycles waited.
         cycles: u64,
-        /// For what.
+        /// The awaited event.
         what: String,
     },
 }
 
 /// Controller, link and CPU.
 pub struct CardSystem {
-    /// The card.
+    /// The card's side.
     pub card: Controller,
-    /// The CPU.
+    /// The CPU's side.
     pub cpu: Home,
     up: Link,
     down: Link,
@@ -56,7 +56,7 @@ pub struct CardSystem {
 }
 
 impl CardSystem {
-    /// Joins a controller of `library` and a CPU.
+    /// Connects a controller of `library` and a CPU.
     ///
     /// # Errors
     /// [`CardError`].
@@ -118,7 +118,7 @@ impl CardSystem {
         self.cycle
     }
 
-    /// Nothing is under way but what the controller has in hand.
+    /// Whether only the controller has work in progress.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         self.card.accesses.is_empty()

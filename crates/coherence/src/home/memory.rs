@@ -80,7 +80,7 @@ impl Directory {
         }
     }
 
-    /// What memory takes, and what of its answers was taken.
+    /// Accepts requests to memory, and retires answers that were accepted.
     pub(super) fn serve_memory(&mut self, slice: usize, cycle: u64) {
         let latency = self.surroundings.memory_latency;
         let state = &mut self.memories[slice];

@@ -1,4 +1,4 @@
-//! The home of the card's lines: the Verilated directory, memory behind it, the application beside.
+//! The home agent of the card's lines: the Verilated directory, memory behind it, and the application next to it.
 
 mod memory;
 mod pins;
@@ -17,7 +17,7 @@ use crate::model::{build, Geometry, Model, ModelError, Registers, SliceInputs, S
 use crate::random::Random;
 use crate::registers;
 
-/// What the application asks of the directory.
+/// Operations of the application at the directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperationKind {
     /// The CPU keeps at most a shared copy.
@@ -37,24 +37,24 @@ pub enum OperationKind {
 /// One operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// What.
+    /// The operation.
     pub kind: OperationKind,
-    /// Not in use by another operation of the line's slice; 0 to 63.
+    /// Identifier, unused by other outstanding operations of the line's slice; 0 to 63.
     pub tag: u8,
-    /// The line.
+    /// The line's address.
     pub line: PlainLine,
     /// Parts to write.
     pub parts: u8,
-    /// What to write.
+    /// Data of a write.
     pub data: Box<Data>,
 }
 
-/// An acknowledgement.
+/// The acknowledgement of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Acknowledge {
     /// The slice it came from.
     pub slice: usize,
-    /// Its operation.
+    /// Tag of the operation.
     pub tag: u8,
     /// The line, of a read.
     pub data: Option<Box<Data>>,
@@ -63,17 +63,17 @@ pub struct Acknowledge {
 /// The directory reported an error, or stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum HomeError {
-    /// The model.
+    /// Failure of the model.
     #[error(transparent)]
     Model(#[from] ModelError),
     /// The interrupt rose.
     #[error("the directory reports an error: slice {slice}, cause {cause}, info {info:#x}")]
     Reported {
-        /// Slice.
+        /// Number of the slice.
         slice: u32,
         /// 0 unexpected event (info: state and event), 1 timeout, 2 memory.
         cause: u32,
-        /// What the cause says.
+        /// Details; their meaning depends on the cause.
         info: u32,
     },
     /// A message arrived on the link that the protocol does not have.
@@ -111,7 +111,7 @@ pub struct Surroundings {
     pub disorder: bool,
 }
 
-/// The home.
+/// The directory with memory and application.
 pub struct Directory {
     model: Model,
     geometry: Geometry,
@@ -192,7 +192,7 @@ impl Directory {
         Ok(directory)
     }
 
-    /// Its size.
+    /// Size of the directory.
     #[must_use]
     pub fn geometry(&self) -> Geometry {
         self.geometry
@@ -204,7 +204,7 @@ impl Directory {
         &self.spec
     }
 
-    /// What memory holds.
+    /// Contents of a line in memory.
     #[must_use]
     pub fn memory(&self, line: PlainLine) -> Data {
         self.memory.get(&line.0).map_or([0; WORDS], |data| **data)
@@ -216,7 +216,7 @@ impl Directory {
         self.cycle
     }
 
-    /// Nothing waits at memory.
+    /// Whether memory has no outstanding request.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         self.operations.iter().all(VecDeque::is_empty)

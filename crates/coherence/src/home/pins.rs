@@ -1,4 +1,4 @@
-//! What happens at the directory's pins in a cycle: link and local operations.
+//! Pin activity of the directory in a cycle: link and local operations.
 
 use protocol::spec::Spec;
 

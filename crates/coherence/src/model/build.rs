@@ -89,17 +89,17 @@ pub enum ModelError {
     /// The library is not what it should be.
     #[error("{}: {reason}; delete it and build again", path.display())]
     Load {
-        /// The library.
+        /// Path of the library.
         path: PathBuf,
-        /// What is wrong.
+        /// The mismatch.
         reason: String,
     },
     /// A mutation whose text the file does not have exactly once.
     #[error("mutation \"{what}\" does not fit {file}")]
     Mutation {
-        /// What it breaks.
+        /// The property that it breaks.
         what: &'static str,
-        /// The file.
+        /// Source file, relative to the checkout.
         file: &'static str,
     },
     /// The model ended itself: an assertion of the RTL failed (its words are on the terminal).

@@ -11,7 +11,7 @@ use super::loaded::{outcome, Loaded};
 /// One row of 64 bytes, as words.
 pub type Row = [u32; 16];
 
-/// What goes into a slice in one cycle: the ports of `harness.sv`.
+/// Inputs of a slice in one cycle: the ports of `harness.sv`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(missing_docs)] // the names are those of the ports
@@ -52,7 +52,7 @@ pub struct SliceInputs {
     pub b_resp: u8,
 }
 
-/// What comes out of a slice in one cycle.
+/// Outputs of a slice in one cycle.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(missing_docs)] // the names are those of the ports
@@ -88,7 +88,7 @@ pub struct SliceOutputs {
     pub b_ready: u8,
 }
 
-/// The register port and what concerns all slices.
+/// The register port, and signals common to all slices.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(missing_docs)] // the names are those of the ports

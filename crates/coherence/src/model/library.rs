@@ -7,19 +7,19 @@ use verilated::{Builder, Design, Effort, FileSet, Form, Program};
 
 use super::build::ModelError;
 
-/// What the C interfaces share.
+/// Code shared by the C interfaces.
 const SHARED_GLUE: &str = include_str!("glue.hpp");
 
 /// A change of the RTL, to see whether the tests find it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mutation {
-    /// What it breaks, in words.
+    /// The property that it breaks.
     pub what: &'static str,
     /// The file, relative to the checkout.
     pub file: &'static str,
-    /// Text that the file has once ...
+    /// Text that occurs in the file exactly once.
     pub from: &'static str,
-    /// ... and what stands there instead.
+    /// Its replacement.
     pub to: &'static str,
 }
 
@@ -39,7 +39,7 @@ impl Mutation {
     }
 }
 
-/// What a library is made of.
+/// Inputs of a library build.
 #[derive(Clone, Debug)]
 pub(crate) struct Recipe {
     /// Its name; the Verilated class is `V` and the name.

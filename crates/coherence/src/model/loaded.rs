@@ -66,7 +66,7 @@ impl<Cycle: Copy> Loaded<Cycle> {
         })
     }
 
-    /// The function and the model to call it with, which nobody else uses meanwhile.
+    /// The function and its model, exclusively.
     pub(crate) fn parts(&mut self) -> (Cycle, *mut c_void) {
         (self.cycle, self.handle.as_ptr())
     }
@@ -79,7 +79,7 @@ impl<Cycle> Drop for Loaded<Cycle> {
     }
 }
 
-/// What `model_cycle` returned: anything but 0 says that the model ended itself.
+/// Result of `model_cycle`: a code other than 0 means that the model ended itself.
 pub(crate) fn outcome(code: std::ffi::c_int) -> Result<(), ModelError> {
     if code == 0 {
         Ok(())

@@ -8,7 +8,7 @@ use crate::line::PlainLine;
 /// Tags of the controller's accesses.
 pub(super) const TAGS: usize = 32;
 
-/// What a tag of the card is doing.
+/// Work of a tag of the card.
 #[derive(Clone, Debug)]
 pub(super) enum Task {
     Load {

@@ -8,7 +8,7 @@ use ::cpu::home::HomeAccess;
 /// Accesses of the CPU under way at a time.
 const CPU_ACCESSES: usize = 16;
 
-/// What the CPU does: values are stamps.
+/// Accesses of the CPU: values are stamps.
 #[derive(Clone, Copy, Debug)]
 enum CpuAccess {
     Load,

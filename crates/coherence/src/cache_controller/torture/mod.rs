@@ -25,7 +25,7 @@ use crate::random::Random;
 /// Cycles without any completion after which a run counts as stuck.
 const PATIENCE: u64 = 200_000;
 
-/// What is run.
+/// Parameters of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Size of the controller.
@@ -60,7 +60,7 @@ impl Plan {
     }
 }
 
-/// What came out.
+/// Result of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Accesses of the CPU that completed.
@@ -77,7 +77,7 @@ pub struct Report {
     pub refused: u64,
     /// Requests, forwards, replacements and broken holds.
     pub messages: [u64; 4],
-    /// Cycles.
+    /// Cycles of the run.
     pub cycles: u64,
     /// Observations without explanation.
     pub unexplained: u64,
@@ -93,7 +93,7 @@ struct Torture {
     counters: Vec<PlainLine>,
     hold_limit: u64,
     jobs: Vec<Option<Job>>,
-    /// What the card's last access fell on.
+    /// Target of the card's last access.
     last: Option<(PlainLine, bool)>,
     cpu: HashMap<u64, CpuJob>,
     /// Of counters: who wrote which value, and every value once.
