@@ -8,39 +8,40 @@ use timeline::Record;
 use tombolo::Report;
 use units::Picoseconds;
 
-/// A stage of page-in is named if the run were faster by this factor without it.
+/// A stage of page-in is named if the run would be faster by this factor without it.
 const STANDS_OUT: f64 = 1.15;
 /// A stage that is busy for this share of the run is its bound, whatever overlaps it.
 const SATURATED: f64 = 0.9;
-/// Of what overlaps a stage, the share that would be hidden behind others if the stage were free. 0: all of it takes as long as
+/// Share of the work overlapping a stage that would be hidden behind other stages if the stage were free. 0: its time
+/// is unchanged, 1: all stages become one pipeline.
 /// ever, 1: all stages become one pipeline.
 const HIDDEN: f64 = 0.3;
 /// A kernel whose busiest port moves rows in this share of the kernel's own time is bound by the port.
 const FULL_PORT: f64 = 0.85;
 
-/// What a run would gain if a resource were free.
+/// Gain of a run if a resource were free.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
     /// The resource.
     pub resource: Resource,
-    /// The share of the run in which it was busy, 0 to 1.
+    /// Share of the run in which it was busy, 0 to 1.
     pub busy: f64,
-    /// By which factor the run would be faster if it were free; at least 1.
+    /// Speed-up of the run if it were free; at least 1.
     pub gain: f64,
 }
 
-/// What bounds a run.
+/// The bound of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Bound {
     /// The resource.
     pub by: Resource,
-    /// The share of the kernel's time that it costs, 0 to 1.
+    /// Share of the kernel's time that it costs, 0 to 1.
     pub share: f64,
-    /// By which factor the run would be faster if it were free.
+    /// Speed-up of the run if it were free.
     pub gain: f64,
-    /// Bytes a second that the kernel would move then, the larger of read and written.
+    /// Bytes per second that the kernel would move then, the larger of read and written.
     pub bytes_per_second: f64,
-    /// What to try, the most promising first.
+    /// Remedies, the most promising first.
     pub advice: Vec<Remedy>,
     /// All resources.
     pub resources: Vec<Estimate>,
@@ -50,7 +51,7 @@ fn ratio(part: Picoseconds, all: Picoseconds) -> f64 {
     part.get() as f64 / all.get().max(1) as f64
 }
 
-/// The shares of a run that estimates are made of, 0 to 1.
+/// Shares of a run that the estimates use, 0 to 1.
 struct Shares<'a> {
     of: &'a Occupancy,
 }
@@ -64,7 +65,7 @@ impl Shares<'_> {
         self.share(self.of.waiting)
     }
 
-    /// What is left of the run whatever the card does: host and link are busy, or a page is awaited.
+    /// Share of the run independent of the card: host and link are busy, or a page is awaited.
     fn without_card(&self) -> f64 {
         1.0 - self.share(self.of.card_alone)
     }
@@ -80,18 +81,18 @@ impl Shares<'_> {
         ]
     }
 
-    /// The run's time if a stage of page-in were free, from what is busy otherwise.
+    /// The run's time if a stage of page-in were free, from the other busy times.
     fn without_stage(&self, resource: Resource, stage: Use) -> f64 {
         let of = self.of;
         let mut alone = self.share(stage.alone);
         if resource == Resource::Link {
-            // The DMA engine takes its own time for the same rows, and for those that it zeroes.
+            // The DMA engine needs its own time for the same rows, and for those that it zeroes.
             let floor = ratio(of.dma, stage.busy).min(1.0);
             alone = self.share(stage.waited) * (1.0 - floor) + self.share(of.messages);
         }
         let left = 1.0 - alone;
         let piped = match resource {
-            // What overlaps the link is ahead of it already.
+            // Work overlapping the link is ahead of it already.
             Resource::Link => left,
             _ => {
                 let others = self.stages().into_iter();
@@ -110,7 +111,7 @@ impl Shares<'_> {
     fn without_paging(&self) -> f64 {
         let of = self.of;
         let kernel = 1.0 - self.waiting();
-        // While pages come, the DMA engine shares the channels with the kernel.
+        // While pages arrive, the DMA engine shares the channels with the kernel.
         let beside = (kernel - self.share(of.card_alone)).max(0.0) / kernel.max(1e-9);
         let rows = (of.rows + of.dma).get().max(1) as f64;
         let of_dma = of.dma.get() as f64 / rows;
@@ -122,13 +123,13 @@ impl Shares<'_> {
         left.max(self.share(of.port)).max(floor)
     }
 
-    /// The run's time with a card memory that answers at once.
+    /// The run's time if card memory had no latency.
     fn without_memory(&self) -> f64 {
         let left = 1.0 - self.share(self.of.memory);
         left.max(self.share(self.of.port)).max(self.without_card())
     }
 
-    /// The run's time with a kernel that asks and computes in no time.
+    /// The run's time if the kernel's requests and computation took no time.
     fn without_kernel(&self) -> f64 {
         let of = self.of;
         let memory = self.share(of.port) + self.share(of.memory);
@@ -141,7 +142,7 @@ impl Bound {
     /// The bound of a report's run; `record` is what its card recorded.
     ///
     /// # Errors
-    /// Why there is no model of the run.
+    /// The reason why there is no model of the run.
     pub fn of(report: &Report, record: Option<&Record>) -> Result<Self, Unmodelled> {
         let occupancy = Occupancy::of(report, record)?;
         let mut bound = Self::of_occupancy(&occupancy);
@@ -152,14 +153,14 @@ impl Bound {
         Ok(bound)
     }
 
-    /// By which factor the run would be faster if a resource were free; 1 if it is not among those of the run.
+    /// Speed-up of the run if a resource were free; 1 if it is not among those of the run.
     pub fn gain_of(&self, resource: Resource) -> f64 {
         let all = self.resources.iter();
         let mut of = all.filter(|estimate| estimate.resource == resource);
         of.next().map_or(1.0, |estimate| estimate.gain)
     }
 
-    /// The bound without words and rates.
+    /// The bound without advice and rates.
     pub fn of_occupancy(occupancy: &Occupancy) -> Self {
         let shares = Shares { of: occupancy };
         let of = |resource, busy: Picoseconds, left: f64| Estimate {
@@ -215,7 +216,7 @@ impl Bound {
         }
     }
 
-    /// The bound as JSON: of a run without a model, why.
+    /// The bound as JSON; for a run without a model, the reason.
     pub fn json(bound: &Result<Self, Unmodelled>) -> serde_json::Value {
         match bound {
             // A bound has only strings, numbers and lists, so it always serializes.
@@ -224,7 +225,7 @@ impl Bound {
         }
     }
 
-    /// The sentence for people.
+    /// The bound as a sentence.
     pub fn words(bound: &Result<Self, Unmodelled>) -> String {
         match bound {
             Ok(bound) => bound.to_string(),
@@ -237,7 +238,7 @@ impl fmt::Display for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = format!("bound by {}", self.by);
         let rate = self.bytes_per_second * 1e-9;
-        // Into a string, which takes everything.
+        // Writing into a string cannot fail.
         let _ = match self.gain < 1.05 {
             true => write!(text, ": nothing else would make it more than 5 % faster"),
             false => write!(

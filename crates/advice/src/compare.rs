@@ -1,4 +1,4 @@
-//! Two reports, figure by figure.
+//! Comparison of two reports, figure by figure.
 
 use serde_json::Value;
 use std::fmt;
@@ -6,22 +6,22 @@ use std::fmt;
 /// A figure of two reports.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// What it is, as the JSON calls it: `paging.faults`.
+    /// Name as in the JSON: `paging.faults`.
     pub name: String,
-    /// In the first.
+    /// Value in the first report.
     pub first: f64,
-    /// In the second.
+    /// Value in the second report.
     pub second: f64,
 }
 
 /// Figures of two reports that differ.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// How many figures both have.
+    /// Number of figures that both have.
     pub figures: usize,
     /// Those that differ, in the order of the reports.
     pub differ: Vec<Figure>,
-    /// Differences that make two runs incomparable as to time: another platform, another kernel.
+    /// Differences that make the times of two runs incomparable: another platform, another kernel.
     pub warnings: Vec<String>,
     bounds: [Option<String>; 2],
 }
@@ -38,7 +38,7 @@ impl fmt::Display for NotAReport {
 
 impl std::error::Error for NotAReport {}
 
-/// Figures that are not compared: hashes and words aside, what the simulator's speed alone depends on, and what is derived.
+/// Figures that are not compared: hashes and texts, those that depend on the simulator's speed alone, and derived ones.
 const LEFT_OUT: [&str; 4] = ["statistics.evaluated_cycles", "bound", "units", "card"];
 
 fn collect(at: &str, value: &Value, found: &mut Vec<(String, f64)>) {
@@ -75,7 +75,7 @@ impl Comparison {
         }
         let [ours, theirs] = [first, second].map(|report| {
             let mut found = Vec::new();
-            // What people look for first.
+            // The most important figures come first.
             for name in ["runs", "time"] {
                 collect(name, &report[name], &mut found);
             }

@@ -1,4 +1,4 @@
-//! What bounds a run, how far it is from the bound, and what to try.
+//! The bottleneck of a run, its distance from the bound, and remedies.
 //!
 //! Pure functions over a [`Report`](tombolo::Report) and what its card recorded ([`timeline::Record`]): no I/O, no clock, no
 //! platform file. [`Occupancy`] divides the time of a run among its resources, [`Bound`] estimates what the run would gain

@@ -1,4 +1,4 @@
-//! What was busy while the kernel ran, and what alone was.
+//! Utilisation of each resource while the kernel ran, and the time in which it alone was busy.
 
 use crate::Unmodelled;
 use timeline::{Busy, Record};
@@ -8,18 +8,18 @@ use units::{Picoseconds, ROW_BYTES};
 /// A resource of the host or the link during a run. All times are within the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Use {
-    /// Time with something under way.
+    /// Time with work in progress.
     pub busy: Picoseconds,
-    /// Of that, time in which an access waited for a page.
+    /// Part of it in which an access waited for a page.
     pub waited: Picoseconds,
-    /// Of that, time in which nothing else of host and link was busy.
+    /// Part of it in which no other resource of host and link was busy.
     pub alone: Picoseconds,
 }
 
 /// The time of a run, divided among its resources. All of it is within the run, from start to done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Occupancy {
-    /// From start to done.
+    /// Time from start to done.
     pub run: Picoseconds,
     /// Time with at least one access waiting for a page.
     pub waiting: Picoseconds,
@@ -45,7 +45,7 @@ pub struct Occupancy {
     pub memory: Picoseconds,
 }
 
-/// Of several tracks, when at least one was busy.
+/// Times in which at least one of several tracks was busy.
 fn any(record: &Record, wanted: impl Fn(&str) -> bool) -> Busy {
     let tracks = record.tracks.iter().filter(|track| wanted(&track.name));
     tracks.fold(Busy::default(), |all, track| all.or(&track.busy))
@@ -55,7 +55,7 @@ impl Occupancy {
     /// Divides the runs of a report; `record` is what its card recorded.
     ///
     /// # Errors
-    /// Why there is no model of the run.
+    /// The reason why there is no model of the run.
     pub fn of(report: &Report, record: Option<&Record>) -> Result<Self, Unmodelled> {
         Unmodelled::check(report)?;
         let record = record.ok_or(Unmodelled::NotRecorded)?;
@@ -106,8 +106,8 @@ impl Occupancy {
             port: (period * rows.clone().max().unwrap_or(0)).min(time),
             rows: (period * rows.sum::<u64>()).min(time),
             dma: period * dma,
-            // Ports that wait at the same time count as if they took turns: a kernel that stands still for one of them
-            // does not ask at the others.
+            // Ports that wait concurrently count as if they took turns: a kernel stalled at one of them makes no
+            // requests at the others.
             memory: (period * stalled - waiting).min(time - waiting),
         })
     }

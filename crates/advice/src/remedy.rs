@@ -1,4 +1,4 @@
-//! What to try against a bound.
+//! Remedies against a bound.
 
 use crate::{Bound, Resource};
 use serde::Serialize;
@@ -9,13 +9,13 @@ use tombolo::Report;
 /// Something to try.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Remedy {
-    /// Options of a mapping, as `tombolo run --map` takes them behind the file; empty if it is none.
+    /// Mapping options, as `tombolo run --map` takes them after the file; empty if none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub mapping: String,
-    /// Further words of `tombolo run`; empty if there are none.
+    /// Further arguments of `tombolo run`; empty if none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub words: String,
-    /// Why it helps.
+    /// Reason why it helps.
     pub why: String,
 }
 
@@ -65,17 +65,17 @@ fn beats(report: &Report) -> f64 {
     sum.0 as f64 / sum.1.max(1) as f64
 }
 
-/// Pages from which on smaller ones let the kernel begin much sooner.
+/// Page size in bytes from which on smaller pages let the kernel start much sooner.
 const LARGE: u64 = 512 << 10;
-/// A gain below which an option is not worth its words.
+/// Minimum gain for which an option is suggested.
 const WORTH: f64 = 1.15;
 
-/// What to try against the bound of a run.
+/// Remedies against the bound of a run.
 pub(crate) fn of(bound: &Bound, report: &Report) -> Vec<Remedy> {
     let page = page(report);
     let (read, written) = report.kernel_bytes();
     let (moved, came) = (read + written, report.statistics.link.bytes_to_card);
-    // Little of what came was used: larger pages bring even more in vain.
+    // A small part of the loaded bytes was used: larger pages would load even more unused bytes.
     let sparse = moved < came / 2;
     let fewer = |options: &str| {
         let why = format!(

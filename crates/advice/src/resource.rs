@@ -1,4 +1,4 @@
-//! What can bound a run.
+//! Resources that can bound a run.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -36,7 +36,7 @@ impl Resource {
 }
 
 impl Resource {
-    /// In words.
+    /// Its name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Compute => "the kernel's own cycles",

@@ -9,9 +9,9 @@ use units::Picoseconds;
 pub enum Unmodelled {
     /// The card has no virtual time.
     NoTime,
-    /// Nobody recorded what was busy when.
+    /// Utilisation was not recorded.
     NotRecorded,
-    /// No kernel has ended.
+    /// No kernel has completed a run.
     NothingRan,
     /// Kernels of several slots shared the card.
     SeveralSlots,
@@ -41,7 +41,7 @@ impl fmt::Display for Unmodelled {
 }
 
 impl Unmodelled {
-    /// Whether the model holds for a report.
+    /// Checks that the model applies to a report.
     pub(crate) fn check(report: &Report) -> Result<(), Self> {
         if !report.has_time() {
             return Err(Self::NoTime);
