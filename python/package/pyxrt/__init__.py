@@ -1,7 +1,7 @@
 """XRT's Python module on a Tombolo card: programs that import ``pyxrt`` run on the simulated card.
 
-Names, arguments and order are those of XRT's documentation; docs/coming-from-xrt.md lists the differences. Failures raise
-:class:`RuntimeError`, as there; a register outside its window raises :class:`IndexError`.
+Names, arguments and order are those of XRT's documentation; docs/coming-from-xrt.md lists the differences. Failures
+raise :class:`RuntimeError`, as there; a register outside its window raises :class:`IndexError`.
 """
 
 from __future__ import annotations

@@ -11,7 +11,8 @@ Encrypt an array::
 :class:`Card` opens a card, :class:`AddressSpace` is the virtual memory of an application's
 kernels, :class:`Mapping` maps a file or an array into it, :class:`SharedMemory` is memory shared by the program and
 kernels, :class:`Slot` runs a kernel, :class:`Stream` is a stream port of a kernel, :class:`CoherentMemory` is a range
-of cache lines of a coherent CPU, :class:`Report` shows where the time went. :func:`kernel` wraps a kernel as a function, for tests. Errors are in :mod:`tombolo.errors`.
+of cache lines of a coherent CPU, :class:`Report` shows where the time went. :func:`kernel` wraps a kernel as a
+function, for tests. Errors are in :mod:`tombolo.errors`.
 """
 
 from . import cache, errors

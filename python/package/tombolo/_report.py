@@ -149,9 +149,9 @@ class Report(Dict[str, Any]):
 
         :param table: ``"runs"``: a row for each run of a kernel. ``"paging"``: a row for each count.
             ``"channels"``: a row for each memory channel, with bytes, and the share of cycles in which it was
-            busy. ``"ports"``: a row for each direction of each port. ``"link"``: a row for each direction of PCIe. ``"slots"``:
-            a row for each slot, if one was given a schedule. ``"busy"`` and ``"bandwidth"``: by seconds of virtual
-            time, the results of :meth:`busy` and :meth:`bandwidth`.
+            busy. ``"ports"``: a row for each direction of each port. ``"link"``: a row for each direction of PCIe.
+            ``"slots"``: a row for each slot, if one was given a schedule. ``"busy"`` and ``"bandwidth"``: by
+            seconds of virtual time, the results of :meth:`busy` and :meth:`bandwidth`.
         :param parts: rows of ``"busy"`` and ``"bandwidth"``.
         :raises ImportError: pandas is not installed.
         :raises ValueError: no such table.

@@ -1,8 +1,8 @@
 """Errors, one class for each error code of the library.
 
 Every error of the library is an :class:`Error` with a ``code``, a number that never changes; a file that cannot be
-opened, measured or grown raises the ``OSError`` that Python programs expect (``FileNotFoundError``, ``PermissionError`` and so on). Wrong Python
-types are ``TypeError``, invalid values are ``ValueError``. Ctrl-C is ``KeyboardInterrupt``.
+opened, measured or grown raises the ``OSError`` that Python programs expect (``FileNotFoundError``, ``PermissionError``
+and so on). Wrong Python types are ``TypeError``, invalid values are ``ValueError``. Ctrl-C is ``KeyboardInterrupt``.
 """
 
 from __future__ import annotations
