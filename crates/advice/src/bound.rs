@@ -22,7 +22,7 @@ const FULL_PORT: f64 = 0.85;
 /// Gain of a run if a resource were free.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
-    /// The resource.
+    /// Resource of the estimate.
     pub resource: Resource,
     /// Share of the run in which it was busy, 0 to 1.
     pub busy: f64,
@@ -33,7 +33,7 @@ pub struct Estimate {
 /// The bound of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Bound {
-    /// The resource.
+    /// The limiting resource.
     pub by: Resource,
     /// Share of the kernel's time that it costs, 0 to 1.
     pub share: f64,

@@ -16,7 +16,7 @@ fn files(folder: &str) -> Vec<PathBuf> {
     files
 }
 
-/// What a Rust type is in C, without `const`. All handles are alike here.
+/// The C form of a Rust type, without `const`. All handles are alike here.
 fn c_type(rust: &str) -> String {
     let mut stars = String::new();
     let mut base = rust.trim();

@@ -8,7 +8,7 @@ use crate::home::{Directory, HomeError};
 use crate::link::Link;
 use crate::platform::{LinkFigures, PlatformError};
 
-/// Whoever has the memory.
+/// The home agent of the lines.
 pub trait Home {
     /// One clock: takes messages from `up`, sends on `down`.
     ///
@@ -40,16 +40,16 @@ impl Home for Directory {
 /// Why a run ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum SystemError {
-    /// The home.
+    /// Failure of the home agent.
     #[error(transparent)]
     Home(#[from] HomeError),
-    /// The cache.
+    /// The cache received an unexpected message.
     #[error(transparent)]
     Cache(#[from] Unexpected),
     /// The platform file.
     #[error(transparent)]
     Platform(#[from] PlatformError),
-    /// The protocol.
+    /// Invalid protocol table.
     #[error(transparent)]
     Protocol(#[from] cpu::ProtocolError),
     /// Nothing ends any more.
@@ -74,7 +74,7 @@ pub fn mesi() -> Result<Protocol, SystemError> {
 pub struct System<H> {
     /// The CPU's cache.
     pub cache: Cache,
-    /// The home.
+    /// The home agent.
     pub home: H,
     up: Link,
     down: Link,

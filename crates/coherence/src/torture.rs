@@ -15,7 +15,7 @@ use crate::system::{mesi, System, SystemError};
 /// Cycles without any completion after which a run counts as stuck.
 const PATIENCE: u64 = 400_000;
 
-/// What is run.
+/// Parameters of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Size of directory and cache.
@@ -34,14 +34,14 @@ pub struct Plan {
     pub seed: u64,
 }
 
-/// What came out.
+/// Result of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Accesses of the CPU that completed.
     pub cpu: u64,
     /// Operations of the card that completed.
     pub card: u64,
-    /// Cycles.
+    /// Cycles of the run.
     pub cycles: u64,
     /// Observations without explanation, and copies that the CPU had of locked lines.
     pub unexplained: u64,

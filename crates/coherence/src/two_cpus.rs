@@ -64,8 +64,8 @@ impl SecondCpu {
         Self { cached_ps, ..self }
     }
 
-    /// The second CPU's own core wants a line for itself. False: somebody else is about to use it, and the core has
-    /// to try again.
+    /// The second CPU's own core requests a line exclusively. False: another party is about to use it, and the core
+    /// must retry.
     pub fn claim(&mut self, now: u64, line: FoldedLine) -> bool {
         let spec = &self.protocol.spec;
         let place = spec

@@ -15,13 +15,13 @@ use std::time::Duration;
 use tombolo::{Card, Continue, MapOptions, PageSize, SlotId};
 use wire::{encode, send, Describe, Frame, Hello, Kind, Message, Version};
 
-/// What a process has open is counted, so one test at a time.
+/// Open resources of the process are counted, so one test at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// Clients that end, unless `TOMBOLO_DEATHS` says how many.
+/// Number of clients that die; `TOMBOLO_DEATHS` overrides it.
 const DEATHS: u64 = 200;
 
-/// What a process of another program begins its random numbers with; its folder is that of the daemon.
+/// Random seed of another program's process; its folder is that of the daemon.
 const SEED: &str = "TOMBOLO_TEST_CHILD";
 
 /// A card, and what is too much for it.
@@ -47,7 +47,7 @@ const RTL: Ground = Ground {
     looks: 2,
 };
 
-/// Ends in the middle of a message, says what is none, or asks more than it reads.
+/// Dies in the middle of a message, sends an invalid one, or requests more than it reads.
 fn speak_and_die(folder: &Path, random: &mut Random) {
     let socket = UnixStream::connect(folder.join("card")).unwrap();
     // Of one that does not read, the daemon reads no more: it would wait for ever.

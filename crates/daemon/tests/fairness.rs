@@ -15,16 +15,16 @@ use tempfile::TempDir;
 use tombolo::{Card, MapOptions, OwnerOptions, OwnerStatus, PageSize, SimOptions};
 use tombolo_daemon::Daemon;
 
-/// What the process of a program does.
+/// Role of a program's process.
 const WHO: &str = "TOMBOLO_TEST_CHILD";
 /// Names of those that leave the size of pages to the owner begin with it; others have pages of 4 KiB.
 const DEFAULT: &str = "default";
 /// Slots, and so programs.
 const SLOTS: u8 = 8;
-/// What each program copies; and one that wants more than its part.
+/// Amount that each program copies, and that of a greedy one.
 const EQUAL: usize = 1 << 20;
 const GREEDY: usize = 4 << 20;
-/// What each copies in pages of the default size.
+/// Amount that each copies in pages of the default size.
 const SMALL: usize = 256 << 10;
 /// Until all have begun, at most.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -180,7 +180,7 @@ struct Load<'a> {
 }
 
 impl Load<'_> {
-    /// Runtimes of so many programs that begin together, beside a greedy one or not.
+    /// Runtimes of `count` programs that begin together, with or without a greedy one.
     fn round(&self, count: u8, beside_greedy: bool) -> Vec<f64> {
         let mut greedy = beside_greedy.then(|| Program::begin(self.folder, "greedy", GREEDY));
         let begin = |number| {

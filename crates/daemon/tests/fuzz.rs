@@ -21,10 +21,10 @@ use wire::{
 };
 
 const MESSAGES: u64 = 12_000;
-/// A connection is given up after so many.
+/// Maximum messages per connection.
 const A_CONNECTION: u64 = 40;
 
-/// What the answers say.
+/// Statistics of the answers.
 #[derive(Default)]
 struct Heard {
     /// The newest name that was given.

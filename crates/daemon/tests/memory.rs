@@ -190,7 +190,7 @@ fn pipes_are_plugged_into_ports() {
     assert_nothing_is_left(&card, before);
 }
 
-/// A client that says what no library says.
+/// A client that sends messages that no library sends.
 struct Raw(UnixStream);
 
 impl Raw {

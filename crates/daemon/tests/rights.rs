@@ -19,10 +19,10 @@ const BYTES: usize = 10_000;
 const SHORT: u64 = 5000;
 const PAGE: u64 = 4096;
 
-/// What the process of another program does, and with which descriptor; its folder is that of the daemon.
+/// The action of another program's process, and its descriptor; its folder is that of the daemon.
 const ACT: &str = "TOMBOLO_TEST_CHILD";
 
-/// What a program does to a file that another has mapped.
+/// Actions of a program on a file that another has mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Act {
     Read,
@@ -80,7 +80,7 @@ impl Act {
     }
 }
 
-/// What a descriptor, or a mapping, may.
+/// Access rights of a descriptor or a mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rights {
     Read,
@@ -142,7 +142,7 @@ impl Program {
         }
     }
 
-    /// What a kernel sees.
+    /// The bytes that a kernel reads.
     fn view(&self, of: &Mapping) -> Result<Vec<u8>, Error> {
         let mut seen = tempfile::tempfile().unwrap();
         let options = MapOptions::create(of.bytes());
@@ -165,7 +165,7 @@ impl Program {
     }
 }
 
-/// What the other process does, with the descriptor that it has as its standard input.
+/// Runs the action in the other process, with the descriptor as its standard input.
 fn act(act: Act, rights: Rights, folder: &Path) -> Result<(), Error> {
     let program = Program::open(folder);
     let file = || File::from(std::io::stdin().as_fd().try_clone_to_owned().unwrap());
@@ -219,11 +219,11 @@ fn another_process_acts_if_it_is_one() {
     );
 }
 
-/// What became of an act, and of the program that has the file mapped.
+/// Result of an action, and of the program that has the file mapped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Outcome {
     done: bool,
-    /// What a kernel of the other sees then.
+    /// The bytes that a kernel of the other program reads afterwards.
     view: Vec<u8>,
     /// The other's sync went well.
     saved: bool,
@@ -231,7 +231,7 @@ struct Outcome {
     file: Vec<u8>,
 }
 
-/// What must become of it.
+/// Expected result of an action.
 fn expected(act: Act, rights: Rights, holder: Rights) -> Outcome {
     let before = match holder {
         Rights::Read => old(),
@@ -274,7 +274,7 @@ fn expected(act: Act, rights: Rights, holder: Rights) -> Outcome {
 /// A user without rights of his own.
 const NOBODY: u32 = 65_534;
 
-/// Whether a test can be somebody else: the superuser's can, in a checkout that others can read.
+/// Whether a test can run as another user: the superuser's can, in a checkout that others can read.
 fn can_be_another() -> Result<(), String> {
     if !rustix::process::geteuid().is_root() {
         return Err("only the superuser's processes can be another user's (root)".to_owned());
@@ -359,7 +359,7 @@ fn wait_until_alone(card: &Card) {
     }
 }
 
-/// What an act is to others, in words: by what became of it beside a mapping for reading, and one for writing.
+/// The effect of an action on others, in words: by its results with a mapping for reading, and with one for writing.
 fn words(read: &Outcome, write: &Outcome) -> &'static str {
     let kept = |outcome: &Outcome, before: Vec<u8>| outcome.view == before && outcome.saved;
     match (read.done, write.done) {

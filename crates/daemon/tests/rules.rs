@@ -1,4 +1,4 @@
-//! What a client may do, and what becomes of one that does something else.
+//! The protocol rules for clients, and the treatment of a client that breaks them.
 
 mod common;
 
@@ -12,7 +12,7 @@ use wire::{
     LoadFolder, MapDescriptor, Message, ReceiveError, Side, SpaceId, Unmap, Version,
 };
 
-/// A client that speaks for itself.
+/// A client without the library.
 struct Raw(UnixStream);
 
 impl Raw {

@@ -60,7 +60,7 @@ pub enum ServerError {
     App {
         /// The application's number.
         app: u64,
-        /// The cause.
+        /// Error of loading the kernel.
         error: Box<Error>,
     },
     /// Two applications have the same number.

@@ -50,7 +50,7 @@ pub enum Request {
     SetMode {
         /// The mode to set.
         mode: u64,
-        /// Its value.
+        /// Value of the mode.
         data: u64,
     },
 }

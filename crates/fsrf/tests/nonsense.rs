@@ -105,7 +105,7 @@ fn all() -> Vec<(Vec<u8>, Request)> {
     ]
 }
 
-/// What bytes are, given in pieces of these sizes, again and again.
+/// Decodes bytes that arrive in pieces of these sizes, repeated.
 fn decoded(
     bytes: &[u8],
     mut size: impl FnMut() -> usize,

@@ -249,7 +249,7 @@ fn what_cannot_be_is_answered_or_reported() {
     }
 }
 
-/// What needs the superuser to be tried.
+/// Skips a test that needs the superuser.
 fn is_superuser(test: &str) -> bool {
     let is = rustix::process::geteuid().is_root();
     if !is {

@@ -69,7 +69,7 @@ pub struct Section {
     pub head: Vec<String>,
     /// Rows of the table.
     pub rows: Vec<Vec<String>>,
-    /// Remarks.
+    /// Remarks below the table.
     pub notes: Vec<String>,
 }
 

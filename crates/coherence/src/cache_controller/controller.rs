@@ -36,7 +36,7 @@ pub enum AccessKind {
 /// One access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// The operation.
+    /// Kind of operation.
     pub kind: AccessKind,
     /// The hold that covers it: for loads, stores and releases.
     pub hold: Option<u8>,
@@ -55,7 +55,7 @@ pub struct Access {
 /// Result of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// Completed.
+    /// The access took place.
     Ok,
     /// The hold was broken; nothing was done.
     Lost,

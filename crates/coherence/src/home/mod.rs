@@ -37,7 +37,7 @@ pub enum OperationKind {
 /// One operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// The operation.
+    /// Kind of operation.
     pub kind: OperationKind,
     /// Identifier, unused by other outstanding operations of the line's slice; 0 to 63.
     pub tag: u8,

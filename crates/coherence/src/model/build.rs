@@ -91,7 +91,7 @@ pub enum ModelError {
     Load {
         /// Path of the library.
         path: PathBuf,
-        /// The mismatch.
+        /// Description of the mismatch.
         reason: String,
     },
     /// A mutation whose text the file does not have exactly once.

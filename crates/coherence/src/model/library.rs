@@ -19,7 +19,7 @@ pub struct Mutation {
     pub file: &'static str,
     /// Text that occurs in the file exactly once.
     pub from: &'static str,
-    /// Its replacement.
+    /// Text that replaces it.
     pub to: &'static str,
 }
 

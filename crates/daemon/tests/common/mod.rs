@@ -98,7 +98,7 @@ pub fn kernel(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// What a daemon holds when nobody but this client uses it; waits until that is so.
+/// The daemon's resources while this client is the only one; waits for that state.
 pub fn at_rest(card: &Card) -> (Status, DaemonStatus) {
     let begin = Instant::now();
     loop {
@@ -115,7 +115,7 @@ pub fn at_rest(card: &Card) -> (Status, DaemonStatus) {
     }
 }
 
-/// Descriptors and threads go back to a number that was there before; threads take a moment to end.
+/// Descriptors and threads return to their earlier number; threads take a moment to end.
 pub fn assert_nothing_is_left(card: &Card, before: DaemonStatus) {
     let begin = Instant::now();
     loop {

@@ -113,7 +113,7 @@ impl Served {
         command
     }
 
-    /// What was reported since the last time.
+    /// Notices reported since the last call.
     pub fn notices(&self) -> String {
         std::mem::take(&mut *self.notices.lock().unwrap()).join("\n")
     }
@@ -199,7 +199,7 @@ pub fn compiled(name: &str, header: Header) -> PathBuf {
     program
 }
 
-/// What a command that must succeed has said.
+/// Output of a command that must succeed.
 pub fn run(command: &mut Command) -> String {
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();

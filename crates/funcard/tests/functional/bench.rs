@@ -25,7 +25,7 @@ pub struct Bench {
     pub host: Arc<HostMemory>,
     pub host_at: HostAddr,
     pub package: Option<KernelPackage>,
-    /// Of the space and of the copies.
+    /// Stripe of the space and of the copies.
     pub stripe: Stripe,
     next_id: u32,
 }

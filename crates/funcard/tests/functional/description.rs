@@ -1,4 +1,4 @@
-//! What a card says of itself, and what it takes back.
+//! The description registers of a card, and settings that are read back as written.
 
 use card::registers as reg;
 use card::schedule::{Priority, SlotSchedule};

@@ -55,7 +55,7 @@ impl DemandPager {
         bench.reply(fault.token, Some(entry));
     }
 
-    /// What the pages hold now.
+    /// Current contents of the pages.
     fn collect(&mut self, bench: &mut Bench) -> Vec<u8> {
         for (&page, &frame) in &self.frames {
             let at = (page - BASE) as usize;
@@ -144,7 +144,7 @@ proptest! {
         prop_assert!(run("vadd", seed, memory, &arguments) == expected);
     }
 
-    /// Encrypting twice gives the plain text back, and bytes beside it stay.
+    /// Encrypting twice restores the plain text, and neighbouring bytes are unchanged.
     #[test]
     fn aes_undoes_itself(seed in any::<Option<u64>>(), bytes in 0usize..20_000, salt in 0usize..9) {
         let memory = pattern(64 * 1024, salt);
@@ -207,7 +207,7 @@ proptest! {
     }
 }
 
-/// What an iteration of PageRank leaves in `next` and `output`, from its definition.
+/// Contents of `next` and `output` after an iteration of PageRank, from its definition.
 fn page_rank(records: &[[u64; 2]], edges: &[u64], weights: &[u64], given: &[u64; 3]) -> Vec<u64> {
     let [base, damping, ranks] = *given;
     let mut rest = edges.iter();
@@ -286,7 +286,7 @@ proptest! {
     }
 }
 
-/// What a run of `triangles` reports, from its definition.
+/// Result of a run of `triangles`, from its definition.
 fn triangles(records: &[u32], graph: &[u32]) -> [u64; 8] {
     let mut report = [0; 8];
     let mut rest = records;
@@ -414,7 +414,7 @@ proptest! {
     }
 }
 
-/// What a command of coreutils says of a message.
+/// Result of a coreutils command for a message.
 fn command_says(command: &str, message: &[u8]) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("message");
@@ -426,7 +426,7 @@ fn command_says(command: &str, message: &[u8]) -> Vec<u8> {
     (0..digits.len()).step_by(2).map(byte).collect()
 }
 
-/// Every lane's digest is what coreutils says of its rows.
+/// Every lane's digest equals that of coreutils for its rows.
 fn lanes_are_messages(kernel: &str, command: &str) {
     for (order, bytes, lanes) in [(None, 0, 1), (Some(1), 1000, 1), (Some(2), 9000, 3)] {
         let (at, to) = (4096, 32 * 1024);

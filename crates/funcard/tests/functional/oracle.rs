@@ -10,7 +10,7 @@ const PAGES: usize = 12;
 const BASE: u64 = 0x40_0000;
 const BLOCK: usize = 4096;
 
-/// What one page-table entry should say.
+/// Expected contents of a page-table entry.
 #[derive(Clone, Copy, Debug)]
 struct Page {
     read: bool,
@@ -116,7 +116,7 @@ impl Oracle {
         Ok(())
     }
 
-    /// What the kernel's copy does; the faults that it takes, as (offset, write, cause).
+    /// Expected effect of the kernel's copy; its faults, as (offset, write, cause).
     fn copy(
         &mut self,
         from: usize,

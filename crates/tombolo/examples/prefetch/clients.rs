@@ -27,15 +27,15 @@ const BASE: u64 = 0x1000_0000;
 
 /// A kernel `prefetcher` that serves a file, all of which is on the card, without fetching ahead so far.
 pub struct Served {
-    /// The lines.
+    /// Coherent memory of the file's lines.
     pub memory: CoherentMemory,
-    /// The kernel; its argument `units` says how many blocks it fetches ahead.
+    /// The kernel; its argument `units` is the number of blocks that it fetches ahead.
     pub slot: Slot,
     _mapping: Mapping,
     _space: AddressSpace,
 }
 
-/// Starts the kernel for a file with these bytes, which nobody else sees.
+/// Starts the kernel for a private file with these bytes.
 pub fn serve(
     card: &Card,
     kernel: &Path,
@@ -67,9 +67,9 @@ pub fn serve(
     })
 }
 
-/// Waits until a mapped file of so many bytes is on the card: its last line comes last. `Mapping::prefetch` returns at
-/// once; while pages still come, streams share the card's memory with them, and two clients get as little as
-/// 2.5 GiB/s of 7.6.
+/// Waits until a mapped file of `bytes` bytes is on the card: its last line arrives last. `Mapping::prefetch` returns
+/// at once; while pages still arrive, streams share the card's memory with them, and two clients get as little as 2.5
+/// GiB/s of 7.6.
 fn settle(memory: &CoherentMemory, bytes: u64) -> Result<(), Error> {
     memory.load(bytes - LINE).map(drop)
 }

@@ -22,7 +22,7 @@ pub enum Way {
     SequenceLock,
 }
 
-/// What a run was.
+/// Result of a run.
 #[derive(Debug, Default)]
 pub struct Run {
     /// Whole records that the readers got.
@@ -41,14 +41,14 @@ pub struct Run {
 
 type Line = [u8; LINE as usize];
 
-/// What a reader waits for.
+/// The access that a reader waits for.
 enum Stage {
     First(PendingLine),
     Rest(Line, Vec<PendingLine>),
     Again(Vec<Line>, PendingLine),
 }
 
-/// What came of it.
+/// Result of a reader's step.
 enum Next {
     Stage(Stage),
     Whole(Vec<Line>),

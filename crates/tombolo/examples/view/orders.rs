@@ -18,7 +18,7 @@ const VIEW_LINES: u64 = 2048;
 /// Lines that the program asks for ahead.
 const WINDOW: usize = 64;
 
-/// What the query is about.
+/// The attributes that the query uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Order {
     /// O_CUSTKEY.
@@ -47,7 +47,7 @@ pub fn orders(customers: u64, seed: u64) -> impl FnMut() -> Order {
     }
 }
 
-/// What a commit answers.
+/// Answer to a commit.
 #[derive(Clone, Copy, Debug)]
 pub struct Commit {
     /// Tuples that are in the table.

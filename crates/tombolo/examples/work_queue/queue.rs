@@ -12,10 +12,10 @@ const LINE: u64 = 128;
 const LINES: u64 = 4;
 /// Cores that may take.
 pub const CONSUMERS: usize = 16;
-/// Cycles after which a load that waits is told that there is no item yet.
+/// Cycles after which a waiting load is answered that there is no item yet.
 const WAIT: u64 = 100_000;
 
-/// What a load was answered.
+/// Answer to a load.
 enum Taken {
     Item { number: u64, value: u64 },
     None,
@@ -39,15 +39,15 @@ impl Taken {
     }
 }
 
-/// What a run was.
+/// Result of a run.
 pub struct Run {
     /// Nanoseconds from the first load to the last answer, an item.
     pub ns: f64,
     /// Items that each consumer got.
     pub taken: Vec<u64>,
-    /// Items that nobody got or more than one, or with another value.
+    /// Items received by no consumer or by several, or with another value.
     pub wrong: u64,
-    /// Loads that were told that there is none yet.
+    /// Loads that were answered that there is no item yet.
     pub in_vain: u64,
 }
 

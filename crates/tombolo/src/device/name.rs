@@ -68,7 +68,7 @@ pub(crate) enum NetworkPlace {
 pub struct DeviceKind {
     /// Syntax of its name, for help texts.
     pub form: &'static str,
-    /// What it reaches, in one line.
+    /// One-line description of its target.
     pub what: &'static str,
 }
 

@@ -1,6 +1,6 @@
-//! Cold data. Read at random: reads of what is on its way with another page wait for it, and nothing else
-//! changes; on the functional card, where work of the host ends in any order. And what is cold takes its time: one file
-//! and not another, and a hole if a mapping says so.
+//! Cold data. Random reads: a read of bytes that are on their way with another page waits for it, and nothing else
+//! changes; on the functional card, where work of the host completes in any order. And cold data takes its time: one
+//! file and not another, and a hole only if a mapping asks for it.
 
 use std::path::Path;
 use tombolo::{

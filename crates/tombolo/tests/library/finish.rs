@@ -1,5 +1,5 @@
-//! Is a run over only when everything is where it belongs that the kernel had handed over when it said that it was
-//! done, however that was learned? The kernel is `hasty`, which says so too early.
+//! Does a run end only when all bytes that the kernel had handed over before its `done` are in place, however the end
+//! was detected? The kernel is `hasty`, which reports its end too early.
 
 use simcard::{home, SimCard};
 use std::fs;

@@ -1,5 +1,5 @@
-//! Does a small file cost what it is? Its page is no larger than what it holds; its bytes are its own, and what a
-//! kernel reads behind them in the page is zero, whoever had the frame before.
+//! Does a small file cost no more than its size? Its page is no larger than its contents; its bytes are its own, and
+//! the bytes that a kernel reads behind them in the page are zero, whichever space had the frame before.
 
 use super::ranges::{bytes, copy, on_each_card_with};
 use std::fs;
