@@ -4,7 +4,8 @@
 //
 // Bench of tmb_stream_divider and tmb_stream_combiner: random packets, empty beats too, through the divider, a queue a
 // port, and the combiner, with random stalls of every side. Fails if a packet is mixed, cut, reordered within its
-// port, or (in turn) goes elsewhere than it should. Prints packets lost, then beats a cycle without stalls.
+// port, or (in turn) goes elsewhere than it should. Resets at any moment: behind them both are as after power-on.
+// Prints packets lost, then beats a cycle without stalls.
 // Usage: bench SEED PACKETS. NumPorts and IN_TURN are macros.
 
 #include <cstdint>
@@ -20,6 +21,8 @@
 namespace {
 
 constexpr unsigned kPorts = NUM_PORTS;
+constexpr unsigned kNone = kPorts;
+constexpr std::uint64_t kForever = ~0ull;
 
 struct Beat {
   std::uint32_t packet = 0;
@@ -71,8 +74,9 @@ struct Checker {
   }
 };
 
-// Sends the packets; returns the cycles.
-std::uint64_t run(const std::vector<std::vector<Beat>>& packets, unsigned stall, bool stuck, unsigned& lost) {
+// Sends the packets, for a number of cycles at most; port `stuck` takes nothing. Returns the cycles.
+std::uint64_t run(const std::vector<std::vector<Beat>>& packets, unsigned stall, unsigned stuck, unsigned& lost,
+                  std::uint64_t cycles = kForever) {
   std::deque<Beat> in, parts[kPorts];
   std::deque<std::uint32_t> order[kPorts];  // packets of a port, as the divider gave them
   for (const auto& packet : packets) in.insert(in.end(), packet.begin(), packet.end());
@@ -81,7 +85,7 @@ std::uint64_t run(const std::vector<std::vector<Beat>>& packets, unsigned stall,
   std::uint64_t cycle = 0, idle = 0, divided = 0, arrived = 0;
   bool offered = false, part_offered[kPorts] = {};
   const auto waits = [&] { return generator() % 100 < stall; };
-  while (arrived < packets.size()) {
+  while (arrived < packets.size() && cycle < cycles) {
     offered = !in.empty() && (offered || !waits());
     top.in_valid_i = offered;
     if (offered) {
@@ -90,7 +94,7 @@ std::uint64_t run(const std::vector<std::vector<Beat>>& packets, unsigned stall,
       top.in_last_i = in.front().last;
     }
     for (unsigned p = 0; p < kPorts; ++p) {
-      set_bits(top.part_ready_i, p, 1, parts[p].size() < 64 && !waits() && !(stuck && p == 1));
+      set_bits(top.part_ready_i, p, 1, parts[p].size() < 64 && !waits() && p != stuck);
       part_offered[p] = !parts[p].empty() && (part_offered[p] || !waits());
       set_bits(top.part_valid_i, p, 1, part_offered[p]);
       if (part_offered[p]) {
@@ -161,7 +165,7 @@ std::uint64_t run(const std::vector<std::vector<Beat>>& packets, unsigned stall,
     ++cycle;
     idle = moved ? 0 : idle + 1;
     // A port that takes nothing keeps at most the packets whose beats it has room for.
-    if (stuck && idle > 100) break;
+    if (stuck != kNone && idle > 100) break;
     if (idle > 10000) fail("nothing moves", arrived);
   }
   lost += packets.size() - arrived;
@@ -202,17 +206,32 @@ int main(int argc, char** argv) {
   unsigned lost = 0;
   for (const unsigned stall : {0u, 30u, 70u}) {
     reset();
-    run(make(count, false, false), stall, false, lost);
+    run(make(count, false, false), stall, kNone, lost);
+    for (unsigned resets = 0; resets < 100; ++resets) {
+      reset();
+      unsigned cut = 0;
+      run(make(50, false, false), stall, kNone, cut, 1 + generator() % 100);
+      reset();
+      run(make(1 + generator() % 20, false, false), stall, kNone, lost);
+      if (IN_TURN) continue;
+      // Not in turn, no port is waited for, the first one neither.
+      reset();
+      run(make(50, false, false), stall, kNone, cut, 1 + generator() % 100);
+      reset();
+      unsigned waiting = 0;
+      run(make(20, true, true), 0, generator() % kPorts, waiting);
+      if (waiting > 3) fail("a port that takes nothing holds up the others", waiting);
+    }
   }
   reset();
   const auto packets = make(300, false, true);
   std::uint64_t beats = 0;
   for (const auto& packet : packets) beats += packet.size();
-  const double rate = beats / double(run(packets, 0, false, lost));
+  const double rate = beats / double(run(packets, 0, kNone, lost));
   reset();
   // Packets of one beat; port 1 takes nothing. Not in turn, all others still go through.
   unsigned held = 0;
-  run(make(1000, true, true), 0, true, held);
+  run(make(1000, true, true), 0, 1, held);
   std::printf("%u %.4f %u\n", lost, rate, held);
   return 0;
 }
