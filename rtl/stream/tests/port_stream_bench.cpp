@@ -4,7 +4,8 @@
 //
 // Bench of FSRF's streaming mode: a kernel that reads, writes, opens, closes, sends and receives at random, a memory that
 // answers in order, and a host at the other ends of both streams. Every byte, packet and answer is judged.
-// Usage: bench random SEED SESSIONS | ends | rate.
+// Usage: bench random SEED SESSIONS | resets SEED SESSIONS | ends | rate. `resets` is `random` with resets at any
+// moment: behind them everything is as after power-on.
 
 #include <cstdint>
 #include <cstdio>
@@ -31,6 +32,8 @@ std::mt19937_64 generator;
 unsigned stall = 30;
 bool held = false;  // the kernel takes nothing
 std::uint64_t cycle = 0;
+struct Reset {};
+std::uint64_t reset_at = ~0ull;  // the cycle; Reset is thrown
 
 [[noreturn]] void fail(const char* what, std::uint64_t a = 0, std::uint64_t b = 0) {
   std::printf("cycle %llu: %s (%llu, %llu)\n", (unsigned long long)cycle, what, (unsigned long long)a,
@@ -85,8 +88,10 @@ void put(WData* to, const Bytes& bytes) {
 }
 std::uint64_t mask(std::size_t count) { return count == kRow ? ~0ull : (1ull << count) - 1; }
 
+bool ar = false, aw = false, w = false, r = false, b = false, in = false;  // offered
+
 void tick() {
-  static bool ar = false, aw = false, w = false, r = false, b = false, in = false;
+  if (cycle == reset_at) throw Reset{};
   ar = !reads.empty() && (ar || lucky());
   top.k_arvalid_i = ar;
   if (ar) {
@@ -331,60 +336,120 @@ void open_out(unsigned id, unsigned size) {
   writes_asked.pop_front();
 }
 
-void random(unsigned sessions) {
-  for (unsigned session = 0; session < sessions; ++session) {
-    stall = (session % 3) * 30;
-    in_size = below(7);
-    in_id = below(0x8000);
-    const unsigned out_size = below(7), out_id = 0x8000 + below(0x8000);
-    if (ask_in(kClose, 3, 0) != kSlvErr) fail("closed when not open");
-    expect("opening", ask_in(kOpen, in_id, in_size), kOkay);
-    until("memory does not come to rest", [] { return writes_asked.empty() && writes.empty(); });
-    open_out(out_id, out_size);
-    std::vector<Bytes> wanted_out;
-    const std::size_t before = host_got.size();
-    const unsigned packets = 1 + below(6);
-    for (unsigned packet = 0; packet < packets; ++packet) {
-      host_packet(1 + below(6));
-      Bytes whole;
-      const unsigned beats = 1 + below(20);
-      for (unsigned i = 0; i < beats; ++i) {
-        const bool last = i + 1 == beats;
-        Bytes element = random_bytes(last ? below((1u << out_size) + 1) : 1u << out_size);
-        whole.insert(whole.end(), element.begin(), element.end());
-        // Beats beyond the width do not count.
-        data.push_back({element, true, last});
-        if (below(4) == 0) write(below(1 << 30), below(0x8000), 0, 6);
-      }
-      wanted_out.push_back(whole);
+void traffic_of_session(unsigned session) {
+  stall = (session % 3) * 30;
+  in_size = below(7);
+  in_id = below(0x8000);
+  const unsigned out_size = below(7), out_id = 0x8000 + below(0x8000);
+  if (ask_in(kClose, 3, 0) != kSlvErr) fail("closed when not open");
+  expect("opening", ask_in(kOpen, in_id, in_size), kOkay);
+  until("memory does not come to rest", [] { return writes_asked.empty() && writes.empty(); });
+  open_out(out_id, out_size);
+  std::vector<Bytes> wanted_out;
+  const std::size_t before = host_got.size();
+  const unsigned packets = 1 + below(6);
+  for (unsigned packet = 0; packet < packets; ++packet) {
+    host_packet(1 + below(6));
+    Bytes whole;
+    const unsigned beats = 1 + below(20);
+    for (unsigned i = 0; i < beats; ++i) {
+      const bool last = i + 1 == beats;
+      Bytes element = random_bytes(last ? below((1u << out_size) + 1) : 1u << out_size);
+      whole.insert(whole.end(), element.begin(), element.end());
+      // Beats beyond the width do not count.
+      data.push_back({element, true, last});
+      if (below(4) == 0) write(below(1 << 30), below(0x8000), 0, 6);
     }
-    // Sometimes the stream is closed in the middle; the next session goes on.
-    const bool cut = below(3) == 0;
-    const unsigned cycles = 50 + below(200);
-    for (unsigned i = 0; i < cycles; ++i) memory_traffic(), tick();
-    if (!cut) until("a packet does not come", [] { memory_traffic(); return wanted_in.empty(); });
-    until("packets do not go out", [&] { return host_got.size() - before == wanted_out.size(); });
-    until("packets have no answer", [&] { return packet_answers.size() == packets; });
-    for (unsigned packet = 0; packet < packets; ++packet) {
-      if (host_got[before + packet] != wanted_out[packet]) fail("a packet differs", packet);
-      if (!(packet_answers[0] == Answer{out_id, kOkay})) fail("the answer to a packet", packet_answers[0].resp);
-      packet_answers.pop_front();
-    }
-    expect("OPEN", top.c_open_o, 3);
-    expect("opened twice", ask_in(kOpen, 7, 3), kSlvErr);
-    expect("another address", ask_in(kOpen + 8 + 8 * below(7), 7, 3), kDecErr);
-    expect("closing", ask_in(kClose, 9, 0), kOkay);
-    until("memory does not come to rest", [] { return writes_asked.empty() && writes.empty(); });
-    expect("opened twice", ask_out(kOpen, 5, 2), kSlvErr);
-    expect("another address", ask_out(kOpen + 128, 5, 2), kDecErr);
-    expect("closing", ask_out(kClose, 5, 2), kOkay);
-    until("memory does not come to rest", [] {
-      return reads_asked.empty() && writes_asked.empty() && reads.empty() && writes.empty();
-    });
-    for (int i = 0; i < 4; ++i) tick();
-    expect("OPEN", top.c_open_o, 0);
+    wanted_out.push_back(whole);
   }
+  // Sometimes the stream is closed in the middle; the next session goes on.
+  const bool cut = below(3) == 0;
+  const unsigned cycles = 50 + below(200);
+  for (unsigned i = 0; i < cycles; ++i) memory_traffic(), tick();
+  if (!cut) until("a packet does not come", [] { memory_traffic(); return wanted_in.empty(); });
+  until("packets do not go out", [&] { return host_got.size() - before == wanted_out.size(); });
+  until("packets have no answer", [&] { return packet_answers.size() == packets; });
+  for (unsigned packet = 0; packet < packets; ++packet) {
+    if (host_got[before + packet] != wanted_out[packet]) fail("a packet differs", packet);
+    if (!(packet_answers[0] == Answer{out_id, kOkay})) fail("the answer to a packet", packet_answers[0].resp);
+    packet_answers.pop_front();
+  }
+  expect("OPEN", top.c_open_o, 3);
+  expect("opened twice", ask_in(kOpen, 7, 3), kSlvErr);
+  expect("another address", ask_in(kOpen + 8 + 8 * below(7), 7, 3), kDecErr);
+  expect("closing", ask_in(kClose, 9, 0), kOkay);
+  until("memory does not come to rest", [] { return writes_asked.empty() && writes.empty(); });
+  expect("opened twice", ask_out(kOpen, 5, 2), kSlvErr);
+  expect("another address", ask_out(kOpen + 128, 5, 2), kDecErr);
+  expect("closing", ask_out(kClose, 5, 2), kOkay);
+  until("memory does not come to rest", [] {
+    return reads_asked.empty() && writes_asked.empty() && reads.empty() && writes.empty();
+  });
+  for (int i = 0; i < 4; ++i) tick();
+  expect("OPEN", top.c_open_o, 0);
+}
+
+void beats_of_writes() {
   if (memory_write_beats == 0 || memory_write_beats > kernel_write_beats) fail("beats of writes");
+}
+
+void random(unsigned sessions) {
+  for (unsigned session = 0; session < sessions; ++session) traffic_of_session(session);
+  beats_of_writes();
+}
+
+// All that was under way is gone, at both sides of the ports and in the memory.
+void forget() {
+  reads.clear();
+  writes.clear();
+  data.clear();
+  reads_asked.clear();
+  writes_asked.clear();
+  read_answers.clear();
+  write_answers.clear();
+  packet_answers.clear();
+  memory_reads.clear();
+  memory_writes.clear();
+  memory_answers.clear();
+  read_beat = write_beat = kernel_beat = 0;
+  host_sends.clear();
+  wanted_in.clear();
+  in_packet.clear();
+  out_packet.clear();
+  in_ended = false;
+  ar = aw = w = r = b = in = false;
+}
+
+void resets(unsigned sessions) {
+  unsigned cuts = 0;
+  for (unsigned session = 0; session < sessions; ++session) {
+    // Two sessions in three; the others show that everything comes to its end behind a reset.
+    reset_at = below(3) ? cycle + below(600) : ~0ull;
+    try {
+      traffic_of_session(session);
+      continue;
+    } catch (Reset) {
+      ++cuts;
+    }
+    reset_at = ~0ull;
+    if (below(3) == 0) {
+      // The host has closed its ends just before.
+      top.c_closed_i = 1 + below(3);
+      top.c_write_i = 1;
+      top.s_rvalid_i = top.s_bvalid_i = 0;
+      for (int i = 0; i < 8; ++i) {
+        top.clk_i = i & 1;
+        top.eval();
+      }
+      top.clk_i = 0;
+      top.c_write_i = 0;
+    }
+    forget();
+    reset();
+    expect("OPEN behind a reset", top.c_open_o, 0);
+  }
+  if (cuts < sessions / 4) fail("too few resets", cuts);
+  beats_of_writes();
 }
 
 void ends() {
@@ -487,6 +552,7 @@ int main(int argc, char** argv) {
   generator.seed(argc > 2 ? std::strtoull(argv[2], nullptr, 0) : 1);
   reset();
   if (what == "random" && argc == 4) random(std::strtoul(argv[3], nullptr, 0));
+  else if (what == "resets" && argc == 4) resets(std::strtoul(argv[3], nullptr, 0));
   else if (what == "ends") ends(), other_end();
   else if (what == "rate") rate();
   else return 2;
