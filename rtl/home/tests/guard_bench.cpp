@@ -8,6 +8,7 @@
 //
 //   random       a kernel that obeys
 //   closes       the same; the way to it is closed at random moments
+//   resets       the same; guard, slice and kernel are reset at random moments, while a way closes, too
 //   in_time      a kernel that answers in time, while the slice always waits for something: the clock of ages never rests
 //   no_patience  a kernel that is very late, with no limit
 //   rate         no stalls; prints rows a cycle of reads and of writes
@@ -403,6 +404,64 @@ struct Bench {
     top.open_i = top.line_open_i = 1;
   }
 
+  // Guard, slice and kernel at any moment. Nothing of before comes out behind it.
+  void restart() {
+    top.rst_ni = 0;
+    for (unsigned n = 1 + random() % 3; n; --n) {
+      top.clk_i = 1;
+      top.eval();
+      top.clk_i = 0;
+      top.eval();
+      ++cycle;
+    }
+    top.rst_ni = 1;
+    silence();
+    ar_offered = hold_acks = deaf = cut = false;
+    half = ~0u;
+    operations_open = 0;
+    reads.clear();
+    writes.clear();
+    taken_reads.clear();
+    sends.clear();
+    acks.clear();
+    closed_for = lines_closed_for = 1;
+    const bool asked_before = asks;
+    asks = false;
+    // Open from the first cycle on, or not yet.
+    top.open_i = top.line_open_i = chance(50);
+    edge();
+    if (!top.idle_o || !top.line_idle_o) fail("not idle behind a reset");
+    steps(random() % 4 + 2);
+    asks = asked_before;
+    top.open_i = top.line_open_i = 1;
+  }
+
+  void resets() {
+    top.patience_i = 6000;
+    for (unsigned round = 0; round < 300; ++round) {
+      stall = chance(50) ? 0 : random() % 80;
+      late = chance(30) ? 100 : 5 + random() % 30;
+      steps(random() % 300);
+      if (chance(20)) drain();
+      if (chance(30)) {
+        top.line_open_i = 0;
+        silence_lines();
+        if (chance(50)) {
+          top.open_i = 0;
+          silence();
+        }
+        steps(random() % 40);
+      }
+      restart();
+      if (violations) fail("a violation without one", rule, at);
+    }
+    stall = 0;
+    drain();
+    if (violations) fail("a violation without one", rule, at);
+    if (rows_read < 5000 || rows_written < 5000) fail("too little was done", rows_read, rows_written);
+    std::printf("ok\n");
+  }
+
   void drain() {
     asks = false;
     until("something is left over", [&] {
@@ -722,6 +781,7 @@ int main(int argc, char** argv) {
   bench.reset();
   if (scenario == "random") bench.traffic(false);
   else if (scenario == "closes") bench.traffic(true);
+  else if (scenario == "resets") bench.resets();
   else if (scenario == "lines_close") bench.lines_traffic();
   else if (scenario == "in_time") bench.in_time();
   else if (scenario == "no_patience") bench.no_patience();

@@ -46,6 +46,12 @@ def test_operations_beside_memory_end_by_themselves(bench, seed):
     run_cpp(bench, "lines_close", seed)
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+def test_nothing_outlives_a_reset(bench, seed):
+    """At any moment, while a way closes, too: behind it everything is as after power-on."""
+    run_cpp(bench, "resets", seed)
+
+
 @pytest.mark.parametrize("rule", ["read_late", "write_late", "read_unknown", "rows", "write_unknown",
                                   "operation", "tag"])
 def test_a_broken_rule_is_named_and_goes_no_further(bench, rule):
