@@ -7,6 +7,7 @@
 //
 //   random   a kernel that obeys
 //   closes   the same; the way is closed and opened at random moments
+//   resets   the same; guard, kernel and controller are reset at random moments, while the way closes, too
 //   rate     no stalls; prints accesses and answers a cycle
 //   access, tag, range, slice, hold   a kernel that breaks a rule
 
@@ -227,6 +228,64 @@ struct Bench {
     until("the way does not open", [&] { return top.open_o; });
   }
 
+  // Guard, kernel and controller at any moment. Nothing of before comes out behind it.
+  void restart() {
+    top.rst_ni = 0;
+    for (unsigned n = 1 + random() % 3; n; n--) {
+      top.clk_i = 0;
+      top.eval();
+      top.clk_i = 1;
+      top.eval();
+      cycle++;
+    }
+    top.rst_ni = 1;
+    offered = answer_offered = closing = false;
+    swept = 0;
+    mine.clear();
+    holds.clear();
+    passed.clear();
+    answered.clear();
+    works.clear();
+    held.clear();
+    const bool idles = chance(30);
+    asks = !idles;
+    open = false;
+    for (unsigned n = random() % 30; n; n--) {
+      edge();
+      if (top.closing_o || top.open_o) fail("the way is not closed behind a reset");
+    }
+    open = true;
+    until("the way does not open", [&] { return top.open_o; });
+    if (idles) {
+      // No hold is left that could be too old.
+      top.patience_i = 20;
+      steps(100);
+      top.patience_i = 0;
+      asks = true;
+    }
+  }
+
+  void resets() {
+    for (unsigned round = 0; round < 200; round++) {
+      stall = random() % 3 * 40;
+      late = 5 + random() % 60;
+      steps(random() % 250);
+      if (held.size() && chance(50)) held.begin()->second = true;
+      if (chance(20)) drain();
+      if (chance(40)) {
+        close();
+        for (unsigned n = random() % 400; n && closing; n--) edge();
+      }
+      restart();
+      if (violations) fail("a violation of a kernel that obeys", rule, at);
+    }
+    stall = 0;
+    drain();
+    if (violations) fail("a violation of a kernel that obeys", rule, at);
+    if (taken < 1500 || given < 500) fail("too little was done", taken, given);
+    std::printf("ok\n");
+  }
+
   void drain() {
     asks = false;
     until("an access does not end", [&] { return !offered && passed.empty() && mine.empty() && answered.empty(); });
@@ -401,6 +460,7 @@ int main(int argc, char** argv) {
   bench.reset();
   if (scenario == "random") bench.traffic(false);
   else if (scenario == "closes") bench.traffic(true);
+  else if (scenario == "resets") bench.resets();
   else if (scenario == "rate") bench.rate();
   else if (scenario == "access") bench.bad(kRuleAccess);
   else if (scenario == "tag") bench.bad(kRuleTag);

@@ -41,6 +41,12 @@ def test_a_kernel_that_is_cut_off_holds_nothing_and_has_no_line(bench, seed):
     run_cpp(bench, "closes", seed)
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+def test_nothing_outlives_a_reset(bench, seed):
+    """At any moment, while the way closes, too: behind it everything is as after power-on."""
+    run_cpp(bench, "resets", seed)
+
+
 @pytest.mark.parametrize("rule", ["access", "tag", "range", "slice", "hold"])
 def test_a_broken_rule_is_named_and_goes_no_further(bench, rule):
     run_cpp(bench, rule, 1)
