@@ -4,7 +4,8 @@
 //
 // Bench of tmb_arbiter: random requests that stay up until they are granted, three policies. Checks
 // every choice and the longest wait; prints, policy by policy, each requester's share of the grants
-// while all of them ask. Usage: bench SEED.
+// while all of them ask. Resets at any moment: every choice behind them is that of a new arbiter.
+// Usage: bench SEED.
 
 #include <cstdio>
 #include <cstdlib>
@@ -27,6 +28,50 @@ constexpr int kBound[kPolicies] = {(kShare + 1) * (kRequests - 1), 2 * (kRequest
   std::exit(1);
 }
 
+void edge(Varbiter_bench_top& top) {
+  top.clk_i = 1;
+  top.eval();
+  top.clk_i = 0;
+  top.eval();
+}
+
+void reset(Varbiter_bench_top& top) {
+  top.rst_ni = 0;
+  edge(top);
+  top.rst_ni = 1;
+}
+
+// Resets the arbiter while requests wait, and holds each of its choices against those of a new one.
+void resets(Varbiter_bench_top& top, std::mt19937& random, int policy) {
+  int cycle = 0;
+  for (int count = 0; count < 300; ++count) {
+    top.request_i = random() % (1u << kRequests);
+    top.accept_i = random() % 2;
+    reset(top);
+    Varbiter_bench_top fresh;
+    reset(fresh);
+    unsigned request = 0;
+    const unsigned load = 10 + random() % 90;
+    for (unsigned left = 1 + random() % 40; left; --left, ++cycle) {
+      for (int r = 0; r < kRequests; ++r)
+        if (random() % 100 < load) request |= 1u << r;
+      const bool accept = random() % 4 != 0;
+      for (Varbiter_bench_top* arbiter : {&top, &fresh}) {
+        arbiter->request_i = request;
+        arbiter->accept_i = accept;
+        arbiter->eval();
+      }
+      if (top.valid_o[policy] != fresh.valid_o[policy] ||
+          top.grant_o[policy] != fresh.grant_o[policy] ||
+          top.index_o[policy] != fresh.index_o[policy])
+        fail(cycle, policy, "a choice behind a reset is not that of a new arbiter");
+      if (accept) request &= ~top.grant_o[policy];
+      edge(top);
+      edge(fresh);
+    }
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -35,15 +80,7 @@ int main(int argc, char** argv) {
   // Requests differ by policy as grants do, so each policy has a model of its own.
   for (int policy = 0; policy < kPolicies; ++policy) {
     Varbiter_bench_top top;
-    const auto edge = [&] {
-      top.clk_i = 1;
-      top.eval();
-      top.clk_i = 0;
-      top.eval();
-    };
-    top.rst_ni = 0;
-    for (int i = 0; i < 3; ++i) edge();
-    top.rst_ni = 1;
+    reset(top);
     int waited[kRequests] = {};
     int grants[kRequests] = {};
     unsigned request = 0;
@@ -71,8 +108,9 @@ int main(int argc, char** argv) {
         }
         request &= ~grant;
       }
-      edge();
+      edge(top);
     }
+    resets(top, random, policy);
     for (int r = 0; r < kRequests; ++r) std::printf("%.4f ", grants[r] / 20000.0);
   }
   std::printf("\n");

@@ -165,7 +165,7 @@ async def settings_that_change_at_any_cycle(dut):
         if rng.random() < 0.01:
             load = rng.choice((0.003, 0.03, 0.3, 1))
             device.delay = rng.choice((2, 24, 80))
-        if rng.random() < 0.005:
+        if rng.random() < 0.015:
             await device.reset()
         await device.step(lambda d, r: rng.random() < (load if r < REQUESTS - 1 else 0.01),
                           lambda r: rng.choice((1, 1, 2, 17, 63, 64)))
@@ -317,3 +317,38 @@ async def a_limit_is_kept_and_reached(dut):
             assert passed <= allowed + BURST + (4 if after else 2 * BURST), (limit, passed, allowed)
             if limit < 1 << 16 and cycles > 2000:
                 assert passed >= 0.98 * allowed - BURST, (limit, passed, allowed)
+
+
+@cocotb.test()
+async def a_reset_at_any_moment_fills_the_account(dut):
+    """Whatever has passed or was offered before: behind a reset requests pass as after power-on."""
+    rng = random.Random(8)
+    await Device(dut, 8).start()
+    limit = 3 << 12
+
+    async def offer(lens, cycles, ready):
+        """What is offered and what passes in each cycle while both requesters ask."""
+        seen = []
+        for _ in range(cycles):
+            dut.limit_valid_i.value = 3
+            dut.limit_ready_i.value = ready()
+            dut.limit_len_i.value = pack(lens, 6)
+            await ReadOnly()
+            seen.append((int(dut.limit_valid_o.value), int(dut.limit_ready_o.value)))
+            await FallingEdge(dut.clk_i)
+        return seen
+
+    first = None
+    for _ in range(60):
+        dut.rst_ni.value = 0
+        dut.limit_i.value = limit
+        await FallingEdge(dut.clk_i)
+        dut.rst_ni.value = 1
+        seen = await offer((3, 9), 40, lambda: 3)
+        first = first or seen
+        assert seen == first
+        # Any account, debts too, with any offers on their way.
+        dut.limit_i.value = rng.choice((1, limit, limit, 3 << 16))
+        await offer((rng.randrange(64), rng.randrange(64)), rng.randrange(80), lambda: rng.randrange(4))
+    passed = sum((ready & 1) * 4 + (ready >> 1) * 10 for _, ready in first)
+    assert BURST <= passed <= BURST + 40 * limit / 65536 + 14, passed
