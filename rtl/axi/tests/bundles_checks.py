@@ -7,7 +7,7 @@ import random
 
 import cocotb
 from cocotb.clock import Clock
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import Combine, RisingEdge
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiLiteRam
 
 SECOND = 0x8000
@@ -28,6 +28,14 @@ async def start(dut):
     return master, memories
 
 
+def stall_all(rng, master, memories):
+    """Every channel of both sides stalls at random."""
+    for side in (master, *memories):
+        for channel in (side.read_if.ar_channel, side.read_if.r_channel, side.write_if.aw_channel,
+                        side.write_if.w_channel, side.write_if.b_channel):
+            channel.set_pause_generator(iter(lambda: rng.random() < 0.3, None))
+
+
 @cocotb.test(timeout_time=400, timeout_unit="us")
 async def every_byte_lands_in_its_register(dut):
     """Writes of any bytes and reads, in both bundles, with stalls everywhere."""
@@ -45,10 +53,7 @@ async def every_byte_lands_in_its_register(dut):
                         assert address < SECOND and address % alignment == 0, (name, channel, address)
 
     watcher = cocotb.start_soon(watch())
-    for side in (master, *memories):
-        for channel in (side.read_if.ar_channel, side.read_if.r_channel, side.write_if.aw_channel,
-                        side.write_if.w_channel, side.write_if.b_channel):
-            channel.set_pause_generator(iter(lambda: rng.random() < 0.3, None))
+    stall_all(rng, master, memories)
     images = [bytearray(64), bytearray(64)]
     for _ in range(200):
         number, offset = rng.randrange(2), rng.randrange(60)
@@ -61,6 +66,42 @@ async def every_byte_lands_in_its_register(dut):
         read = await master.read(number * SECOND + offset, 4)
         assert read.data == bytes(images[number][offset:offset + 4])
     assert not watcher.done()
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+async def resets_at_any_moment(dut):
+    """What was under way is gone, and the next accesses are right."""
+    master, memories = await start(dut)
+    rng = random.Random(2)
+    stall_all(rng, master, memories)
+
+    async def traffic(access):
+        while True:
+            await access(rng.randrange(2) * SECOND + rng.randrange(60))
+
+    for _ in range(60):
+        running = [cocotb.start_soon(traffic(access)) for access in
+                   (lambda at: master.read(at, 4), lambda at: master.write(at, rng.randbytes(rng.randrange(1, 5))))]
+        for _ in range(rng.randrange(60)):
+            await RisingEdge(dut.clk_i)
+        for task in running:
+            task.cancel()
+        dut.rst_ni.value = 0
+        for _ in range(2):
+            await RisingEdge(dut.clk_i)
+        dut.rst_ni.value = 1
+        await RisingEdge(dut.clk_i)
+        images = [bytearray(memory.read(0, 64)) for memory in memories]
+        for number in rng.sample(range(2), 2):
+            offset, data = 4 * rng.randrange(8), rng.randbytes(4)
+            other = offset ^ 32
+            images[number][offset:offset + 4] = data
+            write = cocotb.start_soon(master.write(number * SECOND + offset, data))
+            read = cocotb.start_soon(master.read(number * SECOND + other, 4))
+            await Combine(write, read)
+            assert read.result().data == bytes(images[number][other:other + 4])
+            for memory, image in zip(memories, images):
+                assert memory.read(0, 64) == bytes(image)
 
 
 @cocotb.test(timeout_time=400, timeout_unit="us")

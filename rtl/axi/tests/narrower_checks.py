@@ -4,6 +4,8 @@
 """A narrower between cocotbext-axi's manager of 1,024 bits and its memory of 512, both of which know AXI4's byte lanes
 independently of us."""
 
+import random
+
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import ReadOnly, RisingEdge
@@ -31,6 +33,25 @@ async def every_size_at_any_start(dut):
     bench = await start(dut)
     bench.stall()
     await bench.every_size()
+
+
+@cocotb.test(timeout_time=800, timeout_unit="us")
+async def resets_at_any_moment(dut):
+    """What was under way is gone, and the next transfers are right."""
+    bench = await start(dut)
+    bench.stall()
+    rng = random.Random(9)
+    for _ in range(40):
+        running = cocotb.start_soon(bench.traffic())
+        for _ in range(rng.randrange(150)):
+            await RisingEdge(dut.clk_i)
+        running.cancel()
+        dut.rst_ni.value = 0
+        for _ in range(2):
+            await RisingEdge(dut.clk_i)
+        dut.rst_ni.value = 1
+        await RisingEdge(dut.clk_i)
+        await bench.one_transfer(bench.rng.choice((bench.full, rng.randrange(bench.full + 1))))
 
 
 @cocotb.test(timeout_time=400, timeout_unit="us")
