@@ -8,8 +8,10 @@
 //
 // A row's content follows from its address (reads) or from address and tag (writes), so that any
 // row in the wrong place shows. Each requester has a stripe (most scenarios: none); the bench has its
-// own idea of where a striped address lies, and of where a burst must be cut.
+// own idea of where a striped address lies, and of where a burst must be cut. Resets come at any moment:
+// nothing of what was under way comes out behind them.
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -97,6 +99,7 @@ struct Scenario {
   bool dma_and_one = false;  // the DMA requester and one other, both from channel 0
   bool striped = false;      // every requester has a stripe, granules of 64 B and up
   int granule = 0;           // log2(bytes): everybody has this granule over all channels
+  unsigned resets = 0;       // before the run, with other traffic under way
 };
 
 struct Burst {
@@ -117,13 +120,10 @@ class Bench {
   }
 
   int run() {
-    top_.rst_ni = 0;
-    for (int i = 0; i < 4; ++i) step();
-    top_.rst_ni = 1;
+    reset(4);
+    for (unsigned i = 0; i < s_.resets; ++i) cut();
     for (cycle_ = 0; cycle_ < static_cast<uint64_t>(s_.cycles); ++cycle_) step();
-    draining_ = true;
-    for (int i = 0; i < 200000 && busy(); ++i, ++cycle_) step();
-    if (busy()) fail(cycle_, "requests are left over: deadlock");
+    drain();
     const double n = s_.cycles;
     std::printf("read");
     for (int c = 0; c < kChannels; ++c) std::printf(" %.4f", rows_read_[c] / n);
@@ -138,6 +138,50 @@ class Bench {
  private:
   bool chance(unsigned percent) { return random_() % 100 < percent; }
   bool go() { return s_.stall == 0 || !chance(s_.stall); }
+
+  void drain() {
+    draining_ = true;
+    for (int i = 0; i < 200000 && busy(); ++i, ++cycle_) step();
+    if (busy()) fail(cycle_, "requests are left over: deadlock");
+  }
+
+  // Resets the fabric, and with it its requesters and its memories.
+  void reset(int cycles) {
+    for (auto& reads : reads_)
+      for (auto& pieces : reads) pieces.clear();
+    for (auto& writes : writes_)
+      for (auto& pieces : writes) pieces.clear();
+    for (auto& rows : write_rows_) rows.clear();
+    for (auto& left : left_) left.clear();
+    for (auto& unacked : unacked_) unacked.clear();
+    for (int c = 0; c < kChannels; ++c) {
+      memory_reads_[c].clear();
+      memory_writes_[c].clear();
+      memory_acks_[c].clear();
+      memory_rows_[c].clear();
+      r_valid_[c] = b_valid_[c] = false;
+    }
+    std::fill_n(read_valid_, kReaders, false);
+    std::fill_n(write_valid_, kWriters, false);
+    draining_ = true;
+    top_.rst_ni = 0;
+    for (int i = 0; i < cycles; ++i) step();
+    top_.rst_ni = 1;
+    draining_ = false;
+  }
+
+  // Traffic with a load of its own, and a reset in the middle of it; now and then all of it ends first.
+  void cut() {
+    const Scenario scenario = s_;
+    s_.stall = random_() % 80;
+    s_.latency = random_() % 100;
+    for (int r = 0; r < kReaders; ++r) set_stripe(read_request_[r]);
+    for (int w = 0; w < kWriters; ++w) set_stripe(write_request_[w]);
+    for (auto cycles = random_() % 400; cycles; --cycles, ++cycle_) step();
+    if (random_() % 4 == 0) drain();
+    reset(1 + random_() % 3);
+    s_ = scenario;
+  }
 
   static constexpr unsigned log2(unsigned n) { return n == 1 ? 0 : 1 + log2(n / 2); }
 
@@ -462,6 +506,8 @@ int main(int argc, char** argv) {
       {"granule_64", {.min_len = 62, .granule = 6}},
       {"granule_512", {.min_len = 62, .granule = 9}},
       {"granule_4096", {.min_len = 62, .granule = 12}},
+      {"resets", {.stall = 30, .cycles = 1000, .resets = 150}},
+      {"striped_resets", {.stall = 30, .cycles = 1000, .striped = true, .resets = 150}},
       {"fairness", {.max_len = 0, .dma_and_one = true}},
   };
   const auto scenario = scenarios.find(argv[1]);

@@ -43,6 +43,12 @@ def test_striped_traffic(bench, scenario, seed):
     run_cpp(bench[0], scenario, seed)
 
 
+@pytest.mark.parametrize("scenario", ["resets", "striped_resets"])
+def test_resets_at_any_moment(bench, scenario):
+    """Traffic of all requesters under way: nothing of it comes out behind a reset, and the next traffic is right."""
+    run_cpp(bench[0], scenario, 1)
+
+
 def test_more_cut_bursts_than_numbers(bench):
     """Two requesters alone, each burst cut in two, and a slow memory: with four channels more could be
     under way than the cutters have numbers for."""
