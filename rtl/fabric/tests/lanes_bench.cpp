@@ -9,11 +9,13 @@
 // GAP: 1/256 cycles of a channel between bursts of a direction; LENGTH: rows, a power of two. For each
 // length a line: length, reads apart, writes apart, reads at random, writes at random, and reads and
 // writes of both at once, apart. Each run ends with what is under way brought to its end; exits
-// non-zero if a row was in the wrong place or something is left over.
+// non-zero if a row was in the wrong place or something is left over. Before the runs: resets at any
+// moment, with reads and writes of any length under way, and a short run behind each.
 
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <random>
 
 #include "Vlanes_bench_top.h"
 #include "verilated.h"
@@ -35,14 +37,8 @@ class Bench {
     top_.latency_i = latency;
   }
 
-  Rows run(const Load& load, unsigned length, int warm, int cycles) {
-    top_.rst_ni = 0;
-    top_.reads_i = load.reads;
-    top_.writes_i = load.writes;
-    top_.apart_i = load.apart;
-    top_.len_i = length - 1;
-    for (int i = 0; i < 8; ++i) step();
-    top_.rst_ni = 1;
+  Rows run(const Load& load, unsigned length, int warm, int cycles, unsigned resets = 8) {
+    begin(load, length, resets);
     for (int i = 0; i < warm; ++i) step();
     const uint64_t read = top_.rows_read_o, written = top_.rows_written_o;
     for (int i = 0; i < cycles; ++i) step();
@@ -56,7 +52,29 @@ class Bench {
     return rows;
   }
 
+  // Resets in the middle of traffic.
+  void cut(unsigned count) {
+    std::mt19937 random(count);
+    const auto load = [&] { return Load{random() % 4 != 0, random() % 4 != 0, random() % 2 != 0}; };
+    const auto length = [&] { return 1u << random() % 7; };
+    for (; count; --count) {
+      begin(load(), length(), 1 + random() % 3);
+      for (auto cycles = random() % 300; cycles; --cycles) step();
+      run(load(), length(), 0, 1 + random() % 100, 1 + random() % 3);
+    }
+  }
+
  private:
+  void begin(const Load& load, unsigned length, unsigned resets) {
+    top_.rst_ni = 0;
+    top_.reads_i = load.reads;
+    top_.writes_i = load.writes;
+    top_.apart_i = load.apart;
+    top_.len_i = length - 1;
+    for (unsigned i = 0; i < resets; ++i) step();
+    top_.rst_ni = 1;
+  }
+
   void step() {
     top_.clk_i = 0;
     top_.eval();
@@ -81,6 +99,7 @@ int main(int argc, char** argv) {
   }
   const auto number = [&](int place) { return std::atoi(argv[place]); };
   const auto bench = std::make_unique<Bench>(number(1), number(2));
+  bench->cut(200);
   const int warm = number(3), cycles = number(4);
   for (int place = 5; place < argc; ++place) {
     const unsigned length = number(place);

@@ -13,9 +13,9 @@
 // Places: apart_i: bursts at random places of the engine's own channel (no contention); else at random
 // places of random channels. A burst starts at a multiple of its own length, so it stays in 4 KiB.
 //
-// What it checks: rows that it reads hold their own address, so their sum is known when they were
-// asked for (wrong_o when it is idle and the sums differ). Rows that it writes hold theirs, which the
-// memory checks.
+// What it checks: rows that it reads hold their own address, which is that of the burst (the translation is
+// the identity), so their sum is known in advance (wrong_o when it is idle and the sums differ). Rows that
+// it writes hold theirs, which the memory checks.
 //
 // Throughput: a burst a cycle, a row a cycle. Always takes what comes, so nothing waits for it.
 
@@ -174,14 +174,14 @@ module traffic_engine import tmb_pkg::*; import tmb_translate_pkg::*; #(
     assign data_o = '0;
 
     // The sum of the addresses of all rows of a burst.
-    assign base = 64'(departure_i.addr) * (64'(departure_i.len) + 64'd1);
-    assign steps = ((64'(departure_i.len) * (64'(departure_i.len) + 64'd1)) >> 1) << RowOffsetWidth;
+    assign base = 64'(burst_o.addr) * (64'(burst_o.len) + 64'd1);
+    assign steps = ((64'(burst_o.len) * (64'(burst_o.len) + 64'd1)) >> 1) << RowOffsetWidth;
     always_ff @(posedge clk_i) begin
       if (!rst_ni) begin
         asked_q <= '0;
         got_q <= '0;
       end else begin
-        if (departs) asked_q <= asked_q + base + steps;
+        if (takes) asked_q <= asked_q + base + steps;
         if (row_valid_i) got_q <= got_q + 64'(row_i.row);
       end
     end
