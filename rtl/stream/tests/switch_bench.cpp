@@ -11,6 +11,7 @@
 //   random   switches in mid traffic. Prints the packets lost, and the most cycles from the moment that
 //            both sides of a change are drained to the moment that the port is open
 //   resets   the same with resets of slots in mid-packet
+//   restarts the same with resets of everything, too
 //   rate     prints beats a cycle from port to port, from mover to port, from port to mover
 
 #include <algorithm>
@@ -224,6 +225,44 @@ struct Bench {
     for (Sender& sender : senders) next_packet(sender);
   }
 
+  // Switch, slots and host begin again. Nothing of before comes out behind it.
+  void restart() {
+    for (unsigned p = 0; p < kPairs; ++p) top.reset_i[p] = 0;
+    top.rst_ni = 0;
+    top.eval();
+    for (auto cycles = 1 + random() % 3; cycles; --cycles) {
+      top.clk_i = 1;
+      top.eval();
+      top.clk_i = 0;
+      top.eval();
+      ++cycle;
+    }
+    top.rst_ni = 1;
+    for (Sender& sender : senders) {
+      sender.expected = sender.skip_to = ++sender.packet;
+      sender.receiver = kNobody;
+      sender.offered = false;
+      next_packet(sender);
+    }
+    receivers.fill({});
+    broken.fill(false);
+    breaks.fill(false);
+    for (unsigned p = 0; p < kPairs; ++p) {
+      connect(p, p);
+      top.forget_i[p] = 0;
+      top.begin_i[p] = chance(20);
+    }
+    // Nothing is pending, no packet is cut, and each port is its own pair's.
+    changing.fill(false);
+    whole.fill(true);
+    for (unsigned e = 0; e < kEnds; ++e) top.send_valid_i[e] = 0;
+    top.eval();
+    for (unsigned e = 0; e < kEnds; ++e)
+      if (top.take_valid_o[e]) fail("an offer behind a reset", e);
+    for (unsigned p = 0; p < kPairs; ++p)
+      if (top.from_port_o[p] || top.pending_o[p]) fail("a connection behind a reset", p);
+  }
+
   // The slot of a pair goes into reset, for a while.
   void reset_pair(unsigned p) {
     for (const unsigned s : {p, kPairs + p}) {  // as senders
@@ -255,8 +294,9 @@ struct Bench {
     changing.fill(false);
   }
 
-  void traffic(std::uint64_t packets, bool resets) {
+  void traffic(std::uint64_t packets, bool resets, bool restarts = false) {
     std::uint64_t release = 0, change = 0;
+    unsigned restarted = 0;
     unsigned down = kNobody;
     while (received < packets) {
       limit = ~0ull;
@@ -269,6 +309,11 @@ struct Bench {
         const unsigned port = random() % kPairs;
         connect(port, chance(30) ? port : kPairs + unsigned(random() % kPairs));
         change = cycle + random() % (chance(50) ? 20 : 3000);
+      }
+      if (restarts && chance(1) && chance(10)) {
+        restart();
+        ++restarted;
+        down = kNobody;
       }
       if (resets && down == kNobody && chance(1) && chance(20)) {
         down = random() % kPairs;
@@ -303,6 +348,7 @@ struct Bench {
     for (unsigned p = 0; p < kPairs; ++p)
       if (top.pending_o[p]) fail("a change stays pending", p);
     if (resets && !cuts) fail("no packet was cut");
+    if (restarts && restarted < 50) fail("too few resets", restarted);
     std::printf("%llu %llu %llu\n", (unsigned long long)lost, (unsigned long long)most,
                 (unsigned long long)received);
   }
@@ -335,6 +381,7 @@ int main(int argc, char** argv) {
   const std::uint64_t packets = std::strtoull(argv[3], nullptr, 0);
   if (scenario == "random") bench.traffic(packets, false);
   else if (scenario == "resets") bench.traffic(packets, true);
+  else if (scenario == "restarts") bench.traffic(packets, true, true);
   else if (scenario == "rate") bench.rate();
   else return 2;
   return 0;

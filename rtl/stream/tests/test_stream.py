@@ -73,6 +73,13 @@ def test_a_reset_cuts_one_packet_and_no_other(switch):
     assert lost == 0
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+def test_nothing_of_the_switch_outlives_a_reset(switch, seed):
+    """Of everything, at any moment: behind it no beat, connection or change of before is there."""
+    lost, _, _ = map(int, run_cpp(switch, "restarts", seed, 5_000))
+    assert lost == 0
+
+
 def test_a_beat_a_cycle_through_the_switch(switch):
     """Bar slot_to_slot.rows_per_cycle, for the switch alone."""
     rates = [float(word) for word in run_cpp(switch, "rate", 1, 0)]
