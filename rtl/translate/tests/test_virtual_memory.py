@@ -48,6 +48,13 @@ def test_random_traffic_in_two_lanes(two_lanes, scenario, seed):
     run_cpp(two_lanes, scenario, seed)
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("lanes", ["bench", "two_lanes"])
+def test_nothing_outlives_a_reset(lanes, seed, request):
+    """Of everything, at any moment: behind it no translation, burst or command of before is there."""
+    run_cpp(request.getfixturevalue(lanes), "random_restarts", seed)
+
+
 def test_two_lanes_give_two_translations_a_cycle(two_lanes):
     rates = [float(word) for word in run_cpp(two_lanes, "stream_single", 1)]
     assert min(rates) >= 0.49, rates

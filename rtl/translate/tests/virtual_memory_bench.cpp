@@ -18,6 +18,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <random>
 #include <set>
@@ -133,11 +134,16 @@ uint64_t entry_bits(uint64_t frame, unsigned size_class, unsigned target, bool d
 
 class Bench {
  public:
+  using Model = Vvirtual_memory_bench_top;
+
   Config config;
-  Vvirtual_memory_bench_top top;
+  std::unique_ptr<Model> own;
+  Model& top;
   std::mt19937_64 random;
 
-  Bench(const Config& c, uint64_t seed) : config(c), random(seed) {}
+  Bench(const Config& c, uint64_t seed) : config(c), own(std::make_unique<Model>()), top(*own), random(seed) {}
+  // With a model that has been used before: start() resets it in the middle of whatever it does.
+  Bench(const Config& c, uint64_t seed, Model& used) : config(c), top(used), random(seed) {}
 
   bool chance(unsigned percent) { return random() % 100 < percent; }
   bool go() { return config.stall == 0 || !chance(config.stall); }
@@ -1176,6 +1182,27 @@ void add_world(Bench& bench, unsigned frames) {
   bench.add_frames(0, frames);
   bench.add_frames(2, frames);
   bench.add_frames(3, frames / 2);
+}
+
+// Resets of everything at any moment: the kernels, the memory and the host begin again each time, with other frames, and
+// nothing of before is known.
+void random_restarts(uint64_t seed) {
+  Bench::Model model;
+  uint64_t bursts = 0;
+  for (uint64_t life = 0; life < 40; ++life) {
+    Bench bench({.max_rows = 16, .pager_delay = 3}, 1000 * seed + life, model);
+    // The frames are others.
+    bench.next_frame += bench.below(64);
+    add_world(bench, 18);
+    bench.start();
+    bench.steps(static_cast<int>(bench.below(1500)));
+    if (bench.chance(30)) {
+      bench.drain();
+      bench.check_all_data();
+    }
+    for (const auto& kernel : bench.kernels) bursts += kernel.bursts;
+  }
+  if (bursts < 500) fail("only %llu bursts", (long long)bursts);
 }
 
 void random_traffic(Config config, uint64_t seed, int cycles, bool resets) {
@@ -2292,6 +2319,7 @@ int main(int argc, char** argv) {
   const std::map<std::string, std::function<void()>> scenarios = {
       {"random", [&] { random_traffic({}, seed, cycles, false); }},
       {"random_resets", [&] { random_traffic({}, seed, cycles, true); }},
+      {"random_restarts", [&] { random_restarts(seed); }},
       {"random_shared_space", [&] { random_traffic({.same_space = true}, seed, cycles, true); }},
       {"random_unstalled", [&] { random_traffic(unstalled, seed, cycles, false); }},
       {"random_busy_pager", [&] { random_traffic(busy_pager, seed, cycles, true); }},
