@@ -27,6 +27,11 @@ class Memory:
         self.read_bursts = self.write_bursts = 0  # answered
         self.bad = range(0)  # rows that cannot be read or written
 
+    def forget(self):
+        """Has nothing under way any more; data stay."""
+        for queue in (self.reads, self.writes, self.acks):
+            queue.clear()
+
     async def run(self):
         dut, rng = self.dut, self.rng
         while True:
@@ -196,12 +201,24 @@ async def traffic(master, memory, rng):
         await Combine(*tasks)
 
 
+async def next_kernel(master, memory, rng):
+    """Writes and reads where traffic() writes nothing."""
+    upper = MEMORY_BYTES // 2
+    wanted = rng.randbytes(rng.randrange(1, 700))
+    address = upper + rng.randrange(4096)
+    before = bytes(memory.data[upper:])
+    assert (await master.write(address, wanted, size=rng.randrange(7))).resp == AxiResp.OKAY
+    read = await master.read(address, len(wanted))
+    assert read.resp == AxiResp.OKAY and read.data == wanted
+    at = address - upper
+    assert memory.data[upper:] == before[:at] + wanted + before[at + len(wanted):], "a byte beside it"
+
+
 @cocotb.test(timeout_time=800, timeout_unit="us")
 async def resets_and_closings_at_any_moment(dut):
     """Whatever the kernel had under way when its slot was reset or closed: the port comes to rest, touches memory no
     more, and the next kernel finds it as new."""
     master, memory, rng = await start(dut, 6)
-    upper = MEMORY_BYTES // 2
     for _ in range(40):
         running = cocotb.start_soon(traffic(master, memory, rng))
         for _ in range(rng.randrange(400)):
@@ -226,16 +243,34 @@ async def resets_and_closings_at_any_moment(dut):
         dut.kernel_rst_ni.value = 1
         await RisingEdge(dut.clk_i)
         await RisingEdge(dut.clk_i)
-        # The next kernel, whose places nobody else writes.
-        wanted = rng.randbytes(rng.randrange(1, 700))
-        address = upper + rng.randrange(4096)
-        before = bytes(memory.data[upper:])
-        size = rng.randrange(7)
-        assert (await master.write(address, wanted, size=size)).resp == AxiResp.OKAY
-        read = await master.read(address, len(wanted))
-        assert read.resp == AxiResp.OKAY and read.data == wanted
-        at = address - upper
-        assert memory.data[upper:] == before[:at] + wanted + before[at + len(wanted):], "a byte beside it"
+        await next_kernel(master, memory, rng)
+
+
+@cocotb.test(timeout_time=800, timeout_unit="us")
+async def shell_resets_at_any_moment(dut):
+    """The port, its kernel and the fabric are reset together: nothing of what was under way reaches memory, and the
+    next kernel finds the port as after power-on."""
+    master, memory, rng = await start(dut, 12)
+    for _ in range(40):
+        running = cocotb.start_soon(traffic(master, memory, rng))
+        for _ in range(rng.randrange(400)):
+            await RisingEdge(dut.clk_i)
+        dut.closed_i.value = rng.random() < 0.2
+        running.cancel()
+        # Accesses that were about to begin do so before the reset.
+        await RisingEdge(dut.clk_i)
+        dut.rst_ni.value = dut.kernel_rst_ni.value = 0
+        for _ in range(rng.randrange(2, 4)):
+            await RisingEdge(dut.clk_i)
+            memory.forget()
+        dut.closed_i.value = 0
+        dut.rst_ni.value = dut.kernel_rst_ni.value = 1
+        # Being idle shows a cycle late.
+        await RisingEdge(dut.clk_i)
+        for _ in range(rng.randrange(2, 12)):
+            await RisingEdge(dut.clk_i)
+            assert dut.idle_o.value and not (memory.reads or memory.writes or memory.acks)
+        await next_kernel(master, memory, rng)
 
 
 @cocotb.test(timeout_time=400, timeout_unit="us")
