@@ -71,6 +71,7 @@ std::deque<Answer> read_answers, write_answers, packet_answers;  // to the windo
 std::deque<Address> memory_reads, memory_writes;
 std::deque<unsigned> memory_answers;
 unsigned read_beat = 0, write_beat = 0;
+unsigned written = 0;  // writes whose data the port has, without answer
 std::uint64_t memory_write_beats = 0, kernel_write_beats = 0;
 // The streams: what the host sends and the kernel has got, and the other way round.
 std::deque<Beat> host_sends;
@@ -194,6 +195,7 @@ void tick() {
       packet_answers.push_back(answer);
     } else {
       if (writes_asked.empty() || writes_asked[0].id != answer.id) fail("the ID of a write", answer.id);
+      if (!written--) fail("the answer to a write before its data", answer.id);
       if (writes_asked[0].address >> 63) write_answers.push_back(answer);
       else if (answer.resp) fail("the answer to a write", answer.resp);
       writes_asked.pop_front();
@@ -220,6 +222,7 @@ void tick() {
   }
   if (w && top.k_wready_o) {
     kernel_write_beats += !data[0].stream;
+    written += !data[0].stream && data[0].last;
     data.pop_front();
     w = false;
   }
@@ -332,6 +335,7 @@ void open_out(unsigned id, unsigned size) {
   data.push_back({Bytes(kRow, 1), false, true});
   until("no answer to opening", [] { return !packet_answers.empty(); });
   if (!(packet_answers[0] == Answer{id, kOkay})) fail("opening was not answered OKAY", packet_answers[0].resp);
+  if (!written--) fail("opening was answered before its data");
   packet_answers.pop_front();
   writes_asked.pop_front();
 }
@@ -411,7 +415,7 @@ void forget() {
   memory_reads.clear();
   memory_writes.clear();
   memory_answers.clear();
-  read_beat = write_beat = kernel_beat = 0;
+  read_beat = write_beat = kernel_beat = written = 0;
   host_sends.clear();
   wanted_in.clear();
   in_packet.clear();
@@ -424,7 +428,7 @@ void resets(unsigned sessions) {
   unsigned cuts = 0;
   for (unsigned session = 0; session < sessions; ++session) {
     // Two sessions in three; the others show that everything comes to its end behind a reset.
-    reset_at = below(3) ? cycle + below(600) : ~0ull;
+    reset_at = below(3) ? cycle + below(below(2) ? 600 : 60) : ~0ull;
     try {
       traffic_of_session(session);
       continue;
@@ -437,16 +441,24 @@ void resets(unsigned sessions) {
       top.c_closed_i = 1 + below(3);
       top.c_write_i = 1;
       top.s_rvalid_i = top.s_bvalid_i = 0;
-      for (int i = 0; i < 8; ++i) {
+      top.out_ready_i = below(2);
+      for (unsigned i = 2 * (1 + below(5)); i--;) {
         top.clk_i = i & 1;
         top.eval();
       }
-      top.clk_i = 0;
       top.c_write_i = 0;
     }
     forget();
+    const std::size_t before = host_got.size();
     reset();
     expect("OPEN behind a reset", top.c_open_o, 0);
+    if (below(2)) {
+      // A stream without a packet.
+      open_out(0x8000, 6);
+      expect("closing", ask_out(kClose, 5, 2), kOkay);
+    }
+    for (int i = 0; i < 20; ++i) tick();
+    if (host_got.size() != before) fail("a packet that nobody sent");
   }
   if (cuts < sessions / 4) fail("too few resets", cuts);
   beats_of_writes();
@@ -461,6 +473,7 @@ void ends() {
   // A packet that nobody opened a stream for has one answer, with the ID of no stream, 0, and goes nowhere.
   for (int i = 0; i < 5; ++i) data.push_back({Bytes(4, 1), true, i == 4});
   writes_asked.push_back({kOpen, 0, 0, 0});
+  ++written;
   until("no answer to a packet", [] { return !write_answers.empty() && data.empty(); });
   expect("a packet before opening", write_answers[0].resp, kSlvErr);
   write_answers.pop_front();

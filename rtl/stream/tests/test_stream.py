@@ -136,7 +136,7 @@ def test_streams_on_a_memory_port(port_stream, seed):
 @pytest.mark.parametrize("seed", [1, 2])
 def test_nothing_of_a_memory_port_outlives_a_reset(port_stream, seed):
     """At any moment: behind it everything is as after power-on."""
-    run_cpp(port_stream, "resets", seed, 300)
+    run_cpp(port_stream, "resets", seed, 1000)
 
 
 def test_the_other_end_of_a_stream_on_a_memory_port_closes(port_stream):
