@@ -110,7 +110,10 @@ void edge(bool resets) {
   top.eval();
   top.clk_i = 0;
   top.eval();
-  if (resets) forget();
+  if (resets) {
+    forget();
+    if (top.sweep_o || top.closing_o) fail("a sweep or a closing goes on behind a reset");
+  }
   ++cycle;
 }
 
