@@ -60,7 +60,8 @@ class Bench:
         dut = self.dut
         dut.rst_ni.value = 0
         self.commands.leave()
-        for name in ["enable_i", "command_tail_i", "event_head_i", "table_rsp_valid_i", "fault_valid_i"]:
+        for name in ["enable_i", "command_tail_i", "event_head_i", "interrupt_i", "closed_i", "table_rsp_valid_i",
+                     "fault_valid_i"]:
             getattr(dut, name).value = 0
         await ClockCycles(dut.clk_i, cycles)
         self.host_bytes[:DATA] = bytes(DATA)
@@ -195,19 +196,24 @@ async def copies_of_more_than_256_kib(dut):
 
 @cocotb.test(timeout_time=400, timeout_unit="us")
 async def resets_at_any_moment(dut):
-    """Copies of all queues, events and faults under way; behind the reset a host with empty rings finds an engine that
-    has forgotten them, and loses no copy of its own."""
+    """Copies of all queues, bus errors, interrupts and faults under way; behind the reset a host with empty rings finds
+    an engine that has forgotten them, and loses no copy of its own."""
     bench = Bench(dut, seed=12)
     commands = await bench.start()
     bench.stall(12, 0.3)
-    for _ in range(12):
+    for _ in range(30):
         dut.fault_valid_i.value = bench.random.randrange(2)
+        failing = range(DATA, HOST) if bench.random.random() < 0.4 else range(0)
+        bench.host.read.failing = bench.host.write.failing = failing
         for (card, rows), (host, _) in zip(places(bench.random, CARD, 6, 90), places(bench.random, HOST - DATA, 6, 90)):
             commands.put(bench.random.choice([COPY_IN, COPY_OUT, ZERO]), card, DATA + host, min(rows, 64 * ROW),
                          fence=bench.random.random() < 0.2, queue=bench.random.randrange(QUEUES))
         await commands.doorbell()
         await ClockCycles(dut.clk_i, bench.random.randrange(600))
+        dut.interrupt_i.value, dut.closed_i.value = bench.random.randrange(4), bench.random.randrange(4)
+        await ClockCycles(dut.clk_i, bench.random.randrange(1, 12))
         commands = await bench.reset(bench.random.randrange(1, 4))
+        bench.host.read.failing = bench.host.write.failing = range(0)
         length = bench.random.randrange(1, 80) * ROW
         at, back = bench.random.randrange(64) * ROW, DATA + (1 << 20)
         queue = bench.random.randrange(QUEUES)
