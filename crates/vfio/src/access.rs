@@ -17,6 +17,7 @@ pub(crate) trait Access: Send {
     fn map(&mut self, address: u64, memory: Arc<HostMemory>) -> io::Result<()>;
     fn unmap(&mut self, address: u64) -> io::Result<()>;
     fn wait(&mut self, limit: Duration) -> io::Result<bool>;
+    fn is_wanted_back(&mut self) -> io::Result<bool>;
     /// Lets time pass.
     fn pause(&mut self, time: Duration);
     /// Time since it was opened.
@@ -50,6 +51,10 @@ impl Access for Device {
 
     fn wait(&mut self, limit: Duration) -> io::Result<bool> {
         Device::wait(self, limit)
+    }
+
+    fn is_wanted_back(&mut self) -> io::Result<bool> {
+        Device::is_wanted_back(self)
     }
 
     fn pause(&mut self, time: Duration) {

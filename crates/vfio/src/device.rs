@@ -24,6 +24,8 @@ pub struct Device {
     bar: Bar,
     function: Function,
     event: Event,
+    /// Signalled when Linux wants the device back.
+    removal: Event,
     _group: Group,
     container: Container,
     ranges: Vec<Range<u64>>,
@@ -88,6 +90,13 @@ impl Device {
         }
         let event = Event::new().map_err(system("a descriptor for interrupts"))?;
         function.listen(&event).map_err(system("MSI-X"))?;
+        let removal = Event::new().map_err(system("a descriptor for its removal"))?;
+        if !function
+            .listen_for_removal(&removal)
+            .map_err(system("notification of its removal"))?
+        {
+            tracing::debug!("{address}: this kernel does not notify of a removal");
+        }
         let command = function.read_configuration(COMMAND);
         let command = command.map_err(system("its command register"))?;
         function
@@ -103,6 +112,7 @@ impl Device {
             bar,
             function,
             event,
+            removal,
             _group: group,
             container,
             ranges,
@@ -178,6 +188,15 @@ impl Device {
     /// What Linux says.
     pub fn wait(&mut self, limit: Duration) -> io::Result<bool> {
         self.event.wait(limit)
+    }
+
+    /// Whether Linux has asked for the device since the last call: it is being unplugged, or unbound from vfio-pci. The
+    /// removal waits until this process closes the device.
+    ///
+    /// # Errors
+    /// What Linux says.
+    pub fn is_wanted_back(&mut self) -> io::Result<bool> {
+        self.removal.wait(Duration::ZERO)
     }
 }
 

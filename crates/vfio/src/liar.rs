@@ -39,6 +39,8 @@ enum Lie {
     Storms,
     /// The event ring gets a record with this word, which announces itself.
     Writes(u64),
+    /// The system asks for it after so long.
+    IsWantedBack { after: Duration },
     /// The IOMMU has no room, or takes nothing.
     NoMemory(io::ErrorKind),
 }
@@ -142,6 +144,10 @@ impl Access for Liar {
             ring.store(56, 1).unwrap();
         }
         Ok(matches!(self.lie, Lie::Storms | Lie::Writes(_)))
+    }
+
+    fn is_wanted_back(&mut self) -> io::Result<bool> {
+        Ok(matches!(self.lie, Lie::IsWantedBack { after } if self.clock >= after))
     }
 
     fn pause(&mut self, time: Duration) {
@@ -257,6 +263,23 @@ fn a_register_of_a_card_that_has_gone_is_named() {
     assert_says(&error, &parts);
     let space = units::Asid::new(1).unwrap();
     assert!(driver.control_slot(SlotId(0), space, true).is_err());
+}
+
+#[test]
+fn a_device_that_the_system_wants_back_is_let_go() {
+    for seconds in [1, 5, 30] {
+        let after = Duration::from_secs(seconds);
+        let mut driver = open(Lie::IsWantedBack { after }).unwrap();
+        submit(&mut driver);
+        let said = wait_for_ever(&mut driver);
+        assert_says(
+            &said,
+            &[ADDRESS, "wants the device back", "closes the card"],
+        );
+        // A program that polls a register hears of it too.
+        let polled = driver.read_register(reg::STATUS).unwrap_err().to_string();
+        assert_says(&polled, &[ADDRESS, "wants the device back"]);
+    }
 }
 
 #[test]

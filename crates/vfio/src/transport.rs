@@ -21,6 +21,9 @@ const PICOSECONDS: u64 = 1000;
 pub(crate) struct VfioTransport<D> {
     device: D,
     addresses: AddressMap,
+    /// When it was last asked whether the device is wanted back, and the answer: once yes, always yes.
+    asked: Duration,
+    is_wanted_back: bool,
 }
 
 impl<D: Access> VfioTransport<D> {
@@ -30,6 +33,8 @@ impl<D: Access> VfioTransport<D> {
                 [] => AddressMap::default(),
                 ranges => AddressMap::within(ranges),
             },
+            asked: device.elapsed(),
+            is_wanted_back: false,
             device,
         }
     }
@@ -59,6 +64,23 @@ impl<D: Access> VfioTransport<D> {
         Ok(reg::error_read::ADDRESS.get(first) == address)
     }
 
+    /// Fails if the system has asked for the device; it is looked at once a second.
+    fn check_kept(&mut self) -> Result<(), CardError> {
+        let now = self.device.elapsed();
+        if now.saturating_sub(self.asked) >= WAIT {
+            self.asked = now;
+            self.is_wanted_back |= self.device.is_wanted_back().unwrap_or(false);
+        }
+        match self.is_wanted_back {
+            false => Ok(()),
+            true => Err(CardError::Broken(format!(
+                "{}: the system wants the device back (hot unplug, or it is being unbound from vfio-pci) and waits until this \
+                 program closes the card; pages that were not synced are lost; open it anew when it is there again",
+                self.device.address()
+            ))),
+        }
+    }
+
     /// Fails if the card does not answer any more.
     pub(crate) fn check_present(&self) -> Result<(), CardError> {
         match self.device.read(reg::ID) {
@@ -81,6 +103,7 @@ impl<D: Access> VfioTransport<D> {
 
 impl<D: Access> Transport for VfioTransport<D> {
     fn read(&mut self, address: u32) -> Result<Poll<Answer>, CardError> {
+        self.check_kept()?;
         let value = self
             .device
             .read(address)
@@ -146,6 +169,7 @@ impl<D: Access> Transport for VfioTransport<D> {
             return Ok(Woken::Idle); // No read is ever pending.
         };
         loop {
+            self.check_kept()?;
             let now = self.now();
             let left = match deadline {
                 None => WAIT,

@@ -32,14 +32,17 @@ pub const KILLED: &[&str] = &[
 ];
 
 /// Programs of a guest, each on pages of 4 KiB and on huge pages.
-const STAGES: [&str; 9] = [
+const STAGES: [&str; 12] = [
     "first",
     "shared_list",
     "two_slots",
     "streams",
     "user_managed",
+    "slow_user_managed",
+    "command",
     "c",
     "cpp",
+    "xrt",
     "python",
     "aes256ctr",
 ];

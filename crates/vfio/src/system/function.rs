@@ -9,7 +9,8 @@ use std::os::unix::fs::FileExt;
 use vfio_bindings::bindings::vfio::{
     vfio_device_info, vfio_irq_info, vfio_irq_set, vfio_region_info, VFIO_DEVICE_FLAGS_PCI,
     VFIO_DEVICE_FLAGS_RESET, VFIO_IRQ_SET_ACTION_TRIGGER, VFIO_IRQ_SET_DATA_EVENTFD,
-    VFIO_PCI_CONFIG_REGION_INDEX, VFIO_PCI_MSIX_IRQ_INDEX, VFIO_REGION_INFO_FLAG_MMAP,
+    VFIO_PCI_CONFIG_REGION_INDEX, VFIO_PCI_MSIX_IRQ_INDEX, VFIO_PCI_REQ_IRQ_INDEX,
+    VFIO_REGION_INFO_FLAG_MMAP,
 };
 
 /// Where a region lies in the device's descriptor.
@@ -99,9 +100,14 @@ impl Function {
 
     /// MSI-X vectors that the device has.
     pub(crate) fn vectors(&self) -> io::Result<u32> {
+        self.interrupts(VFIO_PCI_MSIX_IRQ_INDEX)
+    }
+
+    /// Interrupts of a kind.
+    fn interrupts(&self, index: u32) -> io::Result<u32> {
         let mut info = vfio_irq_info {
             argsz: size_of::<vfio_irq_info>() as u32,
-            index: VFIO_PCI_MSIX_IRQ_INDEX,
+            index,
             ..Default::default()
         };
         // SAFETY: the structure of this call.
@@ -109,8 +115,22 @@ impl Function {
         Ok(info.count)
     }
 
-    /// Turns MSI-X on: vector 0 is heard by `event`.
+    /// Turns MSI-X on: vector 0 signals `event`.
     pub(crate) fn listen(&self, event: &Event) -> io::Result<()> {
+        self.signal(VFIO_PCI_MSIX_IRQ_INDEX, event)
+    }
+
+    /// Lets Linux signal `event` when it wants the device back; false if this kernel cannot.
+    pub(crate) fn listen_for_removal(&self, event: &Event) -> io::Result<bool> {
+        // Kernels that do not know the index refuse it.
+        if self.interrupts(VFIO_PCI_REQ_IRQ_INDEX).unwrap_or(0) == 0 {
+            return Ok(false);
+        }
+        self.signal(VFIO_PCI_REQ_IRQ_INDEX, event).map(|()| true)
+    }
+
+    /// Connects the first interrupt of a kind to `event`.
+    fn signal(&self, index: u32, event: &Event) -> io::Result<()> {
         /// The structure with its array of one descriptor.
         #[repr(C)]
         struct OneVector {
@@ -121,7 +141,7 @@ impl Function {
             set: vfio_irq_set {
                 argsz: size_of::<OneVector>() as u32,
                 flags: VFIO_IRQ_SET_DATA_EVENTFD | VFIO_IRQ_SET_ACTION_TRIGGER,
-                index: VFIO_PCI_MSIX_IRQ_INDEX,
+                index,
                 start: 0,
                 count: 1,
                 ..Default::default()
