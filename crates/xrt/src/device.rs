@@ -1,11 +1,12 @@
 //! Devices: cards that open when an xclbin is loaded.
 
+use crate::asked::{card_asked_for, sim_options, AskedFor, DEFAULT_PLATFORM};
 use crate::container::{self, Container};
 use crate::error::XrtError;
 use crate::session::Session;
 use crate::uuid::Uuid;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tombolo::SimOptions;
 
@@ -83,31 +84,6 @@ static OPEN: Mutex<BTreeMap<u32, Weak<Inner>>> = Mutex::new(BTreeMap::new());
 pub fn device_count() -> u32 {
     let asked = std::env::var("TOMBOLO_XRT_DEVICES").ok();
     asked.and_then(|count| count.parse().ok()).unwrap_or(1)
-}
-
-/// The card that the environment asks for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum AskedFor {
-    /// No RTL and no time.
-    Functional,
-    /// A daemon's, by its name for `Card::open`.
-    Shared(String),
-    /// One behind vfio-pci, by its name for `Card::open`: kernels are in its slots, in the order of the compute units.
-    Device(String),
-    /// A simulated one of this platform.
-    Platform(String),
-}
-
-/// What the environment asks for: `TOMBOLO_XRT_CARD`, else `TOMBOLO_CARD`; `None`: the card of the xclbin's platform.
-pub(crate) fn card_asked_for() -> Option<AskedFor> {
-    let asked = |name| std::env::var(name).ok().filter(|card| !card.is_empty());
-    let card = asked("TOMBOLO_XRT_CARD").or_else(|| asked("TOMBOLO_CARD"))?;
-    Some(match card.as_str() {
-        "functional" => AskedFor::Functional,
-        shared if shared.starts_with("unix:") => AskedFor::Shared(card),
-        device if device.starts_with("vfio:") => AskedFor::Device(card),
-        _ => AskedFor::Platform(card),
-    })
 }
 
 fn bdf(number: u32) -> String {
@@ -373,24 +349,4 @@ impl Device {
             Information::Vmr => report("vmr", "not simulated".into()),
         })
     }
-}
-
-/// The platform of a design that names none.
-pub const DEFAULT_PLATFORM: &str = "u280";
-
-/// A platform by its name or of a file, from where the library is installed.
-pub(crate) fn sim_options(platform: &str) -> Result<SimOptions, XrtError> {
-    let home = crate::places::home();
-    let file = match &home {
-        Some(home) if Path::new(platform).extension().is_none() => {
-            home.join("platforms").join(format!("{platform}.toml"))
-        }
-        _ => PathBuf::from(platform),
-    };
-    let named = SimOptions::named(&file.display().to_string());
-    let mut options = named.map_err(tombolo::Error::from)?;
-    if let Some(home) = home {
-        options.home = home;
-    }
-    Ok(options)
 }

@@ -1,10 +1,38 @@
 //! Which run is on which compute unit, and which wait for one.
 
+use crate::command_state::{CommandState, Repeat};
 use crate::error::XrtError;
-use crate::run::{CommandState, Repeat, RunInner};
 use std::collections::VecDeque;
+use std::fmt::Debug;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use tombolo::{ErrorCode, Picoseconds, RunState, Slot};
+
+/// A run, as it is dispatched.
+pub(crate) trait Dispatched: Debug + Send + Sync {
+    fn state(&self) -> CommandState;
+
+    fn set_state(&self, state: CommandState);
+
+    fn kernel_name(&self) -> String;
+
+    /// Compute units that it can be on.
+    fn candidates(&self) -> &[usize];
+
+    /// What is set from now on belongs to the next start.
+    fn freeze(&self);
+
+    /// For a start that was asked for.
+    fn set_repeat(&self, repeat: Repeat);
+
+    /// Whether it begins anew after its end.
+    fn repeats(&self) -> bool;
+
+    /// It has ended: whether it begins anew now, with what a mailbox has given it.
+    fn begins_anew(&self) -> bool;
+
+    /// Writes the arguments to a compute unit. One that was never set is zero.
+    fn apply(&self, unit: usize, slot: &Slot) -> Result<(), XrtError>;
+}
 
 /// The compute units of a session.
 #[derive(Debug)]
@@ -17,8 +45,8 @@ pub(crate) struct Dispatcher {
 
 #[derive(Debug)]
 struct Board {
-    running: Vec<Option<Arc<RunInner>>>,
-    waiting: VecDeque<Arc<RunInner>>,
+    running: Vec<Option<Arc<dyn Dispatched>>>,
+    waiting: VecDeque<Arc<dyn Dispatched>>,
 }
 
 /// Virtual time of one look at a run that somebody waits for.
@@ -47,7 +75,7 @@ impl Dispatcher {
     }
 
     /// Puts a run on a free compute unit, or behind those that wait for one. Never waits.
-    pub(crate) fn start(&self, run: &Arc<RunInner>, repeat: Repeat) -> Result<(), XrtError> {
+    pub(crate) fn start(&self, run: &Arc<dyn Dispatched>, repeat: Repeat) -> Result<(), XrtError> {
         let mut board = self.board();
         if run.state().is_under_way() {
             return Err(XrtError::RunBusy {
@@ -57,7 +85,7 @@ impl Dispatcher {
         }
         run.freeze();
         run.set_repeat(repeat);
-        match board.free_unit(run) {
+        match board.free_unit(&**run) {
             Some(unit) => {
                 let begun = self.launch(&mut board, unit, run);
                 begun.inspect_err(|_| run.set_state(CommandState::Error))
@@ -70,7 +98,12 @@ impl Dispatcher {
         }
     }
 
-    fn launch(&self, board: &mut Board, unit: usize, run: &Arc<RunInner>) -> Result<(), XrtError> {
+    fn launch(
+        &self,
+        board: &mut Board,
+        unit: usize,
+        run: &Arc<dyn Dispatched>,
+    ) -> Result<(), XrtError> {
         run.apply(unit, &self.units[unit])?;
         self.units[unit].start()?;
         run.set_state(CommandState::Running);
@@ -79,14 +112,15 @@ impl Dispatcher {
     }
 
     /// Lets at most `slice` of virtual time pass if the run is under way, and gives the time that did.
-    pub(crate) fn advance(&self, run: &Arc<RunInner>, slice: Picoseconds) -> Picoseconds {
+    pub(crate) fn advance(&self, run: &Arc<dyn Dispatched>, slice: Picoseconds) -> Picoseconds {
         let (unit, watched) = {
             let board = self.board();
             if !run.state().is_under_way() {
                 return Picoseconds::ZERO;
             }
-            let on =
-                |one: &Option<Arc<RunInner>>| one.as_ref().is_some_and(|one| Arc::ptr_eq(one, run));
+            let on = |one: &Option<Arc<dyn Dispatched>>| {
+                one.as_ref().is_some_and(|one| Arc::ptr_eq(one, run))
+            };
             let own = board.running.iter().position(on);
             // Of those that a run in the queue waits for, any.
             let unit = own.or_else(|| {
@@ -113,7 +147,7 @@ impl Dispatcher {
     }
 
     /// Lets at most `slice` of virtual time pass for a run that is on a unit.
-    fn look(&self, unit: usize, watched: &Arc<RunInner>, slice: Picoseconds) -> Picoseconds {
+    fn look(&self, unit: usize, watched: &Arc<dyn Dispatched>, slice: Picoseconds) -> Picoseconds {
         match self.units[unit].poll(slice) {
             Ok(RunState::Running(_)) => slice,
             Ok(RunState::Done(_)) => {
@@ -143,7 +177,7 @@ impl Dispatcher {
     fn end(
         &self,
         unit: usize,
-        run: &Arc<RunInner>,
+        run: &Arc<dyn Dispatched>,
         mut state: CommandState,
         error: Option<tombolo::Error>,
     ) {
@@ -182,13 +216,14 @@ impl Dispatcher {
     }
 
     /// Takes a run from its unit, or from the queue.
-    pub(crate) fn abort(&self, run: &Arc<RunInner>) {
+    pub(crate) fn abort(&self, run: &Arc<dyn Dispatched>) {
         run.set_repeat(Repeat::default());
         let unit = {
             let mut board = self.board();
             board.waiting.retain(|one| !Arc::ptr_eq(one, run));
-            let on =
-                |one: &Option<Arc<RunInner>>| one.as_ref().is_some_and(|one| Arc::ptr_eq(one, run));
+            let on = |one: &Option<Arc<dyn Dispatched>>| {
+                one.as_ref().is_some_and(|one| Arc::ptr_eq(one, run))
+            };
             match board.running.iter().position(on) {
                 Some(unit) => unit,
                 None => {
@@ -210,14 +245,14 @@ impl Dispatcher {
 
 impl Board {
     /// Runs that begin anew by themselves on other units than this one.
-    fn repeating(&self, unit: usize) -> Vec<(usize, Arc<RunInner>)> {
+    fn repeating(&self, unit: usize) -> Vec<(usize, Arc<dyn Dispatched>)> {
         let running = self.running.iter().enumerate();
         let others = running.filter_map(|(at, run)| Some((at, run.as_ref()?)));
         let others = others.filter(|(at, run)| *at != unit && run.repeats());
         others.map(|(at, run)| (at, run.clone())).collect()
     }
 
-    fn free_unit(&self, run: &RunInner) -> Option<usize> {
+    fn free_unit(&self, run: &dyn Dispatched) -> Option<usize> {
         // Those who came before go first.
         let waits = |unit: usize| {
             self.waiting
@@ -228,8 +263,8 @@ impl Board {
         candidates.find(|unit| self.running[*unit].is_none() && !waits(*unit))
     }
 
-    fn take_waiting(&mut self, unit: usize) -> Option<Arc<RunInner>> {
-        let fits = |one: &Arc<RunInner>| one.candidates().contains(&unit);
+    fn take_waiting(&mut self, unit: usize) -> Option<Arc<dyn Dispatched>> {
+        let fits = |one: &Arc<dyn Dispatched>| one.candidates().contains(&unit);
         let at = self.waiting.iter().position(fits)?;
         self.waiting.remove(at)
     }

@@ -8,8 +8,10 @@
 
 #![deny(missing_debug_implementations)]
 
+mod asked;
 mod buffer;
 pub mod calls;
+mod command_state;
 pub mod container;
 mod design;
 mod device;
@@ -26,6 +28,7 @@ mod unpacked;
 mod uuid;
 
 pub use buffer::{Buffer, BufferFlags, Direction};
+pub use command_state::{CommandState, Repeat};
 pub use design::{
     Argument, ArgumentKind, Clock, ComputeUnit, Design, File, Kernel as KernelImage, Memory,
     MemoryType, StreamLink,
@@ -35,5 +38,5 @@ pub use error::{Class, XrtError};
 pub use ip::Ip;
 pub use kernel::{Kernel, UnitAccess};
 pub use places::{home_near, set_home};
-pub use run::{CommandState, Repeat, Run};
+pub use run::Run;
 pub use uuid::{NoUuid, Uuid};

@@ -1,8 +1,9 @@
 //! Runs: arguments, start, wait.
 
 use crate::buffer::Buffer;
+use crate::command_state::{CommandState, Repeat};
 use crate::design::{Argument, ArgumentKind};
-use crate::dispatch::LOOK;
+use crate::dispatch::{Dispatched, LOOK};
 use crate::error::XrtError;
 use crate::kernel::{Kernel, KernelInner};
 use std::collections::BTreeMap;
@@ -10,60 +11,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tombolo::{Picoseconds, Slot};
-
-/// State of a run; numbers of `ert_cmd_state`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum CommandState {
-    /// Never started.
-    New = 1,
-    /// Waits for a compute unit.
-    Queued = 2,
-    /// On a compute unit.
-    Running = 3,
-    /// Done.
-    Completed = 4,
-    /// The kernel, or an access of it, failed.
-    Error = 5,
-    /// Stopped by the program.
-    Abort = 6,
-    /// Time-out of a wait; the run goes on.
-    Timeout = 8,
-}
-
-impl CommandState {
-    /// Started, and not at its end.
-    pub fn is_under_way(self) -> bool {
-        matches!(self, Self::Queued | Self::Running)
-    }
-
-    fn from_number(number: u32) -> Self {
-        match number {
-            2 => Self::Queued,
-            3 => Self::Running,
-            4 => Self::Completed,
-            5 => Self::Error,
-            6 => Self::Abort,
-            8 => Self::Timeout,
-            _ => Self::New,
-        }
-    }
-}
-
-/// How often a kernel runs for one start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Repeat {
-    /// So many times, one after the other; 0 is 1.
-    Times(u32),
-    /// Until it is stopped.
-    Endless,
-}
-
-impl Default for Repeat {
-    fn default() -> Self {
-        Self::Times(1)
-    }
-}
 
 /// A run of a kernel. Copies are the same run.
 #[derive(Clone, Debug)]
@@ -100,47 +47,44 @@ struct Value {
 }
 
 impl RunInner {
-    pub(crate) fn state(&self) -> CommandState {
-        CommandState::from_number(self.state.load(Ordering::Acquire))
-    }
-
-    pub(crate) fn set_state(&self, state: CommandState) {
-        self.state.store(state as u32, Ordering::Release);
-    }
-
-    pub(crate) fn kernel_name(&self) -> String {
-        self.kernel.name().to_owned()
-    }
-
-    /// Compute units that it can be on.
-    pub(crate) fn candidates(&self) -> &[usize] {
-        self.kernel.units()
-    }
-
     fn arguments(&self) -> MutexGuard<'_, Arguments> {
         self.arguments
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    /// What is set from now on belongs to the next start.
-    pub(crate) fn freeze(&self) {
+impl Dispatched for RunInner {
+    fn state(&self) -> CommandState {
+        CommandState::from_number(self.state.load(Ordering::Acquire))
+    }
+
+    fn set_state(&self, state: CommandState) {
+        self.state.store(state as u32, Ordering::Release);
+    }
+
+    fn kernel_name(&self) -> String {
+        self.kernel.name().to_owned()
+    }
+
+    fn candidates(&self) -> &[usize] {
+        self.kernel.units()
+    }
+
+    fn freeze(&self) {
         let mut arguments = self.arguments();
         arguments.frozen = arguments.values.clone();
     }
 
-    /// For a start that was asked for.
-    pub(crate) fn set_repeat(&self, repeat: Repeat) {
+    fn set_repeat(&self, repeat: Repeat) {
         self.arguments().repeat = repeat;
     }
 
-    /// Whether it begins anew after its end.
-    pub(crate) fn repeats(&self) -> bool {
+    fn repeats(&self) -> bool {
         !matches!(self.arguments().repeat, Repeat::Times(0 | 1))
     }
 
-    /// It has ended: whether it begins anew now, with what a mailbox has given it.
-    pub(crate) fn begins_anew(&self) -> bool {
+    fn begins_anew(&self) -> bool {
         let mut arguments = self.arguments();
         match &mut arguments.repeat {
             Repeat::Times(0 | 1) => return false,
@@ -153,8 +97,7 @@ impl RunInner {
         true
     }
 
-    /// Writes the arguments to a compute unit. One that was never set is zero.
-    pub(crate) fn apply(&self, unit: usize, slot: &Slot) -> Result<(), XrtError> {
+    fn apply(&self, unit: usize, slot: &Slot) -> Result<(), XrtError> {
         let mut arguments = self.arguments();
         arguments.unit = Some(unit);
         for (place, argument) in self.kernel.image().arguments.iter().enumerate() {
@@ -185,6 +128,10 @@ impl Run {
     /// The kernel that it is a run of.
     pub fn kernel(&self) -> Kernel {
         Kernel::of(self.inner.kernel.clone())
+    }
+
+    fn dispatched(&self) -> Arc<dyn Dispatched> {
+        self.inner.clone()
     }
 
     /// Whether both are the same run.
@@ -313,7 +260,7 @@ impl Run {
     /// As [`start`](Self::start).
     pub fn start_repeated(&self, repeat: Repeat) -> Result<(), XrtError> {
         let dispatcher = self.inner.kernel.session().dispatcher();
-        dispatcher.start(&self.inner, repeat)
+        dispatcher.start(&self.dispatched(), repeat)
     }
 
     /// Waits until it ends, and lets it begin no more.
@@ -413,7 +360,7 @@ impl Run {
             if left == Some(Picoseconds::ZERO) {
                 return Ok(CommandState::Timeout);
             }
-            let passed = dispatcher.advance(&self.inner, left.unwrap_or(Picoseconds::MAX));
+            let passed = dispatcher.advance(&self.dispatched(), left.unwrap_or(Picoseconds::MAX));
             left = left.map(|left| left - passed.min(left));
         }
     }
@@ -424,7 +371,7 @@ impl Run {
             .kernel
             .session()
             .dispatcher()
-            .advance(&self.inner, LOOK);
+            .advance(&self.dispatched(), LOOK);
         self.inner.state()
     }
 
@@ -435,7 +382,11 @@ impl Run {
 
     /// Stops it, and puts its compute unit into reset. Nothing happens if it is not under way.
     pub fn abort(&self) -> CommandState {
-        self.inner.kernel.session().dispatcher().abort(&self.inner);
+        self.inner
+            .kernel
+            .session()
+            .dispatcher()
+            .abort(&self.dispatched());
         self.inner.state()
     }
 }

@@ -1,8 +1,8 @@
 //! A card with a design in its slots.
 
+use crate::asked::{card_asked_for, sim_options, AskedFor};
 use crate::container::Container;
 use crate::design::{Design, Kernel, MemoryType};
-use crate::device::{card_asked_for, sim_options, AskedFor};
 use crate::dispatch::Dispatcher;
 use crate::error::XrtError;
 use crate::unpacked::Unpacked;

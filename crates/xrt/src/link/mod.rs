@@ -5,8 +5,8 @@ pub mod config;
 mod image;
 mod memories;
 
+use crate::asked::{sim_options, DEFAULT_PLATFORM};
 use crate::design::{ArgumentKind, Clock, ComputeUnit, Design, Kernel, StreamLink};
-use crate::device::{sim_options, DEFAULT_PLATFORM};
 use crate::error::XrtError;
 use config::{use_of, Origin, Setting, Use};
 pub use image::image_of;

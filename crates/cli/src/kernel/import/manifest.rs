@@ -545,7 +545,7 @@ impl<'a> Draft<'a> {
                     text,
                     "data_width = {}\naccess = \"{}\"",
                     port.bus.data_width,
-                    access(*channels)
+                    access(channels.0, channels.1)
                 );
                 if *address_width != 64 {
                     let _ = writeln!(text, "address_width = {address_width}");
@@ -623,7 +623,7 @@ impl<'a> Draft<'a> {
                 text,
                 "port = {}\naccess = \"{}\"",
                 quoted(&port.name),
-                access(channels)
+                access(channels.0, channels.1)
             );
         }
         if !argument.kind.is_empty() {
@@ -671,7 +671,7 @@ fn ratio_of(over: u64, under: u64) -> Option<Ratio> {
     })
 }
 
-fn access((reads, writes): (bool, bool)) -> &'static str {
+fn access(reads: bool, writes: bool) -> &'static str {
     match (reads, writes) {
         (true, false) => "read",
         (false, true) => "write",
