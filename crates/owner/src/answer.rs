@@ -1,9 +1,9 @@
-//! The answer of a call, on its way from the owner's thread to the thread that waits.
+//! The answer to a call: a one-shot channel from the owner's thread to the waiting thread.
 //!
-//! A handler of a signal of the program may run at any point of a call, and touch shared memory that the owner has to bring.
-//! What the thread holds at that point, the owner must not need: a lock of an allocator, the inside of a channel. So
-//! signals of the program wait while a call works ([`threads::as_guest`]), and are let in while it sleeps. For that
-//! the sleep is a step of its own here, that holds nothing.
+//! A signal handler of the program may run at any point of a call and touch shared memory that the owner has to bring.
+//! The interrupted thread must not hold anything there that the owner needs, such as an allocator's lock or the inside
+//! of a channel. Signals of the program are therefore blocked while a call works ([`threads::as_guest`]) and unblocked
+//! while it sleeps; the sleep is a separate step here that holds nothing.
 
 use error::Error;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 const NOT_YET: u32 = 0;
 const THERE: u32 = 1;
-/// Nobody will answer.
+/// No answer will come.
 const NEVER: u32 = 2;
 
 #[derive(Debug)]
@@ -21,7 +21,7 @@ struct Place<T> {
     reply: Mutex<Option<Result<T, Error>>>,
 }
 
-/// The end of who answers. Dropped without an answer, it says that there will be none.
+/// The sending end. Dropped without an answer, it reports that there will be none.
 pub struct Answer<T>(Option<To<T>>);
 
 enum To<T> {
@@ -29,24 +29,24 @@ enum To<T> {
     Call(Call<T>),
 }
 
-/// Called on the thread of who answers, which must not wait there. `None`: nobody will answer.
+/// Called on the answering thread, which must not block there. `None`: no answer will come.
 type Call<T> = Box<dyn FnOnce(Option<Result<T, Error>>) + Send>;
 
-/// The end of who waits.
+/// The receiving end.
 #[derive(Debug)]
 pub struct Awaited<T>(Arc<Place<T>>);
 
-/// What a look finds.
+/// Result of a poll.
 pub enum Found<T> {
-    /// The answer.
+    /// The call's result.
     Reply(Result<T, Error>),
-    /// Nothing.
+    /// No answer has come so far.
     NotYet,
-    /// That nobody will answer.
+    /// No answer will come.
     Never,
 }
 
-/// Both ends.
+/// Creates both ends.
 pub fn answer<T>() -> (Answer<T>, Awaited<T>) {
     let place = Arc::new(Place {
         state: AtomicU32::new(NOT_YET),
@@ -56,12 +56,12 @@ pub fn answer<T>() -> (Answer<T>, Awaited<T>) {
 }
 
 impl<T> Answer<T> {
-    /// To who does not wait.
+    /// Creates a sending end that calls `call` with the answer, for a caller that does not wait.
     pub fn call(call: impl FnOnce(Option<Result<T, Error>>) + Send + 'static) -> Self {
         Self(Some(To::Call(Box::new(call))))
     }
 
-    /// Answers. Who has given up does not learn of it.
+    /// Answers. A receiver that has given up does not notice.
     pub fn send(mut self, reply: Result<T, Error>) {
         self.end(Some(reply));
     }
@@ -87,12 +87,12 @@ impl<T> Drop for Answer<T> {
 }
 
 impl<T> Awaited<T> {
-    /// Sleeps until there is something to look at, or for so long. Holds nothing meanwhile.
+    /// Sleeps until there is something to look at, for `at_most` at the longest. Holds nothing meanwhile.
     pub fn sleep(&self, at_most: Duration) {
         threads::sleep_while(&self.0.state, NOT_YET, at_most);
     }
 
-    /// What has come.
+    /// Polls for the answer.
     pub fn look(&self) -> Found<T> {
         match self.0.state.load(Ordering::Acquire) {
             NOT_YET => Found::NotYet,

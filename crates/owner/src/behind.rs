@@ -1,5 +1,5 @@
-//! What has the bytes of a mapping for which a file only stands in: memory of a peer, a stream. Which ones there are is
-//! the clients' affair.
+//! Backing of mappings that is no regular file: the memory of a peer, or a stream. A stub file represents it for the
+//! pager; the clients define which kinds exist.
 
 use super::owner_ref::OwnerRef;
 use super::Aside;
@@ -8,48 +8,48 @@ use std::fmt::Debug;
 use std::io;
 use std::sync::Arc;
 
-/// What ended.
+/// An operation that has ended.
 #[derive(Debug)]
 pub enum Done {
-    /// A transfer.
+    /// A transfer: its identifier, and the bytes moved.
     Moved(TransferId, io::Result<usize>),
-    /// All that was written before has gone out, or has not: see [`Behind::send`].
+    /// A send: everything written before it has gone out, or has not; see [`Behind::send`].
     Sent(u64, io::Result<()>),
 }
 
-/// Told what ends, on any thread.
+/// Callback that reports the end of an operation, on any thread.
 pub type Tell = Box<dyn Fn(Done) + Send>;
 
-/// What a client wants to map that is no file.
+/// A mappable source that is no file, before it is mapped.
 pub trait StandsFor: Debug + Send {
-    /// Where it is, if a second mapping of the same place shows the same bytes.
+    /// Its address, if a second mapping of the same address shares the same bytes.
     fn address(&self) -> Option<&str>;
 
-    /// It is mapped now. `store` is the file that stands in for it, and can keep its bytes.
+    /// Starts it when it is mapped. `store` is the stub file that represents it, and can keep its bytes.
     ///
     /// # Errors
-    /// The system has not what it needs.
+    /// The system lacks what it needs.
     fn start(self: Box<Self>, store: Arc<OpenFile>, tell: Tell) -> io::Result<Arc<dyn Behind>>;
 }
 
-/// The same, mapped. Nothing here waits.
+/// A mapped source. Its methods do not block.
 pub trait Behind: Debug + Send + Sync {
     /// As [`StandsFor::address`].
     fn address(&self) -> Option<&str>;
 
-    /// Why it failed, if it did: the system has no number for that.
+    /// Why it failed, if it did; the system has no error number for that.
     fn failure(&self) -> Option<String>;
 
-    /// Begins a transfer, whose end is told.
+    /// Begins a transfer; its end is reported through the callback.
     ///
     /// # Errors
-    /// It cannot begin, and no end is told.
+    /// The transfer cannot begin; no end is reported.
     fn transfer(&self, transfer: Transfer) -> io::Result<()>;
 
-    /// What is written goes out when it is to be safe, by [`send`](Self::send).
+    /// Whether written bytes go out only when they are to be durable, by [`send`](Self::send).
     fn is_stream(&self) -> bool;
 
-    /// Begins to send what was written, whose end is told by this name.
+    /// Begins to send what was written; its end is reported with this identifier.
     ///
     /// # Errors
     /// As [`transfer`](Self::transfer).

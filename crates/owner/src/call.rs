@@ -1,4 +1,4 @@
-//! What reaches the owner's thread.
+//! Messages to the owner's thread.
 
 use crate::message::{AnyRequest, ClientId};
 use crate::participants::{self, Caller, Guest};
@@ -7,38 +7,39 @@ use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 use trap::Trapped;
 
-/// Names a request that was begun.
+/// Identifier of a request that was begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TicketId {
-    /// Whose.
+    /// The client that made the request.
     pub client: ClientId,
-    /// By the client's count.
+    /// Sequence number of the request within the client.
     pub ticket: u64,
 }
 
-/// What reaches the owner's thread.
+/// A message to the owner's thread.
 #[derive(Debug)]
 pub(crate) enum Message {
-    /// A request.
+    /// A request to begin.
     Begin(Call),
-    /// An access of a program to memory that it shares.
+    /// A program's access to shared memory that was trapped.
     Trap(Trapped),
-    /// Nobody waits for the answer any more.
+    /// The answer to this request is not awaited any more.
     Cancel(TicketId),
     /// The last handle of a client is gone.
     ClientEnded(ClientId),
-    /// A client has ended, and nothing of it will come.
+    /// A client has ended; no message of it will follow.
     Forget(ClientId),
-    /// A host thread that counts.
+    /// A change of a participant: a host thread that virtual time waits for.
     Participant(participants::Change),
-    /// Work that was done beside the owner's thread is over.
+    /// Work on another thread is complete.
     Aside(Aside),
-    /// The last handle of all is gone.
+    /// The last handle of the last client is gone.
     Stop,
 }
 
 impl Message {
-    /// Whether it says that a thread that counts waits again, or has left.
+    /// Whether the message reports that this participant waits again or has
+    /// left.
     pub(crate) fn is_of(&self, guest: Guest) -> bool {
         match self {
             Self::Begin(call) => call
@@ -51,7 +52,7 @@ impl Message {
     }
 }
 
-/// A request and who waits for its answer.
+/// A request, with the receiver of its answer.
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) ticket: TicketId,

@@ -1,4 +1,4 @@
-//! What each client has done with the card, for reports of its own.
+//! Per-client statistics, for reports about one client.
 
 use crate::message::ClientId;
 use crate::report::RunReport;
@@ -7,44 +7,44 @@ use error::Error;
 use std::collections::{BTreeMap, BTreeSet};
 use units::{PageSize, Picoseconds, SlotId};
 
-/// Names of files that are kept of a client.
+/// Maximum number of file names that are kept per client.
 const LABELS: usize = 64;
 
-/// What all clients have done.
+/// Statistics of all clients.
 #[derive(Debug, Default)]
 pub(super) struct Clients {
-    /// In order of their ends, of whom.
+    /// Runs and their clients, in the order of their ends.
     runs: Vec<(Option<ClientId>, RunReport)>,
-    /// Of those that want reports of their own.
+    /// Records of the clients with reports of their own.
     apart: BTreeMap<ClientId, Apart>,
 }
 
-/// What a card had counted at a moment.
+/// A snapshot of a card's counters.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Moment {
     /// Virtual time.
     pub now: Picoseconds,
-    /// Virtual time with an access waiting for the host.
+    /// Virtual time in which at least one access waited for the host.
     pub fault_time: Picoseconds,
-    /// The card's counts.
+    /// The card's counters.
     pub counted: Statistics,
 }
 
-/// What is kept of a client that wants a report of its own.
+/// Records of a client with reports of its own.
 #[derive(Debug, Default)]
 struct Apart {
-    /// When the client came.
+    /// Snapshot when the client joined.
     came: Moment,
-    /// What the ports of its slots had counted when it got them.
+    /// Counters of its slots' ports when it got each slot.
     slots: BTreeMap<SlotId, Vec<RequesterStatistics>>,
-    /// Names of its files.
+    /// Names of the files it has mapped.
     labels: BTreeSet<String>,
-    /// Page sizes that its mappings asked for.
+    /// Page sizes that its mappings requested.
     page_sizes: BTreeSet<PageSize>,
 }
 
 impl Clients {
-    /// A client wants reports of its own.
+    /// Registers a client that wants reports of its own.
     pub(super) fn keep_apart(&mut self, client: ClientId, came: Moment) {
         let apart = Apart {
             came,
@@ -53,19 +53,20 @@ impl Clients {
         self.apart.insert(client, apart);
     }
 
-    /// Nobody asks any more for what a client did that wanted reports of its own; names of its files.
+    /// Drops the record of a client with reports of its own; returns the names of its files.
     pub(super) fn forget(&mut self, client: ClientId) -> BTreeSet<String> {
         self.runs.retain(|(of, _)| *of != Some(client));
         let apart = self.apart.remove(&client);
         apart.map_or_else(BTreeSet::new, |apart| apart.labels)
     }
 
-    /// A kernel of a client is done.
+    /// Records a finished run of a client's kernel.
     pub(super) fn ran(&mut self, client: Option<ClientId>, run: RunReport) {
         self.runs.push((client, run));
     }
 
-    /// A client has got a slot. Counting costs time of the card, so it is for those whose report needs it.
+    /// Records that a client got a slot. Reading the counters costs card time, so it is done only for clients whose
+    /// report needs it.
     pub(super) fn loaded(
         &mut self,
         client: ClientId,
@@ -78,7 +79,7 @@ impl Clients {
         Ok(())
     }
 
-    /// A client has mapped a file, with pages of a size if it asked for one.
+    /// Records a client's mapping of a file, and the page size if it requested one.
     pub(super) fn mapped(&mut self, client: ClientId, label: &str, asked: Option<PageSize>) {
         if let Some(apart) = self.apart.get_mut(&client) {
             apart.page_sizes.extend(asked);
@@ -88,31 +89,31 @@ impl Clients {
         }
     }
 
-    /// All runs.
+    /// All runs, of all clients.
     pub(super) fn runs(&self) -> Vec<RunReport> {
         self.runs.iter().map(|(_, run)| run.clone()).collect()
     }
 
-    /// Those of a client.
+    /// The runs of one client.
     pub(super) fn runs_of(&self, client: ClientId) -> Vec<RunReport> {
         let own = self.runs.iter().filter(|(of, _)| *of == Some(client));
         own.map(|(_, run)| run.clone()).collect()
     }
 
-    /// Whether a client has mapped a file of that name.
+    /// Whether a client has mapped a file of this name.
     pub(super) fn knows(&self, client: ClientId, label: &str) -> bool {
         let apart = self.apart.get(&client);
         apart.is_some_and(|apart| apart.labels.contains(label))
     }
 
-    /// Whether a client has asked for pages of a size.
+    /// Whether a client has requested pages of this size.
     pub(super) fn asked_for(&self, client: ClientId, size: PageSize) -> bool {
         let apart = self.apart.get(&client);
         apart.is_some_and(|apart| apart.page_sizes.contains(&size))
     }
 
-    /// Of what the card has counted until a moment: what its ports did for the client, and what the rest of it did since
-    /// the client came.
+    /// A client's part of a snapshot: what the ports of its slots did for it, and what the rest of the card did since
+    /// the client joined.
     pub(super) fn part_of(&self, client: ClientId, all: Moment, ports_per_slot: usize) -> Moment {
         let Some(Apart { came, slots, .. }) = self.apart.get(&client) else {
             return all;

@@ -1,4 +1,4 @@
-//! The names by which clients reach what is theirs. A name is never given twice, so one that outlived its
+//! The names by which clients reach their objects. A name is never reused, so one that outlived its
 //! object reaches nothing.
 
 use crate::message::ClientId;
@@ -8,17 +8,17 @@ use error::Error;
 use std::collections::{BTreeMap, BTreeSet};
 use units::{Asid, SlotId, VirtAddr};
 
-/// Mistakes that tests plant, to see that they would be found.
+/// Faults that tests inject, to verify that they are detected.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Planted {
-    /// A mapping that ended is still taken for the range that it was.
+    /// The range of a mapping that has ended is still accepted.
     StaleMapping,
-    /// A kernel that was replaced is still taken for its slot.
+    /// A kernel that was replaced still resolves to its slot.
     StaleSlot,
 }
 
-/// The range of a space that a mapping is.
+/// The range of a space that a mapping covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MappedRange {
     pub space: SpaceId,
@@ -27,7 +27,7 @@ pub(super) struct MappedRange {
     pub bytes: u64,
 }
 
-/// What is alive, by name.
+/// All live objects, by name.
 #[derive(Debug, Default)]
 pub(super) struct Handles {
     last: u64,
@@ -48,17 +48,17 @@ impl Handles {
         }
     }
 
-    /// Nothing of this client is found from now on, except by who ends it.
+    /// Closes a client: its objects are no longer found, except for teardown.
     pub(super) fn close(&mut self, client: ClientId) {
         self.closed.insert(client);
     }
 
-    /// No request of a closed client will come.
+    /// Drops a closed client, of which no request will follow.
     pub(super) fn forget(&mut self, client: ClientId) {
         self.closed.remove(&client);
     }
 
-    /// Clients that have something.
+    /// Clients that own an object.
     pub(super) fn clients(&self) -> BTreeSet<ClientId> {
         let spaces = self.spaces.values().map(|(client, _)| *client);
         let mappings = self.mappings.values().map(|(client, _)| *client);
@@ -66,13 +66,13 @@ impl Handles {
         spaces.chain(mappings).chain(loads).collect()
     }
 
-    /// Numbers of a client's spaces.
+    /// Address space identifiers of a client.
     pub(super) fn asids(&self, client: ClientId) -> impl Iterator<Item = Asid> + '_ {
         let all = self.spaces.values();
         all.filter_map(move |(of, asid)| (*of == client).then_some(*asid))
     }
 
-    /// Bytes of each of a client's mappings.
+    /// The address range of each mapping of a client.
     pub(super) fn ranges(&self, client: ClientId) -> impl Iterator<Item = u64> + '_ {
         let all = self.mappings.values();
         all.filter_map(move |(of, range)| (*of == client).then_some(range.bytes))
@@ -91,7 +91,7 @@ impl Handles {
         }
     }
 
-    /// The spaces of a client that are alive.
+    /// The live spaces of a client.
     pub(super) fn spaces(&self, client: ClientId) -> Vec<SpaceId> {
         let all = self.spaces.iter();
         let own = all.filter(|(_, (owner, _))| *owner == client);
@@ -115,7 +115,7 @@ impl Handles {
         mapping
     }
 
-    /// The slot's kernel has this name from now on; the one before it is gone.
+    /// Gives the slot's kernel this name; the previous name becomes invalid.
     pub(super) fn add_load(&mut self, client: ClientId, slot: SlotId) -> LoadId {
         self.end_load(slot);
         let load = LoadId(self.next());
@@ -123,7 +123,7 @@ impl Handles {
         load
     }
 
-    /// Whose kernel is in a slot.
+    /// The client that owns the kernel in a slot.
     pub(super) fn client_in(&self, slot: SlotId) -> Option<ClientId> {
         let mut loads = self.loads.values();
         loads
@@ -179,7 +179,7 @@ impl Handles {
         }
     }
 
-    /// Ends a space and its mappings.
+    /// Removes a space and its mappings.
     pub(super) fn end_space(&mut self, space: SpaceId) {
         self.spaces.remove(&space);
         let mappings = self.mappings.iter();
@@ -190,7 +190,7 @@ impl Handles {
         }
     }
 
-    /// The slot has no kernel any more.
+    /// Removes the kernel of a slot.
     pub(super) fn end_load(&mut self, slot: SlotId) {
         if let Some(load) = self.load_in(slot) {
             let ended = self.loads.remove(&load);
@@ -201,7 +201,7 @@ impl Handles {
     }
 }
 
-/// What a name stands for, if it is the client's. What is another's looks as if it had never been.
+/// Resolves a name that belongs to the client. A name of another client looks as if it had never existed.
 fn own<T: Copy>(found: Option<&(ClientId, T)>, client: ClientId) -> Option<T> {
     let (owner, found) = found?;
     (*owner == client).then_some(*found)

@@ -1,4 +1,4 @@
-//! What has been sent to the owner's thread and not been looked at.
+//! Messages to the owner's thread that are not processed yet.
 
 use crate::call::Message;
 use crate::participants::{self, Asleep, Guest, LOOK};
@@ -14,7 +14,7 @@ pub(super) struct Inbox(Arc<Mutex<Messages>>);
 #[derive(Debug)]
 struct Messages {
     receiver: Receiver<Message>,
-    /// Came while somebody was waited for.
+    /// Messages received during a wait for a certain thread.
     kept: VecDeque<Message>,
 }
 
@@ -24,18 +24,18 @@ impl Inbox {
         Self(Arc::new(Mutex::new(Messages { receiver, kept })))
     }
 
-    /// The next message, if it is there.
+    /// The next message, if there is one.
     pub(super) fn take(&self) -> Result<Message, TryRecvError> {
         self.messages().take()
     }
 
-    /// Waits for a message, for ever or not.
+    /// Waits for a message, with or without a time limit.
     pub(super) fn wait(&self, limit: Option<Duration>) -> Result<Message, RecvTimeoutError> {
         self.messages().wait(limit)
     }
 
-    /// Waits until a thread that was let into memory waits again: by then it has done there what it wanted.
-    /// Gives up if the thread sleeps elsewhere.
+    /// Waits until a thread that got access to memory waits again: its access is complete then. Gives up if
+    /// the thread sleeps elsewhere.
     pub(super) fn wait_for(&self, guest: Guest) {
         self.messages().wait_for(guest);
     }

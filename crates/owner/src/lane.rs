@@ -1,4 +1,5 @@
-//! A thread that does what may wait for one mount, so that a slow file holds up nobody but who waits for it.
+//! A thread for operations that may block on one mount, so that a slow file delays only the requests that
+//! wait for it.
 
 use super::Aside;
 use crate::call::{Bell, Message};
@@ -13,34 +14,34 @@ use std::sync::mpsc::{channel, Receiver, RecvTimeoutError, SendError, Sender};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What the thread is asked.
+/// A job for the thread.
 enum Job {
     Move(Transfer),
     MakeDurable(u64, Arc<OpenFile>),
-    /// Whoever waits is told the result.
+    /// The result is reported to the waiting task.
     Ask(u64, Box<dyn FnOnce() -> Result<(), Error> + Send>),
-    /// Nobody waits.
+    /// The result is not reported.
     Do(Box<dyn FnOnce() + Send>),
 }
 
-/// Where results go.
+/// The sender of results.
 #[derive(Clone, Debug)]
 pub(super) struct Post {
     pub(super) sender: Sender<Message>,
-    /// Rung when the clock does not wait for results anyway.
+    /// Set with each result if the clock does not wait for results anyway.
     pub(super) bell: Option<Bell>,
 }
 
 impl Post {
     pub(super) fn send(&self, aside: Aside) {
-        // An owner that has ended wants no result.
+        // An owner that has ended needs no result.
         let _ = self.sender.send(Message::Aside(aside));
         if let Some(bell) = &self.bell {
             bell.store(true, Ordering::Release);
         }
     }
 
-    /// Does something on a thread of its own; a panic there is a result too.
+    /// Runs `work` on a new thread; a panic there is reported as its result.
     pub(super) fn beside(
         &self,
         what: &'static str,
@@ -60,22 +61,22 @@ impl Post {
     }
 }
 
-/// The words of a panic.
+/// The message of a panic.
 pub(super) fn told(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "no reason given".to_owned())
 }
 
-/// The way to a lane. It ends when the last way to it is gone.
+/// Sender of a lane's jobs. The lane ends when its last sender is dropped.
 #[derive(Clone)]
 pub(super) struct Lane(Sender<Job>);
 
-/// Says when the thread has ended: nobody sends anything, and the sender is gone then.
+/// Reports the end of the thread: nothing is ever sent, and the sender is dropped at the end.
 pub(super) struct Ended(Receiver<()>);
 
 impl Ended {
-    /// Waits for the end; false if it does not come in time.
+    /// Waits for the end of the thread; false on timeout.
     pub(super) fn wait(&self, limit: Duration) -> bool {
         !matches!(self.0.recv_timeout(limit), Err(RecvTimeoutError::Timeout))
     }
@@ -100,18 +101,19 @@ impl Lane {
         self.send(Job::MakeDurable(id, file));
     }
 
-    /// Does something behind all that was asked before, whose result somebody waits for.
+    /// Queues a job behind all earlier ones; its result is reported.
     pub(super) fn ask(&self, id: u64, work: impl FnOnce() -> Result<(), Error> + Send + 'static) {
         self.send(Job::Ask(id, Box::new(work)));
     }
 
-    /// Does something behind all that was asked before. Nobody hears of it.
+    /// Queues a job behind all earlier ones; its result is not reported.
     pub(super) fn go_and_do(&self, work: impl FnOnce() + Send + 'static) {
         self.send(Job::Do(Box::new(work)));
     }
 
     fn send(&self, job: Job) {
-        // The thread ends only when all ways to it are gone; whatever happened to it, nothing is forgotten.
+        // The thread ends only after its last sender is dropped; whatever happened to it, the job is not
+        // lost.
         if let Err(SendError(Job::Do(work))) = self.0.send(job) {
             work();
         }
@@ -144,7 +146,7 @@ fn run(mut io: Box<dyn FileIo>, inbox: &Receiver<Job>, post: &Post) {
                 let result = catch_unwind(AssertUnwindSafe(|| io.make_durable(&file)));
                 match result.unwrap_or_else(|panic| Some(Err(broken(&*panic)))) {
                     Some(result) => post.send(Aside::Durable(id, result)),
-                    // Storage may take long, and other files must not wait for it.
+                    // Storage may take long, and must not delay other files.
                     None => post.beside(
                         "storage",
                         move || Aside::Durable(id, file_io::make_durable(&file)),

@@ -1,7 +1,7 @@
 //! The owner of a card: drives the pager, the card and file I/O, and answers clients.
 //!
-//! A thread of its own (`thread`) and event-driven: requests are begun and answered later, any number at
-//! once (`requests`, `owner_ref`). Nothing that a client or a kernel does ends it.
+//! It has its own thread (`thread`) and is event-driven: requests are begun and answered later, any number concurrently
+//! (`requests`, `owner_ref`). No action of a client or a kernel ends it.
 
 pub mod answer;
 mod behind;
@@ -59,22 +59,23 @@ use units::{Fetch, PageSize, Picoseconds};
 /// When virtual time passes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ClockMode {
-    /// Only while somebody waits for the card, and every registered host thread waits in a call. File I/O
-    /// and builds take no virtual time. The same program gives the same figures, always.
+    /// Only while a request waits for the card and every registered host thread waits in a call. File I/O and builds
+    /// take no virtual time. The same program always gives the same figures.
     #[default]
     Lockstep,
-    /// While the card has work, whatever the host does meanwhile. What arrives when is logged
-    /// (`tombolo::arrivals`, with `tracing`).
+    /// While the card has work, whatever the host does meanwhile. Arrivals are logged (`tombolo::arrivals`, with
+    /// `tracing`).
     Free,
 }
 
-/// Less than this would be more work for the service threads than the link needs for the bytes.
+/// Smaller pieces would cost the service threads more time than the link needs for the bytes.
 pub const PIECE_BYTES: u64 = 64 << 10;
 
-/// Made ready at a time for a stream that writes: zeroing is fast, and what lies behind the stream is saved as often.
+/// Bytes prepared at a time for a stream that is written: zeroing is fast, and the bytes that the stream has passed are
+/// saved at the same interval.
 const WRITTEN_AHEAD: u64 = 4 << 20;
 
-/// A look at something that runs lasts so long, in virtual time; then a client asks again.
+/// Maximum duration of one poll of a running operation, in virtual time; then the client asks again.
 pub const SLICE: Picoseconds = Picoseconds::from_micros(100);
 
 /// Why something cannot be mapped.
@@ -83,65 +84,64 @@ pub const NOT_REGULAR: &str = "only regular files can be mapped";
 /// How an owner works.
 #[derive(Clone, Debug)]
 pub struct OwnerOptions {
-    /// Size of the pages of files whose mapping asks for no other. `None`: 2 MiB, and of a range that a smaller page
-    /// holds, the smallest that does.
+    /// Default page size of files. `None`: 2 MiB or, for a range that fits into a smaller page, the smallest such page.
     pub page_size: Option<PageSize>,
-    /// Files whose mapping asks for no page size have [automatic](wire::MapOptions::auto_pages) ones.
+    /// Use [automatic](wire::MapOptions::auto_pages) page sizes for files whose mapping requests no page size.
     pub auto_pages: bool,
     /// Host buffers for DMA, of 2 MiB each. Larger pages move in pieces.
     pub dma_buffers: u32,
-    /// What is fetched when a page is missing, for mappings whose advice says nothing else.
+    /// Pages to fetch on a fault, for mappings without other advice.
     pub fetch: Fetch,
-    /// Up to this much is fetched ahead of a stream at a time; 0: only what an access waits for.
+    /// Maximum read-ahead of a stream at a time, in bytes; 0: fetch only pages that an access waits for.
     pub read_ahead_bytes: u64,
-    /// Reading ahead, zeroing, computing and writing back overlap: what a kernel has written in order is saved while it goes
-    /// on, what is saved moves in pieces, a stream begins with two pages ahead, and zeroing ahead waits for zeroing that is
-    /// needed.
+    /// Overlap reading ahead, zeroing, computing and writing back: bytes that a kernel writes in order are saved while
+    /// it continues, saved bytes move in pieces, a stream begins with two pages ahead, and zeroing ahead yields to
+    /// zeroing on demand.
     pub overlap: bool,
-    /// Pages of spaces that say nothing of their place are striped over all memory channels, 4 KiB each in turn, where the
-    /// channels are alike and the card has time: one kernel has the bandwidth of all of them. Otherwise each page lies on
-    /// one channel.
+    /// Stripe the pages of spaces without a placement over all memory channels, 4 KiB each in turn, if the channels are
+    /// alike and the card has time: one kernel then gets the bandwidth of all of them. Otherwise each page lies on one
+    /// channel.
     pub striped: bool,
-    /// An access that no other one announced brings the block of so many bytes (a power of two) in which it lies,
-    /// as far as frames are free; 0: the page.
+    /// Size of the aligned block fetched for an access that was not announced by an earlier one, in bytes (a power of
+    /// two), as far as frames are free; 0: the page alone.
     pub batch_bytes: u64,
-    /// A page is read in pieces of so many bytes at least, and each goes to the card while the next are read. 0: it
-    /// is read as a whole and copied then.
+    /// Minimum size of the pieces in which a page is read, in bytes; each piece is copied to the card while the next
+    /// ones are read. 0: pages are read whole, then copied.
     pub piece_bytes: u64,
-    /// At most so many bytes of host memory are set aside for files whose pages stay there
-    /// ([`MapOptions::direct`](wire::MapOptions::direct)), in whole pages; `None`: as many as the card reaches.
+    /// Maximum host memory for files whose pages stay there ([`MapOptions::direct`](wire::MapOptions::direct)), in
+    /// bytes, used in whole pages; `None`: as much as the card reaches.
     pub direct_bytes: Option<u64>,
-    /// Which page leaves when card memory runs out.
+    /// Eviction policy for card memory.
     pub eviction: Eviction,
-    /// While less card memory than this is free, as much of what would leave next is written back
-    /// ahead; 0: pages are written when they leave.
+    /// While less card memory than this is free, this many bytes of the next eviction candidates are written back
+    /// ahead; 0: pages are written back on eviction.
     pub clean_ahead_bytes: u64,
     /// Whether each application has a thread that serves its faults.
     pub service_threads: ServiceThreads,
-    /// The page table of a space begins with this many sets of eight entries (log2, 10 to 24).
+    /// Initial number of sets in the page table of a space, of eight entries each (log2, 10 to 24).
     pub table_sets_log2: u8,
-    /// It moves to one of twice the size when a set is full and this percentage of its entries is in
-    /// use. Until then a full set gives up its oldest entry.
+    /// Occupancy in percent at which a page table with a full set moves to one of twice the size. Below it, a full set
+    /// evicts its oldest entry.
     pub table_grow_percent: u8,
-    /// Card memory whose lines the directory of a coherent card keeps: `Card::home_memory`.
-    /// It is not for pages.
+    /// Card memory whose lines the directory of a coherent card keeps, in bytes: `Card::home_memory`. It is not used
+    /// for pages.
     pub home_bytes: u64,
-    /// What a kernel may use of the CPU's memory on a card that caches its lines:
-    /// `Card::host_lines`. A multiple of 4096.
+    /// Size of the CPU memory that a kernel may use on a card that caches its lines, in bytes: `Card::host_lines`. A
+    /// multiple of 4096.
     pub host_line_bytes: u64,
     /// When virtual time passes.
     pub clock: ClockMode,
-    /// In lockstep, the clock stands so long for a file system that does not answer; then who waits for it gets an
-    /// error. `None`: [`FILE_SECONDS`], or 120 seconds.
+    /// In lockstep mode, the real time for which the clock waits for a file system that does not answer; after it,
+    /// waiting requests fail. `None`: [`FILE_SECONDS`], or 120 seconds.
     pub file_limit: Option<Duration>,
-    /// What reading a file costs in virtual time.
+    /// Cost of file reads in virtual time.
     pub file_state: FileState,
-    /// Cold files that are read in order come into the host's page cache so many bytes at a time, ahead of who reads them:
-    /// Linux's own read-ahead (128 KiB, unless told otherwise). What was read or written stays there. 0: storage is read
-    /// without a page cache, as direct I/O is.
+    /// Window in bytes by which cold files that are read in order are read ahead into the host's page cache, as Linux
+    /// does (default 128 KiB). Pages that were read or written stay there. 0: storage is read without a page cache, as
+    /// by direct I/O.
     pub host_read_ahead_bytes: u64,
-    /// Cold files that are read at random: so many bytes around a page are asked of the system with it at most, fewer at
-    /// first, and more only while what came along is used. 0: none.
+    /// Maximum read-around in bytes for cold files that are read at random: the window starts smaller, and grows only
+    /// while the additional pages are used. 0: none.
     pub read_around_bytes: u64,
     /// Name of the platform, for reports.
     pub platform: String,
@@ -149,13 +149,13 @@ pub struct OwnerOptions {
     pub platform_hash: String,
     /// Name of the preset that the card was opened with, for reports; empty without one.
     pub preset: String,
-    /// Why it is this one, for reports; empty if it was asked for by its name.
+    /// Why this preset was chosen, for reports; empty if it was requested by name.
     pub preset_chosen: String,
-    /// What traps of programs cost in virtual time; nothing if there is no host file.
+    /// Cost of a program's traps in virtual time; none without a host file.
     pub host: Option<HostFile>,
-    /// Where to write what happens; a simulated card's own, if it has one.
+    /// Timeline to write to; `None`: the timeline of a simulated card, if it has one.
     pub timeline: Option<Timeline>,
-    /// For tests of tests.
+    /// Fault to inject, for tests of tests.
     #[doc(hidden)]
     pub planted: Option<Planted>,
 }
@@ -196,10 +196,10 @@ impl Default for OwnerOptions {
     }
 }
 
-/// Environment variable: seconds for which the clock stands for a file system.
+/// Environment variable: seconds for which the clock waits for a file system.
 pub const FILE_SECONDS: &str = "TOMBOLO_FILE_SECONDS";
 
-/// Unless somebody says more: disks that sleep and archives wake up in less.
+/// Default: disks that sleep and archives wake up in less.
 const FILE_LIMIT: Duration = Duration::from_secs(120);
 
 impl OwnerOptions {
@@ -210,7 +210,7 @@ impl OwnerOptions {
         told.unwrap_or(FILE_LIMIT)
     }
 
-    /// How files are fetched.
+    /// How files are fetched, as the options choose.
     fn fetching(&self) -> Chosen {
         let amounts = Amounts {
             ahead_bytes: self.read_ahead_bytes,
@@ -221,44 +221,43 @@ impl OwnerOptions {
         Chosen::new(self.fetch, amounts)
     }
 
-    /// Pages of a large file whose mapping asks for no size.
+    /// Page size of a large file whose mapping requests no size.
     pub fn largest_page(&self) -> PageSize {
         self.page_size.unwrap_or(PageSize::MIB_2)
     }
 }
 
-/// The result of work that was done beside the owner's thread.
+/// The result of work on another thread.
 #[derive(Debug)]
 pub(crate) enum Aside {
     /// Bytes between a file and memory.
     Moved(TransferId, std::io::Result<usize>),
-    /// A file was put on storage.
+    /// A file was made durable on storage.
     Durable(u64, std::io::Result<()>),
     /// A build, or other long work.
     Worked(u64, Result<(), Error>),
 }
 
-/// The rooms of the owner, each in a cell of its own: a task reaches those that it names
-/// ([`OwnerRef`](owner_ref::OwnerRef)).
+/// The rooms of the owner, each in its own cell: a task borrows a room by name ([`OwnerRef`](owner_ref::OwnerRef)).
 pub(crate) struct Owner {
     kernels: RefCell<Kernels>,
     handles: RefCell<Handles>,
-    /// What each client has done.
+    /// Statistics of clients.
     clients: RefCell<Clients>,
     tenants: RefCell<Tenants>,
     tasks: RefCell<Tasks>,
     post: Post,
     options: Arc<OwnerOptions>,
-    /// The last to go: files are closed in it.
+    /// Dropped last: files are closed in it.
     paging: RefCell<Paging>,
 }
 
 impl Owner {
-    /// Takes a card.
+    /// Takes ownership of a card.
     ///
     /// # Errors
-    /// Host memory for DMA cannot be had, the card does not have the owner's page size, or its memory is
-    /// too small for one page.
+    /// Host memory for DMA is unavailable, the card does not support the owner's page size, or its memory is too small
+    /// for one page.
     fn new(
         mut card: Box<dyn Card>,
         io: MakeIo,

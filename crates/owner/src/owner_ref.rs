@@ -1,10 +1,9 @@
-//! Requests that take their time: each is a task of its own, and the owner's thread goes on with a task when
-//! what it waits for has come.
+//! Requests that wait: each is a task, and the owner's thread resumes a task when the event it waits for has occurred.
 //!
-//! A task is an `async` function, so it reads from top to bottom, and the compiler makes its states.
-//! It borrows rooms of the [`Owner`] by name, until its next wait. State may change during a wait: names are looked up
-//! again after it. Tasks wait for one of three things: the card ([`OwnerRef::card`]), work on another
-//! thread ([`OwnerRef::beside`]), or another task ([`OwnerRef::claim`], [`OwnerRef::until`]).
+//! A task is an `async` function, so it reads from top to bottom, and the compiler generates its states. It borrows
+//! rooms of the [`Owner`] by name, until its next wait. State may change during a wait: names are looked up again
+//! after it. Tasks wait for one of three things: the card ([`OwnerRef::card`]), work on another thread
+//! ([`OwnerRef::beside`]), or another task ([`OwnerRef::claim`], [`OwnerRef::until`]).
 
 use super::clients::Clients;
 use super::handles::{Handles, MappedRange};
@@ -25,20 +24,20 @@ use std::rc::Rc;
 use std::task::Poll;
 use units::{Picoseconds, SlotId};
 
-/// The owner, as tasks see it.
+/// The owner, as tasks access it.
 #[derive(Clone)]
 pub(super) struct OwnerRef(Rc<Owner>);
 
-/// While it lives, a task waits for the card, and virtual time has a reason to pass.
+/// Guard: while it lives, a task waits for the card, so virtual time may pass.
 struct NeedsCard<'a>(&'a OwnerRef);
 
-/// While it lives, time stops at a certain moment, for a task that looks then.
+/// Guard: while it lives, virtual time stops at a certain moment, at which a task polls.
 pub(super) struct Alarm<'a>(&'a OwnerRef, u64);
 
-/// While it lives, no other task changes the state of a slot.
+/// Guard: while it lives, no other task changes the state of a slot.
 pub(super) struct Claim<'a>(&'a OwnerRef, SlotId);
 
-/// While it lives, somebody waits for work beside the owner's thread.
+/// Guard: while it lives, the result of work on another thread is awaited.
 struct OpenAside<'a>(&'a OwnerRef, u64);
 
 impl Drop for OpenAside<'_> {
@@ -137,7 +136,7 @@ impl OwnerRef {
         &self.0.post
     }
 
-    /// Waits, while the card works, until `look` finds something.
+    /// Waits, while the card works, until `look` returns a result.
     pub(super) async fn card<T>(
         &self,
         mut look: impl FnMut() -> Result<Option<T>, Error>,
@@ -154,7 +153,7 @@ impl OwnerRef {
         .await
     }
 
-    /// Waits until other tasks have come so far.
+    /// Waits for the progress of other tasks, until the condition holds.
     pub(super) async fn until(&self, mut so_far: impl FnMut() -> bool) {
         poll_fn(|_| match so_far() {
             true => Poll::Ready(()),
@@ -163,19 +162,19 @@ impl OwnerRef {
         .await;
     }
 
-    /// Time stops at this moment, whatever else happens.
+    /// Stops virtual time at this moment, whatever else happens.
     pub(super) fn alarm(&self, at: Picoseconds) -> Alarm<'_> {
         let id = self.tasks(|tasks| tasks.set_alarm(at));
         Alarm(self, id)
     }
 
-    /// Waits until no other task changes the state of the slot, and keeps others from it.
+    /// Waits until no other task changes the state of the slot, and excludes others.
     pub(super) async fn claim(&self, slot: SlotId) -> Claim<'_> {
         self.until(|| self.tasks(|tasks| tasks.claim(slot))).await;
         Claim(self, slot)
     }
 
-    /// Asks the pager, and waits for its answer.
+    /// Sends the pager an event, and waits for its answer.
     pub(super) async fn ask(
         &self,
         event: impl FnOnce(RequestId) -> Event,
@@ -184,13 +183,13 @@ impl OwnerRef {
         self.answer(request).await
     }
 
-    /// Waits for the pager's answer to something that it was told.
+    /// Waits for the pager's answer to an earlier event.
     pub(super) async fn answer(&self, request: RequestId) -> Result<Success, Error> {
         self.card(|| self.paging(|paging| Ok(paging.take_answer(request))))
             .await?
     }
 
-    /// Does something on a thread of its own. It costs no virtual time.
+    /// Runs `work` on a new thread. It takes no virtual time.
     pub(super) async fn beside(
         &self,
         what: &'static str,
@@ -211,7 +210,7 @@ impl OwnerRef {
         self.aside(id).await
     }
 
-    /// The result of [`aside`](Self::aside) that is the system's.
+    /// The result of [`aside`](Self::aside) as an I/O result.
     pub(super) async fn aside_io(&self, id: u64) -> io::Result<()> {
         match self.aside(id).await {
             Err(Error::File { source, .. }) => Err(source),
@@ -230,7 +229,7 @@ impl OwnerRef {
     }
 }
 
-/// The words of a panic, as an error.
+/// The message of a panic, as an error.
 pub(super) fn panicked(panic: &(dyn std::any::Any + Send)) -> Error {
     Error::Internal(format!("the owner's thread panicked: {}", told(panic)))
 }

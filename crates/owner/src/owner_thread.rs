@@ -1,4 +1,4 @@
-//! The owner's thread, as its clients hold it.
+//! The clients' handle of the owner's thread.
 
 use crate::call::{Bell, Call, Message, TicketId};
 use crate::message::{AnyRequest, ClientId};
@@ -10,26 +10,27 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::JoinHandle;
 use trap::Desk;
 
-/// The owner's thread, which ends with the last client: when it is closed, or when its last handle is gone.
+/// Handle of the owner's thread. The thread ends with the last client: when it is closed, or when its last
+/// handle is dropped.
 #[derive(Debug)]
 pub struct OwnerThread {
     sender: Sender<Message>,
     bell: Bell,
     thread: Mutex<Option<JoinHandle<()>>>,
-    /// Clients that are neither closed nor gone.
+    /// Number of clients that are neither closed nor gone.
     open: AtomicUsize,
-    /// All were closed, so the thread has ended.
+    /// All clients were closed, so the thread has ended.
     closed: AtomicBool,
-    /// Where the thread is. A forked child has the handles, and nobody who would answer.
+    /// Identifier of the thread's process. A forked child inherits the handles, but not the thread.
     process: u32,
     clients: AtomicU64,
     participants: AtomicU64,
-    /// Who answers the traps of the memory that is shared with this card.
+    /// Trap queue of the memory that is shared with this card.
     traps: Mutex<Weak<Desk>>,
 }
 
 impl OwnerThread {
-    /// The thread runs until [`Message::Stop`].
+    /// Creates the handle; the thread runs until [`Message::Stop`].
     pub(crate) fn new(sender: Sender<Message>, bell: Bell, thread: JoinHandle<()>) -> Arc<Self> {
         Arc::new(Self {
             sender,
@@ -44,21 +45,21 @@ impl OwnerThread {
         })
     }
 
-    /// A new client.
+    /// Adds a client.
     pub fn join(&self) -> ClientId {
         self.open.fetch_add(1, Ordering::AcqRel);
         ClientId(self.clients.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Not in a child of the process that opened the card.
+    /// Whether this is the process that opened the card, and not a forked child.
     pub fn is_here(&self) -> bool {
         std::process::id() == self.process
     }
 
-    /// Begins a request, whose reply goes where it says.
+    /// Begins a request; its reply goes to the receiver it contains.
     ///
     /// # Errors
-    /// As all calls here: the thread has ended, or belongs to the parent of this process.
+    /// The thread has ended, or belongs to the parent of this process; the same for all calls here.
     pub fn begin(
         &self,
         ticket: TicketId,
@@ -73,7 +74,7 @@ impl OwnerThread {
         }))
     }
 
-    /// Nobody waits for the answer of a request any more.
+    /// Gives up the answer to a request.
     ///
     /// # Errors
     /// As [`begin`](Self::begin).
@@ -81,14 +82,14 @@ impl OwnerThread {
         self.send(Message::Cancel(ticket))
     }
 
-    /// The last handle of a client is gone.
+    /// Reports that the last handle of a client is gone.
     pub fn leave(&self, client: ClientId) {
-        // An owner that has ended knows of nobody.
+        // An owner that has ended has no clients.
         let _ = self.send(Message::ClientEnded(client));
         self.client_ends();
     }
 
-    /// A client was closed. Without any other the thread has nothing left to do, and ends.
+    /// Reports that a client was closed. After the last client the thread has nothing left to do, and ends.
     pub fn client_ends(&self) {
         if self.open.fetch_sub(1, Ordering::AcqRel) == 1 && self.is_here() {
             self.closed.store(true, Ordering::Release);
@@ -96,18 +97,18 @@ impl OwnerThread {
         }
     }
 
-    /// A client has ended, and nothing of it will come: what is kept of it for its reports goes.
+    /// Reports that a client has ended and sends nothing more: its records for reports are dropped.
     pub fn forget(&self, client: ClientId) {
-        // An owner that has ended has forgotten everybody.
+        // An owner that has ended has no records.
         let _ = self.send(Message::Forget(client));
     }
 
-    /// A number for a host thread that counts.
+    /// A number for a new participant.
     pub fn next_participant(&self) -> u64 {
         self.participants.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Something is new about a host thread that counts.
+    /// Reports a change of a participant.
     ///
     /// # Errors
     /// As [`begin`](Self::begin).
@@ -115,7 +116,7 @@ impl OwnerThread {
         threads::as_guest(|| self.send(Message::Participant(change)))
     }
 
-    /// Who answers the traps of the memory that is shared with this card, for a block of so many bytes.
+    /// The trap queue of the memory that is shared with this card, for a block of `bytes` bytes.
     ///
     /// # Errors
     /// As [`Desk::open`].
@@ -124,10 +125,10 @@ impl OwnerThread {
         if let Some(open) = desk.upgrade() {
             return Ok(open);
         }
-        // The desk must not keep the card open.
+        // The trap queue must not keep the card open.
         let owner = Arc::downgrade(self);
         let open = Desk::open(move |trap| {
-            // What the owner does not get ends as the access would have without us.
+            // A trap that does not reach the owner ends as the access would have ended without trapping.
             if let Some(owner) = owner.upgrade() {
                 let _ = owner.send(Message::Trap(trap));
             }
@@ -149,7 +150,7 @@ impl OwnerThread {
         Ok(())
     }
 
-    /// Why nobody answers.
+    /// The error of a call after the thread has ended.
     pub fn ended(&self) -> Error {
         match self.closed.load(Ordering::Acquire) {
             true => closed(),
@@ -157,7 +158,7 @@ impl OwnerThread {
         }
     }
 
-    /// Ends the thread, and what it has: the card, its descriptors, its memory.
+    /// Ends the thread and releases its resources: the card, its descriptors, its memory.
     fn stop(&self) {
         let thread = self
             .thread
@@ -168,11 +169,11 @@ impl OwnerThread {
             return;
         };
         if !self.is_here() {
-            // There is no such thread to wait for, nor to let go.
+            // In a forked child there is no such thread to join or to detach.
             return std::mem::forget(thread);
         }
         let _ = self.send(Message::Stop);
-        // A panic there was answered to everybody who waited.
+        // A panic there was reported to every waiting request.
         let _ = thread.join();
     }
 }
@@ -183,11 +184,11 @@ impl Drop for OwnerThread {
     }
 }
 
-/// Why a card is gone in a child of the process that opened it.
+/// The reason why a card is unusable in a child of the process that opened it.
 pub const ACROSS_FORK: &str =
     "it belongs to the parent of this process; a card cannot be used across fork";
 
-/// What a client that was closed is told.
+/// The error for a client that was closed.
 pub(crate) fn closed() -> Error {
     Error::Gone {
         what: "the card".to_owned(),

@@ -1,15 +1,15 @@
-//! Host threads that count, on the owner's side: who they are, what they do, and whether the clock stands for them.
+//! Participants: host threads that virtual time waits for; their states, and whether they stop the clock.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::time::{Duration, Instant};
 
-/// Who calls, among the threads that count.
+/// A participant that makes a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Caller {
-    /// Its number.
+    /// Number of the participant.
     pub participant: u64,
-    /// Of its calls.
+    /// Sequence number of the call.
     pub sequence: u64,
 }
 
@@ -17,27 +17,27 @@ pub struct Caller {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Guest {
     pub(crate) participant: u64,
-    /// Its thread's number in the system.
+    /// Thread identifier in the operating system.
     pub(crate) thread: u64,
 }
 
-/// What the owner is told of participants.
+/// A change of a participant.
 #[derive(Debug)]
 pub enum Change {
-    /// There is one more.
+    /// A participant was added.
     Joined(u64),
-    /// This thread is it: its number in the system.
+    /// A participant runs on this thread, given by its identifier in the operating system.
     Entered(u64, u64),
-    /// It counts no more.
+    /// A participant has left.
     Left(u64),
-    /// It is busy elsewhere, and the clock need not wait for it.
+    /// A participant is busy elsewhere, and the clock need not wait for it.
     Outside(u64),
-    /// It is back.
+    /// A participant is back.
     Inside(u64),
 }
 
 impl Change {
-    /// Whom it is about.
+    /// Number of the participant that changed.
     pub(crate) fn participant(&self) -> u64 {
         match self {
             Self::Joined(number)
@@ -49,7 +49,7 @@ impl Change {
     }
 }
 
-/// What a participant is doing.
+/// Activity of a participant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Computing,
@@ -63,17 +63,17 @@ struct Record {
     thread: Option<u64>,
 }
 
-/// How often those who are waited for are looked at.
+/// Interval between two checks of the participants that are waited for.
 pub(crate) const LOOK: Duration = Duration::from_millis(100);
-/// So long they may sleep.
+/// Maximum time that they may sleep.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Since when those who are waited for have not been seen awake.
+/// Time since which the awaited participants have not been seen awake.
 #[derive(Debug, Default)]
 pub(crate) struct Asleep(Option<Instant>);
 
 impl Asleep {
-    /// Is told of a look; true if they have slept for too long.
+    /// Records a check; returns true if they have slept for too long.
     pub(crate) fn too_long(&mut self, asleep: bool) -> bool {
         if !asleep {
             self.0 = None;
@@ -87,11 +87,11 @@ impl Asleep {
     }
 }
 
-/// The owner's side: who counts, and who lets the clock stand.
+/// The owner's records of participants, and of those that stop the clock.
 #[derive(Debug, Default)]
 pub(crate) struct Participants {
     all: BTreeMap<u64, Record>,
-    /// Those who compute.
+    /// Sleep of the participants that compute.
     asleep: Asleep,
 }
 
@@ -130,36 +130,37 @@ impl Participants {
         }
     }
 
-    /// A participant waits; false if it does not count any more.
+    /// Records that a participant waits; false if it is not registered any more.
     pub(crate) fn waits(&mut self, participant: u64) -> bool {
         self.set(participant, State::Waiting);
         self.all.contains_key(&participant)
     }
 
-    /// What it waited for is there: it computes again.
+    /// Records that a participant's wait is over: it computes again.
     pub(crate) fn computes(&mut self, participant: u64) {
         self.set(participant, State::Computing);
     }
 
-    /// The participant that a thread is.
+    /// The participant that runs on a thread.
     pub(crate) fn of_thread(&self, thread: u64) -> Option<u64> {
         let mut all = self.all.iter();
         let found = all.find(|(_, record)| record.thread == Some(thread));
         found.map(|(number, _)| *number)
     }
 
-    /// Nobody counts.
+    /// Whether there is no participant.
     pub(crate) fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// Nobody who counts computes.
+    /// Whether no participant computes.
     pub(crate) fn all_wait(&self) -> bool {
         let mut all = self.all.values();
         all.all(|record| record.state != State::Computing)
     }
 
-    /// Looks at those that compute: the first, if all of them have been asleep in the system for too long.
+    /// Checks the participants that compute: returns the first, if all of them have been asleep in the system for
+    /// too long.
     pub(crate) fn sleeper(&mut self) -> Option<Sleeper> {
         let computing = self.all.iter().filter(|(_, r)| r.state == State::Computing);
         let looks: Vec<_> = computing
@@ -179,7 +180,7 @@ pub(crate) fn is_asleep(guest: Guest) -> bool {
     look(guest.participant, Some(guest.thread)).is_some()
 }
 
-/// What a thread sleeps in; `None` if it is awake.
+/// The call in which a thread sleeps; `None` if it is awake.
 fn look(number: u64, thread: Option<u64>) -> Option<Sleeper> {
     let Some(thread) = thread else {
         return Some(Sleeper {
@@ -194,7 +195,7 @@ fn look(number: u64, thread: Option<u64>) -> Option<Sleeper> {
             call: "has ended without leaving".to_owned(),
         });
     };
-    // PID (NAME) STATE …; the name may have anything in it.
+    // PID (NAME) STATE …; the name may contain any character.
     let (name, rest) = stat.rsplit_once(')')?;
     if !rest.trim_start().starts_with('S') {
         return None;

@@ -3,12 +3,12 @@
 use card::network::{Peer, PeerError};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A peer on its way to the card.
+/// Shared handle of a peer.
 #[derive(Clone)]
 pub struct PeerHandle(Arc<Mutex<Box<dyn Peer>>>);
 
 impl PeerHandle {
-    /// Takes a peer.
+    /// Wraps a peer.
     pub fn new(peer: impl Peer + 'static) -> Self {
         Self(Arc::new(Mutex::new(Box::new(peer))))
     }

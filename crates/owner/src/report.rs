@@ -1,4 +1,4 @@
-//! Where the time went: text for people, JSON for programs.
+//! Reports of where the time went: human-readable text, and JSON.
 
 use card::Statistics;
 use pager::{Occupied, SpaceStatistics};
@@ -7,65 +7,65 @@ use sha2::{Digest, Sha256};
 use std::fmt::{self, Write};
 use units::{Asid, CardDescription, MemoryKind, Picoseconds, SlotSchedule};
 
-/// What happened to memory that programs share with kernels.
+/// Activity of memory that programs share with kernels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SharingReport {
-    /// Accesses of the program that waited because a page was with the card.
+    /// Program accesses that waited because a page was on the card.
     pub traps: u64,
-    /// Pages that the card had to read and got to write, without moving data.
+    /// Pages to which the card, with read access, gained write access, without a data transfer.
     pub upgraded: u64,
-    /// Pages that the card owned, and the program may read again.
+    /// Pages owned by the card that the program may read again.
     pub shared: u64,
-    /// Pages that left the card: the program has them to itself again.
+    /// Pages that left the card and belong to the program alone again.
     pub returned: u64,
-    /// Threads that were trapped and are no participants: when they touch the memory is the machine's affair, so
-    /// what follows may differ from run to run.
+    /// Threads that were trapped and are no participants: the time of their accesses is not deterministic, so the
+    /// following figures may differ from run to run.
     #[serde(default, skip_serializing_if = "is_default")]
     pub free_threads: u64,
-    /// Virtual time that traps and protection took the service thread; only with a host file.
+    /// Virtual time of the service thread for traps and protection; only with a host file.
     #[serde(default, skip_serializing_if = "is_default")]
     pub protect_time: Picoseconds,
 }
 
-/// Blocks that go to and fro which the text names, and places of each.
+/// Maximum number of blocks that the text lists as moving to and fro, and of places in each.
 const PING_PONGS: usize = 3;
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// A block of shared memory of which pages go to and fro: the program waited for one of them more than once.
+/// A block of shared memory whose pages move to and fro: the program waited for one of them more than once.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PingPong {
-    /// Its first address.
+    /// First address of the block.
     pub address: u64,
-    /// Its bytes.
+    /// Size of the block, in bytes.
     pub bytes: u64,
-    /// Bytes of a page.
+    /// Page size, in bytes.
     pub page: u64,
-    /// Times that the program waited for its pages.
+    /// Number of times that the program waited for its pages.
     pub traps: u64,
     /// Pages for which the program waited more than once.
     pub pages: u64,
-    /// Where in the block the page begins for which it waited most often.
+    /// Offset in the block of the page for which the program waited most often.
     pub worst_offset: u64,
-    /// How often that was.
+    /// Number of times that the program waited for that page.
     pub worst_traps: u64,
-    /// Where in the program it waited for pages again, the most frequent first.
+    /// Places in the program that waited for a page repeatedly, the most frequent first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<TrapPlace>,
 }
 
-/// A place in a program whose accesses waited for pages that had been waited for before.
+/// A place in a program whose accesses waited repeatedly for a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrapPlace {
-    /// `FILE:LINE`, if the code was compiled with lines (`-g`); else its function, or its address in its file.
+    /// `FILE:LINE`, if the code was compiled with line tables (`-g`); else its function, or its address in its file.
     pub place: String,
-    /// How often it waited there.
+    /// Number of waits there.
     pub traps: u64,
 }
 
-/// What the pager did.
+/// Activity of the pager.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PagingReport {
     /// Faults that reached the host.
@@ -83,9 +83,9 @@ pub struct PagingReport {
     pub bytes_read: u64,
     /// Bytes written to files.
     pub bytes_written: u64,
-    /// Pages that left the card to make room for others.
+    /// Pages evicted to make room for others.
     pub evictions: u64,
-    /// Pages that left the card without being written back, because they were clean.
+    /// Pages evicted without a write-back, because they were clean.
     pub pages_dropped_clean: u64,
     /// Faults found by look-ahead.
     pub faults_ahead: u64,
@@ -94,13 +94,13 @@ pub struct PagingReport {
     /// Pages that stayed in host memory, if there were any.
     #[serde(default, skip_serializing_if = "is_default")]
     pub direct: DirectReport,
-    /// Bytes that were put on the card at no virtual time (`Mapping::make_hot`).
+    /// Bytes preloaded on the card (zero-cost, `Mapping::make_hot`).
     #[serde(default, skip_serializing_if = "is_default")]
     pub made_hot: u64,
     /// Shared memory, if there was any.
     #[serde(default, skip_serializing_if = "is_default")]
     pub sharing: SharingReport,
-    /// Shared memory that goes to and fro, the worst first.
+    /// Shared memory that moves to and fro, the worst first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ping_pong: Vec<PingPong>,
 }
@@ -144,7 +144,7 @@ impl PagingReport {
 }
 
 impl PagingReport {
-    /// Adds what one space has counted.
+    /// Adds the counts of one space.
     pub(crate) fn add(&mut self, space: &SpaceStatistics) {
         self.faults += space.faults;
         self.faults_ahead += space.faults_ahead;
@@ -159,23 +159,23 @@ impl PagingReport {
     }
 }
 
-/// Pages that kernels read and wrote in host memory.
+/// Pages that kernels accessed in host memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DirectReport {
-    /// Pages filled there.
+    /// Pages filled from files.
     pub pages: u64,
     /// Bytes of files in them.
     pub bytes: u64,
-    /// Pages written back from there.
+    /// Pages written back to files.
     pub pages_written: u64,
 }
 
-/// What one run of a kernel did.
+/// One run of a kernel.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunReport {
-    /// Kernel.
+    /// Name of the kernel.
     pub kernel: String,
-    /// Slot.
+    /// Number of the slot.
     pub slot: u8,
     /// From start to done, in virtual time; zero on a card without time.
     #[serde(default)]
@@ -185,46 +185,46 @@ pub struct RunReport {
     pub cycles: u64,
 }
 
-/// What a slot was given of card memory, and what it got.
+/// A slot's scheduled share of card memory, and its actual use.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SlotShare {
-    /// Slot.
+    /// Number of the slot.
     pub slot: u8,
-    /// Its schedule, as it was set last.
+    /// Its last schedule.
     pub schedule: SlotSchedule,
-    /// Bytes of rows that its ports read.
+    /// Bytes of the rows that its ports read.
     pub bytes_read: u64,
-    /// Bytes of rows that they wrote.
+    /// Bytes of the rows that its ports wrote.
     pub bytes_written: u64,
 }
 
-/// What the kernels of one address space have waited for.
+/// Waits of the kernels of one address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpaceReport {
     /// Number of the space.
     pub asid: u8,
     /// Accesses that waited for the host.
     pub faults: u64,
-    /// Of these, found by look-ahead.
+    /// Of these, faults found by look-ahead.
     pub faults_ahead: u64,
-    /// Of these, for a page that was already on its way.
+    /// Of these, faults on a page that was already on its way.
     pub faults_joined: u64,
-    /// Of these, for a page that was on the card already.
+    /// Of these, faults on a page that was already on the card.
     pub faults_resident: u64,
     /// Accesses that failed.
     pub accesses_failed: u64,
-    /// Bytes read from files for it: of pages that it wanted first.
+    /// Bytes read from files for pages that this space requested first.
     #[serde(default)]
     pub bytes_read: u64,
     /// Bytes of such pages that were written to files.
     #[serde(default)]
     pub bytes_written: u64,
-    /// Virtual time of the runs of its kernels that have ended, from start to done; of runs beside each other the sum.
+    /// Virtual time of the finished runs of its kernels, from start to done; the sum over concurrent runs.
     #[serde(default)]
     pub run_time: Picoseconds,
-    /// Bytes of card memory that are filled on behalf of the space now.
+    /// Card memory that is filled on behalf of the space now, in bytes.
     pub bytes_on_card: u64,
-    /// Of an isolated space, the first of the channels that it has now, and how many.
+    /// First channel and number of channels of an isolated space, at present.
     #[serde(default, skip_serializing_if = "is_default")]
     pub isolated: Option<(usize, usize)>,
 }
@@ -258,10 +258,10 @@ pub struct Setup {
     pub platform: String,
     /// See `platform`.
     pub platform_hash: String,
-    /// The preset that the card was opened with; empty without one.
+    /// Name of the preset with which the card was opened; empty without one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub preset: String,
-    /// Why it is this one; empty if it was asked for by its name. Not part of the hash.
+    /// Why this preset was chosen; empty if it was requested by name. Not part of the hash.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub preset_chosen: String,
     /// The name of the host file and the hash of its bytes; empty without one.
@@ -276,7 +276,7 @@ pub struct Setup {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct Report {
-    /// The card.
+    /// Description of the card.
     pub card: CardDescription,
     /// Platform, preset and host file.
     #[serde(flatten)]
@@ -288,36 +288,35 @@ pub struct Report {
     pub time: Picoseconds,
     /// Runs of kernels, in order of their ends.
     pub runs: Vec<RunReport>,
-    /// Paging.
+    /// Pages, faults and shared memory, over all spaces.
     pub paging: PagingReport,
-    /// What the card counted.
+    /// Counters of the card.
     pub statistics: Statistics,
-    /// What each port of the card is called: its slot, and the kernel and the port that were in it last.
+    /// Name of each port of the card: its slot, and the kernel and the port that it carried last.
     #[serde(default)]
     pub ports: Vec<String>,
     /// XXH3 (128 bits) over the bytes that moved between files and the card, with direction and place, in order. Part
-    /// of the hash, which so covers results too: of what has been written back. Only of a card in virtual time:
-    /// elsewhere the order is another one in every run, and it is empty and left out.
+    /// of the hash, which therefore covers the results that were written back. Only for a card in virtual time:
+    /// elsewhere the order differs in every run, and the field is empty and left out.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub bytes_hash: String,
-    /// What the user might want to change.
+    /// Advice to the user on configuration.
     pub notes: Vec<String>,
-    /// How each file was paged, and why so. Not part of the hash.
+    /// The paging of each file, with its reason. Not part of the hash.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub policies: Vec<String>,
-    /// Address spaces, by number; one that is closed is there until its number is used again. Not part of
-    /// the hash.
+    /// Address spaces, by number; a closed one stays until its number is reused. Not part of the hash.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spaces: Vec<SpaceReport>,
-    /// Slots, if one was given a schedule.
+    /// Slots, if one has a schedule.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shares: Vec<SlotShare>,
 }
 
-/// Fields of the JSON that only a card with time has. What the card counts (`statistics`) is zero without a clock.
+/// JSON fields that only a card with time has. The card's counters (`statistics`) are zero without a clock.
 const TIMES: [&str; 5] = ["time", "cycles", "fault_time", "run_time", "protect_time"];
 
-/// Takes the times out of a report's JSON.
+/// Removes the times from a report's JSON.
 fn strip_times(json: &mut serde_json::Value) {
     match json {
         serde_json::Value::Object(fields) => {
@@ -349,18 +348,18 @@ impl<'de> Deserialize<'de> for Report {
 }
 
 impl Report {
-    /// Whether the card has a clock. The functional card has none: the order in which it works is all there is.
+    /// Whether the card has a clock. The functional card has none: it only has an order of events.
     pub fn has_time(&self) -> bool {
         self.card.clock_period > Picoseconds::ZERO
     }
 
-    /// Whether somebody counts what crosses ports, channels and link: on a simulated card, and a functional one. On a real one
-    /// only the shell's registers count.
+    /// Whether traffic at ports, channels and link is counted: on a simulated card and on a functional one. On a real
+    /// card only the shell's registers count.
     fn is_observed(&self) -> bool {
         !self.has_time() || self.statistics.cycles > 0
     }
 
-    /// Forgets the count of steps that a card without time keeps for deadlines: no figure of a report is made of it.
+    /// Clears the step count that a card without time keeps for deadlines: no figure of a report depends on it.
     pub(crate) fn without_invented_time(mut self) -> Self {
         if self.has_time() {
             return self;
@@ -376,8 +375,9 @@ impl Report {
         self
     }
 
-    /// SHA-256 over what must be equal on every machine: all of it but the way of file I/O, the words
-    /// on policies and on the choice of a preset, the counts of each space and the number of cycles that the simulator could not skip.
+    /// SHA-256 over the parts that must be equal on every machine: everything except the way of file I/O, the texts on
+    /// policies and on the choice of a preset, the counts of each space, and the number of cycles that the simulator
+    /// could not skip.
     pub fn hash(&self) -> String {
         let mut same = self.clone();
         same.file_io.clear();
@@ -409,7 +409,7 @@ impl Report {
         (bytes(0), bytes(1))
     }
 
-    /// Beats that kernels wrote without a strobe, and all that they wrote.
+    /// Beats that kernels wrote without a strobe, and all beats that they wrote.
     fn blank_rows(&self) -> (u64, u64) {
         let requesters = &self.statistics.requesters;
         let writes = requesters.iter().skip(1).step_by(2);
@@ -418,14 +418,14 @@ impl Report {
         })
     }
 
-    /// The kind of memory of a channel, on a card of several.
+    /// The kind of memory of a channel, on a card with several kinds.
     fn memory_of(&self, channel: usize) -> Option<MemoryKind> {
         let all = &self.card.memories;
         let one = units::memories::of_channel(all, channel.try_into().ok()?)?;
         (all.len() > 1).then_some(one.kind)
     }
 
-    /// What kernels read and wrote; with time, how fast.
+    /// Writes the bytes that kernels read and wrote; with time, also the throughput.
     fn write_kernel_bytes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (read, written) = self.kernel_bytes();
         let seconds = self.run_time().as_seconds();
@@ -459,7 +459,7 @@ impl Report {
             ("host: storage", host.storage_busy),
             ("host: fault service", host.service_busy),
         ];
-        // The others are those of models.
+        // The other counts come from models.
         let known = if observed { rows.len() } else { 2 };
         for (name, time) in &rows[..known] {
             let time = *time;
@@ -568,7 +568,7 @@ impl fmt::Display for Report {
                 direct.pages_written
             )?;
         }
-        // One space alone has just waited for all of it.
+        // A single space has waited for the whole total.
         let several = self.spaces.len() > 1;
         let told = |space: &&SpaceReport| several || space.isolated.is_some();
         for space in self.spaces.iter().filter(told) {
@@ -699,7 +699,7 @@ fn share(part: Picoseconds, all: Picoseconds) -> f64 {
     100.0 * part.get() as f64 / all.get().max(1) as f64
 }
 
-/// Bytes for people, in binary units.
+/// A number of bytes, human-readable, in binary units.
 pub fn bytes(count: u64) -> String {
     match count {
         0..1024 => format!("{count} B"),

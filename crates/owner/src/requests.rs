@@ -1,4 +1,4 @@
-//! What becomes of each request.
+//! Execution of requests.
 
 use super::owner_ref::OwnerRef;
 use crate::message::{AnyRequest, ClientId, Description, ReportOf};
@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 impl OwnerRef {
-    /// Serves one request of a client, and gives its reply; returns what went wrong if nobody waits for that any more.
+    /// Serves one request of a client, and sends its reply; returns the error if the reply was not awaited any more.
     /// While `harmless` is set the task may be dropped: it has changed nothing so far.
     pub(super) async fn serve(
         self,

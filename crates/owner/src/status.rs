@@ -1,4 +1,4 @@
-//! What the owner says of its clients: a report of one of them, and who has what.
+//! Status of the owner: per-client reports, and the objects of each client.
 
 use super::clients::Clients;
 use super::clients::Moment;
@@ -19,7 +19,7 @@ use units::{Asid, PageSize, PageSizes};
 use wire::{ClientStatus, DaemonStatus, OwnerStatus, SlotStatus, Status};
 
 impl OwnerRef {
-    /// A client is served over a socket: its reports tell of itself alone.
+    /// Marks a client as served over a socket: its reports cover itself alone.
     pub(super) fn keep_apart(
         &self,
         client: ClientId,
@@ -38,7 +38,7 @@ impl OwnerRef {
         Ok(())
     }
 
-    /// A client has ended, and no request of it will come.
+    /// Drops the records of a client that has ended and sends no more requests.
     pub(super) fn forget_client(&self, client: ClientId) {
         let labels = self.clients(|clients| clients.forget(client));
         self.paging(|paging| {
@@ -53,15 +53,15 @@ impl OwnerRef {
     /// Where the time of all kernels went.
     ///
     /// # Errors
-    /// The card's, whose counters are read.
+    /// Those of reading the card's counters.
     pub(super) fn report(&self) -> Result<Report, Error> {
         self.clients(|clients| {
             self.paging_with(|paging, kernels| report(self.options(), clients, paging, kernels))
         })
     }
 
-    /// Where the time went of a client's kernels. What the card counts as a whole (channels, the link, the host, virtual
-    /// time with an access waiting) is of all clients, since this one came; everything else is of this one.
+    /// Where the time of a client's kernels went. Counts of the card as a whole (channels, the link, the host, virtual
+    /// time with an access waiting) cover all clients since this one joined; everything else covers this client.
     ///
     /// # Errors
     /// As [`report`](Self::report).
@@ -75,7 +75,7 @@ impl OwnerRef {
         }))
     }
 
-    /// Who has what.
+    /// The objects of each client.
     pub(super) fn status(&self) -> Status {
         let clients = self.handles(|handles| {
             self.tenants(|tenants| {
@@ -155,7 +155,7 @@ fn setup(options: &OwnerOptions) -> Setup {
     }
 }
 
-/// What the host file says of itself, if there is one.
+/// A property of the host file, if there is one.
 fn host(options: &OwnerOptions, what: impl FnOnce(&HostFile) -> &str) -> String {
     options
         .host
@@ -165,7 +165,7 @@ fn host(options: &OwnerOptions, what: impl FnOnce(&HostFile) -> &str) -> String 
         .to_owned()
 }
 
-/// What the user might want to change, of these files and page sizes.
+/// Advice to the user, for these files and page sizes.
 fn notes(
     kernels: &Kernels,
     paging: &Paging,
@@ -237,7 +237,7 @@ fn report_of(
         paging: counts,
         spaces,
         shares,
-        // Of the bytes of all clients.
+        // It would cover the bytes of all clients.
         bytes_hash: String::new(),
         notes: notes(
             kernels,
@@ -250,7 +250,7 @@ fn report_of(
     }
 }
 
-/// Who has what slot.
+/// The slots and their clients.
 fn slots(handles: &Handles, kernels: &Kernels) -> Vec<SlotStatus> {
     let slots = kernels.ids();
     let slots = slots.map(|slot| match kernels.kernel_in(slot) {

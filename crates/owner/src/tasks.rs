@@ -1,35 +1,35 @@
-//! What tasks wait for, and whether it is worth their while to look.
+//! Conditions on which tasks wait, and whether polling the tasks is worthwhile.
 
 use card::CardError;
 use error::Error;
 use std::collections::{BTreeMap, BTreeSet};
 use units::{Picoseconds, SlotId};
 
-/// Tasks' side of the owner.
+/// The owner's state of tasks.
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
-    /// Those that wait for the card.
+    /// Number of tasks that wait for the card.
     need_card: u32,
-    /// Moments at which tasks look again.
+    /// Times at which tasks poll again.
     alarms: BTreeMap<u64, Picoseconds>,
     next_alarm: u64,
     /// Slots whose state a task is changing.
     claimed: BTreeSet<SlotId>,
-    /// Work beside the owner's thread, and its result.
+    /// Pending work on other threads, with its result once it is complete.
     asides: BTreeMap<u64, Option<Result<(), Error>>>,
     next_aside: u64,
-    /// How often the card has been waited for.
+    /// Number of times that the card was waited for.
     turns: u64,
-    /// Tasks may find something new.
+    /// An event may have ended the wait of a task.
     stirred: bool,
-    /// What went wrong with the card just now, for all who wait for it.
+    /// The present failure of the card, for all tasks that wait for it.
     trouble: Option<Error>,
-    /// The card said that it is broken.
+    /// The card has reported that it is broken.
     broken: bool,
 }
 
 impl Tasks {
-    /// One more waits for the card, until [`leave_card`](Self::leave_card).
+    /// Adds a task that waits for the card, until [`leave_card`](Self::leave_card).
     pub(super) fn need_card(&mut self) {
         self.need_card += 1;
     }
@@ -38,12 +38,12 @@ impl Tasks {
         self.need_card -= 1;
     }
 
-    /// Whether any waits for the card.
+    /// Whether a task waits for the card.
     pub(super) fn any_needs_card(&self) -> bool {
         self.need_card > 0
     }
 
-    /// Time stops at this moment, until [`forget_alarm`](Self::forget_alarm).
+    /// Stops virtual time at this moment, until [`forget_alarm`](Self::forget_alarm).
     pub(super) fn set_alarm(&mut self, at: Picoseconds) -> u64 {
         self.next_alarm += 1;
         self.alarms.insert(self.next_alarm, at);
@@ -54,12 +54,13 @@ impl Tasks {
         self.alarms.remove(&alarm);
     }
 
-    /// The first moment at which one looks again.
+    /// The time of the earliest alarm.
     pub(super) fn next_alarm(&self) -> Option<Picoseconds> {
         self.alarms.values().min().copied()
     }
 
-    /// Nobody else changes the state of the slot, until [`release`](Self::release); false if somebody does now.
+    /// Claims the state of the slot exclusively, until [`release`](Self::release); false if it is claimed
+    /// already.
     pub(super) fn claim(&mut self, slot: SlotId) -> bool {
         self.claimed.insert(slot)
     }
@@ -74,21 +75,21 @@ impl Tasks {
         self.stirred = true;
     }
 
-    /// A name for work beside the owner's thread.
+    /// An identifier for new work on another thread.
     pub(super) fn open_aside(&mut self) -> u64 {
         self.next_aside += 1;
         self.asides.insert(self.next_aside, None);
         self.next_aside
     }
 
-    /// Keeps a result for who waits for it, if somebody does.
+    /// Stores the result of work on another thread, if it is still awaited.
     pub(super) fn aside_over(&mut self, id: u64, result: Result<(), Error>) {
         if let Some(place) = self.asides.get_mut(&id) {
             *place = Some(result);
         }
     }
 
-    /// The result of work beside this thread, if it is over.
+    /// Takes the result of work on another thread, if it is complete.
     pub(super) fn take_aside(&mut self, id: u64) -> Option<Result<(), Error>> {
         match self.asides.get_mut(&id) {
             Some(place) => place.take(),
@@ -100,13 +101,13 @@ impl Tasks {
         self.asides.remove(&id);
     }
 
-    /// How much is done beside the owner's thread and is not over.
+    /// Number of unfinished work items on other threads.
     pub(super) fn open_asides(&self) -> usize {
         let asides = self.asides.values();
         asides.filter(|result| result.is_none()).count()
     }
 
-    /// The card is waited for once more.
+    /// Counts a wait for the card.
     pub(super) fn turn(&mut self) {
         self.turns += 1;
     }
@@ -115,17 +116,18 @@ impl Tasks {
         self.turns
     }
 
-    /// Something has happened.
+    /// Records that an event has occurred.
     pub(super) fn stir(&mut self) {
         self.stirred = true;
     }
 
-    /// Whether something has happened since the last call.
+    /// Whether an event has occurred since the last call.
     pub(super) fn take_stirred(&mut self) -> bool {
         std::mem::take(&mut self.stirred)
     }
 
-    /// The card failed: all who wait for it are told, until [`forget_trouble`](Self::forget_trouble).
+    /// Records a failure of the card for all tasks that wait for it, until
+    /// [`forget_trouble`](Self::forget_trouble).
     pub(super) fn fail(&mut self, error: Error) {
         self.broken |= matches!(error, Error::Card(CardError::Broken(_)));
         self.stirred = true;
@@ -136,18 +138,18 @@ impl Tasks {
         self.trouble = None;
     }
 
-    /// What went wrong, for one of those who wait.
+    /// The present failure of the card, for one of the waiting tasks.
     pub(super) fn trouble(&self) -> Option<Error> {
         self.trouble.as_ref().map(copy_of)
     }
 
-    /// The card is broken.
+    /// Whether the card is broken.
     pub(super) fn is_broken(&self) -> bool {
         self.broken
     }
 }
 
-/// What went wrong with the card, for each of those who wait for it.
+/// A copy of the card's error, for each task that waits for it.
 fn copy_of(error: &Error) -> Error {
     match error {
         Error::Card(CardError::NothingToWaitFor) => CardError::NothingToWaitFor.into(),

@@ -1,4 +1,4 @@
-//! Tenants: clients that share a quota, whatever their processes.
+//! Tenants: clients that share a quota, across processes.
 
 use super::handles::Handles;
 use super::owner_ref::OwnerRef;
@@ -9,29 +9,29 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use wire::{TenantStatus, Use};
 
-/// How much the clients of a tenant may have at a time, all of them together; `None`: as much as there is.
+/// Limits on what the clients of a tenant hold together at any time; `None`: unlimited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Quota {
-    /// Slots with a kernel.
+    /// Maximum number of slots with a kernel.
     pub slots: Option<u64>,
-    /// Address spaces.
+    /// Maximum number of address spaces.
     pub spaces: Option<u64>,
-    /// Mappings of files, and blocks of shared memory.
+    /// Maximum number of file mappings and blocks of shared memory.
     pub mappings: Option<u64>,
-    /// Bytes of card memory that pages take, divided evenly among as many spaces as there may be.
+    /// Maximum card memory for pages, in bytes, divided evenly among the maximum number of spaces.
     pub card_bytes: Option<u64>,
 }
 
 /// Clients that share a quota.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tenant {
-    /// Its name, which no other has.
+    /// Unique name of the tenant.
     pub name: String,
-    /// What it may have.
+    /// Limits of its clients together.
     pub quota: Quota,
 }
 
-/// What a quota counts.
+/// A kind of object that a quota limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Counted {
     Slots,
@@ -66,21 +66,21 @@ impl Counted {
     }
 }
 
-/// Who is of which tenant.
+/// The tenants of clients.
 #[derive(Debug, Default)]
 pub(super) struct Tenants {
     of: BTreeMap<ClientId, Arc<Tenant>>,
-    /// What is being made, and has no name yet.
+    /// Objects under construction, without a name yet.
     coming: BTreeMap<(String, Counted), u64>,
 }
 
 impl Tenants {
-    /// A client has come that is of a tenant.
+    /// Adds a client of a tenant.
     pub(super) fn add(&mut self, client: ClientId, tenant: Arc<Tenant>) {
         self.of.insert(client, tenant);
     }
 
-    /// A client has gone.
+    /// Drops a client that has gone.
     pub(super) fn forget(&mut self, client: ClientId) {
         self.of.remove(&client);
     }
@@ -95,21 +95,21 @@ impl Tenants {
         all.filter_map(|(client, of)| (of.name == tenant.name).then_some(*client))
     }
 
-    /// How many a tenant has.
+    /// Number of objects of a kind that a tenant uses.
     fn used(&self, handles: &Handles, tenant: &Tenant, counted: Counted) -> u64 {
         self.clients(tenant)
             .map(|client| counted.of(handles, client))
             .sum()
     }
 
-    /// The most card memory of one space of a client.
+    /// Maximum card memory of one space of a client, in bytes.
     pub(super) fn bytes_of_space(&self, client: ClientId) -> Option<u64> {
         let quota = self.of.get(&client)?.quota;
         Some(quota.card_bytes? / quota.spaces.unwrap_or(1).max(1))
     }
 }
 
-/// Room in the quota of a tenant for one more, until that has a name.
+/// Reservation in the quota of a tenant for one more object, until the object has a name.
 pub(super) struct Room<'a>(&'a OwnerRef, Option<(String, Counted)>);
 
 impl Drop for Room<'_> {
@@ -124,7 +124,7 @@ impl Drop for Room<'_> {
 }
 
 impl OwnerRef {
-    /// Room for one more of what a quota counts.
+    /// Reserves one more object of a kind in the quota.
     ///
     /// # Errors
     /// [`Error::Quota`].
@@ -154,14 +154,14 @@ impl Tenants {
         Ok(place)
     }
 
-    /// Frees the room: the object has its name, or was refused.
+    /// Ends the reservation: the object has its name, or was refused.
     fn has_come(&mut self, place: &(String, Counted)) {
         if let Some(coming) = self.coming.get_mut(place) {
             *coming -= 1;
         }
     }
 
-    /// Whether a client may have one more.
+    /// Checks that a client may have one more object of a kind.
     ///
     /// # Errors
     /// [`Error::Quota`].
@@ -197,7 +197,7 @@ impl Tenants {
         Some(tenant.name.clone())
     }
 
-    /// What each tenant with clients uses.
+    /// Usage of each tenant with clients.
     pub(super) fn status(&self, handles: &Handles, paging: &Paging) -> Vec<TenantStatus> {
         let all = self.of.values();
         let all: BTreeMap<&str, &Tenant> = all.map(|one| (one.name.as_str(), &**one)).collect();

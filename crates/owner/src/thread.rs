@@ -1,8 +1,8 @@
-//! The owner's thread: takes messages, goes on with tasks, lets the card work.
+//! The owner's thread: takes messages, resumes tasks, lets the card work.
 //!
-//! It never waits for one client: tasks wait, the thread goes round. A round takes what has come, begins the
-//! calls that may begin, goes on with every task that finds what it waited for, and then lets the card work
-//! until it tells something or somebody rings. When virtual time may pass is the one decision here
+//! It never blocks on one client: tasks wait, the thread loops. A round takes the received messages, begins
+//! the calls that may begin, resumes every task whose wait is over, and then lets the card work until it
+//! reports events or the bell rings. Whether virtual time may pass is the one decision here
 //! ([`OwnerRef::clock_may_run`]).
 
 use super::inbox::Inbox;
@@ -29,10 +29,10 @@ use std::task::{Context, Poll, Waker};
 use trap::Trapped;
 use units::Picoseconds;
 
-/// In free mode, virtual time between two looks at what nobody waits for.
+/// In free mode, virtual time between two polls of conditions that no request waits for.
 const FREE_SLICE: Picoseconds = Picoseconds::from_micros(100);
 
-/// Takes a card and starts the thread that owns it; `io` makes the file I/O of each mount.
+/// Starts the thread that owns a card; `io` makes the file I/O of each mount.
 pub fn start(
     mut card: Box<dyn Card>,
     io: MakeIo,
@@ -77,7 +77,8 @@ fn run(owner: Owner, inbox: Inbox, bell: &Bell) {
             Ok(true) => {}
             Ok(false) => return,
             Err(panic) => {
-                // What a task has left half done cannot be trusted; every call from now on says so.
+                // State that a task left half changed cannot be trusted; every call from now on reports
+                // this.
                 let error = panicked(&*panic);
                 tracing::error!(%error, "no call works any more");
                 let tasks = rounds.tasks.into_values().filter_map(|task| task.waiting);
@@ -91,7 +92,7 @@ fn run(owner: Owner, inbox: Inbox, bell: &Bell) {
     }
 }
 
-/// What a task does. It gives its reply itself; what it returns went wrong, and nobody waited for it.
+/// The future of a task. It sends its reply itself; it returns an error whose reply was not awaited.
 type Work = Pin<Box<dyn Future<Output = Option<Error>>>>;
 
 /// A request under way.
@@ -102,11 +103,11 @@ struct Task {
     caller: Option<Caller>,
     /// It may be dropped: it has changed nothing.
     harmless: Rc<Cell<bool>>,
-    /// It waits for this kernel, which is stopped if nobody waits any more.
+    /// The kernel that it waits for, which is stopped if the request is cancelled.
     waits_for: Option<(ClientId, LoadId)>,
 }
 
-/// What participants do while the others still compute.
+/// A held operation of a participant, while others still compute.
 enum Held {
     Call(Call),
     Trap(Trapped, Guest),
@@ -133,20 +134,20 @@ struct Rounds {
     owner: OwnerRef,
     inbox: Inbox,
     participants: Participants,
-    /// Calls of participants that wait until all of them have called.
+    /// Calls of participants, held until all participants have called.
     held: BTreeMap<(u64, u64), Held>,
-    /// In the order in which they began, which tickets do not have: threads take them as they come.
+    /// In the order in which they began, which differs from ticket order: threads take tickets as they come.
     tasks: BTreeMap<u64, Task>,
     next_task: u64,
-    /// Results of work beside this thread that wait for the others, so that tasks go on in their order.
+    /// Results of work on other threads, held so that tasks resume in their order.
     finished: Vec<Aside>,
-    /// Clients that have ended, and may still have tasks: these must find them closed.
+    /// Clients that have ended and may still have tasks, which must find them closed.
     forgetting: Vec<ClientId>,
     stop: bool,
 }
 
 impl Rounds {
-    /// Goes round once; false when the thread is to end.
+    /// Runs one round; false when the thread is to end.
     fn round(&mut self, bell: &Bell) -> bool {
         bell.store(false, Ordering::Release);
         while let Ok(message) = self.inbox.take() {
@@ -197,7 +198,7 @@ impl Rounds {
                     Err(Error::Card(CardError::NothingToWaitFor))
                         if self.owner.paging(|paging| paging.any_late()) =>
                     {
-                        // Nothing else can happen for those who are left.
+                        // No other event can occur for the remaining waiters.
                         if let Some(silence) = self.owner.paging(|paging| paging.silence()) {
                             self.fail(silence);
                             return true;
@@ -211,7 +212,7 @@ impl Rounds {
                 }
             }
         }
-        // What is held may begin now.
+        // Held calls may begin now.
         if self.may_begin() && !self.held.is_empty() {
             return true;
         }
@@ -224,7 +225,7 @@ impl Rounds {
                     self.look_for_sleepers();
                 }
             }
-            // A client's last handle says so first; without clients nothing is left to do.
+            // A client's last handle reports its end first; without clients there is nothing left to do.
             Err(RecvTimeoutError::Disconnected) => self.stop = true,
         }
         true
@@ -236,7 +237,7 @@ impl Rounds {
         self.inbox.wait(stands.into_iter().chain(looks).min())
     }
 
-    /// Whether calls wait for participants that compute.
+    /// Whether held calls wait for participants that compute.
     fn stands(&self) -> bool {
         self.somebody_waits() && !self.participants.all_wait()
     }
@@ -249,21 +250,21 @@ impl Rounds {
         self.owner.options().clock == ClockMode::Lockstep
     }
 
-    /// Whether virtual time may pass now. In lockstep: while every participant waits, and nothing is done
-    /// beside that takes none of it.
+    /// Whether virtual time may pass now. In lockstep: while every participant waits, and no work is under
+    /// way that takes no virtual time.
     fn clock_may_run(&self) -> bool {
         !self.is_lockstep()
             || self.stop
             || self.participants.all_wait() && self.owner.tasks(|tasks| tasks.open_asides()) == 0
     }
 
-    /// Whether the calls of participants may begin: all of them have called, and nothing that was begun
-    /// before goes on by itself.
+    /// Whether the calls of participants may begin: all of them have called, and no earlier work still
+    /// continues independently.
     fn may_begin(&self) -> bool {
         self.clock_may_run() && self.owner.paging(|paging| !paging.is_told())
     }
 
-    /// What is kept of clients goes with their last tasks.
+    /// Drops the records of ended clients after their last tasks.
     fn forget(&mut self) {
         if self.forgetting.is_empty() {
             return;
@@ -283,7 +284,7 @@ impl Rounds {
         }
     }
 
-    /// Threads whose traps have ended compute again.
+    /// Marks threads whose traps have ended as computing again.
     fn settle(&mut self) {
         let released = self.owner.paging(|paging| paging.take_released());
         for guest in released {
@@ -292,7 +293,7 @@ impl Rounds {
     }
 
     fn take(&mut self, message: Message) {
-        // Before it is known what they do next.
+        // Before their next calls are known.
         self.settle();
         match message {
             Message::Trap(trap) => self.trapped(trap),
@@ -313,14 +314,14 @@ impl Rounds {
             }
             Message::Stop => {
                 self.stop = true;
-                // What can only end after minutes is not waited for.
+                // Work that may take minutes is not awaited.
                 self.tasks.retain(|_, task| !task.harmless.get());
             }
         }
     }
 
-    /// Hands out results of work beside this thread. With participants, those that tasks wait for are kept
-    /// until all are there: which is done first is up to the machine.
+    /// Delivers results of work on other threads. With participants, the results that tasks wait for are
+    /// held until all are complete: the order of completion depends on the machine.
     fn hand_out(&mut self) {
         let open = self.owner.tasks(|tasks| tasks.open_asides());
         let in_order = self.is_lockstep() && !self.participants.is_empty();
@@ -338,7 +339,7 @@ impl Rounds {
         }
     }
 
-    /// A participant waits; false if it does not count any more.
+    /// Records that a participant waits; false if it is not registered any more.
     fn waits(&mut self, participant: u64) -> bool {
         self.owner.paging(|paging| paging.heard(participant));
         self.participants.waits(participant)
@@ -358,7 +359,7 @@ impl Rounds {
         }
     }
 
-    /// A thread waits for a page of shared memory.
+    /// Handles a thread that waits for a page of shared memory.
     fn trapped(&mut self, trap: Trapped) {
         let participant = self.participants.of_thread(trap.thread);
         let Some(participant) = participant.filter(|_| self.is_lockstep()) else {
@@ -371,7 +372,7 @@ impl Rounds {
             participant,
             thread: trap.thread,
         };
-        // A thread does one thing at a time, so nothing else of it is here.
+        // A thread does one thing at a time, so no other operation of it is held.
         let place = (participant, u64::MAX);
         self.held.insert(place, Held::Trap(trap, guest));
     }
@@ -393,7 +394,7 @@ impl Rounds {
         self.begin_own(Box::pin(work));
     }
 
-    /// Begins the calls of participants, in their order and not as they arrived.
+    /// Begins the held calls of participants, in the participants' order instead of arrival order.
     fn begin_held(&mut self) {
         if self.held.is_empty() || !self.may_begin() {
             return;
@@ -435,7 +436,7 @@ impl Rounds {
         self.step(self.next_task, task);
     }
 
-    /// Begins something that nobody waits for.
+    /// Begins a request of the owner's own, whose reply is dropped.
     fn own(&mut self, client: ClientId, request: AnyRequest) {
         let owner = self.owner.clone();
         self.begin_own(Box::pin(owner.serve(client, request, Rc::default())));
@@ -454,13 +455,13 @@ impl Rounds {
         self.step(self.next_task, task);
     }
 
-    /// Goes on with a task until it waits or is over.
+    /// Resumes a task until it waits or is over.
     fn step(&mut self, number: u64, mut task: Task) {
         let mut context = Context::from_waker(Waker::noop());
         match task.work.as_mut().poll(&mut context) {
             Poll::Pending => drop(self.tasks.insert(number, task)),
             Poll::Ready(unheard) => {
-                // Its thread may compute already, but nothing that it says next has been looked at.
+                // Its thread may compute already, but none of its next messages has been processed.
                 if let Some(caller) = task.caller {
                     self.participants.computes(caller.participant);
                 }
@@ -474,7 +475,7 @@ impl Rounds {
         }
     }
 
-    /// Goes on with every task, as long as one of them makes a difference to others.
+    /// Resumes every task, repeatedly as long as one of them changes the state of others.
     fn go_on(&mut self) {
         while self.owner.take_stirred() {
             let numbers: Vec<u64> = self.tasks.keys().copied().collect();
@@ -487,7 +488,7 @@ impl Rounds {
         self.owner.tasks(|tasks| tasks.forget_trouble());
     }
 
-    /// Something went wrong with the card: everybody who waits for it is told.
+    /// Reports a failure of the card to all tasks that wait for it.
     fn fail(&mut self, error: Error) {
         let nobody = self.owner.tasks(|tasks| {
             let nobody = !tasks.any_needs_card();
@@ -502,7 +503,7 @@ impl Rounds {
         }
     }
 
-    /// Nobody waits for a call any more.
+    /// Cancels a call whose answer is not awaited any more.
     fn cancel(&mut self, ticket: TicketId) {
         let held = self.held.iter().find(|(_, held)| held.is(ticket));
         if let Some(place) = held.map(|(place, _)| *place) {
@@ -541,7 +542,7 @@ impl Rounds {
         }
     }
 
-    /// Those whom the clock waits for may wait for something else.
+    /// Checks whether participants that stop the clock wait for something else.
     fn look_for_sleepers(&mut self) {
         let Some(sleeper) = self.participants.sleeper() else {
             return;
@@ -559,7 +560,7 @@ impl Rounds {
                     }
                     call.request.waiting().refuse(stalled());
                 }
-                // Nobody can tell a thread that reads memory. It waits on.
+                // A thread that reads memory cannot be informed. It continues to wait.
                 Held::Trap(..) => drop(self.held.insert(place, held)),
             }
         }
@@ -575,19 +576,20 @@ impl Rounds {
 }
 
 impl OwnerRef {
-    /// Whether something has happened since the last call for which tasks may wait.
+    /// Whether an event has occurred since the last call for which tasks may wait.
     fn take_stirred(&self) -> bool {
         let stirred = self.tasks(|tasks| tasks.take_stirred());
         self.paging(|paging| paging.take_stirred()) || stirred
     }
 
-    /// Until when the card may work; `None` if nobody needs it to.
+    /// Time until which the card may work; `None` if no task needs it.
     fn next_stop(&self) -> Option<Option<Picoseconds>> {
         self.kernels(|kernels| {
             self.tasks(|tasks| {
                 let soon = kernels.now() + FREE_SLICE;
                 if tasks.any_needs_card() {
-                    // Without a bell that a message could ring, the card is left soon in any case.
+                    // Without a bell that a message could ring, control returns from the card soon in any
+                    // case.
                     let look = kernels.is_in_real_time().then_some(soon);
                     return Some(tasks.next_alarm().into_iter().chain(look).min());
                 }

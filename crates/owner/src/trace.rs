@@ -1,4 +1,5 @@
-//! What the owner adds to a timeline: runs of kernels, evictions, and whose shared memory is. The card writes the rest.
+//! The owner's part of a timeline: runs of kernels, evictions, and ownership of shared memory. The card writes the
+//! rest.
 
 use timeline::{Timeline, Value};
 use units::HostAccess;
@@ -9,12 +10,12 @@ use units::{Picoseconds, SlotId};
 pub(super) struct Trace(Option<Timeline>);
 
 impl Trace {
-    /// Writes to this one.
+    /// Writes to this timeline.
     pub(super) fn new(timeline: Option<Timeline>) -> Self {
         Self(timeline)
     }
 
-    /// A run that is over.
+    /// Adds a finished run.
     pub(super) fn run(&self, slot: SlotId, name: &str, since: Picoseconds, done: Picoseconds) {
         if let Some(timeline) = &self.0 {
             let group = timeline.group(&format!("slot {}", slot.0), None);
@@ -33,7 +34,7 @@ impl Trace {
         }
     }
 
-    /// What the program may do with shared memory has changed: who owns it now.
+    /// Adds a change of the program's rights on shared memory: its new owner.
     pub(super) fn owner(&self, now: Picoseconds, address: u64, bytes: u64, access: HostAccess) {
         let name = match access {
             HostAccess::ReadWrite => "the program's",
@@ -43,7 +44,7 @@ impl Trace {
         self.memory(now, name, address, &[("bytes", bytes.into())]);
     }
 
-    /// The program waits for shared memory.
+    /// Adds a wait of the program for shared memory.
     pub(super) fn trap(&self, now: Picoseconds, address: u64, write: bool) {
         let name = if write { "write waits" } else { "read waits" };
         self.memory(now, name, address, &[]);

@@ -1,4 +1,4 @@
-//! Requests that map files, and what waits for their file systems.
+//! Requests that map files, and waiting for their file systems.
 
 use crate::handles::MappedRange;
 use crate::message::{
@@ -16,7 +16,7 @@ use std::io;
 use std::sync::Arc;
 
 impl OwnerRef {
-    /// Maps a range of a file, or of what it stands in for, as the options say.
+    /// Maps a range of a file, or of the backing that the file represents, as the options request.
     pub(crate) async fn map_file(
         &self,
         client: ClientId,
@@ -43,7 +43,7 @@ impl OwnerRef {
         Ok(mapped)
     }
 
-    /// What a new mapping's options say beyond where it is.
+    /// Applies those options of a new mapping that do not concern its address.
     async fn use_as_advised(
         &self,
         client: ClientId,
@@ -88,7 +88,7 @@ impl OwnerRef {
         self.sync(range).await
     }
 
-    /// Reads a mapping's file again.
+    /// Reads a mapping again from its file.
     pub(crate) async fn refresh_mapping(
         &self,
         client: ClientId,
@@ -130,7 +130,7 @@ impl OwnerRef {
             label,
         } = source;
         self.closed(identity, &label).await?;
-        // Whoever closed it meanwhile has forgotten it.
+        // If it was closed meanwhile, its record is gone already.
         let stands_in = stand_in.map(|stand_in| (identity, stand_in));
         self.paging(|paging| {
             paging.files().add_stand_in(stands_in);
@@ -200,7 +200,7 @@ impl OwnerRef {
         mapped
     }
 
-    /// What is to be mapped of a file.
+    /// Inspects the part of a file that is to be mapped.
     async fn look_at(&self, source: &Source, options: MapOptions) -> Result<Looked, Error> {
         let Source {
             file,
@@ -252,7 +252,7 @@ impl OwnerRef {
         })
     }
 
-    /// Waits until what the last mapping of a file wrote is in it.
+    /// Waits until everything that the last mapping of a file wrote is in the file.
     async fn closed(&self, identity: Identity, label: &str) -> Result<(), Error> {
         self.until(|| {
             self.paging(|paging| {
@@ -262,7 +262,7 @@ impl OwnerRef {
         .await;
         let answers = self.paging(|paging| !paging.is_silent(identity.device));
         if answers && self.paging(|paging| paging.files().is_given_up(identity)) {
-            // Nobody has waited for the card to take what came late.
+            // So far no task has waited until the card has taken the late results.
             self.card(|| {
                 self.paging(|paging| Ok(paging.given_up_has_left(identity).then_some(())))
             })
@@ -282,7 +282,7 @@ impl OwnerRef {
         }
     }
 
-    /// Waits until a file is made anew.
+    /// Waits until a newly created file has been emptied and sized.
     async fn emptied(
         &self,
         emptied: Option<Result<InLane<io::Result<()>>, Error>>,
@@ -299,24 +299,24 @@ impl OwnerRef {
         })
     }
 
-    /// Puts a file on storage.
+    /// Makes a file durable on storage.
     pub(super) async fn storage(&self, file: &Arc<OpenFile>, awaited: Awaited) -> io::Result<()> {
         let id =
             self.paging(|paging| self.tasks(|tasks| paging.make_durable(tasks, file, awaited)))?;
         self.aside_io(id).await
     }
 
-    /// Waits for the result of what was asked of a lane. It costs no virtual time.
+    /// Waits for the result of work in a lane. It takes no virtual time.
     ///
     /// # Errors
-    /// In lockstep, the limit has passed: it may still be done later, and its result goes to nobody.
+    /// In lockstep mode, the timeout has expired: the work may still complete later, and its result is dropped.
     pub(super) async fn lane_result<T>(&self, asked: InLane<T>) -> Result<T, Error> {
         self.aside(asked.aside()).await?;
         let result = asked.take_result();
         result.ok_or_else(|| Error::Internal("a lane has lost a result".into()))
     }
 
-    /// [`Paging::ask_lane`](crate::paging::Paging::ask_lane), and [`lane_result`](Self::lane_result).
+    /// Combines [`Paging::ask_lane`](crate::paging::Paging::ask_lane) and [`lane_result`](Self::lane_result).
     pub(super) async fn in_lane<T: Send + 'static>(
         &self,
         awaited: Awaited,

@@ -1,4 +1,4 @@
-//! Requests about cache lines, and lines that come home.
+//! Requests about cache lines, and recalls of lines.
 
 use crate::message::EndAccess;
 use crate::owner_ref::OwnerRef;
@@ -13,7 +13,7 @@ const LOOKS: Picoseconds = Picoseconds::from_micros(2);
 const LIMIT: Picoseconds = Picoseconds::from_micros(1_000_000);
 
 impl OwnerRef {
-    /// Lets time pass until an access is over, at most until `deadline` from now.
+    /// Lets virtual time pass until an access is over, for at most `deadline` from now.
     pub(crate) async fn end_access(&self, request: EndAccess) -> Result<Box<LineBytes>, Error> {
         let EndAccess { id, deadline } = request;
         let now = self.kernels(|kernels| kernels.now());
@@ -25,8 +25,8 @@ impl OwnerRef {
         self.kernels(|kernels| kernels.access_over(id, seen))
     }
 
-    /// Brings the lines home that the CPU has of the kernel in this slot, which takes them. One that does not
-    /// is cut off by the guard, and then nothing is left to bring home.
+    /// Recalls the lines of this slot's kernel that the CPU holds; the kernel takes them. A kernel that does not is
+    /// cut off by the guard, and no lines are left to recall.
     pub(super) async fn recall_lines(&self, slot: SlotId) -> Result<(), Error> {
         if !self.kernels(|kernels| kernels.begin_recall(slot))? {
             return Ok(());
@@ -37,7 +37,7 @@ impl OwnerRef {
         .await
     }
 
-    /// Lets time pass and looks again and again, until something is over or it took too long.
+    /// Lets virtual time pass and polls until the condition holds or the timeout expires.
     async fn look_until(
         &self,
         every: Picoseconds,
@@ -57,7 +57,7 @@ impl OwnerRef {
         }
     }
 
-    /// Waits until the lines are home that the kernel of a slot in reset had.
+    /// Waits until the CPU has back the lines that the kernel of a slot in reset held.
     pub(super) async fn host_lines_home(&self, slot: SlotId) -> Result<(), Error> {
         if !self.kernels(|kernels| kernels.uses_host_lines(slot)) {
             return Ok(());

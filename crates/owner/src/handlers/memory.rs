@@ -38,7 +38,7 @@ impl OwnerRef {
             })
         });
         if let Err(error) = mapped {
-            // Those parts that are mapped already, and nothing else: the rest of the range may be somebody's.
+            // Only the parts mapped so far: the rest of the range may belong to another mapping.
             for (address, bytes) in ours {
                 if let Err(error) = self.unmap(asid, address, bytes).await {
                     tracing::debug!(%error, "taking back a block that was refused");
@@ -81,7 +81,7 @@ impl OwnerRef {
         self.unmap(range.asid, range.address, range.bytes).await
     }
 
-    /// Lets the program read, or also write, some bytes of a block.
+    /// Gives the program read, or also write, access to some bytes of a block.
     pub(crate) async fn take_shared(&self, client: ClientId, request: Take) -> Result<(), Error> {
         let range = self.range_of(client, request.mapping)?;
         let ByteRange { offset, bytes } = request.range;
@@ -98,7 +98,7 @@ impl OwnerRef {
         self.take_memory(range, request.range, request.write).await
     }
 
-    /// Forgets blocks of a space (in a range) that are not mapped any more.
+    /// Drops the blocks of a space (in a range) that are no longer mapped.
     pub(crate) async fn forget_memories(&self, space: Asid, range: Option<(u64, u64)>) {
         for object in self.paging(|paging| paging.memories_in(space, range)) {
             self.forget_memory(object).await;
@@ -111,14 +111,14 @@ impl OwnerRef {
             object,
             discard: true,
         };
-        // What a broken card could not give back was told by the unmap. An object that was refused is unknown.
+        // The unmap has reported what a broken card could not give back. A refused object is unknown.
         if let Err(error) = self.ask(close).await {
             tracing::debug!(%error, "closing shared memory");
         }
         self.paging_with(|paging, kernels| paging.give_back(kernels, object));
     }
 
-    /// Lets the program read, or also write, a part of a block.
+    /// Gives the program read, or also write, access to a part of a block.
     pub(super) async fn take_memory(
         &self,
         range: MappedRange,
@@ -136,17 +136,18 @@ impl OwnerRef {
         Ok(())
     }
 
-    /// The time from an access to the thread that serves it.
+    /// Waits for the latency from an access to the thread that serves it.
     async fn take_trap_time(&self) {
         let work = self.paging_with(|paging, kernels| paging.begin_trap_time(kernels));
         if let Some(work) = work {
             let over = || self.paging(|paging| Ok(paging.is_over(work).then_some(())));
-            // What is wrong with the card is told when the access is served.
+            // A failure of the card is reported when the access is served.
             let _ = self.card(over).await;
         }
     }
 
-    /// A program's access was trapped: lets its thread go on when it may. Without an answer the access fails.
+    /// Handles a trapped access of a program: its thread continues when the access is permitted. Without an
+    /// answer the access fails.
     pub(crate) async fn trap(
         &self,
         address: usize,

@@ -1,4 +1,5 @@
-//! Handlers of requests that wait: tasks. They use the rooms only through methods.
+//! Handlers of requests that wait: tasks. They access the rooms only through
+//! methods.
 
 mod files;
 mod lines;

@@ -1,4 +1,5 @@
-//! The way back: what was written goes to the files, and mappings, parts of them and files end; and the right to write.
+//! Write-back and teardown: written bytes go to the files; mappings, parts of mappings and files end; and the right to
+//! write.
 
 use crate::handles::MappedRange;
 use crate::message::{ClientId, RestOfMapping, UnmapPart};
@@ -13,7 +14,7 @@ use std::sync::Arc;
 use units::{Asid, VirtAddr};
 
 impl OwnerRef {
-    /// The pager's answer about a range of a space; an error has the name that the mapping there has for its file.
+    /// The pager's answer about a range of a space. Errors name the file as the mapping there does.
     pub(crate) fn by_own_label<T>(
         &self,
         (asid, address, bytes): (Asid, VirtAddr, u64),
@@ -24,7 +25,7 @@ impl OwnerRef {
         })
     }
 
-    /// Writes back what was written so far.
+    /// Writes back everything written so far.
     pub(crate) async fn sync(&self, range: MappedRange) -> Result<(), Error> {
         let MappedRange {
             asid,
@@ -46,7 +47,7 @@ impl OwnerRef {
         self.make_durable(&files).await.and(stray)
     }
 
-    /// What is on the card of a range leaves it, and is read again from the files.
+    /// Evicts a range from the card, and reads it again from the files.
     pub(crate) async fn refresh(&self, range: MappedRange, discard: bool) -> Result<(), Error> {
         let MappedRange {
             asid,
@@ -95,10 +96,10 @@ impl OwnerRef {
         self.make_durable(&durable).await.and(stray)
     }
 
-    /// Puts files on storage: all of them, whatever becomes of one.
+    /// Makes files durable on storage: all of them, even if one fails.
     ///
     /// # Errors
-    /// The first that failed; also when it failed before and has been mapped ever since.
+    /// The first failure; also if it happened earlier and the file has been mapped ever since.
     pub(crate) async fn make_durable(&self, files: &[Durable]) -> Result<(), Error> {
         let mut result = Ok(());
         for durable in files {
@@ -131,8 +132,8 @@ impl OwnerRef {
         result
     }
 
-    /// Closes those of these files that nobody maps any more. Of others, what no writable mapping shows is free for
-    /// other cards and processes, if it is `saved`.
+    /// Closes those of these files that are not mapped any more. If `saved`, ranges of the other files that no writable
+    /// mapping shows are released to other cards and processes.
     pub(crate) async fn close_files(&self, files: Vec<View>, saved: bool) {
         for view in files {
             if saved {
@@ -157,7 +158,7 @@ impl OwnerRef {
         };
         let mut result = self.ask(close(false)).await;
         if result.is_err() {
-            // What could not be written back was reported by the unmap; nobody can reach it now.
+            // The unmap has reported what could not be written back; it is unreachable now.
             result = self.ask(close(true)).await;
         }
         let left = self.paging_with(|paging, kernels| {
@@ -171,7 +172,7 @@ impl OwnerRef {
         result.map(drop)
     }
 
-    /// Writes back and ends a part of a mapping. If writing back fails nothing has changed.
+    /// Writes back and ends a part of a mapping. If writing back fails, nothing has changed.
     pub(crate) async fn unmap_part(
         &self,
         client: ClientId,
@@ -201,7 +202,7 @@ impl OwnerRef {
         .await?;
         // It may have ended meanwhile.
         let (range, gone) = find()?;
-        // What is left on either side is a mapping.
+        // The parts left on either side become mappings of their own.
         let halves =
             gone.start > range.address.get() && gone.end < range.address.get() + range.bytes;
         if halves {
@@ -284,13 +285,13 @@ impl OwnerRef {
         }
     }
 
-    /// What asked for the right to all of a range is mapped, or was refused.
+    /// The mapping that claimed all of a range exists, or was refused.
     pub(super) async fn claim_ended(&self, view: View) {
         self.paging(|paging| paging.files().claim_ended(view));
         self.settle_claim(view).await;
     }
 
-    /// A range is claimed as far as writable mappings show it.
+    /// Reduces the claim on a range to what writable mappings show.
     pub(super) async fn settle_claim(&self, view: View) {
         let found = self.paging(|paging| paging.files().keeping(view));
         let Some((keeping, label)) = found else {

@@ -12,10 +12,10 @@ use pager::Event;
 use std::cell::Cell;
 use units::{Asid, Picoseconds, SlotId};
 
-/// Virtual time between two looks at ports that are not at rest.
+/// Interval between two polls of ports that are not at rest, in virtual time.
 const PAUSE: Picoseconds = Picoseconds::from_micros(1);
 
-/// Longest that the end of a mapping waits for accesses of a kernel whose registers its program reads by itself.
+/// Maximum time that the end of a mapping waits for accesses of a kernel whose registers its program reads directly.
 const PATIENCE: Picoseconds = Picoseconds::from_millis(100);
 
 impl OwnerRef {
@@ -37,7 +37,7 @@ impl OwnerRef {
                 wanted.map_or(Ok(()), |slot| kernels.may_load(handles, client, slot))
             })
         })?;
-        // One that the client has already is no more.
+        // A slot that the client already has does not count again towards the quota.
         let is_own = |slot| self.handles(|handles| handles.client_in(slot)) == Some(client);
         let _room = match wanted.is_some_and(is_own) {
             true => None,
@@ -51,7 +51,7 @@ impl OwnerRef {
         }
         let slot = match wanted {
             Some(slot) => slot,
-            // Nobody has claimed it, so it is claimed at once.
+            // It is unclaimed, so it is claimed at once.
             None => self.kernels(|kernels| self.tasks(|tasks| kernels.first_empty_slot(tasks)))?,
         };
         let _claim = self.claim(slot).await;
@@ -79,8 +79,8 @@ impl OwnerRef {
         Ok(message::Loaded { load, slot })
     }
 
-    /// Lets pass the time that it takes to put another kernel into a slot; other slots work meanwhile. A
-    /// card comes up with the first kernel of each slot in place.
+    /// Lets the time of a slot's reconfiguration pass; other slots continue meanwhile. A card comes up with the first
+    /// kernel of each slot in place.
     async fn reconfigure(&self, slot: SlotId, kernel: &KernelPackage) -> Result<(), Error> {
         let other = self.paging_with(|paging, kernels| {
             let other = kernels.reconfigure(slot, &kernel.manifest.name)?;
@@ -96,7 +96,7 @@ impl OwnerRef {
         self.card(over).await
     }
 
-    /// Empties a slot; tells what went wrong in a run that nobody waited for.
+    /// Empties a slot; reports a failure of a run that was not waited for.
     pub(crate) async fn close_slot(&self, client: ClientId, load: LoadId) -> Result<(), Error> {
         let (slot, space) = self.handles(|handles| {
             self.kernels(|kernels| {
@@ -106,9 +106,9 @@ impl OwnerRef {
         })?;
         let unfinished = self.settled(space).await.err();
         let _claim = self.claim(slot).await;
-        // Another may have closed it meanwhile.
+        // Another task may have closed it meanwhile.
         self.slot_of(client, load)?;
-        // What the kernel makes of lines that come home now is told, too.
+        // An error of the kernel on recalled lines is reported, too.
         self.recall_lines(slot).await?;
         let failure = self.kernels(|kernels| {
             let failure = kernels.take_untold(slot)?;
@@ -120,7 +120,7 @@ impl OwnerRef {
         failure.map_or(Ok(()), Err)
     }
 
-    /// Stops what a slot does and takes its kernel out. To be called with the slot claimed.
+    /// Stops a slot's activity and removes its kernel. The caller holds the claim on the slot.
     pub(crate) async fn empty(&self, slot: SlotId) -> Result<(), Error> {
         self.handles(|handles| handles.end_load(slot));
         self.rest(slot).await?;
@@ -128,7 +128,7 @@ impl OwnerRef {
         self.kernels(|kernels| kernels.leave(slot))
     }
 
-    /// Holds the slot in reset and forgets what its accesses wait for. To be called with the slot claimed.
+    /// Holds the slot in reset and drops its pending accesses. The caller holds the claim on the slot.
     pub(super) async fn rest(&self, slot: SlotId) -> Result<(), Error> {
         self.recall_lines(slot).await?;
         let held = self.paging_with(|paging, kernels| {
@@ -157,17 +157,17 @@ impl OwnerRef {
         })
     }
 
-    /// Claims a slot and stops it, if the kernel is still there.
+    /// Claims a slot and stops it, if the kernel is still loaded.
     pub(super) async fn stop(&self, slot: SlotId, load: LoadId) -> Result<(), Error> {
         let _claim = self.claim(slot).await;
         match self.handles(|handles| handles.is_alive(load)) {
             true => self.rest(slot).await,
-            // Whoever ended it has stopped it.
+            // The task that ended it has stopped it.
             false => Ok(()),
         }
     }
 
-    /// The failure of a slot that nobody has been told of. The slot is in reset then.
+    /// The unreported failure of a slot, if there is one. The slot is in reset then.
     pub(super) async fn fail_if_failed(&self, slot: SlotId) -> Result<(), Error> {
         let failed = self.handles(|handles| {
             self.kernels(|kernels| {
@@ -218,7 +218,7 @@ impl OwnerRef {
             kernels.now() + slice
         });
         loop {
-            // An alarm that has rung would keep the card from working.
+            // An alarm that has expired would keep the card from working.
             let alarm = self.alarm(self.kernels(|kernels| kernels.next_look([slot], until)));
             let seen = self
                 .card(|| {
@@ -255,7 +255,7 @@ impl OwnerRef {
         }
     }
 
-    /// The first of several slots whose run is over, good or bad.
+    /// Returns the first of several slots whose run is over, with or without success.
     pub(crate) async fn poll_any(
         &self,
         client: ClientId,
@@ -307,7 +307,7 @@ impl OwnerRef {
         }
     }
 
-    /// Stops a kernel that was not done in time.
+    /// Stops a kernel that exceeded its deadline.
     pub(crate) async fn expire(&self, client: ClientId, load: LoadId) -> Result<(), Error> {
         let slot = self.slot_of(client, load)?;
         match self.kernels(|kernels| kernels.running_since(slot))? {
@@ -316,7 +316,7 @@ impl OwnerRef {
         }
     }
 
-    /// Says of a kernel that it was not done in time, and stops it, unless only its program knows what done is.
+    /// Reports that a kernel exceeded its deadline and stops it, unless completion is known only to its program.
     async fn not_done(&self, slot: SlotId, load: LoadId, why: &str) -> Result<Error, Error> {
         let error =
             self.paging_with(|paging, kernels| kernels.late(&paging.faults_waiting(), slot, why))?;
@@ -326,7 +326,7 @@ impl OwnerRef {
         Ok(error)
     }
 
-    /// Lets virtual time pass, and serves faults, until a signal is there, at most for `slice`.
+    /// Lets virtual time pass and serves faults until the signal arrives, for at most `slice`.
     pub(crate) async fn await_signal(
         &self,
         client: ClientId,
@@ -363,9 +363,9 @@ impl OwnerRef {
         }
     }
 
-    /// Reads a register for a program. A loop that reads one until the kernel has done something must come to an end, so
-    /// what has happened by then is served before: faults, and what answers them. That takes no virtual time; the reads
-    /// do, as ever. The first read since a wait or a start is only a read.
+    /// Reads a register for a program. A loop that polls a register must terminate, so pending events (faults and their
+    /// answers) are served before the read. Serving takes no virtual time; the reads do, as usual. The first read after
+    /// a wait or a start is a plain read.
     pub(crate) async fn read_for_program(
         &self,
         client: ClientId,
@@ -386,8 +386,8 @@ impl OwnerRef {
         self.kernels(|kernels| kernels.read_raw_register(slot, offset))
     }
 
-    /// Waits until what the kernels of a space had begun is answered, if their program has seen them at work in
-    /// their registers: it may have read there that they are done.
+    /// Waits until the outstanding accesses of a space's kernels are answered, if their program has read registers
+    /// while accesses were under way: it may have read there that the kernels are done.
     pub(crate) async fn settled(&self, asid: Asid) -> Result<(), Error> {
         let begun = self.kernels(|kernels| kernels.now());
         while let Some(slot) = self.kernels(|kernels| kernels.unsettled_in(asid))? {
@@ -395,7 +395,7 @@ impl OwnerRef {
             if now - begun > PATIENCE
                 || self.paging_with(|paging, kernels| paging.is_quiet(kernels))
             {
-                // The answer said how things were when it left the card: they may have ended while it came.
+                // The answer shows the state when it left the card; the accesses may have ended meanwhile.
                 return match self.kernels(|kernels| kernels.unsettled_in(asid))? {
                     Some(_) => Err(self.paging_with(|paging, kernels| {
                         kernels.unfinished(&paging.faults_waiting(), slot)
@@ -408,7 +408,7 @@ impl OwnerRef {
         Ok(())
     }
 
-    /// Lets the card work until something happens, at most until a moment.
+    /// Lets the card work until an event, at most until a moment in virtual time.
     pub(super) async fn pause(&self, until: Picoseconds) -> Result<(), Error> {
         let _alarm = self.alarm(until);
         let turns = self.tasks(|tasks| tasks.turns());

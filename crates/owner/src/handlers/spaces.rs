@@ -1,4 +1,4 @@
-//! Requests about address spaces: made, ended with all that is in them, brought to the card.
+//! Requests about address spaces: creation, teardown with everything in them, and preloading.
 
 use crate::message::{ClientId, MakeHot, NewSpace, SpaceId, SpaceOptions};
 use crate::owner_ref::OwnerRef;
@@ -8,7 +8,7 @@ use error::Error;
 use pager::Event;
 use units::{SlotId, VirtAddr};
 
-/// While it lives, data is made hot.
+/// Guard: while it lives, data is preloaded at zero cost.
 struct MakesHot<'a>(&'a OwnerRef);
 
 impl Drop for MakesHot<'_> {
@@ -48,12 +48,12 @@ impl OwnerRef {
             self.paging(|paging| paging.free_space(asid));
             return Err(error);
         }
-        // No page of it is wanted before its client knows its name.
+        // No page of it is requested before its client knows its name.
         let share = self.tenants(|tenants| tenants.share_of(client));
         self.paging_with(|paging, kernels| paging.joins_share(kernels, share, asid))?;
         self.kernels(|kernels| kernels.forget_run_time(asid));
         let space = self.handles(|handles| handles.add_space(client, asid));
-        // Whoever was closed meanwhile ended the spaces that it had then.
+        // A client that was closed meanwhile has ended the spaces it had then.
         if let Err(error) = self.handles(|handles| handles.check_open(client)) {
             self.destroy_space(client, space).await?;
             return Err(error);
@@ -66,7 +66,7 @@ impl OwnerRef {
         client: ClientId,
         space: SpaceId,
     ) -> Result<(), Error> {
-        // From here on nobody can use it, or what is in it.
+        // From here on the space and its contents are unreachable.
         let (asid, slots) = self.handles(|handles| {
             self.kernels(|kernels| {
                 let asid = handles.space(client, space)?;
@@ -115,7 +115,7 @@ impl OwnerRef {
         let mut result = Ok(());
         for space in spaces {
             match self.destroy_space(client, space).await {
-                // Another thread was faster.
+                // Another thread ended it first.
                 Ok(()) | Err(Error::Gone { .. }) => {}
                 Err(error) => result = result.and(Err(error)),
             }
@@ -123,7 +123,8 @@ impl OwnerRef {
         result
     }
 
-    /// Brings the pages of a mapping to the card, as far as there is room; gives the bytes that came at no time.
+    /// Preloads the pages of a mapping, as far as there is room; returns the number of bytes preloaded at zero
+    /// cost.
     pub(crate) async fn make_mapping_hot(
         &self,
         client: ClientId,
@@ -158,11 +159,11 @@ impl OwnerRef {
             })
         })
         .await?;
-        // Nobody waits for the end of an install: a kernel that starts at once would find no entry.
+        // Installs are not awaited elsewhere: a kernel that starts at once would find no entry.
         let over = || self.paging(|paging| Ok((!paging.awaits_entries(range.asid)).then_some(())));
-        // One of another request for the space is not behind these.
+        // A barrier of another request for the space does not cover these entries.
         self.card(over).await?;
-        // Has the card say when it has carried out what the space's queue has now.
+        // Asks the card to report when it has executed everything now in the space's queue.
         self.paging_with(|paging, kernels| paging.await_entries(kernels, range.asid))?;
         self.card(over).await?;
         Ok(self.paging(|paging| paging.hot_bytes() - before))
@@ -183,7 +184,8 @@ impl OwnerRef {
         let written = self.ask(sync).await;
         let sent = self.make_durable(&streams).await;
         if let Err(error) = written.map(drop).and(sent) {
-            // Whoever syncs or unmaps the mapping is told, and the kernel if the device has failed.
+            // A sync or an unmap of the mapping reports it, and the kernel gets an error if the device has
+            // failed.
             tracing::debug!(%error, "a stream did not take what was written");
         }
         self.tasks(|tasks| tasks.stir());

@@ -11,11 +11,11 @@ use crate::SLICE;
 use error::{Error, StreamError};
 use units::{Picoseconds, SlotId, StreamDirection, StreamId};
 
-/// How long a packet that keeps a connection from being made may go on.
+/// Timeout for a packet that delays a new connection.
 const PATIENCE: Picoseconds = Picoseconds::from_micros(20);
-/// How long the last packet of a connection may go on while somebody waits.
+/// Timeout for the last packet of a connection that a caller waits for.
 const LAST_PACKET: Picoseconds = Picoseconds::from_micros(1000);
-/// Between two looks at the switch.
+/// Interval between two polls of the switch.
 const LOOK: Picoseconds = Picoseconds::from_micros(1);
 
 impl OwnerRef {
@@ -62,7 +62,8 @@ impl OwnerRef {
         self.kernels(|kernels| kernels.begin_transfer(client, request.stream, range))
     }
 
-    /// The oldest transfer was not over in time: what it waits for, if it is not over now.
+    /// The oldest transfer missed its deadline: returns what it waits for, unless it is
+    /// complete now.
     pub(crate) async fn expire_stream(
         &self,
         client: ClientId,
@@ -86,7 +87,8 @@ impl OwnerRef {
         }
     }
 
-    /// A port whose transfer was stopped, and whose client has gone, is free in a moment.
+    /// Waits for a port with a stopped transfer and a departed client: it is free
+    /// shortly.
     pub(super) async fn wait_for_stopped(&self, place: (SlotId, StreamId)) -> Result<(), Error> {
         let is_leaving = || self.kernels(|kernels| kernels.is_leaving(place));
         if !is_leaving() {
@@ -112,7 +114,7 @@ impl OwnerRef {
         } = request;
         let until = self.kernels(|kernels| kernels.now() + slice);
         loop {
-            // An alarm that has rung would keep the card from working.
+            // An alarm that has expired would keep the card from working.
             let alarm = self.alarm(until);
             let look = || self.kernels(|kernels| kernels.look_at_stream(client, handle, until));
             let seen = self.card(look).await?;
@@ -121,7 +123,7 @@ impl OwnerRef {
                 StreamLook::Moved(moved) => return Ok(TransferState::Moved(moved)),
                 StreamLook::Failed(error) => {
                     self.fail_if_failed(handle.slot).await?;
-                    // Otherwise another thread was told of the kernel's failure.
+                    // Otherwise the kernel's failure was reported to another thread.
                     if let Some(error) = error {
                         return Err(error.into());
                     }
@@ -148,7 +150,7 @@ impl OwnerRef {
         }
     }
 
-    /// The first of several streams whose oldest transfer is over.
+    /// Returns the first of several streams whose oldest transfer is over.
     pub(crate) async fn poll_streams(
         &self,
         client: ClientId,
@@ -253,7 +255,7 @@ impl OwnerRef {
         })
     }
 
-    /// Whether the switch has made its change at an incoming port, after so long at most.
+    /// Whether the switch has changed an incoming port before the timeout.
     pub(super) async fn is_settled(&self, to: Place, patience: Picoseconds) -> Result<bool, Error> {
         let until = self.kernels(|kernels| kernels.now() + patience);
         loop {

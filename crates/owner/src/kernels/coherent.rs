@@ -1,4 +1,4 @@
-//! The coherent side of the owner: accesses of cores, and the kernel behind the directory.
+//! The coherent side of the owner: accesses of CPU cores, and the kernel behind the directory.
 
 use super::home_memory::HomeRange;
 use super::host_lines::HostLines;
@@ -15,35 +15,36 @@ use std::collections::BTreeMap;
 use units::access::{AccessId, AccessKind, LineAccess, LineBytes, LineHome, LINE_BYTES};
 use units::{Picoseconds, SlotId};
 
-/// Cycles that a kernel may take for an answer, unless the program says otherwise.
+/// Default timeout of a kernel's answer, in cycles.
 const PATIENCE: u32 = 1 << 20;
 
-/// What the owner knows of the directory's side.
+/// The owner's state of the directory.
 #[derive(Debug, Default)]
 pub(super) struct Coherent {
-    /// Who is behind the directory.
+    /// The responder behind the directory.
     home: Option<Home>,
-    /// The kernel beside card memory, which has line operations.
+    /// The slot of the kernel with line operations on lines that card memory serves.
     beside: Option<SlotId>,
-    /// Card memory that is kept for the directory.
+    /// Card memory that is reserved for the directory.
     memory: Option<HomeRange>,
-    /// Why its kernel is cut off.
+    /// Why its kernel was cut off.
     failure: Option<HomeError>,
     patience: Option<u32>,
-    /// The CPU may have lines of the slot behind the directory.
+    /// The CPU may hold lines of the slot behind the directory.
     used: bool,
-    /// Registers were written, and nobody knows yet that the card has them.
+    /// Registers were written and the writes are not confirmed yet.
     posted: bool,
-    /// A line that the CPU wrote back was refused, and the program does not know yet.
+    /// A line that the CPU wrote back was refused, and this is not reported yet.
     lost: bool,
-    /// Accesses that somebody waits for; with the line when it is there.
+    /// Pending accesses, with the line once it has arrived.
     accesses: BTreeMap<AccessId, Access>,
-    /// The CPU's lines that a kernel uses.
+    /// State of the CPU's own lines that a kernel uses.
     pub(super) host_lines: HostLines,
 }
 
 impl Coherent {
-    /// With this much card memory kept for the directory, and so many bytes of the CPU's memory for kernels.
+    /// Creates the state, with the card memory reserved for the directory and the number of bytes of CPU memory that
+    /// kernels may use.
     pub(super) fn new(memory: Option<HomeRange>, host_line_bytes: u64) -> Self {
         Self {
             memory,
@@ -53,7 +54,7 @@ impl Coherent {
     }
 }
 
-/// Who serves the directory's lines.
+/// The responder for the directory's lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Home {
     Slot(SlotId),
@@ -77,17 +78,17 @@ struct Access {
     end: Option<AccessEnd>,
 }
 
-/// What a look at an access shows.
+/// State of an access.
 pub(crate) enum LineLook {
-    /// It is over; of a line whose home is the card, after this time.
+    /// It is over. If the card is the line's home, the access took this time.
     Line(Box<LineBytes>, Option<Picoseconds>),
-    /// Whoever has the line answered with an error.
+    /// The responder for this address answered with an error.
     Refused(u64),
     Late,
 }
 
 impl Kernels {
-    /// Ends an access and returns its result, given the last look at it.
+    /// Ends an access and returns its result, given its last state.
     pub(crate) fn access_over(
         &mut self,
         id: AccessId,
@@ -121,7 +122,7 @@ impl Kernels {
         Ok(reg::recall::ALL.get(recall) == 0)
     }
 
-    /// Asks the directory for all lines that the CPU may have of this slot's kernel; whether there are any.
+    /// Asks the directory for all lines of this slot's kernel that the CPU may hold; returns whether there are any.
     pub(crate) fn begin_recall(&mut self, slot: SlotId) -> Result<bool, Error> {
         let here = self.coherent.home == Some(Home::Slot(slot));
         if !here || !std::mem::take(&mut self.coherent.used) {
@@ -136,8 +137,8 @@ impl Kernels {
         Ok(true)
     }
 
-    /// A slot has got a kernel: one with home ports goes behind the directory, one that only has line operations
-    /// beside card memory.
+    /// Connects a newly loaded kernel: one with home ports goes behind the directory; one with line operations alone
+    /// works on lines that card memory serves.
     pub(super) fn place_home(&mut self, slot: SlotId, manifest: &Manifest) -> Result<(), Error> {
         if manifest.lines.is_empty() {
             return Ok(());
@@ -176,7 +177,7 @@ impl Kernels {
         Ok(())
     }
 
-    /// A kernel gets line operations for the lines that card memory serves.
+    /// Gives a kernel line operations on the lines that card memory serves.
     fn place_beside(&mut self, slot: SlotId, manifest: &Manifest) -> Result<(), Error> {
         if let Some(other) = self.coherent.beside.filter(|other| *other != slot) {
             return Err(Error::Home(HomeError {
@@ -198,18 +199,18 @@ impl Kernels {
         Ok(())
     }
 
-    /// What was recorded of lines; nothing on a card that is not coherent.
+    /// The recorded history of lines; empty on a card that is not coherent.
     pub(crate) fn line_history(&mut self) -> History {
         let card = self.card.lines();
         card.map_or_else(History::default, |card| card.line_history())
     }
 
-    /// Card memory goes behind the directory, unless it is there.
+    /// Puts card memory behind the directory, if it is not already; returns its size in bytes.
     pub(crate) fn use_home_memory(&mut self) -> Result<u64, Error> {
         let range = match self.coherent.memory {
             Some(range) => range,
             None => {
-                // A card that is not coherent says so first.
+                // A card that is not coherent reports that first.
                 self.card.need_lines()?;
                 return Err(Error::NoHomeMemory);
             }
@@ -226,14 +227,14 @@ impl Kernels {
                 range.place(self.card.as_mut())?;
                 self.registers_posted();
                 self.coherent.home = Some(Home::Memory);
-                // What a kernel before it did is not the memory's.
+                // Errors of an earlier kernel do not concern the memory.
                 self.coherent.failure = None;
                 Ok(range.bytes())
             }
         }
     }
 
-    /// A slot's kernel goes.
+    /// Disconnects the kernel of a slot.
     pub(super) fn leave_home(&mut self, slot: SlotId) -> Result<(), Error> {
         if self.coherent.home == Some(Home::Slot(slot)) {
             self.card.write_register(home_register(reg::ROUTE), 0)?;
@@ -247,14 +248,14 @@ impl Kernels {
         Ok(())
     }
 
-    /// A slot leaves reset: what its kernel did before is forgotten.
+    /// A slot leaves reset: errors of its earlier kernel are dropped.
     pub(super) fn forgive_home(&mut self, slot: SlotId) {
         if self.coherent.home == Some(Home::Slot(slot)) {
             self.coherent.failure = None;
         }
     }
 
-    /// Sets how long the kernel behind the directory may take for an answer; 0: for ever.
+    /// Sets the timeout of the kernel behind the directory, in cycles; 0: none.
     pub(crate) fn set_patience(&mut self, cycles: u32) -> Result<(), Error> {
         let address = home_register(reg::PATIENCE);
         self.card.write_register(address, cycles)?;
@@ -290,13 +291,12 @@ impl Kernels {
         Ok(id)
     }
 
-    /// Notes that registers were written. Such writes and accesses of cores reach the card on different ways.
+    /// Notes that registers were written. Register writes and accesses of cores reach the card on different paths.
     pub(super) fn registers_posted(&mut self) {
         self.coherent.posted = true;
     }
 
-    /// What was written to registers before an access is in force when the access begins: a read waits for
-    /// it.
+    /// Ensures that register writes before an access are in force when the access begins, by waiting for a read.
     fn settle_registers(&mut self) -> Result<(), Error> {
         if std::mem::take(&mut self.coherent.posted) {
             self.card.read_register(home_register(reg::STATUS))?;
@@ -310,7 +310,7 @@ impl Kernels {
         }
         match self.coherent.home {
             Some(_) => Ok(()),
-            // A card that is not coherent says so first.
+            // A card that is not coherent reports that first.
             None => {
                 self.card.need_lines()?;
                 Err(Error::NoHome)
@@ -318,7 +318,7 @@ impl Kernels {
         }
     }
 
-    /// A line that was refused when it was called home from the kernel in this slot, if nobody was told yet.
+    /// The line that the kernel in this slot refused on a recall, if it is not reported yet.
     pub(crate) fn lost_on_the_way_home(&mut self, slot: SlotId) -> Result<Option<Error>, Error> {
         if self.coherent.home != Some(Home::Slot(slot)) {
             return Ok(None);
@@ -328,7 +328,7 @@ impl Kernels {
         Ok(self.nothing_is_lost().err())
     }
 
-    /// Tells, once, of a line that the kernel refused when the CPU wrote it back.
+    /// Reports, once, a line that the kernel refused when the CPU wrote it back.
     fn nothing_is_lost(&mut self) -> Result<(), Error> {
         let lost = std::mem::take(&mut self.coherent.lost);
         match self.coherent.home {
@@ -342,7 +342,7 @@ impl Kernels {
         }
     }
 
-    /// Card memory behind the directory has an end; what a kernel serves, it says itself.
+    /// Card memory behind the directory has an end; a kernel checks its addresses itself.
     fn home_has(&self, access: &LineAccess) -> Result<(), Error> {
         let (Some(Home::Memory), Some(range)) = (self.coherent.home, self.coherent.memory) else {
             return Ok(());
@@ -357,7 +357,7 @@ impl Kernels {
         }
     }
 
-    /// The line of an access and how long it took, or `Late`.
+    /// The line of an access and how long it took; an error if it took too long.
     pub(crate) fn look_for_line(
         &mut self,
         id: AccessId,
@@ -377,8 +377,8 @@ impl Kernels {
             .then_some(LineLook::Late))
     }
 
-    /// An access that took as long as a kernel may take, or that ended when the kernel was cut off, may have
-    /// been answered by the shell.
+    /// Decides whether the kernel or the shell answered: the shell may answer an access that took the kernel's whole
+    /// timeout, or that ended when the kernel was cut off.
     fn was_it_the_kernel(&mut self, took: Picoseconds) -> Result<(), Error> {
         let patience = u64::from(self.coherent.patience.unwrap_or(PATIENCE));
         let limit = self.card.description().clock_period * patience;
@@ -391,7 +391,7 @@ impl Kernels {
         }
     }
 
-    /// Why a line came without data: its kernel was cut off, or answered with an error, which it may.
+    /// Why a line came without data: its kernel was cut off, or answered with an error, which is permitted.
     fn refused_line(&mut self, address: u64) -> Error {
         if self.coherent.failure.is_none() {
             if let Err(error) = self.look_for_home_violation() {
@@ -404,7 +404,7 @@ impl Kernels {
         let Some(slot) = self.coherent.home.and_then(Home::slot) else {
             return Error::NoHome;
         };
-        // Whoever waits for the kernel's run is told of its failure, too.
+        // The failure is reported to a waiter for the kernel's run, too.
         let why = match self.untold_failure(slot) {
             Some(failure) => format!("after an access of its own had failed ({failure})"),
             None => "it does not serve that line".to_owned(),
@@ -419,7 +419,7 @@ impl Kernels {
         })
     }
 
-    /// Reads what the guard of the directory's side knows; whether the kernel broke a rule.
+    /// Reads the guard of the directory's side; returns whether the kernel broke a rule.
     pub(super) fn look_for_home_violation(&mut self) -> Result<bool, Error> {
         if self.coherent.home.is_none() {
             return Ok(false);
@@ -452,11 +452,11 @@ impl Kernels {
         Ok(true)
     }
 
-    /// The directory holds an error.
+    /// Handles an error that the directory holds.
     pub(crate) fn directory_trouble(&mut self) -> Result<(), Error> {
         while let Some(error) = directory_error(&mut *self.card)? {
             tracing::warn!(%error, "trouble of the directory");
-            // What is swept out behind a kernel that is cut off, its failure tells.
+            // The failure of a cut-off kernel covers the lines swept out behind it.
             if matches!(error, DirectoryError::Write { .. }) && self.coherent.failure.is_none() {
                 self.coherent.lost = true;
             }
@@ -467,8 +467,8 @@ impl Kernels {
         Ok(())
     }
 
-    /// Card memory did not take an access. Those of the CPU are refused before they begin, so it was an operation of the
-    /// kernel beside it, to which nobody answers that.
+    /// Card memory refused an access. Accesses of the CPU are checked before they begin, so it was an operation of the
+    /// kernel on card memory, to which the refusal is not reported otherwise.
     fn beyond_home_memory(&mut self) -> Result<(), Error> {
         let (Some(Home::Memory), Some(slot)) = (self.coherent.home, self.coherent.beside) else {
             return Ok(());

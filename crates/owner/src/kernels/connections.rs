@@ -1,7 +1,7 @@
 //! Connections of stream ports with each other: the card's switch.
 //!
-//! The switch makes a change when the packets under way have ended, so whoever asks for one waits for that;
-//! a connection whose ports come apart still has them.
+//! The switch makes a change once the packets under way have ended, so a request for a change waits for that. A
+//! connection that is being removed still occupies its ports.
 
 use super::Kernels;
 use crate::handles::Handles;
@@ -15,14 +15,14 @@ use units::{SlotId, StreamDirection, StreamId};
 /// A stream port of a slot.
 pub(crate) type Place = (SlotId, StreamId);
 
-/// Two ports that are connected, or come apart.
+/// Two ports that are connected, or are being disconnected.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Joint {
     client: ClientId,
     id: ConnectionId,
     pub(super) from: Place,
     to: Place,
-    /// It comes apart.
+    /// It is being disconnected.
     left: bool,
 }
 
@@ -48,7 +48,7 @@ impl Kernels {
         self.part(joint.to).map(|()| (joint.from, joint.to))
     }
 
-    /// The port that a connection shall have at an end.
+    /// The port that a connection uses at one end.
     pub(crate) fn place_of_end(
         &mut self,
         handles: &Handles,
@@ -66,7 +66,7 @@ impl Kernels {
         Ok(place)
     }
 
-    /// Whether nothing has the port.
+    /// Checks that a port is not in use.
     pub(crate) fn check_free(&mut self, place: Place) -> Result<(), Error> {
         self.forget_joints_apart()?;
         let joined = |joint: &Joint| joint.from == place || joint.to == place;
@@ -78,7 +78,7 @@ impl Kernels {
         Ok(())
     }
 
-    /// Forgets the connections that nobody wants and that have come apart.
+    /// Drops connections that were given up and whose ports are disconnected.
     pub(crate) fn forget_joints_apart(&mut self) -> Result<(), Error> {
         for joint in self.streams.joints.clone() {
             let (slot, stream) = joint.to;
@@ -95,7 +95,8 @@ impl Kernels {
         Ok(())
     }
 
-    /// The ports have come apart, or were never joined: each kernel whose memory port carries its end hears so.
+    /// Drops a connection whose ports are disconnected, or never were connected; each kernel whose memory port
+    /// carries its end is informed.
     pub(crate) fn forget_joint(&mut self, id: ConnectionId) -> Result<(), Error> {
         let mut joints = self.streams.joints.iter();
         let Some(at) = joints.position(|joint| joint.id == id) else {
@@ -137,7 +138,7 @@ impl Kernels {
         Ok(id)
     }
 
-    /// Gives an incoming port back to its mover.
+    /// Returns an incoming port to its mover.
     pub(crate) fn part(&mut self, to: Place) -> Result<(), Error> {
         let mover = StreamSource::Mover;
         Ok(self
@@ -167,7 +168,7 @@ impl Kernels {
         })
     }
 
-    /// The slots that a slot's streams lead to, from port to port, itself too.
+    /// The slots reached from a slot through stream connections, including the slot itself.
     pub(super) fn joined_slots(&self, slot: SlotId) -> Vec<SlotId> {
         let mut slots = vec![slot];
         let mut next = 0;
@@ -184,7 +185,7 @@ impl Kernels {
         slots
     }
 
-    /// The slot has no kernel any more: its connections come apart.
+    /// Disconnects all connections of a slot that has lost its kernel.
     pub(super) fn joints_gone(&mut self, slot: SlotId) {
         let of_slot = |joint: &Joint| joint.from.0 == slot || joint.to.0 == slot;
         let gone: Vec<Joint> = self
@@ -210,7 +211,7 @@ impl Kernels {
         }
     }
 
-    /// What the slot's connections do, each a part of a sentence.
+    /// Waits of the slot's connections, each as a part of a sentence.
     pub(super) fn joint_waits(&mut self, slot: SlotId) -> Result<Vec<String>, Error> {
         let mut parts = Vec::new();
         for joint in self.streams.joints.clone() {

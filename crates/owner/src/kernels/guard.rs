@@ -1,4 +1,4 @@
-//! Kernels that misbehave: what their owner is told, and how their slots come to rest.
+//! Kernels that misbehave: error reports, and how their slots are brought to rest.
 
 use super::slots::slot_register;
 use super::Kernels;
@@ -8,12 +8,12 @@ use card::CardError;
 use error::{Error, HomeError, ViolationError};
 use units::{FaultToken, SlotId};
 
-/// Interrupts of one run that announce nothing, before the kernel is stopped for it. Two are usual:
-/// ready and done.
+/// Maximum number of interrupts of one run that announce nothing, before the kernel is stopped. Two are usual: ready
+/// and done.
 pub(super) const IDLE_INTERRUPTS: u32 = 16;
 
 impl Kernels {
-    /// Reads the guard of the CPU's lines; whether the kernel broke a rule. Then its slot is held in reset.
+    /// Reads the guard of the CPU's lines; returns whether the kernel broke a rule. Its slot is held in reset then.
     fn look_for_host_lines_violation(&mut self) -> Result<bool, Error> {
         let found = self
             .coherent
@@ -38,7 +38,7 @@ impl Kernels {
         Ok(true)
     }
 
-    /// The guard closed a slot: finds out why, and holds it in reset.
+    /// Handles a slot that the guard closed: determines why, and holds it in reset.
     pub(crate) fn slot_closed(&mut self, slot: SlotId) -> Result<(), Error> {
         if self.look_for_home_violation()? || self.look_for_host_lines_violation()? {
             return Ok(());
@@ -68,8 +68,8 @@ impl Kernels {
 
     /// Keeps the first error of a run, and holds the slot in reset until its client asks.
     ///
-    /// What its accesses wait for is forgotten then, so its faults and interrupts cost the host nothing
-    /// more. [`rest`](crate::owner_ref::OwnerRef::rest) does the rest before the slot can run again.
+    /// Its pending accesses are dropped, so that its faults and interrupts cost the host nothing more.
+    /// [`rest`](crate::owner_ref::OwnerRef::rest) completes this before the slot can run again.
     pub(super) fn quarantine(&mut self, slot: SlotId, error: Error) -> Result<(), Error> {
         tracing::warn!(%error, "a slot is held in reset");
         let space = self.loaded(slot)?.space();
@@ -80,7 +80,8 @@ impl Kernels {
         Ok(())
     }
 
-    /// Writes of registers are posted: what kernels have answered with an error since the last look fails their runs.
+    /// Fails the runs of kernels that have answered register writes with an error since the last call; register writes
+    /// are posted.
     pub(crate) fn notice_refused_writes(&mut self) -> Result<(), Error> {
         for address in self.card.take_refused_writes() {
             let refused = match slot_register(address) {
@@ -97,8 +98,8 @@ impl Kernels {
         Ok(())
     }
 
-    /// The error of a register access that a kernel answered with an error response. `None` if it was the shell that
-    /// answered: the slot is in reset, or closed because the kernel hangs, which the guard reports.
+    /// The error of a register access that a kernel answered with an error response. `None` if the shell answered: the
+    /// slot is in reset, or closed because the kernel hangs, which the guard reports.
     pub(super) fn refused(
         &mut self,
         slot: SlotId,
@@ -128,7 +129,7 @@ impl Kernels {
         }))
     }
 
-    /// What the slot's ports wait for, as the end of a sentence.
+    /// Waits of the slot's ports, as the end of a sentence.
     pub(super) fn waits_of(
         &mut self,
         faults: &[FaultToken],
@@ -174,8 +175,8 @@ impl Kernels {
         Ok(parts.join("; "))
     }
 
-    /// A register of a kernel that the owner reads on its own account; `None` if it was refused, for which the slot is
-    /// held in reset, or not answered, which the guard reports.
+    /// Reads a kernel's register for the owner itself. `None` if the kernel refused, for which the slot is held in
+    /// reset, or did not answer, which the guard reports.
     pub(super) fn read_own(
         &mut self,
         slot: SlotId,
@@ -191,8 +192,8 @@ impl Kernels {
         }
     }
 
-    /// The result of a register access of the owner's own: the kernel's refusal to answer is no error of
-    /// the owner's, the guard reports it.
+    /// The result of the owner's own register access. A kernel that does not answer is no error of the owner; the
+    /// guard reports it.
     pub(super) fn unless_hung<T>(result: Result<T, Error>) -> Result<Option<T>, Error> {
         match result {
             Ok(value) => Ok(Some(value)),
@@ -202,7 +203,7 @@ impl Kernels {
     }
 }
 
-/// What the register of a kernel at an offset is called.
+/// Name of the kernel's register at an offset, for messages.
 fn register_name(manifest: &Manifest, offset: u32) -> String {
     let of_argument = |argument: &&card::kernel::Argument| {
         (argument.offset..argument.offset.saturating_add(argument.bytes)).contains(&offset)

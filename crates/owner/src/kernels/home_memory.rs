@@ -6,32 +6,32 @@ use card::Card;
 use error::Error;
 use units::CardDescription;
 
-/// What card memory is divided into for the directory.
+/// Granule of card memory for the directory, in bytes.
 const FRAME_BYTES: u64 = 4096;
 
-/// The range, in each of the channels that have lines.
+/// The range, the same in each channel that holds lines.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HomeRange {
-    /// Channels, from the first.
+    /// Number of channels, from the first.
     channels: u64,
-    /// Where in a channel.
+    /// Offset of the range in each channel, in bytes.
     offset: u64,
-    /// Bytes of it.
+    /// Size of the range in each channel, in bytes.
     each: u64,
 }
 
 impl HomeRange {
-    /// Keeps the end of the channels; `None` for 0 bytes.
+    /// Reserves the end of the channels; `None` for 0 bytes.
     pub(crate) fn reserve(card: &mut dyn Card, bytes: u64) -> Result<Option<Self>, Error> {
         if bytes == 0 {
             return Ok(None);
         }
-        // A card that is not coherent says so.
+        // A card that is not coherent reports that.
         card.need_lines()?;
         let status = card.read_register(home_register(reg::STATUS))?;
         let slices = u64::from(reg::status::SLICES.get(status));
         let description: &CardDescription = card.description();
-        // As rtl/home/tmb_home_memory.sv has it: a channel a slice, or one for all.
+        // The mapping of rtl/home/tmb_home_memory.sv: one channel per slice, or one for all.
         let channels = match u64::from(description.channels) >= slices {
             true => slices,
             false => 1,
@@ -52,7 +52,7 @@ impl HomeRange {
         }))
     }
 
-    /// Bytes of a channel that are left for the pager.
+    /// Bytes of a channel that remain for the pager.
     pub(crate) fn rest_of(&self, channel: u64, bytes: u64) -> u64 {
         match channel < self.channels {
             true => self.offset,
@@ -60,12 +60,12 @@ impl HomeRange {
         }
     }
 
-    /// All of it.
+    /// Size of the range over all channels, in bytes.
     pub(super) fn bytes(&self) -> u64 {
         self.channels * self.each
     }
 
-    /// Lets card memory serve the directory's lines. The registers are posted writes.
+    /// Makes card memory serve the directory's lines. The register writes are posted.
     pub(super) fn place(&self, card: &mut dyn Card) -> Result<(), Error> {
         let frames = |bytes: u64| (bytes / FRAME_BYTES) as u32;
         let values = [

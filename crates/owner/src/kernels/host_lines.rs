@@ -1,4 +1,4 @@
-//! The CPU's own lines that a kernel uses: which kernel, how much of the memory, and what it did wrong.
+//! A kernel's use of the CPU's own lines: the kernel, the size of the memory, and rule violations.
 
 use card::coherent::{
     host_lines_error, host_lines_register, take_host_lines_violation, HostLinesViolation,
@@ -10,16 +10,16 @@ use error::{Error, HomeError};
 use units::access::{LineAccess, LINE_BYTES};
 use units::SlotId;
 
-/// What a range is divided into.
+/// Granule of the range, in bytes.
 const FRAME_BYTES: u64 = 4096;
 
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct HostLines {
     bytes: u64,
-    /// Whose kernel uses them.
+    /// Slot of the kernel that uses them.
     slot: Option<SlotId>,
-    /// The card has the cache: a kernel used it.
+    /// A kernel has used the card's cache of these lines.
     used: bool,
 }
 
@@ -48,9 +48,9 @@ impl HostLines {
         Ok(reg::status::CLOSING.get(status) == 0)
     }
 
-    /// What a kernel may use of the CPU's memory, in bytes.
+    /// Size of the CPU memory that a kernel may use, in bytes.
     pub(super) fn bytes(&self, card: &mut dyn Card) -> Result<u64, Error> {
-        // A card that is not coherent says so first.
+        // A card that is not coherent reports that first.
         card.need_lines()?;
         let status = card.read_register(host_lines_register(reg::STATUS))?;
         match reg::status::SLICES.get(status) {
@@ -59,7 +59,7 @@ impl HostLines {
         }
     }
 
-    /// A slot has got a kernel: it uses the CPU's lines if it has ports for them.
+    /// Connects a newly loaded kernel to the CPU's lines, if it has ports for them.
     pub(super) fn place(
         &mut self,
         card: &mut dyn Card,
@@ -89,7 +89,7 @@ impl HostLines {
         Ok(())
     }
 
-    /// A slot's kernel goes.
+    /// Disconnects the kernel of a slot.
     pub(super) fn leave(&mut self, card: &mut dyn Card, slot: SlotId) -> Result<(), Error> {
         if self.slot == Some(slot) {
             card.write_register(host_lines_register(reg::ROUTE), 0)?;
@@ -98,14 +98,14 @@ impl HostLines {
         Ok(())
     }
 
-    /// Sets how long a kernel may hold a line of the CPU; 0: as long as it likes.
+    /// Sets how long a kernel may hold a line of the CPU, in cycles; 0: without a limit.
     pub(super) fn set_timeout(&self, card: &mut dyn Card, cycles: u32) -> Result<(), Error> {
         self.bytes(card)?;
         let address = host_lines_register(reg::PATIENCE);
         Ok(card.write_register(address, cycles)?)
     }
 
-    /// Whether the CPU's memory that a kernel may use has the line of an access.
+    /// Whether the line of an access lies in the CPU memory that a kernel may use.
     pub(super) fn have(&self, access: &LineAccess) -> Result<(), Error> {
         let range = self.bytes;
         match access.address < range {
@@ -118,7 +118,7 @@ impl HostLines {
         }
     }
 
-    /// The cache of the CPU's lines, or the directory, holds an error.
+    /// Logs the error that the cache of the CPU's lines, or the directory, holds.
     pub(super) fn log_errors(&self, card: &mut dyn Card) -> Result<(), Error> {
         if self.used {
             while let Some(error) = host_lines_error(card)? {

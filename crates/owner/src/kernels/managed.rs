@@ -1,5 +1,5 @@
-//! Kernels with registers of their own (`user_managed`): the owner serves their faults while a program waits
-//! for a register, or for their interrupt, or reads registers until it finds what it looks for.
+//! Kernels with registers of their own (`user_managed`): the owner serves their faults while a program waits for a
+//! register or an interrupt, or polls registers.
 
 use super::Kernels;
 use crate::message::Signal;
@@ -7,19 +7,19 @@ use card::kernel::ControlProtocol;
 use error::Error;
 use units::{Picoseconds, SlotId};
 
-/// Virtual time between two looks at a register.
+/// Interval between two polls of a register, in virtual time.
 const PAUSE: Picoseconds = Picoseconds::from_micros(1);
 
-/// What a look at a slot shows.
+/// State of an awaited signal.
 pub(crate) enum SignalLook {
     Failed(Error),
     Seen(u32),
-    /// Not yet: look again at this moment, or the slice is over.
+    /// Not seen so far: poll again at this moment, or the slice is over.
     Nothing(Option<Picoseconds>),
 }
 
 impl Kernels {
-    /// On a card without time something happens in steps, which reading a register is not.
+    /// Step of the clock, for a card without time: its work advances in steps, and a register read is none.
     pub(crate) fn step(&self) -> Picoseconds {
         match self.card.description().clock_period {
             Picoseconds::ZERO => PAUSE,
@@ -27,7 +27,7 @@ impl Kernels {
         }
     }
 
-    /// What went wrong since a program that polls has looked. A kernel that can be waited for tells that there, too.
+    /// The failure since the program's last poll. A kernel that can be waited for reports it there, too.
     pub(crate) fn failure_of_polled(&mut self, slot: SlotId) -> Result<Option<Error>, Error> {
         if self.is_user_managed(slot) {
             return self.take_failure(slot);
@@ -43,7 +43,7 @@ impl Kernels {
         }
     }
 
-    /// The kernel's registers belong to its program alone.
+    /// Whether the kernel's registers belong to its program alone.
     pub(crate) fn is_user_managed(&self, slot: SlotId) -> bool {
         self.manifest(slot)
             .is_some_and(|manifest| manifest.control == ControlProtocol::UserManaged)
@@ -66,7 +66,7 @@ impl Kernels {
         Ok(SignalLook::Nothing((now < until).then_some(next)))
     }
 
-    /// The register that was waited for, or the number of interrupts; `None` while it is not there.
+    /// The awaited register, or the number of interrupts; `None` while the signal has not come.
     fn seen(&mut self, slot: SlotId, signal: Signal) -> Result<Option<u32>, Error> {
         match signal {
             Signal::Interrupt => {
@@ -88,7 +88,7 @@ impl Kernels {
                 let Some(word) = word else {
                     return Ok(None);
                 };
-                // What it announces is finished first, and the guard has found nothing wrong with it.
+                // The accesses it announces are completed first, and the guard has found no violation.
                 let settled = self.ends(slot, word.notes, Some((signal, word.value)))?;
                 Ok(settled.then_some(word.value))
             }

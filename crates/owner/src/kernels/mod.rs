@@ -1,6 +1,6 @@
 //! The card and the kernels in its slots: their registers, streams, cache lines and schedules.
 //!
-//! Independent of pages, files and clients' handles: state of theirs is passed as an argument.
+//! Independent of pages, files and clients' handles: their state is passed as an argument.
 
 mod coherent;
 mod connections;
@@ -150,7 +150,7 @@ impl Kernels {
         self.schedules.shares(self.card.description(), statistics)
     }
 
-    /// The slots' names.
+    /// Identifiers of the slots.
     pub(crate) fn ids(&self) -> impl Iterator<Item = SlotId> {
         self.slots.ids()
     }
@@ -171,12 +171,12 @@ impl Kernels {
         state.is_some_and(|state| state.loaded_in(space))
     }
 
-    /// How long kernels have run in a space.
+    /// Total time that kernels have run in a space.
     pub(crate) fn run_time(&self, space: Asid) -> Picoseconds {
         self.slots.run_time(space)
     }
 
-    /// The number of a space is used again.
+    /// Clears the run time of a space, whose number is reused.
     pub(crate) fn forget_run_time(&mut self, space: Asid) {
         self.slots.forget_run_time(space);
     }
@@ -196,22 +196,23 @@ impl Kernels {
         self.slots.reconfigured(slot);
     }
 
-    /// Whether a fault is of a slot that was stopped meanwhile.
+    /// Whether a fault belongs to a slot that was stopped meanwhile.
     pub(crate) fn is_gone(&self, token: FaultToken) -> bool {
         self.slots.is_gone(token)
     }
 
-    /// The slot was put in reset; what its requesters have sent is on its way until [`drained`](Self::drained).
+    /// Starts draining a slot that was put in reset; accesses of its requesters are in flight until
+    /// [`drained`](Self::drained).
     pub(crate) fn drain(&mut self, slot: SlotId, requesters: RangeInclusive<u8>) {
         self.slots.drain(slot, requesters);
     }
 
-    /// Nothing of the slot is on its way any more. Returns its requesters, the first time.
+    /// Marks a slot as drained: nothing of it is in flight. Returns its requesters, the first time.
     pub(crate) fn drained(&mut self, slot: SlotId) -> Option<RangeInclusive<u8>> {
         self.slots.drained(slot)
     }
 
-    /// Slot and name of a port of the card, for people.
+    /// Slot and name of a port of the card, human-readable.
     pub(crate) fn name_of_port(&self, port: usize) -> String {
         let ports = usize::from(self.description().ports_per_slot.max(1));
         let (slot, number) = (port / ports, port % ports);

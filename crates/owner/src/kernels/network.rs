@@ -2,7 +2,7 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 
-//! Stream ports that are plugged into network interfaces: their transfers are the interface's instead of a mover's.
+//! Stream ports that are connected to network interfaces: the interface moves their data instead of a mover.
 
 use super::Kernels;
 use crate::message::ClientId;
@@ -13,7 +13,7 @@ use error::Error;
 use error::StreamError;
 use units::{SlotId, StreamDirection, StreamId};
 
-/// The other way: what goes out of a kernel goes into an interface.
+/// The direction seen from the interface: a stream out of a kernel goes into an interface.
 fn across(direction: StreamDirection) -> StreamDirection {
     match direction {
         StreamDirection::In => StreamDirection::Out,
@@ -22,7 +22,8 @@ fn across(direction: StreamDirection) -> StreamDirection {
 }
 
 impl Kernels {
-    /// Connects the port with an interface and that with the peer. Answers whose source in the switch has changed.
+    /// Connects the port with an interface, and the interface with the peer. Returns the port whose source in the
+    /// switch has changed.
     pub(crate) fn plug_peer(
         &mut self,
         client: ClientId,
@@ -74,7 +75,7 @@ impl Kernels {
         Ok(to)
     }
 
-    /// Gives the port back to its mover.
+    /// Returns the port to its mover.
     pub(crate) fn unplug(&mut self, slot: SlotId, stream: StreamId) -> Result<(), Error> {
         let connection = self.streams.open.get_mut(&(slot, stream));
         let Some(interface) = connection.and_then(|connection| connection.interface.take()) else {
@@ -90,7 +91,7 @@ impl Kernels {
             .connect_stream(to, pair, StreamSource::Mover)?)
     }
 
-    /// What moves the bytes of a port: its mover, or an interface.
+    /// The unit that moves the bytes of a port: its mover, or an interface.
     pub(super) fn mover_of(
         &self,
         slot: SlotId,
@@ -105,8 +106,8 @@ impl Kernels {
         (network, StreamId { pair, direction }, Some(pair))
     }
 
-    /// The port whose transfer has ended. Of an interface, none if that transfer was of a slot that has been reset;
-    /// then the one that waited behind it begins.
+    /// The port whose transfer has ended. For an interface, none if that transfer belonged to a slot that has been
+    /// reset; the transfer queued behind it begins then.
     pub(super) fn port_of_mover(
         &mut self,
         slot: SlotId,
@@ -154,7 +155,7 @@ impl Kernels {
         Ok(failure.unwrap_or_else(|| "it does not say why".to_owned()))
     }
 
-    /// What a port does now.
+    /// The current state of a port.
     pub(super) fn state_of(
         &mut self,
         slot: SlotId,
@@ -164,7 +165,7 @@ impl Kernels {
         Ok(self.card.need_streams()?.stream_state(slot, stream)?)
     }
 
-    /// The slot of a port was reset: the transfer that its interface still has is to end.
+    /// Ends the transfer that the interface still has for a port whose slot was reset.
     pub(super) fn stop_on_network(&mut self, slot: SlotId, stream: StreamId) {
         let (slot, stream, interface) = self.mover_of(slot, stream);
         let busy = interface.is_some_and(|interface| {
@@ -181,14 +182,14 @@ impl Kernels {
         }
     }
 
-    /// The port is open no more.
+    /// Closes the port.
     pub(super) fn remove_stream(&mut self, slot: SlotId, stream: StreamId) -> Result<(), Error> {
         let result = self.unplug(slot, stream);
         self.streams.open.remove(&(slot, stream));
         result
     }
 
-    /// The same, where nobody can be told.
+    /// The same, where a failure cannot be reported.
     pub(super) fn forget_stream(&mut self, slot: SlotId, stream: StreamId) {
         if let Err(error) = self.remove_stream(slot, stream) {
             tracing::error!(%error, "a port does not leave its network interface");

@@ -9,9 +9,9 @@ use units::{CardDescription, SlotId, SlotSchedule, ROW_BYTES};
 /// Schedules of slots.
 #[derive(Debug, Default)]
 pub(super) struct Schedules {
-    /// Slots that differ from an untouched one now.
+    /// Slots with a schedule other than the reset default.
     changed: BTreeSet<SlotId>,
-    /// What each slot was last given, for the report.
+    /// The last schedule of each slot, for the report.
     last: BTreeMap<SlotId, SlotSchedule>,
 }
 
@@ -32,7 +32,7 @@ impl Schedules {
         Ok(())
     }
 
-    /// Takes the schedule of a slot away, with its kernel.
+    /// Removes the schedule of a slot, together with its kernel.
     pub(super) fn take(&mut self, card: &mut dyn Card, slot: SlotId) -> Result<(), Error> {
         if self.changed.remove(&slot) {
             card.schedule_slot(slot, SlotSchedule::default())?;

@@ -1,4 +1,4 @@
-//! The slots of the card, and what outlasts the kernel of one.
+//! The slots of the card, and the state that outlives a slot's kernel.
 
 use super::slots::SlotState;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,16 +11,16 @@ pub(super) struct Slots {
     states: Vec<SlotState>,
     /// Those that are being reconfigured.
     reconfiguring: BTreeSet<SlotId>,
-    /// Those that are being stopped, with the requesters of which something may be on its way.
+    /// Slots that are being stopped, with the requesters whose accesses may be in flight.
     draining: BTreeMap<SlotId, RangeInclusive<u8>>,
-    /// How long kernels have run in each space, until its number is used again.
+    /// Total run time of kernels in each space, until its number is reused.
     run_times: BTreeMap<Asid, Picoseconds>,
-    /// What ports of the card are called, by their number, since kernels have used them.
+    /// Names of the card's ports that kernels have used, by port number.
     port_names: BTreeMap<usize, String>,
 }
 
 impl Slots {
-    /// So many, and all empty.
+    /// Creates `count` empty slots.
     pub(super) fn new(count: u8) -> Self {
         Self {
             states: (0..count).map(|_| SlotState::default()).collect(),
@@ -35,7 +35,7 @@ impl Slots {
         self.states.len() as u8
     }
 
-    /// Their names.
+    /// Identifiers of all slots.
     pub(super) fn ids(&self) -> impl Iterator<Item = SlotId> {
         (0..self.count()).map(SlotId)
     }
@@ -48,14 +48,14 @@ impl Slots {
         self.states.get_mut(usize::from(slot.0))
     }
 
-    /// The first one like this.
+    /// The first slot that satisfies a condition.
     pub(super) fn find(&self, like: impl Fn(SlotId, &SlotState) -> bool) -> Option<SlotId> {
         let mut all = self.ids().zip(&self.states);
         all.find(|(slot, state)| like(*slot, state))
             .map(|(slot, _)| slot)
     }
 
-    /// Another kernel comes into the slot, which takes its time.
+    /// Begins the reconfiguration of a slot, which takes time.
     pub(super) fn reconfigure(&mut self, slot: SlotId) {
         self.reconfiguring.insert(slot);
     }
@@ -68,12 +68,13 @@ impl Slots {
         self.reconfiguring.contains(&slot)
     }
 
-    /// The slot was put in reset; what its requesters have sent is on its way until [`drained`](Self::drained).
+    /// Starts draining a slot that was put in reset; accesses of its requesters are in flight until
+    /// [`drained`](Self::drained).
     pub(super) fn drain(&mut self, slot: SlotId, requesters: RangeInclusive<u8>) {
         self.draining.insert(slot, requesters);
     }
 
-    /// Nothing of the slot is on its way any more. Returns its requesters, the first time.
+    /// Marks a slot as drained: nothing of it is in flight. Returns its requesters, the first time.
     pub(super) fn drained(&mut self, slot: SlotId) -> Option<RangeInclusive<u8>> {
         self.draining.remove(&slot)
     }
@@ -82,13 +83,13 @@ impl Slots {
         self.draining.contains_key(&slot)
     }
 
-    /// Whether a fault is of a slot that was stopped meanwhile.
+    /// Whether a fault belongs to a slot that was stopped meanwhile.
     pub(super) fn is_gone(&self, token: FaultToken) -> bool {
         let mut draining = self.draining.values();
         draining.any(|requesters| requesters.contains(&token.requester))
     }
 
-    /// A kernel has run in a space for so long.
+    /// Adds the duration of a run to the run time of its space.
     pub(super) fn ran(&mut self, space: Asid, time: Picoseconds) {
         *self.run_times.entry(space).or_default() += time;
     }
@@ -97,12 +98,12 @@ impl Slots {
         self.run_times.get(&space).copied().unwrap_or_default()
     }
 
-    /// The number of a space is used again.
+    /// Clears the run time of a space, whose number is reused.
     pub(super) fn forget_run_time(&mut self, space: Asid) {
         self.run_times.remove(&space);
     }
 
-    /// What a port of the card is called from now on.
+    /// Sets the name of a port of the card.
     pub(super) fn name_port(&mut self, port: usize, name: String) {
         self.port_names.insert(port, name);
     }

@@ -37,14 +37,13 @@ mod register {
 pub(super) struct Loaded {
     kernel: KernelPackage,
     space: Asid,
-    /// Not in reset.
+    /// The slot is out of reset.
     released: bool,
-    /// The kernel ended itself: the slot is empty until it is loaded again.
+    /// The kernel has ended itself (`$finish`): the slot is empty until it is loaded again.
     gone: bool,
-    /// When it left reset.
+    /// Virtual time at which it left reset.
     since: Picoseconds,
-    /// Words of the arguments, by offset. A kernel's registers forget them in reset, where writes are
-    /// lost too.
+    /// Words of the arguments, by offset. In reset, a kernel's registers lose their values and ignore writes.
     pub(super) arguments: BTreeMap<u32, u32>,
 }
 
@@ -53,12 +52,12 @@ impl Loaded {
         self.space
     }
 
-    /// What is written to the kernel's registers arrives.
+    /// Whether writes to the kernel's registers take effect.
     pub(super) fn listens(&self) -> bool {
         self.released && !self.gone
     }
 
-    /// The slot is in reset now.
+    /// Records that the slot is in reset.
     pub(super) fn hold(&mut self) {
         self.released = false;
     }
@@ -70,16 +69,16 @@ struct Running {
     since: Picoseconds,
 }
 
-/// What the owner knows of a slot.
+/// The owner's state of a slot.
 #[derive(Debug, Default)]
 pub(super) struct SlotState {
     loaded: Option<Loaded>,
-    /// Name of the kernel that the slot was last configured with.
+    /// Name of the kernel with which the slot was configured last.
     configured: Option<String>,
     running: Option<Running>,
-    /// When the host learned that the run was over.
+    /// Virtual time at which the host learned that the run was over.
     done: Option<Picoseconds>,
-    /// The kernel has said that it is done, and its ports are not at rest.
+    /// The kernel has reported done, and its ports are not at rest.
     pub(super) ending: Option<Ending>,
     /// Its program has read a register while accesses were under way.
     pub(super) at_work: bool,
@@ -87,19 +86,19 @@ pub(super) struct SlotState {
     idle_interrupts: u32,
     /// Interrupts of a kernel with registers of its own that its program has not waited for.
     interrupts: u32,
-    /// The program has read a register since it last started the kernel or waited for it.
+    /// The program has read a register since the last start or wait.
     polled: bool,
-    /// The first thing that went wrong in the run.
+    /// The first error of the run.
     failure: Option<Error>,
 }
 
 impl SlotState {
-    /// A kernel runs, and its end is not known yet.
+    /// Whether a kernel runs, and its end is not known yet.
     pub(super) fn is_busy(&self) -> bool {
         self.running.is_some() && self.failure.is_none() && self.done.is_none()
     }
 
-    /// A kernel runs in a space.
+    /// Whether a kernel runs in a space.
     pub(super) fn runs_in(&self, space: Asid) -> bool {
         self.running.is_some() && self.loaded_in(space)
     }
@@ -117,16 +116,16 @@ pub(crate) struct Announced {
     pub(crate) addresses: Vec<VirtAddr>,
 }
 
-/// What a look at a run shows.
+/// State of a run.
 pub(crate) enum RunLook {
     Failed(Error),
     Done(RunReport),
-    /// The kernel is done, and it is time to look at its ports.
+    /// The kernel is done, and its ports are due to be polled.
     Settle,
     SliceOver,
 }
 
-/// What a look at several runs shows.
+/// State of several runs.
 pub(crate) enum AnyLook {
     Over(usize),
     Settle(SlotId),
@@ -134,8 +133,8 @@ pub(crate) enum AnyLook {
 }
 
 impl Kernels {
-    /// Records the kernel that a slot is configured with. Returns whether it had another one: then its reconfiguration
-    /// begins.
+    /// Records the kernel with which a slot is configured. Returns whether it replaces another one: the reconfiguration
+    /// begins then.
     pub(crate) fn reconfigure(&mut self, slot: SlotId, name: &str) -> Result<bool, Error> {
         let state = self.slot(slot)?;
         let before = state.configured.replace(name.to_owned());
@@ -200,7 +199,7 @@ impl Kernels {
         Ok(())
     }
 
-    /// The kernel of a slot, if it has one: its name, and whether it runs.
+    /// Name of a slot's kernel and whether it runs, if the slot has a kernel.
     pub(crate) fn kernel_in(&self, slot: SlotId) -> Option<(String, bool)> {
         let state = self.slots.get(slot)?;
         let loaded = state.loaded.as_ref()?;
@@ -216,7 +215,7 @@ impl Kernels {
         })
     }
 
-    /// A slot is its client's until the client closes it.
+    /// A slot stays with its client until the client closes it.
     pub(crate) fn may_load(
         &mut self,
         handles: &Handles,
@@ -224,7 +223,7 @@ impl Kernels {
         slot: SlotId,
     ) -> Result<(), Error> {
         let state = self.slot(slot)?;
-        // A run that has failed is over, whether its client knows yet or not.
+        // A failed run is over, whether or not its client knows.
         if state.is_busy() {
             let rule = "is running; wait for it or stop it before another kernel is loaded";
             return Err(Error::SlotState {
@@ -241,14 +240,15 @@ impl Kernels {
         }
     }
 
-    /// What a slot waits for that is not done in time.
+    /// The error for a slot that missed its deadline: the event that it waits for.
     pub(crate) fn late(
         &mut self,
         faults: &[FaultToken],
         slot: SlotId,
         why: &str,
     ) -> Result<Error, Error> {
-        // An interrupt waits for the writes that it announces, so a kernel whose writes never end has said nothing yet.
+        // An interrupt waits for the writes that it announces, so a kernel whose writes never complete has not
+        // interrupted yet.
         if self.announces(slot)? && self.slot(slot)?.ending.is_none() {
             self.look_for_done(slot)?;
         }
@@ -261,7 +261,7 @@ impl Kernels {
             None => "",
         };
         let waits = self.waits_of(faults, slot)?;
-        // Registers are read over the link, and the kernel goes on meanwhile.
+        // Registers are read over the link; the kernel continues meanwhile.
         let waiting = match self.card.now() - now {
             Picoseconds::ZERO => format!("{says}{why}{waits}"),
             later => format!("{says}{why}{later} later, {waits}"),
@@ -274,7 +274,7 @@ impl Kernels {
         })
     }
 
-    /// Whether the kernel says by an interrupt that it is done.
+    /// Whether the kernel signals done by an interrupt.
     fn announces(&mut self, slot: SlotId) -> Result<bool, Error> {
         let manifest = &self.loaded(slot)?.kernel.manifest;
         let control = manifest.control;
@@ -285,7 +285,7 @@ impl Kernels {
             ))
     }
 
-    /// Accesses of a kernel that its program has seen at work are not answered, and will not be.
+    /// The error if a kernel's outstanding accesses, observed by its program, are not answered and will not be.
     pub(crate) fn unfinished(
         &mut self,
         faults: &[FaultToken],
@@ -295,8 +295,7 @@ impl Kernels {
         self.late(faults, slot, why)
     }
 
-    /// Puts a slot in reset; gives its space and its requesters, which are to be drained. `None` if the slot has no
-    /// kernel.
+    /// Puts a slot in reset; returns its space and the requesters to drain. `None` if the slot has no kernel.
     pub(crate) fn hold(
         &mut self,
         slot: SlotId,
@@ -314,21 +313,22 @@ impl Kernels {
         Ok(Some((space, first_requester..=last_requester)))
     }
 
-    /// The program reads a register. Whether it polls: the kernel runs, and nobody has waited since the last read.
+    /// Records a register read of the program. Returns whether it polls: the kernel runs, and there was no wait since
+    /// the last read.
     pub(crate) fn polls(&mut self, slot: SlotId) -> Result<bool, Error> {
         let runs = self.running_since(slot)?.is_some();
         let state = self.slot(slot)?;
         Ok(std::mem::replace(&mut state.polled, runs) && runs)
     }
 
-    /// The program waits for the kernel in another way than by reading its registers.
+    /// Records that the program waits for the kernel other than by polling registers.
     pub(crate) fn waits_otherwise(&mut self, slot: SlotId) {
         if let Ok(state) = self.slot(slot) {
             state.polled = false;
         }
     }
 
-    /// Since when the kernel runs; one with registers of its own since it left reset.
+    /// Time since which the kernel runs; for one with registers of its own, since it left reset.
     pub(crate) fn running_since(&mut self, slot: SlotId) -> Result<Option<Picoseconds>, Error> {
         if let Some(running) = self.slot(slot)?.running {
             return Ok(Some(running.since));
@@ -339,7 +339,7 @@ impl Kernels {
         Ok(loaded.map(|loaded| loaded.since))
     }
 
-    /// A running slot, for somebody who waits for its kernel.
+    /// A running slot, for a request that waits for its kernel.
     fn running(
         &mut self,
         handles: &Handles,
@@ -362,7 +362,7 @@ impl Kernels {
         }
     }
 
-    /// The state of a run; `None` while it goes on.
+    /// The result of a run; `None` while it continues.
     pub(crate) fn look(
         &mut self,
         handles: &Handles,
@@ -387,7 +387,7 @@ impl Kernels {
         Ok((self.card.now() >= until).then_some(RunLook::SliceOver))
     }
 
-    /// When a task looks again at slots that it waits for.
+    /// Time of a task's next poll of the slots it waits for.
     pub(crate) fn next_look(
         &self,
         slots: impl IntoIterator<Item = SlotId>,
@@ -399,14 +399,14 @@ impl Kernels {
         endings.fold(until, Picoseconds::min)
     }
 
-    /// Whether it is time to look at the ports of a kernel that is done.
+    /// Whether the ports of a finished kernel are due to be polled.
     pub(crate) fn is_to_settle(&self, slot: SlotId) -> bool {
         let state = self.slots.get(slot);
         let ending = state.and_then(|state| state.ending);
         ending.is_some_and(|ending| ending.next <= self.card.now())
     }
 
-    /// Looks at the ports of a kernel that is done: its run is over when they are at rest.
+    /// Polls the ports of a finished kernel: its run is over when they are at rest.
     pub(crate) fn settle_run(&mut self, slot: SlotId) -> Result<(), Error> {
         if self.settle(slot)? {
             let now = self.card.now();
@@ -425,8 +425,8 @@ impl Kernels {
         Ok(state.failure.is_some() || state.done.is_some())
     }
 
-    /// Of slots that have not announced their end: one whose kernel cannot announce it and is done, or the
-    /// first if nothing will ever happen, for its own wait to tell what it waits for.
+    /// The first of the slots that have not announced their end and whose kernel is done but cannot announce it; or the
+    /// first of all if no further event can happen, so that its own wait reports the cause.
     pub(crate) fn first_unannounced(
         &mut self,
         slots: &[(SlotId, LoadId)],
@@ -447,7 +447,7 @@ impl Kernels {
         Ok((hopeless && !slots.is_empty()).then_some(0))
     }
 
-    /// At the end of a slice: whether the run can still end, where all may be `quiet`.
+    /// At the end of a slice: whether the run can still end; `quiet` if no further event can occur.
     pub(crate) fn still_running(&mut self, slot: SlotId, quiet: bool) -> Result<bool, Error> {
         if self.slot(slot)?.ending.is_none() && !self.loaded(slot)?.kernel.manifest.has_interrupt()
         {
@@ -457,7 +457,7 @@ impl Kernels {
         if self.slot(slot)?.done.is_some() || !quiet {
             return Ok(true);
         }
-        // What was owed at the last look may have been answered while that came from the card.
+        // Outstanding accesses at the last poll may have been answered while its result was in flight.
         if self.slot(slot)?.ending.is_some() {
             self.settle_run(slot)?;
             return Ok(self.slot(slot)?.done.is_some());
@@ -466,7 +466,7 @@ impl Kernels {
         self.look_for_done(slot)
     }
 
-    /// What went wrong in a slot's run, while nobody was told.
+    /// The unreported error of a slot's run.
     pub(super) fn untold_failure(&self, slot: SlotId) -> Option<&Error> {
         let state = self.slots.get(slot)?;
         state.failure.as_ref()
@@ -504,7 +504,7 @@ impl Kernels {
             .map_or_else(|_| "none".into(), |l| l.kernel.manifest.name.clone())
     }
 
-    /// Keeps an argument, and writes it if the slot can take it now.
+    /// Stores an argument, and writes it if the slot accepts it now.
     pub(crate) fn set_argument(
         &mut self,
         slot: SlotId,
@@ -522,7 +522,7 @@ impl Kernels {
         }
     }
 
-    /// Registers that a client writes on its own account.
+    /// Writes registers on behalf of a client.
     pub(crate) fn write_raw_registers(
         &mut self,
         slot: SlotId,
@@ -557,7 +557,7 @@ impl Kernels {
         Ok(())
     }
 
-    /// What a register holds, and whether the ports of the slot are at rest.
+    /// The value of a register, and whether the ports of the slot are at rest.
     pub(super) fn read_kernel(&mut self, slot: SlotId, offset: u32) -> Result<KernelWord, Error> {
         self.loaded(slot)?;
         let offset = register_offset(slot, offset, 0)?;
@@ -569,15 +569,15 @@ impl Kernels {
         }
     }
 
-    /// A register that a program reads on its own account.
+    /// Reads a register on behalf of a program.
     pub(crate) fn read_raw_register(&mut self, slot: SlotId, offset: u32) -> Result<u32, Error> {
         let word = self.read_kernel(slot, offset)?;
         self.seen_at_work(slot, word.notes)?;
         Ok(word.value)
     }
 
-    /// Prepares a kernel for its start. Returns the addresses that it will access first, and [`go`](Self::go) starts it;
-    /// `None`: it has started already.
+    /// Prepares a kernel for its start. Returns the addresses that it will access first; [`go`](Self::go) starts it.
+    /// `None`: it runs already.
     pub(crate) fn make_ready(&mut self, slot: SlotId) -> Result<Option<Announced>, Error> {
         if self.slot(slot)?.running.is_some() {
             return Err(Error::SlotState {
@@ -611,7 +611,7 @@ impl Kernels {
         self.announced(slot).map(Some)
     }
 
-    /// Starts a kernel that is ready.
+    /// Starts a prepared kernel.
     pub(crate) fn go(&mut self, slot: SlotId) -> Result<(), Error> {
         let since = self.card.now();
         let state = self.slot(slot)?;
@@ -623,7 +623,7 @@ impl Kernels {
         self.write_registers(slot, register::CONTROL, &[register::START])
     }
 
-    /// The pages that are fetched while a kernel starts: those of its pointers.
+    /// The pages fetched while a kernel starts: those of its pointers.
     fn announced(&mut self, slot: SlotId) -> Result<Announced, Error> {
         let loaded = self.loaded(slot)?;
         let space = loaded.space;
@@ -641,7 +641,7 @@ impl Kernels {
         Ok(Announced { space, addresses })
     }
 
-    /// What a start is to a kernel without ap_start: its slot leaves reset, if a run failed.
+    /// Start of a kernel without ap_start: its slot leaves reset if a run failed.
     fn begin_anew(&mut self, slot: SlotId) -> Result<(), Error> {
         let state = self.slot(slot)?;
         (state.failure, state.interrupts) = (None, 0);
@@ -652,13 +652,13 @@ impl Kernels {
         }
     }
 
-    /// What went wrong since the last look.
+    /// Takes the error since the last call.
     pub(super) fn take_failure(&mut self, slot: SlotId) -> Result<Option<Error>, Error> {
         self.loaded(slot)?;
         Ok(self.slot(slot)?.failure.take())
     }
 
-    /// Interrupts since the last look.
+    /// Takes the number of interrupts since the last call.
     pub(super) fn take_interrupts(&mut self, slot: SlotId) -> Result<u32, Error> {
         if !self.is_user_managed(slot) {
             let rule = "has a kernel that says when it is done; wait for that";
@@ -670,7 +670,7 @@ impl Kernels {
         Ok(std::mem::take(&mut self.slot(slot)?.interrupts))
     }
 
-    /// Takes a slot out of reset, if it is not, so that its streams can move.
+    /// Takes a slot out of reset, if it is in reset, so that its streams can move.
     pub(super) fn release_for_streams(&mut self, slot: SlotId) -> Result<(), Error> {
         match self.loaded(slot)?.released {
             true => Ok(()),
@@ -678,12 +678,12 @@ impl Kernels {
         }
     }
 
-    /// Whether something went wrong that nobody has been told of.
+    /// Whether there is an unreported error.
     pub(super) fn has_failed(&mut self, slot: SlotId) -> Result<bool, Error> {
         Ok(self.slot(slot)?.failure.is_some())
     }
 
-    /// Puts a kernel into a slot, or, on a card whose slots hold what they hold, looks whether it can be there.
+    /// Loads a kernel into a slot or, on a card with fixed kernels, checks that the slot holds it.
     pub(crate) fn put(&mut self, slot: SlotId, kernel: &KernelPackage) -> Result<(), CardError> {
         match self.card.loader() {
             Some(card) => card.load(slot, kernel),
@@ -691,7 +691,7 @@ impl Kernels {
         }
     }
 
-    /// Takes a slot out of reset, with the arguments that were set so far.
+    /// Takes a slot out of reset, with the arguments set so far.
     fn release(&mut self, slot: SlotId) -> Result<(), Error> {
         let loaded = self.loaded(slot)?;
         let space = loaded.space;
@@ -712,9 +712,9 @@ impl Kernels {
         Ok(())
     }
 
-    /// An interrupt of the kernel: acknowledge it, and see whether the run is over.
+    /// Handles an interrupt of the kernel: acknowledges it, and checks whether the run is over.
     pub(crate) fn interrupted(&mut self, slot: SlotId) -> Result<(), Error> {
-        // One that was on its way when the slot was put in reset.
+        // An interrupt that was in flight when the slot was put in reset.
         if !self.loaded(slot).is_ok_and(|loaded| loaded.released) {
             return Ok(());
         }
@@ -744,8 +744,7 @@ impl Kernels {
         self.quarantine(slot, error)
     }
 
-    /// Whether the kernel has said that it is done since the last look. The run is over with that if its ports
-    /// are at rest, too.
+    /// Whether the kernel has reported done since the last poll. The run is then over once its ports are at rest.
     fn look_for_done(&mut self, slot: SlotId) -> Result<bool, Error> {
         debug_assert_eq!(
             register::INTERRUPT_ENABLE,
@@ -767,7 +766,7 @@ impl Kernels {
         Ok(true)
     }
 
-    /// Counts a run that is over, and returns its report.
+    /// Counts a finished run, and returns its report.
     fn finished(&mut self, slot: SlotId, kernel: String, time: Picoseconds) -> RunReport {
         let period = self.card.description().clock_period.get().max(1);
         if let Ok(space) = self.loaded(slot).map(|loaded| loaded.space) {
@@ -781,7 +780,7 @@ impl Kernels {
         }
     }
 
-    /// The kernel ended itself.
+    /// Handles a kernel that ended itself (`$finish`, `$fatal`).
     pub(crate) fn kernel_ended(&mut self, slot: SlotId, reason: String) {
         if let Ok(loaded) = self.loaded(slot) {
             loaded.gone = true;
@@ -799,7 +798,7 @@ impl Kernels {
         self.failed(slot, error);
     }
 
-    /// Keeps the first thing that went wrong in a run.
+    /// Keeps the first error of a run.
     pub(super) fn failed(&mut self, slot: SlotId, error: Error) {
         if let Ok(state) = self.slot(slot) {
             state.failure.get_or_insert(error);
@@ -863,7 +862,7 @@ fn rights(mapping: MappingInfo) -> &'static str {
     }
 }
 
-/// Offset of a register some words behind another.
+/// Offset of the register that lies `words` words behind another.
 fn register_offset(slot: SlotId, offset: u32, words: u32) -> Result<u32, Error> {
     let found = words
         .checked_mul(4)

@@ -1,6 +1,6 @@
 //! Streams: which ports are open, and their transfers.
 //!
-//! A mover has one transfer at a time; those that were begun behind it wait here.
+//! A mover has one transfer at a time; later ones are queued here.
 
 use super::connections::{Joint, Place};
 use super::Kernels;
@@ -24,11 +24,11 @@ pub(crate) struct Range {
     address: VirtAddr,
     pub(super) bytes: u64,
     packet: PacketPart,
-    /// Which transfer it is, once it has been begun.
+    /// Number of the transfer, once it has begun.
     pub(super) number: u64,
 }
 
-/// A transfer that would have gone on with a packet that was over.
+/// Result of a transfer that would have continued a packet that had ended.
 const NOT_BEGUN: Moved = Moved {
     bytes: 0,
     last: false,
@@ -39,19 +39,19 @@ const NOT_BEGUN: Moved = Moved {
 pub(super) struct Connection {
     client: ClientId,
     serial: u64,
-    /// The transfers that are not over. The first is under way.
+    /// Unfinished transfers, in order. The first is under way.
     pub(super) unfinished: VecDeque<Range>,
-    /// Those that nobody has asked for.
+    /// Results of finished transfers that are not collected yet.
     over: VecDeque<Result<Moved, StreamError>>,
-    /// What all its transfers have moved.
+    /// Total moved by all its transfers.
     moved: Taken,
     /// The last transfer ended with a packet.
     packet_over: bool,
-    /// The client has gone; the port is free when nothing is unfinished.
+    /// The client has gone; the port becomes free when nothing is unfinished.
     left: bool,
-    /// What is unfinished has been told to end.
+    /// The unfinished transfers were requested to stop.
     stopped: bool,
-    /// The network interface that the port is plugged into.
+    /// The network interface that the port is connected to.
     pub(super) interface: Option<u8>,
 }
 
@@ -68,10 +68,9 @@ pub(super) struct Streams {
     /// Ports that are connected with each other.
     pub(super) joints: Vec<Joint>,
     opened: u64,
-    /// The ports from which all was taken that their kernels should have sent, and how much that was: more is an error.
+    /// Ports whose client took everything that the kernel should have sent, with that amount: more is an error.
     settled: BTreeMap<(SlotId, StreamId), Taken>,
-    /// Transfers of network interfaces that are under way, by interface and direction of the interface. The slot of
-    /// one may have been reset meanwhile.
+    /// Ports whose client took everything that the kernel should have sent, with that amount: more is an error.
     pub(super) on_network: BTreeMap<(u8, StreamDirection), u64>,
 }
 
@@ -98,10 +97,10 @@ impl Streams {
     }
 }
 
-/// What a look at a stream shows.
+/// State of a stream.
 pub(crate) enum StreamLook {
     Moved(Moved),
-    /// The transfer was ended, or its kernel has failed, which says more.
+    /// The transfer was ended, or its kernel has failed; the kernel's failure is the more specific error.
     Failed(Option<StreamError>),
     SliceOver,
 }
@@ -113,7 +112,8 @@ impl Kernels {
         open.is_some_and(|connection| connection.left && connection.stopped)
     }
 
-    /// The client takes no more from a port out of a kernel: what waits there is an error from now on.
+    /// Records that the client takes no more from a port out of a kernel: bytes that wait there are an error from now
+    /// on.
     pub(crate) fn settle_stream(
         &mut self,
         client: ClientId,
@@ -127,7 +127,7 @@ impl Kernels {
         Ok(())
     }
 
-    /// The packets that the client wanted did not come.
+    /// The error for packets that the client expected and that did not come.
     pub(crate) fn packets_missing(
         &mut self,
         client: ClientId,
@@ -147,7 +147,7 @@ impl Kernels {
         }))
     }
 
-    /// The stream port of a kernel that has this name.
+    /// The stream port of a kernel with this name.
     pub(crate) fn stream_place(
         &mut self,
         slot: SlotId,
@@ -198,7 +198,7 @@ impl Kernels {
         })
     }
 
-    /// The memory of a transfer, if it is one that may begin.
+    /// The memory of a transfer; an error if the transfer may not begin.
     pub(crate) fn range_of_transfer(
         &mut self,
         handles: &Handles,
@@ -292,7 +292,7 @@ impl Kernels {
         self.streams.find(client, handle)?;
         let number = self.streams.take_serial();
         let range = Range { number, ..range };
-        // All of a pipeline, not only its end.
+        // The whole pipeline, not only its end.
         for slot in self.joined_slots(slot) {
             self.release_for_streams(slot)?;
         }
@@ -326,7 +326,7 @@ impl Kernels {
         if let Some(interface) = interface {
             let of_interface = (interface, stream.direction);
             if self.streams.on_network.contains_key(&of_interface) {
-                // One whose slot was reset; its end begins this one.
+                // A transfer whose slot was reset; its end begins this one.
                 return Ok(());
             }
             self.streams.on_network.insert(of_interface, range.number);
@@ -337,7 +337,7 @@ impl Kernels {
             .start_transfer(slot, stream, transfer)?)
     }
 
-    /// The card says that a transfer has ended.
+    /// Handles the end of a transfer, as the card reports it.
     pub(crate) fn transfer_done(&mut self, mover: u8, end: TransferEnd) -> Result<(), Error> {
         let (slot, stream) = StreamId::of_mover(mover, self.card.description());
         let Some((slot, stream)) = self.port_of_mover(slot, stream)? else {
@@ -351,7 +351,7 @@ impl Kernels {
         let Some(connection) = self.streams.open.get_mut(&(slot, stream)) else {
             return Ok(());
         };
-        // One that was on its way when the slot was put in reset.
+        // A transfer that was in flight when the slot was put in reset.
         let Some(range) = connection.unfinished.pop_front() else {
             return Ok(());
         };
@@ -397,7 +397,7 @@ impl Kernels {
         Ok(())
     }
 
-    /// What a look at a stream shows; `None` while its oldest transfer is under way.
+    /// State of a stream; `None` while its oldest transfer is under way.
     pub(crate) fn look_at_stream(
         &mut self,
         client: ClientId,
@@ -424,7 +424,7 @@ impl Kernels {
         Ok((self.card.now() >= until).then_some(StreamLook::SliceOver))
     }
 
-    /// Why a transfer is not over after so long; `None` if it is.
+    /// Why a transfer missed its deadline; `None` if it is complete.
     pub(crate) fn stuck_stream(
         &mut self,
         faults: &[FaultToken],
@@ -460,7 +460,7 @@ impl Kernels {
             return Err(Error::Stream(StreamError::WrongDirection { name, has }));
         }
         if !connection.unfinished.is_empty() {
-            // The card may have ended it just now; then nothing is under way there, as only we begin the next.
+            // The card may have ended it just now; nothing is under way there then, as only this side begins the next.
             connection.stopped = true;
             let (slot, stream, _) = self.mover_of(slot, stream);
             self.card.need_streams()?.stop_transfer(slot, stream)?;
@@ -502,8 +502,8 @@ impl Kernels {
         Ok(())
     }
 
-    /// A program that closes a port out of a kernel takes no more from it: what waits there then is an error, and so is
-    /// what has come when the slot is emptied.
+    /// Checks a port out of a kernel that its program closes: the program takes no more from it, so bytes that wait
+    /// there are an error, and so are those that have come when the slot is emptied.
     fn check_closed(&mut self, place: (SlotId, StreamId), taken: Taken) -> Result<(), Error> {
         let (slot, stream) = place;
         let waiting = self.waiting_at(slot, stream)?;
@@ -519,7 +519,8 @@ impl Kernels {
         }))
     }
 
-    /// Tells the slot whether the host has closed its end of a stream that a memory port carries, so that the kernel hears it.
+    /// Informs the slot whether the host has closed its end of a stream carried by a memory port, so that the kernel
+    /// can see it.
     pub(super) fn tell_carried(
         &mut self,
         slot: SlotId,
@@ -552,7 +553,8 @@ impl Kernels {
         self.waiting_at(handle.slot, handle.stream)
     }
 
-    /// What a kernel has sent out of a port and nobody has taken: at its slot, and before its network interface.
+    /// Bytes that a kernel has sent out of a port and that were not taken: at its slot, and before its network
+    /// interface.
     fn waiting_at(&mut self, slot: SlotId, stream: StreamId) -> Result<StreamWaiting, Error> {
         let mut waiting = self.card.need_streams()?.stream_waiting(slot, stream)?;
         if let (network, stream, Some(_)) = self.mover_of(slot, stream) {
@@ -581,8 +583,8 @@ impl Kernels {
         }))
     }
 
-    /// What is lost with the kernel of a slot. What waits at a port that nobody said he was done with is only reported: a
-    /// program that begins each transfer knows what it has not asked for.
+    /// The error for bytes that are lost with the kernel of a slot. Bytes at a port that its client has not closed are
+    /// only logged: a program that begins each transfer knows which bytes it has not requested.
     pub(crate) fn unsettled(&mut self, slot: SlotId) -> Option<Error> {
         let streams = self.untaken(slot);
         let mut first = None;
@@ -592,7 +594,7 @@ impl Kernels {
             let Err(error) = self.check_settled(place, taken.unwrap_or(NOTHING_TAKEN)) else {
                 continue;
             };
-            // It is told once.
+            // It is reported once.
             self.streams.settled.remove(&place);
             match taken {
                 Some(_) if first.is_none() => first = Some(error),
@@ -605,7 +607,7 @@ impl Kernels {
         first
     }
 
-    /// The slot is in reset: its transfers are over.
+    /// Ends the transfers of a slot that is in reset.
     pub(super) fn streams_reset(&mut self, slot: SlotId) {
         self.streams.settled.retain(|(of, _), _| *of != slot);
         let names: BTreeMap<StreamId, PortName> = self
@@ -638,7 +640,7 @@ impl Kernels {
         }
     }
 
-    /// The slot has no kernel any more: its ports are gone.
+    /// Removes the ports of a slot that has no kernel any more.
     pub(super) fn streams_gone(&mut self, slot: SlotId) {
         let of_slot = self.streams.open.keys().copied();
         let gone: Vec<_> = of_slot.filter(|(place, _)| *place == slot).collect();
@@ -649,7 +651,7 @@ impl Kernels {
         self.joints_gone(slot);
     }
 
-    /// What the slot's open streams wait for, each a part of a sentence.
+    /// Waits of the slot's open streams, each as a part of a sentence.
     pub(super) fn stream_waits(&mut self, slot: SlotId) -> Result<Vec<String>, Error> {
         let under_way: Vec<(StreamId, u64)> = self
             .streams
@@ -695,7 +697,7 @@ impl Kernels {
         Ok(parts)
     }
 
-    /// The ports out of a kernel that nothing takes from.
+    /// The ports out of a kernel that are not read.
     pub(super) fn untaken(&self, slot: SlotId) -> Vec<StreamId> {
         let streams = self.manifest(slot).map(|manifest| &manifest.streams[..]);
         let is_out = |port: &&StreamPort| port.direction == StreamDirection::Out;
@@ -721,7 +723,7 @@ impl Kernels {
         }
     }
 
-    /// Remembers what the ports of a slot are called with this kernel.
+    /// Records the names of a slot's ports with this kernel.
     pub(super) fn name_ports(&mut self, slot: SlotId, manifest: &Manifest) {
         let ports = usize::from(self.card.description().ports_per_slot);
         let first = usize::from(slot.0) * ports;
@@ -743,7 +745,7 @@ impl Kernels {
     }
 }
 
-/// What waits at a port, as a part of a sentence.
+/// The bytes that wait at a port, as a part of a sentence.
 fn left(waiting: StreamWaiting) -> String {
     match waiting.held {
         0 => "a beat of the kernel waits".to_owned(),

@@ -1,4 +1,4 @@
-//! A request of any kind, with the way back for its reply.
+//! A request of any type, with the receiver of its reply.
 
 use super::*;
 use crate::answer::Answer;
@@ -9,17 +9,17 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 use wire::{Carry, Message};
 
-/// Where the reply of a request goes. Clones lead to the same place, which takes one reply.
+/// Receiver of a request's reply. Clones share one receiver, which takes one reply.
 #[derive(Clone)]
 pub struct ReplyTo<T>(Arc<Mutex<Option<Answer<T>>>>);
 
 impl<T> ReplyTo<T> {
-    /// To the holder of the other end.
+    /// Replies through `answer`.
     pub fn new(answer: Answer<T>) -> Self {
         Self(Arc::new(Mutex::new(Some(answer))))
     }
 
-    /// To nobody: the request is the owner's own.
+    /// Drops the reply: the request is the owner's own.
     pub fn nobody() -> Self {
         Self(Arc::default())
     }
@@ -28,10 +28,11 @@ impl<T> ReplyTo<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Gives the reply. What it returns went wrong, and nobody waited for it any more.
+    /// Sends the reply. Returns an error that could not be delivered because the receiver
+    /// is gone.
     pub fn give(&self, result: Result<T, Error>) -> Option<Error> {
         match self.take() {
-            // Who has ended meanwhile wants no answer.
+            // A receiver that has ended needs no answer.
             Some(answer) => {
                 answer.send(result);
                 None
@@ -41,12 +42,12 @@ impl<T> ReplyTo<T> {
     }
 }
 
-/// Somebody who waits for a reply, whatever it is.
+/// A receiver of a reply of any type.
 pub trait Waiting {
-    /// The request fails with this; gives it back if nobody waits.
+    /// Fails the request with this error; returns the error if the receiver is gone.
     fn refuse(&self, error: Error) -> Option<Error>;
 
-    /// Nobody waits any more.
+    /// Gives up the reply.
     fn leave(&self);
 }
 
@@ -60,41 +61,41 @@ impl<T> Waiting for ReplyTo<T> {
     }
 }
 
-/// A request that the owner's thread can be sent.
+/// A request that can be sent to the owner's thread.
 pub trait Ask: Request {
-    /// The request with the way back.
+    /// Combines the request with the receiver of its reply.
     fn with(self, answer: ReplyTo<Self::Reply>) -> AnyRequest;
 
-    /// The same as a message of a socket.
+    /// Converts the request to a message for a socket.
     ///
     /// # Errors
-    /// [`Error::NotCarried`]: it holds what only a process can hold.
+    /// [`Error::NotCarried`]: its content exists only within a process.
     fn carried(self) -> Result<Carried<Self::Reply>, Error>;
 }
 
 /// A request on its way over a socket.
 pub struct Carried<T> {
-    /// What it says.
+    /// The request, encoded for the socket.
     pub message: Message,
-    /// What comes along.
+    /// File descriptors sent with the message.
     pub descriptors: Vec<OwnedFd>,
-    /// Reads the reply.
+    /// Decodes the reply.
     pub reply: fn(&[u8]) -> Result<T, Error>,
 }
 
-/// Reads the reply of a request.
+/// Decodes the reply of a request.
 pub fn reply<R: Carry>(bytes: &[u8]) -> Result<R::Reply, Error> {
     wire::decode(bytes).map_err(unreadable)
 }
 
-/// A reply that is none of its request.
+/// The error for a reply that does not match its request.
 pub fn unreadable(error: serde_json::Error) -> Error {
     Error::Internal(format!("a reply of the daemon cannot be read: {error}"))
 }
 
 macro_rules! requests {
     (carried { $($name:ident),* $(,)? } of_process { $($local:ident),* $(,)? }) => {
-        /// A request with the way back for its reply.
+        /// A request with the receiver of its reply.
         pub enum AnyRequest {
             $(
                 #[doc = concat!("See [`", stringify!($name), "`].")]
@@ -135,7 +136,8 @@ macro_rules! requests {
         )*
 
         impl AnyRequest {
-            /// What has come over a socket, if it is a request as it is; else the message.
+            /// Converts a message from a socket to a request, if it can be executed as it
+            /// is; otherwise returns the message.
             pub fn of(message: Message, way: impl WayBack) -> Result<Self, Box<Message>> {
                 match message {
                     $(Message::$name(it) => Ok(Self::$name(it, way.reply_to())),)*
@@ -143,7 +145,7 @@ macro_rules! requests {
                 }
             }
 
-            /// Who waits for the reply.
+            /// The receiver of the reply.
             pub fn waiting(&self) -> Box<dyn Waiting> {
                 match self {
                     $(Self::$name(_, answer) => Box::new(answer.clone()),)*
@@ -163,9 +165,9 @@ macro_rules! requests {
     };
 }
 
-/// Where the reply of a message goes, whatever its type.
+/// Makes the receiver of a message's reply, of any type.
 pub trait WayBack {
-    /// For one of this type.
+    /// The receiver of a reply of type `T`.
     fn reply_to<T: Serialize + Send + 'static>(self) -> ReplyTo<T>;
 }
 

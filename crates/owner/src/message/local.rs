@@ -1,4 +1,4 @@
-//! Requests that hold what only a process can hold. A socket refuses them by name, or has others in their place.
+//! Requests whose content exists only within a process. A socket refuses them by name, or carries a replacement.
 
 use super::any::Carried;
 use super::{
@@ -19,12 +19,12 @@ use units::access::{AccessId, LineAccess, LineBytes};
 use units::{Picoseconds, SlotId, StreamDirection};
 use wire::{FetchReport, LoadFolder, MapDescriptor, ShareDescriptor, WrittenReport};
 
-/// A request of a process.
+/// A request within a process.
 pub trait OfProcess: Request {
-    /// What a socket carries in its place.
+    /// Converts the request to its replacement on a socket.
     ///
     /// # Errors
-    /// [`Error::NotCarried`]: nothing.
+    /// [`Error::NotCarried`]: there is no replacement.
     fn carried(self) -> Result<Carried<Self::Reply>, Error>;
 }
 
@@ -58,7 +58,7 @@ stay! {
 }
 
 impl OfProcess for Load {
-    /// A kernel travels as the descriptor of its folder.
+    /// A kernel is sent as the descriptor of its folder.
     fn carried(self) -> Result<Carried<Self::Reply>, Error> {
         let Self {
             slot,
@@ -106,7 +106,7 @@ impl OfProcess for MapFile {
 }
 
 impl OfProcess for Share {
-    /// Memory travels as its file. Accesses in another process cannot be trapped.
+    /// Memory is sent as its file. Accesses in another process cannot be trapped.
     fn carried(self) -> Result<Carried<Self::Reply>, Error> {
         let Self {
             space,
@@ -132,10 +132,10 @@ impl OfProcess for Share {
     }
 }
 
-/// This client is served over a socket: its reports tell of itself alone.
+/// Marks this client as served over a socket: its reports cover itself alone.
 #[derive(Clone, Debug)]
 pub struct KeepApart {
-    /// With whom it shares a quota.
+    /// The tenant whose quota it shares.
     pub tenant: Option<Arc<Tenant>>,
 }
 
@@ -144,7 +144,7 @@ impl Request for KeepApart {
 }
 
 impl OfProcess for TakeStatus {
-    /// As it is; a daemon adds to the reply.
+    /// Sent unchanged; a daemon adds to the reply.
     fn carried(self) -> Result<Carried<Self::Reply>, Error> {
         Ok(Carried {
             message: self.into(),
@@ -155,7 +155,7 @@ impl OfProcess for TakeStatus {
 }
 
 impl OfProcess for MakeReport {
-    /// A client of a daemon gets its own part.
+    /// A client of a daemon gets only its own part.
     fn carried(self) -> Result<Carried<Self::Reply>, Error> {
         Ok(Carried {
             message: FetchReport.into(),
@@ -168,12 +168,12 @@ impl OfProcess for MakeReport {
     }
 }
 
-/// Puts a kernel into a slot, in a space.
+/// Loads a kernel into a slot, in a space.
 #[derive(Debug)]
 pub struct Load {
-    /// The slot; `None`: the first that has no kernel.
+    /// The slot; `None`: the first without a kernel.
     pub slot: Option<SlotId>,
-    /// The kernel, as its folder has it.
+    /// The kernel, read from its folder.
     pub kernel: Box<KernelPackage>,
     /// Its address space.
     pub space: SpaceId,
@@ -183,18 +183,18 @@ impl Request for Load {
     type Reply = Loaded;
 }
 
-/// Maps a range of a file, or of what a file stands in for.
+/// Maps a range of a file, or of the backing that the file represents.
 #[derive(Debug)]
 pub struct MapFile {
-    /// Where to.
+    /// The space to map it in.
     pub space: SpaceId,
     /// The file, opened by the client with the rights that the mapping needs.
     pub file: File,
-    /// What the file stands in for, if it does.
+    /// The backing that the file represents, if any.
     pub behind: Option<Box<dyn StandsFor>>,
     /// The file's name, for messages.
     pub label: String,
-    /// How; [`MapOptions::bytes`] says how many bytes.
+    /// Options; [`MapOptions::bytes`] sets the size.
     pub options: MapOptions,
 }
 
@@ -205,13 +205,13 @@ impl Request for MapFile {
 /// Shares memory of the program with the kernels of a space, at the same address.
 #[derive(Debug)]
 pub struct Share {
-    /// With whom.
+    /// The space of the kernels.
     pub space: SpaceId,
-    /// The memory.
+    /// The shared range of the program's memory.
     pub view: Arc<View>,
-    /// Kernels use it where it is.
+    /// Kernels access the memory in the host instead of moving its pages to the card.
     pub direct: bool,
-    /// The memory as a file that keeps its size, if nobody is trapped: an owner in another process can have that.
+    /// The memory as a file of fixed size, if accesses are not trapped: an owner in another process can use it.
     pub file: Option<File>,
 }
 
@@ -219,12 +219,12 @@ impl Request for Share {
     type Reply = NewMapping;
 }
 
-/// Plugs a port into a network interface, and that into a peer.
+/// Connects a port to a network interface, and the interface to a peer.
 #[derive(Debug)]
 pub struct PlugPeer {
-    /// The port.
+    /// Stream port to connect.
     pub stream: StreamHandle,
-    /// The peer.
+    /// Peer across the network.
     pub peer: PeerHandle,
 }
 
@@ -232,14 +232,14 @@ impl Request for PlugPeer {
     type Reply = ();
 }
 
-/// Shows a program the page of lines from `address` on; false if the CPU does not have them.
+/// Shows a program the page of lines from `address` on; false if the CPU does not have them all.
 #[derive(Debug)]
 pub struct ShowPage {
-    /// On the coherent link.
+    /// Address on the coherent link.
     pub address: u64,
-    /// To be written too.
+    /// The program may write the page, too.
     pub write: bool,
-    /// Whose pages.
+    /// Owner of the program's pages.
     pub pages: Arc<dyn LinePages>,
 }
 
@@ -247,10 +247,10 @@ impl Request for ShowPage {
     type Reply = bool;
 }
 
-/// Records what happens to lines from now on.
+/// Starts recording events of lines.
 #[derive(Debug)]
 pub struct RecordLines {
-    /// An empty history of these lines.
+    /// An empty history that names the lines to record.
     pub history: Box<History>,
 }
 
@@ -261,7 +261,7 @@ impl Request for RecordLines {
 /// Starts an access of a core to a coherent line.
 #[derive(Clone, Debug)]
 pub struct BeginAccess {
-    /// The access.
+    /// Core, address and operation.
     pub access: LineAccess,
 }
 
@@ -269,12 +269,12 @@ impl Request for BeginAccess {
     type Reply = AccessId;
 }
 
-/// Waits for the end of an access; gives the line as the access saw or left it.
+/// Waits for the end of an access; returns the line as the access saw or left it.
 #[derive(Clone, Debug)]
 pub struct EndAccess {
-    /// The access.
+    /// Identifier that the start of the access returned.
     pub id: AccessId,
-    /// How long, at most.
+    /// Maximum duration, in virtual time.
     pub deadline: Option<Picoseconds>,
 }
 
@@ -285,9 +285,9 @@ impl Request for EndAccess {
 /// Hides the pages of programs that show lines of a range.
 #[derive(Clone, Debug)]
 pub struct HidePages {
-    /// On the coherent link.
+    /// Address on the coherent link.
     pub base: u64,
-    /// Bytes.
+    /// Size of the range, in bytes.
     pub bytes: u64,
 }
 
@@ -295,7 +295,7 @@ impl Request for HidePages {
     type Reply = ();
 }
 
-/// What happened to the lines that are recorded?
+/// Returns the recorded history of lines.
 #[derive(Clone, Debug)]
 pub struct LineHistory;
 
@@ -303,7 +303,7 @@ impl Request for LineHistory {
     type Reply = Box<History>;
 }
 
-/// Lets card memory serve the directory's lines; gives its bytes.
+/// Makes card memory serve the directory's lines; returns its size in bytes.
 #[derive(Clone, Debug)]
 pub struct HomeMemory;
 
@@ -311,7 +311,7 @@ impl Request for HomeMemory {
     type Reply = u64;
 }
 
-/// How many bytes may a kernel use of the CPU's memory?
+/// Returns how many bytes of the CPU's memory a kernel may use.
 #[derive(Clone, Debug)]
 pub struct HostLines;
 
@@ -319,10 +319,10 @@ impl Request for HostLines {
     type Reply = u64;
 }
 
-/// How long may a kernel hold a line of the CPU?
+/// Sets how long a kernel may hold a line of the CPU.
 #[derive(Clone, Debug)]
 pub struct SetHoldTimeout {
-    /// Cycles of the card; 0: for ever.
+    /// Cycles of the card; 0: without a limit.
     pub cycles: u32,
 }
 
@@ -330,10 +330,10 @@ impl Request for SetHoldTimeout {
     type Reply = ();
 }
 
-/// How long may the kernel behind the directory take for an answer?
+/// Sets the timeout of the kernel behind the directory.
 #[derive(Clone, Debug)]
 pub struct SetHomeTimeout {
-    /// Cycles of the card; 0: for ever.
+    /// Cycles of the card; 0: without a limit.
     pub cycles: u32,
 }
 
@@ -341,12 +341,12 @@ impl Request for SetHomeTimeout {
     type Reply = ();
 }
 
-/// Pulls the cable of a network interface, or puts it back.
+/// Disconnects or reconnects the cable of a network interface.
 #[derive(Clone, Debug)]
 pub struct SetNetworkLink {
-    /// The interface.
+    /// Number of the interface.
     pub interface: u8,
-    /// It works.
+    /// Whether the link is up.
     pub up: bool,
 }
 
@@ -357,11 +357,11 @@ impl Request for SetNetworkLink {
 /// Begins a transfer between a kernel and its peer's memory.
 #[derive(Clone, Debug)]
 pub struct BeginPeerTransfer {
-    /// The stream.
+    /// Stream port of the transfer.
     pub stream: StreamHandle,
-    /// The way that the client means.
+    /// Direction, as the client sees it.
     pub direction: StreamDirection,
-    /// The bytes of the peer's memory.
+    /// Range of the peer's memory.
     pub range: ByteRange,
 }
 
@@ -369,19 +369,19 @@ impl Request for BeginPeerTransfer {
     type Reply = ();
 }
 
-/// Of whom a report tells.
+/// Scope of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReportOf {
-    /// Of all that the card did since it was opened.
+    /// Everything that the card did since it was opened.
     Card,
-    /// Of what the client did with it.
+    /// Everything that the client did with the card.
     Client,
 }
 
-/// Where did the time go?
+/// Makes a report of where the time went.
 #[derive(Clone, Debug)]
 pub struct MakeReport {
-    /// Of whom.
+    /// Scope of the report.
     pub of: ReportOf,
 }
 

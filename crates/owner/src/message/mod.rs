@@ -1,10 +1,10 @@
-//! What clients ask of the owner, and what it answers.
+//! Requests of clients to the owner, and their replies.
 //!
-//! A request is a struct that names the type of its reply ([`Request`]), so an answer of another kind cannot be
-//! written. Requests whose fields are plain data are those of the crate `wire`; what only a process can hold (memory of the
-//! program, callbacks, a kernel's folder that is open already) is in `local`. Within a process requests are moved to
-//! the owner's thread; over a socket they are messages (`any`). Clients open files, so that the system's permission
-//! checks are theirs.
+//! A request is a struct that names the type of its reply ([`Request`]), so a reply of another type does not compile.
+//! Requests with plain data are those of the crate `wire`; requests whose content exists only within a process (memory
+//! of the program, callbacks, an open kernel folder) are in `local`. Within a process, requests are moved to the
+//! owner's thread; over a socket they are messages (`any`). Clients open files, so that the system's permission checks
+//! apply to them.
 
 mod any;
 mod local;

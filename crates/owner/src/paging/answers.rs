@@ -1,22 +1,22 @@
-//! What the pager has answered, until those who asked look.
+//! Answers of the pager that are not collected yet.
 
 use error::Error;
 use pager::{ObjectId, PagerError, RequestId, Success};
 use std::collections::BTreeMap;
 
-/// Requests to the pager that have their answer.
+/// Answered requests to the pager.
 #[derive(Debug, Default)]
 pub(super) struct Answers {
     asked: u64,
     given: BTreeMap<RequestId, Result<Success, PagerError>>,
-    /// Requests whose answer is not waited for any more, and what is said instead until somebody looks.
+    /// Requests that are not awaited any more, and the error to return instead when they are polled.
     given_up: BTreeMap<RequestId, Option<Error>>,
-    /// The last failed write of each place, until it is told.
+    /// The last failed write of each place, until it is reported.
     write_back_errors: BTreeMap<(ObjectId, u64), Error>,
 }
 
 impl Answers {
-    /// A name for a request.
+    /// An identifier for a new request.
     pub(super) fn ask(&mut self) -> RequestId {
         self.asked += 1;
         RequestId(self.asked)
@@ -28,12 +28,12 @@ impl Answers {
         }
     }
 
-    /// Whoever waits for the answer is told this instead.
+    /// Gives up a request: a waiter gets this error instead of the answer.
     pub(super) fn give_up(&mut self, request: RequestId, error: Error) {
         self.given_up.entry(request).or_insert(Some(error));
     }
 
-    /// The answer, if it is there, with the I/O error behind it if there was one.
+    /// Takes the answer, if there is one, with the I/O error behind it if there was one.
     pub(super) fn take(&mut self, request: RequestId) -> Option<Result<Success, Error>> {
         if let Some(error) = self.given_up.get_mut(&request).and_then(Option::take) {
             return Some(Err(error));
@@ -50,7 +50,7 @@ impl Answers {
         }))
     }
 
-    /// A page could not be written to its place in a file.
+    /// Records that a page could not be written to its place in a file.
     pub(super) fn write_back_failed(&mut self, object: ObjectId, offset: u64, error: Error) {
         self.write_back_errors.insert((object, offset), error);
     }

@@ -1,18 +1,19 @@
-//! Commands on their way to the card, a queue of them for each of the card's.
+//! Commands on their way to the card, with a queue for each of the card's queues.
 
 use card::command::{Command, QueueId};
 use card::{Card, CardError};
 use std::collections::{BTreeMap, VecDeque};
 use units::{Asid, CommandId, Operation};
 
-/// Bytes of a copy to the card that others should not wait for: some microseconds of a link.
+/// Minimum size in bytes of a long copy to the card, behind which other commands should not wait: some microseconds of
+/// a link.
 const LONG_COPY: u64 = 64 << 10;
-/// Such copies that a queue of the card has at once, at least: one that moves, and one that is next.
+/// Minimum number of long copies in a queue of the card: one that moves, and the next one.
 const LONG_COPIES: usize = 2;
-/// More, if they are no more bytes than this: the link has to do until the next ones come.
+/// More long copies are sent up to this total, in bytes, to keep the link busy until the next ones come.
 const COPYING_BYTES: u64 = 512 << 10;
 
-/// Long copies that a queue of the card has, and their bytes.
+/// Long copies in a queue of the card, and their sizes in bytes.
 #[derive(Clone, Debug, Default)]
 struct Copying(BTreeMap<CommandId, u64>);
 
@@ -27,7 +28,7 @@ impl Copying {
     }
 }
 
-/// Commands that the card does not have yet, and the long copies that it has, by queue.
+/// Commands that are not sent to the card yet, and the long copies that it has, by queue.
 #[derive(Debug)]
 pub(super) struct Commands {
     outgoing: Vec<VecDeque<Command>>,
@@ -35,7 +36,7 @@ pub(super) struct Commands {
 }
 
 impl Commands {
-    /// For a card with so many queues.
+    /// Creates the queues for a card with `queues` queues.
     pub(super) fn new(queues: u8) -> Self {
         Self {
             outgoing: vec![VecDeque::new(); usize::from(queues)],
@@ -43,12 +44,12 @@ impl Commands {
         }
     }
 
-    /// The card has them all.
+    /// Whether the card has all commands.
     pub(super) fn is_empty(&self) -> bool {
         self.outgoing.iter().all(VecDeque::is_empty)
     }
 
-    /// A queue a space, as far as the card has them; queue 0 for what belongs to no space.
+    /// The queue of a space, as far as the card has enough queues; queue 0 for commands that belong to no space.
     pub(super) fn queue_of(&self, space: Option<Asid>) -> QueueId {
         let queues = self.outgoing.len() as u8;
         match space {
@@ -57,18 +58,18 @@ impl Commands {
         }
     }
 
-    /// One more, behind those of its queue.
+    /// Appends a command to its queue.
     pub(super) fn push(&mut self, command: Command) {
         self.outgoing[usize::from(command.queue.0)].push_back(command);
     }
 
-    /// The card has finished a command; whether others may follow for that alone.
+    /// Records the completion of a command; returns whether this alone permits others to follow.
     pub(super) fn completed(&mut self, id: CommandId) -> bool {
         let mut copying = self.copying.iter_mut();
         copying.any(|copying| copying.0.remove(&id).is_some())
     }
 
-    /// Hands commands to the card as far as its rings take them.
+    /// Sends commands to the card as far as its rings have room.
     pub(super) fn send(&mut self, card: &mut dyn Card) -> Result<(), CardError> {
         for (queue, commands) in (0..).zip(&mut self.outgoing) {
             let copying = &mut self.copying[usize::from(queue)];
@@ -84,7 +85,8 @@ impl Commands {
     }
 }
 
-/// Bytes of a copy to the card behind which a queue's other commands would wait for long: a queue starts them in order.
+/// Size in bytes of a copy to the card that would delay the queue's other commands for long: a queue starts commands in
+/// order.
 fn long_copy(command: &Command) -> Option<u64> {
     let bytes = match command.operation {
         Operation::CopyIn { bytes, .. } => bytes,
@@ -93,10 +95,10 @@ fn long_copy(command: &Command) -> Option<u64> {
     (bytes >= LONG_COPY && command.notify && !command.fence).then_some(bytes)
 }
 
-/// The next command of a queue, whose card may have enough long copies. One more would only wait there, and what comes
-/// behind it with it: pages that are there would not be installed until those fetched ahead are. So other commands go
-/// first, up to a fence. That is no other order than the card's own: its units work beside each other, and the pager
-/// waits for the end of what others depend on.
+/// The next command of a queue; `enough` if the card has enough long copies. A further long copy would only wait there,
+/// and block the commands behind it: resident pages would not be installed until read-ahead pages are copied. So other
+/// commands overtake it, up to a fence. The card's own order is equally free: its units work concurrently, and the
+/// pager waits for the end of a command before it sends one that depends on it.
 fn next_command(commands: &mut VecDeque<Command>, enough: bool) -> Option<Command> {
     if !enough {
         return commands.pop_front();
@@ -134,7 +136,7 @@ mod tests {
         }
     }
 
-    /// What leaves a queue, in order, while the card has enough long copies or not.
+    /// Commands that leave a queue, in order, depending on whether the card has enough long copies.
     fn leaves(commands: &[Command], enough: bool) -> Vec<u32> {
         let mut queue: VecDeque<Command> = commands.iter().cloned().collect();
         let next = || next_command(&mut queue, enough);
@@ -180,7 +182,7 @@ mod tests {
         ];
         assert_eq!(leaves(&all, true), [0]);
         assert_eq!(leaves(&all[2..], true), [2, 3]);
-        // A copy that waits for others is sent as it is.
+        // A copy behind a fence is sent as it is.
         assert_eq!(leaves(&[command(5, LONG_COPY, true)], true), [5]);
     }
 }

@@ -18,17 +18,17 @@ const WINDOW: u64 = 1 << 36;
 #[derive(Debug)]
 pub(super) struct Direct {
     pub(super) memory: Arc<HostMemory>,
-    /// Where the card finds it.
+    /// Its address for the card.
     pub(super) host: HostAddr,
-    /// Where the first page begins: its address for the card is a multiple of the page size.
+    /// Offset of the first page in it: the page's address for the card is a multiple of the page size.
     pub(super) first: u64,
-    /// Bytes of its pages.
+    /// Size of its pages, in bytes.
     pub(super) bytes: u64,
-    /// A mapping asked for it; else it follows from advice.
+    /// Requested by a mapping; otherwise it follows from advice.
     pub(super) asked: bool,
 }
 
-/// Host memory for direct pages: how much of it there may be, if that is limited, and how much is taken.
+/// Budget of host memory for direct pages: the limit, if there is one, and the bytes in use.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DirectLimit {
     pub(super) limit: Option<u64>,
@@ -36,7 +36,8 @@ pub(super) struct DirectLimit {
 }
 
 impl Direct {
-    /// Memory for the pages of a range; or the rule that it breaks. Host memory is taken as pages are touched.
+    /// Reserves memory for the pages of a range; or returns the violated rule. The system allocates host memory
+    /// as pages are touched.
     pub(super) fn begin(
         card: &mut dyn Card,
         view: View,
@@ -55,7 +56,7 @@ impl Direct {
                  leave out direct"
             )
         };
-        // One page more, to begin with a whole one.
+        // One page more, so that it can begin with a whole one.
         let all = bytes.checked_add(size).filter(|&all| all < WINDOW);
         let all = all.ok_or_else(too_large)?;
         if let Some(limit) = limit.filter(|&limit| taken + bytes > limit) {
@@ -94,8 +95,8 @@ impl Direct {
 }
 
 impl Paging {
-    /// A mapping was advised to be hardly used: the pages of its file stay in host memory, if the card has a way
-    /// there and none was wanted before. Advice is no demand: else it goes on as before.
+    /// Handles advice that a mapping is hardly used: the pages of its file stay in host memory, if the card can
+    /// reach it and no page was requested before. Advice is a hint: otherwise nothing changes.
     pub(super) fn leave_in_host(
         &mut self,
         kernels: &mut Kernels,
@@ -131,7 +132,7 @@ impl Paging {
         Ok(())
     }
 
-    /// Kernels use shared memory where it is.
+    /// Makes kernels access shared memory in the host.
     pub(super) fn memory_stays(
         &mut self,
         kernels: &mut Kernels,

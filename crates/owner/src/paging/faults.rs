@@ -1,15 +1,15 @@
-//! Faults that wait for the host, and how long there was any.
+//! Faults that wait for the host, and the time with at least one of them.
 
 use std::collections::BTreeSet;
 use units::{FaultToken, Picoseconds};
 
-/// Faults without an answer.
+/// Unanswered faults.
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     waiting: BTreeSet<FaultToken>,
-    /// When the first of them came.
+    /// Arrival of the first fault in the present busy period.
     since: Picoseconds,
-    /// Time in which one waited, before that.
+    /// Time with a waiting fault before the present busy period.
     time: Picoseconds,
 }
 
@@ -33,7 +33,7 @@ impl Faults {
         self.waiting.iter()
     }
 
-    /// For how long a fault waited, whichever.
+    /// Virtual time with at least one fault waiting.
     pub(super) fn time(&self) -> Picoseconds {
         self.time
     }

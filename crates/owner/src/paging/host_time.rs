@@ -1,7 +1,7 @@
-//! Work of the host, as far as it costs time, and what follows it.
+//! Host work, as far as it costs time, and its continuations.
 //!
-//! Where the card is a model, a model of the host says when the work is over. On any other card it takes the time
-//! that it takes, before or after: it is over as soon as it is begun.
+//! If the card is a model, a model of the host determines the end of the work. On any other card the work takes
+//! real time before or after, and counts as complete as soon as it is begun.
 
 use super::service::Batch;
 use super::transfers::Pending;
@@ -11,18 +11,18 @@ use pager::{IoError, IoId};
 use std::collections::BTreeMap;
 use units::SlotId;
 
-/// What follows when work of the host is over.
+/// The continuation of host work.
 #[derive(Debug)]
 pub(super) enum Work {
-    /// The service thread looks at events.
+    /// The service thread processes events.
     Service(Batch),
-    /// The model's time of a file transfer; its bytes are waited for when the time is over.
+    /// The modelled time of a file transfer; afterwards its bytes are awaited.
     Transfer(Pending),
     /// The operating system reads a file ahead.
     ReadAhead(pager::ObjectId),
     /// A slot gets another kernel.
     Reconfiguration(SlotId),
-    /// Programs have lost or got a right on some pages, which the pager is told of when the time is over.
+    /// A change of the programs' rights on some pages, which is reported to the pager when the time is over.
     Protection(Vec<IoId>, Result<u64, IoError>),
     /// A trapped access reaches the thread that serves it.
     Trap,
@@ -32,14 +32,14 @@ pub(super) enum Work {
 #[derive(Debug, Default)]
 pub(super) struct HostTime {
     under_way: BTreeMap<WorkId, Work>,
-    /// How much was begun that no model prices.
+    /// Number of work items begun that no model prices.
     unpriced: u64,
-    /// Of that, what nobody has been told of.
+    /// Those of them that are not reported as complete yet.
     over: Vec<WorkId>,
 }
 
 impl HostTime {
-    /// Starts work of the host, and says what follows.
+    /// Starts host work, with its continuation.
     pub(super) fn begin(&mut self, card: &mut dyn Card, work: HostWork, then: Work) -> WorkId {
         let id = match card.simulation() {
             Some(card) => card.host_work(work),
@@ -54,13 +54,13 @@ impl HostTime {
         id
     }
 
-    /// What is over that no model prices, in the order in which it was begun.
+    /// Takes the ends of work that no model prices, in the order in which it was begun.
     pub(super) fn take_over(&mut self) -> Vec<Event> {
         let over = std::mem::take(&mut self.over);
         over.into_iter().map(Event::HostWorkDone).collect()
     }
 
-    /// What follows some work that is over.
+    /// Takes the continuation of work that is over.
     pub(super) fn end(&mut self, id: WorkId) -> Option<Work> {
         self.under_way.remove(&id)
     }
@@ -69,7 +69,7 @@ impl HostTime {
         self.under_way.get(&id)
     }
 
-    /// Whether that work is over, and what follows it is done.
+    /// Whether the work and its continuation are over.
     pub(super) fn is_over(&self, id: WorkId) -> bool {
         !self.under_way.contains_key(&id)
     }

@@ -1,8 +1,8 @@
-//! Data that is on the card before kernels start, at no virtual time: for those who ask what a kernel does with data
-//! that is there, and not what loading it costs.
+//! Preloading: data on the card before kernels start, at zero cost in virtual time, to measure what a kernel does
+//! with resident data rather than the cost of loading it.
 //!
-//! The pager brings the pages as ever. While they come, and no kernel runs, reading a file takes no time and copies
-//! to the card go past the shell ([`Card::place`](card::Card::place)); table entries are installed by the shell.
+//! The pager brings the pages as usual. Meanwhile, and while no kernel runs, file reads take no time and copies to
+//! the card bypass the shell ([`Card::place`](card::Card::place)); the shell installs the table entries.
 
 use super::pump::BARRIERS;
 use crate::kernels::Kernels;
@@ -13,26 +13,27 @@ use pager::Event;
 use std::collections::{BTreeSet, VecDeque};
 use units::{Asid, CommandId, CommandStatus, Operation};
 
-/// Data that is being made hot, and was.
+/// State of preloading, and the amount preloaded.
 #[derive(Debug, Default)]
 pub(super) struct Hot {
     /// Requests under way.
     requests: u32,
-    /// Copies that are over and that the pager is to be told of.
+    /// Completed copies that are to be reported to the pager.
     done: VecDeque<CommandId>,
-    /// Commands that the last table entries are waited for with.
+    /// Commands whose completion marks the last table entries.
     barriers: BTreeSet<CommandId>,
-    /// Bytes that were put on the card at no time.
+    /// Total bytes preloaded.
     bytes: u64,
 }
 
-/// The command that waits for the table entries of a space: below those that stop slots.
+/// The command that waits for the table entries of a space; its identifiers lie below those of commands that stop
+/// slots.
 fn barrier(space: Asid) -> CommandId {
     CommandId(BARRIERS - 1 - u32::from(space.get()))
 }
 
 impl Paging {
-    /// Data is made hot until [`end_hot`](Self::end_hot); the bytes that were so far.
+    /// Preloads data until [`end_hot`](Self::end_hot); returns the number of bytes preloaded so far.
     pub(crate) fn begin_hot(&mut self) -> u64 {
         self.hot.requests += 1;
         self.hot.bytes
@@ -42,17 +43,17 @@ impl Paging {
         self.hot.requests -= 1;
     }
 
-    /// Bytes that were put on the card at no time.
+    /// Number of bytes preloaded so far.
     pub(crate) fn hot_bytes(&self) -> u64 {
         self.hot.bytes
     }
 
-    /// Whether a command is on its way that waits for the table entries of a space.
+    /// Whether a command that waits for the table entries of a space is in flight.
     pub(crate) fn awaits_entries(&self, space: Asid) -> bool {
         self.hot.barriers.contains(&barrier(space))
     }
 
-    /// Has the card say when it has carried out what the space's queue has now.
+    /// Asks the card to report when it has executed everything now in the space's queue.
     pub(crate) fn await_entries(
         &mut self,
         kernels: &mut Kernels,
@@ -65,17 +66,17 @@ impl Paging {
 }
 
 impl Hot {
-    /// Whether a command waits for table entries, and is over with that.
+    /// Handles a completion; returns whether it was a command that waits for table entries.
     pub(super) fn entries_are_there(&mut self, id: CommandId) -> bool {
         self.barriers.remove(&id)
     }
 
-    /// Whether loading takes no time now.
+    /// Whether loading is free of cost now.
     pub(super) fn is_on(&self, kernels: &Kernels) -> bool {
         self.requests > 0 && kernels.busy_slot().is_none()
     }
 
-    /// Carries out a copy at no time, if now is the time for it.
+    /// Executes a copy at zero cost, if preloading is active.
     pub(super) fn place(
         &mut self,
         kernels: &mut Kernels,
@@ -99,7 +100,7 @@ impl Hot {
         Ok(true)
     }
 
-    /// What the pager is to be told of the next such copy.
+    /// The completion of the next such copy, for the pager.
     pub(super) fn placed(&mut self) -> Option<Event> {
         let id = self.done.pop_front()?;
         Some(Event::OperationDone {

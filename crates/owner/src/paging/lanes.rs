@@ -1,9 +1,9 @@
-//! What may wait for a file system is done beside the owner's thread, in a lane for each mount: a mount that does not
-//! answer holds up what is asked of it, and nothing else. What is asked of one lane is done in order.
+//! Lanes: operations that may block on a file system run on a thread per mount, concurrently with the owner's thread.
+//! A mount that does not answer delays only requests to that mount. The requests of a lane are executed in order.
 //!
-//! With a free clock, and on a real card, whoever waits for such a mount waits, and nobody else does. In lockstep the
-//! clock stands for all while anybody waits for a file; so there is a limit, after which whoever waits gets an error,
-//! and the clock goes on without the bytes ([`patience`](super::patience)).
+//! With a free clock, and on a real card, only requests to such a mount wait. In lockstep mode the clock stops for
+//! all while any file is awaited; so there is a timeout, after which the waiting requests fail and the clock
+//! continues without the bytes ([`patience`](super::patience)).
 
 use super::patience::{Awaited, Patience};
 use crate::lane::{Ended, Lane, Post};
@@ -20,14 +20,14 @@ use std::time::Duration;
 /// Makes file I/O for a mount.
 pub type MakeIo = Box<dyn FnMut() -> Box<dyn FileIo> + Send>;
 
-/// So long a lane may take to end when a card is closed. One whose mount is gone stays behind with what it holds.
+/// Timeout for the end of a lane when a card is closed. A lane whose mount is gone is left behind with its resources.
 const LAST_WAIT: Duration = Duration::from_secs(2);
 
 /// A lane, while files of its mount are open.
 struct Held {
     lane: Lane,
     ended: Ended,
-    /// Each open file has one of these.
+    /// Cloned into each open file of the mount.
     files: Arc<()>,
 }
 
@@ -55,7 +55,7 @@ impl Lanes {
         self.name.get_or_insert_with(|| make().name())
     }
 
-    /// The lane of a device.
+    /// The lane of a device; creates it if there is none.
     pub(super) fn of(&mut self, device: u64) -> io::Result<&Lane> {
         self.held(device).map(|held| &held.lane)
     }
@@ -73,7 +73,7 @@ impl Lanes {
         }
     }
 
-    /// Begins a transfer; its end is told in any case.
+    /// Begins a transfer; its end is reported in any case.
     pub(super) fn transfer(&mut self, device: u64, transfer: Transfer) {
         let id = transfer.id;
         match self.of(device) {
@@ -82,7 +82,7 @@ impl Lanes {
         }
     }
 
-    /// Asks for something that may wait for a file system: it is done behind all that was asked of the mount before.
+    /// Queues an operation that may block on a file system, behind all earlier requests to the mount.
     pub(super) fn ask<T: Send + 'static>(
         &mut self,
         tasks: &mut Tasks,
@@ -107,9 +107,9 @@ impl Lanes {
         Ok(InLane { aside, result })
     }
 
-    /// A file that is closed in the lane of its device.
+    /// Wraps a file so that it is closed in the lane of its device.
     pub(super) fn open(&mut self, device: u64, file: File) -> io::Result<OpenFile> {
-        // Mounts of which nothing is open need none: it ends when it has done what it was told.
+        // A mount without open files needs no lane: it ends when its queue is empty.
         self.lanes
             .retain(|other, held| *other == device || Arc::strong_count(&held.files) > 1);
         let held = self.held(device)?;
@@ -131,7 +131,7 @@ impl Drop for Lanes {
     }
 }
 
-/// Something that was asked of a lane.
+/// An operation queued in a lane.
 pub(crate) struct InLane<T> {
     aside: u64,
     result: Arc<Mutex<Option<T>>>,

@@ -1,4 +1,4 @@
-//! Memory that programs share with kernels: objects of the pager like files, but where they are.
+//! Memory that programs share with kernels: objects of the pager like files, but backed by the program's memory.
 
 use super::host_time::Work;
 use crate::inbox::Inbox;
@@ -21,21 +21,21 @@ struct Memory {
     asid: Asid,
     view: Arc<View>,
     part: Part,
-    /// Where the card finds the block.
+    /// Address of the block for the card.
     host: HostAddr,
-    /// Threads that were told to try again.
+    /// Threads that were woken to repeat their access.
     woken: Vec<Woken>,
-    /// A right could not be given back to programs.
+    /// A right could not be returned to programs.
     stuck: bool,
 }
 
-/// A thread that was told to try again.
+/// A thread that was woken to repeat its access.
 #[derive(Debug)]
 struct Woken {
-    /// The byte that it wants.
+    /// Offset of the byte that it accesses.
     offset: u64,
     wake: Wake,
-    /// Set if it counts: it is in the memory until it waits again.
+    /// Set for a participant: it uses the memory until it waits again.
     guest: Option<Guest>,
 }
 
@@ -48,22 +48,21 @@ struct Waiting {
     guest: Option<Guest>,
 }
 
-/// A change of what programs may do with a range.
+/// A requested change of the programs' rights on a range.
 #[derive(Debug)]
 pub(super) struct Asked {
-    /// One a page.
+    /// One per page.
     pub(super) ios: Vec<IoId>,
     pub(super) object: ObjectId,
     pub(super) range: Range<u64>,
     pub(super) access: HostAccess,
 }
 
-/// Pages that are protected in one system call have at most so many bytes together: the first of them waits for
-/// the whole call.
+/// Maximum total size of the pages protected by one system call, in bytes: the first of them waits for the whole call.
 const TOGETHER: u64 = 256 << 10;
 
 impl Asked {
-    /// Takes in a change that is the same for the bytes behind; false if it is another, or too much at once.
+    /// Absorbs a change if it is the same for the following bytes; false if it differs or would exceed the limit.
     fn goes_on(&mut self, next: &Self) -> bool {
         let same = self.object == next.object
             && self.access == next.access
@@ -77,8 +76,8 @@ impl Asked {
     }
 }
 
-/// Pages side by side together: those of a piece of 2 MiB, if all of them are there and it changes in one step; of
-/// others, as many as take no longer than one may wait.
+/// Merges changes of adjacent pages: those of a 2 MiB piece, if all of them are present and the piece changes in one
+/// step; of other pages, as many as the limit of a call permits.
 fn together(asked: Vec<Asked>, is_whole: impl Fn(ObjectId, &Range<u64>) -> bool) -> Vec<Asked> {
     let mut together: Vec<Asked> = Vec::new();
     let mut rest = asked.into_iter().peekable();
@@ -113,24 +112,24 @@ fn together(asked: Vec<Asked>, is_whole: impl Fn(ObjectId, &Range<u64>) -> bool)
     together
 }
 
-/// A block of shared memory, for counts that outlive it.
+/// Key of a block of shared memory, for counts that outlive it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct BlockKey {
-    /// First address in kernels' spaces.
+    /// First address in the kernels' spaces.
     address: u64,
     bytes: u64,
-    /// Bytes of a page.
+    /// Page size, in bytes.
     page: u64,
 }
 
-/// All blocks, and the traps that wait.
+/// All blocks, and the pending traps.
 #[derive(Debug)]
 pub(super) struct Memories {
     /// Messages of threads that have left a block.
     inbox: Inbox,
     blocks: BTreeMap<ObjectId, Memory>,
     traps: BTreeMap<RequestId, Waiting>,
-    /// Threads whose traps have ended just now, among those that count.
+    /// Participants whose traps have ended since they were last taken.
     pub(super) released: Vec<Guest>,
     /// Virtual time that traps and protection have taken.
     pub(super) protect_time: Picoseconds,
@@ -138,16 +137,16 @@ pub(super) struct Memories {
     pub(super) free_threads: BTreeSet<u64>,
     /// How often the program waited for each page, by block and offset.
     waited: BTreeMap<BlockKey, BTreeMap<u64, u64>>,
-    /// By block: which instructions waited for pages that had been waited for before, and how often.
+    /// By block: addresses of the instructions that waited repeatedly for a page, with counts.
     waited_at: BTreeMap<BlockKey, BTreeMap<usize, u64>>,
-    /// What the pager asks for just now.
+    /// Changes of rights that the pager has requested and that are not executed yet.
     pub(super) asked: Vec<Asked>,
-    /// Changes of protection that the pager is to be told of.
+    /// Completed changes of protection that are to be reported to the pager.
     pub(super) protected: VecDeque<(IoId, Result<u64, IoError>)>,
 }
 
 impl Memory {
-    /// Where kernels find its first byte.
+    /// Address of its first byte for kernels.
     fn address(&self) -> VirtAddr {
         VirtAddr::truncated(self.view.address().get() + self.part.range.start as u64)
     }
@@ -170,7 +169,7 @@ impl Memories {
         }
     }
 
-    /// The pages of blocks of a space in a range of addresses: an offset in each.
+    /// The pages in a range of addresses of a space: an offset in each block.
     fn pages_in(&self, asid: Asid, range: &Range<u64>) -> Vec<(ObjectId, u64)> {
         let mut pages = Vec::new();
         for (object, memory) in &self.blocks {
@@ -192,14 +191,14 @@ impl Memories {
         self.blocks.contains_key(&object)
     }
 
-    /// Where a byte of an object is for the program, if it is ever trapped there.
+    /// Program address of a byte of an object, if accesses there are ever trapped.
     fn address_of(&self, object: ObjectId, offset: u64) -> Option<u64> {
         let memory = self.blocks.get(&object)?;
         let trapped = memory.view.is_trapped();
         trapped.then(|| memory.address().get() + offset)
     }
 
-    /// The program waits for a page.
+    /// Counts a program's wait for a page.
     fn count_trap(&mut self, object: ObjectId, offset: u64, ticket: &Ticket) {
         if let Some(memory) = self.blocks.get(&object) {
             let page = memory.part.page.bytes();
@@ -211,7 +210,7 @@ impl Memories {
             let pages = self.waited.entry(block).or_default();
             let traps = pages.entry(offset / page * page).or_default();
             *traps += 1;
-            // The first time a page comes, and goes nowhere: nobody need know who that was.
+            // A page that comes once and does not move again needs no attribution.
             if let Some(code) = (*traps > 1).then(|| ticket.code()).flatten() {
                 let places = self.waited_at.entry(block).or_default();
                 *places.entry(code).or_default() += 1;
@@ -219,11 +218,11 @@ impl Memories {
         }
     }
 
-    /// Blocks of which pages go to and fro, the worst first.
+    /// Blocks whose pages move to and fro, the worst first.
     pub(super) fn ping_pong(&self) -> Vec<PingPong> {
         let mut sources = Sources::default();
         let mut block = |(key, pages): (&BlockKey, &BTreeMap<u64, u64>)| {
-            // Of pages that are equally bad, the first.
+            // The first among equally bad pages.
             let worst = pages.iter().rev().max_by_key(|(_, traps)| **traps)?;
             let block = PingPong {
                 address: key.address,
@@ -242,7 +241,7 @@ impl Memories {
         blocks
     }
 
-    /// Where the program waited for pages of a block again, the most frequent first.
+    /// The places where the program waited repeatedly for pages of a block, the most frequent first.
     fn places(&self, block: BlockKey, sources: &mut Sources) -> Vec<TrapPlace> {
         let mut traps: BTreeMap<String, u64> = BTreeMap::new();
         for (code, count) in self.waited_at.get(&block).into_iter().flatten() {
@@ -268,7 +267,7 @@ impl Memories {
 
     fn find(&self, address: usize) -> Option<(ObjectId, u64)> {
         self.blocks.iter().find_map(|(object, memory)| {
-            // Addresses of another process are no place here.
+            // Addresses of another process mean nothing here.
             let view = memory.view.is_there().then_some(&memory.view)?;
             let offset = address.checked_sub(view.start() as usize)?;
             let inside = memory.part.range.contains(&offset);
@@ -276,7 +275,7 @@ impl Memories {
         })
     }
 
-    /// Changes what programs may do with a range; and how many of its bytes are pieces that change in one step.
+    /// Changes the programs' rights on a range; returns how many of its bytes are pieces that change in one step.
     pub(super) fn protect(
         &mut self,
         object: ObjectId,
@@ -287,7 +286,7 @@ impl Memories {
             None => (Err(IoError::Os(libc::EINVAL)), 0),
             Some(memory) => {
                 if access != HostAccess::ReadWrite {
-                    // A thread that was let in gets the time to go in.
+                    // A thread that was woken gets time to make its access.
                     memory.woken.retain(|woken| {
                         let here = range.contains(&woken.offset);
                         match woken.guest {
@@ -310,7 +309,7 @@ impl Memories {
         }
     }
 
-    /// A trap is answered: lets its thread go on, or not.
+    /// Handles the answer to a trap: its thread continues if `good`.
     pub(super) fn answered(&mut self, request: RequestId, good: bool) {
         let Some(trap) = self.traps.remove(&request) else {
             return;
@@ -331,7 +330,7 @@ impl Memories {
 }
 
 impl Memories {
-    /// A thread that counts waits: what it was let in for is done.
+    /// A participant waits: the access it was woken for is complete.
     pub(super) fn heard(&mut self, participant: u64) {
         for memory in self.blocks.values_mut() {
             let is_it = |guest: Guest| guest.participant == participant;
@@ -348,14 +347,14 @@ pub(crate) struct ProgramAccess {
 }
 
 impl Paging {
-    /// The largest page of some blocks.
+    /// The largest page size of some blocks.
     pub(crate) fn largest_page_of(&self, objects: &[ObjectId]) -> Option<PageSize> {
         let blocks = objects.iter();
         let blocks = blocks.filter_map(|one| self.memories.blocks.get(one));
         blocks.map(|block| block.part.page).max()
     }
 
-    /// Blocks of a space (in a range).
+    /// The blocks of a space (in a range).
     pub(crate) fn memories_in(&self, space: Asid, range: Option<(u64, u64)>) -> Vec<ObjectId> {
         let inside = |memory: &Memory| {
             let start = memory.address().get();
@@ -367,7 +366,7 @@ impl Paging {
         there.map(|(object, _)| *object).collect()
     }
 
-    /// Ends the sharing of a block: its memory is the program's alone.
+    /// Ends the sharing of a block: its memory belongs to the program alone.
     pub(crate) fn give_back(&mut self, kernels: &mut Kernels, object: ObjectId) {
         let Some(memory) = self.memories.blocks.remove(&object) else {
             return;
@@ -462,13 +461,13 @@ impl Paging {
         self.memories.answered(request, false);
         if let Some(memory) = self.memories.blocks.get_mut(&object) {
             if std::mem::take(&mut memory.stuck) {
-                // What the card does not hold is the program's again, or will be at the next trap.
+                // Pages that are not on the card belong to the program again, or will at the next trap.
                 tracing::error!(%object, "a page of shared memory could not be opened");
             }
         }
     }
 
-    /// Changes what programs may do as the pager has asked: pages that lie side by side in one system call.
+    /// Changes the programs' rights as the pager has requested: one system call for adjacent pages.
     pub(super) fn protect_asked(&mut self, kernels: &mut Kernels) {
         let asked = std::mem::take(&mut self.memories.asked);
         let huge = match &self.options.host {
@@ -488,7 +487,8 @@ impl Paging {
         }
     }
 
-    /// Pages side by side, all of one size. If that fails, each by itself: the program may have unmapped one of them.
+    /// Protects adjacent pages of one size together. If that fails, protects each separately: the program may have
+    /// unmapped one of them.
     fn protect_together(
         &mut self,
         kernels: &mut Kernels,
@@ -519,8 +519,8 @@ impl Paging {
         }
     }
 
-    /// What it costs in virtual time to change what programs may do with a range, of which so many bytes are pieces
-    /// that change in one step.
+    /// Cost in virtual time of changing the programs' rights on a range, given how many of its bytes are pieces that
+    /// change in one step.
     pub(super) fn protection_cost(
         &self,
         object: ObjectId,
@@ -542,7 +542,7 @@ impl Paging {
         traps.service_ps * pages + call
     }
 
-    /// The service thread is busy for so long; then comes what follows.
+    /// Occupies the service thread for a duration, then runs the continuation.
     pub(super) fn serve_memory(
         &mut self,
         kernels: &mut Kernels,
@@ -554,7 +554,7 @@ impl Paging {
             .begin(kernels.card(), HostWork::Serve(cost), then)
     }
 
-    /// What the client of a space calls what a mapping shows, for messages.
+    /// The name that the client of a space uses for a mapping, for messages.
     pub(super) fn label_in(&self, space: Asid, near: MappingInfo) -> String {
         if self.memories.holds(near.object) {
             return "shared memory".to_owned();
@@ -563,7 +563,7 @@ impl Paging {
         label.map_or_else(|| near.object.to_string(), str::to_owned)
     }
 
-    /// Makes the parts of a block known.
+    /// Registers the parts of a block with the pager.
     pub(crate) fn new_memory(
         &mut self,
         kernels: &mut Kernels,
@@ -588,7 +588,7 @@ impl Paging {
         Ok(objects.collect())
     }
 
-    /// Maps a part of a block: from where on, and how many bytes.
+    /// Maps a part of a block; returns its address and its size in bytes.
     pub(crate) fn map_memory(
         &mut self,
         kernels: &mut Kernels,
@@ -667,7 +667,7 @@ mod tests {
             assert!(ios.is_sorted_by_key(|io| io.0));
             made.iter().map(|one| one.ios.len()).collect()
         };
-        // A part of a piece, two whole ones, a part of a fourth.
+        // A part of a piece, two whole pieces, a part of a fourth.
         let all = || pages(60, 200);
         assert_eq!(sizes(all(), aligned), [4, 64, 64, 8]);
         assert_eq!(

@@ -82,7 +82,7 @@ pub(crate) struct Paging {
     service: Service,
     commands: Commands,
     host_time: HostTime,
-    /// Data that is on the card at no time.
+    /// State of preloading.
     hot: Hot,
     answers: Answers,
     patience: Patience,
@@ -90,7 +90,7 @@ pub(crate) struct Paging {
     trace: Trace,
     /// An event may have ended the wait of a task.
     stirred: bool,
-    /// The last to go: files are closed in them.
+    /// Dropped last: files are closed in them.
     lanes: Lanes,
 }
 
@@ -101,7 +101,7 @@ pub(crate) struct Buffers {
 }
 
 impl Buffers {
-    /// Bytes of one.
+    /// Size of one buffer, in bytes.
     const EACH: u64 = PageSize::MIB_2.bytes();
 
     /// Allocates and maps `count` buffers.
@@ -162,7 +162,7 @@ impl Paging {
             buffer_bytes: Buffers::EACH,
             piece_bytes: options.piece_bytes,
             channel_bytes_log2: description.channel_bytes_log2,
-            // Copies of several pages overlap, in both directions, which is worth a trip to the host.
+            // Copies of several pages overlap, in both directions, which outweighs the round trip to the host.
             install_order: InstallOrder::OnCompletion,
             clean_ahead: options.clean_ahead_bytes / page.bytes(),
             overlap: options.overlap,

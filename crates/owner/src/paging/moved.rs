@@ -1,7 +1,7 @@
-//! The bytes that moved between files and a card in virtual time, as one hash.
+//! A hash of the bytes that moved between files and a card in virtual time.
 //!
-//! It says whether two runs moved the same bytes, not who made them: XXH3, whose cost is that of reading the bytes
-//! once. On other cards nobody asks for it: the order of transfers is another one in every run.
+//! It shows whether two runs moved the same bytes, not their origin: XXH3 costs about as much as reading the bytes
+//! once. It is not computed for other cards: the order of transfers differs in every run.
 
 use card::memory::HostMemory;
 use file_io::Direction;
@@ -9,26 +9,26 @@ use std::fmt;
 use std::ops::Range;
 use twox_hash::XxHash3_128;
 
-/// XXH3 over every transfer in order: its direction, its place in its file, and its bytes. Names of files
-/// do not count. On a card in virtual time the order follows from the inputs alone.
+/// XXH3 over every transfer in order: direction, position in the file, and bytes. File names are not included. On
+/// a card in virtual time the order follows from the inputs alone.
 #[derive(Clone)]
 pub(super) struct MovedBytes {
     hash: XxHash3_128,
 }
 
-/// Bytes that are hashed together. Memory that a card or a program may write is never lent out: they go through a
-/// window that stays in the nearest cache.
+/// Bytes that are hashed together. Memory that a card or a program may write is never borrowed: the bytes are
+/// copied through a window that stays in the L1 cache.
 const WINDOW: usize = 4096;
 
 impl MovedBytes {
-    /// Of no transfer.
+    /// The hash of no transfers.
     pub(super) fn new() -> Self {
         Self {
             hash: XxHash3_128::new(),
         }
     }
 
-    /// A transfer: its bytes lie in the buffers now.
+    /// Adds a transfer, whose bytes are in the buffers now.
     pub(super) fn note(
         &mut self,
         direction: Direction,
@@ -48,7 +48,7 @@ impl MovedBytes {
         let mut done = 0;
         while done < bytes {
             let part = &mut window[..WINDOW.min(bytes - done)];
-            // A place outside the buffers has failed as a transfer already.
+            // A place outside the buffers has already failed as a transfer.
             if buffers.read(place + done, part).is_err() {
                 return;
             }
@@ -57,14 +57,14 @@ impl MovedBytes {
         }
     }
 
-    /// A hole of a file that costs no reading.
+    /// Adds a hole of a file, without reading.
     pub(super) fn note_hole(&mut self, hole: &Range<u64>) {
         self.hash.write(&[2]);
         self.hash.write(&hole.start.to_le_bytes());
         self.hash.write(&hole.end.to_le_bytes());
     }
 
-    /// The hash of all so far, in hexadecimal.
+    /// The hash so far, in hexadecimal.
     pub(super) fn hex(&self) -> String {
         format!("{:032x}", self.hash.finish_128())
     }

@@ -1,41 +1,42 @@
-//! What of a cold file is in the host's page cache by now, as far as virtual time is concerned: the operating system
-//! reads files ahead that are read in order, and keeps what was read or written.
+//! A model of the host's page cache for cold files, in virtual time: the operating system reads ahead in files that are
+//! read in order, and keeps what was read or written.
 //!
-//! As Linux does it for reads through its page cache: a read where the last one ended brings a whole window; when half
-//! of it has been read, the next window is on its way. Other reads bring what they ask for; and what lies around it,
-//! if the owner asks the system for that ([`Around`]). The cache is larger than the files: a page that leaves the
-//! card and comes back comes from there.
+//! It follows Linux's buffered reads: a read that continues the last one brings a whole window; when half of the window
+//! has been read, the next one is started. Other reads bring only the requested pages, with a read-around if the owner
+//! requests one ([`Around`]). The cache is larger than the files: a page that is evicted from the card is re-read from
+//! the cache.
 
 use super::transfers::Pending;
 use pager::ObjectId;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Where the bytes of a read are.
+/// Location of the bytes of a read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// On storage, from which so many bytes come.
+    /// On storage, which delivers this many bytes.
     Storage(u64),
-    /// The same, and these bytes of the file come along.
+    /// On storage, which delivers this many bytes, and this range of the file with them.
     Around(u64, Range<u64>),
     /// In the page cache.
     Cached,
-    /// On their way there.
+    /// On their way to the page cache.
     Coming,
 }
 
-/// What Linux keeps, and how finely.
+/// Page size of Linux's page cache, in bytes.
 const KEPT_PAGE: u64 = 4096;
 
 /// Words of a piece of a set: 128 MiB of a file.
 const WORDS: u64 = 512;
 
-/// A set of pages of a file, a bit each, in pieces: a file is as large as somebody says, and no memory need be.
+/// A set of pages of a file, one bit each, in sparse pieces: a file may have any size, so memory is allocated only
+/// where pages are set.
 #[derive(Debug, Default)]
 struct Pages(BTreeMap<u64, Box<[u64; WORDS as usize]>>);
 
 impl Pages {
-    /// Puts a page in, or takes it out. True if that changed something.
+    /// Inserts or removes a page. Returns whether that changed the set.
     fn put(&mut self, page: u64, inside: bool) -> bool {
         let (word, bit) = (page / 64, 1 << (page % 64));
         let piece = self.0.entry(word / WORDS);
@@ -51,27 +52,28 @@ fn pages_of(range: &Range<u64>) -> Range<u64> {
     range.start / KEPT_PAGE..range.end.div_ceil(KEPT_PAGE)
 }
 
-/// The first window around a read: it takes a tenth longer than a page alone.
+/// Initial read-around window, in bytes: it takes a tenth longer than a page alone.
 const AROUND: u64 = 16 << 10;
-/// Twice as much comes along if, of so many reads,
+/// Number of reads after which the window may double.
 const READS: u32 = 32;
-/// so many found what had come along before.
+/// Minimum hits in the read-around among these reads for the window to double.
 const WORTH: u32 = READS / 8;
-/// Half as much, if none did of so many reads: of a file of 16 MiB, so many windows are a quarter.
+/// Number of reads without a hit after which the window is halved: in a file of 16 MiB, this many windows are a
+/// quarter.
 const USELESS: u32 = 256;
 
-/// How much comes along with a page that is read at random: twice as much when what came was used, half when none of it
-/// was, down to nothing. So a file that is read here and there all over comes in few large reads, and of one that is
-/// larger than what is read of it comes little else.
+/// Adaptive read-around of random reads: the window doubles while its pages are used, and is halved while none is, down
+/// to zero. So a file that is read all over at random is read in few large reads, and a file of which only a small part
+/// is read costs little additional I/O.
 #[derive(Debug)]
 struct Around {
     bytes: u64,
-    /// Reads since it was decided whether more comes, and how many of them found what had come along.
+    /// Reads since the window was last decided, and how many of them hit the read-around.
     reads: u32,
     used: u32,
-    /// Reads since the last one that did.
+    /// Reads since the last hit.
     useless: u32,
-    /// What came along, and nobody has asked for.
+    /// Pages that were read around and have not been requested.
     unasked: Pages,
 }
 
@@ -88,7 +90,7 @@ impl Default for Around {
 }
 
 impl Around {
-    /// A read at random: some of it may have come along with another.
+    /// Records a random read: some of it may have been read around earlier.
     fn read(&mut self, range: &Range<u64>, most: u64) {
         let came = pages_of(range).filter(|&page| self.unasked.put(page, false));
         let is_used = came.count() > 0;
@@ -111,7 +113,7 @@ impl Around {
         }
     }
 
-    /// What comes with a read, if more than it asks for.
+    /// The window of a read, if it is larger than the request.
     fn window(&self, read: &Range<u64>, most: u64, end: u64) -> Option<Range<u64>> {
         let bytes = self.bytes.min(most);
         if bytes <= read.end - read.start {
@@ -126,37 +128,37 @@ impl Around {
 /// Windows of the files that are read.
 #[derive(Debug, Default)]
 pub(super) struct PageCache {
-    /// Bytes of a window; 0: there is no page cache.
+    /// Read-ahead window, in bytes; 0: there is no page cache.
     window: u64,
-    /// Of what comes along with a read at random, at most.
+    /// Maximum read-around of a random read, in bytes.
     around: u64,
     files: BTreeMap<ObjectId, Reading>,
 }
 
-/// A read that brings more than it asks for.
+/// A read in flight that brings more than requested.
 #[derive(Debug)]
 struct Coming {
-    /// What it asks for begins here.
+    /// Offset of the first requested byte.
     asked: u64,
     window: Range<u64>,
-    /// Reads of what is on its way.
+    /// Reads that wait for it.
     held: Vec<Pending>,
 }
 
 /// How a file is being read.
 #[derive(Debug, Default)]
 struct Reading {
-    /// Where it ends.
+    /// Size of the file, in bytes.
     bytes: u64,
-    /// Where the last read ended.
+    /// End offset of the last read.
     next: u64,
-    /// In the page cache from here
+    /// Start of the range that is in the page cache.
     start: u64,
-    /// to here,
+    /// End of the range that is in the page cache.
     ready: u64,
-    /// and on the way to it to here.
+    /// End of the range that is being read ahead.
     end: u64,
-    /// Reads of what is on its way.
+    /// Reads that wait for the read-ahead.
     held: Vec<Pending>,
     /// Pages that have been read or written.
     kept: Pages,
@@ -165,13 +167,13 @@ struct Reading {
 }
 
 impl Reading {
-    /// Keeps the pages in which these bytes lie; how many of them (in bytes) were not there.
+    /// Keeps the pages that contain these bytes; returns the size of those that were missing, in bytes.
     fn keep(&mut self, range: &Range<u64>) -> u64 {
         let new = pages_of(range).filter(|&page| self.kept.put(page, true));
         (new.count() as u64 * KEPT_PAGE).min(range.end - range.start)
     }
 
-    /// The read on its way that brings some of these bytes.
+    /// The read in flight that brings some of these bytes.
     fn coming(&mut self, place: &Range<u64>) -> Option<&mut Coming> {
         let mut all = self.coming.iter_mut();
         all.find(|coming| coming.window.start < place.end && place.start < coming.window.end)
@@ -194,7 +196,7 @@ impl PageCache {
         })
     }
 
-    /// Where bytes of a file of that size are.
+    /// Finds the location of bytes of a file of this size.
     pub(super) fn find(&mut self, object: ObjectId, place: Range<u64>, size: u64) -> Found {
         let (offset, bytes) = (place.start, place.end - place.start);
         let (window, around) = (self.window, self.around);
@@ -249,14 +251,14 @@ impl PageCache {
         Found::Storage(reading.end - offset)
     }
 
-    /// Bytes of a file are written, so they are there.
+    /// Records a write to a file: the bytes are in the cache.
     pub(super) fn written(&mut self, object: ObjectId, place: &Range<u64>, size: u64) {
         if self.window > 0 {
             self.file(object, size).keep(place);
         }
     }
 
-    /// Bytes that are to be read ahead from now on, if it is time.
+    /// The number of bytes to read ahead now, if a read-ahead is due.
     pub(super) fn ahead(&mut self, object: ObjectId) -> Option<u64> {
         let reading = self.files.get_mut(&object)?;
         let is_far = reading.next + self.window / 2 >= reading.end;
@@ -268,7 +270,7 @@ impl PageCache {
         Some(bytes)
     }
 
-    /// This read waits for what is on its way.
+    /// Holds a read until the data in flight has arrived.
     pub(super) fn hold(&mut self, object: ObjectId, place: &Range<u64>, pending: Pending) {
         let reading = self.files.entry(object).or_default();
         match reading.coming(place) {
@@ -277,7 +279,8 @@ impl PageCache {
         }
     }
 
-    /// A read that began at this place is there, and what came along with it; who waited for that.
+    /// Records the arrival of a read that began at this place, with its read-around; returns the reads that waited for
+    /// it.
     pub(super) fn came(&mut self, object: ObjectId, asked: u64) -> Vec<Pending> {
         let Some(reading) = self.files.get_mut(&object) else {
             return Vec::new();
@@ -286,7 +289,7 @@ impl PageCache {
         place.map_or_else(Vec::new, |place| reading.coming.swap_remove(place).held)
     }
 
-    /// What was read ahead is there; who waited for it.
+    /// Records the arrival of a read-ahead; returns the reads that waited for it.
     pub(super) fn arrived(&mut self, object: ObjectId) -> Vec<Pending> {
         let Some(reading) = self.files.get_mut(&object) else {
             return Vec::new();
@@ -321,7 +324,7 @@ mod tests {
             from_storage.extend(cache.ahead(object));
         }
         assert_eq!(from_storage, [WINDOW, WINDOW, WINDOW, 2 * PAGE]);
-        // Once a window that was read ahead, at its first page.
+        // Once for a window that was read ahead, at its first page.
         assert_eq!(waited, 3);
     }
 
@@ -350,7 +353,7 @@ mod tests {
             assert_eq!(found, Found::Storage(PAGE));
             assert_eq!(cache.ahead(object), None);
         }
-        // As much as a window at once, too: what is not there yet, two pages are. And all where nothing is kept.
+        // A read as large as a window, too: of its pages, two are missing. All are, if nothing is kept.
         assert_eq!(
             cache.find(object, 0..WINDOW, 1 << 30),
             Found::Storage(WINDOW - 2 * PAGE)
@@ -359,7 +362,7 @@ mod tests {
         assert_eq!(none.find(object, 0..PAGE, 1 << 30), Found::Storage(PAGE));
     }
 
-    /// Reads pages of a file at random places; how many reads of storage, and bytes that came.
+    /// Reads pages of a file at random places; returns the number of storage reads, and the bytes they brought.
     fn read_at_random(cache: &mut PageCache, pages: u64, reads: u64) -> (u64, u64) {
         let (object, size) = (ObjectId(1), pages * PAGE);
         let (mut state, mut count, mut came) = (1u64, 0, 0);
@@ -391,11 +394,11 @@ mod tests {
         let mut cache = PageCache::new(WINDOW, 2 << 20);
         let (reads, bytes) = read_at_random(&mut cache, 1024, 6000);
         assert!(reads < 200 && bytes == 1024 * PAGE, "{reads} {bytes}");
-        // A part of a large file: what came along was of no use, and soon no more comes.
+        // A part of a large file: the read-around was not used, and soon stops.
         let mut cache = PageCache::new(WINDOW, 2 << 20);
         let (reads, bytes) = read_at_random(&mut cache, 1 << 24, 5000);
         assert!(bytes < reads * PAGE * 5 / 4, "{reads} {bytes}");
-        // Who does not ask for it gets none.
+        // Without the option there is no read-around.
         let mut cache = PageCache::new(WINDOW, 0);
         let (reads, bytes) = read_at_random(&mut cache, 1024, 6000);
         assert!(reads > 1000 && bytes == reads * PAGE, "{reads} {bytes}");

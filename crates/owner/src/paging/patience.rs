@@ -1,12 +1,12 @@
-//! How long the clock stands for a file system that does not answer.
+//! The timeout of the clock's wait for a file system that does not answer.
 //!
-//! In lockstep no virtual time passes while somebody waits for a file, so a mount that hangs would stop every user of the
-//! card. After [`OwnerOptions::file_limit`](crate::OwnerOptions::file_limit) of real time the wait is given up: who waits
-//! gets an error that names the file, and the clock goes on. From then on nobody waits for that mount at all, until it
-//! answers something.
+//! In lockstep mode no virtual time passes while a file is awaited, so a hanging mount would stop every user of the
+//! card. After [`OwnerOptions::file_limit`](crate::OwnerOptions::file_limit) of real time the wait is abandoned: the
+//! waiting requests get an error that names the file, and the clock continues. From then on the clock does not wait for
+//! that mount at all, until it answers a request.
 //!
-//! A transfer that was given up is still under way: its memory stays its own, and its page is neither there nor gone,
-//! until the system says how it ended. Whoever comes to wait for it is told at once.
+//! An abandoned transfer is still under way: its memory stays reserved, and its page is neither resident nor evicted,
+//! until the system reports the end. A later request that would wait for it fails at once.
 
 use super::answers::Answers;
 use crate::kernels::Kernels;
@@ -20,32 +20,32 @@ use std::io;
 use std::time::{Duration, Instant};
 use units::SlotId;
 
-/// How often it is looked whether a limit has passed.
+/// Interval between two checks of the timeouts.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Something that is asked of a file.
+/// A file operation that is awaited.
 #[derive(Clone, Debug)]
 pub(crate) struct Awaited {
     /// The device of its mount.
     pub(crate) device: u64,
     /// The file's name, for messages.
     pub(crate) label: String,
-    /// What is asked.
+    /// Description of the operation, for messages.
     pub(crate) what: &'static str,
 }
 
-/// Who waits for files, and since when.
+/// The awaited file operations, and since when.
 #[derive(Debug, Default)]
 pub(super) struct Patience {
-    /// `None`: whoever waits, waits alone.
+    /// The timeout; `None`: a wait stops nothing else and has no limit.
     limit: Option<Duration>,
-    /// By the name of the work beside the owner's thread.
+    /// By identifier of the work on another thread.
     asked: BTreeMap<u64, (Instant, Awaited)>,
-    /// What was asked and is waited for no longer, with its device.
+    /// Operations that are no longer awaited, with their devices.
     late: BTreeMap<u64, u64>,
-    /// The transfer for which the clock stands.
+    /// The transfer for which the clock is stopped.
     lacking: Option<(TransferId, Instant)>,
-    /// Transfers for which it stands no longer.
+    /// Abandoned transfers, for which the clock is no longer stopped.
     given_up: BTreeMap<TransferId, Awaited>,
     /// Devices of mounts that did not answer in time.
     silent: BTreeSet<u64>,
@@ -59,13 +59,13 @@ impl Patience {
         }
     }
 
-    /// How long may be waited until somebody looks whether a limit has passed; `None`: for ever.
+    /// Time until the next check of the timeouts; `None`: no check is needed.
     pub(super) fn next_look(&self) -> Option<Duration> {
         let waits = !self.asked.is_empty() || self.lacking.is_some();
         (waits && self.limit.is_some()).then_some(LOOK)
     }
 
-    /// What those are told who wait for a transfer that was given up.
+    /// The error for tasks that wait for an abandoned transfer.
     pub(super) fn trouble(&self) -> Option<Error> {
         let mut all = self.given_up.values();
         all.next().map(|awaited| self.silence(awaited))
@@ -76,7 +76,7 @@ impl Patience {
         self.silent.contains(&device)
     }
 
-    /// A mount has answered.
+    /// Records that a mount has answered.
     pub(super) fn heard(&mut self, aside: u64) {
         let asked = self.asked.remove(&aside);
         let device = asked.map(|(_, awaited)| awaited.device);
@@ -85,7 +85,7 @@ impl Patience {
         }
     }
 
-    /// The system has moved the bytes of a transfer, or has not.
+    /// Records that the system has completed a transfer, with or without success.
     pub(super) fn moved(&mut self, id: TransferId) {
         if let Some(awaited) = self.given_up.remove(&id) {
             self.silent.remove(&awaited.device);
@@ -93,7 +93,7 @@ impl Patience {
         self.lacking.take_if(|(lacking, _)| *lacking == id);
     }
 
-    /// The clock has come to the end of a transfer whose bytes are not there. True if it goes on without them.
+    /// The clock has reached the end of a transfer whose bytes are missing. Returns true if it continues without them.
     pub(super) fn lacks(&mut self, id: TransferId, awaited: impl FnOnce() -> Awaited) -> bool {
         let Some(limit) = self.limit else {
             return false;
@@ -113,12 +113,12 @@ impl Patience {
         over
     }
 
-    /// Somebody waits for work in a lane.
+    /// Records that work in a lane is awaited.
     pub(super) fn wait_for(&mut self, aside: u64, awaited: Awaited) {
         self.asked.insert(aside, (Instant::now(), awaited));
     }
 
-    /// Gives up what has been waited for too long.
+    /// Abandons waits that exceeded the timeout.
     pub(super) fn lose(&mut self, tasks: &mut Tasks) {
         for (aside, error) in self.expired() {
             tracing::warn!(%error, "given up");
@@ -127,7 +127,7 @@ impl Patience {
         }
     }
 
-    /// Tells those who wait for transfers that were given up.
+    /// Fails the waits for abandoned transfers.
     pub(super) fn tell_of_silence(
         &self,
         pager: &Pager,
@@ -150,7 +150,7 @@ impl Patience {
         }
     }
 
-    /// Who has waited for too long, and what they are told.
+    /// The waits that exceeded the timeout, each with its error.
     fn expired(&mut self) -> Vec<(u64, Error)> {
         let Some(limit) = self.limit else {
             return Vec::new();

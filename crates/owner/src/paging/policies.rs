@@ -1,4 +1,4 @@
-//! Advice for mappings, and what the report says of policies.
+//! Advice for mappings, and the report's texts on policies.
 
 use super::files::Files;
 use crate::handles::MappedRange;
@@ -16,8 +16,8 @@ use units::{
     VirtAddr,
 };
 
-/// Sizes of pages that are chosen automatically: those of the L1 TLBs of the default shell, and one between.
-/// Each more would cost every walk a look.
+/// Page sizes for automatic choice: those of the default shell's L1 TLBs, and one between. Each further size would cost
+/// every page walk a lookup.
 pub(super) const AUTOMATIC: PageSizes = PageSizes::only(PageSize::KIB_4)
     .with(match PageSize::from_class(4) {
         Some(size) => size,
@@ -25,8 +25,8 @@ pub(super) const AUTOMATIC: PageSizes = PageSizes::only(PageSize::KIB_4)
     })
     .with(PageSize::MIB_2);
 
-/// Page sizes on a card with these L1 TLBs: pages beyond 2 MiB are made where those of the next smaller L1 TLB are too
-/// many for it.
+/// Page sizes on a card with these L1 TLBs: pages beyond 2 MiB are used if a range needs more pages of the next smaller
+/// size than its L1 TLB holds.
 pub(super) fn page_sizes(l1: &[L1Reach]) -> Doubling {
     let larger = l1.windows(2).filter(|two| two[0].page >= PageSize::MIB_2);
     larger.fold(Doubling::default(), |policy, two| {
@@ -34,25 +34,25 @@ pub(super) fn page_sizes(l1: &[L1Reach]) -> Doubling {
     })
 }
 
-/// How a file is paged, and who chose so.
+/// The paging of a file, and where it was chosen.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Paged {
     pub page_size: PageSize,
-    /// Size of the pages that become those of `page_size`, without automatic sizes.
+    /// Size of the pages that are merged into those of `page_size`, without automatic sizes.
     pub parts: PageSize,
-    /// The mapping asked for pages of this size.
+    /// The page size was requested by the mapping.
     pub asked: bool,
-    /// Its pages may be smaller.
+    /// Its pages may be smaller than `page_size`.
     pub auto: bool,
-    /// Its pages stay in host memory; whether a mapping asked for it.
+    /// Its pages stay in host memory; true if a mapping requested it.
     pub direct: Option<bool>,
-    /// Its pages lie in card memory of that kind.
+    /// Its pages lie in card memory of this kind.
     pub memory: Option<MemoryKind>,
     pub advice: Advice,
 }
 
 impl Paging {
-    /// Takes advice on some bytes of a mapping.
+    /// Applies advice to some bytes of a mapping.
     pub(crate) fn advise_mapping(
         &mut self,
         kernels: &mut Kernels,
@@ -83,7 +83,7 @@ impl Paging {
         Ok(())
     }
 
-    /// Brings pages in before they are touched.
+    /// Fetches pages before they are accessed.
     pub(crate) fn prefetch(
         &mut self,
         kernels: &mut Kernels,
@@ -109,7 +109,7 @@ pub(super) struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    /// On a card, with the owner's options and the pager's statistics.
+    /// For a card, with the owner's options and the pager's statistics.
     pub(super) fn new(
         card: &CardDescription,
         options: &'a OwnerOptions,
@@ -122,7 +122,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// How each of these files is paged, and why so: a line a file, or a line for all that are alike.
+    /// The paging of each of these files, with its reason: a line per file, or one line for files with equal paging.
     pub(super) fn policies(&self, files: &Files, of: impl Fn(&str) -> bool) -> Vec<String> {
         let told = |paged: Paged| self.told(paged);
         let mut lines: Vec<(String, Vec<String>)> = Vec::new();
@@ -139,7 +139,7 @@ impl<'a> Words<'a> {
         lines.into_iter().map(line).collect()
     }
 
-    /// How a file is paged, in words.
+    /// The paging of a file, in words.
     pub(super) fn told(&self, paged: Paged) -> String {
         let Paged {
             page_size,
@@ -213,8 +213,8 @@ impl<'a> Words<'a> {
     }
 }
 
-/// The larger page that replaces pages of a size for `bytes`, if their L1 TLB does not reach all of them and the card has
-/// room for contiguous pages; and that reach, in bytes.
+/// The larger page size that replaces `size` for `bytes`, if the L1 TLB of `size` does not reach all of them and the
+/// card has room for contiguous pages; with that reach, in bytes.
 pub(super) fn beyond_reach(
     card: &CardDescription,
     page: PageSize,
@@ -229,7 +229,7 @@ fn reach_of(all: &[L1Reach], page: PageSize) -> Option<u64> {
     all.find(|l1| l1.page == page).map(|l1| l1.bytes)
 }
 
-/// A few names.
+/// A list of some names.
 fn named(labels: &[String]) -> String {
     const SHOWN: usize = 3;
     match labels.len() {

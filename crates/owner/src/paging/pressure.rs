@@ -1,23 +1,23 @@
-//! Back-pressure of streams at addresses: a kernel that writes faster than the device takes waits (FSRF §4.8).
+//! Back-pressure of streams at addresses: a kernel that writes faster than the device accepts data stalls (FSRF §4.8).
 //!
-//! A write far behind the bytes that have gone out is kept from the pager until what lies before it has gone out: written
-//! back from the card and taken by the device. Not its data is held up but its fault, so the clock goes on and the card can
-//! write back.
+//! A write far ahead of the bytes that have gone out is withheld from the pager until the preceding bytes have gone
+//! out: written back from the card and accepted by the device. The fault is held back, not its data, so the clock
+//! continues and the card can write back.
 
 use super::files::Files;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use units::{Asid, Fault, VirtAddr};
 
-/// Pages that may be on the card and have not gone out.
+/// Maximum number of pages on the card that have not gone out.
 const AHEAD: u64 = 32;
-/// Pages before the one that a kernel wants which it may still be writing: bursts under way, and what the shell looks ahead.
+/// Pages before the requested one that a kernel may still be writing: bursts under way, and the shell's look-ahead.
 const UNFINISHED: u64 = 16;
 
-/// A writable mapping of a stream, by where it begins.
+/// A writable mapping of a stream, by its first address.
 pub(crate) type Place = (Asid, VirtAddr);
 
-/// What is held back.
+/// Faults that are held back.
 #[derive(Debug, Default)]
 pub(super) struct Pressure {
     streams: BTreeMap<Place, Stream>,
@@ -26,14 +26,14 @@ pub(super) struct Pressure {
 
 #[derive(Debug, Default)]
 struct Stream {
-    /// Bytes that were asked to go out.
+    /// Number of bytes that were requested to go out.
     out: u64,
-    /// They are on their way.
+    /// They are in flight.
     busy: bool,
     faults: Vec<Fault>,
 }
 
-/// What is to go out: a part of a mapping.
+/// A part of a mapping that is to go out.
 #[derive(Debug)]
 pub(crate) struct Flush {
     pub(crate) place: Place,
@@ -42,7 +42,7 @@ pub(crate) struct Flush {
 }
 
 impl Pressure {
-    /// Nothing waits for a device.
+    /// Whether no fault waits for a device.
     pub(super) fn is_idle(&self) -> bool {
         self.streams.values().all(|stream| !stream.busy)
     }
@@ -59,8 +59,8 @@ impl Pressure {
         }
     }
 
-    /// A stream has accepted its data, or has failed: the faults that it held back. After a failure, a kernel that
-    /// continues to write gets an error.
+    /// Handles a stream that has accepted its data or has failed; returns the faults that it held back. After a
+    /// failure, a kernel that continues to write gets an error.
     pub(super) fn flushed(&mut self, place: Place) -> Vec<Fault> {
         let Some(stream) = self.streams.get_mut(&place) else {
             return Vec::new();
@@ -69,7 +69,7 @@ impl Pressure {
         std::mem::take(&mut stream.faults)
     }
 
-    /// Keeps a fault until a device has taken more. False if the pager is to have it now.
+    /// Holds back a fault until a device has accepted more. Returns false if the fault goes to the pager now.
     pub(super) fn holds_back(&mut self, files: &Files, fault: &Fault) -> bool {
         let Some((start, page)) = files.written_stream(fault.asid, fault.address) else {
             return false;

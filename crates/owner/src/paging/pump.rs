@@ -1,4 +1,4 @@
-//! The loop: events of card and I/O in, actions of the pager out.
+//! The event loop: events of card and I/O in, actions of the pager out.
 
 use super::host_time::Work;
 use super::memory::Asked;
@@ -18,7 +18,8 @@ use pager::{Action, Event};
 use std::ops::RangeInclusive;
 use units::{Asid, CommandId, FaultToken, Operation, Picoseconds, SlotId};
 
-/// The owner's own commands, one a slot; the pager counts its up from zero.
+/// First identifier of the owner's own commands, one per slot; the pager counts its identifiers up from
+/// zero.
 pub(super) const BARRIERS: u32 = u32::MAX - u8::MAX as u32;
 
 fn barrier(slot: SlotId) -> CommandId {
@@ -31,7 +32,7 @@ fn barrier_of(id: CommandId) -> Option<SlotId> {
 }
 
 impl Paging {
-    /// Gives the pager an event and carries out what it says.
+    /// Gives the pager an event and executes its actions.
     pub(crate) fn tell(&mut self, kernels: &mut Kernels, event: Event) -> Result<(), Error> {
         self.stirred = true;
         let mut next = Some(event);
@@ -54,7 +55,7 @@ impl Paging {
         self.send_commands(kernels)
     }
 
-    /// Lets the card work until it tells something, at most until `deadline`.
+    /// Lets the card work until it reports events, at most until `deadline`.
     pub(crate) fn turn(
         &mut self,
         kernels: &mut Kernels,
@@ -69,15 +70,15 @@ impl Paging {
             }
         };
         self.service.tell(over);
-        // Also without events: it may be as late as somebody waits for.
+        // Also without events: the deadline of a task may have been reached.
         self.stirred = true;
         self.service.tell(events);
         self.handle_events(kernels)?;
         kernels.notice_refused_writes()
     }
 
-    /// Handles what came, in order. False if a file's bytes are not there yet that should be, and the clock
-    /// waits for them.
+    /// Processes events, in order. Returns false if the clock waits for the bytes of a file that are due
+    /// and missing.
     pub(crate) fn handle_events(&mut self, kernels: &mut Kernels) -> Result<bool, Error> {
         while let Some(event) = self.service.next_told() {
             if let CardEvent::HostWorkDone(id) = event {
@@ -123,7 +124,7 @@ impl Paging {
                         self.tell(kernels, Event::IoDone { id, result })?;
                     }
                 }
-                // Whoever waits for it looks.
+                // The waiting task polls.
                 Some(Work::Trap) => {}
                 None => return Err(Error::Internal(format!("unknown host work {}", id.0))),
             },
@@ -136,7 +137,7 @@ impl Paging {
             event @ CardEvent::Completed { id, .. } => {
                 self.service.push(event);
                 if self.commands.completed(id) {
-                    // The card itself goes on; nobody of the host need have looked.
+                    // The card itself continues without the host's service.
                     self.send_commands(kernels)?;
                 }
             }
@@ -148,7 +149,7 @@ impl Paging {
         Ok(())
     }
 
-    /// Work beside this thread is over.
+    /// Handles the end of work on another thread.
     pub(crate) fn aside_done(
         &mut self,
         kernels: &mut Kernels,
@@ -180,7 +181,7 @@ impl Paging {
         Ok(())
     }
 
-    /// Gives each service thread that is free its next batch.
+    /// Gives each idle service thread its next batch.
     fn serve_next(&mut self, kernels: &mut Kernels) {
         for batch in self.service.begin(kernels.now()) {
             let count = batch.events.len() as u32;
@@ -197,7 +198,7 @@ impl Paging {
         let mut drained = Vec::new();
         for event in events {
             match event {
-                // What was reported before it is in this batch or still queued.
+                // Earlier events are in this batch or still queued.
                 CardEvent::Completed { id, .. } if barrier_of(id).is_some() => {
                     drained.extend(barrier_of(id));
                 }
@@ -242,7 +243,7 @@ impl Paging {
         Ok(())
     }
 
-    /// Nothing will ever happen any more, unless a client does something.
+    /// Whether no further event can occur unless a client acts.
     pub(crate) fn is_quiet(&mut self, kernels: &mut Kernels) -> bool {
         self.host_time.is_idle()
             && self.commands.is_empty()
@@ -260,12 +261,12 @@ impl Paging {
         self.service.answered(answered, kernels.now());
     }
 
-    /// After a slot was put in reset: drops its faults that are still on their way, and lets every
-    /// reply that was sent reach the shell, so that none can meet an access of the slot's next run.
+    /// After a slot was put in reset: drops its faults in flight, and lets every reply that was sent reach
+    /// the shell, so that none can meet an access of the slot's next run.
     ///
-    /// A no-op behind a fence does it: events come in order, and its own is the last. It goes into the
-    /// queue of the slot's space, where all replies to the slot are, and waits for no other queue. The slot
-    /// is draining until it is over.
+    /// A no-op behind a fence achieves this: events come in order, and its completion is the last. It is
+    /// placed in the queue of the slot's space, which holds all replies to the slot, and waits for no other
+    /// queue. The slot is draining until it completes.
     pub(crate) fn drain(
         &mut self,
         kernels: &mut Kernels,
@@ -463,13 +464,13 @@ impl Paging {
         Ok(())
     }
 
-    /// Hands commands to the card as far as it takes them.
+    /// Sends commands to the card as far as its rings have room.
     fn send_commands(&mut self, kernels: &mut Kernels) -> Result<(), Error> {
         Ok(self.commands.send(kernels.card())?)
     }
 }
 
-/// A thread begins with so many events.
+/// The work of a thread that begins with this number of events.
 fn serving(thread: Thread, events: u32) -> HostWork {
     match thread {
         None => HostWork::ServeEvents(events),

@@ -1,12 +1,11 @@
-//! Which events the host's service thread looks at next.
+//! Scheduling of events for the host's service threads.
 //!
-//! One batch at a time: everything that cannot pile up (completions are bounded by the commands that
-//! were sent, interrupts and closed slots by the slots), and of each address space at most so many
-//! faults. So a kernel that faults without end makes the faults of other spaces wait for one bounded
-//! batch, and no longer.
+//! A thread processes one batch at a time: all events of bounded number (completions are bounded by the commands sent,
+//! interrupts and closed slots by the slots), and a limited number of faults per address space. So a kernel that faults
+//! without end delays the faults of other spaces by one bounded batch at most.
 //!
-//! If there are spaces of several shares ([`Shares`]), completions and faults of each take turns, and a batch is bounded as a
-//! whole: a share with a thousand pages under way delays the others by its turn in each batch.
+//! With spaces of several shares ([`Shares`]), completions and faults of the shares take turns, and the whole batch is
+//! bounded: a share with a thousand pages under way delays the others only by its turn in each batch.
 
 use super::faults::Faults;
 use super::pressure::{Place, Pressure};
@@ -16,28 +15,28 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::RangeInclusive;
 use units::{Asid, CommandId, Fault, FaultToken, Picoseconds};
 
-/// Faults of one space in a batch: all that the requesters of a port report at once, and more.
+/// Maximum number of faults of one space in a batch: more than all requesters of a port report at once.
 const FAULTS_OF_A_SPACE: usize = 24;
-/// Events of one share in its turn.
+/// Number of events of one share in its turn.
 const TURN: usize = 2;
-/// Events in a batch, of all shares together.
+/// Maximum number of events in a batch, over all shares.
 const BATCH: usize = 16;
 
-/// Who looks at the events of address spaces.
+/// Assignment of address spaces to service threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ServiceThreads {
-    /// One thread at those of all.
+    /// One thread for all spaces.
     #[default]
     One,
-    /// Each space has a thread of its own, as in FSRF (§5.1); what belongs to none has one more.
+    /// A thread for each space, as in FSRF (§5.1), and one more for events that belong to no space.
     EachSpace,
-    /// The same, and a thread sees a fault through to its answer before it looks at the next one, as FSRF's
-    /// does: its MMU yields to the thread with one fault (§5.2).
+    /// A thread for each space that completes each fault, up to its answer, before the next one, as in FSRF, whose MMU
+    /// yields to the thread with one fault (§5.2).
     OneFault,
 }
 
 impl ServiceThreads {
-    /// Whether spaces have threads of their own.
+    /// Whether each space has its own thread.
     pub(super) fn are_of_spaces(self) -> bool {
         self != Self::One
     }
@@ -46,29 +45,29 @@ impl ServiceThreads {
 /// A service thread: the common one, or a space's.
 pub(super) type Thread = Option<Asid>;
 
-/// Work of a service thread.
+/// A batch for a service thread.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Batch {
-    /// Whose.
+    /// Service thread of the batch.
     pub(super) thread: Thread,
-    /// What it looks at.
+    /// Events to process, in order.
     pub(super) events: Vec<Event>,
-    /// It has just looked, and takes these along.
+    /// It has just processed a batch, and takes these completions along.
     pub(super) along: bool,
 }
 
-/// The service threads: which of them are busy, and the events that wait for them.
+/// The service threads: which of them are busy, and their pending events.
 #[derive(Debug, Default)]
 pub(super) struct Service {
     queue: ServiceQueue,
     busy: BTreeSet<Thread>,
-    /// When each of them was last done with a batch.
+    /// Time at which each thread completed its last batch.
     served: BTreeMap<Thread, Picoseconds>,
-    /// Who takes turns.
+    /// The shares that take turns.
     pub(super) shares: Shares,
-    /// Commands under way, of which space they are; only if spaces have threads of their own, or there are several shares.
+    /// Spaces of the commands under way; only if spaces have their own threads, or there are several shares.
     spaces: BTreeMap<CommandId, Asid>,
-    /// What the card has told and nobody has looked at yet.
+    /// Events that the card has reported and that are not queued for a thread yet.
     told: VecDeque<Event>,
     faults: Faults,
     /// Writes to streams that wait for their devices.
@@ -83,14 +82,15 @@ impl Service {
         }
     }
 
-    /// The completion of this command is for the thread of its space, or in the turn of its share.
+    /// Records the space of a command: its completion goes to the thread of the space, or counts in the turn of its
+    /// share.
     pub(super) fn remember(&mut self, command: CommandId, space: Option<Asid>) {
         if self.queue.threads.are_of_spaces() || self.shares.are_several() {
             self.spaces.extend(space.map(|space| (command, space)));
         }
     }
 
-    /// An event for whoever looks at it.
+    /// Queues an event for its thread.
     pub(super) fn push(&mut self, event: Event) {
         let space = match &event {
             Event::Completed { id, .. } => self.spaces.remove(id),
@@ -103,43 +103,43 @@ impl Service {
         self.queue.push(event, space, share);
     }
 
-    /// The card has told this.
+    /// Appends events that the card has reported.
     pub(super) fn tell(&mut self, events: impl IntoIterator<Item = Event>) {
         self.told.extend(events);
     }
 
-    /// Whether nobody has looked yet at something that the card has told.
+    /// Whether reported events are pending.
     pub(super) fn is_told(&self) -> bool {
         !self.told.is_empty()
     }
 
-    /// The next thing that the card has told.
+    /// Takes the next reported event.
     pub(super) fn next_told(&mut self) -> Option<Event> {
         self.told.pop_front()
     }
 
-    /// It cannot be looked at yet.
+    /// Puts back an event that cannot be processed yet.
     pub(super) fn put_back(&mut self, event: Event) {
         self.told.push_front(event);
     }
 
-    /// A fault waits for its answer from now on.
+    /// Records the arrival of a fault that awaits its answer.
     pub(super) fn fault_arrived(&mut self, token: FaultToken, now: Picoseconds) {
         self.faults.arrived(token, now);
     }
 
-    /// These faults have their answer.
+    /// Records that these faults are answered.
     pub(super) fn answered(&mut self, answered: impl Fn(FaultToken) -> bool, now: Picoseconds) {
         self.queue.answered(&answered);
         self.faults.answered(answered, now);
     }
 
-    /// Faults that have none.
+    /// Faults without an answer.
     pub(super) fn faults_waiting(&self) -> Vec<FaultToken> {
         self.faults.waiting().copied().collect()
     }
 
-    /// Virtual time with a fault waiting.
+    /// Virtual time with at least one fault waiting.
     pub(super) fn fault_time(&self) -> Picoseconds {
         self.faults.time()
     }
@@ -161,14 +161,14 @@ impl Service {
         self.tell(faults.into_iter().map(Event::Fault));
     }
 
-    /// The next batch of each thread that is free; these threads are busy then.
+    /// The next batch of each idle thread; these threads become busy.
     pub(super) fn begin(&mut self, now: Picoseconds) -> Vec<Batch> {
         let mut batches = Vec::new();
         for thread in self.queue.waiting() {
             if !self.busy.insert(thread) {
                 continue;
             }
-            // A thread that is still at it takes ends of transfers along.
+            // A thread that has just finished takes the completions that are next along.
             let ends = match self.served.get(&thread) == Some(&now) {
                 true => self.queue.ends(thread),
                 false => Vec::new(),
@@ -188,28 +188,28 @@ impl Service {
         batches
     }
 
-    /// A thread has looked at its batch, and is free.
+    /// A thread has processed its batch, and is idle.
     pub(super) fn looked(&mut self, thread: Thread) {
         self.busy.remove(&thread);
     }
 
-    /// It is done with everything that came of it.
+    /// A thread has completed all work of its batch.
     pub(super) fn served(&mut self, thread: Thread, now: Picoseconds) {
         self.served.insert(thread, now);
     }
 }
 
-/// Events that wait for the service threads.
+/// Pending events of the service threads.
 #[derive(Debug, Default)]
 struct ServiceQueue {
     threads: ServiceThreads,
     others: BTreeMap<Thread, Vec<Event>>,
-    /// Completions of shares, if there are several and one thread for all.
+    /// Completions by share, if there are several shares and one thread for all.
     turns: BTreeMap<Share, VecDeque<Event>>,
-    /// Whose turn was the last one.
+    /// The share that had the last turn.
     last: Option<Share>,
     faults: BTreeMap<Asid, VecDeque<Fault>>,
-    /// With one fault at a time: those that have no answer yet.
+    /// With one fault at a time: the unanswered fault of each space.
     open: BTreeMap<Asid, FaultToken>,
 }
 
@@ -226,7 +226,7 @@ impl ServiceQueue {
         space.filter(|_| self.threads.are_of_spaces())
     }
 
-    /// An event, of a space and in the turn of a share if they are known.
+    /// Queues an event, by its space and its share if they are known.
     fn push(&mut self, event: Event, space: Option<Asid>, share: Option<Share>) {
         match (event, share) {
             (Event::Fault(fault), _) => {
@@ -242,7 +242,7 @@ impl ServiceQueue {
         }
     }
 
-    /// Threads for which something waits.
+    /// Threads with pending events.
     fn waiting(&self) -> Vec<Thread> {
         let others = self.others.keys().copied();
         let may_go = self
@@ -255,24 +255,24 @@ impl ServiceQueue {
         threads.into_iter().collect()
     }
 
-    /// How many of a space's faults its thread may look at now.
+    /// How many of a space's faults its thread may process now.
     fn room(&self, asid: Asid, faults: &VecDeque<Fault>) -> usize {
         match (self.threads, self.open.get(&asid)) {
             (ServiceThreads::One | ServiceThreads::EachSpace, _) => FAULTS_OF_A_SPACE,
             (ServiceThreads::OneFault, None) => 1,
-            // One that was put off comes again.
+            // A fault that was deferred comes again.
             (ServiceThreads::OneFault, Some(open)) => {
                 usize::from(faults.front().is_some_and(|fault| fault.token == *open))
             }
         }
     }
 
-    /// These faults have their answer.
+    /// Records that these faults are answered.
     fn answered(&mut self, answered: impl Fn(FaultToken) -> bool) {
         self.open.retain(|_, token| !answered(*token));
     }
 
-    /// The next batch of a thread; empty if nothing waits.
+    /// The next batch of a thread; empty if no event is pending.
     fn batch(&mut self, thread: Thread, shares: &Shares) -> Vec<Event> {
         let by_turns = shares.are_several() && self.threads == ServiceThreads::One;
         if by_turns || !self.turns.is_empty() {
@@ -294,7 +294,7 @@ impl ServiceQueue {
         batch
     }
 
-    /// A batch in which shares take turns. What is of none comes first: it cannot pile up.
+    /// A batch in which shares take turns. Events without a share come first: their number is bounded.
     fn batch_by_turns(&mut self, shares: &Shares) -> Vec<Event> {
         let mut batch = self.others.remove(&None).unwrap_or_default();
         let mut left: BTreeMap<Asid, usize> = BTreeMap::new();
@@ -306,7 +306,7 @@ impl ServiceQueue {
             });
             let of_faults = of_faults.map(|(&asid, _)| shares.of(Some(asid)));
             let all = self.turns.keys().cloned().map(Some).chain(of_faults);
-            // Behind whose turn it was, round again.
+            // Round robin, from the share after the last one.
             let Some(share) = all.min_by_key(|share| (*share <= self.last, share.clone())) else {
                 break;
             };
@@ -335,8 +335,8 @@ impl ServiceQueue {
         batch
     }
 
-    /// Ends of transfers that are next for a thread, before anything that somebody must decide about. Their records say
-    /// all that there is to know, and the order of events stays as it is.
+    /// Completions that are next for a thread, before any event that needs a decision. Their records are
+    /// self-contained, and the order of events is unchanged.
     fn ends(&mut self, thread: Thread) -> Vec<Event> {
         let Some(others) = self.others.get_mut(&thread) else {
             return Vec::new();
@@ -439,14 +439,14 @@ mod tests {
         }
         queue.push(fault(2, 4), None, None);
         assert_eq!(queue.batch(space(1), &alone), [fault(1, 0)]);
-        // Until that has its answer, only the other space has something to do.
+        // Until it is answered, only the other space has work.
         assert_eq!(queue.waiting(), [space(2)]);
         assert!(queue.batch(space(1), &alone).is_empty());
         queue.answered(|answered| answered == token(4));
         assert!(queue.batch(space(1), &alone).is_empty());
         queue.answered(|answered| answered == token(0));
         assert_eq!(queue.batch(space(1), &alone), [fault(1, 1)]);
-        // Its slot is reset: nobody answers.
+        // Its slot is reset: no answer will come.
         queue.forget(&(1..=1));
         assert_eq!(queue.batch(space(1), &alone), [fault(1, 2)]);
     }
@@ -469,7 +469,7 @@ mod tests {
         assert!(queue.waiting().is_empty());
     }
 
-    /// Spaces 1 to 3 of clients of their own, the last two of one tenant.
+    /// Spaces 1 to 3 of separate clients, the last two of one tenant.
     fn three_shares() -> Shares {
         let mut shares = Shares::default();
         let space = |number| Asid::new(number).unwrap();
@@ -496,7 +496,7 @@ mod tests {
         }
     }
 
-    /// Events of a space in a batch.
+    /// Number of events of a space in a batch.
     fn count(batch: &[Event], asid: u8) -> usize {
         let of = |event: &&Event| match event {
             Event::Completed { id, .. } => id.0 == u32::from(asid),
@@ -524,12 +524,12 @@ mod tests {
         assert_eq!(batch.len(), 1 + BATCH);
         assert_eq!(batch[0], Event::Interrupt(SlotId(3)));
         assert_eq!((count(&batch, 2), count(&batch, 4)), (6, 1));
-        // Whoever waits has its first event within a turn of each other.
+        // The first events of all waiting shares are within a turn of each other.
         let first = batch
             .iter()
             .position(|event| count(std::slice::from_ref(event), 4) == 1);
         assert!(first.unwrap() <= 1 + 2 * TURN);
-        // What is left is looked at also when the others have gone.
+        // Remaining events are processed after the other shares have gone, too.
         let alone = Shares::default();
         let mut left = 0;
         while !queue.waiting().is_empty() {
@@ -544,7 +544,7 @@ mod tests {
         let mut queue = ServiceQueue::default();
         let mut served = [0; 5];
         for round in 0..300 {
-            // A greedy one, one that is just not idle, and a tenant whose spaces share its part.
+            // A greedy share, one that is barely busy, and a tenant whose spaces divide its share.
             pushed(&mut queue, &shares, 1, 100);
             for (asid, events) in [(2, 30), (3, 15), (4, 15)] {
                 pushed(&mut queue, &shares, asid, events);

@@ -1,34 +1,34 @@
-//! Shares: whose work is whose, where work of several clients waits for one resource of the host.
+//! Shares: attribution of work to clients, where several clients wait for one resource of the host.
 //!
-//! A tenant's clients have one share together; a client without a tenant has its own. While the spaces on a card are all of
-//! one share, nothing here limits or reorders anything.
+//! The clients of a tenant have one share together; a client without a tenant has its own. While all spaces on a card
+//! belong to one share, nothing here limits or reorders anything.
 
 use crate::message::ClientId;
 use crate::tenants::Tenants;
 use std::collections::{BTreeMap, VecDeque};
 use units::Asid;
 
-/// Who takes turns.
+/// A share: the unit that takes turns.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Share {
     /// A client without a tenant.
     Client(ClientId),
-    /// All clients of the tenant of that name.
+    /// All clients of the tenant with this name.
     Tenant(String),
 }
 
-/// The share of each space, from its making until its last page has left.
+/// The share of each space, from its creation until its last page has left.
 #[derive(Debug, Default)]
 pub(super) struct Shares {
     of: BTreeMap<Asid, Share>,
     several: bool,
-    /// Those that have spaces, by number, which the pager knows them by.
+    /// Shares with spaces, and the numbers by which the pager knows them.
     numbers: BTreeMap<Share, u64>,
     last: u64,
 }
 
 impl Shares {
-    /// A space has come. Gives the number of its share, from 1 up.
+    /// Adds a space. Returns the number of its share, from 1.
     pub(super) fn add(&mut self, space: Asid, share: Share) -> u64 {
         let number = *self.numbers.entry(share.clone()).or_insert_with(|| {
             self.last += 1;
@@ -53,12 +53,12 @@ impl Shares {
         self.several = all.any(|share| Some(share) != first);
     }
 
-    /// Spaces of more than one share are there.
+    /// Whether there are spaces of more than one share.
     pub(super) const fn are_several(&self) -> bool {
         self.several
     }
 
-    /// The share of a space; `None`: of what belongs to no space.
+    /// The share of a space; `None` for work that belongs to no space.
     pub(super) fn of(&self, space: Option<Asid>) -> Option<Share> {
         self.of.get(&space?).cloned()
     }
@@ -76,10 +76,10 @@ impl Tenants {
 
 /// Transfers of a share that may be under way whatever their size: enough for the host's copying threads.
 const TRANSFERS: usize = 4;
-/// More may be, up to this many bytes.
+/// More transfers may be under way up to this total, in bytes.
 const BYTES: u64 = 256 << 10;
 
-/// What a share has under way, and what waits for that.
+/// Transfers of a share: those under way, and those queued.
 #[derive(Debug)]
 struct Window<T> {
     count: usize,
@@ -108,9 +108,9 @@ impl<T> Window<T> {
     }
 }
 
-/// Transfers that each share may have under way at a time: the resources behind (copying threads, storage, the thread of a mount)
-/// are first in, first out, so a transfer waits there for the windows of the other shares at most. Each key has a window of its own; within it
-/// transfers keep their order.
+/// Windows that limit the transfers of each share under way: the resources behind (copying threads, storage, the thread
+/// of a mount) are FIFO, so a transfer waits there for the windows of the other shares at most. Each key has its own
+/// window, within which transfers keep their order.
 #[derive(Debug)]
 pub(super) struct Windows<K, Id, T> {
     windows: BTreeMap<K, Window<T>>,
@@ -127,7 +127,7 @@ impl<K, Id, T> Default for Windows<K, Id, T> {
 }
 
 impl<K: Clone + Ord, Id: Ord, T> Windows<K, Id, T> {
-    /// Begins a transfer, or keeps it until there is room. Gives it back if it may begin now.
+    /// Begins a transfer, or queues it until there is room. Returns it if it may begin now.
     pub(super) fn begin(&mut self, key: K, id: Id, bytes: u64, transfer: T) -> Option<T> {
         let window = self.windows.entry(key.clone()).or_default();
         if !window.waiting.is_empty() || !window.has_room() {
@@ -139,7 +139,7 @@ impl<K: Clone + Ord, Id: Ord, T> Windows<K, Id, T> {
         Some(transfer)
     }
 
-    /// A transfer is over. Gives those that may begin now; `id_of` names them.
+    /// Ends a transfer. Returns those that may begin now; `id_of` identifies them.
     pub(super) fn end(&mut self, id: &Id, id_of: impl Fn(&T) -> Id) -> Vec<T> {
         let mut begin = Vec::new();
         let Some((key, bytes)) = self.under_way.remove(id) else {
@@ -191,8 +191,8 @@ mod tests {
         assert_eq!(shares.add(space(4), Share::Client(ClientId(7))), 3);
     }
 
-    /// Transfers of three shares that begin and end at random, of any size: none exceeds its window, each begins in its
-    /// order, none is forgotten, and none waits for another share.
+    /// Random transfers of three shares, of any size: none exceeds its window, each begins in its order, none is lost,
+    /// and none waits for another share.
     #[test]
     fn a_share_has_a_bounded_amount_under_way() {
         let mut windows: Windows<u8, u64, u64> = Windows::default();
@@ -215,7 +215,7 @@ mod tests {
             };
             for share in 0..3 {
                 let held = held(share);
-                // The last one may go beyond the limit.
+                // The last transfer may exceed the limit.
                 let most = BYTES - 1 + (4096 << 7);
                 assert!(held.len() <= TRANSFERS || held.iter().sum::<u64>() <= most);
             }

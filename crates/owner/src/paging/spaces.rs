@@ -1,4 +1,4 @@
-//! Address spaces: made, ended, and what ends with them.
+//! Address spaces: creation, and teardown with everything in them.
 
 use super::service::Service;
 use super::shares::Share;
@@ -12,21 +12,22 @@ use error::Error;
 use pager::{Event, Pager};
 use units::{Asid, CardDescription, PageSizes, Picoseconds, SpacePlacement, Stripe};
 
-/// As much of a page lies on a channel side by side: a burst, at most.
+/// Stripe granule: contiguous bytes of a page on one channel, the maximum size of a
+/// burst.
 const STRIPE_GRANULE: u64 = 4096;
 
 /// The numbers of address spaces in the shell.
 #[derive(Debug)]
 pub(super) struct Spaces {
     used: Vec<bool>,
-    /// Whose last page has not left: a file system has not answered.
+    /// Spaces whose last page has not left: a file system has not answered.
     leaving: Vec<Asid>,
-    /// What translates each of them, as its register says.
+    /// Translation mode of each space, as in its register.
     translations: Vec<TranslationMode>,
 }
 
 impl Spaces {
-    /// So many, and all free.
+    /// Creates `count` free spaces.
     pub(super) fn new(count: u8) -> Self {
         Self {
             used: vec![false; usize::from(count)],
@@ -39,7 +40,7 @@ impl Spaces {
         self.used.len() as u8
     }
 
-    /// The first free one, which is taken then.
+    /// Takes the first free space.
     fn take(&mut self) -> Option<Asid> {
         let number = self.used.iter().position(|used| !used)?;
         self.used[number] = true;
@@ -52,7 +53,7 @@ impl Spaces {
         }
     }
 
-    /// What translates a space.
+    /// Translation mode of a space.
     pub(super) fn translation(&self, asid: Asid) -> TranslationMode {
         let mode = self.translations.get(usize::from(asid.get()));
         mode.copied().unwrap_or_default()
@@ -64,7 +65,7 @@ impl Spaces {
         }
     }
 
-    /// What translates a space that is not enabled.
+    /// Sets the translation mode of a space that is not enabled.
     fn set_translation(
         &mut self,
         card: &mut dyn Card,
@@ -84,10 +85,10 @@ impl Spaces {
         Ok(())
     }
 
-    /// A number for a new space.
+    /// Takes a free number for a new space.
     fn take_free(&mut self, pager: &Pager, service: &mut Service) -> Result<Asid, Error> {
         let spaces = self.count();
-        // Those that have not left stay.
+        // Spaces that have not left stay in the list.
         let leaving = std::mem::take(&mut self.leaving);
         leaving
             .into_iter()
@@ -95,7 +96,7 @@ impl Spaces {
         self.take().ok_or(Error::NoFreeSpace { spaces })
     }
 
-    /// The space of a number has ended, or has not become one.
+    /// Frees a number whose space has ended, or was not created.
     fn free(&mut self, pager: &Pager, service: &mut Service, asid: Asid) {
         match pager.has_space(asid) {
             true => self.leaving.push(asid),
@@ -107,9 +108,9 @@ impl Spaces {
     }
 }
 
-/// Whether the spaces of a card can be translated so.
+/// Whether the card supports this translation mode for its spaces.
 fn can_translate(card: &CardDescription, mode: TranslationMode) -> Result<(), Error> {
-    // A card without time translates in each way, and has no TLBs that it could name.
+    // A card without time supports every mode, and has no TLBs to describe.
     let has_l1s = card.l1_sizes != PageSizes::default() || card.clock_period == Picoseconds::ZERO;
     let rule = match mode {
         TranslationMode::Both => return Ok(()),
@@ -122,7 +123,7 @@ fn can_translate(card: &CardDescription, mode: TranslationMode) -> Result<(), Er
 }
 
 impl Paging {
-    /// A client of a share has got a space.
+    /// Adds a client's space to its share.
     pub(crate) fn joins_share(
         &mut self,
         kernels: &mut Kernels,
@@ -133,15 +134,15 @@ impl Paging {
         self.tell(kernels, Event::ShareSpace { asid, share })
     }
 
-    /// Where the pages of a space lie that asks for a placement.
+    /// Placement of the pages of a space that requests this placement.
     pub(crate) fn placement(&self, kernels: &Kernels, asked: SpacePlacement) -> SpacePlacement {
         placement(kernels.description(), &self.options, &self.pager, asked)
     }
 
-    /// A number for a new space, translated in a way.
+    /// Takes a number for a new space with this translation mode.
     ///
     /// # Errors
-    /// The card does not translate so, or has no more.
+    /// The card does not support the mode, or has no free space.
     pub(crate) fn take_space(
         &mut self,
         kernels: &mut Kernels,
@@ -154,13 +155,13 @@ impl Paging {
         Ok(asid)
     }
 
-    /// The space of a number has ended, or has not become one.
+    /// Frees the number of a space that has ended, or was not created.
     pub(crate) fn free_space(&mut self, asid: Asid) {
         self.spaces.free(&self.pager, &mut self.service, asid);
     }
 }
 
-/// Where the pages of a space lie that asks for a placement.
+/// Placement of the pages of a space that requests this placement.
 fn placement(
     card: &CardDescription,
     options: &OwnerOptions,
@@ -168,7 +169,8 @@ fn placement(
     asked: SpacePlacement,
 ) -> SpacePlacement {
     let alike = card.memories.len() <= 1 && card.translated;
-    // Pages become larger ones where they lie side by side, which striped ones do not.
+    // Pages are merged into larger ones if they are contiguous, which striped ones are
+    // not.
     let page = options.largest_page();
     let joins = card.l1_reach.iter().any(|l1| l1.page > page);
     let anywhere = asked == SpacePlacement::Anywhere;

@@ -1,8 +1,8 @@
-//! Writes around a mapping: a kernel's bytes on the first or last page of a range that are not the range's.
+//! Out-of-range writes: bytes that a kernel writes outside a range, on its first or last page.
 //!
-//! The card protects whole pages. The rest of a page at an edge is zero when it is filled, and comes along
-//! when it is written back; what is not zero then was written by a kernel. It goes nowhere, and whoever
-//! syncs or ends the mapping is told.
+//! The card protects whole pages. The rest of an edge page is zero when it is filled, and is copied along on
+//! write-back; a non-zero byte there was written by a kernel. It is not stored, and is reported to the client
+//! that syncs or ends the mapping.
 
 use super::transfers::{Part, Place};
 use card::memory::HostMemory;
@@ -13,13 +13,14 @@ use units::VirtAddr;
 
 /// Bytes that are read from the buffers together.
 const CHUNK: usize = 64 << 10;
-/// Bytes that are compared with zero together: the compiler takes many at a time where no byte ends the search.
+/// Bytes that are compared with zero together: the compiler vectorises the loop, as no byte ends the search
+/// early.
 const BLOCK: usize = 256;
 
-/// The first byte that was written around an object.
+/// The first out-of-range write of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stray {
-    /// Where it would lie in the file.
+    /// Offset in the file that it would have.
     pub(super) offset: u64,
 }
 
@@ -41,8 +42,8 @@ impl Stray {
 }
 
 impl Stray {
-    /// Looks at what came along with bytes that are written back from a place in host memory: so many
-    /// bytes before and behind them, which no kernel may have written.
+    /// Checks the bytes around a part that is written back from host memory, which no kernel may have written:
+    /// as many before and behind it as `around` states.
     pub(super) fn around(part: Part, place: &Place, around: Around) -> Option<Self> {
         let Around { before, behind } = around;
         let ahead = first_written(&place.memory, place.offset - before, before);
@@ -54,13 +55,13 @@ impl Stray {
     }
 }
 
-/// The first byte that is not zero in a range of host memory.
+/// The first non-zero byte in a range of host memory.
 fn first_written(memory: &HostMemory, place: u64, bytes: u64) -> Option<u64> {
     let mut chunk = vec![0; CHUNK.min(bytes as usize)];
     let mut seen = 0;
     while seen < bytes {
         let part = &mut chunk[..CHUNK.min((bytes - seen) as usize)];
-        // The pager's places lie inside the memory; one that does not holds nobody's bytes.
+        // The pager's places lie inside the memory; one that does not holds no valid bytes.
         memory.read((place + seen) as usize, part).ok()?;
         if let Some(at) = first_not_zero(part) {
             return Some(seen + at as u64);

@@ -1,4 +1,4 @@
-//! Bytes between files and memory that a card reaches, and the time that it costs.
+//! Transfers between files and memory that a card reaches, and their cost in time.
 
 use super::files::Backing;
 use super::host_time::Work;
@@ -24,10 +24,10 @@ use units::Picoseconds;
 /// A part of an object that is read or written for the pager.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part {
-    /// By its name the pager learns of its end.
+    /// Identifier by which its end is reported to the pager.
     pub(super) io: IoId,
     pub(super) object: ObjectId,
-    /// In the object.
+    /// Offset in the object, in bytes.
     pub(super) offset: u64,
     pub(super) bytes: u64,
 }
@@ -37,7 +37,7 @@ pub(super) struct Part {
 pub(super) struct Place {
     pub(super) memory: Arc<HostMemory>,
     pub(super) offset: u64,
-    /// Bytes before the part and behind it that are zeroed after a read; `None`: those of the rows at the edges.
+    /// Sizes before and behind the part that are zeroed after a read; `None`: up to the edges of its rows.
     pub(super) around: Option<Around>,
 }
 
@@ -58,7 +58,7 @@ impl Pending {
         TransferId(self.part.io.0)
     }
 
-    /// That its bytes are waited for.
+    /// The description of a wait for its bytes.
     pub(super) fn awaited(&self) -> Awaited {
         Awaited {
             device: self.device,
@@ -70,14 +70,14 @@ impl Pending {
         }
     }
 
-    /// The host copies it out of its page cache.
+    /// The work of a copy out of the host's page cache.
     fn copy(&self) -> HostWork {
         let bytes = self.part.bytes;
         HostWork::PageCacheCopy { bytes }
     }
 }
 
-/// A transfer whose share has enough under way.
+/// A transfer that waits because its share has enough under way.
 #[derive(Debug)]
 struct Queued {
     direction: Direction,
@@ -85,32 +85,33 @@ struct Queued {
     place: Place,
 }
 
-/// What a transfer costs, and the bytes around it that the system is asked for too.
+/// The cost of a transfer, and the read-around that is requested with it.
 struct Price {
-    /// `None`: nothing yet, what is asked for is on its way.
+    /// `None`: no cost so far, the requested bytes are on their way.
     work: Option<HostWork>,
     along: Option<Range<u64>>,
 }
 
-/// Transfers under way: their time is the model's, their bytes are the system's, and one is over when both are.
+/// Transfers under way: the model gives their time, the system moves their bytes, and a transfer is over when
+/// both are complete.
 pub(super) struct Transfers {
-    /// The buffers of the pager, one behind the other.
+    /// The buffers of the pager, contiguous.
     buffers: Arc<HostMemory>,
     buffer_bytes: u64,
-    /// The host's page cache, as the model has it.
+    /// The model of the host's page cache.
     page_cache: PageCache,
-    /// Bytes that were moved before the model's time for it was over.
+    /// Transfers whose bytes were moved before their modelled time was over.
     arrived: BTreeMap<TransferId, io::Result<usize>>,
-    /// Transfers whose time is over before their bytes are there; only if the clock does not wait.
+    /// Transfers whose time is over before their bytes have arrived; only if the clock does not wait.
     late: BTreeMap<TransferId, Pending>,
-    /// On a card in virtual time.
+    /// Only on a card in virtual time.
     moved: Option<MovedBytes>,
-    /// By share and device, if there are several shares: a mount that does not answer holds up no other.
+    /// By share and device, if there are several shares: a mount that does not answer delays no other one.
     windows: Windows<(Option<Share>, u64), TransferId, Queued>,
 }
 
 impl Transfers {
-    /// With these buffers of the pager.
+    /// Creates the state, with these buffers of the pager.
     pub(super) fn new(
         buffers: Arc<HostMemory>,
         buffer_bytes: u64,
@@ -128,7 +129,7 @@ impl Transfers {
         }
     }
 
-    /// Where a byte of a buffer is.
+    /// Position of a byte of a buffer in host memory.
     pub(super) fn place_in(&self, buffer: BufferId, offset: u64) -> Place {
         Place {
             memory: self.buffers.clone(),
@@ -137,17 +138,17 @@ impl Transfers {
         }
     }
 
-    /// Whether the time of one is over, and its bytes are not there.
+    /// Whether the time of a transfer is over while its bytes are missing.
     pub(super) fn any_late(&self) -> bool {
         !self.late.is_empty()
     }
 
-    /// Whether the bytes of this one are not there.
+    /// Whether the bytes of this transfer are missing.
     pub(super) fn lacks(&self, pending: &Pending) -> bool {
         !self.arrived.contains_key(&pending.id())
     }
 
-    /// The time of a run depends on where a file has holes.
+    /// Adds holes to the hash: the time of a run depends on where a file has them.
     pub(super) fn has_holes(&mut self, holes: &[Range<u64>]) {
         if let Some(moved) = &mut self.moved {
             holes.iter().for_each(|hole| moved.note_hole(hole));
@@ -160,7 +161,7 @@ impl Transfers {
         moved.map_or_else(String::new, MovedBytes::hex)
     }
 
-    /// What a transfer costs.
+    /// The cost of a transfer.
     fn price(&mut self, direction: Direction, part: Part, backing: &Backing) -> Price {
         let Part {
             object,
@@ -194,7 +195,7 @@ impl Transfers {
         Price { work, along }
     }
 
-    /// So many bytes are where they shall be.
+    /// Records in the hash that bytes have arrived at their destination.
     fn note(&mut self, pending: &Pending, bytes: usize) {
         if let Some(moved) = &mut self.moved {
             let start = pending.place.offset as usize;
@@ -307,7 +308,7 @@ impl Paging {
         Ok(())
     }
 
-    /// The model's time of a transfer is over.
+    /// Handles the end of a transfer's modelled time.
     pub(super) fn transfer_timed(
         &mut self,
         kernels: &mut Kernels,
@@ -328,7 +329,7 @@ impl Paging {
         }
     }
 
-    /// What was read ahead is in the host's page cache.
+    /// Handles the arrival of a read-ahead in the host's page cache.
     pub(super) fn read_ahead(&mut self, kernels: &mut Kernels, object: ObjectId) {
         let held = self.transfers.page_cache.arrived(object);
         self.begin_copies(kernels, held);
@@ -341,7 +342,7 @@ impl Paging {
         }
     }
 
-    /// The bytes of a transfer are moved. True if it is over with that.
+    /// Handles the arrival of a transfer's bytes. Returns true if this completes the transfer.
     pub(super) fn transfer_moved(
         &mut self,
         kernels: &mut Kernels,
@@ -378,7 +379,7 @@ impl Paging {
                     zero_around(&pending, moved)?;
                     self.transfers.note(&pending, moved);
                 }
-                // Whoever does the I/O: bytes that are not in the file are not written back.
+                // Whichever implementation does the I/O: bytes that are not in the file are not written back.
                 Direction::Write if (moved as u64) < bytes => return Err(write_stopped()),
                 Direction::Write => {}
             }
@@ -409,8 +410,8 @@ impl Paging {
     }
 }
 
-/// What a file did not fill reads as zeroes, from the row that the copy begins with to the one that it
-/// ends with; on a page that stays in host memory, all of it.
+/// Zeroes the bytes that a file did not fill, from the row in which the copy begins to the row in which it ends;
+/// on a page that stays in host memory, the whole page.
 fn zero_around(pending: &Pending, read: usize) -> io::Result<()> {
     let row = units::ROW_BYTES as usize;
     let start = pending.place.offset as usize;

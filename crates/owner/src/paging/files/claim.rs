@@ -1,9 +1,9 @@
-//! The right to write a range of a file. No two cards have it for the same byte: pages are written back whole, so the
-//! later one would undo what the earlier wrote.
+//! The right to write a range of a file. No two cards hold it for the same byte: pages are written back whole, so the
+//! later write-back would undo the earlier one.
 //!
-//! Cards of this process find each other in a table, by device and inode; processes by locks on the file. Reading is
-//! free. A claim covers exactly the bytes of writable mappings, from before the first is mapped until what was written
-//! is in the file.
+//! Cards of one process find each other in a table, by device and inode; processes use locks on the file. Reading is
+//! free. A claim covers exactly the bytes of writable mappings, from before the first is mapped until the written bytes
+//! are in the file.
 
 use super::{Files, Mapped, View};
 use crate::lane::Lane;
@@ -29,12 +29,12 @@ fn taken() -> MutexGuard<'static, Vec<Taken>> {
     TAKEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Locks of a claim on its file. Only the lane of the file's mount looks at them: each call may wait for it.
+/// Locks of a claim on its file. Used only by the lane of the file's mount: each call may block on it.
 enum Locks {
     /// None so far.
     None,
     Held(RangeLock),
-    /// The file system has none.
+    /// The file system does not support locks.
     Unsupported,
 }
 
@@ -49,7 +49,7 @@ struct Claim {
     holder: u64,
     identity: Identity,
     locks: SharedLocks,
-    /// Mappings that take their right to all of the range just now.
+    /// Number of mappings that are claiming all of the range at present.
     begun: u32,
     lane: Lane,
 }
@@ -58,14 +58,14 @@ impl Drop for Claim {
     fn drop(&mut self) {
         let (locks, holder) = (self.locks.clone(), self.holder);
         self.lane.go_and_do(move || {
-            // The file first: whoever finds the table free finds the file free too.
+            // The file first: once the table is free, the file is free too.
             *locked(&locks) = Locks::None;
             taken().retain(|other| other.holder != holder);
         });
     }
 }
 
-/// The claims of a card, by what writable mappings show.
+/// The claims of a card, by the ranges that writable mappings show.
 #[derive(Default)]
 pub(super) struct Claims(BTreeMap<View, Claim>);
 
@@ -75,7 +75,7 @@ impl fmt::Debug for Claims {
     }
 }
 
-/// A range that is claimed in this process, and is to be locked.
+/// A range that is claimed within this process, and has to be locked.
 pub(crate) struct Locking {
     locks: SharedLocks,
     range: Range<u64>,
@@ -88,8 +88,8 @@ pub(crate) struct Keeping {
 }
 
 impl Claims {
-    /// Claims all of a range, of which parts may have been given back, against other cards of this process; or the rule
-    /// against it. [`ended`](Self::ended) follows.
+    /// Claims a whole range, parts of which may have been released, against other cards of this process; or returns the
+    /// violated rule. [`ended`](Self::ended) follows.
     fn begin(&mut self, view: View, lane: &Lane) -> Result<Locking, String> {
         static LAST: AtomicU64 = AtomicU64::new(0);
         let range = view.offset..view.end();
@@ -125,14 +125,14 @@ impl Claims {
         Ok(Locking { locks, range })
     }
 
-    /// A mapping has its right, or was refused.
+    /// Records that a mapping has its claim, or was refused.
     fn ended(&mut self, view: View) {
         if let Some(claim) = self.0.get_mut(&view) {
             claim.begun -= 1;
         }
     }
 
-    /// What stays locked of a range if these parts, in order and apart, are shown.
+    /// The parts of a range that stay locked if these parts are shown; they are in order and disjoint.
     fn keeping(&self, view: View, shown: Vec<Range<u64>>) -> Option<Keeping> {
         let claim = self.0.get(&view)?;
         Some(Keeping {
@@ -141,7 +141,7 @@ impl Claims {
         })
     }
 
-    /// What is not shown has been unlocked: it is free for other cards too.
+    /// Records that the parts not shown have been unlocked: they are free for other cards too.
     fn settle(&mut self, view: View, shown: Vec<Range<u64>>) {
         let Some(claim) = self.0.get(&view) else {
             return;
@@ -172,8 +172,8 @@ impl Claim {
 }
 
 impl Locking {
-    /// Locks the range in its file: false if the file system has no locks; or the rule against it. If it is refused,
-    /// some of it may have been locked.
+    /// Locks the range in its file. Returns false if the file system has no locks; or the violated rule. If it is
+    /// refused, a part of it may have been locked.
     pub(crate) fn lock(self, file: &File) -> Result<bool, String> {
         let mut locks = locked(&self.locks);
         if let Locks::None = *locks {
@@ -242,7 +242,7 @@ fn unsupported(error: std::io::Error) {
 }
 
 impl Files {
-    /// Claims a whole range; or the violated rule. `lane` locks its file.
+    /// Claims a whole range; or returns the violated rule. `lane` locks its file.
     pub(super) fn begin_claim(&mut self, view: View, lane: &Lane) -> Result<Locking, String> {
         self.claims.begin(view, lane)
     }
@@ -264,7 +264,7 @@ impl Files {
         self.claims.settle(view, shown);
     }
 
-    /// What writable mappings show of a range, in order and apart.
+    /// The parts of a range that writable mappings show, in order and disjoint.
     fn shown(&self, view: View) -> Vec<Range<u64>> {
         let page = self.objects.get(&view).map(|object| object.page_size);
         let Some(page) = page else {
@@ -286,7 +286,7 @@ impl Files {
     }
 }
 
-/// The same bytes in ranges that are in order and apart.
+/// Merges ranges into ones that are in order and disjoint.
 fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     ranges.retain(|range| range.start < range.end);
     ranges.sort_by_key(|range| range.start);
@@ -314,7 +314,7 @@ mod tests {
         );
     }
 
-    /// A card of a test: its lane does what it is told at once.
+    /// A card of a test: its lane executes jobs at once.
     struct Card(Claims, Lane);
 
     impl Card {
@@ -364,7 +364,7 @@ mod tests {
             told.contains("bytes 0 to 99") && told.contains("another card"),
             "{told}"
         );
-        // A refused one has left nothing behind.
+        // A refused claim leaves no trace.
         second.take(view(100, 10), &file).unwrap();
         second.show(view(100, 10), 100..100);
         first.show(view(0, 100), 0..50);
@@ -374,7 +374,7 @@ mod tests {
         second.show(view(50, 50), 50..50);
         first.take(view(0, 100), &file).unwrap();
         assert!(second.take(view(80, 1), &file).is_err());
-        // Dropped, it gives everything back, when its lane comes to it.
+        // When it is dropped, it releases everything as soon as its lane executes the job.
         let Card(claims, lane) = first;
         drop(claims);
         let (done, told) = channel();

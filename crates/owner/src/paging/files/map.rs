@@ -1,4 +1,4 @@
-//! Mapping: from a request to an address, and the end of mappings and objects.
+//! Mapping, from a request to an address; and the end of mappings and objects.
 
 use super::claim::Locking;
 use super::{named, Files, Mapped, StandIn, View, Wanted};
@@ -26,30 +26,30 @@ use std::ops::Range;
 use std::sync::Arc;
 use units::{Asid, PageSize, VirtAddr};
 
-/// What has the bytes of a mapping.
+/// The source of a mapping's bytes.
 pub(crate) struct Source {
     pub(crate) file: Arc<OpenFile>,
     pub(crate) identity: Identity,
-    /// What the file stands in for.
+    /// The backing that the file represents, if any.
     pub(crate) stand_in: Option<StandIn>,
-    /// Its name, for messages.
+    /// Name of the file, for messages.
     pub(crate) label: String,
 }
 
-/// What is to be mapped of a file.
+/// The inspected part of a file that is to be mapped.
 pub(crate) struct Looked {
     pub(crate) view: View,
-    /// Bytes of all of it.
+    /// Size of the whole file, in bytes.
     pub(crate) length: u64,
-    /// Where the view has no bytes, if the mapping asks for that.
+    /// Holes of the view, if the mapping requests them.
     pub(crate) holes: Vec<Range<u64>>,
 }
 
-/// What is done to a file that is made anew, for messages.
+/// Description of the operation on a newly created file, for messages.
 pub(crate) const EMPTYING: &str = "giving it its size";
 
 impl Lanes {
-    /// A file that has the bytes of a mapping.
+    /// The source for a file that holds the bytes of a mapping.
     fn source(&mut self, file: File, label: String) -> Result<Source, Error> {
         let opened = file_io::identity(&file)
             .and_then(|identity| Ok((identity, self.open(identity.device, file)?)));
@@ -68,7 +68,7 @@ impl Lanes {
 }
 
 impl Files {
-    /// What has the bytes of a mapping, with the file that stands in for it: the peer there is, or this one.
+    /// The source for a backing, with its stub file: an existing one for the same peer, or this one.
     fn stand_in(
         &mut self,
         post: &Post,
@@ -102,7 +102,7 @@ impl Files {
         }
         let identity = file_io::identity(&file).map_err(failed)?;
         let post = post.clone();
-        // It is memory, which keeps nobody waiting.
+        // It is memory, which does not block.
         let file = Arc::new(OpenFile::from(file));
         let behind = behind.start(
             file.clone(),
@@ -116,8 +116,8 @@ impl Files {
         Ok(source(identity, stand_in, label))
     }
 
-    /// Whether a client may drop what kernels wrote to the range of a mapping: who may not write there leaves what others
-    /// wrote as it is.
+    /// Whether a client may drop what kernels wrote to the range of a mapping: a client without the right to write
+    /// leaves the writes of others unchanged.
     pub(crate) fn may_discard(
         &self,
         handles: &Handles,
@@ -155,15 +155,15 @@ impl Paging {
         }
     }
 
-    /// Claims a whole range; or the violated rule.
+    /// Claims a whole range; or returns the violated rule.
     pub(crate) fn begin_claim(&mut self, view: View) -> Result<Locking, String> {
         let lane = self.lanes.of(view.identity.device);
         let lane = lane.map_err(|error| format!("a thread for its mount: {error}"))?;
         self.files.begin_claim(view, lane)
     }
 
-    /// Begins to empty a file that is to be made anew. Everything that can be refused has been checked; what is written
-    /// back from now on is written behind this.
+    /// Begins to empty a file that is to be created anew. All refusals have been checked; later write-backs are ordered
+    /// behind this.
     pub(crate) fn empty_if_fresh(
         &mut self,
         tasks: &mut Tasks,
@@ -198,7 +198,7 @@ impl Paging {
             options,
             ..
         } = wanted;
-        // The pager maps whole pages of the object; the client gets the byte that it asked for.
+        // The pager maps whole pages of the object; the client gets the address of the byte it requested.
         let lead = view.offset % page.bytes();
         let address = match options.address {
             Some(wanted) => Some(
@@ -254,7 +254,7 @@ impl Paging {
         Ok((address, page))
     }
 
-    /// The pager was asked to close the object of a range, which went well if it is `saved`. Whether it has left.
+    /// Handles the close of a range's object by the pager; `saved` if it succeeded. Returns whether the object is gone.
     pub(crate) fn close_object(
         &mut self,
         kernels: &mut Kernels,
@@ -265,7 +265,7 @@ impl Paging {
         let left = !self.pager.has_object(object);
         match left {
             true => self.forget_object(kernels, view, saved),
-            // Its file system has not answered, and may still take what was written: nobody else gets the file.
+            // Its file system has not answered, and may still take the written bytes: the file is not given to others.
             false => self.files.give_up(view),
         }
         left
@@ -279,7 +279,7 @@ impl Paging {
         files.forget_object(card, view, saved, |paged| words.told(paged));
     }
 
-    /// Forgets what was given up when it was closed, and has left since.
+    /// Drops objects that were abandoned at their close and have gone since.
     pub(crate) fn forget_given_up(&mut self, kernels: &mut Kernels) -> Vec<View> {
         let left: Vec<View> = self.files.given_up(|object| !self.pager.has_object(object));
         left.iter()
@@ -287,15 +287,15 @@ impl Paging {
         left
     }
 
-    /// Forgets the mappings of a space (in a range); gives the files that may be closed.
+    /// Drops the mappings of a space (in a range); returns the files that may be closed.
     pub(crate) fn forget_mappings(&mut self, space: Asid, range: Option<(u64, u64)>) -> Vec<View> {
         self.service.end_pressure(space, range);
         self.files.forget_mappings(space, range)
     }
 }
 
-/// Whoever maps a file must have opened it with the rights that the mapping needs, even if somebody else
-/// has it mapped with more.
+/// Checks that the client opened the file with the rights that the mapping needs, even if another client has it mapped
+/// with more.
 pub(crate) fn check_rights(file: &File, label: &str, options: MapOptions) -> Result<(), Error> {
     let rights = file_io::rights(file).map_err(|source| Error::File {
         path: label.into(),
@@ -320,8 +320,8 @@ pub(crate) fn check_rights(file: &File, label: &str, options: MapOptions) -> Res
     })
 }
 
-/// Bytes that are mapped of a file, or the rule that is broken. Whoever asks may be another process, so nothing of it has
-/// been checked before.
+/// Size of the mapping of a file in bytes, or the violated rule. The client may be another process, so nothing has been
+/// checked before.
 pub(crate) fn check_options(
     metadata: &Metadata,
     length: u64,
@@ -342,7 +342,7 @@ pub(crate) fn check_options(
     Ok(bytes)
 }
 
-/// Bytes that are mapped of a file of that length, or the rule that is broken.
+/// Size of the mapping in bytes, for a file of that length; or the violated rule.
 fn range_within(length: u64, options: &MapOptions) -> Result<u64, String> {
     let offset = options.offset;
     if length == 0 {
@@ -362,7 +362,7 @@ fn range_within(length: u64, options: &MapOptions) -> Result<u64, String> {
     }
 }
 
-/// Makes a file one of zeroes; one that cannot get the size is as it was.
+/// Replaces a file's content by zeroes; if the size is refused, the file is unchanged.
 fn empty(file: &File, bytes: u64) -> io::Result<()> {
     let before = file.metadata()?.len();
     if bytes > before {

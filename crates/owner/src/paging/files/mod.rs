@@ -1,9 +1,9 @@
-//! Ranges of files as objects of the pager: one object a range, however often it is mapped.
+//! Ranges of files as objects of the pager: one object per range, however often it is mapped.
 //!
-//! What is mapped is exact to the byte. A page at the edge of a range has only the range's bytes, and
-//! zeroes around them, and only they are written back. So different ranges of a file never share a page on
-//! the card, and ranges that overlap would show different bytes after a write: they are refused, unless
-//! nobody writes. Those of other cards and processes are kept apart by claims ([`claim`]).
+//! Mappings are exact to the byte. A page at the edge of a range holds only the range's bytes, with zeroes around them,
+//! and only the range's bytes are written back. So different ranges of a file never share a page on the card, and
+//! overlapping ranges would show different bytes after a write: they are refused unless all of them are read only.
+//! Ranges of other cards and processes are kept apart by claims ([`claim`]).
 
 mod claim;
 mod map;
@@ -40,23 +40,23 @@ struct Object {
     /// Open for writing, since the first writable mapping.
     writer: Option<Arc<OpenFile>>,
     label: String,
-    /// Of the whole file.
+    /// Size of the whole file, in bytes.
     length: u64,
     page_size: PageSize,
-    /// Size of the pages that become those of `page_size`, without automatic sizes.
+    /// Size of the pages that are merged into those of `page_size`, without automatic sizes.
     parts: PageSize,
-    /// As it was mapped first, and what was said of it since: the state of its file, advice.
+    /// Options of the first mapping, updated by later advice and file states.
     options: MapOptions,
-    /// Its pages may be smaller.
+    /// Its pages may be smaller than `page_size`.
     varies: bool,
     /// Its pages stay in host memory.
     direct: Option<Direct>,
-    /// Where it has none, as far as that was asked, and nobody has written since: apart and in order.
+    /// Its holes, as far as requested and not written since; disjoint and in order.
     holes: Vec<Range<u64>>,
     mappings: u32,
-    /// What it has on the card is being written back, after its last mapping.
+    /// Its pages on the card are being written back, after its last mapping.
     closing: bool,
-    /// Nobody waits for that any more.
+    /// The close was abandoned: it is not awaited any more.
     given_up: bool,
 }
 
@@ -66,7 +66,7 @@ impl Object {
         holes.any(|hole| hole.start <= range.start && range.end <= hole.end)
     }
 
-    /// Bytes are written.
+    /// Removes a written range from the holes.
     fn fill(&mut self, range: Range<u64>) {
         let holes = std::mem::take(&mut self.holes);
         let around = std::slice::from_ref(&range);
@@ -94,9 +94,9 @@ struct Mapped {
     bytes: u64,
     view: View,
     writable: bool,
-    /// Where it begins in its object; not 0 if a part before it was unmapped.
+    /// Offset of its first byte in the object, in bytes; not 0 if a part before it was unmapped.
     first: u64,
-    /// What its client calls the file: others that map it may know it by another path.
+    /// The client's name of the file; other clients that map it may use another path.
     label: String,
 }
 
@@ -105,12 +105,12 @@ impl Mapped {
         self.address.get() + self.bytes
     }
 
-    /// Whether an address of a space is one of its bytes.
+    /// Whether it maps an address of a space.
     fn holds(&self, space: Asid, address: VirtAddr) -> bool {
         self.space == space && (self.address.get()..self.end()).contains(&address.get())
     }
 
-    /// Whether it has bytes of a range of a space.
+    /// Whether it maps bytes of a range of a space.
     fn touches(&self, space: Asid, (address, bytes): (VirtAddr, u64)) -> bool {
         let end = address.get().saturating_add(bytes);
         self.space == space && self.address.get() < end && address.get() < self.end()
@@ -125,18 +125,18 @@ pub(crate) struct View {
     pub(crate) bytes: u64,
 }
 
-/// What is to be mapped of a file.
+/// A mapping to be made of a file.
 pub(crate) struct Wanted<'a> {
     pub(crate) view: View,
     pub(crate) file: Arc<OpenFile>,
     pub(crate) label: &'a str,
-    /// Of the whole file.
+    /// Size of the whole file, in bytes.
     pub(crate) length: u64,
     pub(crate) options: MapOptions,
 }
 
 impl Durable {
-    /// That it is put on storage.
+    /// The description of a wait for the file to become durable.
     pub(crate) fn awaited(&self) -> Awaited {
         Awaited {
             device: self.identity.device,
@@ -151,7 +151,7 @@ impl View {
         self.offset.saturating_add(self.bytes)
     }
 
-    /// Bytes of a file that both show.
+    /// Whether the two share bytes of a file.
     fn overlaps(self, other: Self) -> bool {
         self.identity == other.identity && self.offset < other.end() && other.offset < self.end()
     }
@@ -165,7 +165,7 @@ pub(crate) struct Durable {
     pub(crate) label: String,
     /// An earlier attempt failed.
     pub(crate) doubtful: bool,
-    /// The stream that the file stands in for.
+    /// The stream that the stub file represents.
     pub(crate) stream: Option<Arc<dyn Behind>>,
 }
 
@@ -175,16 +175,16 @@ pub(crate) struct Files {
     objects: BTreeMap<View, Object>,
     claims: Claims,
     mappings: Vec<Mapped>,
-    /// What kernels wrote around objects, until it is told.
+    /// Out-of-range writes of kernels around objects, until they are reported.
     strays: BTreeMap<ObjectId, Stray>,
-    /// How files that are no longer mapped were paged, by name.
+    /// Paging of files that are no longer mapped, in words, by file name.
     told: BTreeMap<String, String>,
-    /// Page sizes that were used.
+    /// All page sizes in use so far.
     pub(super) page_sizes: BTreeSet<PageSize>,
-    /// Those of which storage may have lost bytes. The system says so once and counts its pages as clean
-    /// from then on, so a later attempt that goes well would prove nothing.
+    /// Files of which storage may have lost bytes. The system reports this once and counts its pages as clean from then
+    /// on, so the success of a later attempt would prove nothing.
     doubtful: BTreeSet<Identity>,
-    /// What is no file but has bytes of mappings, each by the file that stands in for it.
+    /// Backings of mappings that are no files, each by its stub file.
     stand_ins: BTreeMap<Identity, StandIn>,
     /// Files that are or were mapped for writing on a file system without locks, by name.
     pub(super) unlocked: BTreeSet<String>,
@@ -193,23 +193,23 @@ pub(crate) struct Files {
     next: u64,
 }
 
-/// What has the bytes of a part of an object.
+/// The source of the bytes of a part of an object.
 #[derive(Debug)]
 pub(super) struct Backing {
-    /// Open for the way that they go.
+    /// The file, opened for the direction of the transfer.
     pub(super) file: Arc<OpenFile>,
     /// The device of its mount.
     pub(super) device: u64,
     pub(super) label: String,
-    /// Where its bytes are.
+    /// Where its bytes are, for their cost.
     pub(super) state: FileState,
-    /// Bytes of the whole file.
+    /// Size of the whole file, in bytes.
     pub(super) length: u64,
-    /// Storage has nothing of it.
+    /// The part is a hole: storage holds none of it.
     pub(super) is_hole: bool,
 }
 
-/// A file that stands in, and for what.
+/// A stub file and the backing that it represents.
 #[derive(Clone, Debug)]
 pub(crate) struct StandIn {
     file: Arc<OpenFile>,
@@ -247,7 +247,7 @@ impl Files {
         self.unlocked.insert(label.to_owned());
     }
 
-    /// A name for an object.
+    /// An identifier for a new object.
     pub(super) fn new_object(&mut self) -> ObjectId {
         self.next += 1;
         ObjectId(self.next)
@@ -258,7 +258,7 @@ impl Files {
         all.find(|candidate| candidate.id == object)
     }
 
-    /// The file of a mapping that all of it belongs to, if it has no other and may have its pages in host memory:
+    /// The file of a mapping that covers all of it, if there is no other mapping and its pages may stay in host memory:
     /// its range, its object and its page size.
     pub(super) fn could_be_direct(
         &self,
@@ -276,7 +276,7 @@ impl Files {
         can.then_some((mapped.view, object.id, object.page_size))
     }
 
-    /// Host memory for the direct pages of a range; or the violated rule.
+    /// Reserves host memory for the direct pages of a range; or returns the violated rule.
     pub(super) fn begin_direct(
         &mut self,
         card: &mut dyn Card,
@@ -299,15 +299,15 @@ impl Files {
         direct.end(card);
     }
 
-    /// The pages of a range's object stay in host memory.
+    /// Keeps the pages of a range's object in host memory.
     pub(super) fn set_direct(&mut self, view: View, direct: Direct) {
         if let Some(object) = self.objects.get_mut(&view) {
             object.direct = Some(direct);
         }
     }
 
-    /// What is behind a part of an object, for a transfer that way. Its file is `usual` unless a mapping said where its
-    /// bytes are.
+    /// The source of a part of an object, for a transfer in this direction. Its file state is `usual` unless a mapping
+    /// stated it.
     pub(super) fn backing(&self, way: Direction, part: Part, usual: FileState) -> Option<Backing> {
         let mut all = self.objects.iter();
         let (view, found) = all.find(|(_, candidate)| candidate.id == part.object)?;
@@ -325,14 +325,14 @@ impl Files {
         })
     }
 
-    /// Where a range has no bytes: a mapping asked for that.
+    /// Records the holes of a range, as a mapping requested.
     pub(crate) fn has_holes(&mut self, view: View, holes: Vec<Range<u64>>) {
         if let Some(object) = self.objects.get_mut(&view) {
             object.holes = holes;
         }
     }
 
-    /// A part of an object is written back.
+    /// Records that a part of an object is written back.
     pub(super) fn fill(&mut self, part: Part) {
         let mut all = self.objects.values_mut();
         if let Some(object) = all.find(|candidate| candidate.id == part.object) {
@@ -340,7 +340,7 @@ impl Files {
         }
     }
 
-    /// A place in the memory of an object whose pages stay in host memory, from its first page on.
+    /// A position in the memory of an object whose pages stay in host memory, relative to its first page.
     pub(super) fn direct_place(&self, object: ObjectId, at: u64) -> Result<Place, Error> {
         let found = self.find(object).and_then(|found| found.direct.as_ref());
         match found {
@@ -358,7 +358,7 @@ impl Files {
         behind.is_stream().then(|| behind.clone())
     }
 
-    /// What has an object's bytes; `None` if a file has them.
+    /// The backing of an object; `None` if a file holds its bytes.
     pub(super) fn behind(&self, object: ObjectId) -> Option<&dyn Behind> {
         if self.stand_ins.is_empty() {
             return None;
@@ -368,7 +368,7 @@ impl Files {
         Some(&*self.stand_ins.get(&view.identity)?.behind)
     }
 
-    /// The failure of a peer that made an access fail: it has no system error code.
+    /// The failure of a peer that made an access fail; it has no system error code.
     pub(super) fn lost(&self, reason: &AccessError) -> Option<String> {
         match reason {
             AccessError::Fetch(PagerError::Io { object, .. }) => self.behind(*object)?.failure(),
@@ -376,7 +376,7 @@ impl Files {
         }
     }
 
-    /// The mapping of a stream that kernels write at an address: where it begins, and bytes of its pages.
+    /// The mapping of a stream that kernels write at an address: its start, and its page size in bytes.
     pub(super) fn written_stream(&self, space: Asid, address: VirtAddr) -> Option<(VirtAddr, u64)> {
         if self.stand_ins.is_empty() {
             return None;
@@ -388,26 +388,26 @@ impl Files {
         Some((mapped.address, object.page_size.bytes()))
     }
 
-    /// Whether it is a file that stands in for something else.
+    /// Whether it is a stub file that represents a backing.
     pub(crate) fn stands_in(&self, identity: Identity) -> bool {
         self.stand_ins.contains_key(&identity)
     }
 
-    /// Nobody waits for the end of a range's object any more.
+    /// Abandons the close of a range's object: it is not awaited any more.
     fn give_up(&mut self, view: View) {
         if let Some(object) = self.objects.get_mut(&view) {
             object.given_up = true;
         }
     }
 
-    /// Ranges whose objects were given up, of those for which that is so.
+    /// The abandoned ranges whose objects satisfy the condition.
     fn given_up(&self, is_so: impl Fn(ObjectId) -> bool) -> Vec<View> {
         let all = self.objects.iter();
         let gone = all.filter(|(_, object)| object.given_up && is_so(object.id));
         gone.map(|(view, _)| *view).collect()
     }
 
-    /// Ends what a file stands in for, if nothing of it is mapped.
+    /// Ends the backing of a stub file, if nothing of it is mapped.
     pub(crate) fn forget_stand_in(&mut self, identity: Identity) {
         if !self.shows(identity) {
             self.stand_ins.remove(&identity);
@@ -424,15 +424,15 @@ impl Files {
         objects.any(|(view, object)| view.identity == identity && object.given_up)
     }
 
-    /// What the client of a space calls an object that it has mapped at an address.
+    /// The name that the client of a space uses for the object mapped at an address.
     pub(super) fn label_at(&self, space: Asid, address: VirtAddr) -> Option<&str> {
         let mut all = self.mappings.iter();
         let found = all.find(|mapped| mapped.holds(space, address))?;
         Some(&found.label)
     }
 
-    /// An error about a file of a range by the name that the mapping there has for it. The transfer that failed may have
-    /// been begun for another client, which knows the file by another path.
+    /// Replaces the file name in an error about a range by the one that the mapping there uses. The failed transfer may
+    /// have been begun for another client, which uses another path.
     pub(crate) fn by_own_label(
         &self,
         space: Asid,
@@ -488,7 +488,7 @@ impl Files {
             .collect()
     }
 
-    /// Advice on a range: the files in it remember it, for the report.
+    /// Records advice on a range in its files, for the report.
     pub(super) fn advised(
         &mut self,
         space: Asid,
@@ -503,7 +503,7 @@ impl Files {
         }
     }
 
-    /// Forgets the object of a range, without errors if it is `saved`. The paging of the first files is kept as text for
+    /// Drops the object of a range; `saved` if it has no errors. The paging of the first files is kept as text for
     /// later reports.
     fn forget_object(
         &mut self,
@@ -513,8 +513,8 @@ impl Files {
         told: impl Fn(Paged) -> String,
     ) {
         if let Some(object) = self.objects.remove(&view) {
-            // When every page has left, the card has answered every Invalidate. A card that fails may still
-            // write: it keeps the memory.
+            // When every page has left, the card has answered every Invalidate. A card that fails may still write, so
+            // its memory is kept.
             if let Some(direct) = object.direct.as_ref().filter(|_| saved) {
                 self.end_direct(card, direct);
             }
@@ -530,13 +530,13 @@ impl Files {
         self.forget_stand_in(view.identity);
     }
 
-    /// Whether the pager has nothing more of a file that was given up when it was closed.
+    /// Whether the pager has no object left of a file that was abandoned at its close.
     pub(crate) fn given_up_has_left(&self, pager: &Pager, identity: Identity) -> bool {
         let there = self.given_up(|object| pager.has_object(object));
         there.iter().all(|view| view.identity != identity)
     }
 
-    /// Forgets the mappings of a space (in a range); gives the files that may be closed.
+    /// Drops the mappings of a space (in a range); returns the files that may be closed.
     pub(super) fn forget_mappings(&mut self, space: Asid, range: Option<(u64, u64)>) -> Vec<View> {
         let mut gone = Vec::new();
         self.mappings.retain(|mapped| {
@@ -556,12 +556,12 @@ impl Files {
         gone
     }
 
-    /// Nobody asks any more how a file was paged.
+    /// Drops the paging text of a file.
     pub(super) fn forget_paging(&mut self, label: &str) {
         self.told.remove(label);
     }
 
-    /// Name of each file that is or was mapped, and how it is paged in words.
+    /// Name of each file that is or was mapped, and its paging in words.
     pub(super) fn paged(&self, told: impl Fn(Paged) -> String) -> Vec<(String, String)> {
         let now = self.objects.values();
         let now = now.map(|object| (object.label.clone(), told(object.paged())));
@@ -589,14 +589,15 @@ impl Files {
             .map(|mapped| mapped.space)
     }
 
-    /// What kernels wrote around the objects that a range shows for writing, as an error; each is told once.
+    /// The out-of-range writes of kernels around the objects that a range maps for writing, as an error; each is
+    /// reported once.
     pub(super) fn take_stray(
         &mut self,
         space: Asid,
         address: VirtAddr,
         bytes: u64,
     ) -> Result<(), Error> {
-        // Who only reads has written nothing.
+        // A read-only mapping has written nothing.
         let written = |m: &&Mapped| m.writable && m.touches(space, (address, bytes));
         for mapped in self.mappings.iter().filter(written) {
             let Some(object) = self.objects.get(&mapped.view) else {
@@ -614,10 +615,10 @@ impl Files {
     }
 }
 
-/// Files that are no longer mapped of which the report tells.
+/// Maximum number of no longer mapped files in a report.
 const TOLD: usize = 16;
 
-/// People know files by name, not by the pager's numbers.
+/// Replaces the pager's object number in an error by the file name, which users know.
 fn named(error: Error, object: ObjectId, label: &str) -> Error {
     match error {
         Error::Pager(error) => Error::Unmappable {

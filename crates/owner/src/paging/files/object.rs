@@ -1,4 +1,4 @@
-//! The object of a range: the one there is, if it is asked for likewise, or a new one.
+//! The object of a range: an existing one with the same properties, or a new one.
 
 use super::{named, Files, Object, View, Wanted};
 use crate::kernels::Kernels;
@@ -12,7 +12,7 @@ use std::ops;
 use units::{Advice, Asid, CardDescription, CardMemory, MemoryKind, PageSize, PageSizes};
 
 impl Files {
-    /// Refuses a range that what is mapped already stands against.
+    /// Refuses a range that conflicts with existing mappings.
     pub(crate) fn may_begin(
         &self,
         view: View,
@@ -48,7 +48,7 @@ impl Files {
 }
 
 impl Paging {
-    /// The object of a range of a file: the one there is, or a new one.
+    /// The object of a range of a file: an existing one, or a new one.
     pub(super) fn object(
         &mut self,
         kernels: &mut Kernels,
@@ -141,7 +141,7 @@ impl Paging {
             length,
             page_size: pages.size,
             parts: pages.parts,
-            // Advice is told when it is mapped.
+            // Advice is applied when the object is mapped.
             options: options.advice(Advice::NONE),
             varies: pages.auto,
             direct,
@@ -158,7 +158,7 @@ impl Paging {
         Ok((id, pages.size))
     }
 
-    /// The pages for a range: as it asks for them, or the owner's usual ones.
+    /// The page sizes for a range: those requested, or the owner's defaults.
     fn pages_for(
         &self,
         kernels: &Kernels,
@@ -179,7 +179,8 @@ impl Paging {
             false => self.usual_page(kernels, space, bytes),
         };
         let parts = page_for(options.page_size.unwrap_or(usual), sizes, bytes);
-        // Pages that nobody asked for become larger ones, where the L1 TLB of their size is too small.
+        // Without a requested page size, pages are enlarged if the L1 TLB of their size does not reach the whole
+        // range.
         let beyond = match options.page_size.is_none() && !options.direct {
             true => beyond_reach(kernels.description(), parts, bytes),
             false => None,
@@ -193,12 +194,13 @@ impl Paging {
 }
 
 impl Paging {
-    /// The page for so many bytes of a file whose mapping asks for no size.
+    /// The default page size for `bytes` bytes of a file whose mapping requests no size.
     fn usual_page(&self, kernels: &Kernels, space: Asid, bytes: u64) -> PageSize {
         let card = kernels.description();
         let alone = self.spaces.translation(space) == TranslationMode::Tlb;
         let walks = card.table_walks && !alone;
-        // A page that has no L1 TLB of its own takes an entry of a smaller one for each part: if there are enough.
+        // A page size without an L1 TLB occupies an entry of a smaller size for each part: permitted if there are
+        // enough entries.
         let served = |size: &PageSize| {
             let l1 = card.l1_reach.iter().rfind(|l1| l1.page <= *size);
             l1.is_none_or(|l1| l1.page == *size || walks && l1.bytes >= bytes)
@@ -213,7 +215,7 @@ impl Paging {
     }
 }
 
-/// The channels of a card that have memory of a kind, or the rule against it.
+/// The channels of a card with memory of a kind, or the violated rule.
 fn channels_of(
     card: &CardDescription,
     memory: MemoryKind,
@@ -238,15 +240,15 @@ fn channels_of(
 /// How an object is paged.
 #[derive(Clone, Copy, Debug)]
 struct Pages {
-    /// The largest.
+    /// The largest page size.
     size: PageSize,
-    /// Those that become the largest, without automatic sizes.
+    /// Size of the pages that are merged into the largest, without automatic sizes.
     parts: PageSize,
     auto: bool,
 }
 
 impl Pages {
-    /// The sizes that a page may have, if there are several.
+    /// The permitted page sizes, if there are several.
     fn varying(self) -> Option<PageSizes> {
         match self.auto {
             true => Some(AUTOMATIC),
@@ -256,7 +258,7 @@ impl Pages {
 }
 
 impl Object {
-    /// What stands against mapping it once more in a way, with pages of that size.
+    /// The conflict, if any, with another mapping of the object: the length of its file, its options, its page size.
     fn differs(&self, length: u64, options: MapOptions, page_size: PageSize) -> Option<String> {
         let rule = if self.length != length {
             format!(
@@ -301,8 +303,8 @@ impl Object {
     }
 }
 
-/// The page size for a range. A page is no larger than what lies behind it, beyond the usual 2 MiB: who asks
-/// for pages of 1 GiB for a small file means large ones, and not a gibibyte of zeroes.
+/// The page size for a range. Beyond the default of 2 MiB, a page is no larger than the range: a request for 1 GiB
+/// pages for a small file asks for large pages, not for a gibibyte of zeroes.
 fn page_for(asked: PageSize, sizes: PageSizes, bytes: u64) -> PageSize {
     let enough = bytes.max(PageSize::MIB_2.bytes());
     if asked.bytes() <= enough || !sizes.contains(asked) {

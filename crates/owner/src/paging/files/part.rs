@@ -1,4 +1,4 @@
-//! The end of a part of a mapping: what is left on either side of it are mappings of their own.
+//! The end of a part of a mapping: the parts left on either side become mappings of their own.
 
 use super::{Files, Mapped};
 use crate::handles::MappedRange;
@@ -43,7 +43,7 @@ impl Files {
                 object.page_size
             )));
         }
-        // The mapping's first and last bytes are inside pages that go with them.
+        // The first and last bytes of the mapping lie inside pages that are removed with them.
         let from = match from == first {
             true => mapped.address.get(),
             false => from,
@@ -55,7 +55,7 @@ impl Files {
         Ok(from..to)
     }
 
-    /// Takes pages out of a mapping; gives what is left of it.
+    /// Removes pages from a mapping; returns the parts that are left.
     pub(crate) fn cut(&mut self, range: MappedRange, gone: &Range<u64>) -> Vec<MappedRange> {
         let Some(place) = self.place_of(range) else {
             return Vec::new();
@@ -88,7 +88,7 @@ impl Files {
         if let Some(object) = self.objects.get_mut(&view) {
             object.mappings += sides.len() as u32 - 1;
         }
-        // The first and the last byte are not at the edges of pages.
+        // The first and the last byte are not page-aligned.
         let (from, end) = (range.address.get(), range.address.get() + range.bytes);
         let left = |side: &Range<u64>| MappedRange {
             address: VirtAddr::truncated(side.start.max(from)),
