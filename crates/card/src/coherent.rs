@@ -1,5 +1,5 @@
-//! The coherent CPU beside a card: accesses of its cores to the lines that the card's directory keeps,
-//! and what the directory and the guards behind it report.
+//! The coherent CPU attached to a card: accesses of its cores to the lines that the card's directory keeps,
+//! and error reports of the directory and of the guards behind it.
 
 use crate::registers::Array;
 use crate::{directory_registers, home_registers, host_lines_registers, Card, CardError, SlotId};
@@ -8,34 +8,35 @@ pub use units::access::{
     AccessId, AccessKind, LineAccess, LineBytes, LineHome, ADDRESS_BITS, CORES, LINE_BYTES,
 };
 
-/// The directory's registers in the BAR, then those of the way to the slots, then those of the CPU's lines.
+/// The registers of the directory in the BAR, followed by those of the path to the slots, and by those of
+/// the CPU's lines.
 pub const DIRECTORY: Array = Array {
     base: 0x8_0000,
     stride: 0x1000,
     count: 3,
 };
 
-/// A register of the way from the directory to the slots.
+/// BAR address of a register of the path from the directory to the slots.
 pub const fn home_register(offset: u32) -> u32 {
     DIRECTORY.at(1) + offset
 }
 
-/// A register of the way from a slot to the CPU's lines.
+/// BAR address of a register of the path from a slot to the CPU's lines.
 pub const fn host_lines_register(offset: u32) -> u32 {
     DIRECTORY.at(2) + offset
 }
 
-/// A register of the directory.
+/// BAR address of a register of the directory.
 pub const fn directory_register(offset: u32) -> u32 {
     DIRECTORY.at(0) + offset
 }
 
-/// An access that a core is to make.
+/// Validity check of a core's access.
 pub trait CheckedAccess {
-    /// Whether such an access can be.
+    /// Checks the access.
     ///
     /// # Errors
-    /// [`CardError::Access`]: what rule it breaks.
+    /// [`CardError::Access`], with the violated rule.
     fn check(&self) -> Result<(), CardError>;
 }
 
@@ -72,63 +73,63 @@ impl CheckedAccess for LineAccess {
     }
 }
 
-/// How an access ends: with the line as it saw or left it, or, where whoever has the line answered with an
-/// error, without.
+/// Result of an access: the line as the access saw or left it; `None` if the responder for the line
+/// answered with an error.
 pub type AccessEnd = Option<Box<LineBytes>>;
 
-/// Bytes of a page of a program.
+/// Size of a program's page, in bytes.
 pub const PAGE_BYTES: usize = 4096;
 
-/// What a page holds.
+/// Content of a page.
 pub type PageBytes = [u8; PAGE_BYTES];
 
-/// Pages of a program that show lines of the CPU, to be read or written at ordinary addresses. Pages are
-/// named by the address of their first line.
+/// Pages of a program that show lines of the CPU, to be accessed at ordinary addresses. A page is
+/// identified by the address of its first line.
 ///
-/// It is called by the thread that has the card, and must not ask anything of the card.
+/// Called by the thread that drives the card; must not call back into the card.
 pub trait LinePages: std::fmt::Debug + Send + Sync {
-    /// The program has the page from now on, with these bytes, and may change them if `write`.
+    /// Gives the program the page with these bytes, writable if `write`.
     ///
     /// # Errors
     /// The system refuses.
     fn show(&self, address: u64, bytes: &PageBytes, write: bool) -> std::io::Result<()>;
 
-    /// The program does not have the page any more; the bytes as it left them.
+    /// Takes the page from the program; returns its bytes as the program left them.
     ///
     /// # Errors
     /// The system refuses.
     fn hide(&self, address: u64) -> std::io::Result<Box<PageBytes>>;
 }
 
-/// A rule of the way from the directory to a slot.
+/// A rule for kernels on the path from the directory to a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HomeRule {
-    /// Reads are answered in time.
+    /// Reads are answered before the timeout.
     ReadLate,
-    /// Writes are taken and answered in time.
+    /// Writes are accepted and answered before the timeout.
     WriteLate,
-    /// Rows answer a read.
+    /// Every row answers a read.
     ReadUnknown,
-    /// An answer is two rows of one ID, `rlast` on the second.
+    /// A read response has two rows of one ID, with `rlast` on the second.
     Rows,
-    /// A response answers a write.
+    /// Every write response answers a write.
     WriteUnknown,
-    /// Operations are known and whole.
+    /// Operations have a known code and are complete.
     Operation,
-    /// Tags of operations under way differ.
+    /// Concurrent operations have different tags.
     Tag,
 }
 
-/// What a kernel behind the directory did first against a rule.
+/// The first rule violation of a kernel behind the directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HomeViolation {
-    /// The kernel's slot.
+    /// Slot of the kernel.
     pub slot: SlotId,
-    /// The slice of the directory.
+    /// Slice of the directory.
     pub slice: u8,
-    /// The rule.
+    /// Violated rule.
     pub rule: HomeRule,
-    /// Address of the line; for answers to nothing, the ID.
+    /// Address of the line; for a response without a request, its ID.
     pub at: u64,
 }
 
@@ -164,7 +165,7 @@ impl fmt::Display for HomeViolation {
     }
 }
 
-/// Reads what a kernel behind the directory did first against a rule since this was last read.
+/// Reads and clears the first rule violation of a kernel behind the directory since the last call.
 ///
 /// # Errors
 /// [`CardError::Bus`]: the shell has no directory.
@@ -196,29 +197,29 @@ pub fn take_home_violation(card: &mut dyn Card) -> Result<Option<HomeViolation>,
     }))
 }
 
-/// A rule of the way from a slot to the CPU's lines.
+/// A rule for kernels on the path from a slot to the CPU's lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostLinesRule {
-    /// Accesses are known.
+    /// Accesses have a known code.
     Access,
-    /// Tags of accesses under way differ.
+    /// Concurrent accesses have different tags.
     Tag,
-    /// Lines are in the range that the CPU gave.
+    /// Lines lie in the range that the CPU has granted.
     Range,
-    /// A port is used for the lines of its slice.
+    /// Each port carries only lines of its slice.
     Slice,
-    /// Holds are released in time.
+    /// Holds are released before the timeout.
     Hold,
 }
 
-/// What a kernel that uses the CPU's lines did first against a rule.
+/// The first rule violation of a kernel that uses the CPU's lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostLinesViolation {
-    /// The kernel's slot.
+    /// Slot of the kernel.
     pub slot: SlotId,
-    /// The slice of the link.
+    /// Slice of the link.
     pub slice: u8,
-    /// The rule.
+    /// Violated rule.
     pub rule: HostLinesRule,
     /// Address of the line.
     pub at: u64,
@@ -247,10 +248,10 @@ impl fmt::Display for HostLinesViolation {
     }
 }
 
-/// Reads what a kernel that uses the CPU's lines did first against a rule since this was last read.
+/// Reads and clears the first rule violation of a kernel that uses the CPU's lines since the last call.
 ///
 /// # Errors
-/// [`CardError::Bus`]: the shell has no cache of them.
+/// [`CardError::Bus`]: the shell has no cache of these lines.
 pub fn take_host_lines_violation(
     card: &mut dyn Card,
 ) -> Result<Option<HostLinesViolation>, CardError> {
@@ -282,21 +283,21 @@ pub fn take_host_lines_violation(
     }))
 }
 
-/// The first error that the cache of the CPU's lines holds.
+/// The first error recorded by the cache of the CPU's lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostLinesError {
-    /// A message that the protocol does not know in the line's state.
+    /// The protocol does not permit the message in the line's state.
     Unexpected {
-        /// Slice.
+        /// Slice of the link.
         slice: u8,
-        /// State and event.
+        /// State and event, as encoded in the register.
         info: u16,
     },
-    /// An access of the kernel takes too long.
+    /// An access of the kernel exceeds the timeout.
     Late {
-        /// Slice.
+        /// Slice of the link.
         slice: u8,
-        /// The access's tag.
+        /// Tag of the access.
         tag: u16,
     },
 }
@@ -317,7 +318,8 @@ impl fmt::Display for HostLinesError {
     }
 }
 
-/// Reads the first error that the cache of the CPU's lines holds, and lets it hold the next.
+/// Reads and clears the first error recorded by the cache of the CPU's lines, so that it can record the
+/// next.
 ///
 /// # Errors
 /// [`CardError::Bus`]: the shell has no such cache.
@@ -337,33 +339,33 @@ pub fn host_lines_error(card: &mut dyn Card) -> Result<Option<HostLinesError>, C
     }))
 }
 
-/// The first error that the directory holds.
+/// The first error recorded by the directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DirectoryError {
-    /// A message or an operation that the protocol does not know in the line's state.
+    /// The protocol does not permit the message or operation in the line's state.
     Unexpected {
-        /// Slice.
+        /// Slice of the directory.
         slice: u8,
-        /// State and event.
+        /// State and event, as encoded in the register.
         info: u16,
     },
-    /// A request of the CPU, or an operation of the kernel, takes too long.
+    /// A request of the CPU, or an operation of the kernel, exceeds the timeout.
     Late {
-        /// Slice.
+        /// Slice of the directory.
         slice: u8,
-        /// Of an operation: its tag. Else the request's number.
+        /// True for an operation of the kernel, false for a request of the CPU.
         operation: bool,
-        /// The number.
+        /// Tag of the operation, or number of the request.
         number: u8,
     },
-    /// Whoever is behind the directory answered a read with an error.
+    /// The responder behind the directory answered a read with an error.
     Memory {
-        /// Slice.
+        /// Slice of the directory.
         slice: u8,
     },
-    /// Whoever is behind the directory answered a write with an error.
+    /// The responder behind the directory answered a write with an error.
     Write {
-        /// Slice.
+        /// Slice of the directory.
         slice: u8,
     },
 }
@@ -399,7 +401,7 @@ impl fmt::Display for DirectoryError {
     }
 }
 
-/// Reads the first error that the directory holds, and lets it hold the next.
+/// Reads and clears the first error recorded by the directory, so that it can record the next.
 ///
 /// # Errors
 /// [`CardError::Bus`]: the shell has no directory.

@@ -2,31 +2,31 @@
 
 use units::{CommandId, Operation, Stripe};
 
-/// One of the card's command queues. They are independent of each other: order and fences hold within
+/// Number of one of the card's command queues. Queues are independent: order and fences apply within
 /// a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QueueId(pub u8);
 
-/// An operation with its name and its place in the order.
+/// An operation with its identifier and its position in the order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Command {
-    /// Comes back in the completion. Unfinished commands have different names, whatever their queues.
+    /// Returned in the completion. Unfinished commands have different identifiers, across all queues.
     pub id: CommandId,
-    /// In which queue.
+    /// Queue of the command.
     pub queue: QueueId,
-    /// What to do.
+    /// Operation to execute.
     pub operation: Operation,
-    /// Start only when every earlier command of the queue is complete.
+    /// Start only after every earlier command of the queue has completed.
     pub fence: bool,
     /// Send a completion event (failures always send one).
     pub notify: bool,
 }
 
-/// A command as the shell reads it: eight little-endian words.
+/// A command in the shell's encoding: eight little-endian words.
 pub type CommandWords = [u64; 8];
 
 impl Command {
-    /// The form in the command ring.
+    /// Encodes the command for the command ring.
     pub fn encode(&self) -> CommandWords {
         let mut words = [0; 8];
         let on_card = |stripe: Stripe| {

@@ -1,25 +1,25 @@
-//! What a card can do, by its description.
+//! Checks of requests against a card's description.
 
 use crate::kernel::{KernelError, Manifest};
 use crate::stream::{StreamDirection, StreamId, StreamSource};
 use crate::{CardDescription, CardError, SlotId};
 use units::Stripe;
 
-/// Whether a card can do what it is asked.
+/// Checks whether a card supports a request.
 pub trait CheckedDescription {
-    /// Whether a slot, or the network, has the stream.
+    /// Checks that a slot, or the network, has the stream.
     ///
     /// # Errors
     /// [`CardError::NoSuchSlot`], [`CardError::NoSuchStream`].
     fn check_stream(&self, slot: SlotId, stream: StreamId) -> Result<(), CardError>;
 
-    /// Whether a slot has the ports of a kernel.
+    /// Checks that a slot has the ports that a kernel needs.
     ///
     /// # Errors
-    /// [`CardError::Kernel`]: it has not.
+    /// [`CardError::Kernel`]: it lacks one.
     fn check_fit(&self, kernel: &Manifest) -> Result<(), CardError>;
 
-    /// Whether both ports of a connection are there. Returns the number of the incoming one's pair,
+    /// Checks that both ports of a connection exist. Returns the pair number of the incoming port,
     /// counted over all slots.
     ///
     /// # Errors
@@ -31,13 +31,13 @@ pub trait CheckedDescription {
         source: StreamSource,
     ) -> Result<u8, CardError>;
 
-    /// The error of a card that does not have the interface.
+    /// The error for an interface that the card does not have.
     fn no_network(&self, interface: u8) -> CardError;
 
-    /// Whether the card can have a stripe.
+    /// Checks that the card supports a stripe.
     ///
     /// # Errors
-    /// [`CardError::NoSuchStripe`] when not.
+    /// [`CardError::NoSuchStripe`]: it does not.
     fn check_stripe(&self, stripe: Stripe) -> Result<(), CardError>;
 }
 

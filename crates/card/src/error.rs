@@ -1,62 +1,62 @@
-//! Why a card refuses or fails.
+//! Errors of a card.
 
 use crate::command::QueueId;
 use crate::kernel;
 use crate::stream::StreamId;
 use crate::SlotId;
 
-/// Why a card refused or failed.
+/// The reason why a card refused a request or failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CardError {
     /// The slot does not exist.
     #[error("slot {slot} does not exist: {card} has slots 0 to {last}", slot = .slot.0)]
     NoSuchSlot {
-        /// The slot asked for.
+        /// Requested slot.
         slot: SlotId,
-        /// The card's name.
+        /// Name of the card.
         card: String,
-        /// The last slot it has.
+        /// Last slot of the card.
         last: u8,
     },
     /// The address space does not exist.
     #[error("address space {asid} does not exist: the shell has {spaces}")]
     NoSuchSpace {
-        /// The ASID asked for.
+        /// Requested address space identifier.
         asid: u8,
-        /// Number of spaces.
+        /// Number of address spaces.
         spaces: u8,
     },
     /// A stripe beyond the card's channels.
     #[error("{stripe}: the card has {channels} channels of {channel_bytes} bytes")]
     NoSuchStripe {
-        /// The stripe asked for.
+        /// Requested stripe.
         stripe: units::Stripe,
-        /// Channels.
+        /// Number of channels of the card.
         channels: u8,
-        /// Bytes of address space of one.
+        /// Address space of one channel, in bytes.
         channel_bytes: u64,
     },
     /// A kernel is running in the slot.
     #[error("slot {slot} is running; hold it in reset first", slot = .slot.0)]
     SlotBusy {
-        /// The slot.
+        /// Number of the slot.
         slot: SlotId,
     },
     /// The kernel cannot be put into a slot.
     #[error(transparent)]
     Kernel(#[from] kernel::KernelError),
-    /// RTL did not become a model that runs. The error is that of the kind of card that builds.
+    /// RTL could not be built into a model. The error belongs to the kind of card that builds.
     #[error(transparent)]
     Build(Box<dyn std::error::Error + Send + Sync>),
-    /// A card of this kind cannot be made.
+    /// The configuration of a card is invalid.
     #[error("simulated card: {0}")]
     Configuration(String),
     /// The card answered a register access with an error.
     #[error("register 0x{address:06x}: the card answered with an error ({what})")]
     Bus {
-        /// BAR address.
+        /// Address in the BAR, in bytes.
         address: u32,
-        /// What was tried and why it failed.
+        /// Operation that failed, and the reason.
         what: &'static str,
     },
     /// Host memory could not be made reachable, or is not mapped.
@@ -65,13 +65,13 @@ pub enum CardError {
     /// The command ring is full.
     #[error("the command ring is full: {limit} commands are unfinished")]
     QueueFull {
-        /// Commands that the ring holds.
+        /// Capacity of the ring, in commands.
         limit: usize,
     },
     /// The queue does not exist.
     #[error("command queue {queue} does not exist: the card has {queues}", queue = .queue.0)]
     NoSuchQueue {
-        /// The queue asked for.
+        /// Requested queue.
         queue: QueueId,
         /// Number of queues.
         queues: u8,
@@ -79,19 +79,19 @@ pub enum CardError {
     /// The slot does not have the stream.
     #[error("slot {slot} has no {stream}: it has {pairs} stream pairs", slot = .slot.0)]
     NoSuchStream {
-        /// The slot.
+        /// Number of the slot.
         slot: SlotId,
-        /// The stream asked for.
+        /// Requested stream.
         stream: StreamId,
-        /// Pairs of the slot.
+        /// Stream pairs of the slot.
         pairs: u8,
     },
     /// The stream has a transfer under way.
     #[error("slot {slot}, {stream}: a transfer is under way", slot = .slot.0)]
     StreamBusy {
-        /// The slot.
+        /// Number of the slot.
         slot: SlotId,
-        /// The stream.
+        /// Stream with the transfer.
         stream: StreamId,
     },
     /// The network interface does not exist.
@@ -100,55 +100,55 @@ pub enum CardError {
          and only a simulated card has any"
     )]
     NoNetwork {
-        /// The card's name.
+        /// Name of the card.
         card: String,
-        /// The interface asked for.
+        /// Requested interface.
         interface: u8,
-        /// Interfaces that it has.
+        /// Number of interfaces of the card.
         interfaces: u8,
     },
-    /// A number of a slot's schedule is out of range.
+    /// A parameter of a slot's schedule is out of range.
     #[error("slot {slot}: {what} {value}: {least} to {most} is possible", slot = .slot.0)]
     Schedule {
-        /// The slot.
+        /// Number of the slot.
         slot: SlotId,
-        /// Which number.
+        /// Name of the parameter.
         what: &'static str,
-        /// What it is.
+        /// Value of the parameter.
         value: u64,
-        /// The least possible.
+        /// Minimum value.
         least: u64,
-        /// The most.
+        /// Maximum value.
         most: u64,
     },
-    /// The card lacks something that not every card has.
+    /// The card lacks an optional feature.
     #[error("{card} has no {what}")]
     Without {
-        /// The card's name.
+        /// Name of the card.
         card: String,
-        /// What it lacks.
+        /// Missing feature.
         what: &'static str,
     },
-    /// Waiting would never end.
+    /// No event can end the wait.
     #[error("nothing is under way that could bring an event, and no deadline was given")]
     NothingToWaitFor,
-    /// The card has no coherent CPU beside it.
+    /// The card is not attached to a coherent CPU.
     #[error(
         "{card} is not coherent: it needs a platform with [link] and [cpu], such as enzian, and a \
          shell with a directory"
     )]
     NotCoherent {
-        /// The card's name.
+        /// Name of the card.
         card: String,
     },
-    /// An access of a core that cannot be.
+    /// An access of a core is invalid.
     #[error("access of core {core} at 0x{address:x}: {rule}")]
     Access {
-        /// The core.
+        /// Number of the core.
         core: u8,
-        /// The address.
+        /// Address of the access.
         address: u64,
-        /// What it broke.
+        /// Violated rule.
         rule: &'static str,
     },
     /// A register of the card contradicts the description that it was opened with.
@@ -157,48 +157,48 @@ pub enum CardError {
          both must describe one card; {remedy}"
     )]
     Description {
-        /// The card's name.
+        /// Name of the card.
         card: String,
-        /// Register and field.
+        /// Name of the register and its field.
         register: &'static str,
-        /// What the register says.
+        /// Value of the field in the register.
         read: u64,
-        /// What the description says.
+        /// Value in the description.
         described: u64,
-        /// What to do.
+        /// Remedy, for the message.
         remedy: &'static str,
     },
-    /// A slot holds another kernel than the one that is asked for.
+    /// A slot holds another kernel than requested.
     #[error(
         "slot {slot} holds the kernel with identity 0x{found:016x}, and {kernel} has 0x{expected:016x}: a card whose \
          kernels are in their slots is not given others; program the slot with {kernel}, or open the kernel that it holds",
         slot = .slot.0
     )]
     OtherKernel {
-        /// The slot.
+        /// Number of the slot.
         slot: SlotId,
-        /// The kernel asked for.
+        /// Name of the requested kernel.
         kernel: String,
-        /// What the slot's register says.
+        /// Identity in the slot's register.
         found: u64,
-        /// What the kernel's files say.
+        /// Identity of the kernel's files.
         expected: u64,
     },
-    /// A card that another program has used does not come out of its reset.
+    /// The reset of a card that another program has used does not complete.
     #[error(
         "{card}: register RESET reads 0x{value:08x} and stays busy: it waits for {waits_for}; what is named does not \
          answer the shell: reset the device (`echo 1 > /sys/bus/pci/devices/ADDRESS/reset`), program the card anew, or switch \
          its power off and on"
     )]
     Reset {
-        /// The card's name.
+        /// Name of the card.
         card: String,
-        /// What the register says.
+        /// Value of the register.
         value: u32,
-        /// What the shell waits for.
+        /// Units that the shell waits for.
         waits_for: String,
     },
-    /// A device cannot be driven. What it is, why, and the way out.
+    /// A device cannot be driven: the device, the reason, and the remedy.
     #[error("{0}")]
     Device(String),
     /// The card is broken; nothing more can be done with it.

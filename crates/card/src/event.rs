@@ -1,4 +1,4 @@
-//! What a card reports, and the 64-byte records that carry it (docs/architecture.md, "Event ring").
+//! Events of a card, and the 64-byte records that carry them (docs/architecture.md, "Event ring").
 
 use crate::coherent::{AccessEnd, AccessId};
 use crate::stream::{TransferEnd, TransferStatus};
@@ -10,43 +10,45 @@ use units::{Asid, CommandId, CommandStatus, Fault, FaultCause, FaultToken, VirtA
 pub enum Event {
     /// A command is complete.
     Completed {
-        /// Which one.
+        /// Identifier of the command.
         id: CommandId,
-        /// How it ended.
+        /// Result of the command.
         status: CommandStatus,
-        /// Of the entry that a table command touched.
+        /// Accessed bit of the entry that a table command modified.
         accessed: bool,
-        /// Of the entry that a table command touched.
+        /// Dirty bit of the entry that a table command modified.
         dirty: bool,
     },
-    /// A kernel's access waits.
+    /// A kernel's access waits for the host.
     Fault(Fault),
-    /// A kernel raised its interrupt, since the last such event at least once.
+    /// A kernel raised its interrupt, at least once since the last such event.
     Interrupt(SlotId),
-    /// The guard closed a slot, because its kernel broke a rule or left a control access unanswered:
-    /// [`slot_status`](crate::Card::slot_status) says which. Its accesses end with errors from now on.
+    /// The guard closed a slot, because its kernel broke a rule or left a control access unanswered;
+    /// [`slot_status`](crate::Card::slot_status) gives the reason. The slot's accesses end with errors
+    /// from now on.
     SlotClosed(SlotId),
     /// A transfer of a stream has ended.
     TransferDone {
         /// Number of the mover: [`StreamId::of_mover`](crate::stream::StreamId::of_mover).
         mover: u8,
-        /// How.
+        /// Result of the transfer.
         end: TransferEnd,
     },
-    /// The directory holds an error: [`directory_error`](crate::coherent::directory_error) reads it.
+    /// The directory has recorded an error; [`directory_error`](crate::coherent::directory_error)
+    /// reads it.
     DirectoryTrouble,
     /// An access of a core of the coherent CPU is over.
     AccessDone {
-        /// Which.
+        /// Identifier of the access.
         id: AccessId,
-        /// The line as the access saw or left it; none if whoever has it answered with an error.
+        /// The line as the access saw or left it; `None` if its responder answered with an error.
         line: AccessEnd,
     },
     /// A kernel ended itself ($finish, $fatal) or did not converge.
     KernelFailed {
-        /// The slot.
+        /// Number of the slot.
         slot: SlotId,
-        /// What happened.
+        /// Cause, for messages.
         reason: String,
     },
     /// Host work is over.
@@ -57,7 +59,7 @@ pub enum Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("malformed event record: word 0 is 0x{word0:016x}")]
 pub struct MalformedEvent {
-    /// The first word.
+    /// First word of the record.
     pub word0: u64,
 }
 
@@ -66,7 +68,7 @@ pub fn phase(words: &[u64; 8]) -> bool {
     words[7] & 1 != 0
 }
 
-/// Reads a record.
+/// Decodes a record.
 ///
 /// # Errors
 /// [`MalformedEvent`] when type, status or cause is unknown, or a field is out of range.

@@ -1,4 +1,4 @@
-//! What a card may have besides.
+//! Optional extensions of a card.
 
 use crate::coherent::{AccessId, LineAccess, LinePages};
 use crate::command::Command;
@@ -12,19 +12,19 @@ use crate::{CardError, HostWork, SlotId, WorkId};
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 
-/// Work before a kernel is loaded.
+/// Preparatory work before a kernel is loaded.
 pub type Preparation = Box<dyn FnOnce() -> Result<(), CardError> + Send>;
 
-/// A card that kernels can be put into.
+/// A card into which kernels can be loaded.
 pub trait Loader {
-    /// Puts a kernel into a slot. The slot stays in reset until [`control_slot`](crate::Card::control_slot).
+    /// Loads a kernel into a slot. The slot stays in reset until [`control_slot`](crate::Card::control_slot).
     ///
     /// # Errors
     /// No such slot, slot running, a kernel that does not fit the slot, or one that does not build.
     fn load(&mut self, slot: SlotId, kernel: &KernelPackage) -> Result<(), CardError>;
 
-    /// What of [`load`](Loader::load) takes long and needs no card: to be done first, on any thread. `None` if
-    /// there is nothing.
+    /// The slow part of [`load`](Loader::load) that needs no card: run it first, on any thread. `None` if there is
+    /// none.
     fn preparation(&self, _kernel: &KernelPackage) -> Option<Preparation> {
         None
     }
@@ -32,9 +32,9 @@ pub trait Loader {
 
 /// A card whose kernels have stream ports.
 pub trait Streams {
-    /// Begins a transfer between memory and a stream; its end comes as
-    /// [`Event::TransferDone`](crate::event::Event::TransferDone). One at a time for each stream; the slot must be out of reset, and its reset
-    /// forgets the transfer, without an event.
+    /// Begins a transfer between memory and a stream; its end is reported by
+    /// [`Event::TransferDone`](crate::event::Event::TransferDone). Each stream has one transfer at a time. The slot
+    /// must be out of reset; a reset drops the transfer, without an event.
     ///
     /// # Errors
     /// No such slot or stream, [`CardError::StreamBusy`], or [`CardError::Bus`].
@@ -45,20 +45,22 @@ pub trait Streams {
         transfer: Transfer,
     ) -> Result<(), CardError>;
 
-    /// Ends a transfer out of a kernel, if one is under way, as if its range were full: what has come is in
-    /// memory, what comes waits for the next transfer. Its end comes as [`Event::TransferDone`](crate::event::Event::TransferDone).
+    /// Ends a transfer out of a kernel, if one is under way, as if its range were full: bytes received are in memory,
+    /// later ones wait for the next transfer. Its end is reported by
+    /// [`Event::TransferDone`](crate::event::Event::TransferDone).
     ///
     /// # Errors
     /// No such slot or stream, or [`CardError::Bus`].
     fn stop_transfer(&mut self, slot: SlotId, stream: StreamId) -> Result<(), CardError>;
 
-    /// What a stream does now.
+    /// The current state of a stream.
     ///
     /// # Errors
     /// No such slot or stream, or [`CardError::Bus`].
     fn stream_state(&mut self, slot: SlotId, stream: StreamId) -> Result<StreamState, CardError>;
 
-    /// What a kernel has sent out of a port and nobody has taken. On a simulated card it takes no virtual time.
+    /// Bytes that a kernel has sent out of a port and that were not taken. On a simulated card the call takes no
+    /// virtual time.
     ///
     /// # Errors
     /// As [`stream_state`](Streams::stream_state).
@@ -68,7 +70,7 @@ pub trait Streams {
         stream: StreamId,
     ) -> Result<StreamWaiting, CardError>;
 
-    /// Says what the incoming port of a stream pair takes its beats from, from the next packet on; see
+    /// Selects the source of the incoming port of a stream pair, from the next packet on; see
     /// [`switch_state`](Streams::switch_state).
     ///
     /// # Errors
@@ -80,13 +82,13 @@ pub trait Streams {
         source: StreamSource,
     ) -> Result<(), CardError>;
 
-    /// What is connected to the incoming port of a stream pair now.
+    /// The source of the incoming port of a stream pair, at present.
     ///
     /// # Errors
     /// No such slot or stream, or [`CardError::Bus`].
     fn switch_state(&mut self, slot: SlotId, pair: u8) -> Result<SwitchState, CardError>;
 
-    /// Its network interfaces, if it can have any.
+    /// The card's network interfaces, if it can have any.
     fn network(&mut self) -> Option<&mut dyn Network> {
         None
     }
@@ -94,8 +96,8 @@ pub trait Streams {
 
 /// A card with network interfaces.
 pub trait Network {
-    /// Connects an interface in a direction (*into* it is sent, *out* of it is received) to a peer. What failed there
-    /// before is forgotten; a transfer under way goes on with the new peer.
+    /// Connects an interface in one direction (*into* it is sent, *out* of it is received) to a peer. Earlier failures
+    /// in that direction are cleared; a transfer under way continues with the new peer.
     ///
     /// # Errors
     /// [`CardError::NoNetwork`]: no such interface.
@@ -106,7 +108,7 @@ pub trait Network {
         peer: Box<dyn Peer>,
     ) -> Result<(), CardError>;
 
-    /// Why an interface works no more in a direction, since a peer was connected.
+    /// Why an interface has failed in a direction, since a peer was connected.
     ///
     /// # Errors
     /// As [`connect_peer`](Network::connect_peer).
@@ -116,16 +118,16 @@ pub trait Network {
         direction: StreamDirection,
     ) -> Result<Option<String>, CardError>;
 
-    /// Pulls the cable of an interface (`false`), or puts it back: for tests of what happens then.
+    /// Disconnects (`false`) or reconnects the cable of an interface, for tests of link failures.
     ///
     /// # Errors
-    /// As [`connect_peer`](Network::connect_peer); a real card.
+    /// As [`connect_peer`](Network::connect_peer); not supported on a real card.
     fn set_network_link(&mut self, interface: u8, up: bool) -> Result<(), CardError>;
 }
 
 /// A card that shares lines with a CPU. Its methods fail with [`CardError::NotCoherent`] if there is no such CPU.
 pub trait CoherentLines {
-    /// Starts an access of a core of the coherent CPU beside the card; its end comes as
+    /// Starts an access of a core of the coherent CPU; its end is reported by
     /// [`Event::AccessDone`](crate::event::Event::AccessDone).
     ///
     /// # Errors
@@ -133,9 +135,8 @@ pub trait CoherentLines {
     /// [`CardError::Access`]: no such core, or a store that leaves its line.
     fn access(&mut self, access: LineAccess) -> Result<AccessId, CardError>;
 
-    /// Shows a page of a program that holds the lines from `address` on, if the CPU has them all, for itself
-    /// alone if they are to be written; false if not. The page is hidden before anybody else gets one of
-    /// its lines.
+    /// Shows a program's page that holds the lines from `address` on, if the CPU has them all, exclusively if they are
+    /// to be written; returns false if not. The page is hidden before another agent gets one of its lines.
     ///
     /// # Errors
     /// As [`access`](CoherentLines::access); the system refuses.
@@ -152,30 +153,30 @@ pub trait CoherentLines {
     /// As [`show_page`](CoherentLines::show_page).
     fn hide_pages(&mut self, base: u64, bytes: u64) -> Result<(), CardError>;
 
-    /// Records what happens to lines from now on, by the names that they have in pictures; what was
-    /// recorded before is forgotten. Changes no result.
+    /// Starts recording the events of lines, under the names given in `history`; earlier recordings are dropped.
+    /// Changes no result.
     ///
     /// # Errors
     /// As [`access`](CoherentLines::access).
     fn record_lines(&mut self, history: History) -> Result<(), CardError>;
 
-    /// What was recorded.
+    /// The recorded history.
     fn line_history(&self) -> History;
 }
 
 /// A card that is a model.
 pub trait Simulation {
-    /// Whether [`now`](crate::Card::now) is virtual time: what is done when, and so the order in which bytes move, follows
-    /// from the inputs alone. Not on a model that only counts its steps.
+    /// Whether [`now`](crate::Card::now) is virtual time: the order of events, and so the order in which bytes move,
+    /// follows from the inputs alone. False for a model that only counts its steps.
     fn has_virtual_time(&self) -> bool;
 
-    /// Starts work of the host, which takes the time there that a model of the host says; its end comes as
+    /// Starts host work, which takes the time given by a model of the host; its end is reported by
     /// [`Event::HostWorkDone`](crate::event::Event::HostWorkDone).
     fn host_work(&mut self, work: HostWork) -> WorkId;
 
-    /// Carries out a copy to card memory, or its zeroing, at once and at no virtual time, past the shell: data that is
-    /// *hot*. Such a command has no completion; nothing that it would have to wait for may be under way. False: only a
-    /// simulation has such a way, and for such commands; this one is to be submitted.
+    /// Executes a copy to card memory, or its zeroing, at once, at zero cost in virtual time, bypassing the shell:
+    /// preloaded (*hot*) data. Such a command has no completion, and no command it depends on may be under way. Returns
+    /// false for other commands, which must be submitted; only a simulation has this path.
     ///
     /// # Errors
     /// The ranges are not in host and card memory.
@@ -184,11 +185,11 @@ pub trait Simulation {
         Ok(false)
     }
 
-    /// True when nothing can happen any more unless the host does something: no command, no host
-    /// work, no data on the way, and no kernel that would change its state on a further clock edge.
+    /// Whether no further event can occur unless the host acts: there is no command, no host work, no data in flight,
+    /// and no kernel that would change its state on a further clock edge.
     fn is_quiescent(&mut self) -> bool;
 
-    /// From now on [`wait`](crate::Card::wait) also returns, without events, soon after the bell rings (is set).
-    /// Whoever waits again with the same deadline sees the same events at the same times.
+    /// From now on [`wait`](crate::Card::wait) also returns, without events, soon after the bell rings (is set). A
+    /// repeated wait with the same deadline sees the same events at the same times.
     fn set_bell(&mut self, bell: Arc<AtomicBool>);
 }

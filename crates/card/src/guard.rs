@@ -1,14 +1,14 @@
-//! What the guard of a slot says: the rule that a kernel broke, and what its ports wait for.
+//! Reports of a slot's guard: the rule that a kernel broke, and the waits of its ports.
 //!
-//! The guard closes a slot ([`Event::SlotClosed`](crate::event::Event::SlotClosed)) and keeps why;
-//! [`crate::Card::slot_status`] reads it. Texts here have no subject, so that whoever knows names can
-//! put kernel and port before them.
+//! The guard closes a slot ([`Event::SlotClosed`](crate::event::Event::SlotClosed)) and records the reason;
+//! [`crate::Card::slot_status`] reads it. Texts here have no subject, so that a caller can prefix the names of kernel
+//! and port.
 
 use crate::registers::{self as reg, port};
 use crate::{Card, CardError, SlotId};
 use std::fmt;
 
-/// An AXI4 channel on which the kernel speaks.
+/// An AXI4 channel that the kernel drives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channel {
     /// Read addresses.
@@ -29,14 +29,14 @@ impl fmt::Display for Channel {
     }
 }
 
-/// A rule of the slot boundary.
+/// A rule of the slot boundary for kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// Bursts are INCR.
+    /// Bursts are of type INCR.
     BurstType,
-    /// A beat is not wider than the port.
+    /// A beat is at most as wide as the port.
     BeatSize,
-    /// A burst stays in a block of 4 KiB.
+    /// A burst stays within a 4 KiB block.
     Block,
     /// Addresses have 48 bits.
     Address,
@@ -44,33 +44,33 @@ pub enum Rule {
     LastEarly,
     /// WLAST comes with the last beat.
     LastMissing,
-    /// VALID stays until READY.
+    /// VALID stays high until READY.
     Withdrawn,
-    /// The payload stays while VALID waits for READY.
+    /// The payload is stable while VALID waits for READY.
     Changed,
 }
 
-/// The first rule that a port's kernel broke since its reset, and the burst that broke it.
+/// The first rule that a kernel broke at a port since its reset, and the burst that broke it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// The rule.
+    /// Violated rule.
     pub rule: Rule,
-    /// Where.
+    /// Channel on which it was violated.
     pub channel: Channel,
-    /// Address of the burst; of none if W came without one.
+    /// Address of the burst; meaningless if write data came without one.
     pub address: u64,
-    /// Beats of the burst.
+    /// Number of beats of the burst.
     pub beats: u32,
-    /// Bytes of a beat, as `AxSIZE` says.
+    /// Bytes per beat, from `AxSIZE`.
     pub beat_bytes: u32,
-    /// `AxBURST`.
+    /// Burst type, from `AxBURST`.
     pub burst: u8,
-    /// The beat, from 1 ([`Rule::LastEarly`], [`Rule::LastMissing`]).
+    /// Number of the beat, from 1 ([`Rule::LastEarly`], [`Rule::LastMissing`]).
     pub beat: u32,
 }
 
 impl Violation {
-    /// Reads the registers of a port.
+    /// Decodes the registers of a port.
     pub fn decode(word: u32, address: u64) -> Option<Self> {
         let rule = match port::violation::RULE.get(word) {
             1 => Rule::BurstType,
@@ -160,56 +160,56 @@ impl fmt::Display for Violation {
     }
 }
 
-/// A write burst of which beats are missing.
+/// A write burst with missing beats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Collection {
-    /// Its address.
+    /// Address of the burst.
     pub address: u64,
-    /// Beats that have come.
+    /// Number of beats received.
     pub taken: u32,
-    /// Beats that it has.
+    /// Number of beats of the burst.
     pub beats: u32,
 }
 
-/// What one direction of a port waits for.
+/// Waits of one direction of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waiting {
-    /// Bursts without their (last) response.
+    /// Number of bursts without their (last) response.
     pub outstanding: u32,
-    /// The kernel offers an address that the shell does not take.
+    /// The kernel offers an address that the shell does not accept.
     pub address_offered: bool,
-    /// The shell offers a response that the kernel does not take.
+    /// The shell offers a response that the kernel does not accept.
     pub response_offered: bool,
-    /// Cycles that the shell has waited for the kernel, as far as it counts.
+    /// Cycles that the shell has waited for the kernel, saturating.
     pub kernel_wait: u32,
 }
 
-/// The greatest [`Waiting::kernel_wait`].
+/// Maximum value of [`Waiting::kernel_wait`].
 pub const LONGEST_KERNEL_WAIT: u32 =
     port::reads::KERNEL_WAIT.mask() >> port::reads::KERNEL_WAIT.lsb;
 
-/// One port.
+/// Status of one port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortStatus {
-    /// The first rule that was broken.
+    /// The first rule violation.
     pub violation: Option<Violation>,
-    /// Reads.
+    /// Waits of reads.
     pub reads: Waiting,
-    /// Writes.
+    /// Waits of writes.
     pub writes: Waiting,
-    /// The write burst whose next beat the kernel does not send.
+    /// The write burst that lacks a beat of the kernel.
     pub starved: Option<Collection>,
-    /// The kernel offers data that the shell does not take.
+    /// The kernel offers data that the shell does not accept.
     pub data_offered: bool,
-    /// The shell does not take them because it has no address that they belong to.
+    /// The shell does not accept the data because it has no address for them.
     pub address_missing: bool,
-    /// The kernel has asked for exclusive access (AxLOCK), which the slot boundary does not carry: a simulated card alone
-    /// sees it.
+    /// The kernel has requested exclusive access (AxLOCK), which the slot boundary does not carry; reported by
+    /// simulated cards only.
     pub exclusive: bool,
 }
 
 impl PortStatus {
-    /// Reads the registers of a port; `read` gets offsets in it.
+    /// Reads the registers of a port; `read` takes offsets within the port's registers.
     ///
     /// # Errors
     /// Those of `read`.
@@ -253,7 +253,7 @@ impl PortStatus {
         })
     }
 
-    /// What the port waits for, a sentence part each; nothing if nothing is under way.
+    /// The waits of the port, each as a part of a sentence; empty if nothing is under way.
     pub fn waits(&self) -> Vec<String> {
         let mut parts = Vec::new();
         for (name, response, direction) in
@@ -296,7 +296,7 @@ impl PortStatus {
     }
 }
 
-/// Cycles on a counter that stops at its greatest value.
+/// A number of cycles from a saturating counter.
 struct Cycles(u32);
 
 impl fmt::Display for Cycles {
@@ -308,12 +308,12 @@ impl fmt::Display for Cycles {
     }
 }
 
-/// A control access that the kernel left unanswered.
+/// A control access that the kernel has not answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unanswered {
-    /// Offset in the control window.
+    /// Offset in the control window, in bytes.
     pub offset: u32,
-    /// A write.
+    /// True for a write, false for a read.
     pub write: bool,
 }
 
@@ -328,24 +328,24 @@ impl fmt::Display for Unanswered {
     }
 }
 
-/// What the shell knows of a slot at the moment in which a register of its kernel answers a read.
+/// The shell's state of a slot at the moment in which a register of its kernel answers a read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SlotNotes {
-    /// Reads that its memory ports had taken by then are not answered.
+    /// Reads that its memory ports had accepted are unanswered.
     pub reads_owed: bool,
-    /// Writes that its memory ports had taken by then are not answered.
+    /// Writes that its memory ports had accepted are unanswered.
     pub writes_owed: bool,
-    /// The guard has closed it.
+    /// The guard has closed the slot.
     pub closed: bool,
 }
 
 impl SlotNotes {
-    /// What its ports had taken is answered, and nothing went wrong there.
+    /// Whether all accepted accesses are answered, and no error occurred.
     pub fn is_settled(self) -> bool {
         self == Self::default()
     }
 
-    /// The user bits of the BAR's R.
+    /// Decodes the user bits of the BAR's R channel.
     pub fn from_user_bits(bits: u8) -> Self {
         Self {
             reads_owed: bits & 1 != 0,
@@ -354,8 +354,8 @@ impl SlotNotes {
         }
     }
 
-    /// What is still owed of that which the ports had taken at the last [`read_kernel`](Card::read_kernel): one register
-    /// read.
+    /// The accesses that were accepted at the last [`read_kernel`](Card::read_kernel) and are still unanswered: one
+    /// register read.
     ///
     /// # Errors
     /// No such slot, or [`CardError::Bus`].
@@ -364,19 +364,19 @@ impl SlotNotes {
             .map(Self::from_status)
     }
 
-    /// The register that holds them: `SLOT.STATUS`.
+    /// Address of the register that holds them: `SLOT.STATUS`.
     pub(crate) fn register(slot: SlotId) -> u32 {
         reg::SLOT.at(slot.0.into()) + reg::slot::STATUS
     }
 
-    /// As `SLOT.STATUS` holds them.
+    /// Encodes them as in `SLOT.STATUS`.
     pub fn status(self) -> u32 {
         reg::slot::status::READS_OWED.put(self.reads_owed.into())
             | reg::slot::status::WRITES_OWED.put(self.writes_owed.into())
             | reg::slot::status::CLOSED.put(self.closed.into())
     }
 
-    /// Of `SLOT.STATUS`.
+    /// Decodes them from `SLOT.STATUS`.
     pub fn from_status(word: u32) -> Self {
         Self {
             reads_owed: reg::slot::status::READS_OWED.get(word) == 1,
@@ -386,23 +386,23 @@ impl SlotNotes {
     }
 }
 
-/// What a register of a kernel held, and what the shell knew of its slot then.
+/// The value of a kernel's register, with the shell's state of its slot at that moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelWord {
-    /// What the kernel answered.
+    /// Value that the kernel returned.
     pub value: u32,
-    /// What it could not know.
+    /// State of the slot, which the kernel cannot know.
     pub notes: SlotNotes,
 }
 
-/// A slot, as its guard sees it.
+/// Status of a slot, from its guard.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SlotStatus {
-    /// The guard has closed it.
+    /// The guard has closed the slot.
     pub closed: bool,
-    /// Its kernel does not answer control accesses.
+    /// The control access that the kernel does not answer, if any.
     pub unanswered: Option<Unanswered>,
-    /// Its ports, in the kernel's order.
+    /// Status of its ports, in the kernel's order.
     pub ports: Vec<PortStatus>,
 }
 
@@ -494,7 +494,7 @@ mod tests {
             offered,
             ["reads: an address offered and not taken by the shell"]
         );
-        // Data whose address has come wait for the shell; without one they wait for the kernel.
+        // Write data with an address wait for the shell; without one they wait for the kernel.
         let data = (port::WRITES, 1 << 15);
         let of_a_burst = (port::WRITE_BEAT, 15 << 8 | 1 << 16);
         let waits = |words: &[(u32, u32)]| status(words).waits();

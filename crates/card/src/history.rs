@@ -1,28 +1,29 @@
-//! The history of lines: who said what to whom, when. Drawn by [`History::to_svg`], or as text.
+//! The history of lines: messages between parties, with their times. Rendered by
+//! [`History::to_svg`], or as text.
 
 mod picture;
 
 use units::line::PlainLine;
 use units::Picoseconds;
 
-/// A party of the coherence of a line.
+/// A party in the coherence of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Party {
     /// The program on a core.
     Program,
     /// The CPU's cache.
     Cache,
-    /// The directory.
+    /// The directory of the card.
     Directory,
-    /// The kernel behind it.
+    /// The kernel behind the directory.
     Kernel,
 }
 
 impl Party {
-    /// All, in the order in which they stand side by side.
+    /// All parties, in the order of their columns.
     pub const ALL: [Self; 4] = [Self::Program, Self::Cache, Self::Directory, Self::Kernel];
 
-    /// Its name.
+    /// Name of the party in pictures.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -33,33 +34,33 @@ impl Party {
         }
     }
 
-    /// Its place from the left.
+    /// Index of the party's column, from the left.
     #[must_use]
     pub fn column(self) -> usize {
         self as usize
     }
 }
 
-/// Something that one party says to another.
+/// A message from one party to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// When it leaves.
+    /// Time of departure.
     pub sent: Picoseconds,
-    /// When it is there.
+    /// Time of arrival.
     pub arrived: Picoseconds,
-    /// From whom.
+    /// Sender of the message.
     pub from: Party,
-    /// To whom.
+    /// Receiver of the message.
     pub to: Party,
-    /// What: a message of the protocol, an operation, an access.
+    /// Description: a message of the protocol, an operation, an access.
     pub what: String,
-    /// About which line.
+    /// Line that the message concerns.
     pub line: PlainLine,
-    /// It carries the line.
+    /// The message carries the data of the line.
     pub data: bool,
 }
 
-/// What happened to some lines.
+/// Recorded messages about some lines.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     lines: Vec<(PlainLine, String)>,
@@ -67,7 +68,7 @@ pub struct History {
 }
 
 impl History {
-    /// Records lines, by the names that they have in pictures.
+    /// Creates an empty history that records these lines, under these names.
     #[must_use]
     pub fn of(lines: &[(PlainLine, &str)]) -> Self {
         Self {
@@ -92,13 +93,13 @@ impl History {
         }
     }
 
-    /// The lines and their names.
+    /// The recorded lines and their names.
     #[must_use]
     pub fn lines(&self) -> &[(PlainLine, String)] {
         &self.lines
     }
 
-    /// What happened, in the order of departure.
+    /// The recorded messages, in the order of departure.
     #[must_use]
     pub fn steps(&self) -> Vec<Step> {
         let mut steps = self.steps.clone();
@@ -113,13 +114,13 @@ impl History {
         found.map_or("?", |(_, name)| name)
     }
 
-    /// As a picture: a column a party, time downwards, an arrow a message.
+    /// Renders a picture: a column per party, time downwards, an arrow per message.
     #[must_use]
     pub fn to_svg(&self, title: &str) -> String {
         picture::svg(self, title)
     }
 
-    /// As text: a line a step, times in nanoseconds from the first.
+    /// Renders text: a line per message, times in nanoseconds from the first.
     #[must_use]
     pub fn to_text(&self) -> String {
         let steps = self.steps();

@@ -1,9 +1,9 @@
-//! What any PCIe card offers, and no more: registers, reachable host memory, commands, one wait.
+//! The interface of a PCIe card: registers, reachable host memory, commands, one wait.
 //!
-//! The library above speaks only to the [`Card`] trait, and asks it for the extensions that a card may have
-//! ([`Loader`], [`Streams`], [`CoherentLines`], [`Simulation`]). Implementations: the crates `simcard` (Verilated
-//! shell and kernels in deterministic virtual time) and `funcard` (no RTL, no time). [`driver`] is what every
-//! implementation with a real shell behind it shares.
+//! The library above uses only the [`Card`] trait, and queries it for optional extensions ([`Loader`], [`Streams`],
+//! [`CoherentLines`], [`Simulation`]). Implementations: the crates `simcard` (Verilated shell and kernels in
+//! deterministic virtual time) and `funcard` (no RTL, no time). [`driver`] is shared by all implementations with a real
+//! shell.
 
 pub mod coherent;
 pub mod command;
@@ -45,54 +45,54 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use units::{Asid, HostAddr, Picoseconds};
 
-/// What the host does beside the card, as far as it costs time.
+/// Host work that costs time, concurrent with the card.
 ///
-/// On a card in virtual time the cost comes from the platform file; elsewhere the work is over at
-/// once, because real work takes real time.
+/// On a card in virtual time the cost comes from the platform file; elsewhere the work counts as complete at once,
+/// because real work takes real time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HostWork {
-    /// One thread of the host decides about this many faults or completions.
+    /// One thread of the host handles this many faults or completions.
     ServeEvents(u32),
-    /// Another thread, of an application, does.
+    /// Another thread, of an application, handles faults or completions.
     ServeEventsOf {
-        /// Which thread, from 1 on.
+        /// Number of the thread, from 1.
         thread: u8,
-        /// Faults or completions.
+        /// Number of faults or completions.
         events: u32,
     },
-    /// The thread that has just served looks once more, and hands on so many records that say all by themselves.
+    /// The thread that has just served events checks again, and forwards this many self-contained records.
     HandOn(u32),
-    /// The same thread is busy for so long.
+    /// The same thread is busy for this duration.
     Serve(Picoseconds),
     /// Copies bytes from the page cache to a DMA buffer, or back.
     PageCacheCopy {
-        /// Bytes copied.
+        /// Number of bytes copied.
         bytes: u64,
     },
     /// Reads bytes from storage (not in the page cache).
     StorageRead {
-        /// Bytes read.
+        /// Number of bytes read.
         bytes: u64,
     },
     /// Writes bytes to storage.
     StorageWrite {
-        /// Bytes written.
+        /// Number of bytes written.
         bytes: u64,
     },
     /// Puts another kernel into a slot (partial reconfiguration).
     Reconfigure,
 }
 
-/// Names a piece of host work.
+/// Identifier of host work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WorkId(pub u64);
 
-/// A card, real or simulated: what any PCIe card offers, and the way to what some have besides.
+/// A card, real or simulated: the common interface, and access to optional extensions.
 ///
-/// Nothing here blocks except [`wait`](Card::wait) and, for the time of a bus access, the register
-/// calls. A card is driven by one thread at a time.
+/// No method blocks except [`wait`](Card::wait) and, for the duration of a bus access, the register calls. A card is
+/// driven by one thread at a time.
 pub trait Card: Send {
-    /// What the card is made of.
+    /// Static description of the card: its size and features.
     fn description(&self) -> &CardDescription;
 
     /// Virtual time (or time since the card was opened, on a real one).
@@ -104,15 +104,15 @@ pub trait Card: Send {
     /// [`CardError::Bus`] when the card answers with an error, for example from a hung kernel.
     fn read_register(&mut self, address: u32) -> Result<u32, CardError>;
 
-    /// Writes a 32-bit register of the BAR. Posted: returns before the card has it, but registers
-    /// and commands take effect in the order of the calls.
+    /// Writes a 32-bit register of the BAR. Posted: returns before the card has it, but registers and commands take
+    /// effect in call order.
     ///
     /// # Errors
     /// [`CardError::Bus`] when the address is outside the BAR.
     fn write_register(&mut self, address: u32, value: u32) -> Result<(), CardError>;
 
-    /// BAR addresses of writes that were answered with an error since the last call. Writes are posted, so their answers
-    /// come later. None on a card whose kernels have no bus, and on one whose bus does not carry them.
+    /// BAR addresses of writes that were answered with an error since the last call. Writes are posted, so their
+    /// answers come later. Always empty on a card whose kernels have no bus, or whose bus does not carry write errors.
     fn take_refused_writes(&mut self) -> Vec<u32> {
         Vec::new()
     }
@@ -123,93 +123,92 @@ pub trait Card: Send {
     /// [`CardError::HostMemory`] when no address range is left.
     fn map_host(&mut self, memory: Arc<HostMemory>) -> Result<HostAddr, CardError>;
 
-    /// Ends what [`map_host`](Card::map_host) began. The card must not be using the memory.
+    /// Ends the mapping of [`map_host`](Card::map_host). The card must not be using the memory.
     ///
     /// # Errors
     /// [`CardError::HostMemory`] when nothing is mapped there.
     fn unmap_host(&mut self, address: HostAddr) -> Result<(), CardError>;
 
-    /// Queues a command; its completion comes as [`Event::Completed`]. Commands of a queue start in
-    /// order; queues take turns; `docs/architecture.md` ("Command ring") says what runs beside what.
+    /// Queues a command; its completion comes as [`Event::Completed`]. Commands of a queue start in order; queues take
+    /// turns; `docs/architecture.md` ("Command ring") defines which commands run concurrently.
     ///
     /// # Errors
-    /// [`CardError::QueueFull`] when as many commands as the queue's ring holds are unfinished;
-    /// [`CardError::NoSuchQueue`].
+    /// [`CardError::QueueFull`] if the queue's ring is full of unfinished commands; [`CardError::NoSuchQueue`].
     fn submit(&mut self, command: Command) -> Result<(), CardError>;
 
-    /// Commands that [`submit`](Card::submit) still takes for a queue before it answers `QueueFull`.
+    /// Number of commands that [`submit`](Card::submit) still accepts for a queue before it returns `QueueFull`.
     fn queue_room(&self, queue: QueueId) -> usize;
 
-    /// Attaches an address space to a slot and lets the slot run (`run`), or holds it in reset.
-    /// While it is in reset its parked accesses are forgotten.
+    /// Attaches an address space to a slot and releases the slot from reset (`run`), or holds it in reset. A reset
+    /// drops the slot's parked accesses.
     ///
     /// # Errors
     /// No such slot or space, or [`CardError::Bus`].
     fn control_slot(&mut self, slot: SlotId, asid: Asid, run: bool) -> Result<(), CardError>;
 
     /// Reads a 32-bit register of the kernel in a slot (`offset` in its control window, in bytes, a multiple of 4),
-    /// and with it what the shell knows of the slot in that moment. It costs what
-    /// [`read_register`](Card::read_register) costs.
+    /// together with the shell's state of the slot at that moment. It costs as much as
+    /// [`read_register`](Card::read_register).
     ///
     /// # Errors
     /// No such slot, or [`CardError::Bus`] when the kernel answers with an error or not at all.
     fn read_kernel(&mut self, slot: SlotId, offset: u32) -> Result<KernelWord, CardError>;
 
-    /// What the slot's guard knows: why it is closed, and what its ports wait for. What they wait for is
-    /// gone once the slot is in reset; why it was closed stays until it leaves reset.
+    /// The state of a slot's guard: the reason for closing the slot, and the waits of its ports. The waits are gone
+    /// once the slot is in reset; the reason stays until the slot leaves reset.
     ///
     /// # Errors
     /// No such slot, or [`CardError::Bus`].
     fn slot_status(&mut self, slot: SlotId) -> Result<SlotStatus, CardError>;
 
-    /// Tells the shell of the page table of a space, of its page sizes, or that it has none.
+    /// Sets the page table of a space, or its page sizes, or disables the space.
     ///
     /// # Errors
     /// No such space, a stripe that the card cannot have, or [`CardError::Bus`].
     fn control_space(&mut self, asid: Asid, control: SpaceControl) -> Result<(), CardError>;
 
-    /// Says what a slot gets of card memory while others want it too. It counts from the next cycle on, for
-    /// what has not left yet, until it is said anew.
+    /// Sets a slot's schedule for card memory under contention. It applies from the next cycle, to accesses that have
+    /// not left yet, until it is set again.
     ///
     /// # Errors
     /// No such slot, [`CardError::Schedule`], or [`CardError::Bus`].
     fn schedule_slot(&mut self, slot: SlotId, schedule: SlotSchedule) -> Result<(), CardError>;
 
-    /// The one wait: returns as soon as there are events, or none at the deadline.
+    /// Waits for events: returns as soon as there are any, or none at the deadline.
     ///
-    /// Without a deadline, and when nothing is under way that could bring an event, it returns
-    /// [`CardError::NothingToWaitFor`] rather than hang.
+    /// Without a deadline, if nothing is under way that could bring an event, it returns
+    /// [`CardError::NothingToWaitFor`] instead of hanging.
     ///
     /// # Errors
     /// A broken card ([`CardError::Broken`]); errors of kernels and commands are events.
     fn wait(&mut self, deadline: Option<Picoseconds>) -> Result<Vec<Event>, CardError>;
 
-    /// Where the time went since the card was opened.
+    /// Counters since the card was opened.
     fn statistics(&mut self) -> Result<Statistics, CardError>;
 
-    /// Kernels can be put into its slots. Without it the slots hold what they hold.
+    /// The interface to load kernels. Without it the slots have fixed kernels.
     fn loader(&mut self) -> Option<&mut dyn Loader> {
         None
     }
 
-    /// Its kernels have stream ports.
+    /// The interface to stream ports of kernels.
     fn streams(&mut self) -> Option<&mut dyn Streams> {
         None
     }
 
-    /// It is coherent with a CPU.
+    /// The interface to lines shared with a coherent CPU.
     fn lines(&mut self) -> Option<&mut dyn CoherentLines> {
         None
     }
 
-    /// It is no device, but a model of one.
+    /// The interface of a card that is a model.
     fn simulation(&mut self) -> Option<&mut dyn Simulation> {
         None
     }
 }
 
 impl dyn Card + '_ {
-    /// Its streams.
+    /// The interface to stream ports, or an error.
     ///
     /// # Errors
     /// [`CardError::Without`].
@@ -219,7 +218,7 @@ impl dyn Card + '_ {
         self.streams().ok_or(CardError::Without { card, what })
     }
 
-    /// A network interface of it.
+    /// A network interface of the card, or an error.
     ///
     /// # Errors
     /// [`CardError::NoNetwork`].
@@ -228,7 +227,7 @@ impl dyn Card + '_ {
         self.streams().and_then(|card| card.network()).ok_or(error)
     }
 
-    /// The lines that it shares with a CPU.
+    /// The interface to lines shared with a CPU, or an error.
     ///
     /// # Errors
     /// [`CardError::NotCoherent`]: the card has no directory, or the platform no such CPU.

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Page-aligned, zeroed memory shared between the host program and a card.
 ///
-/// Both sides may touch it at the same time, so it is never lent out as a slice: bytes are copied in
-/// and out, and words that carry a protocol (ring phases) are read and written as atomics.
+/// Both sides may access it concurrently, so it is never borrowed as a slice: bytes are copied in and out, and words of
+/// a protocol (ring phases) are accessed as atomics.
 #[derive(Debug)]
 pub struct HostMemory {
     start: NonNull<u8>,
@@ -17,7 +17,7 @@ pub struct HostMemory {
 }
 
 // SAFETY: the memory is owned by this value until drop, and every access goes through raw copies or
-// atomics, which do not assume that nobody else writes.
+// atomics, which do not assume exclusive access.
 unsafe impl Send for HostMemory {}
 // SAFETY: as above.
 unsafe impl Sync for HostMemory {}
@@ -26,26 +26,26 @@ unsafe impl Sync for HostMemory {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("bytes {offset}..+{bytes} lie outside host memory of {size} bytes")]
 pub struct OutOfBounds {
-    /// First byte asked for.
+    /// Offset of the first requested byte.
     pub offset: usize,
-    /// Bytes asked for.
+    /// Number of requested bytes.
     pub bytes: usize,
-    /// Bytes there are.
+    /// Size of the memory, in bytes.
     pub size: usize,
 }
 
 const HUGE_PAGE: usize = 2 << 20;
 const SMALL_PAGE: usize = 4096;
-/// Bytes of a row, and of a word.
+/// Size of a row, in bytes.
 const ROW: usize = 64;
 const WORD: usize = 8;
 
 impl HostMemory {
-    /// Allocates at least `bytes` of zeroed memory: explicit huge pages if the system has any free,
-    /// else ordinary pages with a hint for transparent ones.
+    /// Allocates at least `bytes` of zeroed memory: explicit huge pages if the system has any free, else ordinary pages
+    /// with a hint for transparent ones.
     ///
     /// # Errors
-    /// What `mmap` says; `InvalidInput` for zero bytes.
+    /// Errors of `mmap`; `InvalidInput` for zero bytes.
     pub fn allocate(bytes: usize) -> io::Result<Self> {
         if bytes == 0 {
             return Err(io::Error::new(
@@ -68,11 +68,11 @@ impl HostMemory {
         Self::sparse(bytes)
     }
 
-    /// As [`allocate`](Self::allocate), but takes nothing of the system before it is touched: ordinary pages with a
-    /// hint for transparent huge ones.
+    /// As [`allocate`](Self::allocate), but the system allocates pages only on first access: ordinary pages with a hint
+    /// for transparent huge ones.
     ///
     /// # Errors
-    /// What `mmap` says, for zero bytes too.
+    /// Errors of `mmap`, also for zero bytes.
     pub fn sparse(bytes: usize) -> io::Result<Self> {
         let rounded = bytes.next_multiple_of(SMALL_PAGE);
         let start = map_anonymous(rounded, libc::MAP_NORESERVE)?;
@@ -85,19 +85,19 @@ impl HostMemory {
         })
     }
 
-    /// Maps the first `bytes` of a file, shared with everybody else who maps it: a view of memory that
-    /// stays readable and writable here whatever others do with theirs.
+    /// Maps the first `bytes` of a file, shared with all other mappings of it: the view stays readable and writable
+    /// here whatever others do with theirs.
     ///
     /// # Errors
-    /// What `mmap` says; `InvalidInput` for zero bytes, or if the file is shorter.
+    /// Errors of `mmap`; `InvalidInput` for zero bytes, or if the file is shorter.
     pub fn of_file(file: BorrowedFd<'_>, bytes: usize) -> io::Result<Self> {
         Self::of_file_at(file, 0, bytes)
     }
 
-    /// As [`of_file`](Self::of_file), from an offset on, a multiple of 4096.
+    /// As [`of_file`](Self::of_file), from an offset, a multiple of 4096.
     ///
     /// # Errors
-    /// As there.
+    /// As [`of_file`](Self::of_file).
     pub fn of_file_at(file: BorrowedFd<'_>, offset: u64, bytes: usize) -> io::Result<Self> {
         let length = std::fs::File::from(file.try_clone_to_owned()?)
             .metadata()?
@@ -134,11 +134,11 @@ impl HostMemory {
         })
     }
 
-    /// Whether a file can never become shorter. Memory of another file ends the process at an access once its end is cut
-    /// off.
+    /// Whether the size of a file is sealed, so that it can never shrink. An access to memory of another file ends the
+    /// process once the file has been truncated below it.
     ///
     /// # Errors
-    /// What the system says.
+    /// Errors of the system.
     pub fn is_sealed(file: BorrowedFd<'_>) -> io::Result<bool> {
         // SAFETY: asks for flags of an open file.
         let seals = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GET_SEALS) };
@@ -149,12 +149,12 @@ impl HostMemory {
         }
     }
 
-    /// Bytes of the memory.
+    /// Size of the memory, in bytes.
     pub fn len(&self) -> usize {
         self.bytes
     }
 
-    /// Never: there is at least one page.
+    /// Always false: there is at least one page.
     pub fn is_empty(&self) -> bool {
         false
     }
@@ -202,8 +202,8 @@ impl HostMemory {
         Ok(())
     }
 
-    /// Copies a row in, at a multiple of 64. Its last word appears after all others: whoever loads it
-    /// ([`load`](Self::load)) and finds it new finds the rest new too.
+    /// Copies a row in, at a multiple of 64. Its last word becomes visible after all others: a reader that
+    /// [`load`](Self::load)s it and finds it new finds the rest new too.
     ///
     /// # Errors
     /// [`OutOfBounds`], also for a misaligned offset.
@@ -228,7 +228,7 @@ impl HostMemory {
         Ok(())
     }
 
-    /// Copies bytes to other memory, or to a place of this one that may overlap.
+    /// Copies bytes to other memory, or to a possibly overlapping place of this one.
     ///
     /// # Errors
     /// [`OutOfBounds`].
@@ -246,8 +246,8 @@ impl HostMemory {
         Ok(())
     }
 
-    /// Zeroes bytes, and gives whole pages of them back to the system until they are touched again. Anonymous memory
-    /// only: a file's would not be zeroed.
+    /// Zeroes bytes, and releases whole pages of them to the system until the next access. Anonymous memory only: a
+    /// file's bytes would not be zeroed.
     ///
     /// # Errors
     /// [`OutOfBounds`].

@@ -4,46 +4,46 @@
 
 //! Network interfaces of a card, and the peers whose memory they read and write.
 //!
-//! An interface stands beside the shell, as memory does, and takes part in the stream switch: what a kernel sends
-//! goes to a peer's memory, and what is read there goes into a kernel, without the host. Its two streams are those of
-//! [`CardDescription::network_slot`](crate::CardDescription::network_slot): pair `n` is interface `n`, the stream
-//! *into* it is sent, the one *out* of it is received. The host starts each transfer, as it does those of movers; an
+//! An interface is outside the shell, as memory is, and takes part in the stream switch: data that a kernel sends
+//! goes to a peer's memory, and data that is read there goes into a kernel, without the host. Its two streams are
+//! those of [`CardDescription::network_slot`](crate::CardDescription::network_slot): pair `n` is interface `n`, the
+//! stream *into* it is sent, the one *out* of it is received. The host starts each transfer, as for movers; its
 //! address is then one in the peer's memory.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Why a peer did not do what it was asked.
+/// The reason why a peer did not execute a request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PeerError {
-    /// It has answered: no.
+    /// The peer answered with a refusal.
     #[error("{0}")]
     Refused(String),
-    /// It does not answer.
+    /// The peer does not answer.
     #[error("{0}")]
     Gone(String),
 }
 
-/// Memory at the other end of a connection. It carries bytes, never time: when a packet is where, the model of the
-/// network says.
+/// Memory at the other end of a connection. It carries bytes, not time: the model of the network determines the
+/// arrival of packets.
 pub trait Peer: Send {
-    /// Where it is, for messages.
+    /// Location of the peer, for messages.
     fn name(&self) -> String;
 
-    /// Reads bytes of its memory.
+    /// Reads bytes of the peer's memory.
     ///
     /// # Errors
-    /// [`PeerError`]. What is in `to` then is not known.
+    /// [`PeerError`]. The content of `to` is undefined then.
     fn read(&mut self, offset: u64, to: &mut [u8]) -> Result<(), PeerError>;
 
-    /// Writes bytes of its memory.
+    /// Writes bytes of the peer's memory.
     ///
     /// # Errors
-    /// [`PeerError`]. Some of the bytes may be there then.
+    /// [`PeerError`]. Some of the bytes may have been written.
     fn write(&mut self, offset: u64, from: &[u8]) -> Result<(), PeerError>;
 }
 
-/// A machine across the cable that is nothing but memory: simulated, and the same in every run. Clones are the same
+/// A simulated machine across the cable that consists of memory alone, deterministic in every run. Clones share the
 /// memory.
 #[derive(Clone)]
 pub struct MemoryNode {
@@ -51,14 +51,14 @@ pub struct MemoryNode {
 }
 
 impl MemoryNode {
-    /// With these bytes.
+    /// Creates a machine with this memory content.
     pub fn new(bytes: Vec<u8>) -> Self {
         Self {
             bytes: Arc::new(Mutex::new(bytes)),
         }
     }
 
-    /// What it has now.
+    /// A copy of its present content.
     pub fn bytes(&self) -> Vec<u8> {
         let bytes = self.bytes.lock();
         bytes.unwrap_or_else(PoisonError::into_inner).clone()

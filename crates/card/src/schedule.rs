@@ -1,22 +1,22 @@
-//! How a slot is scheduled, in the shell's registers.
+//! Encoding of a slot's schedule in the shell's registers.
 //!
-//! The settings of a slot count for its reads and for its writes, at every memory channel, from the
-//! cycle in which the card has them.
+//! The settings of a slot apply to its reads and to its writes, at every memory channel, from the
+//! cycle in which they reach the card.
 
 use crate::registers as reg;
 use crate::{CardError, SlotId};
 use units::Picoseconds;
 pub use units::{Priority, SlotSchedule};
 
-/// A schedule that a card is to have.
+/// Validity check and encoding of a schedule.
 pub trait CheckedSchedule {
-    /// Whether a card can do it.
+    /// Checks that a card supports the schedule.
     ///
     /// # Errors
-    /// [`CardError::Schedule`]: a number out of range.
+    /// [`CardError::Schedule`]: a parameter is out of range.
     fn check(&self, slot: SlotId) -> Result<(), CardError>;
 
-    /// The registers of a slot and their values, for a clock of that period.
+    /// The registers of a slot and their values, for this clock period.
     fn registers(&self, slot: SlotId, period: Picoseconds) -> [(u32, u32); 2];
 }
 
@@ -56,10 +56,10 @@ impl CheckedSchedule for SlotSchedule {
     }
 }
 
-/// What FLOOR is at least.
+/// Minimum value of FLOOR.
 const LEAST_FLOOR: u32 = 1;
 
-/// Bytes a second as rows in 65,536 cycles; at least one.
+/// Converts bytes per second to rows per 65,536 cycles; at least one.
 fn limit_rows(limit: u64, period: Picoseconds) -> u32 {
     const PICOSECONDS: u128 = 1_000_000_000_000;
     const ROW: u128 = 64;
@@ -88,7 +88,7 @@ mod tests {
             floor: 25,
             ..Priority::Urgent.into()
         };
-        // 64 bytes a cycle at 250 MHz.
+        // 64 bytes per cycle at 250 MHz.
         let [(policy_at, policy), (limit_at, limit)] =
             schedule.registers(SlotId(1), Picoseconds::new(4000));
         assert_eq!((policy_at, limit_at), (0x7a08, 0x7a0c));

@@ -1,33 +1,33 @@
-//! What the shell is told of an address space.
+//! The shell's configuration of an address space.
 
 use units::{Stripe, TableGeometry};
 
-/// Where the page table of a space is, and what its entries mean.
+/// Location and format of a space's page table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpaceTable {
-    /// The table, all zeroes, in card memory.
+    /// The table in card memory, initially all zeroes.
     pub geometry: TableGeometry,
-    /// Sizes of its pages (bit k: size class k).
+    /// Mask of its page sizes (bit k: size class k).
     pub size_classes: u32,
-    /// How frames are spread over channels: card addresses in its entries are striped like this, and copies to and from
-    /// its frames have to say so (word 4 of the command).
+    /// Striping of frames over channels: it applies to card addresses in the table's entries, and copies to and from
+    /// its frames must request it (word 4 of the command).
     pub stripe: Stripe,
 }
 
-/// What becomes of an address space in the shell.
+/// A change of an address space in the shell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpaceControl {
-    /// It has no table any more; every access fails.
+    /// Disables the space: it has no table, and every access fails.
     Off,
-    /// It has this table from now on. No slot runs in the space.
+    /// Sets the table. No slot may run in the space.
     On(SpaceTable),
-    /// It is enabled, and has these page sizes from now on. It may get more of them at any time; pages of a
-    /// size that is left out are not found.
+    /// Sets the page sizes of an enabled space. Sizes may be added at any time; pages of a size that is not in the mask
+    /// are not found.
     PageSizes(u32),
 }
 
 impl SpaceControl {
-    /// It has this table from now on, in frames that are not striped.
+    /// Sets the table, with frames that are not striped.
     pub fn table(geometry: TableGeometry, size_classes: u32) -> Self {
         let stripe = Stripe::NONE;
         Self::On(SpaceTable {

@@ -1,4 +1,4 @@
-//! What a card counts.
+//! Counters of a card.
 
 use serde::{Deserialize, Serialize};
 use units::Picoseconds;
@@ -6,9 +6,9 @@ use units::Picoseconds;
 /// Counts since the card was opened. Every figure in virtual time is deterministic.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Statistics {
-    /// Edges of the shell's clock, skipped ones included.
+    /// Edges of the shell's clock, including skipped ones.
     pub cycles: u64,
-    /// Edges that were evaluated rather than skipped (a matter of the simulator's speed only).
+    /// Edges that were evaluated rather than skipped (they concern only the simulator's speed).
     pub evaluated_cycles: u64,
     /// Per requester, in requester order (port p: read 2p, write 2p+1).
     pub requesters: Vec<RequesterStatistics>,
@@ -18,83 +18,83 @@ pub struct Statistics {
     pub link: LinkStatistics,
     /// The host's models.
     pub host: HostStatistics,
-    /// How often the next row over the slot boundary was another slot's: context switches.
+    /// Context switches: how often the next row over the slot boundary belonged to another slot.
     #[serde(default, skip_serializing_if = "OwnerChanges::is_none")]
     pub owner_changes: OwnerChanges,
 }
 
-/// How often the next row over the slot boundary is another slot's than the row before: what a scheduler that
-/// keeps to one slot has few of. Rows of memory ports; those of movers do not count.
+/// Context switches: how often the next row over the slot boundary belongs to another slot than the row
+/// before; few if the scheduler stays with one slot. Only rows of memory ports, not those of movers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnerChanges {
-    /// Of rows that are read.
+    /// Context switches between rows that are read.
     pub reads: u64,
-    /// Of rows that are written.
+    /// Context switches between rows that are written.
     pub writes: u64,
 }
 
 impl OwnerChanges {
-    /// Only one slot had rows.
+    /// Whether there was none: only one slot had rows.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// What is not there is not written, so that reports of kernels without such beats stay as they were.
+/// Zero counts are not serialised, so that reports of kernels without such beats are unchanged.
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// What one requester (a port in one direction) did.
+/// Counters of one requester (a port in one direction).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RequesterStatistics {
-    /// Beats over the slot boundary: rows of 64 bytes at ports of 512 bits.
+    /// Beats over the slot boundary; rows of 64 bytes at ports of 512 bits.
     pub rows: u64,
     /// Bytes of the accepted bursts: beats × 2^AxSIZE.
     pub bytes: u64,
-    /// Beats of writes without a strobe: they write no byte.
+    /// Write beats without a strobe: they write no byte.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub blank_rows: u64,
     /// Bursts over the slot boundary.
     pub bursts: u64,
-    /// Cycles in which the kernel offered a burst and the shell did not take it.
+    /// Stall cycles in which the kernel offered a burst and the shell did not accept it.
     pub address_stall_cycles: u64,
-    /// Cycles with a burst unfinished and no row transferred because the shell had none (reads) or
-    /// took none (writes).
+    /// Stall cycles with an unfinished burst and no row transferred because the shell had none (reads) or
+    /// accepted none (writes).
     pub shell_stall_cycles: u64,
-    /// Cycles in which the kernel did not take a row that was there (reads) or did not bring one
-    /// (writes) while a burst was unfinished.
+    /// Stall cycles with an unfinished burst in which the kernel did not accept an available row (reads) or
+    /// provided none (writes).
     pub kernel_stall_cycles: u64,
     /// L1 TLB hits.
     pub l1_hits: u64,
     /// L1 TLB misses.
     pub l1_misses: u64,
-    /// Walks that found a usable entry.
+    /// Page walks that found a usable entry.
     pub walk_hits: u64,
-    /// Walks that did not.
+    /// Page walks that found none.
     pub walk_misses: u64,
-    /// Faults reported.
+    /// Page faults reported.
     pub faults: u64,
     /// Lookups repeated after a fault or an invalidation.
     pub retries: u64,
 }
 
-/// What one memory channel did.
+/// Counters of one memory channel.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ChannelStatistics {
-    /// Rows read.
+    /// Number of rows read.
     pub rows_read: u64,
-    /// Rows written.
+    /// Number of rows written.
     pub rows_written: u64,
     /// Cycles with a row on the read or the write data channel, or both.
     pub busy_cycles: u64,
     /// Activations of a DRAM row.
     pub activations: u64,
-    /// Refreshes.
+    /// Number of refreshes.
     pub refreshes: u64,
 }
 
-/// What the PCIe link and the DMA engine did.
+/// Counters of the PCIe link and the DMA engine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkStatistics {
     /// Payload bytes, host to card.
@@ -107,13 +107,13 @@ pub struct LinkStatistics {
     pub busy_to_host: Picoseconds,
     /// Rows zeroed by command.
     pub rows_zeroed: u64,
-    /// Register reads.
+    /// Number of register reads.
     pub register_reads: u64,
-    /// Register writes.
+    /// Number of register writes.
     pub register_writes: u64,
 }
 
-/// What the models of the host did.
+/// Counters of the host's models.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostStatistics {
     /// Time the fault-service thread was busy.
@@ -130,7 +130,7 @@ macro_rules! since {
     ($($name:ident { $($field:ident),* $(,)? })*) => {
         $(
             impl $name {
-                /// What has been counted since an earlier count.
+                /// The difference from an earlier count.
                 #[must_use]
                 pub fn since(&self, before: &Self) -> Self {
                     Self {
@@ -148,7 +148,7 @@ macro_rules! since {
     };
 }
 
-/// A count, or several.
+/// A count, or several, that can be subtracted.
 trait Since: Sized {
     fn since(&self, before: &Self) -> Self;
 }

@@ -1,7 +1,7 @@
 //! Stream ports of slots, and transfers between them and memory.
 //!
-//! A slot has *stream pairs*: each has one stream into the kernel and one out of it, with a mover behind
-//! each. The host starts every transfer; the card says when it has ended ([`Event::TransferDone`]).
+//! A slot has *stream pairs*, each with one stream into the kernel, one out of it, and a mover for each. The host
+//! starts every transfer; the card reports its end ([`Event::TransferDone`]).
 //!
 //! [`Event::TransferDone`]: crate::event::Event::TransferDone
 
@@ -13,9 +13,9 @@ pub use units::{StreamDirection, StreamId, StreamWaiting};
 /// A transfer between virtual memory of the slot's space and a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// First byte, at any alignment.
+    /// First byte, of any alignment.
     pub address: VirtAddr,
-    /// Bytes: so many into the kernel, or at most so many out of it.
+    /// Size in bytes: exact for a stream into the kernel, a maximum for one out of it.
     pub bytes: u64,
     /// Into the kernel: the last beat carries TLAST.
     pub last: bool,
@@ -24,36 +24,36 @@ pub struct Transfer {
 /// How a transfer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransferStatus {
-    /// Well.
+    /// Completed without an error.
     Ok,
-    /// An access to memory failed: nothing is mapped there, or not with that right.
+    /// An access to memory failed: nothing is mapped there, or not with this right.
     AccessFailed,
-    /// The kernel sent a beat whose kept bytes are not the first ones.
+    /// The kernel sent a beat whose kept bytes are not contiguous from the first.
     MalformedBeat,
-    /// Of a network interface: the peer does not answer, or refuses; [`network_failure`](crate::Network::network_failure)
-    /// says why. What was acknowledged is counted.
+    /// Only for a network interface: the peer does not answer, or refuses;
+    /// [`network_failure`](crate::Network::network_failure) gives the reason. Acknowledged bytes are counted.
     NetworkFailed,
 }
 
-/// The end of a transfer.
+/// The result of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransferEnd {
     /// Bytes that crossed the stream, and are in memory if they came out of the kernel.
     pub bytes: u64,
     /// The last of them ended a packet (TLAST).
     pub last: bool,
-    /// How.
+    /// Status of the transfer.
     pub status: TransferStatus,
 }
 
-/// What a stream does now.
+/// The current state of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StreamState {
     /// A transfer is under way.
     pub busy: bool,
-    /// A beat is offered (TVALID). Out of a kernel: one waits in the shell, whether a transfer takes it or not.
+    /// A beat is offered (TVALID). Out of a kernel: one waits in the shell, whether or not a transfer accepts it.
     pub valid: bool,
-    /// A beat would be taken (TREADY).
+    /// A beat would be accepted (TREADY).
     pub ready: bool,
     /// Bytes of the transfer that have crossed.
     pub moved: u64,
@@ -80,7 +80,7 @@ impl StreamState {
         })
     }
 
-    /// Who keeps whom waiting, as a part of a sentence; nothing when a beat crosses.
+    /// The side that stalls the stream, as a part of a sentence; none while a beat crosses.
     pub fn waits(&self, direction: StreamDirection) -> Option<&'static str> {
         match (direction, self.valid, self.ready) {
             (_, true, true) => None,
@@ -92,7 +92,7 @@ impl StreamState {
     }
 }
 
-/// What an incoming port of a kernel takes its beats from.
+/// Source of the beats of a kernel's incoming port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StreamSource {
     /// Its own mover.
@@ -100,7 +100,7 @@ pub enum StreamSource {
     Mover,
     /// The outgoing port of a stream pair.
     Port {
-        /// Of this slot, or of [`CardDescription::network_slot`].
+        /// Slot of the port, or [`CardDescription::network_slot`].
         slot: SlotId,
         /// Number of the pair in the slot.
         pair: u8,
@@ -108,7 +108,7 @@ pub enum StreamSource {
 }
 
 impl StreamSource {
-    /// What the register of the switch holds, on a card with so many pairs a slot.
+    /// Encodes the register of the switch, for a card with `pairs` pairs per slot.
     pub fn register(self, pairs: u8) -> u32 {
         match self {
             Self::Mover => 0,
@@ -120,23 +120,23 @@ impl StreamSource {
     }
 }
 
-/// What is connected to an incoming port of a kernel.
+/// State of the switch at a kernel's incoming port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SwitchState {
-    /// What it takes its beats from; while nothing is connected, the mover.
+    /// The source of its beats; the mover while nothing is connected.
     pub source: StreamSource,
-    /// Something else was asked for, and waits until both sides are between packets.
+    /// Another source was requested, and waits until both sides are between packets.
     pub pending: bool,
-    /// Since the host has last chosen, the reset of a slot has cut a packet between two ports.
+    /// Since the host last selected a source, the reset of a slot has truncated a packet between two ports.
     pub broken: bool,
     /// A beat is offered to the kernel (TVALID).
     pub valid: bool,
-    /// The kernel would take a beat (TREADY).
+    /// The kernel would accept a beat (TREADY).
     pub ready: bool,
 }
 
 impl SwitchState {
-    /// From the register.
+    /// Decodes the register.
     pub fn from_register(value: u32, card: &CardDescription) -> Self {
         use reg::switch::state;
         let source = match state::FROM_PORT.get(value) {
@@ -156,7 +156,7 @@ impl SwitchState {
     }
 }
 
-/// What is written to the registers of a mover to begin a transfer: offsets and values, in order.
+/// Offsets and values of the register writes that begin a transfer on a mover, in order.
 pub fn start_registers(mover: u8, transfer: &Transfer) -> [(u32, u32); 5] {
     let base = reg::MOVER.at(mover.into());
     let (address, bytes) = (transfer.address.get(), transfer.bytes);
@@ -171,7 +171,7 @@ pub fn start_registers(mover: u8, transfer: &Transfer) -> [(u32, u32); 5] {
     ]
 }
 
-/// What is written to a mover out of a kernel to stop its transfer.
+/// The register write that stops the transfer of a mover out of a kernel.
 pub fn stop_register(mover: u8) -> (u32, u32) {
     let control = reg::MOVER.at(mover.into()) + reg::mover::CONTROL;
     (control, reg::mover::control::STOP.put(1))

@@ -345,7 +345,7 @@ fn a_number_is_one_that_the_kernel_takes() {
     ] {
         assert_eq!(numbers(keys).to_string(), words);
     }
-    // None at all, and what is no number.
+    // An empty set, and values that are no numbers.
     for keys in [
         "least = 2\nmost = 1",
         "multiple_of = 0",
@@ -607,7 +607,7 @@ fn bytes_that_are_no_text_are_refused() {
     ));
 }
 
-/// Values that stand at the edges of the rules.
+/// Values at the edges of the rules.
 fn awkward_value() -> impl Strategy<Value = String> {
     prop_oneof![
         Just("0xffffffff".to_owned()),
@@ -673,7 +673,7 @@ proptest! {
     }
 }
 
-/// Ports that a memory port carries, behind the example.
+/// Ports that a memory port carries, appended to the example.
 fn carried(more: &str) -> Result<Manifest, String> {
     let text = format!("{VALID}\n{more}");
     parse(&text).map_err(|error| error.to_string())

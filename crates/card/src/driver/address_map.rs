@@ -1,4 +1,4 @@
-//! Which host memory a card reaches at which address.
+//! Address map of the host memory that a card reaches.
 
 use crate::memory::HostMemory;
 use std::collections::BTreeMap;
@@ -6,17 +6,17 @@ use std::ops::Range;
 use std::sync::Arc;
 use units::HostAddr;
 
-/// The first address given out; below it nothing is ever mapped.
+/// The first address given out; nothing is mapped below it.
 const FIRST: u64 = 1 << 28;
-/// Host frames have 25 bits (docs/architecture.md), so that pages in the host can be mapped too.
+/// End of all addresses. Host frames have 25 bits (docs/architecture.md), so pages in the host can be mapped too.
 const END: u64 = 1 << 37;
-/// Regions start at a multiple of this and are this far apart, so that running over an end faults.
+/// Alignment of regions and gap between them, in bytes, so that an access past an end faults.
 const GRANULE: u64 = 2 << 20;
 
-/// The regions of a card, by their first address, and the addresses that may be given out.
+/// The regions of a card, by first address, and the free addresses.
 #[derive(Debug)]
 pub struct AddressMap {
-    /// In ascending order, apart from each other.
+    /// Free ranges, ascending and disjoint.
     free: Vec<Range<u64>>,
     regions: BTreeMap<u64, Arc<HostMemory>>,
 }
@@ -28,8 +28,7 @@ impl Default for AddressMap {
 }
 
 impl AddressMap {
-    /// A map that gives out addresses of these ranges, which are in ascending order, as far as an entry of a page table
-    /// can name them.
+    /// Creates a map of these ascending address ranges, as far as a page table entry can name them.
     pub fn within(ranges: &[Range<u64>]) -> Self {
         let usable = |range: &Range<u64>| {
             let start = range.start.max(FIRST).next_multiple_of(GRANULE);
@@ -42,7 +41,7 @@ impl AddressMap {
         }
     }
 
-    /// Gives a region the first free range; `None` when there is none.
+    /// Maps a region to the first free range; `None` if there is none.
     pub fn map(&mut self, memory: Arc<HostMemory>) -> Option<HostAddr> {
         let bytes = (memory.len() as u64).next_multiple_of(GRANULE) + GRANULE;
         let start = self
@@ -53,7 +52,7 @@ impl AddressMap {
         Some(HostAddr::new(start))
     }
 
-    /// The first address in a range from which so many bytes are free.
+    /// The first address in a range that is followed by `bytes` free bytes.
     fn first_free(&self, range: &Range<u64>, bytes: u64) -> Option<u64> {
         let mut start = range.start;
         for (&next, region) in self.regions.range(range.clone()) {
@@ -65,8 +64,8 @@ impl AddressMap {
         (start + bytes <= range.end).then_some(start)
     }
 
-    /// Puts a region where somebody else, such as the other end of an IOMMU, wants it; false if something of the
-    /// range is taken, or it passes the end of all addresses.
+    /// Maps a region at a given address, such as one required by the other end of an IOMMU; false if the range overlaps
+    /// a mapped one or exceeds the end of all addresses.
     pub fn map_at(&mut self, address: HostAddr, memory: Arc<HostMemory>) -> bool {
         let Some(end) = address.get().checked_add(memory.len() as u64) else {
             return false;
@@ -79,12 +78,12 @@ impl AddressMap {
         !taken
     }
 
-    /// Forgets the region that starts here.
+    /// Unmaps the region that starts here.
     pub fn unmap(&mut self, address: HostAddr) -> Option<Arc<HostMemory>> {
         self.regions.remove(&address.get())
     }
 
-    /// The region that holds all of a range, and the range's offset in it.
+    /// The region that contains a whole range, and the range's offset in it.
     #[inline]
     pub fn find(&self, address: u64, bytes: u64) -> Option<(&Arc<HostMemory>, usize)> {
         let (&start, region) = self.regions.range(..=address).next_back()?;

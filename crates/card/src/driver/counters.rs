@@ -1,11 +1,11 @@
-//! What the shell has counted.
+//! Counters of the shell.
 
 use super::{Driver, Transport};
 use crate::registers as reg;
 use crate::{CardError, RequesterStatistics};
 use std::collections::BTreeMap;
 
-/// The shell's counters of requesters are 32 bits and wrap; these are the sums so far.
+/// Running sums of the shell's requester counters, which have 32 bits and wrap.
 #[derive(Default)]
 pub(super) struct Counters {
     last: BTreeMap<u32, u32>,
@@ -22,7 +22,7 @@ impl Counters {
 }
 
 impl<T: Transport> Driver<T> {
-    /// Adds what the translator has counted for each requester.
+    /// Adds the translator's counts for each requester.
     ///
     /// # Errors
     /// [`CardError::Bus`], [`CardError::Broken`].
@@ -66,7 +66,7 @@ impl<T: Transport> Driver<T> {
         self.pair(reg::ROWS_OUT_LO)
     }
 
-    /// A value of 64 bits, whose halves are neighbours.
+    /// A 64-bit value in two adjacent registers.
     fn pair(&mut self, low: u32) -> Result<u64, CardError> {
         let half = u64::from(self.read_register(low)?);
         Ok(u64::from(self.read_register(low + 4)?) << 32 | half)

@@ -1,4 +1,4 @@
-//! What the shell's registers say of the card, held against the description that the driver was given.
+//! Comparison of the shell's registers with the description that the driver was given.
 
 use super::transport::{read, Transport};
 use crate::registers as reg;
@@ -6,7 +6,7 @@ use crate::{CardDescription, CardError};
 use reg::Field;
 use units::PageSize;
 
-/// The first minor version of the register map with what a card is beyond its geometry.
+/// The first minor version of the register map that describes the card beyond its geometry.
 const SINCE: u32 = 6;
 /// `GEOMETRY.TRANSLATOR` of a shell whose kernels use card addresses.
 const IDENTITY: u32 = 1;
@@ -21,7 +21,7 @@ const CLOCK: &str =
 const MEMORY: &str =
     "give the description the memory of the board, or tie the shell's card_channel_bytes_i to the bytes that it says";
 
-/// A fact that both know: a register's field, and what the description says it is.
+/// A property given twice: by a register's field, and by the description.
 struct Fact {
     register: &'static str,
     address: u32,
@@ -42,7 +42,7 @@ impl Fact {
     }
 }
 
-/// Reads what the card says of itself, and compares.
+/// Reads the card's self-description, and compares it.
 ///
 /// # Errors
 /// [`CardError::Description`]: a register contradicts the description; [`CardError::Broken`]: it cannot be read.
@@ -51,7 +51,7 @@ pub(super) fn check<T: Transport>(
     description: &CardDescription,
 ) -> Result<(), CardError> {
     let mut read = |address| read(transport, address);
-    // Another map, or none, is for the driver to name.
+    // A shell with another register map, or none, is reported by the driver.
     let version = read(reg::VERSION)?;
     if read(reg::ID)? != reg::ID_MAGIC || reg::version::MAJOR.get(version) != reg::VERSION_MAJOR {
         return Ok(());
@@ -91,7 +91,7 @@ pub(super) fn check<T: Transport>(
     }
 }
 
-/// What every shell of this major version says.
+/// Properties that every shell of this major version reports.
 fn geometry(card: &CardDescription) -> Vec<Fact> {
     use reg::{geometry as g, memory as m, stream_geometry as s};
     vec![
@@ -126,7 +126,7 @@ fn geometry(card: &CardDescription) -> Vec<Fact> {
     ]
 }
 
-/// What only newer ones say.
+/// Properties that only later minor versions report.
 fn features(card: &CardDescription) -> Vec<Fact> {
     let host_channel = reg::features::HOST_CHANNEL;
     vec![
@@ -154,7 +154,7 @@ fn features(card: &CardDescription) -> Vec<Fact> {
     ]
 }
 
-/// Translator, walker and L1 TLBs.
+/// Checks translator, walker and L1 TLBs.
 fn check_translation(
     read: &mut impl FnMut(u32) -> Result<u32, CardError>,
     card: &CardDescription,
@@ -197,7 +197,7 @@ fn check_translation(
     Ok(())
 }
 
-/// Bytes that an L1 TLB translates at once; 0 if there is none.
+/// Page size of an L1 TLB, in bytes; 0 if there is none.
 fn l1_bytes(register: u32) -> u64 {
     let class = reg::l1_0::PAGE_BITS.get(register).checked_sub(12);
     let page = class.and_then(|class| PageSize::from_class(class as u8));

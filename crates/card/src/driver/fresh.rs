@@ -1,5 +1,5 @@
-//! A card that another program has driven before, and may have left in the middle of its work: it is reset by its own
-//! register before it is given rings.
+//! Reset of a card that another program has driven before, and may have left in the middle of its work: it is reset
+//! through its own register before it gets rings.
 
 use super::transport::{read, Transport};
 use crate::registers as reg;
@@ -7,9 +7,9 @@ use crate::CardError;
 
 /// The first minor version of the register map with a reset.
 pub(super) const SINCE: u32 = 7;
-/// Looks at the register, with a pause after each, before the card is called stuck.
+/// Maximum number of polls of the register, with a pause after each, before the card counts as stuck.
 const LOOKS: u32 = 2000;
-/// What `RESET.WAITS_FOR` names, from bit 0 on.
+/// Names of the bits of `RESET.WAITS_FOR`, from bit 0.
 const WAITS_FOR: [&str; 5] = [
     "reads of host memory",
     "writes of host memory",
@@ -18,7 +18,7 @@ const WAITS_FOR: [&str; 5] = [
     "packets of network interfaces",
 ];
 
-/// Resets the card if somebody has used it; true: it was.
+/// Resets the card if it has been used; returns whether it was.
 ///
 /// # Errors
 /// [`CardError::Reset`]: it does not come to rest; [`CardError::Broken`]: it cannot be read.
@@ -27,7 +27,7 @@ pub(super) fn reset_if_used<T: Transport>(
     card: &str,
 ) -> Result<bool, CardError> {
     let version = read(transport, reg::VERSION)?;
-    // Another map, or none, is for the driver to name.
+    // A shell with another register map, or none, is reported by the driver.
     let known = read(transport, reg::ID)? == reg::ID_MAGIC
         && reg::version::MAJOR.get(version) == reg::VERSION_MAJOR;
     if !known || reg::version::MINOR.get(version) < SINCE {
@@ -48,15 +48,15 @@ pub(super) fn reset_if_used<T: Transport>(
     Ok(true)
 }
 
-/// Whether the reset that was begun has ended, from the register.
+/// Whether the register shows that the reset has completed.
 fn is_at_rest(value: u32) -> bool {
     reg::reset::DONE.get(value) == 1 && reg::reset::BUSY.get(value) == 0
 }
 
-/// Looks at the register until the reset that was begun has ended.
+/// Polls the register until the reset has completed.
 ///
 /// # Errors
-/// [`CardError::Reset`]: it does not; and those of `look`.
+/// [`CardError::Reset`]: it does not complete; and the errors of `look`.
 pub(super) fn comes_to_rest(
     card: &str,
     mut look: impl FnMut() -> Result<u32, CardError>,
@@ -93,7 +93,7 @@ mod tests {
     use std::task::Poll;
     use units::HostAddr;
 
-    /// A shell that has only the registers that matter, and drains for some reads; `None`: for ever.
+    /// A model of a shell with only the relevant registers, which drains for a number of reads; `None`: for ever.
     struct Registers {
         minor: u32,
         reset: u32,

@@ -1,9 +1,9 @@
-//! The sticky error register: what memories have answered to the shell, and registers to the host.
+//! The sticky error register: error responses of memories to the shell, and of registers to the host.
 
 use crate::registers as reg;
 use std::fmt;
 
-/// Who asked for what was answered with an error.
+/// The master whose access was answered with an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Master {
     /// The shell read host memory.
@@ -14,11 +14,11 @@ pub enum Master {
     MemoryRead,
     /// The shell wrote card memory.
     MemoryWrite,
-    /// A map of registers that this driver does not know.
+    /// A master that this driver does not know.
     Unknown(u32),
 }
 
-/// The errors that a card holds.
+/// Contents of a card's error registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeldErrors {
     /// Register `ERROR`.
@@ -30,7 +30,7 @@ pub struct HeldErrors {
 }
 
 impl HeldErrors {
-    /// The first master that a memory answered with an error, the port of it (host memory: AXI ID; card memory:
+    /// The first master whose access was answered with an error, its port (host memory: AXI ID; card memory:
     /// channel), and whether the response was DECERR.
     pub fn first(&self) -> Option<(Master, u32, bool)> {
         use reg::error_master as m;

@@ -1,7 +1,7 @@
-//! The driver: registers, rings and doorbells of a shell (docs/architecture.md), over a way of five calls to it.
+//! The driver: registers, rings and doorbells of a shell (docs/architecture.md), over a transport.
 //!
-//! It is the same for a shell that is simulated in this process and for one behind PCIe. What a card is beyond its
-//! shell, such as virtual time or kernels that are built, is not here.
+//! It is the same for a shell that is simulated in this process and for one behind PCIe. Features beyond the shell,
+//! such as virtual time or building kernels, are elsewhere.
 
 mod address_map;
 mod counters;
@@ -32,16 +32,17 @@ use std::sync::Arc;
 use std::task::Poll;
 use units::{Asid, HostAddr, Picoseconds};
 
-/// Reads of a slot's status before it is called stuck.
+/// Maximum number of reads of a slot's status before it counts as stuck.
 const STATUS_READS: u32 = 1000;
-/// Bytes of the BAR.
+/// Size of the BAR, in bytes.
 const BAR_BYTES: u32 = reg::SLOT_CONTROL.base + reg::SLOT_CONTROL.count * reg::SLOT_CONTROL.stride;
-/// Interrupts of a device in a row that announce no record before it is called broken. Each record may have one too many.
+/// Maximum number of consecutive interrupts of a device that announce no record, before it counts as broken. Each
+/// record may cause one extra.
 const SILENT_INTERRUPTS: u32 = 10_000;
-/// Commands below which the driver asks the shell how many it has fetched.
+/// Room in commands below which the driver asks the shell how many it has fetched.
 const LOW_ROOM: usize = CommandRing::size() / 4;
 
-/// Drives a shell. Its methods are those of [`Card`](crate::Card) that every shell has, and mean the same.
+/// Drives a shell. Its methods are those of [`Card`](crate::Card) that apply to every shell, with the same meaning.
 pub struct Driver<T> {
     transport: T,
     description: CardDescription,
@@ -51,11 +52,11 @@ pub struct Driver<T> {
     events: Vec<Event>,
     running: BTreeSet<SlotId>,
     counters: Counters,
-    /// Set when the card is broken: everything fails from then on.
+    /// Reason, if the card is broken: all calls fail from then on.
     broken: Option<String>,
-    /// The last wait ended because somebody wanted the thread back.
+    /// The last wait ended because the thread was called back.
     rung: bool,
-    /// The interrupt is acknowledged: `EVENT_HEAD` is written whenever the ring has been looked at.
+    /// Interrupts are acknowledged: `EVENT_HEAD` is written after each look at the ring.
     acknowledges: bool,
     /// Interrupts since the last record.
     silent: u32,
@@ -63,13 +64,13 @@ pub struct Driver<T> {
 
 #[allow(missing_docs, clippy::missing_errors_doc)]
 impl<T: Transport> Driver<T> {
-    /// Finds the shell at the other end, which is out of reset, resets it if another program has used it, asks it what it
-    /// is, and gives it its rings.
+    /// Finds the shell, which is out of reset, resets it if another program has used it, checks its description, and
+    /// sets up its rings.
     ///
     /// # Errors
-    /// [`CardError::Reset`]: what that program began does not end;
-    /// [`CardError::Broken`]: no shell of this version answers; [`CardError::Description`]: it is another card than
-    /// described; [`CardError::HostMemory`]: no memory for the rings.
+    /// [`CardError::Reset`]: work of that program does not end; [`CardError::Broken`]: no shell of this version
+    /// answers; [`CardError::Description`]: the card differs from the description; [`CardError::HostMemory`]: no memory
+    /// for the rings.
     pub fn start(mut transport: T, description: CardDescription) -> Result<Self, CardError> {
         if transport.is_device() {
             fresh::reset_if_used(&mut transport, &description.name)?;
@@ -108,10 +109,10 @@ impl<T: Transport> Driver<T> {
         Ok(version)
     }
 
-    /// What the kernel in a slot says it is, before anything is asked of it; 0: nothing.
+    /// The identity that the shell shows for the kernel in a slot, without accessing the kernel; 0: none.
     ///
     /// # Errors
-    /// [`CardError::NoSuchSlot`], or a card that does not answer.
+    /// [`CardError::NoSuchSlot`]; the card does not answer.
     pub fn kernel_identity(&mut self, slot: SlotId) -> Result<u64, CardError> {
         self.check_slot(slot)?;
         let base = reg::KERNEL.at(slot.0.into());
@@ -120,10 +121,10 @@ impl<T: Transport> Driver<T> {
         Ok(u64::from(high) << 32 | u64::from(low))
     }
 
-    /// Whether a slot holds a kernel, or does not say.
+    /// Checks that a slot holds this kernel, or does not show an identity.
     ///
     /// # Errors
-    /// [`CardError::OtherKernel`]: it holds another one; a kernel or a card that cannot be read.
+    /// [`CardError::OtherKernel`]: it holds another one; the kernel's files or the card cannot be read.
     pub fn check_identity(
         &mut self,
         slot: SlotId,
@@ -167,15 +168,15 @@ impl<T: Transport> Driver<T> {
         ] {
             self.write_register(address, value)?;
         }
-        // A read after the writes: they have arrived.
+        // A read after the writes, so the writes have arrived.
         self.read_register(reg::STATUS)?;
         Ok(())
     }
 
-    /// What the sticky error register holds, which is cleared; `None`: nothing, or the card has no such register.
+    /// Reads and clears the sticky error register; `None`: no error, or the card has no such register.
     ///
     /// # Errors
-    /// A card that does not answer.
+    /// The card does not answer.
     pub fn take_errors(&mut self) -> Result<Option<HeldErrors>, CardError> {
         let version = self.read_register(reg::VERSION)?;
         if reg::version::MINOR.get(version) < fresh::SINCE {
@@ -197,10 +198,10 @@ impl<T: Transport> Driver<T> {
         Ok(Some(held))
     }
 
-    /// Resets the card by its own register, and lets go of it: whoever drives it next finds it as new.
+    /// Resets the card through its own register, and releases it: the next driver finds it as new.
     ///
     /// # Errors
-    /// [`CardError::Reset`]: what is under way does not end; or a card that does not answer.
+    /// [`CardError::Reset`]: work under way does not end; the card does not answer.
     pub fn end(mut self) -> Result<T, CardError> {
         let name = self.description.name.clone();
         self.write_register(reg::RESET, reg::reset::START.put(1))?;
@@ -208,17 +209,17 @@ impl<T: Transport> Driver<T> {
         Ok(self.transport)
     }
 
-    /// Lets go of the card as it is.
+    /// Releases the card without a reset.
     pub fn into_transport(self) -> T {
         self.transport
     }
 
-    /// The way to the card.
+    /// The transport to the card.
     pub fn transport(&self) -> &T {
         &self.transport
     }
 
-    /// The way to the card, for what is no business of a driver.
+    /// The transport to the card, for operations outside the driver's scope.
     pub fn transport_mut(&mut self) -> &mut T {
         &mut self.transport
     }
@@ -227,7 +228,7 @@ impl<T: Transport> Driver<T> {
         &self.description
     }
 
-    /// Whether the card still works.
+    /// Checks that the card is not broken.
     pub fn check_alive(&self) -> Result<(), CardError> {
         match &self.broken {
             Some(reason) => Err(CardError::Broken(reason.clone())),
@@ -235,7 +236,7 @@ impl<T: Transport> Driver<T> {
         }
     }
 
-    /// Whether there is such a slot, and another kernel may be put into it.
+    /// Checks that the slot exists, and that another kernel may be loaded into it.
     pub fn check_loadable(&self, slot: SlotId) -> Result<(), CardError> {
         self.check_alive()?;
         self.check_slot(slot)?;
@@ -245,7 +246,7 @@ impl<T: Transport> Driver<T> {
         }
     }
 
-    /// Remembers it if the result says that the card is broken.
+    /// Records a result that reports a broken card.
     pub fn note<R>(&mut self, result: Result<R, CardError>) -> Result<R, CardError> {
         if let Err(CardError::Broken(reason)) = &result {
             self.broken.get_or_insert_with(|| reason.clone());
@@ -277,7 +278,7 @@ impl<T: Transport> Driver<T> {
         self.commands[usize::from(command.queue.0)].push(command)
     }
 
-    /// Whether there is room for a command in a queue; asks the card if it must.
+    /// Checks that a queue has room for a command; asks the card if necessary.
     fn check_room(&mut self, queue: QueueId) -> Result<(), CardError> {
         self.check_alive()?;
         if queue.0 >= self.description.queues {
@@ -302,7 +303,7 @@ impl<T: Transport> Driver<T> {
         ring.map_or(0, CommandRing::room)
     }
 
-    /// The slot has been put to rest if `run` is false and there is no error.
+    /// If `run` is false and there is no error, the slot is at rest on return.
     pub fn control_slot(&mut self, slot: SlotId, asid: Asid, run: bool) -> Result<(), CardError> {
         self.check_alive()?;
         self.check_slot(slot)?;
@@ -407,7 +408,7 @@ impl<T: Transport> Driver<T> {
     }
 
     fn wait_for_events(&mut self, deadline: Option<Picoseconds>) -> Result<(), CardError> {
-        // Whoever was only interrupted goes on as if nothing had been.
+        // A caller that was only interrupted continues as before.
         if !std::mem::take(&mut self.rung) {
             self.refresh_room()?;
         }
@@ -432,7 +433,7 @@ impl<T: Transport> Driver<T> {
         Ok(())
     }
 
-    /// After an interrupt: fails in a storm of them.
+    /// Counts an interrupt without a record; fails in a storm of them.
     fn count_silent(&mut self) -> Result<(), CardError> {
         self.silent = match self.events.is_empty() && self.acknowledges {
             true => self.silent + 1,
@@ -451,7 +452,7 @@ impl<T: Transport> Driver<T> {
         )))
     }
 
-    /// Whether events wait for the host, or the card has commands of it.
+    /// Whether events are pending, or the card holds unfinished commands.
     pub fn is_busy(&self) -> bool {
         !self.events.is_empty() || self.commands.iter().any(CommandRing::is_busy)
     }
@@ -477,7 +478,7 @@ impl<T: Transport> Driver<T> {
         })
     }
 
-    /// Tells the shell of commands that it does not know of.
+    /// Notifies the shell of new commands.
     fn ring_doorbells(&mut self) -> Result<(), CardError> {
         for queue in 0..self.commands.len() {
             if let Some(tail) = self.commands[queue].ring() {
@@ -493,7 +494,7 @@ impl<T: Transport> Driver<T> {
         self.note(result)
     }
 
-    /// A register read with everything that it brings about.
+    /// Reads a register, and handles everything that occurs meanwhile.
     fn read(&mut self, address: u32) -> Result<Answer, CardError> {
         self.check_alive()?;
         check_address(address)?;
@@ -538,7 +539,7 @@ impl<T: Transport> Driver<T> {
         Ok(())
     }
 
-    /// Takes what is in the event ring.
+    /// Takes the records from the event ring.
     fn take_records(&mut self) -> Result<(), CardError> {
         let first = self.events.len();
         self.records.drain(&mut self.events)?;
@@ -555,13 +556,13 @@ impl<T: Transport> Driver<T> {
                 _ => {}
             }
         }
-        // Seen: the next one may come.
+        // Acknowledged: the next one may come.
         for slot in interrupted {
             let address = reg::SLOT.at(slot.0.into()) + reg::slot::INTERRUPT;
             self.post(address, reg::slot::interrupt::REARM.put(1))?;
         }
         let count = match self.acknowledges {
-            // Also when there was no record: whatever the interrupt was for, the next one may come.
+            // Also without a record: whatever caused the interrupt, the next one may come.
             true => Some(self.records.acknowledge()),
             false => self.records.give_back(),
         };

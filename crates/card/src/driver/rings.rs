@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use units::CommandId;
 
-/// Bytes of a command and of a record.
+/// Size of a command and of a record, in bytes.
 const ENTRY: usize = 64;
 
 /// log2 of the commands in the ring.
@@ -26,16 +26,16 @@ fn outside(error: OutOfBounds) -> CardError {
     CardError::Broken(format!("a ring is smaller than it should be: {error}"))
 }
 
-/// Commands on their way to the shell.
+/// A ring of commands to the shell.
 pub(super) struct CommandRing {
     memory: Arc<HostMemory>,
     /// Commands written, free-running.
     tail: u32,
     /// Commands known to be fetched, free-running.
     head: u32,
-    /// The count that the shell was told.
+    /// Count last written to the doorbell.
     rung: u32,
-    /// Commands that will answer, in order, with their place.
+    /// Commands that will be completed by an event, in order, with their positions.
     awaited: VecDeque<(CommandId, u32)>,
 }
 
@@ -58,7 +58,7 @@ impl CommandRing {
         1 << COMMANDS_LOG2
     }
 
-    /// Places that are known to be free.
+    /// Number of free positions, as far as known.
     pub(super) fn room(&self) -> usize {
         Self::size() - self.tail.wrapping_sub(self.head) as usize
     }
@@ -78,7 +78,7 @@ impl CommandRing {
         Ok(())
     }
 
-    /// The count for the doorbell, if the shell does not know it yet.
+    /// The count for the doorbell, if it has changed since the last call.
     pub(super) fn ring(&mut self) -> Option<u32> {
         (self.rung != self.tail).then(|| {
             self.rung = self.tail;
@@ -86,14 +86,14 @@ impl CommandRing {
         })
     }
 
-    /// The shell says how many commands it has fetched.
+    /// Records how many commands the shell has fetched.
     pub(super) fn fetched(&mut self, head: u32) {
         if self.tail.wrapping_sub(head) <= self.tail.wrapping_sub(self.head) {
             self.head = head;
         }
     }
 
-    /// A command is complete; commands are fetched in order, so all before it are fetched.
+    /// Records a completion; commands are fetched in order, so all earlier ones are fetched.
     pub(super) fn completed(&mut self, id: CommandId) {
         if let Some(position) = self.awaited.iter().position(|(awaited, _)| *awaited == id) {
             if let Some((_, place)) = self.awaited.remove(position) {
@@ -102,18 +102,18 @@ impl CommandRing {
         }
     }
 
-    /// Whether the shell does not know of a command yet, or a command will still answer.
+    /// Whether a command is not announced yet, or will still be completed.
     pub(super) fn is_busy(&self) -> bool {
         self.rung != self.tail || !self.awaited.is_empty()
     }
 }
 
-/// Records from the shell.
+/// The ring of records from the shell.
 pub(super) struct EventRing {
     memory: Arc<HostMemory>,
     /// Records consumed, free-running.
     head: u32,
-    /// The count that the shell was told.
+    /// Count last written to the shell.
     told: u32,
 }
 
@@ -130,12 +130,13 @@ impl EventRing {
         &self.memory
     }
 
-    /// Appends every record that is there, a lap of the ring at most: a card that goes on writing is heard of again.
+    /// Appends all available records, at most one lap of the ring, so that a card that writes without end does not
+    /// block the host.
     pub(super) fn drain(&mut self, into: &mut Vec<Event>) -> Result<(), CardError> {
         let size = 1 << EVENTS_LOG2;
         for _ in 0..size {
             let start = (self.head as usize & (size - 1)) * ENTRY;
-            // The word with the phase first: the rest is written before it is visible.
+            // The word with the phase first: the rest is written before it becomes visible.
             let mut words = [0; 8];
             words[7] = self.memory.load(start + 56).map_err(outside)?;
             let lap_is_even = self.head >> EVENTS_LOG2 & 1 == 0;
@@ -153,13 +154,13 @@ impl EventRing {
         Ok(())
     }
 
-    /// The count that acknowledges the interrupt, and gives all room back.
+    /// The count that acknowledges the interrupt and frees all consumed records.
     pub(super) fn acknowledge(&mut self) -> u32 {
         self.told = self.head;
         self.head
     }
 
-    /// The count that gives room back, when enough has gathered to be worth a register write.
+    /// The count that frees consumed records, if there are enough to be worth a register write.
     pub(super) fn give_back(&mut self) -> Option<u32> {
         let gathered = self.head.wrapping_sub(self.told);
         (gathered >= 1 << (EVENTS_LOG2 - 2)).then(|| {

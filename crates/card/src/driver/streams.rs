@@ -31,7 +31,7 @@ impl<T: Transport> Streams for Driver<T> {
         StreamState::read(mover, |address| self.read_register(address))
     }
 
-    /// Bytes that are no whole beat yet cannot be seen from outside.
+    /// Bytes that do not fill a beat yet are invisible from outside.
     fn stream_waiting(
         &mut self,
         slot: SlotId,

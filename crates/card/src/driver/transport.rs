@@ -1,4 +1,4 @@
-//! The way from a driver to its card.
+//! The transport between a driver and its card.
 
 use crate::event::Event;
 use crate::guard::SlotNotes;
@@ -8,53 +8,54 @@ use std::sync::Arc;
 use std::task::Poll;
 use units::{HostAddr, Picoseconds};
 
-/// What came back for a register read.
+/// Result of a register read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// The register.
+    /// Value of the register.
     pub value: u32,
     /// The card answered with an error.
     pub error: bool,
-    /// What the shell said of the slot whose window the register is in, if the way carries that.
+    /// State of the slot to which the register belongs, if the transport carries it.
     pub notes: Option<SlotNotes>,
 }
 
-/// What a driver waits for.
+/// Condition that a driver waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// The answer to a read that is pending.
+    /// The answer to the pending read.
     Answer,
-    /// Events, or a moment; without one, as long as there is something to wait for.
+    /// Events, up to a time; without one, as long as something is under way.
     Events(Option<Picoseconds>),
 }
 
-/// Why a wait is over.
+/// Reason why a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Woken {
-    /// There may be new records in the event ring. The wait that was interrupted is to be begun anew.
+    /// There may be new records in the event ring. The interrupted wait must be started again.
     Interrupt,
-    /// The answer to the read that was pending.
+    /// The answer to the pending read.
     Answer(Answer),
-    /// Events were added.
+    /// Events were appended.
     Events,
-    /// The moment has come.
+    /// The given time has been reached.
     Reached,
     /// Nothing is under way that could end the wait.
     Idle,
-    /// Somebody wants the thread back.
+    /// The thread was called back by the bell.
     Rung,
 }
 
-/// The way to a card: a BAR, an IOMMU, an interrupt. All of a [`Driver`](super::Driver) that differs from card to card.
+/// The transport to a card: a BAR, an IOMMU, an interrupt. It is the only part of a [`Driver`](super::Driver) that
+/// differs between cards.
 pub trait Transport: Send {
-    /// Reads a register of the BAR (`address` in bytes, a multiple of 4). Pending: the answer comes out of
-    /// [`wait`](Transport::wait), and until then the host goes on; only a simulation answers like this.
+    /// Reads a register of the BAR (`address` in bytes, a multiple of 4). `Pending`: the answer comes from
+    /// [`wait`](Transport::wait), and the host continues until then; only a simulation does this.
     ///
     /// # Errors
     /// [`CardError::Broken`].
     fn read(&mut self, address: u32) -> Result<Poll<Answer>, CardError>;
 
-    /// Reads a register before anything else is asked of the card. Where time is virtual, none passes.
+    /// Reads a register before any other use of the card. Takes no virtual time.
     ///
     /// # Errors
     /// [`CardError::Broken`].
@@ -75,48 +76,49 @@ pub trait Transport: Send {
         }
     }
 
-    /// Writes a register of the BAR. Posted: returns before the card has it; the card sees writes and reads in the
-    /// order of the calls.
+    /// Writes a register of the BAR. Posted: returns before the card has it; the card sees writes and reads in call
+    /// order.
     ///
     /// # Errors
     /// [`CardError::Broken`].
     fn write(&mut self, address: u32, value: u32) -> Result<(), CardError>;
 
-    /// Lets the card reach memory of the host, until [`unmap`](Transport::unmap); returns where.
+    /// Makes host memory reachable by the card, until [`unmap`](Transport::unmap); returns its address for the card.
     ///
     /// # Errors
-    /// [`CardError::HostMemory`]: no range of addresses is left, or the system refuses.
+    /// [`CardError::HostMemory`]: no address range is free, or the system refuses.
     fn map(&mut self, memory: Arc<HostMemory>) -> Result<HostAddr, CardError>;
 
-    /// Ends what [`map`](Transport::map) began.
+    /// Unmaps memory that [`map`](Transport::map) has mapped.
     ///
     /// # Errors
     /// [`CardError::HostMemory`]: nothing is mapped there.
     fn unmap(&mut self, address: HostAddr) -> Result<(), CardError>;
 
-    /// Lets time pass. What happens meanwhile without the event ring is added to `events`.
+    /// Lets time pass. Events that do not come through the event ring are appended to `events`.
     ///
     /// # Errors
     /// [`CardError::Broken`].
     fn wait(&mut self, until: Until, events: &mut Vec<Event>) -> Result<Woken, CardError>;
 
-    /// Whether the card is a device that outlives programs: another one may have driven it before, so it is reset if it
-    /// was used, and it is given acknowledged interrupts. The card of a process has one program, and a pulse a record.
+    /// Whether the card is a device that outlives programs: another program may have driven it before, so it is reset
+    /// if it was used, and its interrupts are acknowledged. A card within a process has one program, and one interrupt
+    /// pulse per record.
     fn is_device(&self) -> bool {
         false
     }
 
-    /// Lets some real time pass between two looks at a register; nothing where time is virtual.
+    /// Lets some real time pass between two polls of a register; a no-op if time is virtual.
     fn pause(&mut self) {}
 
-    /// The driver has taken this record from the event ring, now: for pictures of what happened when.
+    /// Called when the driver takes a record from the event ring, for timelines.
     fn taken(&mut self, _event: &Event) {}
 }
 
-/// What a register reads before anything else is asked of the card.
+/// Reads a register before any other use of the card.
 ///
 /// # Errors
-/// [`CardError::Bus`]: the shell answered with an error; those of the way.
+/// [`CardError::Bus`]: the shell answered with an error; errors of the transport.
 pub(super) fn read<T: Transport>(transport: &mut T, address: u32) -> Result<u32, CardError> {
     let answer = transport.probe(address)?;
     match answer.error {

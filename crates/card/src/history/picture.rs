@@ -7,9 +7,9 @@ use units::Picoseconds;
 const LEFT: f64 = 150.0;
 const COLUMN: f64 = 230.0;
 const TOP: f64 = 90.0;
-/// Pixels a nanosecond.
+/// Scale in pixels per nanosecond.
 const SCALE: f64 = 1.0;
-/// Colours of lines, in their order; they differ in lightness too.
+/// Colours of lines, in order; they differ in lightness too.
 const COLOURS: [&str; 4] = ["#0b5fa5", "#c2570c", "#2e7d32", "#6a1b9a"];
 const LABEL: f64 = 13.0;
 
@@ -73,7 +73,7 @@ pub(crate) fn svg(history: &History, title: &str) -> String {
         );
         mark += 100.0;
     }
-    // Labels of a pair of columns give way downwards.
+    // Labels of a pair of columns are shifted downwards to avoid overlaps.
     let mut lowest = [[f64::MIN; 4]; 4];
     for step in &steps {
         let index = history
@@ -89,7 +89,7 @@ pub(crate) fn svg(history: &History, title: &str) -> String {
             "<line x1=\"{x1}\" y1=\"{y1:.1}\" x2=\"{x2}\" y2=\"{y2:.1}\" stroke=\"{colour}\" \
              stroke-width=\"{weight}\"/>"
         );
-        // The head, turned as the arrow is.
+        // The arrow head, rotated with the arrow.
         let angle = (y2 - y1).atan2(x2 - x1).to_degrees();
         let _ = writeln!(
             out,

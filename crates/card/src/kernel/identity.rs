@@ -1,13 +1,13 @@
-//! What a kernel is, as a number that its slot shows.
+//! The identity of a kernel: a number that its slot shows.
 
 use super::{KernelError, KernelPackage};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
 impl KernelPackage {
-    /// The first 64 bits of a SHA-256 of the manifest and of all RTL that the kernel may be made of: the same wherever
-    /// the folder lies, another one after any change. The shell shows it for each slot (register `KERNEL`); never 0,
-    /// which stands for an empty slot.
+    /// The first 64 bits of a SHA-256 over the manifest and all RTL from which the kernel may be built: independent of
+    /// the folder's location, and different after any change. The shell shows it for each slot (register `KERNEL`);
+    /// never 0, which marks an empty slot.
     ///
     /// # Errors
     /// [`KernelError::Io`]: a file cannot be read.
@@ -33,7 +33,7 @@ impl KernelPackage {
     }
 }
 
-/// Files that sources can include, by name.
+/// Files that sources can include, sorted by name.
 fn headers(folder: &Path) -> Result<Vec<PathBuf>, KernelError> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(io(folder))? {

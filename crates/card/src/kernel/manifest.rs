@@ -1,4 +1,4 @@
-//! What `kernel.toml` says (docs/kernels.md).
+//! The contents of `kernel.toml` (docs/kernels.md).
 
 use super::error::KernelError;
 use super::rtl::{ClockInput, Constant, Parameter};
@@ -7,34 +7,34 @@ use serde::Deserialize;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// How a kernel is started and how it says that it is done (the Vitis RTL kernel convention).
+/// Control protocol: how a kernel is started and signals completion (the Vitis RTL kernel convention).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ControlProtocol {
-    /// One run in flight.
+    /// One run at a time.
     ApCtrlHs,
     /// The next run may start before the last one is done; `continue` after done.
     ApCtrlChain,
     /// Runs whenever it has data; no control register.
     ApCtrlNone,
-    /// Raw registers; the user's program knows them.
+    /// Raw registers, whose meaning is known to the user's program.
     UserManaged,
 }
 
-/// Active level of the reset (present or absent).
+/// Active level of the reset, if there is one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResetPolarity {
-    /// Low, as `ap_rst_n`.
+    /// Low level resets the kernel, as for `ap_rst_n`.
     #[default]
     ActiveLow,
-    /// High.
+    /// High level resets the kernel.
     ActiveHigh,
     /// The kernel has no reset.
     Absent,
 }
 
-/// Which directions of an AXI4 port exist.
+/// Directions of an AXI4 port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AccessMode {
@@ -42,17 +42,17 @@ pub enum AccessMode {
     Read,
     /// Writes only.
     Write,
-    /// Both.
+    /// Reads and writes.
     ReadWrite,
 }
 
 impl AccessMode {
-    /// Whether it reads.
+    /// Whether it includes reads.
     pub const fn reads(self) -> bool {
         matches!(self, Self::Read | Self::ReadWrite)
     }
 
-    /// Whether it writes.
+    /// Whether it includes writes.
     pub const fn writes(self) -> bool {
         matches!(self, Self::Write | Self::ReadWrite)
     }
@@ -67,7 +67,7 @@ impl AccessMode {
     }
 }
 
-/// What a port is.
+/// Kind of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PortKind {
@@ -87,34 +87,35 @@ pub enum PortKind {
     HostLines,
 }
 
-/// One stream port.
+/// A stream port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamPort {
-    /// Name; `data_in` has `data_in_tdata` and so on, unless there is a prefix.
+    /// Name; the signals of `data_in` are `data_in_tdata` and so on, unless there is a prefix.
     pub name: String,
-    /// What the names of its signals begin with, if not with its name and `_`.
+    /// Prefix of its signal names, if it is not the name and `_`.
     pub prefix: Option<String>,
-    /// Which way the data go.
+    /// Direction of the data.
     pub direction: StreamDirection,
     /// Data width in bits, a multiple of 8.
     pub data_width: u32,
-    /// The kernel's own ports that share this one, by name; none: it is one itself.
+    /// Names of the kernel's ports that share this one; empty if it is itself a port.
     pub members: Vec<String>,
-    /// Which packet is whose, where there are members.
+    /// Assignment of packets to members, if there are any.
     pub packets: PacketOrder,
-    /// The memory port whose data channels carry it (index into [`Manifest::ports`]), instead of signals of its own.
+    /// The memory port that carries it on its data channels (index into [`Manifest::ports`]), instead of signals of its
+    /// own.
     pub through: Option<usize>,
-    /// Signals out of the kernel that no device gets.
+    /// Signals out of the kernel that are dropped.
     pub drops: Vec<Sideband>,
 }
 
 impl StreamPort {
-    /// What the names of the signals begin with, of the port itself or of one that shares it.
+    /// Prefix of the signal names, of the port itself or of a member.
     pub fn signal_prefix(&self, member: &str) -> String {
         signal_prefix(self.prefix.as_deref(), member)
     }
 
-    /// The bit that the slot's registers have for it ([`STREAMS_CLOSED`], [`STREAMS_OPEN`]), if a memory port carries it.
+    /// Its bit in the slot's registers [`STREAMS_CLOSED`] and [`STREAMS_OPEN`], if a memory port carries it.
     pub fn register_bit(&self) -> Option<u32> {
         let port = u32::try_from(self.through?).ok()?;
         let out = u32::from(self.direction == StreamDirection::Out);
@@ -122,26 +123,26 @@ impl StreamPort {
     }
 }
 
-/// In a kernel's control window: the host's ends of streams through memory ports that are closed. It and what lies
-/// behind it belong to the slot, if the kernel has such streams (docs/kernels.md, FSRF §4.8).
+/// Offset in a kernel's control window: streams through memory ports whose end at the host is closed. This register and
+/// those behind it belong to the slot, if the kernel has such streams (docs/kernels.md, FSRF §4.8).
 pub const STREAMS_CLOSED: u32 = 0xff00;
-/// Likewise: the streams that the kernel has open. Read only.
+/// Offset in a kernel's control window: streams that the kernel has open. Read only.
 pub const STREAMS_OPEN: u32 = 0xff04;
 
-/// A signal of AXI4-Stream that says something about a beat and is not carried.
+/// A sideband signal of AXI4-Stream, which is not carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Sideband {
-    /// Which stream of several it is of.
+    /// Stream identifier.
     Tid,
-    /// Where it goes.
+    /// Routing destination.
     Tdest,
-    /// The user's.
+    /// User-defined sideband.
     Tuser,
 }
 
 impl Sideband {
-    /// All of them.
+    /// All sideband signals.
     pub const ALL: [Self; 3] = [Self::Tid, Self::Tdest, Self::Tuser];
 }
 
@@ -155,14 +156,14 @@ impl fmt::Display for Sideband {
     }
 }
 
-/// How the packets of a stream belong to the ports that share it.
+/// Assignment of a stream's packets to the ports that share it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PacketOrder {
-    /// One after the other: packet n is of port n modulo their number.
+    /// In turn: packet n belongs to port n modulo the number of ports.
     #[default]
     InTurn,
-    /// Of the next port in the round that is ready for one, or has one.
+    /// Round robin over the ports that are ready for a packet, or have one.
     AsReady,
 }
 
@@ -170,79 +171,79 @@ fn signal_prefix(prefix: Option<&str>, name: &str) -> String {
     prefix.map_or_else(|| format!("{name}_"), str::to_owned)
 }
 
-/// One memory port.
+/// A memory port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Port {
-    /// Name; `m_axi_gmem` has `m_axi_gmem_araddr` and so on, unless there is a prefix.
+    /// Name; the signals of `m_axi_gmem` are `m_axi_gmem_araddr` and so on, unless there is a prefix.
     pub name: String,
-    /// What the names of its signals begin with, if not with its name and `_`.
+    /// Prefix of its signal names, if it is not the name and `_`.
     pub prefix: Option<String>,
-    /// Kind.
+    /// Protocol of the port.
     pub kind: PortKind,
     /// Data width in bits.
     pub data_width: u32,
-    /// Bits of an address.
+    /// Address width in bits.
     pub address_width: u32,
-    /// Directions.
+    /// Directions that exist.
     pub access: AccessMode,
 }
 
 impl Port {
-    /// What the names of the signals begin with.
+    /// Prefix of the signal names.
     pub fn signal_prefix(&self) -> String {
         signal_prefix(self.prefix.as_deref(), &self.name)
     }
 
-    /// The highest address that the port has.
+    /// The highest address that the port can drive.
     pub fn last_address(&self) -> u64 {
         u64::MAX >> (64 - self.address_width.clamp(1, 64))
     }
 }
 
-/// One bundle of registers.
+/// A register bundle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegisterPort {
-    /// Name.
+    /// Name of the AXI4-Lite port.
     pub name: String,
-    /// What the names of its signals begin with, if not with its name and `_`.
+    /// Prefix of its signal names, if it is not the name and `_`.
     pub prefix: Option<String>,
-    /// Bits of a register: 32 or 64.
+    /// Register width in bits: 32 or 64.
     pub data_width: u32,
 }
 
 impl RegisterPort {
-    /// The port of a kernel whose manifest does not describe one.
+    /// Name of the port if the manifest does not describe one.
     pub const DEFAULT_NAME: &'static str = "s_axi_control";
 
-    /// What the names of the signals begin with.
+    /// Prefix of the signal names.
     pub fn signal_prefix(&self) -> String {
         signal_prefix(self.prefix.as_deref(), &self.name)
     }
 }
 
-/// Where the second bundle of registers begins in the slot's window, if there are two.
+/// Offset of the second register bundle in the slot's window, in bytes.
 pub const SECOND_BUNDLE: u32 = 0x8000;
 
-/// Which numbers a scalar can be. What the kernel cannot tell from another number it should not get.
+/// Permitted values of a scalar; values that the kernel would confuse with others are excluded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Numbers {
-    /// The smallest.
+    /// Minimum value.
     pub least: u64,
-    /// The largest.
+    /// Maximum value.
     pub most: u64,
-    /// All are multiples of this.
+    /// Divisor of all values.
     pub multiple_of: u64,
 }
 
 impl Numbers {
-    /// All of them.
+    /// All values.
     pub const ALL: Self = Self {
         least: 0,
         most: u64::MAX,
         multiple_of: 1,
     };
 
-    /// Whether a number is one of them.
+    /// Whether a value is permitted.
     pub fn have(&self, number: u64) -> bool {
         (self.least..=self.most).contains(&number) && number % self.multiple_of.max(1) == 0
     }
@@ -263,59 +264,59 @@ impl std::fmt::Display for Numbers {
     }
 }
 
-/// One argument in the register map.
+/// An argument in the register map.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Argument {
-    /// Name.
+    /// Name of the argument.
     pub name: String,
-    /// Byte offset in the slot's window. The second bundle begins at [`SECOND_BUNDLE`].
+    /// Offset in the slot's window, in bytes. The second bundle begins at [`SECOND_BUNDLE`].
     pub offset: u32,
     /// Size in bytes, a multiple of 4.
     pub bytes: u32,
     /// For pointers: the port that dereferences it (index into [`Manifest::ports`]).
     pub port: Option<usize>,
-    /// For pointers: what the kernel does with the memory. `Read` for scalars.
+    /// For pointers: the kernel's access to the memory. `Read` for scalars.
     pub access: AccessMode,
-    /// For pointers: the address is a multiple of so many bytes. 1 for scalars.
+    /// For pointers: alignment of the address, in bytes. 1 for scalars.
     pub alignment: u32,
-    /// For scalars: the numbers that the kernel takes.
+    /// For scalars: the permitted values.
     pub numbers: Numbers,
-    /// One line for people.
+    /// One line, human-readable.
     pub description: String,
 }
 
-/// `kernel.toml`, checked.
+/// A checked `kernel.toml`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
     /// Name of the kernel.
     pub name: String,
-    /// One line for people.
+    /// One line, human-readable.
     pub description: String,
     /// Top module.
     pub top: String,
     /// RTL files, relative to the folder.
     pub sources: Vec<PathBuf>,
-    /// Folders beside the kernel's own whose RTL it uses.
+    /// Other kernels' or shared folders, siblings of the kernel's own, whose RTL it uses.
     pub libraries: Vec<String>,
-    /// Folders where `` `include `` looks first, relative to the folder.
+    /// Folders that are searched first for `` `include ``, relative to the kernel's folder.
     pub include: Vec<PathBuf>,
-    /// Parameters of the top module with values other than its own.
+    /// Parameters of the top module that are set explicitly.
     pub parameters: Vec<Parameter>,
-    /// Inputs of the top module that hold a value.
+    /// Inputs of the top module with constant values.
     pub constants: Vec<Constant>,
     /// Macros: `NAME`, or `NAME=VALUE`.
     pub defines: Vec<String>,
-    /// Name of the clock.
+    /// Name of the main clock.
     pub clock: String,
-    /// Clocks of other frequencies.
+    /// Additional clocks, at other frequencies.
     pub clocks: Vec<ClockInput>,
     /// Control protocol.
     pub control: ControlProtocol,
-    /// Reset.
+    /// Active level of the reset.
     pub reset: ResetPolarity,
     /// Name of the reset.
     pub reset_name: String,
-    /// Bundles of registers, two at most; none: the kernel has no registers.
+    /// Register bundles, two at most; empty: the kernel has no registers.
     pub registers: Vec<RegisterPort>,
     /// Name of its interrupt output, if it has one.
     pub interrupt: Option<String>,
@@ -324,15 +325,15 @@ pub struct Manifest {
     /// Stream ports. The first into the kernel and the first out of it are the slot's stream pair 0, and
     /// so on.
     pub streams: Vec<StreamPort>,
-    /// Names of the home ports: one a slice of the directory, in its order; none: the kernel does not
-    /// stand behind it.
+    /// Names of the home ports: one per slice of the directory, in order; empty: the kernel is not behind the
+    /// directory.
     pub homes: Vec<String>,
-    /// Names of the ports for line operations, likewise. A kernel that has these and no home ports is beside
-    /// card memory, which serves the lines.
+    /// Names of the ports for line operations, likewise. A kernel with these and without home ports operates on lines
+    /// that card memory serves.
     pub lines: Vec<String>,
-    /// Names of the ports for the CPU's lines: one a slice of the link; none: the kernel does not use them.
+    /// Names of the ports for the CPU's lines: one per slice of the link; empty: the kernel does not use them.
     pub accesses: Vec<String>,
-    /// Arguments.
+    /// Arguments, in the order of the manifest.
     pub arguments: Vec<Argument>,
 }
 
@@ -342,8 +343,8 @@ impl Manifest {
         self.interrupt.is_some()
     }
 
-    /// Checks everything that the text alone can tell: not whether files exist. `path` only names
-    /// the manifest in errors.
+    /// Checks everything that depends on the text alone, but not whether files exist. `path` only names the manifest in
+    /// errors.
     ///
     /// # Errors
     /// [`KernelError`], naming the file, the line, the key and the rule.
@@ -359,7 +360,7 @@ impl Manifest {
         super::read::read(path)
     }
 
-    /// The stream port of that name, as the slot numbers it.
+    /// The stream port with this name, and its number in the slot.
     pub fn stream(&self, name: &str) -> Option<(&StreamPort, StreamId)> {
         let index = self.streams.iter().position(|port| port.name == name)?;
         let port = &self.streams[index];
@@ -369,14 +370,14 @@ impl Manifest {
         Some((port, StreamId { pair, direction }))
     }
 
-    /// The stream port that the slot has at a place.
+    /// The stream port with this number in the slot.
     pub fn stream_at(&self, stream: StreamId) -> Option<&StreamPort> {
         let alike = |port: &&StreamPort| port.direction == stream.direction;
         self.streams.iter().filter(alike).nth(stream.pair.into())
     }
 
-    /// The name of what carries data at a slot's port: memory ports come first, then a port for each stream
-    /// pair, whose reads feed the stream into the kernel and whose writes take the one out of it.
+    /// Name of the unit that carries data at a slot's port: memory ports come first, then a port per stream pair; its
+    /// reads feed the stream into the kernel, and its writes drain the one out of it.
     pub fn port_name(&self, memory_ports: usize, port: usize, write: bool) -> Option<&str> {
         let Some(pair) = port.checked_sub(memory_ports) else {
             return self.ports.get(port).map(|port| port.name.as_str());
@@ -390,7 +391,7 @@ impl Manifest {
         stream.map(|port| port.name.as_str())
     }
 
-    /// Stream pairs that a slot needs for the kernel.
+    /// Number of stream pairs of a slot that the kernel needs.
     pub fn stream_pairs(&self) -> u8 {
         let count = |direction| {
             let alike = |port: &&StreamPort| port.direction == direction;
@@ -399,7 +400,7 @@ impl Manifest {
         count(StreamDirection::In).max(count(StreamDirection::Out))
     }
 
-    /// The argument of that name.
+    /// The argument with this name.
     pub fn argument(&self, name: &str) -> Option<&Argument> {
         self.arguments.iter().find(|argument| argument.name == name)
     }

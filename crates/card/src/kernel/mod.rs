@@ -1,4 +1,4 @@
-//! Kernels as their authors deliver them: a folder with `kernel.toml` and RTL.
+//! Kernels as delivered by their authors: a folder with `kernel.toml` and RTL.
 
 mod error;
 mod identity;
@@ -17,10 +17,10 @@ pub use rtl::{
 
 use std::path::{Path, PathBuf};
 
-/// A kernel's folder with its manifest read and checked; the RTL is not looked at yet.
+/// A kernel's folder, with its manifest read and checked; the RTL is not read yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelPackage {
-    /// The folder.
+    /// Path of the folder.
     pub directory: PathBuf,
     /// `kernel.toml`.
     pub manifest: Manifest,
@@ -47,8 +47,8 @@ impl KernelPackage {
         })
     }
 
-    /// All RTL files in the order of compilation: libraries first, then the manifest's order. A
-    /// library's packages (`*_pkg.sv`) come before its other files, which come by name.
+    /// All RTL files in compilation order: libraries first, then the manifest's order. A library's packages
+    /// (`*_pkg.sv`) precede its other files, which are sorted by name.
     pub fn sources(&self) -> impl Iterator<Item = PathBuf> + '_ {
         let own = self.manifest.sources.iter();
         self.library_sources
@@ -57,7 +57,8 @@ impl KernelPackage {
             .chain(own.map(|source| self.directory.join(source)))
     }
 
-    /// Where `` `include `` looks: the folders that the manifest names, the kernel's folder, its libraries.
+    /// Search path of `` `include ``: the folders that the manifest names, the kernel's folder, its
+    /// libraries.
     pub fn include_directories(&self) -> impl Iterator<Item = PathBuf> + '_ {
         let named = self.manifest.include.iter();
         let libraries = self.manifest.libraries.iter();

@@ -1,42 +1,42 @@
-//! How a kernel's RTL is read and clocked.
+//! Compilation and clocking of a kernel's RTL.
 
 use super::manifest::ResetPolarity;
 
-/// The clock of a kernel whose manifest names none.
+/// Default name of the clock.
 pub const DEFAULT_CLOCK: &str = "ap_clk";
-/// The interrupt of a kernel whose manifest says only that it has one.
+/// Default name of the interrupt.
 pub const DEFAULT_INTERRUPT: &str = "interrupt";
-/// The reset of a kernel whose manifest names none.
+/// Default name of the reset.
 pub const DEFAULT_RESET: &str = "ap_rst_n";
 
 /// A parameter of the top module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// Name.
+    /// Name of the parameter.
     pub name: String,
-    /// Its value in Verilog: `12`, `64'hff`, `"text"`.
+    /// Its value as Verilog: `12`, `64'hff`, `"text"`.
     pub value: String,
 }
 
-/// An input of the top module that holds a value.
+/// An input of the top module with a constant value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Constant {
     /// Name of the input.
     pub name: String,
-    /// The value.
+    /// Value that the input is tied to.
     pub value: u64,
 }
 
-/// A clock input beside the first.
+/// An additional clock input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClockInput {
-    /// Name.
+    /// Name of the clock input.
     pub name: String,
-    /// Its frequency over that of the first clock.
+    /// Its frequency relative to the main clock.
     pub ratio: Ratio,
-    /// Its reset.
+    /// Active level of its reset.
     pub reset: ResetPolarity,
-    /// Name of the reset.
+    /// Name of its reset.
     pub reset_name: String,
 }
 
@@ -51,14 +51,14 @@ impl Ratio {
     /// The largest part of a ratio.
     pub const LARGEST: u32 = 64;
 
-    /// From `3`, `3/2` or `1/4`; `None` for anything else, or a part that is 0 or beyond [`LARGEST`](Self::LARGEST).
+    /// Parses `3`, `3/2` or `1/4`; `None` for anything else, or if a part is 0 or beyond [`LARGEST`](Self::LARGEST).
     pub fn parse(text: &str) -> Option<Self> {
         let (over, under) = text.split_once('/').unwrap_or((text, "1"));
         let part = |text: &str| text.trim().parse::<u32>().ok();
         Self::new(part(over)?, part(under)?)
     }
 
-    /// `over / under`.
+    /// The ratio `over / under`, in lowest terms.
     pub fn new(over: u32, under: u32) -> Option<Self> {
         let good = |part: u32| (1..=Self::LARGEST).contains(&part);
         let divisor = greatest_common_divisor(over, under.max(1));
@@ -66,12 +66,12 @@ impl Ratio {
         (good(over) && good(under)).then_some(Self { over, under })
     }
 
-    /// Whether this clock has an edge together with edge `n` of the first clock. Edges 0 coincide.
+    /// Whether this clock has an edge together with edge `n` of the main clock. Edges 0 coincide.
     pub fn coincides(self, n: u64) -> bool {
         (n * u64::from(self.over)) % u64::from(self.under) == 0
     }
 
-    /// Edges of this clock between edges `n` and `n + 1` of the first clock, both left out.
+    /// Number of edges of this clock strictly between edges `n` and `n + 1` of the main clock.
     pub fn edges_after(self, n: u64) -> u32 {
         let (over, under) = (u64::from(self.over), u64::from(self.under));
         let before = (n * over) / under;

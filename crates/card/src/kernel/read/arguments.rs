@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use toml::Spanned;
 
-/// A row: what most kernels move at once, and ignore the low bits for.
+/// One row, in bytes: most kernels move whole rows, and ignore the low address bits.
 const DEFAULT_ALIGNMENT: u32 = 64;
 const MAX_ALIGNMENT: u32 = 4096;
 
@@ -43,7 +43,8 @@ impl Reader<'_> {
         Ok(arguments)
     }
 
-    /// Checks offset and size against the window and the arguments before; the offset in the slot's window.
+    /// Checks offset and size against the window and the earlier arguments; returns the offset in the
+    /// slot's window.
     fn place(
         &self,
         argument: &RawArgument,
@@ -101,7 +102,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What the address in a pointer is a multiple of; 1 for a scalar.
+    /// Alignment of a pointer's address, in bytes; 1 for a scalar.
     fn alignment(&self, argument: &RawArgument) -> Result<u32, KernelError> {
         let is_pointer = argument.port.is_some();
         let Some(alignment) = &argument.alignment else {
@@ -116,7 +117,7 @@ impl Reader<'_> {
         Err(self.broken("argument.alignment", alignment.span(), rule))
     }
 
-    /// The numbers that a scalar can be; all for what is none.
+    /// Permitted values of a scalar; all values for other arguments.
     fn numbers(&self, argument: &RawArgument) -> Result<Numbers, KernelError> {
         let all = Numbers::ALL;
         let given = [&argument.least, &argument.most, &argument.multiple_of];
@@ -132,7 +133,7 @@ impl Reader<'_> {
         };
         let is_number = argument.port.is_none() && *argument.bytes.get_ref() <= 8;
         let unit = numbers.multiple_of;
-        // The first multiple that is large enough, if there is one.
+        // The smallest permitted multiple, if there is one.
         let some = numbers.least.checked_next_multiple_of(unit);
         match is_number && unit != 0 && some.is_some_and(|number| number <= numbers.most) {
             true => Ok(numbers),
@@ -140,9 +141,9 @@ impl Reader<'_> {
         }
     }
 
-    /// The addresses that the port and the registers of a pointer have room for.
+    /// The addresses that fit into the port and into the registers of a pointer.
     fn addresses(&self, argument: &RawArgument, port: &Port) -> Result<Numbers, KernelError> {
-        // No other numbers can be said of a pointer.
+        // A pointer cannot have other limits.
         self.numbers(argument)?;
         let registers = u64::MAX >> (64 - 8 * (*argument.bytes.get_ref()).min(8));
         Ok(Numbers {
@@ -151,7 +152,7 @@ impl Reader<'_> {
         })
     }
 
-    /// The port of a pointer and what it does there; for a scalar no port.
+    /// The port of a pointer and its access there; none for a scalar.
     fn pointer(
         &self,
         argument: &RawArgument,

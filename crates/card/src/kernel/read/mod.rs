@@ -1,4 +1,4 @@
-//! From the text of `kernel.toml` to a checked [`Manifest`].
+//! Parses the text of `kernel.toml` into a checked [`Manifest`].
 
 mod arguments;
 mod ports;
@@ -63,7 +63,7 @@ struct RawKernel {
     reset_name: Option<Spanned<String>>,
 }
 
-/// Whether there is an interrupt, or its name.
+/// `true` or `false`, or the name of the interrupt.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "true, false, or the name of the output")]
 enum RawInterrupt {
@@ -71,7 +71,7 @@ enum RawInterrupt {
     Name(String),
 }
 
-/// The value of an input.
+/// Constant value of an input.
 #[derive(Deserialize)]
 #[serde(
     untagged,
@@ -82,7 +82,7 @@ enum RawConstant {
     Number(u64),
 }
 
-/// A value of a parameter.
+/// Value of a parameter.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum RawParameter {
@@ -92,7 +92,7 @@ enum RawParameter {
     Text(String),
 }
 
-/// A value of a macro; `true` defines it without one.
+/// Value of a macro; `true` defines it without one.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum RawDefine {
@@ -161,13 +161,13 @@ struct RawArgument {
     description: String,
 }
 
-/// Knows where things stand in the text, for errors.
+/// Maps positions in the text to lines, for errors.
 struct Reader<'a> {
     path: &'a Path,
     text: &'a str,
 }
 
-/// The first offset of an argument. Where nothing is started, registers belong to the kernel from the first one on.
+/// Offset of the first argument. Without a start register, all registers belong to the kernel.
 fn first_argument(control: ControlProtocol) -> u32 {
     match control {
         ControlProtocol::UserManaged | ControlProtocol::ApCtrlNone => 0,
@@ -175,14 +175,14 @@ fn first_argument(control: ControlProtocol) -> u32 {
     }
 }
 
-/// Where the names of files stand in the text, for the checks that need a file system.
+/// Positions of file names in the text, for the checks that need a file system.
 struct FileSpans {
     sources: Vec<Range<usize>>,
     libraries: Vec<Range<usize>>,
     include: Vec<Range<usize>>,
 }
 
-/// Checks everything that the text alone can tell; `path` only names it in errors.
+/// Checks everything that depends on the text alone; `path` only names it in errors.
 pub(super) fn parse(path: &Path, text: &str) -> Result<Manifest, KernelError> {
     let reader = Reader { path, text };
     reader.check(reader.deserialize()?)
@@ -305,7 +305,7 @@ impl Reader<'_> {
                 PortKind::Axi4Home | PortKind::LineOperations | PortKind::HostLines
             )
         });
-        // A kernel that nothing starts may have registers nevertheless.
+        // A kernel without a start may nevertheless have registers.
         let starts = control != ControlProtocol::ApCtrlNone;
         let is_bundle = |port: &Spanned<RawPort>| port.get_ref().kind == PortKind::Axi4Lite;
         let has_registers = starts || !raw.argument.is_empty() || rest.iter().any(is_bundle);
@@ -367,7 +367,7 @@ impl Reader<'_> {
         })
     }
 
-    /// A name, or what it is by default.
+    /// The given name, or the default.
     fn named(
         &self,
         key: &'static str,
@@ -389,7 +389,7 @@ impl Reader<'_> {
         }
     }
 
-    /// An identifier that is not in `seen` yet.
+    /// An identifier that is not in `seen` yet; adds it.
     fn unique(
         &self,
         key: &'static str,

@@ -9,17 +9,18 @@ use std::ops::Range;
 use toml::Spanned;
 
 const MAX_PORTS: usize = 32;
-/// The slot's registers have a bit for each direction of so many ports that carry streams.
+/// Maximum number of ports that carry streams: the slot's registers have a bit for each
+/// direction of each.
 const MAX_CARRIERS: usize = 16;
 const MAX_STREAMS: usize = 16;
 const MAX_BUNDLES: usize = 2;
 const MAX_STREAM_WIDTH: u32 = 4096;
-/// Of memory ports that carry streams.
+/// Data width of memory ports that carry streams, in bits.
 const CARRIED_WIDTH: u32 = 512;
-/// Of a memory port whose manifest does not say.
+/// Default address width of a memory port, in bits.
 const ADDRESS_WIDTH: u32 = 64;
 
-/// The ports that are no cache lines, each list in the order of the text.
+/// All ports except those for cache lines, each list in the order of the text.
 pub(super) struct Listed {
     pub(super) ports: Vec<Port>,
     pub(super) streams: Vec<StreamPort>,
@@ -27,7 +28,7 @@ pub(super) struct Listed {
 }
 
 impl Reader<'_> {
-    /// Home ports, ports of line operations, and ports for the CPU's lines, by name.
+    /// Names of home ports, ports of line operations, and ports for the CPU's lines.
     pub(super) fn coherent_ports(
         &self,
         raw: Vec<Spanned<RawPort>>,
@@ -59,7 +60,7 @@ impl Reader<'_> {
                 _ => lines.push(name),
             }
         }
-        // Without home ports the kernel is beside card memory, which serves the lines.
+        // A kernel without home ports operates on lines that card memory serves.
         if !homes.is_empty() && homes.len() != lines.len() {
             let rule = Rule::CoherentPairs {
                 homes: homes.len(),
@@ -104,7 +105,7 @@ impl Reader<'_> {
         })
     }
 
-    /// What names of signals begin with.
+    /// Prefix of signal names.
     fn prefix(&self, raw: Option<Spanned<String>>) -> Result<Option<String>, KernelError> {
         let prefix = raw.map(|prefix| self.identifier("port.prefix", prefix));
         prefix.transpose()
@@ -295,7 +296,8 @@ impl Reader<'_> {
         }
     }
 
-    /// The kernel's ports that share a stream, by name; none if the stream is a port itself.
+    /// Names of the kernel's ports that share a stream; empty if the stream is itself a
+    /// port.
     fn members(
         &self,
         kind: PortKind,

@@ -1,4 +1,4 @@
-//! Sources, what they are read with, and clocks.
+//! Sources, their compilation options, and clocks.
 
 use super::{RawClock, RawConstant, RawDefine, RawInterrupt, RawParameter, Reader};
 use crate::kernel::error::{KernelError, Rule};
@@ -10,7 +10,7 @@ use toml::Spanned;
 const MAX_CLOCKS: usize = 4;
 
 impl Reader<'_> {
-    /// A relative path that stays in the folder, without `.`.
+    /// A relative path that stays in the folder, without `.` components.
     fn inside(&self, key: &'static str, path: Spanned<String>) -> Result<PathBuf, KernelError> {
         let span = path.span();
         let text = path.into_inner();
@@ -146,7 +146,7 @@ impl Reader<'_> {
         Ok(defines)
     }
 
-    /// Clocks beside the first; no two names are alike.
+    /// Additional clocks; all names are different.
     pub(super) fn clocks(
         &self,
         raw: Vec<Spanned<RawClock>>,
@@ -189,7 +189,7 @@ fn default_reset(clock: &str) -> String {
     }
 }
 
-/// A number of Verilog with its base: `8'hff`, `'b1`.
+/// Whether a text is a based Verilog number: `8'hff`, `'b1`.
 fn is_literal(text: &str) -> bool {
     let Some((size, rest)) = text.split_once('\'') else {
         return false;
@@ -201,7 +201,7 @@ fn is_literal(text: &str) -> bool {
         && digits.is_some_and(|digits| !digits.is_empty() && digits.chars().all(is_digit))
 }
 
-/// A text that needs no escape.
+/// Whether a text needs no escape.
 fn is_plain(text: &str) -> bool {
     text.chars()
         .all(|c| (c.is_ascii_graphic() || c == ' ') && c != '"' && c != '\\')
