@@ -112,7 +112,7 @@ pub trait Card: Send {
     fn write_register(&mut self, address: u32, value: u32) -> Result<(), CardError>;
 
     /// BAR addresses of writes that were answered with an error since the last call. Writes are posted, so their
-    /// answers come later. Always empty on a card whose kernels have no bus, or whose bus does not carry write errors.
+    /// answers come later. Always empty on a card that has no bus to its kernels, or no write responses on it.
     fn take_refused_writes(&mut self) -> Vec<u32> {
         Vec::new()
     }

@@ -1,5 +1,5 @@
-//! How fast the simulated card runs: nanoseconds of processor time for each evaluated cycle, with
-//! the kernel `copy` busy and with the DMA engine busy.
+//! Speed of the simulated card: nanoseconds of processor time per evaluated cycle, with the
+//! kernel `copy` busy and with the DMA engine busy.
 //!
 //! `cargo run --release -p tombolo-simcard --example sim_speed [MiB]`
 
@@ -21,7 +21,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 const PAGE: u64 = 2 << 20;
 
-/// Processor time of this thread in seconds.
+/// Processor time of this thread, in seconds.
 fn processor_time() -> f64 {
     let mut time = libc::timespec {
         tv_sec: 0,
@@ -47,7 +47,7 @@ fn run(card: &mut SimCard, operation: Operation) -> Result<()> {
     }
 }
 
-/// Runs something and prints what it cost.
+/// Runs a function and prints its cost.
 fn measure(
     card: &mut SimCard,
     name: &str,
@@ -88,7 +88,7 @@ fn main() -> Result<()> {
     )?;
     let size = PageSize::from_bytes(PAGE).ok_or("page")?;
     card.control_space(space, SpaceControl::table(table, 1 << size.class()))?;
-    // Input and output on a channel each.
+    // Input and output on separate channels.
     let place = |page: u64| {
         let half = bytes.div_ceil(PAGE);
         let channel = page / half;

@@ -1,4 +1,4 @@
-//! Register accesses of the host: an AXI4-Lite manager that works them off in order.
+//! Register accesses of the host: an AXI4-Lite manager that executes them in order.
 
 use super::bus::Finder;
 use super::model::{Instance, NumberPin, Pin};
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use units::Picoseconds;
 use verilated::BuildError;
 
-/// Refused writes that are kept at most.
+/// Maximum number of refused writes that are kept.
 const REFUSED_WRITES: usize = 64;
 
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,7 @@ enum Kind {
     Read,
 }
 
-/// An access that the link will bring to the BAR.
+/// An access in flight to the BAR.
 #[derive(Clone, Copy, Debug)]
 struct Access {
     arrives: Picoseconds,
@@ -32,11 +32,11 @@ pub(crate) struct ReadAnswer {
     pub(crate) at: Picoseconds,
     pub(crate) value: u32,
     pub(crate) error: bool,
-    /// Of a read of a slot's window.
+    /// State of the slot, for a read in a slot's window.
     pub(crate) notes: SlotNotes,
 }
 
-/// The BAR of the shell.
+/// The manager at the shell's BAR.
 pub(crate) struct BarPort {
     awaddr: NumberPin,
     awvalid: Pin<u8>,
@@ -58,13 +58,13 @@ pub(crate) struct BarPort {
     rready: Pin<u8>,
     queue: VecDeque<Access>,
     current: Option<Access>,
-    /// Handshakes of this edge.
+    /// Handshakes at this edge.
     address_taken: bool,
     data_taken: bool,
     finished: bool,
     /// The answer to the last read, until it is fetched.
     answer: Option<ReadAnswer>,
-    /// Addresses of writes that got an error response, the first ones of those that nobody has asked for.
+    /// Addresses of writes with an error response; the first ones since the last query.
     pub(crate) refused_writes: Vec<u32>,
 }
 
@@ -122,7 +122,7 @@ impl BarPort {
         });
     }
 
-    /// The answer to the read, once it is there.
+    /// Takes the answer to the read, once it has arrived.
     pub(crate) fn take_answer(&mut self) -> Option<ReadAnswer> {
         self.answer.take()
     }
@@ -173,7 +173,7 @@ impl Surrounding for BarPort {
                 if self.bvalid.high() && self.bready.high() {
                     self.finished = true;
                     if self.bresp.get() > 1 {
-                        // Whoever does not ask costs no memory.
+                        // Bounded, so that a host that never queries them costs no memory.
                         if self.refused_writes.len() < REFUSED_WRITES {
                             self.refused_writes.push(access.address);
                         }

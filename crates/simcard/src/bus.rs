@@ -1,9 +1,9 @@
-//! Pins of the shell's buses, found by name once.
+//! Pins of the shell's buses, looked up by name once.
 
 use super::model::{Instance, NumberPin, Pin, PinValue, Row};
 use verilated::BuildError;
 
-/// Finds pins of one bus of the shell.
+/// Looks up pins of one bus of the shell.
 pub(crate) struct Finder<'a> {
     pub(crate) shell: &'a Instance,
     pub(crate) prefix: &'static str,
@@ -35,7 +35,7 @@ impl Finder<'_> {
     }
 }
 
-/// An AXI4 manager of the shell (a memory channel, the host), as its subordinate sees it.
+/// An AXI4 manager of the shell (a memory channel, the host), seen from its subordinate.
 pub(crate) struct ManagerBus {
     pub(crate) araddr: Pin<u64>,
     pub(crate) arlen: Pin<u8>,
@@ -87,14 +87,13 @@ impl ManagerBus {
         })
     }
 
-    /// Whether the shell offers anything.
+    /// Whether the shell offers a transfer.
     #[inline]
     pub(crate) fn any_offered(&self) -> bool {
         (self.arvalid.get() | self.awvalid.get() | self.wvalid.get()) != 0
     }
 
-    /// Whether the shell offers anything, or is being offered anything: then the cycle counts as
-    /// active.
+    /// Whether the shell offers a transfer or is offered one: the cycle counts as active then.
     #[inline]
     pub(crate) fn any_valid(&self) -> bool {
         (self.arvalid.get()
@@ -106,7 +105,7 @@ impl ManagerBus {
     }
 }
 
-/// AXI responses.
+/// Codes of AXI responses.
 pub(crate) mod response {
     pub(crate) const OKAY: u8 = 0;
     pub(crate) const DECODE_ERROR: u8 = 3;

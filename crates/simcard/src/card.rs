@@ -1,4 +1,4 @@
-//! [`SimCard`]: a driver, and the machine that it drives.
+//! [`SimCard`]: a driver with its simulated machine.
 
 use super::machine::Machine;
 use super::options::SimOptions;
@@ -30,11 +30,10 @@ pub struct SimCard {
 }
 
 impl SimCard {
-    /// Builds the models that are not in the cache, and switches the card on.
+    /// Builds the models that are not in the cache, and powers up the card.
     ///
     /// # Errors
-    /// A configuration that is not possible, a tool that is missing, RTL that does not compile, or
-    /// a shell that does not start.
+    /// An invalid configuration, a missing tool, RTL that does not compile, or a shell that does not start.
     pub fn open(
         options: SimOptions,
         progress: impl FnMut(Progress) + Send + 'static,
@@ -45,10 +44,11 @@ impl SimCard {
         Ok(Self { driver })
     }
 
-    /// Builds the model of the shell, or finds it in the cache: what [`open`](Self::open) needs of it without waveforms.
+    /// Builds the model of the shell, or finds it in the cache: the model that [`open`](Self::open) needs without
+    /// waveforms.
     ///
     /// # Errors
-    /// A configuration that is not possible, a tool that is missing, RTL that does not compile.
+    /// An invalid configuration, a missing tool, RTL that does not compile.
     pub fn build_shell(
         options: &SimOptions,
         progress: &mut verilated::ProgressSink<'_>,
@@ -56,11 +56,11 @@ impl SimCard {
         Machine::build_shell(options, progress)
     }
 
-    /// Ends the program that drives the card, in the middle of whatever it does, and lets the next one open it: the card is
-    /// reset by its own register, as one that outlives its programs. Memory of the ended program stays mapped.
+    /// Ends the program that drives the card, in the middle of its work, and opens the card for the next one: the card
+    /// is reset through its own register, as one that outlives its programs. Memory of the ended program stays mapped.
     ///
     /// # Errors
-    /// [`CardError::Reset`]: what is under way does not end; or a card that does not answer.
+    /// [`CardError::Reset`]: work under way does not end; the card does not answer.
     pub fn restart(self) -> Result<Self, CardError> {
         let mut machine = self.driver.end()?;
         let description = machine.description().clone();
@@ -71,7 +71,7 @@ impl SimCard {
         Ok(Self { driver })
     }
 
-    /// Puts bytes into card memory at no virtual time; see [`Machine::preload`].
+    /// Writes bytes to card memory at zero cost in virtual time; see [`Machine::preload`].
     ///
     /// # Errors
     /// [`CardError::Configuration`]: the range is not in one channel's memory.
@@ -157,7 +157,7 @@ impl Card for SimCard {
 
     fn statistics(&mut self) -> Result<Statistics, CardError> {
         self.driver.check_alive()?;
-        // Reading the shell's counters takes virtual time: first what must not change by it.
+        // Reading the shell's counters takes virtual time, so counters that this would change are read first.
         let mut statistics = self.driver.transport().statistics();
         self.driver.count_requesters(&mut statistics.requesters)?;
         statistics.link.rows_zeroed = self.driver.rows_zeroed()?;

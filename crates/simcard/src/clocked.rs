@@ -1,34 +1,34 @@
-//! A model that is clocked, and left alone where an edge would change nothing.
+//! A clocked model that is skipped while an edge would change nothing.
 //!
-//! A model whose inputs stay the same and whose state an edge leaves the same has reached a *fixed
-//! point*: no further edge changes anything until an input changes. After some edges without
-//! visible movement the state is compared over one edge, byte for byte. Equal: fixed. Not equal (a
-//! counter runs inside): the next comparison waits twice as long.
+//! A model with constant inputs and a state that an edge leaves unchanged has reached a *fixed point*:
+//! no further edge changes anything until an input changes. After some edges without visible activity
+//! the state is compared over one edge, byte for byte. If it is equal, the model is at a fixed point. If
+//! not (a counter runs inside), the interval to the next comparison doubles.
 
 use super::model::{Instance, ModelFailure};
 use units::Picoseconds;
 
-/// A comparison costs about as much as evaluating an edge for each of so many bytes of state.
+/// State bytes whose comparison costs about as much as evaluating one edge.
 const BYTES_PER_EDGE: usize = 16 << 10;
 const SHORTEST_WAIT: u32 = 8;
 const LONGEST_WAIT: u32 = 4096;
 
-/// A model and what is known of its movement.
+/// A model, and its state of activity.
 pub(crate) struct Clocked {
     instance: Instance,
     skippable: bool,
     fixed: bool,
     /// Inputs changed since the last evaluation.
     unsettled: bool,
-    /// Edges since something moved.
+    /// Number of edges since the last activity.
     quiet: u32,
-    /// Quiet edges before the next comparison.
+    /// Number of quiet edges before the next comparison.
     wait: u32,
     first_wait: u32,
     snapshot: Vec<u8>,
-    /// Edges that were evaluated.
+    /// Number of edges evaluated.
     pub(crate) evaluated: u64,
-    /// Another model of the same RTL, which gets the same inputs and must have the same outputs.
+    /// Another model of the same RTL, with the same inputs; its outputs must be equal.
     witness: Option<Instance>,
 }
 
@@ -50,7 +50,7 @@ impl Clocked {
         }
     }
 
-    /// A model that is never left alone.
+    /// A model that is never skipped.
     pub(crate) fn restless(instance: Instance) -> Self {
         Self {
             skippable: false,
@@ -58,7 +58,7 @@ impl Clocked {
         }
     }
 
-    /// Runs another model of the same RTL beside this one. The first difference of outputs ends the run.
+    /// Runs another model of the same RTL in lockstep. The first difference of outputs ends the run.
     pub(crate) fn with_witness(self, witness: Option<Instance>) -> Self {
         Self { witness, ..self }
     }
@@ -72,13 +72,13 @@ impl Clocked {
         self.instance.begin_waves(activity, period);
     }
 
-    /// Whether no edge changes anything until an input changes.
+    /// Whether the model is at a fixed point: no edge changes anything until an input changes.
     #[inline]
     pub(crate) fn is_fixed(&self) -> bool {
         self.fixed
     }
 
-    /// An input changed.
+    /// Records a change of an input.
     #[inline]
     pub(crate) fn touch(&mut self) {
         self.fixed = false;
@@ -87,17 +87,17 @@ impl Clocked {
         self.wait = self.first_wait;
     }
 
-    /// Something moved that can be seen from outside, without an input having changed.
+    /// Records activity that is visible from outside, without a change of inputs.
     #[inline]
     pub(crate) fn moved(&mut self) {
         self.quiet = 0;
     }
 
-    /// One rising edge; skipped at a fixed point if `skip`.
+    /// Evaluates one rising edge; skips it at a fixed point if `skip`.
     #[inline]
     pub(crate) fn edge(&mut self, now: Picoseconds, skip: bool) -> Result<(), ModelFailure> {
-        // Assertions look at values from before the edge, so what follows from the inputs must be
-        // there before it.
+        // Assertions sample values from before the edge, so combinational results of the inputs must be
+        // settled first.
         self.settle(now)?;
         if self.fixed {
             if skip {
@@ -115,7 +115,7 @@ impl Clocked {
         self.ask_witness(now)
     }
 
-    /// The same edge in the other model.
+    /// Evaluates the same edge in the other model, and compares.
     #[inline]
     fn ask_witness(&mut self, now: Picoseconds) -> Result<(), ModelFailure> {
         match &mut self.witness {
@@ -152,7 +152,7 @@ impl Clocked {
         Ok(())
     }
 
-    /// The first evaluation.
+    /// Evaluates the model for the first time.
     pub(crate) fn start(&mut self) -> Result<(), ModelFailure> {
         self.unsettled = false;
         if let Some(witness) = &mut self.witness {
@@ -162,7 +162,7 @@ impl Clocked {
         self.instance.start()
     }
 
-    /// Lets outputs follow inputs that changed.
+    /// Propagates changed inputs to outputs.
     #[inline]
     pub(crate) fn settle(&mut self, now: Picoseconds) -> Result<(), ModelFailure> {
         if !self.unsettled {

@@ -1,21 +1,21 @@
-//! The configuration of a shell, as `tmb_pkg::shell_cfg_t` has it.
+//! The configuration of a shell, a mirror of `tmb_pkg::shell_cfg_t`.
 
 use card::L1Reach;
 use serde::{Deserialize, Serialize};
 use units::{PageSize, PageSizes};
 
-/// How kernels' addresses become card addresses.
+/// Translation of the kernels' addresses to card addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Translator {
-    /// L1 TLB, page-table walker, faults.
+    /// L1 TLBs, page-table walker, page faults.
     #[default]
     Paged,
     /// Virtual address = card address (the physical baseline).
     Identity,
-    /// AmorphOS's: the first L1 TLB of a lane is as many segments as it has ways, each for a page of any size;
-    /// what misses is a fault, and bursts of slots leave row by row. Needs `max_walks = 0`, and one L1 TLB with
-    /// `page_bits = 12` and `sets_log2 = 0`.
+    /// Segments, as in AmorphOS: the first L1 TLB of a lane has a segment per way, each for a page of any size; a
+    /// miss is a fault, and bursts of slots leave row by row. Needs `max_walks = 0`, and one L1 TLB with `page_bits =
+    /// 12` and `sets_log2 = 0`.
     Segment,
 }
 
@@ -31,16 +31,16 @@ pub struct L1Config {
     pub ways: u8,
 }
 
-/// Who goes first at a memory channel.
+/// Arbitration policy of a memory channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChannelPolicy {
-    /// The DMA engine, at most `dma_share` times in a row while others wait; they take turns.
+    /// The DMA engine has priority for at most `dma_share` grants in a row while others wait; the others take turns.
     #[default]
     Preferred,
-    /// Turns; the DMA engine has `dma_share` in a round, the others one each.
+    /// Weighted round robin: the DMA engine has `dma_share` grants in a round, the others one each.
     Weighted,
-    /// Turns.
+    /// Round robin with equal weights.
     RoundRobin,
 }
 
@@ -59,7 +59,7 @@ pub struct DirectoryConfig {
 }
 
 impl DirectoryConfig {
-    /// One slice of two units for 1,024 lines: a model that is small and quick to build.
+    /// One slice of two units for 1,024 lines: a small model that builds fast.
     pub const SMALL: Self = Self {
         slices: 1,
         units: 2,
@@ -67,7 +67,7 @@ impl DirectoryConfig {
         ways: 8,
     };
 
-    /// A place for every line of a last-level cache of 16 MiB, in two slices of four units.
+    /// Entries for every line of a last-level cache of 16 MiB, in two slices of four units.
     pub const FULL: Self = Self {
         slices: 2,
         units: 4,
@@ -102,20 +102,20 @@ impl DirectoryConfig {
     }
 }
 
-/// The card's cache of lines whose home is the CPU, one for each slice of the link.
+/// The card's cache of lines whose home is the CPU, one per slice of the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CacheConfig {
-    /// Sets, a power of two from 8 on.
+    /// Sets, a power of two, at least 8.
     pub sets: u16,
     /// Ways of a set, a power of two.
     pub ways: u8,
-    /// Cycles that a hold of a line lasts once somebody else wants the line.
+    /// Cycles for which a line may be held once another agent requests it.
     pub hold_limit: u16,
 }
 
 impl CacheConfig {
-    /// 256 lines a slice, 32 KiB.
+    /// 256 lines per slice, 32 KiB.
     pub const DEFAULT: Self = Self {
         sets: 64,
         ways: 4,
@@ -137,26 +137,26 @@ impl CacheConfig {
     }
 }
 
-/// Mirror of `shell_cfg_t`; the defaults are those of `DefaultShellCfg`.
+/// Mirror of `shell_cfg_t`; the defaults equal `DefaultShellCfg`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ShellConfig {
-    /// Slots.
+    /// Number of slots.
     pub slots: u8,
-    /// Ports of each slot: AXI4 ports first, then one for each stream pair.
+    /// Ports per slot: AXI4 ports first, then one for each stream pair.
     pub ports_per_slot: u8,
-    /// Stream pairs (one stream in, one out) of each slot, at most its ports.
+    /// Stream pairs (one stream in, one out) per slot, at most its ports.
     pub streams_per_slot: u8,
-    /// Network interfaces: each a stream out to the network and one in from it, and a link of its own. They need
-    /// stream pairs of slots.
+    /// Network interfaces: each has a stream out to the network, one in from it, and its own link. They need stream
+    /// pairs of slots.
     pub network_pairs: u8,
     /// Memory channels, a power of two.
     pub channels: u8,
-    /// log2 of the bytes of address space of a channel.
+    /// Address space of a channel in bytes (log2).
     pub channel_bytes_log2: u8,
-    /// Address spaces.
+    /// Number of address spaces.
     pub spaces: u8,
-    /// Command queues: one, or one a slot (or space) and one for what belongs to none.
+    /// Command queues: one, or one per slot (or space) and one for commands that belong to none.
     pub queues: u8,
     /// Policy of the memory channels' arbiters.
     pub channel_policy: ChannelPolicy,
@@ -164,29 +164,28 @@ pub struct ShellConfig {
     pub dma_share: u8,
     /// Kind of translation.
     pub translator: Translator,
-    /// Address lanes, a power of two that divides the streams (two a port): lookups a cycle. Each has
-    /// L1 TLBs of its own; one walker serves all. Neighbours share a lane: with `lanes = slots` a slot has its own.
+    /// Address lanes, a power of two that divides the streams (two per port): lookups per cycle. Each has its own L1
+    /// TLBs; one walker serves all. Adjacent streams share a lane: with `lanes = slots` each slot has its own.
     pub lanes: u8,
-    /// L1 TLBs of a lane, smallest pages first, at most four. None: the walker alone (FSRF's DRAM TLB).
+    /// L1 TLBs of a lane, in order of page size, at most four. None: the walker alone (FSRF's DRAM TLB).
     pub l1: Vec<L1Config>,
-    /// Bursts a stream may hold.
+    /// Maximum number of parked bursts per stream.
     pub park_depth: u8,
-    /// Walks in flight; 0: no walker, the L1 TLBs alone (FSRF's and Coyote's SRAM TLB).
+    /// Maximum number of page walks in flight; 0: no walker, the L1 TLBs alone (FSRF's and Coyote's SRAM TLB).
     pub max_walks: u8,
-    /// log2 of the counters of a space in each table of its size-class filter; 0: no filter.
+    /// Counters per space in each table of its size-class filter (log2); 0: no filter.
     pub filter_log2: u8,
-    /// Faults a stream may report beyond its oldest.
+    /// Maximum number of faults that a stream reports beyond its oldest.
     pub look_ahead: u8,
-    /// Rows of a port's read buffer.
+    /// Size of a port's read buffer, in rows.
     pub read_buffer_rows: u16,
-    /// Rows of a port's write buffer.
+    /// Size of a port's write buffer, in rows.
     pub write_buffer_rows: u16,
-    /// Pages may lie in host memory: kernels reach them over PCIe, on a channel of their own beside the DMA
-    /// engine's.
+    /// Pages may lie in host memory: kernels reach them over PCIe, on a channel separate from the DMA engine's.
     pub host_channel: bool,
-    /// The directory, if there is one.
+    /// Configuration of the directory, if there is one.
     pub directory: Option<DirectoryConfig>,
-    /// The cache of the CPU's lines, if there is one; needs a directory, whose link it shares.
+    /// Configuration of the cache of the CPU's lines, if there is one; it needs a directory, whose link it shares.
     pub cache: Option<CacheConfig>,
 }
 
@@ -231,11 +230,11 @@ impl Default for ShellConfig {
 }
 
 impl ShellConfig {
-    /// The most command queues that a shell can have.
+    /// Maximum number of command queues of a shell.
     const MOST_QUEUES: u8 = 17;
 
-    /// The same shell with a command queue for each slot, and one for what belongs to none: what the host does for
-    /// one address space does not wait behind what it does for another, as the shell takes turns between queues.
+    /// The same shell with a command queue per slot, and one for commands that belong to none: commands for one
+    /// address space do not wait behind those for another, as the shell takes turns between queues.
     #[must_use]
     pub fn queue_a_slot(self) -> Self {
         Self {
@@ -253,7 +252,7 @@ impl ShellConfig {
         }
     }
 
-    /// [`ShellConfig::coherent`] with a cache of the CPU's lines: kernels read and write the CPU's memory coherently.
+    /// [`ShellConfig::coherent`] with a cache of the CPU's lines: kernels access the CPU's memory coherently.
     pub fn coherent_host() -> Self {
         Self {
             cache: Some(CacheConfig::DEFAULT),
@@ -261,8 +260,8 @@ impl ShellConfig {
         }
     }
 
-    /// One slot with two memory ports, and [`DirectoryConfig::FULL`]: for streams, and whatever the small one
-    /// would call back.
+    /// One slot with two memory ports, and [`DirectoryConfig::FULL`]: for streams, and for working sets that would
+    /// cause recalls in the small directory.
     pub fn coherent_full() -> Self {
         Self {
             ports_per_slot: 2,
@@ -271,30 +270,30 @@ impl ShellConfig {
         }
     }
 
-    /// L1 TLBs that a lane can have.
+    /// Maximum number of L1 TLBs of a lane.
     pub const MAX_L1S: usize = 4;
 
-    /// Ports of all slots.
+    /// Number of ports of all slots.
     pub fn ports(&self) -> u32 {
         u32::from(self.slots) * u32::from(self.ports_per_slot)
     }
 
-    /// The address lane of a requester: port `p` reads as requester `2 p` and writes as `2 p + 1`, and neighbours
-    /// share a lane.
+    /// The address lane of a requester: port `p` reads as requester `2 p` and writes as `2 p + 1`, and adjacent
+    /// requesters share a lane.
     pub fn lane_of(&self, requester: u32) -> u32 {
         requester / (2 * self.ports() / u32::from(self.lanes)).max(1)
     }
 
-    /// Network interfaces that a card can have: a U280 has two cages.
+    /// Maximum number of network interfaces of a card: a U280 has two cages.
     pub const MAX_NETWORKS: u8 = 2;
 
-    /// Stream pairs of all slots.
+    /// Number of stream pairs of all slots.
     pub fn stream_pairs(&self) -> u32 {
         u32::from(self.slots) * u32::from(self.streams_per_slot)
     }
 
-    /// Sizes that pages can have: those that an L1 TLB serves, which are its own and all larger ones.
-    /// With the walker alone, and without translation, every size.
+    /// Supported page sizes: those of the L1 TLBs and all larger ones. With the walker alone, and without
+    /// translation, every size.
     pub fn page_sizes(&self) -> PageSizes {
         let smallest = self
             .l1
@@ -304,7 +303,7 @@ impl ShellConfig {
         PageSize::from_class(class).map_or_else(PageSizes::default, PageSizes::from)
     }
 
-    /// Sizes of pages that an L1 TLB has entries of.
+    /// Page sizes of the L1 TLBs.
     pub fn l1_sizes(&self) -> PageSizes {
         let paged = self.translator == Translator::Paged;
         let own = self.l1.iter().filter(|_| paged);
@@ -312,7 +311,7 @@ impl ShellConfig {
             .fold(PageSizes::default(), PageSizes::with)
     }
 
-    /// How much each L1 TLB of a lane translates, smallest pages first.
+    /// Reach of each L1 TLB of a lane, in order of page size.
     pub fn l1_reach(&self) -> Vec<L1Reach> {
         let paged = self.translator == Translator::Paged;
         let own = self.l1.iter().filter(|_| paged);
@@ -483,12 +482,12 @@ impl ShellConfig {
         format!("'{{Sets: {sets}, Ways: {ways}, HoldLimit: {hold_limit}}}")
     }
 
-    /// Slices of the cache of the CPU's lines; 0 without one.
+    /// Number of slices of the cache of the CPU's lines; 0 without one.
     pub fn caches(&self) -> u8 {
         self.cache.map_or(0, |_| self.slices())
     }
 
-    /// Link channel pairs; 0 without a directory.
+    /// Number of link channel pairs; 0 without a directory.
     pub fn slices(&self) -> u8 {
         self.directory.map_or(0, |directory| directory.slices)
     }

@@ -1,8 +1,8 @@
-//! A kernel's registers, driven: its model alone, and a host that writes and reads every argument. What the RTL's text
-//! does not say is seen so: registers that do not answer, two arguments that are one register, a write that reaches
-//! ap_ctrl, parts of an argument that keep nothing, registers that no argument describes.
+//! Check of a kernel's registers by simulation: its model alone, and a host that writes and reads every argument. It
+//! detects errors that the RTL's text does not show: registers that do not answer, two arguments in one register, a
+//! write that reaches ap_ctrl, parts of an argument that store nothing, registers that belong to no argument.
 //!
-//! Nothing else is connected: no port is ever answered, and the kernel is not started.
+//! Nothing else is connected: no other port is ever answered, and the kernel is not started.
 
 use super::interface::KernelInterface;
 use super::kernel_model::build_for_slot;
@@ -13,42 +13,42 @@ use std::path::Path;
 use units::Picoseconds;
 use verilated::{BuildError, Builder, ProgressSink};
 
-/// Shell cycles in which a kernel answers an access, as in a slot (`docs/blocks/guard.md`).
+/// Maximum number of shell cycles for an answer, as in a slot (`docs/blocks/guard.md`).
 const PATIENCE: u32 = 4096;
-/// Cycles in reset, and behind it.
+/// Number of cycles in reset, and after it.
 const RESET_CYCLES: u32 = 16;
 const PERIOD: Picoseconds = Picoseconds::from_nanos(4);
-/// Bytes of a register.
+/// Size of a register, in bytes.
 const WORD: u32 = 4;
-/// The first offset that an argument can have.
+/// The first permitted offset of an argument.
 const FIRST: u32 = 0x10;
-/// Of ap_ctrl, what shows that the kernel was started: ap_start, ap_done, ap_idle.
+/// Bits of ap_ctrl that show that the kernel was started: ap_start, ap_done, ap_idle.
 const STARTED: u32 = 7;
-/// What is written, and its complement: every bit is seen as 0 and as 1.
+/// Test pattern and its complement: every bit is tested as 0 and as 1.
 const PATTERNS: [u32; 2] = [0x5555_5555, 0xaaaa_aaaa];
 
-/// What was seen of a kernel's registers that keeps no run from working, and that its author may not know.
+/// An observation of a kernel's registers that prevents no run, and that its author may not know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remark {
-    /// Reads of an argument give the same, whatever is written.
+    /// Reads of an argument are independent of writes.
     Unread {
-        /// Its name.
+        /// Name of the argument.
         argument: String,
-        /// Where it is.
+        /// Offset of the argument, in bytes.
         offset: u32,
     },
-    /// Of an argument that can be read back, these bits keep nothing.
+    /// Bits of a readable argument that store nothing.
     Unused {
-        /// Its name.
+        /// Name of the argument.
         argument: String,
-        /// Where the word is.
+        /// Offset of the word, in bytes.
         offset: u32,
-        /// The bits.
+        /// Mask of the bits.
         bits: u32,
     },
-    /// A register keeps what is written, and no argument describes it.
+    /// A register stores values and belongs to no argument.
     Undescribed {
-        /// Where it is.
+        /// Offset of the register, in bytes.
         offset: u32,
     },
 }
@@ -108,9 +108,9 @@ pub fn drive_registers(
     .map_err(|fault| mismatch(fault.to_string()))
 }
 
-/// What keeps a run from working.
+/// A failure that prevents the check.
 enum Fault {
-    /// The register is not answered, or the model ended itself.
+    /// The register does not answer, or the model ended itself.
     Silent {
         register: String,
         write: bool,
@@ -159,14 +159,14 @@ impl fmt::Display for Fault {
     }
 }
 
-/// How an access ended.
+/// Result of an access.
 enum Answer {
     Okay(u32),
     Error,
     Nothing,
 }
 
-/// A host at a kernel's registers.
+/// A host that drives a kernel's registers.
 struct Host {
     instance: Instance,
     now: Picoseconds,
@@ -212,7 +212,7 @@ impl Host {
         self.pin(name).map_or(0, NumberPin::get)
     }
 
-    /// One edge; what was offered and taken at it. Inputs that follow are settled before the next.
+    /// Evaluates one edge; returns the handshakes at it. The following inputs are settled before the next edge.
     fn cycle(&mut self) -> Result<(), ModelFailure> {
         for clock in &self.clocks {
             clock.set(1);
@@ -261,7 +261,7 @@ impl Host {
         )
     }
 
-    /// Offers what is asked until it is taken, and takes the answer, both as soon as can be.
+    /// Offers a request until it is accepted, and takes the response, both as early as possible.
     fn access(
         &mut self,
         asked: &[(&'static str, &'static str)],
@@ -300,13 +300,13 @@ impl Host {
     }
 }
 
-/// A kernel whose registers are driven.
+/// A kernel whose registers are being tested.
 struct Driven<'a> {
     manifest: &'a Manifest,
     host: Host,
 }
 
-/// A word that an argument has, or that no argument has.
+/// A word of an argument, or one that belongs to no argument.
 #[derive(Clone, Copy)]
 struct Word<'a> {
     argument: Option<&'a str>,
@@ -390,7 +390,7 @@ impl<'a> Driven<'a> {
         }
     }
 
-    /// What a register holds; `None` if the kernel says that it cannot be read.
+    /// Reads a register; `None` if the kernel reports that it is not readable.
     fn read(&mut self, word: Word<'_>) -> Result<Option<u32>, Fault> {
         match self.host.read(word.offset)? {
             Answer::Okay(value) => Ok(Some(value)),
@@ -402,7 +402,7 @@ impl<'a> Driven<'a> {
         }
     }
 
-    /// The bits of a word that keep what is written.
+    /// The bits of a word that store written values.
     fn kept(&mut self, word: Word<'_>) -> Result<u32, Fault> {
         let mut kept = u32::MAX;
         for pattern in PATTERNS {
@@ -415,7 +415,7 @@ impl<'a> Driven<'a> {
         Ok(kept)
     }
 
-    /// Whether a word that can be read back keeps what is written when all others are written.
+    /// Whether a readable word keeps its value while all others are written.
     fn is_of_its_own(&mut self, word: Word<'_>, kept: u32, all: &[Word<'_>]) -> Result<(), Fault> {
         if kept == 0 {
             return Ok(());
@@ -443,7 +443,7 @@ impl<'a> Driven<'a> {
         Ok(self.read(word)?.map(|found| found & kept) != Some(value & kept))
     }
 
-    /// Whether a word reads as what is written to another, either pattern.
+    /// Whether a word reads as the value written to another one, for both patterns.
     fn follows(&mut self, word: Word<'_>, kept: u32, other: Word<'_>) -> Result<bool, Fault> {
         for [own, foreign] in [PATTERNS, [PATTERNS[1], PATTERNS[0]]] {
             self.write(word, own)?;
@@ -455,7 +455,7 @@ impl<'a> Driven<'a> {
         Ok(true)
     }
 
-    /// Arguments, and parts of them, that keep nothing.
+    /// Arguments, and parts of them, that store nothing.
     fn unused(&self, words: &[Word<'_>], kept: &[u32]) -> Vec<Remark> {
         let mut remarks = Vec::new();
         for argument in &self.manifest.arguments {
@@ -479,13 +479,13 @@ impl<'a> Driven<'a> {
         remarks
     }
 
-    /// Registers between the arguments, and up to the next power of two behind them, that keep what is written and are no
-    /// argument under another offset.
+    /// Registers between the arguments, and up to the next power of two behind them, that store values and are no alias
+    /// of an argument.
     fn undescribed(&mut self, words: &[Word<'_>], kept: &[u32]) -> Result<Vec<Remark>, Fault> {
         let mut remarks = Vec::new();
         let end = words.iter().map(|word| word.offset + WORD).max();
         let end = end.unwrap_or(0).next_power_of_two();
-        // What lies between bundles is nobody's.
+        // The space between bundles belongs to no bundle.
         if end >= SECOND_BUNDLE {
             return Ok(remarks);
         }
@@ -500,7 +500,7 @@ impl<'a> Driven<'a> {
             let of_it = match self.kept(word) {
                 Ok(kept) => kept,
                 Err(Fault::Refused { .. }) => continue,
-                // No run asks for it.
+                // A run does not access it.
                 Err(Fault::Silent { .. }) => break,
                 Err(fault) => return Err(fault),
             };

@@ -1,10 +1,11 @@
-//! The event loop of the simulated card: virtual time, edges, and what lies around the shell.
+//! The event loop of the simulated card: virtual time, clock edges, and the surroundings of the
+//! shell.
 //!
-//! At an edge, in this order: what crosses each bus is taken, with the pins as they were before the
-//! edge; all models are clocked; buses get their inputs for the next edge; outputs of the shell go
-//! to the kernels, which settle, and their outputs go to the shell. Every output of the shell is a
-//! register, so one pass is enough, and a design split at the slot boundary behaves edge for edge
-//! as one model does.
+//! An edge has these steps, in order: transfers on each bus are sampled, with the pins as before
+//! the edge; all models are clocked; buses get their inputs for the next edge; outputs of the shell
+//! go to the kernels, which settle, and the kernels' outputs go to the shell. Every output of the
+//! shell is registered, so one pass is enough, and a design split at the slot boundary is
+//! cycle-exact to one model.
 
 use super::bar_port::{BarPort, ReadAnswer};
 use super::clocked::Clocked;
@@ -29,7 +30,7 @@ use timing::pcie::Link;
 use units::Picoseconds;
 use verilated::BuildError;
 
-/// A clock: edges at `phase + n × period`.
+/// A clock with edges at `phase + n × period`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ClockDomain {
     pub(crate) period: Picoseconds,
@@ -37,7 +38,7 @@ pub(crate) struct ClockDomain {
 }
 
 impl ClockDomain {
-    /// The first edge at or after `time`, as its number.
+    /// Number of the first edge at or after `time`.
     fn edge_from(&self, time: Picoseconds) -> u64 {
         (time - self.phase).get().div_ceil(self.period.get())
     }
@@ -47,7 +48,7 @@ impl ClockDomain {
     }
 }
 
-/// What the engine noticed and the card must handle.
+/// An occurrence in the engine that the card must handle.
 #[derive(Debug)]
 pub(crate) enum Notice {
     /// The interrupt reaches the host at this time.
@@ -58,22 +59,22 @@ pub(crate) enum Notice {
     KernelFailed(SlotId, String),
 }
 
-/// Why [`Engine::run_until`] came back.
+/// The reason why [`Engine::run_until`] returned.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// The time is reached; every edge up to it is done.
+    /// The time is reached; every edge up to it is evaluated.
     Reached,
     /// There are notices.
     Noticed,
-    /// The answer to a register read is there.
+    /// The answer to a register read has arrived.
     Answered,
-    /// Nothing will ever happen, and no time was given.
+    /// No event can occur, and no time limit was given.
     Idle,
-    /// Somebody wants the thread back.
+    /// The thread was called back by the bell.
     Rung,
 }
 
-/// Everything that is clocked, and its surroundings.
+/// All clocked models, and their surroundings.
 pub(crate) struct Engine {
     clock: ClockDomain,
     /// Number of the next edge.
@@ -91,12 +92,12 @@ pub(crate) struct Engine {
     observers: Vec<PortObserver>,
     owners: OwnerObserver,
     stream_observers: Vec<StreamObserver>,
-    /// Of each stream pair: a beat of the kernel is in the shell, and nobody has taken it.
+    /// For each stream pair: a beat of the kernel waits in the shell.
     waits: Vec<Pin<u8>>,
-    /// Of each network interface: a beat is before it.
+    /// For each network interface: a beat waits in front of it.
     network_waits: Vec<Pin<u8>>,
     probes: Vec<Probe>,
-    /// The first time that a row crossed a port of a slot; looked for if waveforms begin with it.
+    /// First time that a row crossed a port of a slot; recorded only if waveforms begin with it.
     activity: Option<Picoseconds>,
     seeks_activity: bool,
     pub(crate) around: Surroundings,
@@ -105,24 +106,24 @@ pub(crate) struct Engine {
     notices: Vec<Notice>,
 }
 
-/// What an engine is made of.
+/// The components of an engine.
 pub(crate) struct Parts {
     pub(crate) clock: ClockDomain,
     pub(crate) shell: Instance,
-    /// Another model of the shell, to be compared edge by edge.
+    /// Another model of the shell, which is compared at every edge.
     pub(crate) witness: Option<Instance>,
     pub(crate) slots: u32,
     pub(crate) ports_per_slot: u32,
     pub(crate) pairs_per_slot: u32,
-    /// Slices of the directory; 0 without one.
+    /// Number of slices of the directory; 0 without one.
     pub(crate) slices: u32,
-    /// Slices of the cache of the CPU's lines; 0 without one.
+    /// Number of slices of the cache of the CPU's lines; 0 without one.
     pub(crate) caches: u32,
     /// The coherent link and the CPU, if the card has them.
     pub(crate) coherent: Option<LinkPort>,
     pub(crate) memories: Vec<MemoryPort>,
     pub(crate) networks: Vec<NetworkPort>,
-    /// For a timeline; else none.
+    /// Probes for a timeline; empty without one.
     pub(crate) probes: Vec<Probe>,
     pub(crate) link: Box<dyn Link + Send>,
     pub(crate) idle_skipping: bool,
@@ -225,7 +226,7 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Holds the whole card in reset for some edges. Buses stay quiet meanwhile.
+    /// Holds the whole card in reset for a number of edges. Buses stay idle meanwhile.
     pub(crate) fn reset(&mut self, edges: u32) -> Result<(), CardError> {
         self.reset.set(0);
         for _ in 0..edges {
@@ -246,12 +247,12 @@ impl Engine {
         self.now
     }
 
-    /// Edges so far, skipped ones included.
+    /// Number of edges so far, including skipped ones.
     pub(crate) fn cycles(&self) -> u64 {
         self.next
     }
 
-    /// Edges at which the shell was evaluated.
+    /// Number of edges at which the shell was evaluated.
     pub(crate) fn evaluated_cycles(&self) -> u64 {
         self.shell.evaluated
     }
@@ -289,12 +290,12 @@ impl Engine {
         &self.stream_observers
     }
 
-    /// What a kernel has sent out of a port and nobody has taken.
+    /// Bytes that a kernel has sent out of a port and that were not taken.
     pub(crate) fn stream_waiting(&self, slot: SlotId, stream: StreamId) -> StreamWaiting {
         let of_slots = usize::from(slot.0) * self.pairs_per_slot as usize;
         let pins = match (stream.direction, usize::from(slot.0) < self.slots.len()) {
             (StreamDirection::Out, true) => self.waits.get(of_slots + usize::from(stream.pair)),
-            // What is sent to the network goes into its interface.
+            // Data sent to the network goes into its interface.
             (StreamDirection::In, false) => self.network_waits.get(usize::from(stream.pair)),
             _ => None,
         };
@@ -328,7 +329,7 @@ impl Engine {
         }
     }
 
-    /// Puts a kernel into a slot, or takes it out.
+    /// Loads a kernel into a slot, or removes it.
     pub(crate) fn set_kernel(
         &mut self,
         slot: SlotId,
@@ -347,7 +348,7 @@ impl Engine {
         Ok(())
     }
 
-    /// What the kernel in a slot says it is: constant pins, of which nothing moves.
+    /// Sets the identity of the kernel in a slot: constant pins.
     pub(crate) fn set_identity(&mut self, slot: SlotId, identity: u64) -> Result<(), CardError> {
         let name = "slot_identity_i";
         let pin = self.shell.instance().number_pin(name, slot.0.into());
@@ -363,7 +364,7 @@ impl Engine {
         Ok(())
     }
 
-    /// The slot's ports were reset: nothing is open on them.
+    /// Drops the open bursts of a slot whose ports were reset.
     pub(crate) fn forget_bursts(&mut self, slot: SlotId) {
         let ports = self.ports_per_slot as usize;
         let first = usize::from(slot.0) * ports;
@@ -380,7 +381,7 @@ impl Engine {
         }
     }
 
-    /// A kernel is in the slot: its ports have names on the timeline.
+    /// Labels the ports of a slot on the timeline with the kernel's names.
     pub(crate) fn name_ports(&mut self, slot: SlotId, manifest: &Manifest) {
         let memory_ports = (self.ports_per_slot - self.pairs_per_slot) as usize;
         for probe in &mut self.probes {
@@ -392,7 +393,7 @@ impl Engine {
         into.append(&mut self.notices);
     }
 
-    /// The answer to a register read.
+    /// Takes the answer to a register read.
     pub(crate) fn take_answer(&mut self) -> Option<ReadAnswer> {
         self.around.bar.take_answer()
     }
@@ -431,7 +432,7 @@ impl Engine {
         }
     }
 
-    /// True when no edge will ever change anything unless the host does something.
+    /// Whether no edge can change anything unless the host acts.
     pub(crate) fn is_idle(&self) -> bool {
         self.all_fixed()
             && self.next_event().is_none()
@@ -444,12 +445,12 @@ impl Engine {
         self.shell.is_fixed() && self.slots.iter().flatten().all(KernelSlot::is_fixed)
     }
 
-    /// The next time at which something around the shell changes one of its inputs.
+    /// The next time at which one of the shell's surroundings changes an input of the shell.
     fn next_event(&self) -> Option<Picoseconds> {
         self.around.next_event(self.now)
     }
 
-    /// Passes over the edges before `time`: none of them would change anything.
+    /// Skips the edges before `time`: none of them would change anything.
     fn skip_to(&mut self, time: Picoseconds) {
         let target = self.clock.edge_from(time).max(self.next);
         if target == self.next {
@@ -464,7 +465,7 @@ impl Engine {
         self.next = target;
     }
 
-    /// One edge.
+    /// Evaluates one edge.
     fn edge(&mut self, at: Picoseconds) -> Result<(), CardError> {
         self.now = at;
         let mut active = self.irq.high();
@@ -526,7 +527,7 @@ impl Engine {
         Ok(())
     }
 
-    /// The first activity is at this edge.
+    /// Begins waveforms with the first activity, at this edge.
     #[cold]
     fn begin_waves(&mut self, at: Picoseconds) {
         self.seeks_activity = false;
@@ -538,7 +539,7 @@ impl Engine {
         }
     }
 
-    /// When it was, if it was looked for.
+    /// Time of the first activity, if it is recorded.
     pub(crate) fn activity(&self) -> Option<Picoseconds> {
         self.activity
     }
@@ -560,7 +561,7 @@ impl Engine {
         }
     }
 
-    /// Empties the slot of a kernel that ended itself; the shell lives on.
+    /// Empties the slot of a kernel that ended itself; the shell continues.
     #[cold]
     fn kernel_failed(&mut self, index: usize, failure: ModelFailure) -> Result<(), CardError> {
         let slot = SlotId(index as u8);

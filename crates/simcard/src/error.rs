@@ -1,9 +1,9 @@
-//! How what goes wrong with models becomes an error of the card.
+//! Conversion of model errors to card errors.
 
 use card::CardError;
 use verilated::BuildError;
 
-/// RTL did not become a model that runs.
+/// The error for RTL that could not be built into a model.
 pub(crate) fn not_built(error: BuildError) -> CardError {
     CardError::Build(Box::new(error))
 }

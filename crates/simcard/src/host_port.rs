@@ -1,8 +1,8 @@
-//! Host memory as the shell sees it: an AXI4 subordinate behind the model of the PCIe link.
+//! Host memory seen from the shell: an AXI4 subordinate behind the model of the PCIe link.
 //!
-//! Reads are answered in order, with the bytes that host memory holds when they arrive. Writes are
-//! posted: answered when the link has taken them, visible to the host when the link says so, never
-//! out of order. An address that nothing is mapped at gets an error response.
+//! Reads are answered in order, with the bytes in host memory at their arrival. Writes are posted: answered when the
+//! link has accepted them, visible to the host at the time given by the link, never out of order. An unmapped address
+//! gets an error response.
 
 use super::bus::{response, Finder, ManagerBus};
 use super::model::{Instance, Pin, Row};
@@ -16,16 +16,16 @@ use timing::pcie::{Link, Transfer};
 use units::Picoseconds;
 use verilated::BuildError;
 
-/// Reads that may be under way.
+/// Maximum number of outstanding reads.
 const READS: usize = 64;
-/// Bursts whose addresses are taken before their data are.
+/// Maximum number of bursts whose addresses are accepted ahead of their data.
 const WRITE_ADDRESSES: usize = 4;
-/// Posted rows that wait for the link before the shell is stopped.
+/// Maximum number of posted rows that wait for the link, before back-pressure to the shell.
 const POSTED_ROWS: usize = 256;
 
 struct Read {
     id: u8,
-    /// Where the bytes are; `None` for an error.
+    /// Memory and offset of the bytes; `None` for an error.
     source: Option<(Arc<HostMemory>, usize)>,
     rows: u16,
     done: u16,
@@ -33,7 +33,7 @@ struct Read {
 }
 
 impl Read {
-    /// When the next row is there: the first with the first completion, the last with the last.
+    /// Time at which the next row is available: the first with the first completion, the last with the last.
     fn next_row_at(&self) -> Picoseconds {
         if self.done + 1 == self.rows {
             return self.transfer.last;
@@ -44,7 +44,7 @@ impl Read {
     }
 }
 
-/// A write whose data are being taken.
+/// A write whose data are being received.
 struct Write {
     id: u8,
     target: Option<(Arc<HostMemory>, usize)>,
@@ -52,7 +52,7 @@ struct Write {
     done: u16,
 }
 
-/// A write on its way to host memory.
+/// A write in flight to host memory.
 struct Posted {
     target: Option<(Arc<HostMemory>, usize)>,
     rows: u16,
@@ -80,11 +80,11 @@ pub(crate) struct HostPort {
     answers: VecDeque<Answer>,
     row_taken: bool,
     answer_taken: bool,
-    /// Nothing is under way, and the inputs of the shell say so.
+    /// No access is under way, and the shell's inputs are idle.
     at_rest: bool,
-    /// Payload, for the statistics.
+    /// Payload bytes, for the statistics.
     pub(crate) bytes_to_card: u64,
-    /// Payload, for the statistics.
+    /// Payload bytes, for the statistics.
     pub(crate) bytes_to_host: u64,
 }
 
@@ -148,7 +148,7 @@ impl HostPort {
         });
     }
 
-    /// Lets writes reach host memory that are visible at `now`. The host calls it before it looks.
+    /// Executes the writes to host memory that are visible at `now`. Called before the host reads its memory.
     #[inline]
     pub(crate) fn make_visible(&mut self, now: Picoseconds) {
         while self
@@ -235,8 +235,7 @@ impl HostPort {
         changed
     }
 
-    /// From now on this memory is nobody's: what is on its way there goes nowhere, and what is still to be read there is
-    /// an error.
+    /// Unmaps memory: writes in flight to it are dropped, and outstanding reads from it get an error.
     pub(crate) fn forget(&mut self, memory: &Arc<HostMemory>) {
         let sources = self.reads.iter_mut().map(|read| &mut read.source);
         let writes = self.writes.iter_mut().map(|write| &mut write.target);
@@ -251,15 +250,15 @@ impl HostPort {
         }
     }
 
-    /// Whether writes are on their way to the host.
+    /// Whether writes are in flight to the host.
     pub(crate) fn has_posted(&self) -> bool {
         !self.posted.is_empty()
     }
 }
 
-/// Writes a row into host memory, byte for byte where strobes are missing.
+/// Writes a row into host memory, bytewise if strobes are missing.
 fn write_host_row(memory: &HostMemory, offset: usize, row: &Row, strobe: u64) {
-    // The range was checked when the address was taken, and the memory is kept alive since.
+    // The range was checked when the address was accepted, and the memory is kept alive since.
     let written = if strobe == u64::MAX {
         memory.write_row(offset, row)
     } else {
@@ -322,7 +321,7 @@ impl Surrounding for HostPort {
     fn next_event(&self, _: Picoseconds) -> Option<Picoseconds> {
         let read = self.reads.front().map(Read::next_row_at);
         let answer = self.answers.front().map(|answer| answer.at);
-        // Room for data of writes comes back when posted rows become visible.
+        // Room for write data is freed when posted rows become visible.
         let room = match self.rows.len() < POSTED_ROWS {
             true => None,
             false => self.posted.front().map(|posted| posted.visible),

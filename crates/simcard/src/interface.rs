@@ -1,4 +1,4 @@
-//! Which port of a kernel's RTL is which signal of the slot: the manifest held against the RTL.
+//! Mapping of a kernel's RTL ports to signals of the slot: the manifest checked against the RTL.
 
 use super::signals::{
     Need, Signal, ACCESS, AXI4, AXI4_IGNORED, AXI4_STREAM, CARRIED_IN, CARRIED_OUT, CONTROL,
@@ -12,31 +12,31 @@ use card::stream::{StreamDirection, StreamId};
 use std::collections::{BTreeMap, HashSet};
 use verilated::{BuildError, Direction, ModelInfo, ModelPort};
 
-/// The clock of a wrapper.
+/// Clock port of a wrapper.
 pub(crate) const CLOCK: &str = card::kernel::DEFAULT_CLOCK;
-/// The reset of a wrapper.
+/// Reset port of a wrapper.
 pub(crate) const RESET: &str = card::kernel::DEFAULT_RESET;
-/// Data bits of a slot's port.
+/// Data width of a slot's port, in bits.
 pub(crate) const DATA_WIDTH: u32 = 512;
 
 /// A signal of a bus with the kernel's port for it, if it has one.
 pub(crate) type Bound = (&'static Signal, Option<ModelPort>);
 
-/// A clock that is not the first, with its reset.
+/// An additional clock, with its reset.
 #[derive(Clone, Debug)]
 pub(crate) struct OtherClock {
     pub(crate) clock: ModelPort,
-    /// None behind a wrapper.
+    /// Reset of the clock; none behind a wrapper.
     pub(crate) reset: Option<(ModelPort, ResetPolarity)>,
     pub(crate) ratio: Ratio,
 }
 
-/// Where a memory port asks for exclusive access (AxLOCK), which the slot does not carry.
+/// The AxLOCK port of a memory port, for exclusive access, which the slot does not carry.
 #[derive(Clone, Debug)]
 pub(crate) struct Lock {
-    /// Which of the kernel's memory ports.
+    /// Index of the kernel's memory port.
     pub(crate) port: usize,
-    /// The lock counts while this is high; `None` behind a wrapper, which remembers that it was.
+    /// The lock is valid while this is high; `None` behind a wrapper, which latches it.
     pub(crate) valid: Option<ModelPort>,
     pub(crate) lock: ModelPort,
 }
@@ -44,42 +44,42 @@ pub(crate) struct Lock {
 /// The kernel's side of the slot boundary.
 #[derive(Clone, Debug)]
 pub(crate) struct KernelInterface {
-    /// One list a memory port, in the manifest's order; every signal of [`AXI4`].
+    /// One list per memory port, in the manifest's order; every signal of [`AXI4`].
     pub(crate) ports: Vec<Vec<Bound>>,
     /// AxLOCK of the memory ports that have it.
     pub(crate) locks: Vec<Lock>,
-    /// The stream ports, in the manifest's order; every signal of [`AXI4_STREAM`] each, and of each of those that
-    /// share one, one after the other. Of one that a memory port carries: [`CARRIED_IN`] or [`CARRIED_OUT`].
+    /// The stream ports, in the manifest's order; every signal of [`AXI4_STREAM`] each, and of each port that shares
+    /// one, consecutively. For a stream carried by a memory port: [`CARRIED_IN`] or [`CARRIED_OUT`].
     pub(crate) streams: Vec<(StreamId, Vec<Bound>)>,
-    /// TSTRB of the stream ports that have it, and of those that share one, by the port's name.
+    /// TSTRB of the stream ports that have it, including those that share one, by the port's name.
     pub(crate) strobes: BTreeMap<String, ModelPort>,
     /// The streams out of the kernel whose port has no TLAST.
     pub(crate) endless: Vec<StreamId>,
-    /// Of a wrapper: how many bytes of a stream wait there for a full row.
+    /// For a wrapper: the number of bytes of a stream that wait there for a full row.
     pub(crate) held: Vec<(StreamId, ModelPort)>,
-    /// One list a slice of the directory; every signal of [`HOME`].
+    /// One list per slice of the directory; every signal of [`HOME`].
     pub(crate) homes: Vec<Vec<Bound>>,
-    /// One list a slice of the directory; every signal of [`LINE`].
+    /// One list per slice of the directory; every signal of [`LINE`].
     pub(crate) lines: Vec<Vec<Bound>>,
-    /// One list a slice of the link; every signal of [`ACCESS`].
+    /// One list per slice of the link; every signal of [`ACCESS`].
     pub(crate) accesses: Vec<Vec<Bound>>,
-    /// Every signal of [`CONTROL`], unless the kernel has no control port; of one with several bundles of registers,
+    /// Every signal of [`CONTROL`], unless the kernel has no control port; for a kernel with several register bundles,
     /// or wide ones, the wrapper's.
     pub(crate) control: Option<Vec<Bound>>,
-    /// The bundles of registers that a wrapper joins, with their data bits; every signal of [`CONTROL`] each.
+    /// The register bundles that a wrapper joins, with their data widths in bits; every signal of [`CONTROL`] each.
     pub(crate) bundles: Vec<(u32, Vec<Bound>)>,
-    /// Clocks of other frequencies.
+    /// Additional clocks, at other frequencies.
     pub(crate) clocks: Vec<OtherClock>,
     /// The reset port.
     pub(crate) reset: Option<ModelPort>,
-    /// Inputs that hold a value.
+    /// Inputs with a constant value.
     pub(crate) constants: Vec<(ModelPort, u64)>,
     /// The interrupt port.
     pub(crate) interrupt: Option<ModelPort>,
 }
 
 impl KernelInterface {
-    /// Whether a port into the kernel takes whole rows without TKEEP, so that one which is partly filled must not reach it.
+    /// Whether a port into the kernel takes whole rows without TKEEP, so that a partial row must not reach it.
     pub(crate) fn takes_full_rows(described: &StreamPort, bus: &[Bound]) -> bool {
         let keeps = |bound: &Bound| bound.0.name == "tkeep" && bound.1.is_none();
         described.direction == StreamDirection::In
@@ -88,7 +88,7 @@ impl KernelInterface {
             && bus.iter().any(keeps)
     }
 
-    /// Finds every signal that the manifest promises, and nothing that it does not know.
+    /// Finds every signal that the manifest requires, and rejects unknown ones.
     ///
     /// # Errors
     /// [`BuildError::Mismatch`] naming signal and rule, [`BuildError::Unsupported`].
@@ -215,7 +215,7 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    /// The port with this name in any case.
+    /// Takes the port with this name, regardless of case.
     fn take(&mut self, name: &str) -> Option<&'a ModelPort> {
         let port = self
             .info
@@ -272,7 +272,7 @@ impl<'a> Matcher<'a> {
         Ok(())
     }
 
-    /// An input that holds a value.
+    /// An input with a constant value.
     fn constant(&mut self, constant: &Constant) -> Result<(ModelPort, u64), BuildError> {
         let Constant { name, value } = constant;
         let Some(port) = self.take(name) else {
@@ -303,7 +303,7 @@ impl<'a> Matcher<'a> {
         self.require(name, 1, Direction::Input, why).map(Some)
     }
 
-    /// A bundle of registers.
+    /// A register bundle.
     fn control(
         &mut self,
         described: &RegisterPort,
@@ -318,7 +318,7 @@ impl<'a> Matcher<'a> {
             if let Some(port) = port {
                 let is_address = signal.name.ends_with("addr");
                 let widths = match (is_address, described.data_width) {
-                    // What an address has beyond the window is always 0.
+                    // Address bits beyond the window are always 0.
                     (true, _) => 1..=64,
                     (false, 64) => signal.width_at(64)..=signal.width_at(64),
                     (false, _) => signal.width..=signal.width,
@@ -349,7 +349,7 @@ impl<'a> Matcher<'a> {
         Ok(bound)
     }
 
-    /// Every argument lies within what an address port can address: beyond it, accesses reach other registers.
+    /// Checks that the address port reaches every argument: beyond its range, accesses alias other registers.
     fn check_reach(
         &self,
         port: &ModelPort,
@@ -448,7 +448,7 @@ impl<'a> Matcher<'a> {
         Ok(bound)
     }
 
-    /// A stream port, or those that share it.
+    /// A stream port, or the ports that share it.
     fn stream_port(
         &mut self,
         described: &StreamPort,
@@ -499,7 +499,7 @@ impl<'a> Matcher<'a> {
             let Some(found) = self.take(&format!("{prefix}{signal}")) else {
                 continue;
             };
-            // Into the kernel it is low, which is a value as any.
+            // Into the kernel it is low, which is a valid value.
             let lost = described.direction == StreamDirection::Out;
             if lost && !described.drops.contains(&signal) {
                 return Err(self.mismatch(format!(
@@ -525,7 +525,7 @@ impl<'a> Matcher<'a> {
             let full = format!("{name}_{}", signal.name);
             let port = self.take(&full);
             if let Some(port) = port {
-                // A kernel may look at the low bits of an address alone.
+                // A kernel may decode only the low bits of an address.
                 let narrowest = match signal.name.ends_with("addr") {
                     true => 1,
                     false => signal.width,
@@ -546,7 +546,7 @@ impl<'a> Matcher<'a> {
         Ok(bound)
     }
 
-    /// Every other input would be undriven; every other AXI port would never be answered.
+    /// Checks that no port is left: another input would be undriven, and another AXI port unanswered.
     fn nothing_left(&self) -> Result<(), BuildError> {
         for port in &self.info.ports {
             if self.taken.contains(port.name.as_str()) {

@@ -1,4 +1,4 @@
-//! From a kernel's folder to its model with the interface that the slot joins.
+//! Conversion of a kernel's folder to a model with the slot's interface.
 
 use super::interface::{KernelInterface, CLOCK};
 use super::options::kernel_file_set;
@@ -7,7 +7,7 @@ use card::kernel::KernelPackage;
 use std::path::Path;
 use verilated::{BuildError, Builder, BuiltModel, Design, ModelInfo, ModelPort, ProgressSink};
 
-/// A kernel as a model of its own, as its author wrote it.
+/// The unmodified kernel as a model of its own.
 pub(crate) fn kernel_design(kernel: &KernelPackage) -> Result<Design, BuildError> {
     Ok(Design {
         name: kernel.manifest.name.clone(),
@@ -23,15 +23,15 @@ pub(crate) fn kernel_design(kernel: &KernelPackage) -> Result<Design, BuildError
     })
 }
 
-/// What goes into a slot: the kernel, or a wrapper whose ports have the slot's width.
+/// The design for a slot: the kernel, or a wrapper with ports of the slot's width.
 pub(crate) struct SlotDesign {
     pub(crate) design: Design,
-    /// Known beforehand for a wrapper and where there are streams; else found in the RTL.
+    /// Known in advance for a wrapper and for kernels with streams; otherwise found in the RTL.
     interface: Option<KernelInterface>,
 }
 
 impl SlotDesign {
-    /// Looks at the RTL of kernels with narrow ports or streams; `home` has the RTL of wrappers.
+    /// Reads the RTL of kernels with narrow ports or streams; `home` has the RTL of wrappers.
     pub(crate) fn new(
         builder: &Builder,
         kernel: &KernelPackage,
@@ -63,7 +63,7 @@ impl SlotDesign {
             design: Design {
                 top: wrapper::WRAPPER.to_owned(),
                 clock: CLOCK.to_owned(),
-                // The kernel has them as an instance.
+                // They belong to the instance of the kernel.
                 parameters: Vec::new(),
                 file_sets,
                 generated: Some(text),
@@ -73,7 +73,7 @@ impl SlotDesign {
         })
     }
 
-    /// The interface of what goes into the slot.
+    /// The interface of the design.
     pub(crate) fn interface(
         &self,
         kernel: &KernelPackage,
@@ -86,7 +86,8 @@ impl SlotDesign {
     }
 }
 
-/// Holds a kernel's manifest against its RTL, and has Verilator read what is made around it; no C++ is compiled.
+/// Checks a kernel's manifest against its RTL, and parses the generated wrapper with Verilator; no C++ is
+/// compiled.
 ///
 /// # Errors
 /// RTL that does not compile, or a [`BuildError::Mismatch`] that names signal and rule.
@@ -109,7 +110,7 @@ pub fn kernel_ports(
     builder: &Builder,
     kernel: &KernelPackage,
 ) -> Result<Vec<ModelPort>, BuildError> {
-    // Which of them is the clock need not be known.
+    // The choice of the clock is irrelevant here.
     let design = Design {
         clock: String::new(),
         ..kernel_design(kernel)?
@@ -130,7 +131,7 @@ pub fn build_kernel(
     Ok(build_for_slot(builder, kernel, home, progress)?.0)
 }
 
-/// As [`build_kernel`], with the interface.
+/// As [`build_kernel`], and returns the interface.
 pub(crate) fn build_for_slot(
     builder: &Builder,
     kernel: &KernelPackage,

@@ -1,9 +1,8 @@
 //! The simulated card: Verilated shell and kernels in deterministic virtual time.
 //!
-//! The crate `verilated` turns RTL into loadable models, `model` loads them, `engine` is the event loop, the
-//! `*_port` modules are what surrounds the shell, [`Machine`] is all of them with a host, and [`SimCard`] is the driver of
-//! the crate `card` on top.
-//! `docs/blocks/simulator.md` argues why a split design behaves as one, and why idle time may be
+//! The crate `verilated` turns RTL into loadable models, `model` loads them, `engine` is the event loop, the `*_port`
+//! modules are the surroundings of the shell, [`Machine`] combines them with a host, and [`SimCard`] adds the driver of
+//! the crate `card`. `docs/blocks/simulator.md` argues why a split design behaves as one, and why idle time may be
 //! skipped.
 
 mod bar_port;

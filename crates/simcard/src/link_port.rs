@@ -1,11 +1,12 @@
-//! The coherent link at the shell, and the CPU at its other end: surroundings like memory and host.
+//! The coherent link at the shell, and the CPU at its other end: a part of the shell's surroundings, like memory and
+//! host.
 //!
-//! At an edge, [`LinkPort::sample`] delivers what has arrived at the CPU, sends what the CPU says, and
-//! takes what crosses the pins; [`LinkPort::drive`] sets the pins for the next edge. While anything is
-//! on the link, no edge is passed over; an access that waits for the card alone costs nothing.
+//! At an edge, [`LinkPort::sample`] delivers arrived messages to the CPU, sends the CPU's messages, and samples the
+//! pins; [`LinkPort::drive`] sets the pins for the next edge. While a message is on the link, no edge is skipped; an
+//! access that waits for the card alone costs nothing.
 //!
-//! When the host resets the shell the link is reset, too: messages on it are lost, the CPU has no line of the card any more
-//! and takes its own lines back as its memory has them, and accesses under way end with an error.
+//! When the host resets the shell, the link is reset, too: messages on it are lost, the CPU has no line of the card any
+//! more and takes its own lines back with its memory's content, and accesses under way end with an error.
 
 mod host;
 mod pages;
@@ -34,10 +35,10 @@ use units::Picoseconds;
 use verilated::BuildError;
 use witness::Witness;
 
-/// Seeds of the link's jitter: equal in every run.
+/// Seed of the link's jitter: equal in every run.
 const SEED: u64 = 0x636f_6865_7265;
 
-/// An access that waits, or is under way.
+/// An access that is queued or under way.
 struct Pending {
     core: u8,
     line: PlainLine,
@@ -55,24 +56,24 @@ pub(crate) struct LinkPort {
     /// The CPU's own lines, if the shell caches them.
     host: Option<HostLines>,
     period: Picoseconds,
-    /// The CPU's lane that may send next.
+    /// Lane of the CPU with the next turn to send.
     turn: usize,
     accesses: BTreeMap<u64, Pending>,
-    /// Accesses that the cache does not take yet, in order.
+    /// Accesses that the cache does not accept yet, in order.
     waiting: VecDeque<u64>,
     next: u64,
-    /// Accesses that ended, with the time from which the core goes on.
+    /// Completed accesses, with the time at which the core continues.
     done: Vec<(AccessId, Picoseconds, AccessEnd)>,
-    /// Pages of programs that show lines, by their numbers.
+    /// Shown pages of programs, by page number.
     shown: BTreeMap<u64, pages::Shown>,
     history: History,
     witnesses: Vec<Witness>,
-    /// Low: the host resets the shell.
+    /// Active low: the host resets the shell.
     reset: Pin<u8>,
     in_reset: bool,
 }
 
-/// The link, or the CPU, met what cannot be.
+/// The error for a violation at the link or in the CPU.
 pub(crate) fn broken(error: impl std::fmt::Display) -> CardError {
     CardError::Broken(format!("coherence: {error}"))
 }
@@ -85,7 +86,7 @@ fn to_bytes(data: &Data) -> Box<LineBytes> {
     bytes
 }
 
-/// Bytes of a store at their places in the line, and which they are.
+/// Bytes of a store at their positions in the line, with their mask.
 fn placed(address: u64, bytes: &[u8]) -> (u128, Data) {
     let start = (address % BYTES) as usize;
     let mut line = [0; LINE_BYTES];
@@ -107,7 +108,7 @@ impl LinkPort {
         let protocol = cpu::mesi().map_err(broken)?;
         let slices = usize::from(config.slices());
         let classes = &protocol.spec.classes;
-        // Lanes of the directory's slices, then of the caches'.
+        // Lanes of the directory's slices, followed by those of the caches'.
         let data: Vec<bool> = (0..slices + usize::from(config.caches()))
             .flat_map(|_| classes.iter().map(|class| class.data))
             .collect();
@@ -148,7 +149,7 @@ impl LinkPort {
         })
     }
 
-    /// The host has reset the shell: neither end of the link knows anything of the other any more.
+    /// Handles a reset of the shell by the host: both ends of the link lose their state.
     fn forget(&mut self, at: Picoseconds) -> Result<(), CardError> {
         self.hide_pages(0, u64::MAX)?;
         self.cache.forget();
@@ -212,7 +213,7 @@ impl LinkPort {
         Ok(AccessId(token))
     }
 
-    /// Starts an access of a core to a line of the CPU's own.
+    /// Starts an access of a core to a line of the CPU's own memory.
     fn host_access(
         &mut self,
         now: Picoseconds,
@@ -236,12 +237,12 @@ impl LinkPort {
         Ok(AccessId(token))
     }
 
-    /// The CPU's own lines: what memory has done, and accesses of cores that ended.
+    /// Processes the CPU's own lines: completed memory accesses, and completed accesses of cores.
     fn host_work(&mut self, now: Picoseconds) -> Result<(), CardError> {
         let Some(host) = &mut self.host else {
             return Ok(());
         };
-        // A line that is given up may end an access to it, and that may be wanted again.
+        // Giving up a line may complete an access to it, which may be requested again.
         host.advance(now, &mut self.cores)?;
         for (token, core, line, data) in host.take_done() {
             if host.has_copy(line) {
@@ -253,7 +254,7 @@ impl LinkPort {
         Ok(())
     }
 
-    /// Gives the cache what it takes of the accesses that wait. Those to one line keep their order.
+    /// Passes waiting accesses to the cache as far as it accepts them. Accesses to one line stay in order.
     fn try_waiting(&mut self, now: Picoseconds) -> Result<(), CardError> {
         let mut held: Vec<PlainLine> = Vec::new();
         let mut index = 0;
@@ -332,7 +333,7 @@ impl LinkPort {
         }
     }
 
-    /// Accesses that ended, and when their cores go on.
+    /// Takes completed accesses, with the times at which their cores continue.
     pub(crate) fn take_done(&mut self) -> Vec<(AccessId, Picoseconds, AccessEnd)> {
         std::mem::take(&mut self.done)
     }
@@ -359,7 +360,7 @@ impl LinkPort {
         }
     }
 
-    /// The CPU's lanes take turns at the wire, a message each.
+    /// Sends the CPU's messages: lanes take turns, one message each.
     fn send_up(&mut self, at: Picoseconds) -> Result<(), CardError> {
         let now = at.get();
         let first = self.cache.out.len();

@@ -1,8 +1,8 @@
-//! A memory channel as the shell sees it: an AXI4 subordinate in front of a timing model.
+//! A memory channel seen from the shell: an AXI4 subordinate in front of a timing model.
 //!
-//! Data are stored when the shell hands them over, so a read that starts after a write's response
-//! sees them. Rows of reads are taken from the store when they are handed out. The timing model says
-//! when; this says what. One row a cycle and direction.
+//! Data are stored when the shell transfers them, so a read that starts after a write's response
+//! sees them. Rows of reads are taken from the store when they are transferred. The timing model
+//! gives the time, this port the data. One row per cycle and direction.
 
 use super::bus::{response, Finder, ManagerBus};
 use super::model::Instance;
@@ -15,17 +15,17 @@ use timing::dram::{Access, MemoryChannel};
 use units::Picoseconds;
 use verilated::BuildError;
 
-/// Bursts whose addresses are taken before their data are.
+/// Maximum number of bursts whose addresses are accepted ahead of their data.
 const WRITE_ADDRESSES: usize = 4;
 
-/// A burst that has been taken.
+/// An accepted burst.
 #[derive(Clone, Copy, Debug)]
 struct Burst {
     offset: u64,
     rows: u16,
-    /// Rows moved over the bus.
+    /// Number of rows transferred over the bus.
     done: u16,
-    /// Outside the memory there is.
+    /// Outside the existing memory.
     error: bool,
 }
 
@@ -45,22 +45,22 @@ pub(crate) struct MemoryPort {
     bus: ManagerBus,
     store: Store,
     model: Box<dyn MemoryChannel + Send>,
-    /// Reads in order; the front one is being answered.
+    /// Reads in order; the first one is being answered.
     reads: VecDeque<Burst>,
-    /// A read that the model has no room for.
+    /// A read for which the model has no room.
     read_waits: Option<Access>,
-    /// Writes whose data are being taken, in order.
+    /// Writes whose data are being received, in order.
     writes: VecDeque<Burst>,
-    /// A write whose data are all here and that the model has no room for.
+    /// A write with all its data, for which the model has no room.
     write_waits: Option<Access>,
-    /// For each write not yet answered, in order: whether it failed.
+    /// For each unanswered write, in order: whether it failed.
     answers: VecDeque<bool>,
-    /// The row, and the write response, on the bus were taken at this edge.
+    /// The row, and the write response, on the bus were accepted at this edge.
     row_taken: bool,
     answer_taken: bool,
-    /// Nothing is under way, and the inputs of the shell say so.
+    /// No access is under way, and the shell's inputs are idle.
     at_rest: bool,
-    /// No pop of the model can give anything earlier.
+    /// Time before which the model returns nothing.
     model_wakes: Picoseconds,
     statistics: ChannelStatistics,
 }
@@ -94,7 +94,7 @@ impl MemoryPort {
         })
     }
 
-    /// Puts bytes into the memory at no time. False: there is no such memory.
+    /// Writes bytes to the memory at zero cost. Returns false if the range does not exist.
     pub(crate) fn preload(&mut self, offset: u64, bytes: &[u8]) -> bool {
         self.store.put(offset, bytes)
     }
@@ -130,7 +130,7 @@ impl MemoryPort {
         }
     }
 
-    /// Takes what crosses at this edge.
+    /// Samples the transfers at this edge.
     fn take(&mut self, now: Picoseconds) {
         self.at_rest = false;
         self.row_taken = self.bus.rvalid.high() && self.bus.rready.high();
@@ -242,7 +242,7 @@ impl MemoryPort {
 impl Surrounding for MemoryPort {
     #[inline]
     fn sample(&mut self, now: Picoseconds, _: &mut Way<'_>) -> Result<bool, CardError> {
-        // At rest nothing is offered to the shell.
+        // At rest, nothing is offered to the shell.
         let used = if self.at_rest {
             self.bus.any_offered()
         } else {

@@ -1,9 +1,9 @@
 //! A Verilated model, loaded. The room of the foreign-function interface.
 //!
-//! An [`Instance`] owns one model in C++ memory. A [`Pin`] is a typed place in that memory: one
-//! element of a port. Pins are copied in and out by value and never lent as references, because the
-//! model writes them while it is evaluated. Everything that belongs to one card is used by one
-//! thread at a time; the types are therefore not `Send` by themselves (see `SimCard`).
+//! An [`Instance`] owns one model in C++ memory. A [`Pin`] is a typed location in that memory: one element of a port.
+//! Pins are copied in and out by value and never borrowed as references, because the model writes them while it is
+//! evaluated. All objects of one card are used by one thread at a time; the types alone are therefore not `Send` (see
+//! `SimCard`).
 
 use libloading::Library;
 use std::cell::Cell;
@@ -19,34 +19,34 @@ use std::sync::Arc;
 use units::Picoseconds;
 use verilated::{BuildError, BuiltModel, ModelInfo, ModelPort, ABI};
 
-/// Waveforms of one model: where to, and of which stretch of virtual time.
+/// Waveform file of one model, and the interval of virtual time that it covers.
 #[derive(Clone, Debug)]
 pub(crate) struct WaveFile {
     pub(crate) path: PathBuf,
-    /// Until it is known, nothing is written.
+    /// Start of the interval; nothing is written until it is known.
     pub(crate) from: Option<Picoseconds>,
     pub(crate) span: Picoseconds,
     pub(crate) period: Picoseconds,
-    /// To be told when the model changes its state in the stretch.
+    /// Set when the model changes its state in the interval.
     pub(crate) changed: Option<Arc<AtomicBool>>,
 }
 
-/// Looks for a change of a model's state in a stretch of time.
+/// Detects a change of a model's state in an interval.
 struct ChangeWatch {
     from: Option<Picoseconds>,
     span: Picoseconds,
-    /// The state that the stretch begins with.
+    /// The state at the start of the interval.
     state: Option<Box<[u8]>>,
     changed: Arc<AtomicBool>,
 }
 
-/// Bytes of a row on a 512-bit port.
+/// A row on a 512-bit port, as bytes.
 pub(crate) type Row = [u8; 64];
 
-/// How a model ended itself.
+/// The failure of a model that ended itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelFailure {
-    /// What happened, with the model's last words.
+    /// Cause, with the last output of the model.
     pub reason: String,
 }
 
@@ -73,19 +73,19 @@ struct WavesInterface {
     close: unsafe extern "C" fn(*mut c_void),
 }
 
-/// A loaded library: the code of a model, from which instances are made.
+/// A loaded library with the code of a model, from which instances are created.
 pub struct Model {
     info: ModelInfo,
     interface: Interface,
     folder: std::path::PathBuf,
-    /// Whose files the RTL may read.
+    /// Folders whose files the RTL may read.
     rtl_folders: Vec<CString>,
     /// Unloaded last, when no instance is left.
     _library: Library,
 }
 
 impl Model {
-    /// Loads a built model. Its symbols stay its own (`RTLD_LOCAL`).
+    /// Loads a built model. Its symbols stay local (`RTLD_LOCAL`).
     ///
     /// # Errors
     /// [`BuildError::Damaged`].
@@ -98,7 +98,7 @@ impl Model {
         // from Verilator's output, whose initialisers only fill tables of the Verilated runtime.
         let library =
             unsafe { Library::new(built.library()) }.map_err(|error| refusal(built, &error))?;
-        /// Looks a symbol up and gives it the type of its field.
+        /// Looks up a symbol as the type of its field.
         macro_rules! symbol {
             ($name:literal) => {
                 // SAFETY: `glue.cpp` defines the symbol with this very signature; `tmb_abi` and the
@@ -157,7 +157,7 @@ impl Model {
         }))
     }
 
-    /// What is known of the model.
+    /// Description of the model.
     pub fn info(&self) -> &ModelInfo {
         &self.info
     }
@@ -181,30 +181,30 @@ impl Drop for Memory {
     }
 }
 
-/// One model with its state.
+/// An instance of a model, with its state.
 pub struct Instance {
     memory: Rc<Memory>,
-    /// Address and bytes of each port, in the order of [`ModelInfo::ports`].
+    /// Address and size of each port, in the order of [`ModelInfo::ports`].
     ports: Vec<(NonNull<u8>, usize)>,
     state: (NonNull<u8>, usize),
     watch: Option<ChangeWatch>,
     wave_span: Picoseconds,
-    /// What it prints is for the user.
+    /// Its output is printed for the user.
     speaks: bool,
 }
 
 impl Instance {
-    /// A new instance; every input is zero and nothing has been evaluated.
+    /// Creates an instance; every input is zero and nothing has been evaluated.
     ///
     /// # Errors
-    /// [`BuildError::Damaged`] when library and description disagree.
+    /// [`BuildError::Damaged`] if library and description disagree.
     pub fn new(model: &Rc<Model>) -> Result<Self, BuildError> {
         let damaged = |reason: &str| BuildError::Damaged {
             path: model.folder.clone(),
             reason: reason.to_owned(),
         };
         let folders: Vec<*const c_char> = model.rtl_folders.iter().map(|f| f.as_ptr()).collect();
-        // SAFETY: so many strings, which `model` keeps and the callee copies; the result is checked.
+        // SAFETY: the count is that of the strings, which `model` keeps and the callee copies; the result is checked.
         let handle = unsafe { (model.interface.create)(folders.as_ptr(), folders.len() as u32) };
         let handle = NonNull::new(handle)
             .ok_or_else(|| damaged("the model cannot be created (out of memory?)"))?;
@@ -255,20 +255,20 @@ impl Instance {
         })
     }
 
-    /// From now on, what it prints goes to standard error: a kernel's. The shell's own remarks are logged.
+    /// Prints the output of the instance to standard error from now on: for kernels. The shell's output is logged.
     pub fn speak(&mut self) {
         self.speaks = true;
     }
 
-    /// What is known of the model.
+    /// Description of the model.
     pub fn info(&self) -> &ModelInfo {
         &self.memory.model.info
     }
 
-    /// From now on, edges inside the window write waveforms. Comes before [`start`](Self::start).
+    /// Writes waveforms of edges inside the window from now on. Call before [`start`](Self::start).
     ///
     /// # Errors
-    /// The file cannot be made, or the model was built without waveforms.
+    /// The file cannot be created, or the model was built without waveforms.
     pub(crate) fn open_waves(&mut self, waves: &WaveFile) -> Result<(), BuildError> {
         let failed = |reason: &str| BuildError::Io {
             path: waves.path.clone(),
@@ -304,12 +304,13 @@ impl Instance {
         Ok(())
     }
 
-    /// Waveforms that wait for it begin a clock cycle before this time. Comes before the edge of that time.
+    /// Sets the first activity: waveforms that depend on it begin a clock cycle before this time. Call before the edge
+    /// of that time.
     pub(crate) fn begin_waves(&mut self, activity: Picoseconds, period: Picoseconds) {
         let from = activity - period;
         if let Some((waves, file)) = self.memory.waves.get() {
             let to = from.saturating_add(self.wave_span);
-            // SAFETY: the file came from `open` for this instance; nobody evaluates it now.
+            // SAFETY: the file came from `open` for this instance; it is not being evaluated now.
             unsafe { (waves.begin)(file.as_ptr(), from.get(), to.get()) };
         }
         if let Some(watch) = &mut self.watch {
@@ -317,7 +318,7 @@ impl Instance {
         }
     }
 
-    /// Before an edge: whether anything changed since the stretch of the waveforms began.
+    /// Checks, before an edge, for a change since the interval of the waveforms began.
     #[cold]
     fn watch_for_change(&mut self, now: Picoseconds) {
         let Some(mut watch) = self.watch.take() else {
@@ -344,37 +345,37 @@ impl Instance {
         }
     }
 
-    /// The first evaluation: initial values, and outputs that follow the inputs. Comes before every
-    /// other.
+    /// Evaluates for the first time: initial values, and outputs that depend on the inputs. Call before any other
+    /// evaluation.
     ///
     /// # Errors
-    /// [`ModelFailure`] when the model ended itself; it must not be evaluated again.
+    /// [`ModelFailure`] if the model ended itself; it must not be evaluated again.
     pub fn start(&mut self) -> Result<(), ModelFailure> {
         // SAFETY: as in `edge`.
         let code = unsafe { (self.memory.model.interface.start)(self.memory.handle.as_ptr()) };
         self.outcome(code)
     }
 
-    /// One rising clock edge. Inputs that changed must have been settled.
+    /// Evaluates one rising clock edge. Changed inputs must have been settled.
     ///
     /// # Errors
     /// As [`start`](Self::start).
     pub fn edge(&mut self, now: Picoseconds) -> Result<(), ModelFailure> {
         if let Some((waves, file)) = self.memory.waves.get() {
-            // SAFETY: the file came from `open` for this instance; nobody evaluates it now.
+            // SAFETY: the file came from `open` for this instance; it is not being evaluated now.
             unsafe { (waves.edge)(file.as_ptr(), now.get()) };
             if self.watch.is_some() {
                 self.watch_for_change(now);
             }
         }
         // SAFETY: the handle is alive, `&mut self` and the types being neither Send nor Sync mean
-        // that nobody else evaluates it or touches its pins now.
+        // that no other code evaluates it or accesses its pins now.
         let code =
             unsafe { (self.memory.model.interface.edge)(self.memory.handle.as_ptr(), now.get()) };
         self.outcome(code)
     }
 
-    /// Lets outputs follow changed inputs.
+    /// Propagates changed inputs to outputs.
     ///
     /// # Errors
     /// As [`start`](Self::start).
@@ -424,7 +425,7 @@ impl Instance {
         self.info().port(name)
     }
 
-    /// Where an element of a port is, and how wide it is.
+    /// Address and description of an element of a port.
     fn place(&self, name: &str, element: u32) -> Option<(NonNull<u8>, &ModelPort)> {
         let index = self
             .info()
@@ -464,7 +465,8 @@ impl Instance {
         })
     }
 
-    /// The stretch of the model's memory in which a pin of `size` bytes lies; `None` if there is no whole one around it.
+    /// The aligned piece of the model's memory that contains a pin of `size` bytes; `None` if no whole piece contains
+    /// it.
     pub(crate) fn stretch(&self, address: usize, size: usize) -> Option<Stretch> {
         let (start, bytes) = self.state;
         let from = address.checked_sub(start.as_ptr() as usize)?;
@@ -480,7 +482,7 @@ impl Instance {
     /// The bytes of a port.
     fn bytes_of(&self, index: usize) -> &[u8] {
         let (start, bytes) = self.ports[index];
-        // SAFETY: the port has so many bytes, which live as long as the instance; the model writes them only
+        // SAFETY: the port has `bytes` bytes, which live as long as the instance; the model writes them only
         // when it is evaluated, which takes `&mut self`, and pins are set by the same thread.
         unsafe { std::slice::from_raw_parts(start.as_ptr(), bytes) }
     }
@@ -493,13 +495,13 @@ impl Instance {
                 let (to, bytes) = self.ports[index];
                 let from = from.bytes_of(index);
                 debug_assert_eq!(bytes, from.len());
-                // SAFETY: both ports have so many bytes, and are in different models.
+                // SAFETY: both ports have `bytes` bytes, and are in different models.
                 unsafe { to.as_ptr().copy_from_nonoverlapping(from.as_ptr(), bytes) };
             }
         }
     }
 
-    /// The first output that is not that of another model with the same ports.
+    /// The first output that differs from that of another model with the same ports.
     pub(crate) fn different_output(&self, other: &Self) -> Option<&str> {
         let ports = self.info().ports.iter().enumerate();
         let mut outputs = ports.filter(|(_, port)| port.is_output());
@@ -507,7 +509,7 @@ impl Instance {
         different.map(|(_, port)| port.name.as_str())
     }
 
-    /// Bytes of the model's state.
+    /// Size of the model's state, in bytes.
     pub(crate) fn state_bytes(&self) -> usize {
         self.state.1
     }
@@ -522,7 +524,7 @@ impl Instance {
         }
     }
 
-    /// Whether the state has these bytes.
+    /// Whether the state equals these bytes.
     pub(crate) fn state_equals(&self, copy: &[u8]) -> bool {
         assert_eq!(copy.len(), self.state.1);
         // SAFETY: both blocks have `copy.len()` bytes, and nothing writes them meanwhile.
@@ -537,7 +539,7 @@ impl Instance {
     }
 }
 
-/// What Verilator stores a port element as.
+/// A type in which Verilator stores a port element.
 ///
 /// # Safety
 /// Any bit pattern must be a value of the type, and the type must have no padding.
@@ -555,7 +557,7 @@ unsafe impl PinValue for u64 {}
 // first: on a little-endian machine, the row's bytes in order.
 unsafe impl PinValue for Row {}
 
-/// A place in a model's memory, of exactly this size.
+/// A location in a model's memory, of exactly this size.
 #[derive(Clone)]
 pub(crate) struct Pin<T> {
     at: NonNull<T>,
@@ -564,7 +566,7 @@ pub(crate) struct Pin<T> {
 }
 
 impl<T: PinValue> Pin<T> {
-    /// The value.
+    /// Reads the pin.
     #[inline]
     pub(crate) fn get(&self) -> T {
         // SAFETY: the place lies inside a port of a live model (`_alive`), has the size of T, and is
@@ -573,7 +575,7 @@ impl<T: PinValue> Pin<T> {
         unsafe { self.at.as_ptr().read_unaligned() }
     }
 
-    /// Gives it a value; tells whether that changed it.
+    /// Sets the pin; returns whether that changed it.
     #[inline]
     pub(crate) fn set(&self, value: T) -> bool {
         let changed = self.get() != value;
@@ -584,14 +586,14 @@ impl<T: PinValue> Pin<T> {
 }
 
 impl<T> Pin<T> {
-    /// Where it is, as a number.
+    /// Address of the pin, as a number.
     pub(crate) fn address(&self) -> usize {
         self.at.as_ptr() as usize
     }
 }
 
 impl Pin<Row> {
-    /// Gives it the value of another; tells whether that changed it.
+    /// Copies the value of another pin; returns whether that changed this one.
     #[inline]
     pub(crate) fn copy(&self, from: &Self) -> bool {
         let (from, to) = (from.at.as_ptr(), self.at.as_ptr());
@@ -609,14 +611,14 @@ impl Pin<Row> {
 }
 
 impl Pin<u8> {
-    /// For one-bit ports.
+    /// Whether a one-bit pin is high.
     #[inline]
     pub(crate) fn high(&self) -> bool {
         self.get() != 0
     }
 }
 
-/// A place of up to 64 bits in whatever storage Verilator chose.
+/// A pin of up to 64 bits, in whatever type Verilator chose.
 #[derive(Clone)]
 pub(crate) struct NumberPin {
     at: NonNull<u8>,
@@ -626,17 +628,17 @@ pub(crate) struct NumberPin {
 }
 
 impl NumberPin {
-    /// Where it is, as a number.
+    /// Address of the pin, as a number.
     pub(crate) fn address(&self) -> usize {
         self.at.as_ptr() as usize
     }
 
-    /// Bytes of its storage.
+    /// Size of its storage, in bytes.
     pub(crate) fn size(&self) -> usize {
         self.bytes.into()
     }
 
-    /// The value.
+    /// Reads the pin.
     #[inline]
     pub(crate) fn get(&self) -> u64 {
         let at = self.at.as_ptr();
@@ -652,7 +654,7 @@ impl NumberPin {
         }
     }
 
-    /// Gives it a value, cut to the port's width; tells whether that changed it.
+    /// Sets the pin, truncated to the port's width; returns whether that changed it.
     #[inline]
     pub(crate) fn set(&self, value: u64) -> bool {
         let value = value & self.mask;
@@ -671,10 +673,10 @@ impl NumberPin {
     }
 }
 
-/// What is compared at once.
+/// Unit of comparison.
 pub(crate) type StretchBytes = [u64; 4];
 
-/// A piece of a model's memory, with pins in it, that can be compared with what it was.
+/// A piece of a model's memory with pins in it, which can be compared with an earlier copy.
 pub(crate) struct Stretch {
     at: NonNull<StretchBytes>,
     _alive: Rc<Memory>,
@@ -695,9 +697,9 @@ impl PartialEq for Stretch {
         self.at == other.at
     }
 }
-/// Why a library of the cache is not loaded.
+/// The error for a library of the cache that cannot be loaded.
 fn refusal(built: &BuiltModel, error: &libloading::Error) -> BuildError {
-    // dlopen's words are all that there is: what mmap gives for a file system without `exec`.
+    // The text of dlopen is the only indication of a file system without `exec`: the error of mmap.
     let mut reason = error.to_string();
     let source = std::error::Error::source(error);
     source.into_iter().for_each(|source| {
@@ -710,8 +712,8 @@ fn refusal(built: &BuiltModel, error: &libloading::Error) -> BuildError {
     }
 }
 
-/// What a model prints (`$display`, `$write`, warnings of assertions) goes to standard error, each line behind the model's
-/// name. Who closed it does not want to know.
+/// Prints output of a model (`$display`, `$write`, warnings of assertions) to standard error, each line prefixed by the
+/// model's name. A closed standard error is ignored.
 fn say(model: &str, text: &str) {
     let prefixed: String = text
         .lines()

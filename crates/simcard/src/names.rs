@@ -1,6 +1,7 @@
-//! Names of a kernel in SystemVerilog that is made around it.
+//! Names of a kernel in generated SystemVerilog.
 
-/// Words that SystemVerilog reserves and Verilog-2005 does not: a module or a port of Verilog may be called so.
+/// Words that are reserved in SystemVerilog and not in Verilog-2005: legal names of a module or a port in
+/// Verilog.
 const RESERVED: &str = "accept_on alias always_comb always_ff always_latch assert assume before bind bins binsof bit break \
      byte chandle checker class clocking const constraint context continue cover covergroup coverpoint \
      cross dist do endchecker endclass endclocking endgroup endinterface endpackage endprogram \
@@ -13,7 +14,7 @@ const RESERVED: &str = "accept_on alias always_comb always_ff always_latch asser
      throughout timeprecision timeunit type typedef union unique unique0 until until_with untyped var \
      virtual void wait_order weak wildcard with within";
 
-/// The name of a module or of a port, escaped if SystemVerilog would take it for a keyword.
+/// The name of a module or of a port, escaped if it is a keyword of SystemVerilog.
 pub(crate) fn identifier(name: &str) -> String {
     match RESERVED.split_ascii_whitespace().any(|word| word == name) {
         // The space ends an escaped identifier.

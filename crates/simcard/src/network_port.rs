@@ -2,15 +2,15 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 
-//! A network interface as the shell sees it: two streams, and the host's transfers between them and the memory of a
-//! peer. The model of the network says when; this says what.
+//! A network interface seen from the shell: two streams, and the host's transfers between them and the memory of a
+//! peer. The model of the network gives the time, this port the data.
 //!
-//! A packet leaves when all its bytes are there, and is kept until it is acknowledged; as much is asked for as there is
-//! room for. So neither side of the network ever waits for a kernel. While the link is down nothing arrives; who is not
-//! answered for as long as the network's figures say gives the peer up, and the transfer ends with an error.
+//! A packet is sent when all its bytes are available, and kept until it is acknowledged; reads are requested as far as
+//! there is room. So neither side of the network ever waits for a kernel. While the link is down nothing arrives; after
+//! the time in the network's figures without an answer the peer is given up, and the transfer ends with an error.
 //!
-//! When the host resets the shell, an interface sends nothing more, and says when all that it has sent is acknowledged or
-//! given up. Then it is reset, too: it forgets transfers and connections, as the next program has peers of its own.
+//! When the host resets the shell, an interface sends nothing more, and reports when all its packets are acknowledged
+//! or given up. Then it is reset, too: it drops transfers and connections, as the next program has its own peers.
 
 mod receive;
 mod send;
@@ -35,7 +35,7 @@ struct StreamPins {
     ready: Pin<u8>,
 }
 
-/// Pins of one direction's transfers.
+/// Pins for the transfers of one direction.
 struct ControlPins {
     start: Pin<u8>,
     address: Pin<u64>,
@@ -69,7 +69,7 @@ impl ControlPins {
         })
     }
 
-    /// Says what a direction does. Returns whether that is news.
+    /// Drives the status of a direction. Returns whether it changed.
     fn drive(&self, common: &Common) -> bool {
         let busy = common.running.is_some() || common.done.is_some();
         let mut changed = self.busy.set(u8::from(busy));
@@ -99,7 +99,7 @@ struct Running {
     last: bool,
 }
 
-/// The end of one, until the shell has taken it.
+/// A completed transfer, until the shell has accepted its status.
 #[derive(Clone, Copy)]
 struct Done {
     bytes: u64,
@@ -107,26 +107,26 @@ struct Done {
     status: u8,
 }
 
-/// What both directions have.
+/// State common to both directions.
 #[derive(Default)]
 struct Common {
     peer: Option<Box<dyn Peer>>,
     running: Option<Running>,
-    /// Bytes of the transfer that have crossed the stream.
+    /// Number of bytes of the transfer that have crossed the stream.
     moved: u64,
     done: Option<Done>,
-    /// When the transfer under way fails, and whether the peer is given up for good.
+    /// Time at which the transfer under way fails, and whether the peer is given up permanently.
     fails_at: Option<Picoseconds>,
-    /// Why; stays until a peer is connected anew.
+    /// Reason of the failure; kept until a peer is connected anew.
     failure: Option<String>,
-    /// Something was lost since the link went down, and is given up at this time.
+    /// Time at which the peer is given up, if a packet was lost since the link went down.
     gives_up: Option<Picoseconds>,
-    /// The shell is about to be reset: nothing more is sent, or asked for.
+    /// The shell is about to be reset: nothing more is sent or requested.
     drains: bool,
 }
 
 impl Common {
-    /// The peer has said no, or nothing.
+    /// Handles a peer that has refused or not answered.
     fn peer_failed(&mut self, at: Picoseconds, figures: &NetworkFigures, error: &PeerError) {
         if self.failure.is_some() {
             return;
@@ -146,12 +146,12 @@ impl Common {
         self.fails_at = Some(at + after);
     }
 
-    /// Something of this direction does not get through.
+    /// Records the loss of a packet of this direction.
     fn loses(&mut self, at: Picoseconds, figures: &NetworkFigures) {
         self.gives_up.get_or_insert(at + figures.retry_ps);
     }
 
-    /// Whether the time has come at which the peer is given up.
+    /// Whether the time to give up the peer has come.
     fn is_given_up(&mut self, at: Picoseconds) -> bool {
         if self.gives_up.is_some_and(|time| time <= at) {
             let name = self.peer.as_ref().map_or_else(String::new, |p| p.name());
@@ -168,7 +168,7 @@ impl Common {
         [self.fails_at, self.gives_up].into_iter().flatten().min()
     }
 
-    /// Ends the transfer.
+    /// Ends the transfer with this status.
     fn end(&mut self, bytes: u64, last: bool, status: u8) {
         self.running = None;
         self.fails_at = None;
@@ -212,7 +212,7 @@ pub(crate) struct NetworkPort {
     control: [ControlPins; 2],
     drain: Pin<u8>,
     quiet: Pin<u8>,
-    /// Low: the host resets the shell.
+    /// Active low: the host resets the shell.
     reset: Pin<u8>,
     link: NetworkLink,
     is_up: bool,
@@ -265,12 +265,12 @@ impl NetworkPort {
         }
     }
 
-    /// Connects a direction to a peer. What failed before is forgotten.
+    /// Connects a direction to a peer. Earlier failures are cleared.
     pub(crate) fn connect(&mut self, received: bool, peer: Box<dyn Peer>) {
         self.common(received).connect(peer);
     }
 
-    /// Why a direction works no more.
+    /// Why a direction has failed.
     pub(crate) fn failure(&self, received: bool) -> Option<&str> {
         let common = match received {
             true => &self.receiver.common,
@@ -279,7 +279,7 @@ impl NetworkPort {
         common.failure.as_deref()
     }
 
-    /// Pulls the cable, or puts it back.
+    /// Disconnects or reconnects the cable.
     pub(crate) fn set_link(&mut self, at: Picoseconds, up: bool) {
         if up == self.is_up {
             return;

@@ -1,4 +1,4 @@
-//! Counts what happens on the ports of the slots, edge by edge.
+//! Counters of the slots' ports, updated at each edge.
 
 use super::bus::Finder;
 use super::model::{Instance, Pin};
@@ -20,7 +20,7 @@ pub(crate) struct PortObserver {
     wvalid: Pin<u8>,
     wready: Pin<u8>,
     wstrb: Pin<u64>,
-    /// Rows of accepted bursts that have not crossed. Data of a write may come before its address.
+    /// Rows of accepted bursts that have not been transferred. Write data may precede their address.
     reads_open: u64,
     writes_open: i64,
     read: RequesterStatistics,
@@ -55,8 +55,8 @@ impl PortObserver {
         })
     }
 
-    /// Counts `edges` edges at which the pins are as they are now. More than one only while nothing
-    /// moves, that is, without any handshake. Whether a row was read, and whether one was written.
+    /// Counts `edges` edges with the present pins; more than one only while there is no handshake.
+    /// Returns whether a row was read, and whether one was written.
     #[inline]
     pub(crate) fn observe(&mut self, edges: u64) -> [bool; 2] {
         [self.observe_reads(edges), self.observe_writes(edges)]
@@ -114,25 +114,26 @@ impl PortObserver {
         self.write.rows != rows
     }
 
-    /// The slot was reset: bursts that were open are forgotten.
+    /// Drops the open bursts of a slot that was reset.
     pub(crate) fn forget(&mut self) {
         self.reads_open = 0;
         self.writes_open = 0;
     }
 
-    /// Whether a row has crossed.
+    /// Whether a row has been transferred.
     #[inline]
     pub(crate) fn is_used(&self) -> bool {
         self.read.rows + self.write.rows > 0
     }
 
-    /// (reads, writes) so far.
+    /// Counters of reads and of writes so far.
     pub(crate) fn statistics(&self) -> (&RequesterStatistics, &RequesterStatistics) {
         (&self.read, &self.write)
     }
 }
 
-/// How often the next row over the slot boundary is another slot's, in each direction.
+/// Context switches: how often the next row over the slot boundary belongs to another slot, in each
+/// direction.
 #[derive(Default)]
 pub(crate) struct OwnerObserver {
     last: [Option<u32>; 2],
@@ -140,7 +141,7 @@ pub(crate) struct OwnerObserver {
 }
 
 impl OwnerObserver {
-    /// A slot's ports have read a row, or written one.
+    /// Records that a slot's ports have read or written a row.
     #[inline]
     pub(crate) fn observe(&mut self, slot: u32, moved: [bool; 2]) {
         for (direction, moved) in moved.into_iter().enumerate() {
@@ -151,7 +152,7 @@ impl OwnerObserver {
         }
     }
 
-    /// Reads, writes.
+    /// Context switches of reads and of writes.
     pub(crate) fn changes(&self) -> [u64; 2] {
         self.changes
     }
@@ -163,7 +164,7 @@ pub(crate) struct StreamObserver {
     out: StreamPins,
 }
 
-/// One direction. Stalls count from the first beat of a packet that is offered to its last that is taken.
+/// One direction. Stalls count from the first offered beat of a packet to its last accepted one.
 struct StreamPins {
     keep: Pin<u64>,
     last: Pin<u8>,
@@ -234,13 +235,13 @@ impl StreamObserver {
         self.out.observe(edges);
     }
 
-    /// The slot was reset: packets that were open are forgotten.
+    /// Drops the open packets of a slot that was reset.
     pub(crate) fn forget(&mut self) {
         self.into.open = false;
         self.out.open = false;
     }
 
-    /// (into the kernel, out of it) so far.
+    /// Counters of the streams into the kernel and out of it so far.
     pub(crate) fn statistics(&self) -> (&RequesterStatistics, &RequesterStatistics) {
         (&self.into.counts, &self.out.counts)
     }

@@ -1,4 +1,4 @@
-//! What a simulated card is made of.
+//! Options of a simulated card.
 
 use super::config::ShellConfig;
 use super::model::WaveFile;
@@ -14,7 +14,7 @@ use timing::platform::{Memory, Platform};
 use units::Picoseconds;
 use verilated::{BuildError, Builder, FileSet};
 
-/// Modules of the shell that sleep while they have nothing to do; `CONTAINER/MODULE` only where they stand there.
+/// Modules of the shell that are skipped while idle; `CONTAINER/MODULE` for instances in that container only.
 pub(crate) const SLEEPING: [&str; 29] = [
     "tmb_bar_bridge",
     "tmb_shell_reset",
@@ -47,67 +47,67 @@ pub(crate) const SLEEPING: [&str; 29] = [
     "tmb_channel",
 ];
 
-/// Names the variable by which tests ask for the asserting model of the shell.
+/// Environment variable by which tests select the asserting model of the shell.
 const ASSERT: &str = "TOMBOLO_ASSERT";
 
-/// What a simulated card is made of.
+/// Options of a simulated card.
 #[derive(Clone, Debug)]
 pub struct SimOptions {
     /// Figures of the hardware.
     pub platform: Platform,
     /// The shell's configuration.
     pub shell: ShellConfig,
-    /// Bytes of memory that a channel really has; at most what the platform's has, and the default.
+    /// Simulated memory of a channel, in bytes; at most the platform's, which is the default.
     pub channel_bytes: Option<u64>,
-    /// Skip edges that would change nothing. Changes no result, only the speed.
+    /// Skips edges that would change nothing. Affects the speed only, not the results.
     pub idle_skipping: bool,
-    /// Build shell and this kernel (in slot 0, the only slot) as one model.
+    /// Builds the shell and this kernel (in slot 0, the only slot) as one model.
     pub monolithic: Option<KernelPackage>,
-    /// Folder with `rtl/`: the Tombolo checkout.
+    /// Root of the Tombolo checkout, which contains `rtl/`.
     pub home: PathBuf,
-    /// The shell's model with every assertion of its RTL, and with those of AXI on every bus: slower, for
-    /// tests and for kernels that nobody trusts. A breach ends the run, or is said if a kernel's. Changes no
-    /// result. The guard and the counters are in both models. The default is what `TOMBOLO_ASSERT=1` says.
+    /// Uses a model of the shell with every assertion of its RTL, and with AXI assertions on every bus: slower, for
+    /// tests and for untrusted kernels. A violation ends the run, or is reported if it is the kernel's. Does not
+    /// affect results. The guard and the counters are in both models. The default follows `TOMBOLO_ASSERT=1`.
     pub asserting: bool,
-    /// Runs the asserting model beside the other, with the same inputs: the first edge at which an output of
-    /// the two differs breaks the card. For tests of the simulator.
+    /// Runs the asserting model in lockstep with the other, with the same inputs: the first edge at which an output
+    /// differs breaks the card. For tests of the simulator.
     pub witness: bool,
-    /// Where to write what happens, edge for edge; see crate `timeline`. Changes no result.
+    /// Timeline to which events are written, edge by edge; see crate `timeline`. Does not affect results.
     pub timeline: Option<Timeline>,
-    /// Write waveforms. Changes no result.
+    /// Writes waveforms. Does not affect results.
     pub waves: Option<Waves>,
-    /// What the card's network interfaces are connected to; the default is 100 Gb/s Ethernet.
+    /// Network behind the card's interfaces; the default is 100 Gb/s Ethernet.
     pub network: Network,
-    /// Builds models; the default uses the machine's tools and the user's cache.
+    /// Builder of models; the default uses the machine's tools and the user's cache.
     pub builder: Option<Builder>,
 }
 
-/// Which models write waveforms (FST), and when.
+/// Waveforms (FST): which models write them, and when.
 #[derive(Clone, Debug)]
 pub struct Waves {
-    /// Files are named after this one: `waves.fst` gives `waves.shell.fst` and `waves.kernel-0.fst`,
-    /// the number being the slot's.
+    /// Template of the file names: `waves.fst` gives `waves.shell.fst` and `waves.kernel-0.fst`, with the number of
+    /// the slot.
     pub path: PathBuf,
-    /// Where the stretch begins.
+    /// Start of the interval.
     pub from: WaveStart,
-    /// For so long.
+    /// Length of the interval, in virtual time.
     pub span: Picoseconds,
-    /// The shell's model; it is built for this, which takes minutes.
+    /// Include the shell's model; it is built for this, which takes minutes.
     pub shell: bool,
-    /// Kernels' models.
+    /// Include the kernels' models.
     pub kernels: bool,
-    /// Becomes true when a model whose waveforms are written (a kernel's, if kernels' are) changes its state
-    /// in the stretch. Else the waveforms are flat.
+    /// Set when a model whose waveforms are written (a kernel's, if kernels' are) changes its state in the interval.
+    /// Otherwise the waveforms are flat.
     pub changed: Arc<AtomicBool>,
 }
 
-/// Where waveforms begin.
+/// Start of the waveforms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaveStart {
     /// At this virtual time.
     At(Picoseconds),
-    /// A clock cycle before the first row of data crosses a port of any kernel. What comes before is a
-    /// kernel that waits for its first page.
+    /// A clock cycle before the first row of data crosses a port of any kernel. Before that, kernels wait for their
+    /// first page.
     FirstActivity,
 }
 
@@ -117,7 +117,7 @@ impl Waves {
         self.path.with_extension(format!("{what}.fst"))
     }
 
-    /// `activity`: the first, if it was already.
+    /// The waveform file of a model; `activity`: time of the first activity, if it has occurred.
     pub(crate) fn wave_file(
         &self,
         what: &str,
@@ -138,11 +138,11 @@ impl Waves {
     }
 }
 
-/// What the shell's waveforms are called.
+/// Name of the shell in the waveforms' file names.
 pub(crate) const SHELL: &str = "shell";
 
 impl SimOptions {
-    /// The default card on a platform: a name in the checkout's `platforms/`, or a file.
+    /// The default card on a platform, given by a name in the checkout's `platforms/` or by a file.
     ///
     /// # Errors
     /// [`CardError::Platform`]: no such platform, or a file that breaks a rule.
@@ -176,11 +176,11 @@ impl SimOptions {
         }
     }
 
-    /// What hangs at the channels: the platform's kinds of memory in their order, each with neighbouring channels, and
-    /// its timing.
+    /// Memory of the channels: the platform's kinds of memory in their order, each with adjacent channels, and its
+    /// timing.
     ///
     /// # Errors
-    /// The platform has fewer channels, or less memory at one than is asked for.
+    /// The platform has fewer channels, or less memory per channel than requested.
     pub fn memories(&self) -> Result<Vec<(CardMemory, &Memory)>, CardError> {
         let (platform, channels) = (&self.platform, self.shell.channels);
         let Some(dealt) = platform.deal(channels.into()) else {
@@ -248,7 +248,7 @@ impl SimOptions {
         FileSet::from_list(&self.home, Path::new(list))
     }
 
-    /// Macros that the shell's model is built with.
+    /// Macros for the build of the shell's model.
     pub(crate) fn shell_defines(&self) -> Vec<String> {
         let mut defines = Vec::new();
         if !self.asserting {
@@ -263,7 +263,7 @@ impl SimOptions {
         defines
     }
 
-    /// Modules of the shell's model that sleep.
+    /// Modules of the shell's model that are skipped while idle.
     pub(crate) fn sleeping(&self) -> Vec<String> {
         let modules = SLEEPING.iter().filter(|_| !self.asserting);
         modules.map(|&module| module.to_owned()).collect()

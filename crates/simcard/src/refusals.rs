@@ -1,5 +1,5 @@
-//! What a kernel's RTL says that a run refuses when it comes to it: files of the host that it would write. Found in the
-//! text, so that `kernel check` names it beforehand; a call that another definition leaves out counts, too.
+//! Calls in a kernel's RTL that a run refuses: those that write files of the host. They are found in the text, so that
+//! `kernel check` reports them beforehand; a call that a macro definition excludes is reported, too.
 
 use card::kernel::KernelPackage;
 use std::fmt;
@@ -9,11 +9,11 @@ use verilated::BuildError;
 /// A call that a run refuses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The file, relative to the kernel's folder, and the line.
+    /// File, relative to the kernel's folder, and line.
     pub place: String,
-    /// The call.
+    /// Name of the system task.
     pub call: &'static str,
-    /// What it would do.
+    /// Effect that is refused.
     pub what: &'static str,
 }
 
@@ -25,7 +25,7 @@ impl fmt::Display for Refusal {
 
 const WRITES: &str = "writes a file of the host";
 
-/// Calls that are refused whatever their arguments are.
+/// Calls that are refused for any arguments.
 const ALWAYS: [(&str, &str); 5] = [
     ("$writememh", WRITES),
     ("$writememb", WRITES),
@@ -34,7 +34,7 @@ const ALWAYS: [(&str, &str); 5] = [
     ("$system", "runs a program of the host"),
 ];
 
-/// All such calls in a kernel's RTL, in the order of its files.
+/// All such calls in a kernel's RTL, in file order.
 ///
 /// # Errors
 /// A file that cannot be read.
@@ -73,8 +73,8 @@ fn find(file: &Path, text: &str, found: &mut Vec<Refusal>) {
     }
 }
 
-/// Whether the arguments behind `$fopen` open a file for more than reading: no mode, or a literal one that says so. What
-/// a variable holds is seen in the run.
+/// Whether the arguments after `$fopen` open a file for more than reading: no mode, or a literal mode that permits
+/// writing. A mode in a variable is checked during the run.
 fn writes(arguments: &str) -> bool {
     let Some(arguments) = arguments.trim_start().strip_prefix('(') else {
         return false;
@@ -108,7 +108,7 @@ fn writes(arguments: &str) -> bool {
     }
 }
 
-/// The text with blanks for comments, so that places stay.
+/// The text with comments replaced by blanks, so that positions are unchanged.
 fn without_comments(text: &str) -> String {
     let mut code = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();

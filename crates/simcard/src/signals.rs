@@ -1,16 +1,16 @@
-//! The signals of AXI4, AXI4-Lite and line operations as the slot boundary has them, and those of the
-//! coherent link, in one place.
+//! The signals of AXI4, AXI4-Lite and line operations at the slot boundary, and those of the coherent link, in
+//! one place.
 
 /// A signal of a bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Signal {
-    /// Lower-case name.
+    /// Name in lower case.
     pub(crate) name: &'static str,
-    /// Bits at the shell.
+    /// Width at the shell, in bits.
     pub(crate) width: u32,
     /// Driven by the manager (a kernel's memory port; the shell's control port).
     pub(crate) manager: bool,
-    /// What the shell sees when the kernel does not have the signal.
+    /// The value for the shell if the kernel lacks the signal.
     pub(crate) absent: u64,
     /// Whether a kernel that has the channel must have the signal.
     pub(crate) need: Need,
@@ -22,7 +22,7 @@ impl Signal {
         self.name.starts_with("ar") || self.name.starts_with('r')
     }
 
-    /// Bits at a port of so many data bits.
+    /// Width at a port of this data width, in bits.
     pub(crate) fn width_at(&self, data_width: u32) -> u32 {
         match self.name {
             "rdata" | "wdata" => data_width,
@@ -37,13 +37,13 @@ impl Signal {
 /// Whether a kernel must have a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Need {
-    /// Always.
+    /// Required in every case.
     Bus,
-    /// If it reads.
+    /// Required if the kernel reads.
     Reads,
-    /// If it writes.
+    /// Required if the kernel writes.
     Writes,
-    /// Never.
+    /// Not required.
     Optional,
 }
 
@@ -111,7 +111,7 @@ pub(crate) const CONTROL: &[Signal] = &[
     signal("rready", 1, true, 0, Need::Bus),
 ];
 
-/// AXI4-Stream. The manager is the shell for a stream into the kernel, the kernel for one out of it.
+/// AXI4-Stream. The shell is the manager of a stream into the kernel, the kernel of one out of it.
 pub(crate) const AXI4_STREAM: &[Signal] = &[
     signal("tdata", 512, true, 0, Need::Bus),
     signal("tkeep", 64, true, u64::MAX, Need::Optional),
@@ -120,13 +120,13 @@ pub(crate) const AXI4_STREAM: &[Signal] = &[
     signal("tready", 1, false, 0, Need::Bus),
 ];
 
-/// What a memory port has beside AXI4 for a stream that it carries into the kernel (FSRF §4.8).
+/// Additional signals of a memory port for a stream that it carries into the kernel (FSRF §4.8).
 pub(crate) const CARRIED_IN: &[Signal] = &[
     signal("rstream", 1, false, 0, Need::Bus),
     signal("rkeep", 64, false, 0, Need::Optional),
 ];
 
-/// Likewise, for one out of it.
+/// Additional signals of a memory port for a stream that it carries out of the kernel.
 pub(crate) const CARRIED_OUT: &[Signal] = &[signal("wstream", 1, true, 0, Need::Bus)];
 
 /// The network interfaces at the shell: (name, width, into the shell, one for each direction of an interface).
@@ -157,11 +157,12 @@ pub(crate) const NETWORK: &[(&str, u32, bool, bool)] = &[
     ("done_status", 2, true, true),
 ];
 
-/// Which bytes of a beat are data, if the kernel has it. The shell has TKEEP alone: a wrapper makes one of both.
+/// Signal of a kernel that marks the data bytes of a beat. The shell has TKEEP alone: a wrapper combines the
+/// two.
 pub(crate) const STROBE: &str = "tstrb";
 
-/// AXI4 of a home port, the shell being the manager: `manager` signals are driven by the shell. A kernel
-/// may ignore what is always the same.
+/// AXI4 of a home port, the shell being the manager: `manager` signals are driven by the shell. A kernel may
+/// lack signals with constant values.
 pub(crate) const HOME: &[Signal] = &[
     signal("arid", 16, true, 0, Need::Bus),
     signal("araddr", 64, true, 0, Need::Bus),

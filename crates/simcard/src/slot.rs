@@ -1,4 +1,4 @@
-//! A kernel in a slot: its model, and the wires between it and the shell.
+//! A kernel in a slot: its model, and its connections to the shell.
 
 use super::clocked::Clocked;
 use super::interface::{stream_driven_by_kernel, stream_group, Bound, KernelInterface, Lock};
@@ -37,9 +37,9 @@ impl Place<'_> {
         self.instance.pin(&self.name, self.element)
     }
 
-    /// Joins this output to an input of the other model.
+    /// Connects this output to an input of the other model.
     fn join(&self, to: &Place<'_>, wires: &mut Wires) -> Result<(), BuildError> {
-        // Equal widths are equal storage; only IDs and control addresses may differ.
+        // Equal widths have equal storage; only IDs and control addresses may differ.
         let same = self.width()? == to.width()?;
         let joint = if let (true, Some(from), Some(to)) = (same, self.pin(), to.pin()) {
             Joint::Byte(from, to)
@@ -61,19 +61,19 @@ impl Place<'_> {
     }
 }
 
-/// Where a slot is at the shell.
+/// Position of a slot at the shell.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SlotPlace {
     pub(crate) slot: u32,
     pub(crate) ports_per_slot: u32,
     pub(crate) pairs_per_slot: u32,
-    /// Slices of the directory; 0 without one.
+    /// Number of slices of the directory; 0 without one.
     pub(crate) slices: u32,
-    /// Slices of the cache of the CPU's lines; 0 without one.
+    /// Number of slices of the cache of the CPU's lines; 0 without one.
     pub(crate) caches: u32,
 }
 
-/// The shell's inputs from an empty slot: no requests, and every response is taken.
+/// Sets the shell's inputs of an empty slot: no requests, and every response is accepted.
 pub(crate) fn quieten(shell: &Instance, place: SlotPlace) -> Result<(), BuildError> {
     for port in 0..place.ports_per_slot {
         let element = place.slot * place.ports_per_slot + port;
@@ -138,22 +138,22 @@ fn set_constant(
     Ok(())
 }
 
-/// A kernel's model, joined to a slot.
+/// A kernel's model, connected to a slot.
 pub(crate) struct KernelSlot {
     kernel: Clocked,
     to_kernel: Wires,
     to_shell: Wires,
-    /// Bytes that wait in the slot's width converters, by stream.
+    /// Number of bytes that wait in the slot's width converters, by stream.
     held: Vec<(StreamId, NumberPin)>,
     /// The ports out of the kernel that have no TLAST.
     endless: Vec<StreamId>,
-    /// Where the memory ports ask for exclusive access.
+    /// AxLOCK pins of the memory ports.
     locks: Vec<LockPins>,
-    /// Clocks of other frequencies.
+    /// Additional clocks, at other frequencies.
     clocks: Vec<OtherClock>,
-    /// Edges of the first clock so far.
+    /// Edges of the main clock so far.
     edges: u64,
-    /// Edges of other clocks that lie behind the last one of the first are still to come.
+    /// Edges of other clocks after the last edge of the main clock are still to come.
     ticks: bool,
 }
 
@@ -166,14 +166,14 @@ struct LockPins {
     seen: bool,
 }
 
-/// A clock that is not the first.
+/// A clock other than the main clock.
 struct OtherClock {
     pin: NumberPin,
     ratio: Ratio,
 }
 
 impl KernelSlot {
-    /// Joins a new instance to a slot whose inputs at the shell are quiet.
+    /// Connects a new instance to a slot whose inputs at the shell are idle.
     pub(crate) fn new(
         shell: &Instance,
         place: SlotPlace,
@@ -272,7 +272,7 @@ impl KernelSlot {
         let clocks = clocks.collect::<Result<Vec<_>, BuildError>>()?;
         let kernel = match clocks.is_empty() {
             true => Clocked::new(instance),
-            // Between two edges of a slow clock the state rests, and goes on nevertheless.
+            // Between two edges of a slow clock the state is constant without being at a fixed point.
             false => Clocked::restless(instance),
         };
         Ok(Self {
@@ -288,15 +288,15 @@ impl KernelSlot {
         })
     }
 
-    /// The first evaluation: initial values, and outputs that follow the shell's.
-    /// Returns whether an input of the shell changed.
+    /// Evaluates for the first time: initial values, and outputs that depend on the shell's. Returns whether an
+    /// input of the shell changed.
     pub(crate) fn start(&mut self) -> Result<bool, ModelFailure> {
         self.to_kernel.copy();
         self.kernel.start()?;
         Ok(self.to_shell.copy())
     }
 
-    /// The rising edge.
+    /// Evaluates the rising edge.
     #[inline]
     pub(crate) fn edge(&mut self, now: Picoseconds, skip: bool) -> Result<(), ModelFailure> {
         if self.clocks.is_empty() {
@@ -317,8 +317,8 @@ impl KernelSlot {
         Ok(())
     }
 
-    /// The edges of other clocks between this one of the first and the next. The shell sees what they do with the
-    /// next.
+    /// Evaluates the edges of other clocks between this edge of the main clock and the next. The shell sees their
+    /// results at the next edge.
     fn tick(&mut self, now: Picoseconds) -> Result<(), ModelFailure> {
         for clock in &self.clocks {
             for _ in 0..clock.ratio.edges_after(self.edges) {
@@ -334,7 +334,7 @@ impl KernelSlot {
         Ok(())
     }
 
-    /// After the edge: outputs of the shell go in, the kernel settles, its outputs go back. Returns
+    /// After the edge: copies outputs of the shell, settles the kernel, and copies its outputs back. Returns
     /// whether an input of the kernel, and whether an input of the shell, changed.
     #[inline]
     pub(crate) fn exchange(
@@ -382,7 +382,7 @@ impl KernelSlot {
         })
     }
 
-    /// Bytes of a stream that wait for a full row, and whether its port has no TLAST.
+    /// Number of bytes of a stream that wait for a full row, and whether its port lacks TLAST.
     pub(crate) fn unsent(&self, stream: StreamId) -> (u64, bool) {
         let pin = self.held.iter().find(|(of, _)| *of == stream);
         let held = pin.map_or(0, |(_, pin)| pin.get());

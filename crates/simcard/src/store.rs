@@ -1,10 +1,10 @@
-//! The bytes of a memory channel. A room of `unsafe`: memory that the system gives out page by page.
+//! The bytes of a memory channel. A room of `unsafe`: the system allocates the memory page by page.
 
 use super::model::{Pin, Row};
 use std::io;
 use std::ptr::NonNull;
 
-/// Zeroed memory of one channel, as large as the channel and as costly as what was touched.
+/// Zeroed memory of one channel, of the channel's size; only touched pages occupy memory.
 #[derive(Debug)]
 pub(crate) struct Store {
     start: NonNull<u8>,
@@ -44,7 +44,7 @@ impl Store {
                 .is_some_and(|end| end <= self.bytes)
     }
 
-    /// Puts a row on a pin.
+    /// Drives a row onto a pin.
     #[inline]
     pub(crate) fn read_row(&self, offset: u64, to: &Pin<Row>) {
         assert!(self.holds(offset, 1));
@@ -60,7 +60,7 @@ impl Store {
         to.set(row);
     }
 
-    /// Puts bytes there, past the timing. False: they do not all exist.
+    /// Writes bytes, bypassing the timing. Returns false if the range does not exist.
     pub(crate) fn put(&mut self, offset: u64, bytes: &[u8]) -> bool {
         let end = offset.checked_add(bytes.len() as u64);
         if end.is_none_or(|end| end > self.bytes) {
@@ -74,7 +74,7 @@ impl Store {
         true
     }
 
-    /// Takes a row from a pin; bit k of `strobe`: byte k is written.
+    /// Stores a row from a pin; bit k of `strobe`: byte k is written.
     #[inline]
     pub(crate) fn write_row(&mut self, offset: u64, from: &Pin<Row>, strobe: u64) {
         assert!(self.holds(offset, 1));

@@ -1,7 +1,8 @@
-//! What stands around the shell: memories, the host behind its link, the registers' bus, a CPU, networks.
+//! The surroundings of the shell: memories, the host behind its link, the registers' bus, a CPU,
+//! networks.
 //!
-//! The event loop knows no more of them than this: at an edge they look at the shell's outputs, after it
-//! they drive its inputs, and in between they can say when they next will by themselves.
+//! The event loop knows only this interface: at an edge they sample the shell's outputs, after it they
+//! drive its inputs, and in between they give the time of their next independent change.
 
 use super::bar_port::BarPort;
 use super::host_port::HostPort;
@@ -15,13 +16,13 @@ use timing::pcie::Link;
 use units::Picoseconds;
 use verilated::BuildError;
 
-/// The way to the host, which those who move bytes share.
+/// The path to the host, shared by the units that move bytes.
 pub(crate) struct Way<'a> {
     pub(crate) link: &'a mut dyn Link,
     pub(crate) map: &'a AddressMap,
 }
 
-/// The pin that is low while the host resets the shell, for what stands around it.
+/// The active-low pin by which the shell resets its surroundings while the host resets the shell.
 pub(crate) fn peripheral_reset(shell: &Instance) -> Result<Pin<u8>, BuildError> {
     let name = "peripheral_rst_no";
     shell
@@ -32,19 +33,19 @@ pub(crate) fn peripheral_reset(shell: &Instance) -> Result<Pin<u8>, BuildError> 
         })
 }
 
-/// Something around the shell.
+/// A unit in the surroundings of the shell.
 pub(crate) trait Surrounding {
-    /// Takes what crosses the pins at this edge. Returns whether they are in use.
+    /// Samples the transfers at this edge. Returns whether the pins are in use.
     fn sample(&mut self, at: Picoseconds, way: &mut Way<'_>) -> Result<bool, CardError>;
 
     /// Drives the inputs of the shell for the next edge. Returns whether any changed.
     fn drive(&mut self, at: Picoseconds) -> bool;
 
-    /// When it can next change an input of the shell by itself.
+    /// The next time at which it can change an input of the shell independently.
     fn next_event(&self, now: Picoseconds) -> Option<Picoseconds>;
 }
 
-/// All that stands around a shell, in the order in which it is looked at.
+/// All surroundings of a shell, in the order of evaluation.
 pub(crate) struct Surroundings {
     pub(crate) memories: Vec<MemoryPort>,
     pub(crate) host: HostPort,
@@ -55,7 +56,7 @@ pub(crate) struct Surroundings {
 }
 
 impl Surroundings {
-    /// All take what crosses their pins. Returns whether any are in use.
+    /// Samples all units. Returns whether any pins are in use.
     #[inline]
     pub(crate) fn sample(&mut self, at: Picoseconds, way: &mut Way<'_>) -> Result<bool, CardError> {
         let mut active = false;
@@ -73,7 +74,7 @@ impl Surroundings {
         Ok(active)
     }
 
-    /// All drive the inputs of the shell. Returns whether any changed.
+    /// Drives the inputs of the shell from all units. Returns whether any changed.
     #[inline]
     pub(crate) fn drive(&mut self, at: Picoseconds) -> bool {
         let mut changed = false;
@@ -91,7 +92,7 @@ impl Surroundings {
         changed
     }
 
-    /// The next time at which any changes an input of the shell by itself.
+    /// The next time at which any unit changes an input of the shell independently.
     pub(crate) fn next_event(&self, now: Picoseconds) -> Option<Picoseconds> {
         let memories = self.memories.iter();
         let events = memories.filter_map(|memory| memory.next_event(now));

@@ -1,7 +1,7 @@
-//! The top module made for a build: the shell with its configuration, alone or with a kernel.
+//! The generated top module: the shell with its configuration, alone or with a kernel.
 //!
-//! `tmb_card_top` has the shell's own port names. With a kernel inside (on slot 0), the slot's
-//! signals come out under the same names, so that the statistics see the same handshakes.
+//! `tmb_card_top` has the shell's own port names. With a kernel inside (on slot 0), the slot's signals are outputs
+//! under the same names, so that the statistics see the same handshakes.
 
 use crate::config::ShellConfig;
 use crate::interface::{stream_driven_by_kernel, stream_group, Bound, KernelInterface, CLOCK};
@@ -34,7 +34,7 @@ impl ShellPort {
     }
 }
 
-/// AXI4 as the shell's memory and host managers have it: (name, width, driven by the manager).
+/// AXI4 signals of the shell's memory and host managers: (name, width, driven by the manager).
 const MEMORY: [(&str, u32, bool); 21] = [
     ("araddr", 64, true),
     ("arlen", 8, true),
@@ -177,15 +177,15 @@ pub(super) fn shell_ports(config: &ShellConfig) -> Vec<ShellPort> {
 /// Whether a port of the shell is inside a monolithic design.
 fn at_slot(name: &str) -> bool {
     let groups = ["port_", "ctl_", "slot_", "sin_", "sout_"];
-    // What the kernel is, the machine says, as it does for a kernel apart.
+    // The machine sets the kernel's identity, as for a separate kernel.
     groups.iter().any(|group| name.starts_with(group)) && name != "slot_identity_i"
 }
 
-/// Of each stream pair of a slot: a beat of the kernel is in the shell, and nobody has taken it. No pin of the shell: the
-/// register MOVER.STATUS says the same, and reading it takes time.
+/// For each stream pair of a slot: a beat of the kernel waits in the shell. No pin of the shell: the register
+/// MOVER.STATUS reports the same, and reading it takes time.
 pub(crate) const STREAM_WAITS: &str = "stream_waits_o";
 
-/// The top with the shell alone.
+/// The top module with the shell alone.
 pub(crate) fn shell_top(config: &ShellConfig) -> String {
     let ports = shell_ports(config);
     let pairs = config.stream_pairs();
@@ -225,7 +225,7 @@ fn header(declarations: impl Iterator<Item = String>) -> String {
     )
 }
 
-/// Appends the configuration and the instance of the shell; `net` names what goes to each port.
+/// Appends the configuration and the instance of the shell; `net` gives the connection of each port.
 pub(super) fn instantiate_shell(
     text: &mut String,
     config: &ShellConfig,
@@ -273,7 +273,7 @@ pub(super) fn instantiate_shell(
     );
 }
 
-/// What goes to the ports that a shell without directory does not use.
+/// Connections of the ports that a shell without a directory does not use.
 fn without_directory() -> Vec<String> {
     let link = LINK.iter().map(|&(name, _, input)| ("link", name, input));
     let home = HOME
@@ -295,7 +295,7 @@ fn unused<'a>(
     })
 }
 
-/// The top with shell and kernel, for a configuration of one slot.
+/// The top module with shell and kernel, for a configuration of one slot.
 pub(crate) fn monolithic_top(
     config: &ShellConfig,
     kernel_top: &str,
@@ -363,7 +363,7 @@ pub(crate) fn monolithic_top(
     text
 }
 
-/// Joins one signal of the kernel with its element at the shell.
+/// Connects one signal of the kernel with its element at the shell.
 fn connect(
     text: &mut String,
     connections: &mut Vec<String>,
@@ -394,7 +394,7 @@ fn connect(
         }
         (false, Some(port)) => {
             let net = format!("{group}_{name}_o[{index}]");
-            // Narrow IDs are those that the kernel sent: nothing is cut off.
+            // Narrow IDs are those that the kernel sent: nothing is truncated.
             let net = match port.width == width {
                 true => net,
                 false => format!("{}'({net})", port.width),

@@ -1,5 +1,5 @@
-//! What a simulated card writes on a timeline: every burst at its buses, every command, every fault,
-//! host work and interrupts. Without a timeline none of this exists.
+//! The timeline of a simulated card: every burst at its buses, every command, every fault, host work
+//! and interrupts. Without a timeline none of this exists.
 
 use super::bus::Finder;
 use super::config::ShellConfig;
@@ -27,11 +27,11 @@ struct Direction {
     track: Track,
     address: Pin<u64>,
     len: Pin<u8>,
-    /// Absent where every beat is a row.
+    /// Absent if every beat is a row.
     size: Option<Pin<u8>>,
     offered: (Pin<u8>, Pin<u8>),
     answered: (Pin<u8>, Pin<u8>),
-    /// Absent where every answer is the last.
+    /// Absent if every answer is the last.
     last: Option<Pin<u8>>,
     response: Pin<u8>,
     open: VecDeque<Burst>,
@@ -70,12 +70,12 @@ impl Direction {
     }
 }
 
-/// Watches one bus of the shell. Bursts of a direction are answered in order at all of them.
+/// Observes one bus of the shell. All buses answer the bursts of a direction in order.
 pub(crate) struct Probe {
     timeline: Timeline,
     reads: Direction,
     writes: Direction,
-    /// The slot and the port of it, of a slot's port.
+    /// Slot and port number, for a slot's port.
     port: Option<SlotPort>,
 }
 
@@ -87,7 +87,7 @@ struct SlotPort {
 }
 
 impl SlotPort {
-    /// The track of a direction; `name` is what the kernel there calls the port.
+    /// The track of a direction; `name` is the kernel's name for the port.
     fn track(self, timeline: &Timeline, write: bool, name: Option<&str>) -> Track {
         let direction = if write { "writes" } else { "reads" };
         let name = name.map(|name| format!(" ({name})")).unwrap_or_default();
@@ -96,12 +96,12 @@ impl SlotPort {
     }
 }
 
-/// Which bus, and what it is called.
+/// A bus and its name.
 struct Place<'a> {
     find: Finder<'a>,
     /// The shell is the manager.
     shell_drives: bool,
-    /// Of reads and of writes.
+    /// Tracks of reads and of writes.
     tracks: (Track, Track),
     port: Option<SlotPort>,
 }
@@ -206,14 +206,14 @@ impl Probe {
         Ok(probes)
     }
 
-    /// Looks at the pins as they are before an edge.
+    /// Samples the pins before an edge.
     #[inline]
     pub(crate) fn sample(&mut self, now: Picoseconds) {
         self.reads.sample(now, &self.timeline);
         self.writes.sample(now, &self.timeline);
     }
 
-    /// A kernel is in the slot from now on: what its ports carry is on tracks that bear its names.
+    /// Labels the tracks of a slot's ports with the names of a newly loaded kernel.
     pub(crate) fn name(&mut self, slot: SlotId, manifest: &Manifest, memory_ports: usize) {
         let Some(port) = self.port.filter(|port| port.slot == slot) else {
             return;
@@ -226,7 +226,7 @@ impl Probe {
         (self.reads.track, self.writes.track) = (track(false), track(true));
     }
 
-    /// The slot was reset: what was open is forgotten.
+    /// Drops the open bursts of a slot that was reset.
     pub(crate) fn forget(&mut self, slot: SlotId) {
         if self.port.is_some_and(|port| port.slot == slot) {
             self.reads.open.clear();
@@ -243,7 +243,7 @@ fn slot_group(timeline: &Timeline, slot: SlotId) -> Track {
 /// Values of an event.
 type Values = Vec<(&'static str, Value)>;
 
-/// What the host's side of a card sees.
+/// Tracks of the host's side of a card.
 pub(crate) struct HostTrace {
     timeline: Timeline,
     commands: Track,
@@ -268,7 +268,7 @@ impl HostTrace {
         }
     }
 
-    /// A command on its way to the shell.
+    /// Records a command that is submitted to the shell.
     pub(crate) fn submitted(&mut self, now: Picoseconds, command: &Command) {
         if let Operation::FaultReply { token, entry } = command.operation {
             self.answered(now, token, entry.is_some());
@@ -310,7 +310,7 @@ impl HostTrace {
         self.timeline.slice(track, name, since, now, &values);
     }
 
-    /// Something that the host has read from the event ring.
+    /// Records an event that the host has read from the event ring.
     pub(crate) fn event(&mut self, now: Picoseconds, event: &Event) {
         match event {
             Event::Completed { id, status, .. } => {
@@ -346,12 +346,12 @@ impl HostTrace {
         }
     }
 
-    /// The card's interrupt reaches the host.
+    /// Records the arrival of the card's interrupt at the host.
     pub(crate) fn interrupt(&mut self, at: Picoseconds) {
         self.timeline.instant(self.interrupts, "interrupt", at, &[]);
     }
 
-    /// Work of the host, from its request to its end.
+    /// Records host work, from its request to its end.
     pub(crate) fn host_work(&mut self, now: Picoseconds, ends: Picoseconds, work: HostWork) {
         let (track, name, key, count) = match work {
             HostWork::ServeEvents(events) => ("fault service", "serve", "events", events.into()),

@@ -1,13 +1,12 @@
-//! Wires between two models in one direction: outputs of one, copied to inputs of the other.
+//! Connections between two models in one direction: outputs of one, copied to inputs of the other.
 //!
-//! Most of them rest while a kernel streams: addresses change once a burst, handshakes stay high. So wires
-//! whose outputs lie side by side are looked at together, and copied when any of these bytes is not what it
-//! was when they were last copied. Nobody else sets the inputs while the wires are there, so these have what
-//! was copied last.
+//! Most of them are idle while a kernel streams: addresses change once per burst, handshakes stay high. So
+//! wires with adjacent outputs are compared together, and copied if any of these bytes has changed since the
+//! last copy. No other code sets the inputs, so they hold the values copied last.
 
 use super::model::{Instance, NumberPin, Pin, Row, Stretch, StretchBytes};
 
-/// From an output to an input.
+/// A connection from an output to an input.
 pub(crate) enum Joint {
     Byte(Pin<u8>, Pin<u8>),
     Word(Pin<u64>, Pin<u64>),
@@ -16,7 +15,7 @@ pub(crate) enum Joint {
 }
 
 impl Joint {
-    /// Where the output is, and its bytes.
+    /// Address and size of the output.
     fn place(&self) -> (usize, usize) {
         match self {
             Self::Byte(from, _) => (from.address(), 1),
@@ -26,7 +25,7 @@ impl Joint {
         }
     }
 
-    /// Whether that changed the input.
+    /// Copies the value; returns whether that changed the input.
     #[inline]
     fn copy(&self) -> bool {
         match self {
@@ -38,10 +37,10 @@ impl Joint {
     }
 }
 
-/// Wires whose outputs lie in one stretch of memory.
+/// Wires with outputs in one piece of memory.
 struct Bundle {
     stretch: Stretch,
-    /// As it was when the wires were last copied, if they ever were.
+    /// Content when the wires were last copied, if they were.
     seen: StretchBytes,
     copied: bool,
     wires: Vec<Joint>,
@@ -51,7 +50,7 @@ struct Bundle {
 #[derive(Default)]
 pub(crate) struct Wires {
     bundles: Vec<Bundle>,
-    /// In no stretch: rows, which change when they cross.
+    /// Wires outside the bundles: rows, which change with each transfer.
     single: Vec<Joint>,
 }
 
@@ -76,7 +75,7 @@ impl Wires {
         self.bundles[index].wires.push(joint);
     }
 
-    /// Lets every input have what its output has. Returns whether any input changed.
+    /// Copies all outputs to their inputs. Returns whether any input changed.
     #[inline]
     pub(crate) fn copy(&mut self) -> bool {
         let mut changed = false;

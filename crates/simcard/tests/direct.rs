@@ -60,7 +60,7 @@ fn reply(driver: &mut Driver, fault: &Fault, entry: Option<PageEntry>) {
     driver.card.submit(reply).unwrap();
 }
 
-/// Answers all faults with a page until the kernel is done, or for so long; `true` when it is done.
+/// Answers all faults with a page until the kernel is done or the time is over; `true` when it is done.
 fn answer_faults(driver: &mut Driver, entry: PageEntry, longest: Picoseconds) -> bool {
     let until = driver.card.now() + longest;
     loop {
@@ -85,10 +85,10 @@ fn answer_faults(driver: &mut Driver, entry: PageEntry, longest: Picoseconds) ->
     }
 }
 
-/// Waits for the kernel, and takes note of its interrupt: it may be started again.
+/// Waits for the kernel, and acknowledges its interrupt: it may be started again.
 fn finish(driver: &mut Driver) {
     let done = |event: &Event| matches!(event, Event::Interrupt(SLOT));
-    // It may have come while a command was waited for.
+    // It may have arrived during the wait for a command.
     match driver.events.iter().position(done) {
         Some(at) => drop(driver.events.remove(at)),
         None => driver.wait_for_kernel(Picoseconds::from_millis(10)),
@@ -116,7 +116,7 @@ fn a_kernel_reads_and_writes_pages_in_host_memory() {
     install(&mut driver, 1, entry(1, true));
     install(&mut driver, 2, in_host(host.offset(PAGE.bytes())));
 
-    // An odd size: the last row is written in part.
+    // An odd size: the last row is written partially.
     let bytes = 20_011;
     let input = pattern(bytes);
     memory.write(0, &input).unwrap();
@@ -151,8 +151,8 @@ fn a_kernel_reads_and_writes_pages_in_host_memory() {
     driver.card.unmap_host(host).unwrap();
 }
 
-/// The host answers a fault with a page of its own, and takes it away while the kernel reads it. As soon as that is
-/// acknowledged, it may unmap the memory.
+/// The host answers a fault with a page of its own, and removes it while the kernel reads it. As soon as the
+/// removal is acknowledged, the host may unmap the memory.
 #[test]
 fn a_page_in_host_memory_is_taken_away_while_a_kernel_reads_it() {
     let mut driver = start(direct_options());
@@ -173,7 +173,7 @@ fn a_page_in_host_memory_is_taken_away_while_a_kernel_reads_it() {
     let half = Picoseconds::from_micros(25);
     let done = answer_faults(&mut driver, in_host(first_at), half);
     assert!(!done, "too fast to be interrupted");
-    // From now on the page is found in the table; what was answered stays as it is.
+    // From now on the page is found in the table; earlier answers are unchanged.
     install(&mut driver, 0, in_host(first_at));
     let status = driver.command(Operation::Invalidate {
         asid: SPACE,

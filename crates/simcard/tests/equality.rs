@@ -1,5 +1,5 @@
-//! Do things that must change no result change no result? Skipping idle edges; splitting the design
-//! into shell and kernel; leaving assertions out.
+//! Options that must not affect results do not: skipping idle edges, splitting the design into shell and
+//! kernel, leaving assertions out.
 
 mod sim;
 
@@ -11,7 +11,7 @@ use units::Picoseconds;
 
 const BYTES: usize = 200_000;
 
-/// Virtual time at the end, the output, and the statistics but for the simulator's own speed.
+/// Virtual time at the end, the output, and the statistics except those of the simulator's own speed.
 fn results(options: SimOptions) -> (Picoseconds, Vec<u8>, Statistics) {
     let (mut driver, input, output) = run_copy(options, BYTES);
     assert!(input == output);
@@ -54,8 +54,8 @@ fn the_model_that_users_run_has_the_results_of_the_asserting_one() {
     assert!(asserting.1 == fast.1);
 }
 
-/// Blocks of the model that users run sleep: a pin that differs from the asserting model's would break the
-/// card at that edge.
+/// Idle blocks of the model for users are skipped: a pin that differs from the asserting model's would
+/// break the card at that edge.
 #[test]
 fn blocks_that_sleep_change_no_pin() {
     let mut watched = options();
@@ -65,7 +65,7 @@ fn blocks_that_sleep_change_no_pin() {
     assert_eq!(with.0, results(options()).0);
 }
 
-/// The same of a kernel whose outputs follow its inputs within the cycle.
+/// The same for a kernel with combinational paths from inputs to outputs.
 fn results_of_through(options: SimOptions) -> (Picoseconds, Statistics) {
     const PAGES: usize = 40;
     let mut driver = Driver::new(open(options));

@@ -1,4 +1,4 @@
-//! Which files of the host does a kernel reach? Those beside its RTL, to read them; no others.
+//! Files of the host that a kernel may access: those next to its RTL, to read them; no others.
 
 mod sim;
 
@@ -29,7 +29,7 @@ fn reading(folder: &Path) -> KernelPackage {
     KernelPackage::open(&kernel).unwrap()
 }
 
-/// What the register reads as after `how` was written, or why the kernel ended.
+/// The value of the register after `how` was written, or why the kernel ended.
 fn answer(kernel: &KernelPackage, how: u32) -> Result<u32, String> {
     let mut driver = Driver::new(open(options()));
     driver.card.load(SLOT, kernel).unwrap();
@@ -37,7 +37,7 @@ fn answer(kernel: &KernelPackage, how: u32) -> Result<u32, String> {
     let register = SLOT_CONTROL.at(0) + 0x10;
     driver.card.write_register(register, how).unwrap();
     let Ok(value) = driver.card.read_register(register) else {
-        // It ended; the event says why.
+        // It ended itself; the event gives the reason.
         return match &driver.card.wait(None).unwrap()[..] {
             [Event::KernelFailed { reason, .. }] => Err(reason.clone()),
             events => panic!("{events:?}"),
@@ -50,7 +50,7 @@ fn answer(kernel: &KernelPackage, how: u32) -> Result<u32, String> {
 fn a_kernel_reads_the_files_beside_its_rtl_and_no_others() {
     let folder = tempfile::tempdir().unwrap();
     let kernel = reading(folder.path());
-    // 0x100 from beside the RTL, 0x30 from the kernel's folder.
+    // 0x100 from a file next to the RTL, 0x30 from the kernel's folder.
     assert_eq!(answer(&kernel, 77), Ok(0x130 + 77));
     assert_eq!(answer(&kernel, 9), Ok(0x130 + 5));
     // The terminal is at its end.

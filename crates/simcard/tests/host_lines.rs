@@ -15,9 +15,9 @@ use simcard::{ShellConfig, SimOptions};
 use units::Picoseconds;
 
 const LINE: u64 = 128;
-/// Of the CPU's memory.
+/// Size of the CPU's memory, in frames.
 const FRAMES: u64 = 16;
-/// As `kernels/host_counter` has them.
+/// Operation codes of `kernels/host_counter`.
 const LOAD: u64 = 1;
 const STORE: u64 = 2;
 const RESULT: u64 = FRAMES * 4096 - LINE;
@@ -47,7 +47,7 @@ fn write(driver: &mut Driver, register: u32, value: u32) {
     driver.card.write_register(register, value).unwrap();
 }
 
-/// One pass of the kernel over its lines, one access each.
+/// One pass of the kernel over its lines, one access per line.
 fn pass(driver: &mut Driver, first: u64, rows: u64, mode: u64) {
     driver.set_argument(0x10, first * LINE);
     driver.set_argument(0x18, rows | rows << 32);
@@ -55,7 +55,7 @@ fn pass(driver: &mut Driver, first: u64, rows: u64, mode: u64) {
     driver.set_argument(0x28, RESULT);
     driver.start();
     driver.wait_for_kernel(Picoseconds::from_millis(10));
-    // Its interrupt is taken back.
+    // Clears its pending interrupt.
     let pending = SLOT_CONTROL.at(SLOT.0.into()) + 0xc;
     driver.card.write_register(pending, 1).unwrap();
 }
@@ -82,7 +82,7 @@ fn load(driver: &mut Driver, line: u64) -> u64 {
     }
 }
 
-/// Nobody asks the card for a line any more when its slot has closed: each has been swept out.
+/// The card is not asked for lines of a closed slot: each has been swept out.
 #[test]
 fn a_closed_slot_has_no_line_of_the_cpu() {
     // More than one in a set.

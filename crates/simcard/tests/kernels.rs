@@ -1,4 +1,4 @@
-//! What happens with kernels that misbehave, or that do not fit?
+//! Kernels that misbehave, or that do not fit.
 
 mod sim;
 
@@ -14,7 +14,8 @@ fn failing() -> KernelPackage {
     KernelPackage::open(&rtl("failing")).unwrap()
 }
 
-/// Runs the kernel `failing` with an argument; the reason that the card gives.
+/// Runs the kernel `failing` with an argument; returns the reason that the card
+/// reports.
 fn reason(how: u32) -> String {
     let mut driver = Driver::new(open(options()));
     driver.card.load(SLOT, &failing()).unwrap();
@@ -28,7 +29,7 @@ fn reason(how: u32) -> String {
         panic!("{events:?}")
     };
     assert_eq!(*slot, SLOT);
-    // The shell lives on: commands are served, and the slot can be used again.
+    // The shell continues: commands are served, and the slot can be used again.
     assert_eq!(driver.command(Operation::Nop), CommandStatus::Ok);
     driver.card.control_slot(SLOT, SPACE, false).unwrap();
     driver.card.load(SLOT, &failing()).unwrap();
@@ -56,7 +57,7 @@ fn a_kernel_that_never_rests_keeps_the_card_busy() {
     let deadline = card.now() + Picoseconds::from_micros(200);
     assert!(card.wait(Some(deadline)).unwrap().is_empty());
     assert!(!card.is_quiescent());
-    // The shell has nothing to do meanwhile: it is skipped while the kernel is not.
+    // The shell is idle meanwhile: it is skipped while the kernel is not.
     let after = card.statistics().unwrap();
     let cycles = after.cycles - before.cycles;
     let evaluated = after.evaluated_cycles - before.evaluated_cycles;
@@ -81,7 +82,7 @@ fn a_running_slot_is_not_reloaded() {
     ));
 }
 
-/// The rule that a changed manifest or RTL of `failing` breaks.
+/// The rule that a modified manifest or RTL of `failing` breaks.
 fn refusal(change: impl FnOnce(&mut String, &mut String)) -> BuildError {
     let mut manifest = std::fs::read_to_string(rtl("failing").join("kernel.toml")).unwrap();
     let mut source = std::fs::read_to_string(rtl("failing").join("failing.sv")).unwrap();

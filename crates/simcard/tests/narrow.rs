@@ -1,4 +1,4 @@
-//! Do kernels with ports of 32 and 128 bits fit a slot?
+//! Kernels with ports of 32 and 128 bits fit a slot.
 
 mod sim;
 
@@ -31,7 +31,7 @@ data_width = 128
 access = "write"
 "#;
 
-/// The exported kernel of the tutorial, with a manifest.
+/// The tutorial's exported kernel, with a manifest.
 fn prefix_sum(folder: &Path, manifest: &str) -> KernelPackage {
     let rtl = home().join("docs/tutorials/hls-export/hdl/verilog");
     for file in std::fs::read_dir(rtl).unwrap() {
@@ -56,7 +56,7 @@ fn a_kernel_with_narrow_ports_reads_and_writes_the_right_bytes() {
     let (memory, host) = driver.map(BYTES as usize);
     driver.card.control_slot(SLOT, SPACE, true).unwrap();
     let mut rows = 0;
-    // Anywhere in a row, ends anywhere in a word; bursts meet 4 KiB.
+    // Any start in a row, any end in a word; bursts at 4 KiB boundaries.
     for (count, values, sums) in [(5003usize, 0x0fc4usize, 0x8ff0usize), (1, 0x3c, 0x8010)] {
         let before = pattern(BYTES as usize);
         memory.write(0, &before).unwrap();

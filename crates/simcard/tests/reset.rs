@@ -1,5 +1,5 @@
-//! The shell's own reset (register RESET) and what stands around the shell: network interfaces and the link to a CPU. A program
-//! ends at any moment; does the next one find nothing of it, and does everything work for it?
+//! The shell's own reset (register RESET) and the surroundings of the shell: network interfaces and the link to a CPU.
+//! A program may end at any moment; the next one must find no trace of it, and everything must work for it.
 
 mod sim;
 
@@ -20,7 +20,7 @@ use units::{Picoseconds, VirtAddr};
 const BYTES: usize = 50_000;
 const LINE: u64 = 128;
 
-/// xorshift64*: the same moments in every run.
+/// xorshift64*: the same sequence in every run.
 struct Random(u64);
 
 impl Random {
@@ -32,7 +32,7 @@ impl Random {
     }
 }
 
-/// Lets time pass; what happened meanwhile.
+/// Lets time pass; returns the events meanwhile.
 fn pass(card: &mut SimCard, time: Picoseconds) -> Vec<Event> {
     let end = card.now() + time;
     let mut all = Vec::new();
@@ -69,7 +69,7 @@ fn networked() -> SimCard {
     card
 }
 
-/// From one peer's memory through the kernel into another's: begins both transfers.
+/// Begins both transfers from one peer's memory through the kernel into another's.
 fn begin(card: &mut SimCard, from: &MemoryNode, to: &MemoryNode) {
     let network = card.description().network_slot();
     let port = |slot| StreamSource::Port { slot, pair: 0 };
@@ -135,7 +135,7 @@ fn the_next_program_hears_nothing_of_a_transfer_of_the_network() {
             to.bytes() == then,
             "attempt {attempt}: written after the reset"
         );
-        // Nobody is connected any more.
+        // No peer is connected any more.
         let network = card.description().network_slot();
         start(&mut card, network, INTO);
         let events = pass(&mut card, Picoseconds::from_micros(2));
@@ -153,7 +153,7 @@ fn the_next_program_hears_nothing_of_a_transfer_of_the_network() {
     assert!(in_the_middle > 2, "{in_the_middle} of 12 in the middle");
 }
 
-/// An end that the host has no room for: it waits in the shell, and before it.
+/// An end for which the host has no room: it waits in the shell, and in front of it.
 #[test]
 fn the_next_program_hears_nothing_of_a_transfer_that_had_ended() {
     let mut card = networked();
@@ -166,14 +166,14 @@ fn the_next_program_hears_nothing_of_a_transfer_that_had_ended() {
     assert_eq!(pass(&mut card, Picoseconds::from_micros(40)), []);
 }
 
-/// The reset waits until what was sent is acknowledged; a peer that does not answer is given up.
+/// The reset waits until sent packets are acknowledged; a peer that does not answer is given up.
 #[test]
 fn a_reset_waits_for_packets_that_are_not_acknowledged() {
     const PACKETS: u32 = 1 << 4;
     let mut card = networked();
     let (from, to) = (MemoryNode::new(noise(1)), MemoryNode::new(vec![0; BYTES]));
     begin(&mut card, &from, &to);
-    // Packets have left, and none has come back.
+    // Packets have been sent, and none is acknowledged.
     while to.bytes()[0] != from.bytes()[0] {
         pass(&mut card, Picoseconds::from_nanos(100));
     }
@@ -192,7 +192,7 @@ fn a_reset_waits_for_packets_that_are_not_acknowledged() {
     assert!(to.bytes() == then, "nothing new was sent");
 }
 
-/// A peer that never answers is given up, and keeps nobody from the card.
+/// A peer that never answers is given up, and does not block the card.
 #[test]
 fn a_peer_that_never_answers_is_given_up() {
     let mut card = networked();
@@ -218,7 +218,7 @@ fn a_peer_that_never_answers_is_given_up() {
 
 const LINES: u64 = 64;
 
-/// A card whose memory serves lines to the CPU, and whose kernel uses lines of the CPU.
+/// A card whose memory serves lines to the CPU, with a kernel that uses lines of the CPU.
 fn coherent() -> SimCard {
     let mut options = SimOptions::named("enzian").unwrap();
     options.asserting = true;
@@ -235,7 +235,7 @@ fn serve_lines(card: &mut SimCard) {
     ] {
         card.write_register(home_register(register), value).unwrap();
     }
-    // Behind the writes.
+    // Ordered behind the writes.
     let status = card.read_register(home_register(home_registers::STATUS));
     assert_eq!(home_registers::status::OPEN.get(status.unwrap()), 1);
 }
@@ -280,7 +280,7 @@ fn loaded(card: &mut SimCard, home: LineHome, line: u64) -> Box<LineBytes> {
     }
 }
 
-/// Lines of the card that the CPU had, changed ones too, are gone: the directory knows of none.
+/// Lines of the card that the CPU held, including dirty ones, are gone: the directory has no entry of them.
 #[test]
 fn the_cpu_has_no_line_of_the_last_program() {
     let mut card = coherent();
@@ -302,7 +302,7 @@ fn the_cpu_has_no_line_of_the_last_program() {
         card.write_register(reg::RESET, reset::START.put(1))
             .unwrap();
         events.extend(pass(&mut card, Picoseconds::from_micros(5)));
-        // Every access of the old program has ended, if only with an error.
+        // Every access of the old program has ended, possibly with an error.
         let ends = |event: &Event| matches!(event, Event::AccessDone { .. });
         assert_eq!(events.iter().filter(|event| ends(event)).count(), expected);
         failed += events
@@ -311,7 +311,7 @@ fn the_cpu_has_no_line_of_the_last_program() {
             .count();
         card = card.restart().unwrap();
         serve_lines(&mut card);
-        // What memory has, which no cache has written back: not what a core had stored last.
+        // The content of memory, without a write-back of any cache: not the last store of a core.
         for line in 0..LINES {
             assert_eq!(
                 load(&mut card, LineHome::Card, line),
@@ -332,11 +332,11 @@ fn the_cpu_has_no_line_of_the_last_program() {
     assert!(failed > LINES as usize, "{failed} accesses were under way");
 }
 
-/// Lines of the CPU that the card had are the CPU's again, and the card's cache is empty.
+/// Lines of the CPU that the card held belong to the CPU again, and the card's cache is empty.
 #[test]
 fn the_card_has_no_line_of_the_cpu_of_the_last_program() {
     const ROWS: u64 = 100;
-    // As `kernels/host_counter` has it.
+    // Operation code of `kernels/host_counter`.
     const STORE: u64 = 2;
     const FRAMES: u64 = 16;
     let mut card = coherent();
@@ -369,7 +369,7 @@ fn the_card_has_no_line_of_the_cpu_of_the_last_program() {
     for attempt in 0..5 {
         begin(&mut card);
         pass(&mut card, Picoseconds::from_nanos(random.below(8_000)));
-        // The CPU asks for what the card has: these accesses are under way, too.
+        // The CPU requests the card's lines: these accesses are under way, too.
         for line in 0..8 {
             access(&mut card, LineHome::Cpu, line, store(0));
         }

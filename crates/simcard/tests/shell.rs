@@ -1,4 +1,4 @@
-//! Does the real shell on the simulated card do what the `Card` contract says?
+//! The real shell on the simulated card fulfils the `Card` contract.
 
 mod sim;
 
@@ -65,7 +65,7 @@ fn the_shell_says_what_the_card_and_its_kernels_are() {
         }
     }
 
-    // Before it has a kernel, a slot says 0.
+    // Without a kernel, a slot shows 0.
     let mut card = open(options());
     assert_eq!(identity(&mut card), 0);
     let copy = kernel("copy");
@@ -73,7 +73,7 @@ fn the_shell_says_what_the_card_and_its_kernels_are() {
     assert_eq!(identity(&mut card), copy.identity().unwrap());
 }
 
-/// What slot 0 says its kernel is.
+/// The identity that slot 0 shows for its kernel.
 fn identity(card: &mut impl Card) -> u64 {
     let base = KERNEL.at(0);
     let mut read = |offset| u64::from(card.read_register(base + offset).unwrap());
@@ -99,7 +99,7 @@ fn memory_that_is_not_there_is_a_bus_error() {
             bytes: 128,
             stripe: Stripe::NONE,
         },
-        // The mapping ends within the copy.
+        // The mapping ends within the copied range.
         Operation::CopyIn {
             from: host,
             to: card,
@@ -169,7 +169,7 @@ fn a_kernel_copies_through_its_pages() {
     assert!(statistics.evaluated_cycles < statistics.cycles);
 }
 
-/// Kernel and DMA see a striped space as if it were not, and its rows lie where the contract says.
+/// Kernel and DMA see a striped space like any other, and its rows lie where the contract requires.
 #[test]
 fn striped_spaces_hold_the_same_bytes_spread_over_channels() {
     const BYTES: usize = 40_000;
@@ -225,7 +225,7 @@ fn a_stripe_that_the_card_cannot_have_is_refused() {
     assert_eq!(driver.command(copy), CommandStatus::Ok);
 }
 
-/// An HBM card with all its pseudo-channels: each is where it should be, and a stripe goes over all.
+/// An HBM card with all its pseudo-channels: each is at its place, and a stripe covers all.
 #[test]
 fn thirty_two_channels_work() {
     const CHANNEL_BYTES_LOG2: u8 = 28;
@@ -284,7 +284,7 @@ fn thirty_two_channels_work() {
     }
 }
 
-/// A fence in one queue does not hold another.
+/// A fence in one queue does not block another.
 #[test]
 fn a_page_overtakes_a_long_copy_of_another_queue() {
     let mut driver = Driver::new(open(options()));
@@ -337,7 +337,7 @@ impl Queues {
         })
     }
 
-    /// Time of a command that is alone in queue 1.
+    /// Duration of a command that is alone in queue 1.
     fn time(&mut self, id: u32, operation: Operation) -> Picoseconds {
         let since = self.0.card.now();
         self.submit(1, id, operation).unwrap();
@@ -355,10 +355,10 @@ impl Queues {
     }
 }
 
-/// A queue that is full, of long copies and a ring of commands behind them, delays a page of another by
-/// the bound of docs/blocks/dma.md: the page has half of the unit's bursts; with all units busy on its
-/// memory channel, half of that channel's rows, and of those that are written four in five. And it
-/// waits for 26 bursts that are under way.
+/// A queue that is full of long copies, with a ring of commands behind them, delays a page of another
+/// queue by at most the bound of docs/blocks/dma.md: the page gets half of the unit's bursts; with all
+/// units busy on its memory channel, half of that channel's rows, and four in five of those that are
+/// written. And it waits for 26 bursts that are under way.
 #[test]
 fn a_full_queue_delays_a_page_of_another_by_the_bound() {
     const PAGE: u64 = 1 << 20;
@@ -410,7 +410,7 @@ fn a_full_queue_delays_a_page_of_another_by_the_bound() {
     }
 }
 
-/// Three slots that copy at once: the shell's registers and the model beside it count the same.
+/// Three slots that copy concurrently: the shell's registers and the observer count the same.
 #[test]
 fn the_shell_counts_context_switches_as_its_observer_does() {
     const SLOTS: u8 = 3;
@@ -423,7 +423,7 @@ fn the_shell_counts_context_switches_as_its_observer_does() {
     for slot in (0..SLOTS).map(SlotId) {
         driver.card.load(slot, &package).unwrap();
         driver.card.control_slot(slot, SPACE, true).unwrap();
-        // Each has a part of the page, and another length.
+        // Each slot has its own part of the page, and another length.
         let from = u64::from(slot.0) * 0x20000;
         for (offset, value) in [
             (0x10, from),

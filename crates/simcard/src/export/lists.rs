@@ -1,4 +1,4 @@
-//! The lists of an exported shell's files: for tools that take `-f`, and for FuseSoC.
+//! File lists of an exported shell: for tools that take `-f`, and for FuseSoC.
 
 use super::{INCLUDED, TOP};
 use std::fmt::Write;
@@ -10,7 +10,7 @@ fn is_waiver(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "vlt")
 }
 
-/// `tombolo_shell.f`: relative to the folder, in the order in which they must be read.
+/// `tombolo_shell.f`: paths relative to the folder, in compilation order.
 pub(super) fn file_list(rtl: &[PathBuf]) -> String {
     let mut text = "// Every file, in order, as seen from this folder (Verilator: -F, from anywhere).\n\
                     // Files that end in .vlt are waivers for Verilator; other tools leave them out.\n\

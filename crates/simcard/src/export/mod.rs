@@ -1,8 +1,8 @@
-//! The shell as files for somebody else's project: a folder that needs nothing of the checkout.
+//! Export of the shell for other projects: a folder that is independent of the checkout.
 //!
-//! It holds every RTL file of the shell as it is, two generated modules that carry the configuration
+//! It holds every RTL file of the shell unchanged, two generated modules that carry the configuration
 //! and give every bus its standard AXI names (`pins`, `wrapper`), file lists (`lists`), the
-//! documentation of the registers, and a page that says how to go on (`page`).
+//! documentation of the registers, and a page with the next steps (`page`).
 
 mod lists;
 mod page;
@@ -18,25 +18,26 @@ use verilated::FileSet;
 /// A file of an exported shell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportedFile {
-    /// Its place in the folder.
+    /// Path relative to the folder.
     pub path: PathBuf,
-    /// What is in it.
+    /// Content of the file.
     pub text: String,
 }
 
 /// Name of the top module.
 const TOP: &str = "tombolo_shell";
-/// Name of the module below it, which has the pins' names and the configuration.
+/// Name of the module below the top, which has the same ports and the configuration.
 const ARRAYS: &str = "tombolo_shell_arrays";
 /// The list of the shell's files, in the checkout.
 const SHELL_LIST: &str = "rtl/shell/tmb_shell.f";
-/// Macros for `include.
+/// File with the macros, for include directives.
 const INCLUDED: &str = "rtl/lib/tmb_assert.svh";
 
-/// Every file of an exported shell. `settings` is the configuration as a file that the command reads.
+/// Every file of an exported shell. `settings` is the configuration in the format of the command's
+/// configuration file.
 ///
 /// # Errors
-/// The configuration breaks a rule; a file of the checkout at `home` cannot be read.
+/// The configuration breaks a rule; a file of the checkout at `home` is unreadable.
 pub fn exported_files(
     home: &Path,
     config: &ShellConfig,

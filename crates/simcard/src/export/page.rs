@@ -5,7 +5,7 @@ use super::{ARRAYS, TOP};
 use crate::config::ShellConfig;
 use std::fmt::Write;
 
-/// The page.
+/// The text of the page.
 pub(super) fn page(config: &ShellConfig, pins: &[Pin]) -> String {
     let mut text = format!(
         "# {TOP}\n\nTombolo's shell as plain RTL, made by `tombolo shell export`: virtual memory for the kernels \
@@ -71,7 +71,7 @@ pub(super) fn page(config: &ShellConfig, pins: &[Pin]) -> String {
     text
 }
 
-/// What a bus is for.
+/// Purpose of a bus.
 fn what(bus: &str) -> &'static str {
     let side = bus.split('_').next_back().unwrap_or(bus);
     let begins = |name: &str| side.starts_with(name);

@@ -1,4 +1,4 @@
-//! What the exported top's ports are called, and where each goes at `tmb_shell`.
+//! Port names of the exported top, and their connections to `tmb_shell`.
 //!
 //! | at the shell | outside |
 //! |---|---|
@@ -20,15 +20,15 @@ use crate::top::shell_ports;
 /// A port of the exported top.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pin {
-    /// Its name.
+    /// Name in the exported top.
     pub(super) name: String,
-    /// The bus that it belongs to, if any: the name without the signal's.
+    /// Bus of the pin, if any: the name without the signal's.
     pub(super) bus: Option<String>,
-    /// Bits.
+    /// Width in bits.
     pub(super) width: u32,
-    /// Into the shell.
+    /// Input of the shell.
     pub(super) input: bool,
-    /// Where it goes.
+    /// Connection inside the top.
     pub(super) end: End,
 }
 
@@ -37,14 +37,14 @@ pub(super) struct Pin {
 pub(super) enum End {
     /// A port of the shell, or an element of one.
     Shell(String),
-    /// A signal that AXI has and the shell has not: always this value.
+    /// An AXI signal that the shell lacks, driven with this constant.
     Constant(&'static str),
-    /// Likewise an input: not looked at.
+    /// An AXI signal that the shell lacks, an input that is ignored.
     Ignored,
 }
 
-/// What managers of AXI4 say beside what the shell says: (name, width, value). Bursts of whole rows, to
-/// consecutive addresses, normal memory that may be buffered, no privilege.
+/// Constant signals of AXI4 managers that the shell lacks (name, width, value): bursts of whole rows, to consecutive
+/// addresses, normal bufferable memory, unprivileged.
 const SHAPE: [(&str, u32, &str); 2] = [("size", 3, "3'd6"), ("burst", 2, "2'd1")];
 const MANNER: [(&str, u32, &str); 4] = [
     ("lock", 1, "1'b0"),
@@ -76,7 +76,7 @@ pub(super) fn pins(config: &ShellConfig) -> Vec<Pin> {
         }
     }
     pins.extend(extras(config));
-    // A bus's signals stand together, in the order in which the buses came first.
+    // The signals of a bus are grouped, in the order in which the buses first occur.
     let mut order: Vec<Option<String>> = Vec::new();
     for pin in &pins {
         if !order.contains(&pin.bus) {
@@ -96,7 +96,7 @@ pub(super) fn is_of_mover(config: &ShellConfig, name: &str, element: u32) -> boo
     name.starts_with("port_") && element % u32::from(config.ports_per_slot) >= u32::from(first)
 }
 
-/// Bus and name of a port of the shell.
+/// Bus and name of a port of the shell, in the exported top.
 fn outside(config: &ShellConfig, inner: &str, element: u32) -> (Option<String>, String) {
     let in_slot = |elements: u8| {
         let elements = u32::from(elements.max(1));
@@ -116,7 +116,7 @@ fn outside(config: &ShellConfig, inner: &str, element: u32) -> (Option<String>, 
         "slot_interrupt_i" => return (None, format!("slot{element}_interrupt")),
         "slot_rst_no" => return (None, format!("slot{element}_aresetn")),
         "peripheral_rst_no" => return (None, "peripheral_aresetn".to_owned()),
-        // One of each interface, for both its directions.
+        // One per interface, for both its directions.
         "net_drain_o" => return (None, format!("net{element}_drain")),
         "net_quiet_i" => return (None, format!("net{element}_quiet")),
         _ => {}
@@ -163,7 +163,7 @@ fn outside(config: &ShellConfig, inner: &str, element: u32) -> (Option<String>, 
     }
 }
 
-/// Signals that the shell has not.
+/// AXI signals that the shell lacks.
 fn extras(config: &ShellConfig) -> Vec<Pin> {
     let mut pins = Vec::new();
     let mut add = |bus: &str, signal: String, width: u32, end: End| {

@@ -1,5 +1,5 @@
-//! The two generated modules: `tombolo_shell`, plain Verilog, which block designs take as it is, and
-//! `tombolo_shell_arrays`, SystemVerilog, which has the same ports and the configured shell.
+//! The two generated modules: `tombolo_shell`, plain Verilog, which block designs accept directly,
+//! and `tombolo_shell_arrays`, SystemVerilog, with the same ports and the configured shell.
 
 use super::pins::{is_of_mover, End, Pin};
 use super::{ARRAYS, TOP};
@@ -22,7 +22,7 @@ pub(super) fn top(pins: &[Pin]) -> String {
     let declarations: Vec<String> = pins
         .iter()
         .map(|pin| {
-            // What a block design cannot see in the names: which buses the clock belongs to.
+            // An attribute that a block design cannot derive from the names: the buses of the clock.
             let attribute = match pin.name.as_str() {
                 "aclk" => format!(
                     "  (* X_INTERFACE_PARAMETER = \"ASSOCIATED_BUSIF {}, ASSOCIATED_RESET aresetn\" *)\n",
@@ -94,7 +94,7 @@ pub(super) fn arrays(config: &ShellConfig, pins: &[Pin]) -> String {
         "\n  logic unused_ok;\n  assign unused_ok = &{{1'b0,\n      {}}};\n\n",
         unused.join(",\n      ")
     );
-    // What the configuration has not stays open.
+    // Ports that the configuration does not use stay open.
     text.push_str("  // verilator lint_off PINCONNECTEMPTY\n");
     instantiate_shell(&mut text, config, &ports, &|name| name.to_owned());
     text.push_str("  // verilator lint_on PINCONNECTEMPTY\n\nendmodule\n");

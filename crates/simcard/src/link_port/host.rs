@@ -1,4 +1,4 @@
-//! The CPU as home: its own lines, which its cores use and the card caches.
+//! The CPU as home of its own lines, which its cores use and the card caches.
 
 use super::pins::SlicePins;
 use super::{broken, placed};
@@ -17,9 +17,9 @@ use units::line::{Data, FoldedLine, PlainLine, BYTES, WORDS};
 use units::Picoseconds;
 use verilated::BuildError;
 
-/// Seed of what memory takes: nothing of it is random here.
+/// Seed of the memory latency: nothing of it is random here.
 const SEED: u64 = 0;
-/// In the first-level caches, lines of the CPU's own memory stand apart from the card's.
+/// Offset that separates lines of the CPU's own memory from the card's in the first-level caches.
 const OWN: u64 = 1 << 40;
 
 /// See the module.
@@ -92,7 +92,7 @@ impl HostLines {
                 expected: *expected,
                 new: *new,
             },
-            // Of its own memory the CPU has nothing to send home but what the card has.
+            // For its own memory the CPU can only recall the line from the card.
             AccessKind::Clean => HomeAccess::Clean,
             AccessKind::Flush => HomeAccess::CleanInvalidate,
         };
@@ -102,7 +102,8 @@ impl HostLines {
         self.home.access(line, access, token);
     }
 
-    /// Accesses that ended, and what their lines hold; to be called at once after one was started, for those that hit.
+    /// Takes completed accesses and the contents of their lines; to be called directly after a start, for accesses
+    /// that hit.
     pub(super) fn take_done(&mut self) -> Vec<(u64, u8, PlainLine, Box<Data>)> {
         let done = std::mem::take(&mut self.home.done).into_iter();
         done.filter_map(|done| {
@@ -116,17 +117,17 @@ impl HostLines {
         self.home.has_copy(line)
     }
 
-    /// The core uses a line that the CPU has a copy of: how long that takes.
+    /// Latency of a core's access to a line of which the CPU has a copy.
     pub(super) fn hit(cores: &mut [Core], core: u8, line: PlainLine) -> Picoseconds {
         cores[usize::from(core)].hit(in_cache(line))
     }
 
-    /// A core has used a line that had to be fetched.
+    /// Records a core's use of a line that was fetched.
     pub(super) fn touch(cores: &mut [Core], core: u8, line: PlainLine) {
         cores[usize::from(core)].touch(in_cache(line));
     }
 
-    /// A message of the card has arrived.
+    /// Handles the arrival of a message of the card.
     pub(super) fn receive(&mut self, now: Picoseconds, message: Message, cores: &mut [Core]) {
         let line = message.line.unfold();
         self.home.set_time(now.get());
@@ -136,7 +137,7 @@ impl HostLines {
         }
     }
 
-    /// Ends what memory has done, and gives up what the card asked for.
+    /// Completes memory accesses, and gives up lines that the card has requested.
     pub(super) fn advance(
         &mut self,
         now: Picoseconds,
@@ -156,7 +157,7 @@ impl HostLines {
         &mut self.home.out
     }
 
-    /// The card has been reset. Returns accesses that have failed.
+    /// Handles a reset of the card. Returns the failed accesses.
     pub(super) fn forget(&mut self) -> Vec<u64> {
         let failed = self.home.forget_card();
         for token in &failed {
@@ -165,7 +166,7 @@ impl HostLines {
         failed
     }
 
-    /// Nothing happens before the card says something.
+    /// Whether nothing can occur before a message of the card arrives.
     pub(super) fn is_idle(&self) -> bool {
         self.home.is_idle() && self.slices.iter().all(SlicePins::is_quiet)
     }

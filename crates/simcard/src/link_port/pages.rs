@@ -1,8 +1,8 @@
 //! Pages of programs that show lines of the CPU.
 //!
-//! While a page is shown, the cache has all its lines, and a program reads or writes their bytes in its page.
-//! Before a line changes or leaves, its page is hidden, and the bytes are the cache's again: before a message
-//! of the card arrives, before one leaves, and before an access of a core that the page's state does not allow.
+//! While a page is shown, the cache has all its lines, and a program accesses their bytes in its page. Before a
+//! line changes or leaves, its page is hidden, and its bytes return to the cache: before a message of the card
+//! arrives, before one leaves, and before an access of a core that the page's state does not permit.
 
 use super::{broken, to_bytes, LinkPort};
 use card::coherent::{LinePages, PageBytes, LINE_BYTES, PAGE_BYTES};
@@ -13,13 +13,13 @@ use units::line::{Data, PlainLine, BYTES, WORDS};
 
 const LINES: u64 = PAGE_BYTES as u64 / BYTES;
 
-/// Makes a line the CPU's alone, and dirty, without a change.
+/// Acquires a line exclusively, and marks it dirty, without a change.
 pub(super) const CLAIM: Access = Access::StoreBytes {
     mask: 0,
     data: [0; WORDS],
 };
 
-/// A page that a program has.
+/// A page that is shown to a program.
 pub(super) struct Shown {
     pages: Arc<dyn LinePages>,
     write: bool,
@@ -77,7 +77,7 @@ impl LinkPort {
         found.into_iter().try_for_each(|page| self.hide_page(page))
     }
 
-    /// A message about a line comes or goes.
+    /// Handles an arriving or leaving message about a line.
     pub(super) fn line_goes(&mut self, line: PlainLine) -> Result<(), CardError> {
         match self.shown.is_empty() {
             true => Ok(()),
@@ -85,7 +85,7 @@ impl LinkPort {
         }
     }
 
-    /// A core uses a line by itself: it may read what nobody writes.
+    /// Handles a core's direct use of a line: hides its page, unless the page is read only and the core only reads.
     pub(super) fn core_comes(&mut self, line: PlainLine, access: Access) -> Result<(), CardError> {
         let reads = matches!(access, Access::Load | Access::PrefetchShared);
         match self.shown.get(&(line.0 / LINES)) {

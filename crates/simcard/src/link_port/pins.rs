@@ -8,7 +8,7 @@ use protocol::spec::Spec;
 use units::line::{Data, WORDS};
 use verilated::BuildError;
 
-/// A channel without data into or out of the shell.
+/// A channel without data, into or out of the shell.
 struct Headers {
     valid: Pin<u8>,
     ready: Pin<u8>,
@@ -63,7 +63,7 @@ pub(super) struct UnknownMessage(u8);
 /// See the module: channels by their lanes, each with the lane in its slice.
 pub(super) struct SlicePins {
     headers_in: Vec<(usize, Headers)>,
-    /// With the rows that have crossed of the message at the head.
+    /// With the number of rows transferred of the first message.
     lines_in: Vec<(usize, Lines, usize)>,
     headers_out: Vec<(usize, Headers)>,
     data_out: Lines,
@@ -112,7 +112,7 @@ impl SlicePins {
         )
     }
 
-    /// The link of a slice of the cache of the CPU's lines; its lanes come after the directory's.
+    /// The link of a slice of the cache of the CPU's lines; its lanes follow the directory's.
     pub(super) fn of_cache(
         shell: &Instance,
         slice: u32,
@@ -184,7 +184,7 @@ impl SlicePins {
         })
     }
 
-    /// Whether anything is offered.
+    /// Whether a transfer is offered.
     pub(super) fn is_active(&self) -> bool {
         let headers = self.headers_in.iter().chain(&self.headers_out);
         let lines = self.lines_in.iter().map(|(_, channel, _)| channel);
@@ -194,12 +194,12 @@ impl SlicePins {
                 .any(|channel| channel.valid.high())
     }
 
-    /// No message is half-way through the pins.
+    /// Whether no message is partly transferred.
     pub(super) fn is_quiet(&self) -> bool {
         self.rows_out.is_empty() && self.lines_in.iter().all(|(_, _, crossed)| *crossed == 0)
     }
 
-    /// The link is reset: a message that was half-way through the pins is lost.
+    /// Handles a reset of the link: a partly transferred message is lost.
     pub(super) fn forget(&mut self) {
         self.rows_out.clear();
         for (_, _, crossed) in &mut self.lines_in {
@@ -207,7 +207,7 @@ impl SlicePins {
         }
     }
 
-    /// What the shell takes at this edge.
+    /// Samples the messages that the shell accepts at this edge.
     pub(super) fn sample_up(&mut self, up: &mut Link, now: u64) {
         for (lane, channel) in &self.headers_in {
             if channel.valid.high() && channel.ready.high() {
@@ -224,7 +224,7 @@ impl SlicePins {
         }
     }
 
-    /// What the shell sends at this edge, with its lanes.
+    /// Samples the messages that the shell sends at this edge, with their lanes.
     pub(super) fn sample_down(
         &mut self,
         spec: &Spec,

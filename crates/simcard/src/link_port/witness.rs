@@ -1,4 +1,4 @@
-//! Sees what crosses the boundary between directory and kernel, for the history of lines.
+//! Observes the boundary between directory and kernel, for the history of lines.
 
 use crate::bus::Finder;
 use crate::model::{Instance, Pin};
@@ -17,7 +17,7 @@ const OPERATIONS: [&str; 6] = [
     "write",
 ];
 
-/// Two pins of a handshake.
+/// Valid and ready pin of a handshake.
 struct Handshake {
     valid: Pin<u8>,
     ready: Pin<u8>,
@@ -101,7 +101,7 @@ impl Witness {
         })
     }
 
-    /// Looks at the pins before the edge.
+    /// Samples the pins before the edge.
     pub(super) fn sample(&mut self, at: Picoseconds, period: Picoseconds, history: &mut History) {
         let mut say = |to_kernel: bool, what: &str, line: PlainLine, data: bool| {
             let (from, to) = match to_kernel {

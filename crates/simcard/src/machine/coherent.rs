@@ -1,4 +1,4 @@
-//! The coherent CPU beside the card.
+//! The coherent CPU attached to the card.
 
 use super::super::link_port::LinkPort;
 use super::Machine;
@@ -24,7 +24,8 @@ impl Machine {
         Ok(id)
     }
 
-    /// Ends of accesses become events when their cores go on.
+    /// Turns completed accesses into events at the times at which their cores
+    /// continue.
     pub(super) fn collect_accesses(&mut self) {
         let done = self.engine.coherent().map(LinkPort::take_done);
         for (id, at, line) in done.into_iter().flatten() {
@@ -47,7 +48,7 @@ impl Machine {
         }
     }
 
-    /// What was recorded of lines.
+    /// The recorded history of lines.
     pub(crate) fn line_history(&self) -> History {
         self.engine.line_history()
     }

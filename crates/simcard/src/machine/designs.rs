@@ -1,4 +1,4 @@
-//! What is built: the shell alone, or shell and kernel as one model.
+//! Designs to build: the shell alone, or shell and kernel as one model.
 
 use super::super::kernel_model::SlotDesign;
 use super::super::options::SimOptions;
@@ -6,7 +6,7 @@ use super::super::top;
 use card::kernel::KernelPackage;
 use verilated::{BuildError, Builder, Design};
 
-/// The shell alone, under the top that fixes its configuration.
+/// The shell alone, under a top with its configuration.
 pub(super) fn shell_design(options: &SimOptions) -> Result<Design, BuildError> {
     Ok(Design {
         name: "shell".to_owned(),
@@ -45,7 +45,7 @@ pub(super) fn monolithic_design(
     text += &top::monolithic_top(&options.shell, &slot.design.top, &interface);
     let mut shell_files = options.shell_file_set()?;
     let mut file_sets = slot.design.file_sets;
-    // A wrapper's files may be the shell's too.
+    // A wrapper's files may also be the shell's.
     for set in file_sets
         .iter_mut()
         .filter(|set| set.base == shell_files.base)
@@ -66,7 +66,7 @@ pub(super) fn monolithic_design(
     })
 }
 
-/// Whether a shell with so many slices of the cache of the CPU's lines can hold the kernel.
+/// Whether a shell with `caches` slices of the cache of the CPU's lines can hold the kernel.
 pub(super) fn fits_cache(kernel: &KernelPackage, caches: u8) -> Result<(), BuildError> {
     let needed = kernel.manifest.accesses.len();
     let rule = match caches {
@@ -82,15 +82,16 @@ pub(super) fn fits_cache(kernel: &KernelPackage, caches: u8) -> Result<(), Build
     })
 }
 
-/// Whether a slot with so many AXI4 ports and stream pairs, and home ports if its shell has a directory,
-/// can hold the kernel.
+/// Whether a slot with these numbers of AXI4 ports and stream pairs, and with home ports if its shell
+/// has a directory, can hold the kernel.
 pub(super) fn fits(
     kernel: &KernelPackage,
     memory_ports: u8,
     pairs: u8,
     slices: u8,
 ) -> Result<(), BuildError> {
-    // A kernel with home ports has as many of line operations, one without is beside card memory.
+    // A kernel with home ports has equally many ports of line operations; one without operates on lines
+    // of card memory.
     let homes = kernel.manifest.lines.len();
     if homes != 0 && homes != usize::from(slices) {
         return Err(BuildError::Unsupported {

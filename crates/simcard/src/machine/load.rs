@@ -1,4 +1,4 @@
-//! Kernels into slots.
+//! Loading of kernels into slots.
 
 use super::super::kernel_model::build_for_slot;
 use super::super::model::{Instance, Model};
@@ -12,7 +12,8 @@ use std::sync::{Mutex, PoisonError};
 use verilated::{BuildError, Progress};
 
 impl Machine {
-    /// Builds the kernel's model, or finds it in the cache, and puts it into a slot, which is in reset.
+    /// Builds the kernel's model, or finds it in the cache, and loads it into a slot, which is in
+    /// reset.
     ///
     /// # Errors
     /// A kernel that does not fit the slot, or one that does not build.
@@ -54,9 +55,9 @@ impl Machine {
         self.engine.set_kernel(slot, Some(joined))
     }
 
-    /// What of [`load`](Self::load) takes long and needs no machine: to be done first, on any thread.
+    /// The slow part of [`load`](Self::load) that needs no machine: run it first, on any thread.
     pub fn preparation(&self, kernel: &KernelPackage) -> Option<Preparation> {
-        // What can be refused at once is refused by `load`, which finds the model in the cache then.
+        // Refusals that need no build are left to `load`, which finds the model in the cache then.
         let at_once = self.monolithic.is_some() || self.check_fit(kernel).is_err();
         if at_once {
             return None;
@@ -81,7 +82,7 @@ impl Machine {
     }
 }
 
-/// Tells the callback of a user, whose panic is not the next one's.
+/// Calls a user's callback; a panic in it does not poison the next call.
 fn tell(progress: &Mutex<ProgressCallback>, step: Progress) {
     let mut callback = progress.lock().unwrap_or_else(PoisonError::into_inner);
     callback(step);

@@ -1,4 +1,4 @@
-//! Bytes into card memory, past the shell.
+//! Writes to card memory that bypass the shell.
 
 use super::Machine;
 use card::command::Command;
@@ -6,10 +6,10 @@ use card::CardError;
 use units::Operation;
 
 impl Machine {
-    /// Puts bytes into card memory at no virtual time, past the shell: data that is *hot*, for experiments that
-    /// do not ask what loading costs. No stripe is applied. A real card has nothing like it, so it is not in
-    /// [`Card`](card::Card); whoever reports such a run says so. A page table may be put there like this if its space uses one
-    /// page size only: the shell's filter of page sizes counts installs.
+    /// Writes bytes to card memory at zero cost in virtual time, bypassing the shell: preloaded (*hot*) data, for
+    /// experiments that exclude the cost of loading. No stripe is applied. A real card has no such path, so it is not
+    /// in [`Card`](card::Card); a report of such a run must state it. A page table may be written like this if its
+    /// space uses one page size only: the shell's filter of page sizes counts installs.
     ///
     /// # Errors
     /// [`CardError::Configuration`]: the range is not in one channel's memory.
@@ -26,7 +26,7 @@ impl Machine {
         }
     }
 
-    /// Carries out a copy to card memory, or its zeroing, at once; false for any other command.
+    /// Executes a copy to card memory, or its zeroing, at once; false for any other command.
     pub(crate) fn place(&mut self, command: &Command) -> Result<bool, CardError> {
         let (from, to, bytes, stripe) = match command.operation {
             Operation::CopyIn {

@@ -1,4 +1,4 @@
-//! [`Machine`]: what a driver drives when the card is simulated.
+//! [`Machine`]: the simulated hardware that a driver drives.
 
 mod coherent;
 mod designs;
@@ -38,18 +38,18 @@ use transport::Read;
 use units::Picoseconds;
 use verilated::{BuildError, Builder, Progress};
 
-/// Edges of the reset at start-up.
+/// Duration of the reset at start-up, in edges.
 const RESET_EDGES: u32 = 16;
 
 /// Receives the progress of long builds.
 pub type ProgressCallback = Box<dyn FnMut(Progress) + Send>;
 
 /// A simulated card without its driver: the shell's RTL and kernels' RTL, Verilated, with memories, a link and a host
-/// around them, in deterministic virtual time. It is the way to a card (`card::driver::Transport`) for a driver in this process, and
-/// what somebody serves who offers the card to others.
+/// around them, in deterministic virtual time. It implements the transport (`card::driver::Transport`) for a driver in
+/// this process, and is the back end of servers that offer the card to other processes.
 pub struct Machine {
     description: CardDescription,
-    /// Of the directory; 0 without one.
+    /// Number of slices of the directory; 0 without one.
     slices: u8,
     caches: u8,
     builder: Builder,
@@ -59,25 +59,25 @@ pub struct Machine {
     engine: Engine,
     host_model: HostModel,
     notices: Vec<Notice>,
-    /// For reads of registers before the card is used.
+    /// For register reads before the card is used.
     model: Rc<Model>,
     probe: Option<ShellProbe>,
-    /// The register read that is under way.
+    /// The register read under way.
     read: Option<Read>,
-    /// When the host next looks at the event ring, and the last interrupt that it knows of.
+    /// Time at which the host next looks at the event ring, and the last interrupt known to it.
     wakes_at: Option<Picoseconds>,
     last_interrupt: Picoseconds,
     interrupts: u64,
-    /// Host work by the time it ends.
+    /// Host work by end time.
     works: BTreeMap<(Picoseconds, u64), WorkId>,
-    /// Ends of accesses of the coherent CPU that are known, by time.
+    /// Known ends of accesses of the coherent CPU, by time.
     accesses: BTreeMap<(Picoseconds, AccessId), AccessEnd>,
     next_work: u64,
     monolithic: Option<KernelPackage>,
     trace: Option<HostTrace>,
     register_reads: u64,
     register_writes: u64,
-    /// Rung by who wants the card's thread back.
+    /// Set to call back the card's thread.
     bell: Option<Arc<AtomicBool>>,
 }
 
@@ -88,10 +88,11 @@ pub struct Machine {
 unsafe impl Send for Machine {}
 
 impl Machine {
-    /// Builds the model of the shell, or finds it in the cache: what [`open`](Self::open) needs of it without waveforms.
+    /// Builds the model of the shell, or finds it in the cache: the model that [`open`](Self::open) needs without
+    /// waveforms.
     ///
     /// # Errors
-    /// A configuration that is not possible, a tool that is missing, RTL that does not compile.
+    /// An invalid configuration, a missing tool, RTL that does not compile.
     pub fn build_shell(
         options: &SimOptions,
         progress: &mut verilated::ProgressSink<'_>,
@@ -107,11 +108,10 @@ impl Machine {
             .map_err(not_built)
     }
 
-    /// Builds the models that are not in the cache, and switches the card on.
+    /// Builds the models that are not in the cache, and powers up the card.
     ///
     /// # Errors
-    /// A configuration that is not possible, a tool that is missing, RTL that does not compile, or
-    /// a shell that does not start.
+    /// An invalid configuration, a missing tool, RTL that does not compile, or a shell that does not start.
     pub fn open(
         options: SimOptions,
         mut progress: impl FnMut(Progress) + Send + 'static,
@@ -276,12 +276,12 @@ impl Machine {
         Ok(machine)
     }
 
-    /// What the card is made of.
+    /// Static description of the card: its size and features.
     pub fn description(&self) -> &CardDescription {
         &self.description
     }
 
-    /// Virtual time.
+    /// The current virtual time.
     pub fn now(&self) -> Picoseconds {
         self.engine.now()
     }
@@ -296,7 +296,7 @@ impl Machine {
         self.engine.asked_exclusive(slot, port)
     }
 
-    /// What a kernel has sent out of a port and nobody has taken. Takes no virtual time.
+    /// Bytes that a kernel has sent out of a port and that were not taken. Takes no virtual time.
     pub fn stream_waiting(&self, slot: SlotId, stream: StreamId) -> StreamWaiting {
         self.engine.stream_waiting(slot, stream)
     }
@@ -331,17 +331,17 @@ impl Machine {
         std::mem::take(&mut self.engine.around.bar.refused_writes)
     }
 
-    /// The slot was reset: nothing is open on its ports.
+    /// Drops the open bursts of a slot that was reset.
     pub(crate) fn forget_bursts(&mut self, slot: SlotId) {
         self.engine.forget_bursts(slot);
     }
 
-    /// Nothing can happen any more unless the host does something.
+    /// Whether no further event can occur unless the host acts.
     pub(crate) fn is_quiescent(&self) -> bool {
         self.next_host_event().is_none() && self.engine.is_idle()
     }
 
-    /// The driver is given a command.
+    /// Records that the driver was given a command.
     pub(crate) fn note_command(&mut self, command: &card::command::Command) {
         if let Some(trace) = &mut self.trace {
             trace.submitted(self.engine.now(), command);

@@ -1,5 +1,5 @@
-//! What the shell's registers say, read at no time: from a second instance of the shell's model, which has nothing
-//! around it and lives until the card is used.
+//! Register reads that take no virtual time: from a second, isolated instance of the shell's model, which lives
+//! until the card is used.
 
 use super::super::bus::Finder;
 use super::super::model::{Instance, Model, ModelFailure, NumberPin, Pin};
@@ -11,10 +11,10 @@ use std::rc::Rc;
 use units::Picoseconds;
 use verilated::BuildError;
 
-/// Edges within which the shell answers a read of a register.
+/// Maximum number of edges until the shell answers a register read.
 const PATIENCE: u32 = 64;
 
-/// A shell that answers reads of registers.
+/// A shell that only answers register reads.
 pub(super) struct ShellProbe {
     shell: Instance,
     araddr: NumberPin,
@@ -84,7 +84,7 @@ impl ShellProbe {
                     error: self.rresp.get() != 0,
                     notes: None,
                 };
-                // Taken.
+                // The address is accepted.
                 self.edge()?;
                 return Ok(answer);
             }
@@ -104,7 +104,7 @@ fn failed(failure: ModelFailure) -> CardError {
     CardError::Broken(format!("the shell failed: {}", failure.reason))
 }
 
-/// Ties the pins that say what the card is, as the top of a board does.
+/// Ties the pins that describe the card, as the top of a board does.
 pub(super) fn say_card(shell: &Instance, card: &CardDescription) -> Result<(), BuildError> {
     let find = Finder {
         shell,

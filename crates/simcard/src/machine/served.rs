@@ -1,5 +1,5 @@
-//! What somebody needs who serves the machine to a host that is not in this process: its memory lies where it says, its
-//! clock is not the machine's, and it may take memory away at any moment.
+//! Interface for servers of a machine whose host is not in this process: the host chooses the addresses of its memory,
+//! has its own clock, and may unmap memory at any time.
 
 use super::Machine;
 use card::driver::{Transport, Until, Woken};
@@ -10,10 +10,10 @@ use std::sync::Arc;
 use units::{HostAddr, Picoseconds};
 
 impl Machine {
-    /// Lets the card reach memory of the host at an address that the host has chosen.
+    /// Makes host memory reachable by the card, at an address that the host has chosen.
     ///
     /// # Errors
-    /// [`CardError::HostMemory`]: something is there already.
+    /// [`CardError::HostMemory`]: the range is in use.
     pub fn map_at(&mut self, address: HostAddr, memory: Arc<HostMemory>) -> Result<(), CardError> {
         match self.engine.map.map_at(address, memory) {
             true => Ok(()),
@@ -24,14 +24,14 @@ impl Machine {
         }
     }
 
-    /// Takes memory away from the card, in the middle of whatever it does: nothing is read or written there any more.
+    /// Unmaps memory from the card, in the middle of its work: it is not accessed any more.
     pub fn take_away(&mut self, address: HostAddr) {
         if let Some(memory) = self.engine.map.unmap(address) {
             self.engine.around.host.forget(&memory);
         }
     }
 
-    /// Waits as [`Transport::wait`] does for events up to a moment, whether the bell rings or not.
+    /// Waits for events up to a time as [`Transport::wait`] does, whether the bell rings or not.
     ///
     /// # Errors
     /// [`CardError::Broken`].
@@ -46,8 +46,8 @@ impl Machine {
         woken
     }
 
-    /// Lets everything that the card has written reach the host's memory now: time of the link does not pass while
-    /// nothing else happens.
+    /// Makes all writes of the card visible in the host's memory now: the link's time does not pass while nothing else
+    /// happens.
     pub fn settle(&mut self) {
         self.engine.around.host.make_visible(Picoseconds::MAX);
     }

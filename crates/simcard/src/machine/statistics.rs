@@ -1,4 +1,4 @@
-//! What the models have counted.
+//! Counters of the models.
 
 use super::super::memory_port::MemoryPort;
 use super::Machine;
@@ -6,7 +6,7 @@ use card::{HostStatistics, LinkStatistics, OwnerChanges, RequesterStatistics, St
 use timing::host::Host;
 
 impl Machine {
-    /// All but what the shell's own counters say, and changes of owners.
+    /// All counters except the shell's own and context switches.
     pub(crate) fn statistics(&self) -> Statistics {
         let cycles = self.engine.cycles();
         let evaluated_cycles = self.engine.evaluated_cycles();
@@ -40,7 +40,8 @@ impl Machine {
         }
     }
 
-    /// How often a memory channel turned from one slot to another.
+    /// Context switches: how often a memory channel changed from one slot to
+    /// another.
     pub(crate) fn owner_changes(&self) -> OwnerChanges {
         let [reads, writes] = self.engine.owners().changes();
         OwnerChanges { reads, writes }

@@ -1,4 +1,5 @@
-//! The way of a driver to the machine: registers over the link, interrupts, and time that passes meanwhile.
+//! The transport between a driver and the machine: registers over the link, interrupts, and time that
+//! passes meanwhile.
 
 use super::super::bar_port::ReadAnswer;
 use super::super::engine::{Notice, Stop};
@@ -14,12 +15,12 @@ use std::task::Poll;
 use timing::host::Host;
 use units::{HostAddr, Picoseconds};
 
-/// How far a register read is.
+/// Progress of a register read.
 #[derive(Clone, Copy)]
 pub(super) enum Read {
     /// The shell has not answered.
     Asked,
-    /// The answer is on its way, and reaches the host then.
+    /// The answer is in flight, and reaches the host at this time.
     Answered(ReadAnswer, Picoseconds),
 }
 
@@ -70,7 +71,7 @@ impl Transport for Machine {
     fn wait(&mut self, until: Until, events: &mut Vec<Event>) -> Result<Woken, CardError> {
         let bell = self.bell.clone();
         loop {
-            // How long, and whether somebody may break in.
+            // End of the wait, and whether the bell may interrupt it.
             let (end, bell) = match (until, self.read) {
                 (Until::Events(_), _) if !events.is_empty() => return Ok(Woken::Events),
                 (Until::Events(deadline), _) => {
@@ -99,18 +100,18 @@ impl Transport for Machine {
     }
 }
 
-/// How far time has passed.
+/// Progress of time.
 enum Advanced {
-    /// Not to the end.
+    /// The end was not reached.
     OnTheWay,
-    /// Not to the end: the host's user code has been woken, and looks at the event ring.
+    /// The end was not reached: the host's user code has been woken, and looks at the event ring.
     Interrupt,
     /// The engine has stopped.
     Stopped(Stop),
 }
 
 impl Machine {
-    /// The earliest thing that happens in the host by itself.
+    /// The earliest event within the host.
     pub(super) fn next_host_event(&self) -> Option<Picoseconds> {
         let work = self.works.first_key_value().map(|((at, _), _)| *at);
         [self.wakes_at, work, self.next_access()]
@@ -119,7 +120,7 @@ impl Machine {
             .min()
     }
 
-    /// Lets time pass up to a moment, or what happens in the host before.
+    /// Lets time pass up to a moment, or to an earlier event within the host.
     fn advance(
         &mut self,
         end: Picoseconds,
@@ -137,7 +138,7 @@ impl Machine {
         })
     }
 
-    /// The shell has answered: the answer goes back over the link.
+    /// Takes the shell's answer, which goes back over the link.
     fn take_answer(&mut self) {
         if let Some(answer) = self.engine.take_answer() {
             let back = self.engine.link.register_read_response(answer.at);
@@ -145,7 +146,7 @@ impl Machine {
         }
     }
 
-    /// What a wait ends with when the engine stops.
+    /// The result of a wait when the engine stops.
     fn end_wait(&mut self, until: Until, stop: &Stop) -> Option<Woken> {
         match (until, stop) {
             (Until::Answer, Stop::Reached) => {
@@ -191,7 +192,7 @@ impl Machine {
         self.notices = notices;
     }
 
-    /// The host's user code wakes up, or work of the host ends.
+    /// Handles a host event: the user code wakes up, or host work ends.
     fn host_event(&mut self, events: &mut Vec<Event>) -> Advanced {
         let now = self.engine.now();
         while let Some(entry) = self.works.first_entry() {
@@ -205,7 +206,7 @@ impl Machine {
             return Advanced::OnTheWay;
         }
         self.engine.around.host.make_visible(now);
-        // An interrupt that is still on its way announces records that are too.
+        // An interrupt in flight announces records that are in flight, too.
         let later = self.last_interrupt > now;
         self.wakes_at = later.then(|| self.host_model.wake(self.last_interrupt));
         Advanced::Interrupt

@@ -2,36 +2,37 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 
-//! What is read from the peer's memory goes into a kernel.
+//! Receive direction: data read from the peer's memory go into a kernel.
 
 use super::{status, Common, ControlPins, Running, StreamPins};
 use std::collections::VecDeque;
 use timing::network::{NetworkFigures, NetworkLink};
 use units::Picoseconds;
 
-/// Bytes that come together.
+/// Bytes that arrive together.
 struct Packet {
     bytes: Vec<u8>,
-    /// Never, if it was lost.
+    /// Arrival time; never, if it was lost.
     arrives: Picoseconds,
 }
 
 #[derive(Default)]
 pub(super) struct Receiver {
     pub(super) common: Common,
-    /// What was asked for and not yet taken, in order; of the first, so many bytes were.
+    /// Requested and not yet accepted packets, in order, and the number of bytes
+    /// accepted of the first.
     packets: VecDeque<Packet>,
     taken: usize,
     outstanding: u64,
-    /// Bytes of the transfer that were asked for.
+    /// Number of bytes of the transfer that were requested.
     asked: u64,
-    /// Bytes of the beat that is offered; with TLAST.
+    /// Number of bytes of the offered beat, and its TLAST.
     offered: Option<(usize, bool)>,
-    /// A beat without a byte ends the packet of a transfer that has failed.
+    /// A beat without data ends the packet of a failed transfer.
     cuts: bool,
-    /// How that transfer ends.
+    /// Status of the failed transfer.
     cut_status: u8,
-    /// The host has said that the transfer is to end.
+    /// The host has requested the end of the transfer.
     stops: bool,
 }
 
@@ -68,7 +69,7 @@ impl Receiver {
             self.abandon(status::OK);
             return;
         }
-        // A beat that is offered stays; then the failure shows.
+        // An offered beat stays; the failure is reported after it.
         if self.offered.is_none() && !self.cuts && self.common.is_given_up(at) {
             self.abandon(status::NETWORK);
         } else if self.common.fails_at.is_none() {
@@ -76,7 +77,7 @@ impl Receiver {
         }
     }
 
-    /// The shell has taken the beat.
+    /// Handles the acceptance of the beat by the shell.
     fn crossed(&mut self) {
         if std::mem::take(&mut self.cuts) {
             self.common.end(self.common.moved, true, self.cut_status);
@@ -102,7 +103,7 @@ impl Receiver {
         }
     }
 
-    /// Asks for as much as there is room for.
+    /// Requests data as far as there is room.
     fn ask(&mut self, at: Picoseconds, running: Running, link: &mut NetworkLink, is_up: bool) {
         let figures = *link.figures();
         if self.common.drains {
@@ -170,7 +171,7 @@ impl Receiver {
         Some((bytes, ends && running.last))
     }
 
-    /// No more of the transfer comes; a packet that has begun is cut short.
+    /// Abandons the rest of the transfer; a packet that has begun is truncated.
     fn abandon(&mut self, status: u8) {
         self.packets.clear();
         self.taken = 0;
@@ -184,7 +185,7 @@ impl Receiver {
         }
     }
 
-    /// The link is down: what has not arrived yet never will.
+    /// Handles a link that went down: packets in flight are lost.
     pub(super) fn lose(&mut self, at: Picoseconds, figures: &NetworkFigures) {
         let mut lost = false;
         for packet in &mut self.packets {
@@ -198,7 +199,7 @@ impl Receiver {
         }
     }
 
-    /// The link is up.
+    /// Handles a link that came up: requests lost data again.
     pub(super) fn ask_again(&mut self, at: Picoseconds, link: &mut NetworkLink) {
         self.common.gives_up = None;
         for packet in &mut self.packets {
@@ -210,7 +211,7 @@ impl Receiver {
     }
 
     pub(super) fn next_event(&self) -> Option<Picoseconds> {
-        // What is offered waits for the kernel, whatever happens.
+        // An offered beat waits for the kernel, whatever happens.
         if self.offered.is_some() {
             return None;
         }

@@ -2,18 +2,18 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 
-//! What a kernel sends goes to the peer's memory.
+//! Send direction: data from a kernel go to the peer's memory.
 
 use super::{status, Common, ControlPins, StreamPins};
 use std::collections::VecDeque;
 use timing::network::{NetworkFigures, NetworkLink};
 use units::Picoseconds;
 
-/// A packet that the peer has not acknowledged yet.
+/// A packet that is not acknowledged yet.
 struct Packet {
     bytes: u64,
     first: bool,
-    /// Never, if it was lost.
+    /// Time of the acknowledgement; never, if the packet was lost.
     acknowledged: Picoseconds,
 }
 
@@ -22,25 +22,25 @@ pub(super) struct Sender {
     pub(super) common: Common,
     /// Bytes of the next packet.
     gathered: Vec<u8>,
-    /// Where in the peer's memory they go.
+    /// Their address in the peer's memory.
     next: u64,
     flight: VecDeque<Packet>,
-    /// Bytes in `flight`, and bytes that were acknowledged.
+    /// Number of bytes in `flight`, and number of bytes acknowledged.
     unacknowledged: u64,
     acknowledged: u64,
-    /// Nothing more is taken for this transfer; whether with TLAST, and how it ends.
+    /// Set when no more data are accepted for this transfer: whether it ended with TLAST, and its status.
     ending: Option<(bool, u8)>,
-    /// Bytes of a beat behind the end of a full range, for the next transfer, and whether they end a packet.
+    /// Bytes of a beat beyond the end of a full range, for the next transfer, and whether they end a packet.
     rest: Vec<u8>,
     rest_is_last: bool,
-    /// A packet has begun, and not ended.
+    /// A packet has begun and not ended.
     in_packet: bool,
-    /// The rest of a packet whose transfer has failed is taken and forgotten.
+    /// The rest of a packet of a failed transfer is accepted and dropped.
     swallows: bool,
 }
 
 impl Sender {
-    /// Whether the next beat would be taken.
+    /// Whether the next beat would be accepted.
     pub(super) fn is_ready(&self, link: &NetworkLink) -> bool {
         let room = self.unacknowledged + self.gathered.len() as u64 + 64 <= link.figures().buffer;
         let takes = self.common.running.is_some()
@@ -50,7 +50,7 @@ impl Sender {
         self.swallows || (takes && room)
     }
 
-    /// All that was sent is acknowledged, or given up.
+    /// Whether all packets are acknowledged or given up.
     pub(super) fn is_quiet(&self) -> bool {
         self.flight.is_empty()
     }
@@ -116,7 +116,7 @@ impl Sender {
         }
     }
 
-    /// Bytes of a beat.
+    /// Accepts the bytes of a beat.
     fn take(&mut self, bytes: &[u8], last: bool) {
         let Some(running) = self.common.running else {
             return;
@@ -133,7 +133,7 @@ impl Sender {
         }
     }
 
-    /// Sends what makes a packet, or all if nothing more comes.
+    /// Sends full packets, or all data if nothing more comes.
     fn pack(&mut self, at: Picoseconds, link: &mut NetworkLink, is_up: bool) {
         let figures = *link.figures();
         let mtu = figures.mtu as usize;
@@ -171,7 +171,7 @@ impl Sender {
         }
     }
 
-    /// The transfer has failed: what the kernel goes on to send of its packet is forgotten.
+    /// Fails the transfer: the rest of the kernel's packet will be dropped.
     fn fail(&mut self) {
         self.gathered.clear();
         self.flight.clear();
@@ -181,7 +181,7 @@ impl Sender {
         self.common.end(self.acknowledged, false, status::NETWORK);
     }
 
-    /// The link is down: what is not acknowledged yet never will be.
+    /// Handles a link that went down: unacknowledged packets are lost.
     pub(super) fn lose(&mut self, at: Picoseconds, figures: &NetworkFigures) {
         for packet in &mut self.flight {
             packet.acknowledged = Picoseconds::MAX;
@@ -191,7 +191,7 @@ impl Sender {
         }
     }
 
-    /// The link is up.
+    /// Handles a link that came up: sends lost packets again.
     pub(super) fn send_again(&mut self, at: Picoseconds, link: &mut NetworkLink) {
         self.common.gives_up = None;
         for packet in &mut self.flight {

@@ -1,4 +1,4 @@
-//! Registers of a kernel that has several bundles of them, or 64-bit ones: a `tmb_register_bundles` joins them to the
+//! Registers of a kernel with several bundles, or with 64-bit registers: a `tmb_register_bundles` joins them to the
 //! slot's window.
 
 use super::{port, Module, CLOCK, RESET};
@@ -7,11 +7,11 @@ use crate::signals::{Signal, CONTROL};
 use std::fmt::Write;
 use verilated::ModelPort;
 
-/// Bits of the joined ports.
+/// Data width of the joined ports, in bits.
 const WIDEST: u32 = 64;
 
 impl Module {
-    /// The slot's control port for bundles of these data bits.
+    /// The slot's control port for bundles of these data widths.
     pub(super) fn join_bundles(&mut self, bundles: &[(u32, Vec<Bound>)]) -> Vec<Bound> {
         let count = bundles.len();
         let mut pins = vec![format!(".clk_i({CLOCK})"), format!(".rst_ni({RESET})")];
@@ -50,14 +50,14 @@ impl Module {
         outside
     }
 
-    /// A signal between the joint and the bundles; `inner` are their ports for it.
+    /// A signal between the joint and the bundles; `inner` are the bundles' ports for it.
     fn bundle_net(&mut self, net: &str, signal: &Signal, inner: Vec<Option<&ModelPort>>) {
         let high = match signal.name {
             "rdata" | "wdata" => WIDEST,
             "wstrb" => WIDEST / 8,
             _ => signal.width,
         } - 1;
-        // Address and data are driven for all at once.
+        // Address and data are driven for all bundles together.
         let shared = matches!(signal.name, "awaddr" | "araddr" | "wdata" | "wstrb");
         let range = if high == 0 {
             String::new()
@@ -94,7 +94,7 @@ impl Module {
     }
 }
 
-/// A net of so many bits where another count is wanted: its low bits, or with zeroes above.
+/// A net of `bits` bits, adapted to another width: truncated, or zero-extended.
 pub(super) fn fitted(net: &str, bits: u32, wanted: u32) -> String {
     match bits.cmp(&wanted) {
         std::cmp::Ordering::Equal => net.to_owned(),

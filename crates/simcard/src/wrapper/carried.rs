@@ -9,15 +9,15 @@ use card::kernel::{Manifest, StreamPort};
 use card::stream::StreamDirection;
 use std::fmt::Write;
 
-/// Signals that pass beside the halves, which look at them.
+/// Signals that bypass the halves and are observed by them.
 const OBSERVED: [&str; 11] = [
     "araddr", "arid", "arlen", "arsize", "awaddr", "awid", "awlen", "awsize", "wdata", "wstrb",
     "wlast",
 ];
-/// Signals that the halves do not look at.
+/// Signals that bypass the halves and are not observed.
 const BESIDE: [&str; 2] = ["arburst", "awburst"];
 
-/// A stream with the signals that the kernel has for it.
+/// A stream with its signals at the kernel.
 type Carried<'a> = (&'a StreamPort, &'a [Bound]);
 
 /// The streams that a memory port carries, by direction.
@@ -105,7 +105,7 @@ impl Module {
         outside
     }
 
-    /// A signal of a port that carries a stream in its direction; gives the slot's side of it.
+    /// A signal of a port that carries a stream in its direction; returns the slot's side of it.
     fn half_signal(
         &mut self,
         name: &str,
@@ -131,7 +131,7 @@ impl Module {
             }
             None => {}
         }
-        // An ID that the kernel has not is 0 at the slot, too.
+        // An ID that the kernel lacks is 0 at the slot, too.
         let outer = (!is_id || inner.is_some()).then(|| {
             let direction = direction_at_kernel(signal.manager);
             let outer = port(&format!("{name}_{}", signal.name), width, direction);
@@ -166,7 +166,8 @@ impl Module {
         outer
     }
 
-    /// The control port of a kernel whose memory ports carry streams: the last registers of its window are the slot's.
+    /// The control port of a kernel whose memory ports carry streams: the last registers of its window belong to the
+    /// slot.
     pub(super) fn share_control(&mut self, control: &[Bound], used: &[usize]) -> Vec<Bound> {
         let _ = writeln!(self.body, "  logic [31:0] streams_closed, streams_open;");
         for bit in (0..32).filter(|bit| !used.contains(bit)) {

@@ -1,7 +1,8 @@
-//! The module made around a kernel with ports of other widths than the slot's, or with several that share a stream: the
-//! kernel, a `tmb_port_widener` for each such memory port, a `tmb_stream_width` for each such stream port (or a
-//! `tmb_stream_gather`, for one of the slot's width without TKEEP), a `tmb_stream_combiner` or `tmb_stream_divider` for each stream that is shared. TSTRB of a stream port is made of TKEEP,
-//! or TKEEP of both. It belongs to the slot boundary, and is one model with the kernel. Ports that carry streams are in
+//! The module generated around a kernel with ports of other widths than the slot's, or with several that share a
+//! stream: the kernel, a `tmb_port_widener` for each such memory port, a `tmb_stream_width` for each such stream port
+//! (or a `tmb_stream_gather`, for one of the slot's width without TKEEP), a `tmb_stream_combiner` or
+//! `tmb_stream_divider` for each stream that is shared. TSTRB of a stream port is derived from TKEEP, or TKEEP from
+//! both. It belongs to the slot boundary, and forms one model with the kernel. Ports that carry streams are in
 //! [`carried`].
 
 mod bundles;
@@ -25,28 +26,28 @@ use verilated::{Direction, ModelPort};
 /// Name of the module.
 pub(crate) const WRAPPER: &str = "tmb_kernel_wrapper";
 
-/// Signals that go through a widener: its pins are `narrow_…` and `wide_…`.
+/// Signals through a widener: its pins are `narrow_…` and `wide_…`.
 const WIDENED: [&str; 11] = [
     "arsize", "arvalid", "arready", "rdata", "awsize", "awvalid", "awready", "wdata", "wstrb",
     "wvalid", "wready",
 ];
 
-/// Signals that pass beside a widener, which looks at them.
+/// Signals that bypass a widener and are observed by it.
 const OBSERVED: [&str; 6] = ["araddr", "rvalid", "rready", "rlast", "awaddr", "awlen"];
 
 /// A kernel whose ports all have the slot's width.
 pub(crate) struct Wrapper {
     /// SystemVerilog of the module.
     pub(crate) text: String,
-    /// Its ports.
+    /// Interface of the module.
     pub(crate) interface: KernelInterface,
 }
 
-/// Cycles of the shell's clock after which a sender without TLAST pauses, so that what it has sent leaves the slot.
+/// Pause of a sender without TLAST, in cycles of the shell's clock, after which the bytes it has sent leave the slot.
 const FLUSH_CYCLES: u32 = 16;
 
-/// Whether a kernel needs a wrapper, whatever its RTL has. One with TSTRB does, too, and one that takes whole rows
-/// without TKEEP.
+/// Whether a kernel needs a wrapper, independently of its RTL. A kernel with TSTRB needs one, too, and one that takes
+/// whole rows without TKEEP.
 pub(crate) fn is_needed(manifest: &Manifest) -> bool {
     let ports = manifest.ports.iter().map(|port| port.data_width);
     let streams = manifest.streams.iter().map(|port| port.data_width);
@@ -90,7 +91,7 @@ pub(crate) fn file_set(home: &Path) -> FileSet {
 }
 
 impl Wrapper {
-    /// The wrapper of a kernel whose RTL has this interface.
+    /// The wrapper for a kernel whose RTL has this interface.
     pub(crate) fn new(manifest: &Manifest, kernel: &KernelInterface) -> Self {
         let mut module = Module {
             strobes: kernel.strobes.clone(),
@@ -239,7 +240,7 @@ struct Module {
     /// As in [`KernelInterface`].
     endless: Vec<StreamId>,
     held: Vec<(StreamId, ModelPort)>,
-    /// The stream that is being made, and whether its rows must be full.
+    /// The stream under construction, and whether its rows must be full.
     stream: Option<StreamId>,
     gathers: bool,
 }
@@ -275,7 +276,7 @@ impl Module {
         self.connect(&inner.name, &outer.name);
     }
 
-    /// Brings a signal out as it is, if the kernel has it.
+    /// Passes a signal through unchanged, if the kernel has it.
     fn pass_bound(&mut self, prefix: &str, (signal, inner): &Bound) -> Bound {
         let outer = inner.as_ref().map(|inner| {
             let name = format!("{prefix}_{}", signal.name);
@@ -286,7 +287,7 @@ impl Module {
         (signal, outer)
     }
 
-    /// Brings out whether a port has asked for exclusive access. Comes when the port itself is connected.
+    /// Outputs whether a port has requested exclusive access. Call when the port itself is connected.
     fn watch(&mut self, lock: &Lock) -> Option<Lock> {
         let valid = &lock.valid.as_ref()?.name;
         let pin = format!(".{}(", names::identifier(valid));
@@ -343,7 +344,7 @@ impl Module {
                     return (*signal, None);
                 }
                 let direction = direction_at_kernel(signal.manager);
-                // Addresses have the bits that they have at the kernel.
+                // Addresses keep the kernel's width.
                 let width = match inner {
                     Some(inner) if signal.name.ends_with("addr") => inner.width,
                     _ => signal.width,
@@ -377,7 +378,7 @@ impl Module {
         outside
     }
 
-    /// Several stream ports that share one, behind a combiner or a divider, and a width converter if need be.
+    /// Several stream ports that share one, behind a combiner or a divider, and a width converter if necessary.
     fn share(&mut self, described: &StreamPort, members: &[Bound]) -> Vec<Bound> {
         let (name, width) = (&described.name, described.data_width);
         let (block, near, far) = match described.direction {
@@ -433,8 +434,9 @@ impl Module {
         self.outside(described)
     }
 
-    /// A signal of a kernel's stream port at its net, whose high bit is known. A byte is data if it is kept and strobed:
-    /// what the kernel keeps without, is not kept behind the net; what it is sent has both.
+    /// A signal of a kernel's stream port at its net, whose high bit is given. A byte is data if it is kept and
+    /// strobed: a byte that the kernel keeps without a strobe is not kept behind the net; a byte sent to the kernel has
+    /// both.
     fn near(
         &mut self,
         port: &str,
@@ -457,7 +459,7 @@ impl Module {
         self.end(inner, (signal, driven), &net);
     }
 
-    /// The kernel's end of a net: its port, or what stands for one that it has not.
+    /// The kernel's end of a net: its port, or a replacement for one that it lacks.
     fn end(&mut self, inner: Option<&ModelPort>, (signal, driven): (&Signal, bool), net: &str) {
         match inner {
             Some(inner) => self.connect(&inner.name, net),
@@ -469,7 +471,7 @@ impl Module {
         }
     }
 
-    /// The slot's side of a stream whose nets towards the kernel are `kernel_…`: a converter, or wires.
+    /// The slot's side of a stream with `kernel_…` nets towards the kernel: a converter, or wires.
     fn outside(&mut self, described: &StreamPort) -> Vec<Bound> {
         let (name, width) = (&described.name, described.data_width);
         let (near, far) = match described.direction {

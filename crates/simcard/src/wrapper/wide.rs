@@ -4,7 +4,7 @@ use super::{port, Module, CLOCK, RESET};
 use crate::interface::{direction_at_kernel, Bound};
 use std::fmt::Write;
 
-/// Data bits of such a port.
+/// Data width of such a port, in bits.
 const WIDTH: u32 = 1024;
 
 /// Signals that go through.
@@ -13,7 +13,8 @@ const NARROWED: [&str; 18] = [
     "awlen", "awsize", "awvalid", "awready", "wdata", "wstrb", "wlast", "wvalid", "wready",
 ];
 
-/// Signals that pass beside it, and that it looks at; how many of their low bits.
+/// Signals that bypass it and are observed by it, with the number of their low
+/// bits.
 const OBSERVED: [(&str, u32); 4] = [("araddr", 7), ("arburst", 2), ("awaddr", 7), ("awburst", 2)];
 
 impl Module {

@@ -1,4 +1,4 @@
-//! What the tests of the simulated card share: a card, and a driver that runs a kernel on it with
+//! Common parts of the simulated card's tests: a card, and a driver that runs a kernel on it with
 //! its pages installed beforehand.
 
 #![allow(dead_code)]
@@ -51,7 +51,7 @@ pub fn rtl(name: &str) -> PathBuf {
 pub struct Driver {
     pub card: SimCard,
     pub events: Vec<Event>,
-    /// Of the copies' card addresses.
+    /// Stripe of the card addresses in copies.
     pub stripe: Stripe,
     next: u32,
 }
@@ -112,7 +112,7 @@ impl Driver {
         TableGeometry::new(CardAddr::new(0).unwrap(), 10).unwrap()
     }
 
-    /// Tells the shell of that table, and how its frames are spread.
+    /// Sets that table in the shell, with the striping of its frames.
     pub fn enable(&mut self, stripe: Stripe) -> Result<(), CardError> {
         let table = SpaceTable {
             geometry: Self::geometry(),
@@ -191,7 +191,7 @@ impl Driver {
         }
     }
 
-    /// Waits for the interrupt, at most so long.
+    /// Waits for the interrupt, for at most `longest`.
     pub fn wait_for_kernel(&mut self, longest: Picoseconds) {
         let deadline = self.card.now() + longest;
         loop {
@@ -226,12 +226,12 @@ pub fn entry(page: u64, write: bool) -> PageEntry {
     }
 }
 
-/// Where `install` puts a virtual address.
+/// The card address to which `install` maps a virtual address.
 pub fn card_address(address: u64) -> CardAddr {
     CardAddr::new(FIRST_FRAME * PAGE.bytes() + address).unwrap()
 }
 
-/// Bytes that differ everywhere.
+/// Pseudo-random bytes, equal in every call.
 pub fn pattern(bytes: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
     (0..bytes)
