@@ -393,16 +393,9 @@ module tmb_shell
   assign host_wvalid_o = host_req.w_valid;
   assign host_bready_o = host_req.b_ready;
   assign host_rsp = '{
-      ar_ready: host_arready_i,
-      aw_ready: host_awready_i,
-      w_ready: host_wready_i,
-      b_valid: host_bvalid_i,
-      b_id: host_bid_i,
-      b_error: host_bresp_i[1],
-      b_decode: host_bresp_i[0],
-      r_valid: host_rvalid_i,
-      r_id: host_rid_i,
-      r_decode: host_rresp_i[0],
+      ar_ready: host_arready_i, aw_ready: host_awready_i, w_ready: host_wready_i,
+      b_valid: host_bvalid_i, b_id: host_bid_i, b_error: host_bresp_i[1], b_decode: host_bresp_i[0],
+      r_valid: host_rvalid_i, r_id: host_rid_i, r_decode: host_rresp_i[0],
       r: '{row: host_rdata_i, last: host_rlast_i, error: host_rresp_i[1]}
   };
 
@@ -427,14 +420,9 @@ module tmb_shell
     assign mem_wvalid_o[c] = mem_req[c].w_valid;
     assign mem_bready_o[c] = mem_req[c].b_ready;
     assign mem_rsp[c] = '{
-        ar_ready: mem_arready_i[c],
-        aw_ready: mem_awready_i[c],
-        w_ready: mem_wready_i[c],
-        b_valid: mem_bvalid_i[c],
-        b_error: mem_bresp_i[c][1],
-        b_decode: mem_bresp_i[c][0],
-        r_valid: mem_rvalid_i[c],
-        r_decode: mem_rresp_i[c][0],
+        ar_ready: mem_arready_i[c], aw_ready: mem_awready_i[c], w_ready: mem_wready_i[c],
+        b_valid: mem_bvalid_i[c], b_error: mem_bresp_i[c][1], b_decode: mem_bresp_i[c][0],
+        r_valid: mem_rvalid_i[c], r_decode: mem_rresp_i[c][0],
         r: '{row: mem_rdata_i[c], last: mem_rlast_i[c], error: mem_rresp_i[c][1]}
     };
   end
@@ -669,16 +657,12 @@ module tmb_shell
     assign home_wvalid_o[h] = home_req[h].w_valid;
     assign home_bready_o[h] = home_req[h].b_ready;
     assign home_rsp[h] = '{
-        aw_ready: home_awready_i[h],
-        w_ready: home_wready_i[h],
+        aw_ready: home_awready_i[h], w_ready: home_wready_i[h],
         b: '{id: home_bid_i[h], resp: axi_resp_e'(home_bresp_i[h])}, b_valid: home_bvalid_i[h],
-        ar_ready: home_arready_i[h],
-        r_valid: home_rvalid_i[h],
+        ar_ready: home_arready_i[h], r_valid: home_rvalid_i[h],
         r: '{
-            id: home_rid_i[h],
-            resp: axi_resp_e'(home_rresp_i[h]),
-            last: home_rlast_i[h],
-            data: home_rdata_i[h]
+          id: home_rid_i[h], resp: axi_resp_e'(home_rresp_i[h]),
+          last: home_rlast_i[h], data: home_rdata_i[h]
         }
     };
     assign line_req[h] = '{
