@@ -1,4 +1,4 @@
-//! `tombolo_xrt.h`: what the headers for programs of XRT stand on.
+//! Functions of `tombolo_xrt.h`, on which the C++ headers for XRT programs are built.
 
 use crate::handles::{self, Handle};
 use crate::pointers::{new_text, text, Answer};
@@ -30,24 +30,24 @@ impl From<XrtError> for Failure {
     }
 }
 
-/// Runs a call; its failure is an exception's class.
+/// Runs a call; a failure returns the class of its exception.
 fn entry(call: impl FnOnce() -> Result<(), Failure>) -> c_int {
     status::entry_with_class(call)
 }
 
-/// Where the shell's RTL of this library is: beside the file that it was loaded from.
+/// Sets the folder of the shell's RTL, from the location of the library file that was loaded.
 fn find_home() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // SAFETY: plain data, of which zeroes are values.
+        // SAFETY: plain data, for which all zeroes are valid.
         let mut found: libc::Dl_info = unsafe { std::mem::zeroed() };
         let own: extern "C" fn() -> u32 = tmb_xrt_device_count;
-        // SAFETY: an address of code, and a place for the answer.
+        // SAFETY: an address of code, and a place for the result.
         let there = unsafe { libc::dladdr(own as *const c_void, &raw mut found) };
         if there == 0 || found.dli_fname.is_null() {
             return;
         }
-        // SAFETY: a string of the loader, as long as the library is there.
+        // SAFETY: a string of the loader, valid as long as the library is loaded.
         let name = unsafe { CStr::from_ptr(found.dli_fname) };
         let library = Path::new(std::ffi::OsStr::from_bytes(name.to_bytes()));
         if let Some(home) = xrt::home_near(library) {
@@ -85,7 +85,7 @@ objects! {
     with_xclbin, Xclbin, Arc<Container>, "xclbin";
 }
 
-/// The caller's 16 bytes.
+/// The caller's buffer of 16 bytes for a UUID.
 struct UuidAnswer(*mut c_uchar);
 
 impl UuidAnswer {
@@ -109,20 +109,20 @@ unsafe fn uuid_of(pointer: *const c_uchar) -> Result<Uuid, Failure> {
     Ok(uuid)
 }
 
-/// As many of the bytes as the caller has room for, and how many there are.
+/// Copies as many bytes as the caller has room for, and reports the full count.
 unsafe fn give_bytes(found: &[u8], bytes: *mut c_void, count: *mut usize) {
     // SAFETY: the caller's number, which is not null.
     let room = unsafe { count.read() };
     if !bytes.is_null() {
         let taken = room.min(found.len());
-        // SAFETY: not null, and the caller has so many.
+        // SAFETY: not null, and the caller has room for `taken` bytes.
         unsafe { std::ptr::copy_nonoverlapping(found.as_ptr(), bytes.cast(), taken) };
     }
     // SAFETY: as above.
     unsafe { count.write(found.len()) };
 }
 
-/// Answers through a pointer with what a call gives.
+/// Stores the result of a call through the caller's pointer.
 fn answering<T>(
     pointer: *mut T,
     what: &'static str,
@@ -297,7 +297,7 @@ pub unsafe extern "C" fn tmb_xrt_xclbin_parse(
         if bytes.is_null() {
             return Err(Failure::argument("bytes is a null pointer"));
         }
-        // SAFETY: not null, and the header asks for so many bytes.
+        // SAFETY: not null; the header requires `count` bytes.
         parse(unsafe { std::slice::from_raw_parts(bytes.cast(), count) })
     })
 }
@@ -311,12 +311,12 @@ pub unsafe extern "C" fn tmb_xrt_xclbin_parse_axlf(
         if bytes.is_null() {
             return Err(Failure::argument("axlf is a null pointer"));
         }
-        // SAFETY: not null; every file of this kind, ours or not, has 8 bytes to say what it is.
+        // SAFETY: not null; every file of this kind, in either format, has 8 bytes that identify it.
         let magic = unsafe { std::slice::from_raw_parts(bytes.cast::<u8>(), 8) };
         if magic != container::MAGIC {
             return parse(magic);
         }
-        // SAFETY: files of ours have a header, and it says how many bytes there are.
+        // SAFETY: files in this format have a header, which holds the length.
         let header = unsafe { &*bytes.cast::<[u8; HEADER]>() };
         let length = container::length_of(header).and_then(|length| usize::try_from(length).ok());
         let length = length.ok_or_else(|| Failure::argument("axlf: damaged: it has no length"))?;
@@ -353,7 +353,7 @@ pub unsafe extern "C" fn tmb_xrt_xclbin_bytes(
     entry(|| {
         Answer::at(count, "count")?;
         let written = with_xclbin(xclbin, |xclbin| Ok(container::write(&xclbin.design)))?;
-        // SAFETY: not null, and the header asks for a number and so many bytes there.
+        // SAFETY: not null; the header requires a count, and that many bytes at the pointer.
         unsafe { give_bytes(&written, bytes, count) };
         Ok(())
     })
@@ -506,7 +506,7 @@ pub unsafe extern "C" fn tmb_xrt_bo_over(
     answering(bo, "bo", || {
         let made = with_device(device, |device| {
             let flags = BufferFlags(flags);
-            // SAFETY: so many bytes of the caller, as XRT's documentation asks.
+            // SAFETY: the caller's `count` bytes, as XRT's documentation requires.
             Ok(unsafe { Buffer::over(device, pointer.cast(), count, flags, group) }?)
         })?;
         Ok(give(Object::Buffer(made)))
@@ -564,7 +564,7 @@ pub unsafe extern "C" fn tmb_xrt_bo_write(
     entry(|| {
         Answer::at(source.cast_mut(), "source")?;
         with_buffer(bo, |bo| {
-            // SAFETY: not null, and the header asks for so many bytes.
+            // SAFETY: not null; the header requires `count` bytes.
             Ok(unsafe { bo.write(source.cast(), count, seek) }?)
         })
     })
@@ -579,7 +579,7 @@ pub unsafe extern "C" fn tmb_xrt_bo_read(
 ) -> c_int {
     entry(|| {
         Answer::at(target, "target")?;
-        // SAFETY: not null, and the header asks for so many bytes.
+        // SAFETY: not null; the header requires `count` bytes.
         with_buffer(bo, |bo| Ok(unsafe { bo.read(target.cast(), count, skip) }?))
     })
 }
@@ -734,7 +734,7 @@ pub unsafe extern "C" fn tmb_xrt_run_set_value(
     count: usize,
 ) -> c_int {
     entry(|| {
-        // SAFETY: null or so many bytes, as the header asks.
+        // SAFETY: null or `count` bytes, as the header requires.
         let value = unsafe { crate::pointers::bytes(value, count, "value") }?;
         with_run(run, |run| Ok(run.set_bytes(index, &value)?))
     })
@@ -819,7 +819,7 @@ pub unsafe extern "C" fn tmb_xrt_run_read_argument(
     entry(|| {
         Answer::at(count, "count")?;
         let found = with_run(run, |run| Ok(run.read_argument(index)?))?;
-        // SAFETY: not null, and the header asks for a number and so many bytes there.
+        // SAFETY: not null; the header requires a count, and that many bytes at the pointer.
         unsafe { give_bytes(&found, bytes, count) };
         Ok(())
     })

@@ -1,10 +1,10 @@
-//! What the handles of XRT's interface stand for.
+//! Objects behind the handles of XRT's interface.
 
 use std::sync::Arc;
 use xrt::container::Container;
 use xrt::{Buffer, Device, Ip, Kernel, Run};
 
-/// What a handle of XRT's interface stands for.
+/// The object behind a handle of XRT's interface.
 pub enum Object {
     Device(Device),
     Buffer(Buffer),

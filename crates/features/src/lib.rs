@@ -1,3 +1,3 @@
-//! Nothing. What all crates depend on, so that those of others are compiled with the same features whatever part of
-//! the workspace is built: tests, the Python package, the C library. Else each of these would compile nearly
-//! everything once more.
+//! An empty crate that every other crate depends on, so that third-party crates are compiled with the same features
+//! whichever part of the workspace is built: tests, the Python package or the C library. Otherwise each of these would
+//! recompile almost all dependencies.

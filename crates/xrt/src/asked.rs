@@ -1,24 +1,25 @@
-//! Which card a program gets: the environment's, or that of a platform.
+//! Selection of the card: by the environment, or by platform.
 
 use crate::error::XrtError;
 use crate::places;
 use std::path::{Path, PathBuf};
 use tombolo::SimOptions;
 
-/// The card that the environment asks for.
+/// The card that the environment selects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum AskedFor {
-    /// No RTL and no time.
+    /// The functional card, without RTL or timing.
     Functional,
-    /// A daemon's, by its name for `Card::open`.
+    /// A card of a daemon, by its name for `Card::open`.
     Shared(String),
-    /// One behind vfio-pci, by its name for `Card::open`: kernels are in its slots, in the order of the compute units.
+    /// A card behind vfio-pci, by its name for `Card::open`: its slots already hold the kernels, in the order of the
+    /// compute units.
     Device(String),
-    /// A simulated one of this platform.
+    /// A simulated card of this platform.
     Platform(String),
 }
 
-/// What the environment asks for: `TOMBOLO_XRT_CARD`, else `TOMBOLO_CARD`; `None`: the card of the xclbin's platform.
+/// The card that `TOMBOLO_XRT_CARD`, else `TOMBOLO_CARD`, selects; `None`: the card of the xclbin's platform.
 pub(crate) fn card_asked_for() -> Option<AskedFor> {
     let asked = |name| std::env::var(name).ok().filter(|card| !card.is_empty());
     let card = asked("TOMBOLO_XRT_CARD").or_else(|| asked("TOMBOLO_CARD"))?;
@@ -30,10 +31,10 @@ pub(crate) fn card_asked_for() -> Option<AskedFor> {
     })
 }
 
-/// The platform of a design that names none.
+/// Platform of a design that specifies none.
 pub const DEFAULT_PLATFORM: &str = "u280";
 
-/// A platform by its name or of a file, from where the library is installed.
+/// Options of a platform, by its name or file, from the folder where the library is installed.
 pub(crate) fn sim_options(platform: &str) -> Result<SimOptions, XrtError> {
     let home = places::home();
     let file = match &home {

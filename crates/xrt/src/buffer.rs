@@ -1,4 +1,4 @@
-//! Buffers: memory of the card with a copy in the host, which differ until the program says.
+//! Buffers: card memory with a copy in the host; the two may differ until the program synchronises them.
 
 use crate::design::MemoryType;
 use crate::device::Device;
@@ -12,15 +12,15 @@ use tombolo::SharedMemory;
 pub struct BufferFlags(pub u32);
 
 impl BufferFlags {
-    /// A copy in the host, moved by [`Buffer::sync`].
+    /// Separate host copy, moved by [`Buffer::sync`].
     pub const NORMAL: Self = Self(0);
-    /// No copy in the host.
+    /// No host copy.
     pub const DEVICE_ONLY: Self = Self(1 << 28);
-    /// In host memory, which kernels reach over PCIe: there is no other copy.
+    /// In host memory, which kernels access over PCIe; the only copy.
     pub const HOST_ONLY: Self = Self(1 << 29);
-    /// On the card, and mapped for the program: there is no other copy.
+    /// On the card and mapped into the program; the only copy.
     pub const P2P: Self = Self(1 << 30);
-    /// Cacheable, carve-out, SVM: hints that change nothing here.
+    /// Cacheable, carve-out, SVM: accepted as hints, without effect.
     const HINTS: u32 = 1 << 24 | 1 << 25 | 1 << 27;
 
     fn place(self) -> Result<Place, XrtError> {
@@ -45,16 +45,16 @@ enum Place {
     P2p,
 }
 
-/// Which way [`Buffer::sync`] copies; numbers of `xclBOSyncDirection`.
+/// Direction of [`Buffer::sync`]; values of `xclBOSyncDirection`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// From the host's copy to the card.
+    /// Host copy to card.
     ToDevice,
-    /// From the card to the host's copy.
+    /// Card to host copy.
     FromDevice,
 }
 
-/// A buffer or a part of one. Copies are the same buffer.
+/// A buffer or a sub-buffer. Clones refer to the same buffer.
 #[derive(Clone, Debug)]
 pub struct Buffer {
     whole: Arc<Whole>,
@@ -67,25 +67,25 @@ struct Whole {
     place: Place,
     flags: BufferFlags,
     group: u32,
-    /// The host's copy, where that is another than the card's.
+    /// The host copy, if it is separate from the card's memory.
     host: Option<HostCopy>,
-    /// Of the card. Its address in the program is that which kernels use.
+    /// The card's memory. Its address in this process is the address that kernels use.
     card: SharedMemory,
     session: Arc<Session>,
 }
 
-/// Alignment of a host copy, of our own or of a user's.
+/// Alignment of a host copy in bytes, whether allocated here or by the user.
 const PAGE: usize = 4096;
 
 #[derive(Debug)]
 struct HostCopy {
     start: *mut u8,
-    /// Bytes that were mapped for it; 0: a user's, which is not ours to free.
+    /// Bytes mapped for it; 0 for user memory, which is not freed here.
     mapped: usize,
 }
 
-// SAFETY: plain memory, reached by copies alone; who reads and writes it meanwhile is the program's affair, as the
-// interface says.
+// SAFETY: plain memory, accessed by copies only; as the interface specifies, the program synchronises concurrent
+// accesses.
 unsafe impl Send for HostCopy {}
 // SAFETY: as above.
 unsafe impl Sync for HostCopy {}
@@ -93,14 +93,14 @@ unsafe impl Sync for HostCopy {}
 impl Drop for HostCopy {
     fn drop(&mut self) {
         if self.mapped > 0 {
-            // SAFETY: mapped by `HostCopy::new`, and nobody has it any more.
+            // SAFETY: mapped by `HostCopy::new`; no other reference is left.
             unsafe { libc::munmap(self.start.cast(), self.mapped) };
         }
     }
 }
 
 impl HostCopy {
-    /// Zeroed pages, which take memory when they are touched.
+    /// Maps zeroed pages, which are allocated on first touch.
     fn new(bytes: usize) -> Result<Self, XrtError> {
         // SAFETY: new private memory anywhere.
         let start = unsafe {
@@ -126,10 +126,10 @@ impl HostCopy {
 }
 
 impl Buffer {
-    /// A buffer of so many bytes, zeroed on both sides, in a memory group.
+    /// Allocates a zeroed buffer of `bytes` bytes in a memory group, on the card and in the host.
     ///
     /// # Errors
-    /// [`XrtError::BufferSize`], [`XrtError::NoSuchGroup`], [`XrtError::Flags`]; nothing is loaded.
+    /// [`XrtError::BufferSize`], [`XrtError::NoSuchGroup`], [`XrtError::Flags`]; no xclbin is loaded.
     pub fn new(
         device: &Device,
         bytes: usize,
@@ -139,10 +139,10 @@ impl Buffer {
         Self::in_session(device.session("bo")?, bytes, flags, group, None)
     }
 
-    /// A buffer whose copy in the host is memory of the program.
+    /// Creates a buffer whose host copy is memory of the program.
     ///
     /// # Safety
-    /// The memory has so many bytes and stays until the last copy of this buffer is dropped.
+    /// The memory holds `bytes` bytes and stays valid until the last clone of this buffer is dropped.
     ///
     /// # Errors
     /// As [`new`](Self::new); [`XrtError::UserPointer`].
@@ -245,7 +245,7 @@ impl Buffer {
         })
     }
 
-    /// A part of a buffer, which shares its bytes on both sides.
+    /// A sub-buffer, which shares both copies with this buffer.
     ///
     /// # Errors
     /// [`XrtError::BufferRange`].
@@ -258,7 +258,7 @@ impl Buffer {
         })
     }
 
-    /// A copy of the card's bytes in another memory group.
+    /// Copies the card's bytes to a new buffer in another memory group.
     pub(crate) fn copied_to(&self, group: u32) -> Result<Self, XrtError> {
         let (session, flags) = (self.whole.session.clone(), BufferFlags::DEVICE_ONLY);
         let other = Self::in_session(session, self.bytes, flags, group, None)?;
@@ -285,13 +285,13 @@ impl Buffer {
         Arc::ptr_eq(&self.whole.session, session)
     }
 
-    /// Whether both are the same bytes.
+    /// Whether both refer to the same bytes.
     pub fn is(&self, other: &Self) -> bool {
         let (own, its) = ((self.offset, self.bytes), (other.offset, other.bytes));
         Arc::ptr_eq(&self.whole, &other.whole) && own == its
     }
 
-    /// Bytes.
+    /// Size in bytes.
     #[allow(clippy::len_without_is_empty, reason = "none is empty")]
     pub fn len(&self) -> usize {
         self.bytes
@@ -302,17 +302,17 @@ impl Buffer {
         self.whole.group
     }
 
-    /// Its flags, as given.
+    /// The flags that it was created with.
     pub fn flags(&self) -> BufferFlags {
         self.whole.flags
     }
 
-    /// Address of the first byte as kernels see it.
+    /// Address of the first byte, as kernels use it.
     pub fn address(&self) -> u64 {
         self.whole.card.address().get() + self.offset as u64
     }
 
-    /// The host's copy, for the program.
+    /// Address of the host copy, for the program.
     ///
     /// # Errors
     /// [`XrtError::NoHostCopy`].
@@ -325,18 +325,19 @@ impl Buffer {
         Ok(start.wrapping_add(self.offset))
     }
 
-    /// The card's bytes from `offset` on, which the program may now read, or also write.
+    /// Makes the card's bytes from `offset` on readable by the program, and writable if `write` is set.
     fn card_bytes(&self, offset: usize, bytes: usize, write: bool) -> Result<*mut u8, XrtError> {
         let at = self.offset + offset;
-        // The others are never with the card, or taken back by a trap.
+        // Buffers of the other kinds never move to the card, or a trap brings them back.
         if matches!(self.whole.place, Place::Normal | Place::DeviceOnly) {
             self.whole.card.take(at as u64, bytes as u64, write)?;
         }
         Ok(self.whole.card.as_ptr().wrapping_add(at))
     }
 
-    /// Copies some bytes from the host to the card, or back; returns when they are there. What goes to the card is with it
-    /// then, as far as it has room, so that kernels do not wait for it. Nothing to do for buffers without two copies.
+    /// Copies `bytes` bytes from `offset` on between host copy and card, and returns when the copy is complete. Data
+    /// for the card is also moved there, as far as its memory has room, so that kernels do not stall on it. Buffers
+    /// with only one copy need no action.
     ///
     /// # Errors
     /// [`XrtError::BufferRange`]; the card is broken.
@@ -351,8 +352,8 @@ impl Buffer {
             Direction::ToDevice => (host.cast_const(), card),
             Direction::FromDevice => (card.cast_const(), host),
         };
-        // SAFETY: both have so many bytes from there on, as checked; they are different memory, so they do not
-        // overlap; the card's was taken for this.
+        // SAFETY: both hold `bytes` bytes from there on, as checked; they are separate memory, so they do not overlap;
+        // the card's range was taken for this copy.
         unsafe { std::ptr::copy_nonoverlapping(from, to, bytes) };
         if direction == Direction::ToDevice {
             self.whole.card.prefetch()?;
@@ -360,10 +361,10 @@ impl Buffer {
         Ok(())
     }
 
-    /// Copies from memory of the program to the host's copy, or to the card for a buffer that has none.
+    /// Copies program memory to the host copy, or to the card if there is none.
     ///
     /// # Safety
-    /// `source` has so many readable bytes, outside of this buffer.
+    /// `source` has `bytes` readable bytes, outside this buffer.
     ///
     /// # Errors
     /// [`XrtError::BufferRange`]; the card is broken.
@@ -378,15 +379,15 @@ impl Buffer {
             Place::DeviceOnly => self.card_bytes(seek, bytes, true)?,
             _ => self.map()?.wrapping_add(seek),
         };
-        // SAFETY: the caller's bytes, and as many of this buffer, as checked.
+        // SAFETY: the caller guarantees `bytes` bytes at `source`; this buffer has as many, as checked.
         unsafe { std::ptr::copy(source, to, bytes) };
         Ok(())
     }
 
-    /// Copies from the host's copy, or from the card for a buffer that has none, to memory of the program.
+    /// Copies from the host copy, or from the card if there is none, to program memory.
     ///
     /// # Safety
-    /// `target` has so many writable bytes, outside of this buffer.
+    /// `target` has `bytes` writable bytes, outside this buffer.
     ///
     /// # Errors
     /// [`XrtError::BufferRange`]; the card is broken.
@@ -396,33 +397,33 @@ impl Buffer {
             Place::DeviceOnly => self.card_bytes(skip, bytes, false)?,
             _ => self.map()?.wrapping_add(skip),
         };
-        // SAFETY: the caller's bytes, and as many of this buffer, as checked.
+        // SAFETY: the caller guarantees `bytes` bytes at `target`; this buffer has as many, as checked.
         unsafe { std::ptr::copy(from, target, bytes) };
         Ok(())
     }
 
-    /// As [`write`](Self::write), of a slice.
+    /// As [`write`](Self::write), from a slice.
     ///
     /// # Errors
     /// As [`write`](Self::write).
     pub fn write_bytes(&self, source: &[u8], seek: usize) -> Result<(), XrtError> {
-        // SAFETY: so many bytes; a slice that nobody changes is not in memory that kernels write.
+        // SAFETY: the slice has `source.len()` bytes; memory that kernels write is never in a shared slice.
         unsafe { self.write(source.as_ptr(), source.len(), seek) }
     }
 
-    /// As [`read`](Self::read), to a slice.
+    /// As [`read`](Self::read), into a slice.
     ///
     /// # Errors
     /// As [`read`](Self::read).
     pub fn read_bytes(&self, target: &mut [u8], skip: usize) -> Result<(), XrtError> {
-        // SAFETY: so many bytes, which are the caller's alone.
+        // SAFETY: the slice has `target.len()` bytes, borrowed exclusively.
         unsafe { self.read(target.as_mut_ptr(), target.len(), skip) }
     }
 
-    /// Copies bytes of another buffer on the card to this one; copies in the host stay as they are.
+    /// Copies bytes from another buffer to this one, on the card; host copies are unchanged.
     ///
     /// # Errors
-    /// [`XrtError::BufferRange`], also for no bytes; [`XrtError::OtherDevice`].
+    /// [`XrtError::BufferRange`], also for 0 bytes; [`XrtError::OtherDevice`].
     pub fn copy(
         &self,
         source: &Self,
@@ -434,7 +435,7 @@ impl Buffer {
         source.check("copy", bytes, source_offset)?;
         let from = source.card_bytes(source_offset, bytes, false)?;
         let to = self.card_bytes(offset, bytes, true)?;
-        // SAFETY: so many bytes of both, as checked, which were taken; they may be of one buffer.
+        // SAFETY: both ranges hold `bytes` bytes, as checked, and were taken; they may overlap.
         unsafe { std::ptr::copy(from, to, bytes) };
         Ok(())
     }

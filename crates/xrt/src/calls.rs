@@ -1,42 +1,43 @@
-//! The table of XRT's calls, `calls.toml`: which work, how often programs use them, and what shows it.
+//! The table of XRT's calls, `calls.toml`: which calls work, how often programs use them, and which program
+//! demonstrates each.
 
 use serde::Deserialize;
 
-/// What is in the table.
+/// Contents of `calls.toml`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Calls {
-    /// Call sites that were counted.
+    /// Call sites counted.
     pub total_sites: u32,
-    /// Groups of calls, most used first.
+    /// Groups of calls, most frequently used first.
     pub group: Vec<Group>,
-    /// The calls.
+    /// XRT's calls, one entry each.
     pub call: Vec<Call>,
 }
 
-/// Calls that were counted together.
+/// A group of calls that were counted together.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Group {
-    /// Its name.
+    /// Name of the group, referred to by [`Call::group`].
     pub name: String,
-    /// Call sites.
+    /// Call sites of all its calls.
     pub sites: u32,
 }
 
-/// Whether a call is there.
+/// Degree of support for a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Presence {
-    /// It does what XRT's documentation says.
+    /// Behaves as XRT's documentation specifies.
     Works,
-    /// It exists, and refuses with a reason.
+    /// Exists, and is refused with a reason.
     Refused,
-    /// A program with it does not compile.
+    /// Missing: a program that uses it does not compile.
     Absent,
 }
 
-/// A call.
+/// One call of XRT's interface.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Call {
@@ -44,29 +45,29 @@ pub struct Call {
     pub name: String,
     /// Name of its group.
     pub group: String,
-    /// Programs that have it.
+    /// Programs that use it.
     pub programs: u32,
-    /// Whether it is there.
+    /// Degree of support.
     pub is: Presence,
-    /// The program that shows it.
+    /// The program that demonstrates it.
     pub program: Option<String>,
-    /// What stands in that program.
+    /// Source text of the call in that program.
     pub shows: Option<String>,
     /// Why it does not work.
     pub why: Option<String>,
 }
 
 impl Calls {
-    /// The table.
+    /// Parses the embedded table.
     ///
     /// # Errors
-    /// It is no TOML, or not of this shape.
+    /// Not TOML, or not of this schema.
     pub fn read() -> Result<Self, toml::de::Error> {
         toml::from_str(include_str!("../calls.toml"))
     }
 
-    /// The share of the counted call sites whose calls work: a group's sites are shared among its calls by the programs
-    /// that have them.
+    /// Share of the counted call sites whose calls work. The sites of a group are divided among its calls in proportion
+    /// to the number of programs that use each.
     pub fn share_that_works(&self) -> f64 {
         let works = self.group.iter().map(|group| {
             let calls = self.call.iter().filter(|call| call.group == group.name);

@@ -1,27 +1,27 @@
 //! The state of a run, and how often it runs.
 
-/// State of a run; numbers of `ert_cmd_state`.
+/// State of a run; values of `ert_cmd_state`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum CommandState {
     /// Never started.
     New = 1,
-    /// Waits for a compute unit.
+    /// In the queue for a compute unit.
     Queued = 2,
     /// On a compute unit.
     Running = 3,
-    /// Done.
+    /// Ended without an error.
     Completed = 4,
-    /// The kernel, or an access of it, failed.
+    /// The kernel, or one of its memory accesses, failed.
     Error = 5,
-    /// Stopped by the program.
+    /// Aborted by the program.
     Abort = 6,
-    /// Time-out of a wait; the run goes on.
+    /// A wait timed out; the run continues.
     Timeout = 8,
 }
 
 impl CommandState {
-    /// Started, and not at its end.
+    /// Whether it is queued or running.
     pub fn is_under_way(self) -> bool {
         matches!(self, Self::Queued | Self::Running)
     }
@@ -39,10 +39,10 @@ impl CommandState {
     }
 }
 
-/// How often a kernel runs for one start.
+/// How often a kernel runs per start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repeat {
-    /// So many times, one after the other; 0 is 1.
+    /// This many times in succession; 0 counts as 1.
     Times(u32),
     /// Until it is stopped.
     Endless,

@@ -1,4 +1,4 @@
-//! The `.xclbin` file of a linked design: our own format, known by its first bytes.
+//! The `.xclbin` file of a linked design, in Tombolo's own format, identified by its first bytes.
 //!
 //! | bytes | |
 //! |---|---|
@@ -8,7 +8,7 @@
 //! | 24…55 | SHA-256 of everything from byte 56 on |
 //! | 56… | the description (JSON of [`Design`]), then the sizes of its files (8 bytes each), then their bytes |
 //!
-//! The same design gives the same bytes, and so the same UUID.
+//! Equal designs give equal bytes, and so the same UUID.
 
 use crate::design::Design;
 use crate::error::XrtError;
@@ -16,27 +16,27 @@ use crate::uuid::Uuid;
 use sha2::{Digest, Sha256};
 use std::path::Path;
 
-/// How our files begin.
+/// First bytes of files in this format.
 pub const MAGIC: [u8; 8] = *b"TMBXCLB\x01";
-/// How those of AMD's tools begin.
+/// First bytes of files from AMD's tools.
 pub const FOREIGN_MAGIC: &[u8] = b"xclbin2\0";
-/// Bytes before the description.
+/// Bytes of the header, which precedes the description.
 pub const HEADER: usize = 56;
-/// Bytes of a file, at most.
+/// Maximum file size in bytes.
 pub const LIMIT: u64 = 1 << 30;
 
-/// A design with its name.
+/// A design with its UUID.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Container {
-    /// Begins the hash of the file.
+    /// The beginning of the file's hash.
     pub uuid: Uuid,
-    /// What is in it.
+    /// The linked design.
     pub design: Design,
 }
 
-/// The bytes of the file.
+/// Serialises a design to the bytes of its file.
 pub fn write(design: &Design) -> Vec<u8> {
-    // A structure of names and numbers is always JSON.
+    // A structure of names and numbers always serialises.
     let text = serde_json::to_vec(design).unwrap_or_default();
     let files = || design.kernels.iter().flat_map(|kernel| &kernel.files);
     let mut bytes = vec![0; HEADER];
@@ -56,8 +56,8 @@ pub fn write(design: &Design) -> Vec<u8> {
     bytes
 }
 
-/// How many bytes the file that begins so has, for a program that gives a pointer without a length. `None` if it is none
-/// of ours.
+/// Size in bytes of the file with this header, for a program that passes a pointer without a length. `None` if the file
+/// is not in this format, or longer than [`LIMIT`].
 pub fn length_of(header: &[u8; HEADER]) -> Option<u64> {
     let length = u64::from_le_bytes(header[8..16].try_into().ok()?);
     (header.starts_with(&MAGIC) && length <= LIMIT).then_some(length)
@@ -66,7 +66,7 @@ pub fn length_of(header: &[u8; HEADER]) -> Option<u64> {
 /// Reads a file.
 ///
 /// # Errors
-/// It cannot be read; as [`parse`].
+/// The file cannot be read; as [`parse`].
 pub fn read(path: &Path) -> Result<Container, XrtError> {
     let bytes = std::fs::read(path).map_err(|source| XrtError::File {
         path: path.to_owned(),
@@ -75,7 +75,7 @@ pub fn read(path: &Path) -> Result<Container, XrtError> {
     parse(&path.display().to_string(), &bytes)
 }
 
-/// Reads bytes that came from `origin`.
+/// Parses a file's bytes; `origin` names them in errors.
 ///
 /// # Errors
 /// [`XrtError::ForeignXclbin`], [`XrtError::BadXclbin`].

@@ -1,4 +1,4 @@
-//! What is in an `.xclbin`: kernels, compute units, and how they are connected.
+//! Contents of an `.xclbin`: kernels, compute units, and their connections.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -7,17 +7,17 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Design {
-    /// Platform of the simulated card, for example `u280`.
+    /// Platform of the simulated card, such as `u280`.
     pub platform: String,
     /// Kernels, by name.
     pub kernels: Vec<Kernel>,
-    /// Compute units, in the order of their slots.
+    /// Compute units, in slot order.
     pub units: Vec<ComputeUnit>,
-    /// Streams between them.
+    /// Streams between compute units.
     pub streams: Vec<StreamLink>,
-    /// Memory banks, then groups of neighbouring banks; a bo's memory group is an index here.
+    /// Memory banks, followed by groups of adjacent banks; a buffer's memory group is an index into this list.
     pub memories: Vec<Memory>,
-    /// Clocks that the configuration asked for.
+    /// Clocks that the configuration requests.
     pub clocks: Vec<Clock>,
 }
 
@@ -25,13 +25,13 @@ pub struct Design {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Kernel {
-    /// Its name.
+    /// Kernel name, unique in the design.
     pub name: String,
-    /// Word for `kernel.control` in `kernel.toml`.
+    /// Value of `kernel.control` in `kernel.toml`.
     pub control: String,
-    /// Arguments as the host counts them, streams included.
+    /// Arguments in the host's numbering, including streams.
     pub arguments: Vec<Argument>,
-    /// Its files: `NAME/kernel.toml` and so on, libraries beside it.
+    /// Files: `NAME/kernel.toml` and so on, with the folders of libraries next to `NAME`.
     pub files: Vec<File>,
 }
 
@@ -39,22 +39,22 @@ pub struct Kernel {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct File {
-    /// Relative, with `/`; plain parts only.
+    /// Relative path with `/` as separator; no part begins with a dot.
     pub name: String,
-    /// Its bytes. In a container they follow the description.
+    /// Contents. In a container they follow the description.
     #[serde(skip)]
     pub bytes: Vec<u8>,
 }
 
-/// What an argument is.
+/// Kind of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ArgumentKind {
-    /// A number in registers.
+    /// A number, in registers.
     Scalar,
     /// The address of a buffer, in registers.
     Global,
-    /// A stream port: it has an index and is never set.
+    /// A stream port: it has an index, but is never set.
     Stream,
 }
 
@@ -62,21 +62,21 @@ pub enum ArgumentKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Argument {
-    /// The host's index.
+    /// Index in the host's numbering.
     pub index: u32,
-    /// Name.
+    /// Argument name.
     pub name: String,
-    /// What it is.
+    /// Scalar, buffer address or stream.
     pub kind: ArgumentKind,
-    /// The port: a memory port, a stream, or `s_axi_control`.
+    /// The port: a memory port, a stream port, or `s_axi_control`.
     pub port: String,
-    /// Bytes of its registers; 0 for a stream.
+    /// Size of its registers in bytes; 0 for a stream.
     pub bytes: u32,
-    /// Bytes of the host's value.
+    /// Size of the host's value in bytes.
     pub host_bytes: u32,
-    /// Offset of its first register.
+    /// Byte offset of its first register.
     pub offset: u32,
-    /// Type in the kernel's language, for people.
+    /// Type in the kernel's language, for display.
     pub host_type: String,
 }
 
@@ -84,13 +84,13 @@ pub struct Argument {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ComputeUnit {
-    /// Name without the kernel's.
+    /// Name of the instance, without the kernel's name.
     pub name: String,
-    /// Index of its kernel.
+    /// Index into [`Design::kernels`].
     pub kernel: usize,
-    /// Address of its registers, as an XRT program sees it.
+    /// Base address of its registers, as an XRT program sees it.
     pub base_address: u64,
-    /// Memory group by index of argument.
+    /// Memory group by argument index.
     pub groups: BTreeMap<u32, u32>,
 }
 
@@ -98,66 +98,66 @@ pub struct ComputeUnit {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StreamLink {
-    /// Index of the sending unit.
+    /// Index of the sending compute unit.
     pub from: usize,
-    /// Its port.
+    /// Output port of the sender.
     pub output: String,
-    /// Index of the receiving unit.
+    /// Index of the receiving compute unit.
     pub to: usize,
-    /// Its port.
+    /// Input port of the receiver.
     pub input: String,
 }
 
-/// Kind of a memory bank; numbers of XRT's `mem_type`.
+/// Kind of a memory bank; values of XRT's `mem_type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MemoryType {
-    /// DDR4 modules.
+    /// DDR4 channel.
     Ddr,
-    /// A pseudo-channel of HBM.
+    /// HBM pseudo-channel.
     Hbm,
-    /// Small memory of the FPGA.
+    /// On-chip memory of the FPGA.
     Plram,
-    /// Memory of the host, reached over PCIe.
+    /// Host memory, accessed over PCIe.
     Host,
 }
 
-/// A memory bank, or a group of neighbouring ones.
+/// A memory bank, or a group of adjacent banks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Memory {
     /// `DDR[0]`, or `HBM[0:3]` for a group.
     pub tag: String,
-    /// What it is.
+    /// Memory technology.
     pub kind: MemoryType,
-    /// Bytes.
+    /// Size in bytes.
     pub bytes: u64,
-    /// Number of the first bank of its kind, and of the last.
+    /// Numbers of the first and last bank, among banks of the same kind.
     pub banks: (u32, u32),
-    /// A port of a compute unit is connected to it.
+    /// Whether a port of a compute unit is connected to it.
     pub used: bool,
 }
 
 impl Memory {
-    /// Whether a buffer in `other` lies in this group.
+    /// Whether all banks of `other` belong to this group.
     pub fn contains(&self, other: &Self) -> bool {
         let ((first, last), (low, high)) = (self.banks, other.banks);
         self.kind == other.kind && first <= low && high <= last
     }
 }
 
-/// A clock that was asked for.
+/// A clock frequency requested by the configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Clock {
-    /// Compute unit and pin, or empty for all.
+    /// Compute unit and pin; empty for all.
     pub target: String,
     /// Frequency in Hz.
     pub hz: u64,
 }
 
 impl Design {
-    /// `kernel:unit` of a compute unit.
+    /// Full name of a compute unit: `kernel:unit`.
     pub fn full_name(&self, unit: &ComputeUnit) -> String {
         let kernel = self
             .kernels
@@ -175,8 +175,8 @@ impl Design {
         }
     }
 
-    /// The compute units that `name` means: `kernel`, `kernel:unit` or `kernel:{unit,unit}`. Those of a list come in its
-    /// order. Empty if the kernel or one of the units is not there.
+    /// Indices of the compute units that `name` selects: `kernel`, `kernel:unit` or `kernel:{unit,unit}`. Units of a
+    /// list keep its order. Empty if the kernel or one of the units does not exist.
     pub fn units_of(&self, name: &str) -> Vec<usize> {
         let (kernel, units) = match name.split_once(':') {
             None => (name, None),
@@ -205,8 +205,8 @@ impl Design {
         found.unwrap_or_default()
     }
 
-    /// Address of a memory bank, as an XRT program sees it: banks lie one behind the other, groups where their first
-    /// bank does. Nothing lies there: a buffer's address is that of its space.
+    /// Base address of a memory bank, as an XRT program sees it: banks are consecutive, and a group starts at its first
+    /// bank. For information only: buffer addresses come from the address space.
     pub fn base_of(&self, index: usize) -> Option<u64> {
         let memory = self.memories.get(index)?;
         let first = |one: &&Memory| one.kind == memory.kind && one.banks.0 == memory.banks.0;
@@ -214,7 +214,7 @@ impl Design {
         Some(self.memories[..at].iter().map(|one| one.bytes).sum())
     }
 
-    /// The rule that a description breaks, if any: whoever reads it indexes with its numbers.
+    /// The rule that a description violates, if any. Other code indexes with its numbers unchecked.
     pub(crate) fn broken_rule(&self) -> Option<String> {
         let plain = |name: &str| {
             let part = |part: &str| {

@@ -1,4 +1,4 @@
-//! Devices: cards that open when an xclbin is loaded.
+//! Devices: the card is opened when an xclbin is loaded.
 
 use crate::asked::{card_asked_for, sim_options, AskedFor, DEFAULT_PLATFORM};
 use crate::container::{self, Container};
@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tombolo::SimOptions;
 
-/// A device of this process. Copies are the same device; its card closes with the last object that uses it.
+/// A device of this process. Clones refer to the same device; its card is closed with the last object that uses it.
 #[derive(Clone, Debug)]
 pub struct Device {
     inner: Arc<Inner>,
@@ -22,7 +22,7 @@ struct Inner {
     session: Mutex<Option<Arc<Session>>>,
 }
 
-/// What `xrt::device::get_info` asks for.
+/// Queries of `xrt::device::get_info`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 #[allow(missing_docs, reason = "the names of XRT's enumeration")]
@@ -50,7 +50,7 @@ pub enum Information {
 }
 
 impl Information {
-    /// What a number of XRT's enumeration asks for.
+    /// The query with this number in XRT's enumeration.
     pub fn from_number(number: u32) -> Option<Self> {
         const ALL: [Information; 20] = [
             Information::Bdf,
@@ -80,7 +80,7 @@ impl Information {
 
 static OPEN: Mutex<BTreeMap<u32, Weak<Inner>>> = Mutex::new(BTreeMap::new());
 
-/// How many devices there are: `TOMBOLO_XRT_DEVICES`, else 1.
+/// Number of devices: `TOMBOLO_XRT_DEVICES`, else 1.
 pub fn device_count() -> u32 {
     let asked = std::env::var("TOMBOLO_XRT_DEVICES").ok();
     asked.and_then(|count| count.parse().ok()).unwrap_or(1)
@@ -91,10 +91,10 @@ fn bdf(number: u32) -> String {
 }
 
 impl Device {
-    /// The device of that number. Opens no card yet.
+    /// Opens device `number`, without opening its card.
     ///
     /// # Errors
-    /// [`XrtError::NoDevice`]; [`XrtError::Environment`]: `XCL_EMULATION_MODE` asks for C models.
+    /// [`XrtError::NoDevice`]; [`XrtError::Environment`]: `XCL_EMULATION_MODE` requests C models.
     pub fn open(number: u32) -> Result<Self, XrtError> {
         let count = device_count();
         if number >= count {
@@ -120,7 +120,7 @@ impl Device {
         Ok(Self { inner })
     }
 
-    /// The device of a PCIe address (`0000:01:00.1`), or of a number in digits.
+    /// Opens a device by its PCIe address (`0000:01:00.1`) or by its number in digits.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -139,12 +139,12 @@ impl Device {
         }
     }
 
-    /// Its number.
+    /// Device number, from 0.
     pub fn number(&self) -> u32 {
         self.inner.number
     }
 
-    /// Whether both are the same device.
+    /// Whether both refer to the same device.
     pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
     }
@@ -154,11 +154,12 @@ impl Device {
         session.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads an `.xclbin` and puts its compute units into the slots of a card, which opens for it. Nothing happens if it is
-    /// loaded already.
+    /// Reads an `.xclbin`, opens a card for it, and puts its compute units into the card's slots. No effect if it is
+    /// already loaded.
     ///
     /// # Errors
-    /// The file is missing, damaged, or none of ours; another one is in use; the card or a kernel cannot be built.
+    /// The file is missing, damaged, or in another format; another design is in use; the card or a kernel cannot be
+    /// built.
     pub fn load_file(&self, path: &Path) -> Result<Uuid, XrtError> {
         self.load(path.display().to_string(), container::read(path)?)
     }
@@ -172,7 +173,7 @@ impl Device {
         self.load(origin.to_owned(), container::parse(origin, bytes)?)
     }
 
-    /// As [`load_file`](Self::load_file), of a container that was read from `origin`.
+    /// As [`load_file`](Self::load_file), from a container; `origin` names it in errors.
     ///
     /// # Errors
     /// As [`load_file`](Self::load_file).
@@ -191,7 +192,7 @@ impl Device {
                 });
             }
         }
-        // The card of the last one closes first: there is one of it.
+        // The previous card is closed first: only one can be open.
         *present = None;
         let uuid = container.uuid;
         let session = Session::open(origin, container)?;
@@ -199,10 +200,10 @@ impl Device {
         Ok(uuid)
     }
 
-    /// What is loaded.
+    /// The session of the loaded design; `call` names the caller in the error.
     ///
     /// # Errors
-    /// [`XrtError::NothingLoaded`], which names the call.
+    /// [`XrtError::NothingLoaded`].
     pub(crate) fn session(&self, call: &'static str) -> Result<Arc<Session>, XrtError> {
         self.lock().clone().ok_or(XrtError::NothingLoaded {
             device: self.number(),
@@ -210,7 +211,7 @@ impl Device {
         })
     }
 
-    /// As [`session`](Self::session), of a program that names the xclbin it means.
+    /// As [`session`](Self::session), checking the UUID that the program passes.
     pub(crate) fn session_of(
         &self,
         uuid: Uuid,
@@ -227,14 +228,14 @@ impl Device {
         }
     }
 
-    /// The UUID of what is loaded; all zeroes if nothing is.
+    /// UUID of the loaded design; all zeroes if there is none.
     pub fn uuid(&self) -> Uuid {
         self.lock()
             .as_ref()
             .map_or_else(Uuid::default, |session| session.uuid())
     }
 
-    /// The container that is loaded.
+    /// The loaded container; `call` names the caller in the error.
     ///
     /// # Errors
     /// [`XrtError::NothingLoaded`].
@@ -242,10 +243,10 @@ impl Device {
         Ok(self.session(call)?.container())
     }
 
-    /// Ends what is loaded, with all that runs.
+    /// Unloads the design and stops its runs.
     ///
     /// # Errors
-    /// [`XrtError::DeviceBusy`]: objects of the program still use it.
+    /// [`XrtError::DeviceBusy`]: objects of the program still use the design.
     pub fn reset(&self) -> Result<(), XrtError> {
         let mut present = self.lock();
         if let Some(session) = &*present {
@@ -262,7 +263,7 @@ impl Device {
         Ok(())
     }
 
-    /// Virtual time since the card was opened, in picoseconds; 0 without one.
+    /// Virtual time since the card was opened, in picoseconds; 0 if no card is open.
     ///
     /// # Errors
     /// The card is broken.
@@ -289,10 +290,10 @@ impl Device {
         )
     }
 
-    /// An answer of `get_info`, as text: a number in digits, `true` or `false`, a JSON document for reports.
+    /// Result of a `get_info` query as text: a number in digits, `true` or `false`, or a JSON document for reports.
     ///
     /// # Errors
-    /// The platform's file cannot be read.
+    /// The platform file cannot be read.
     pub fn information(&self, what: Information) -> Result<String, XrtError> {
         let options = self.platform()?;
         let platform = &options.platform;

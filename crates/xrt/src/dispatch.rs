@@ -1,4 +1,4 @@
-//! Which run is on which compute unit, and which wait for one.
+//! Assignment of runs to compute units, and the queue of waiting runs.
 
 use crate::command_state::{CommandState, Repeat};
 use crate::error::XrtError;
@@ -7,7 +7,7 @@ use std::fmt::Debug;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use tombolo::{ErrorCode, Picoseconds, RunState, Slot};
 
-/// A run, as it is dispatched.
+/// A run, as the dispatcher sees it.
 pub(crate) trait Dispatched: Debug + Send + Sync {
     fn state(&self) -> CommandState;
 
@@ -15,22 +15,22 @@ pub(crate) trait Dispatched: Debug + Send + Sync {
 
     fn kernel_name(&self) -> String;
 
-    /// Compute units that it can be on.
+    /// Compute units that can execute it.
     fn candidates(&self) -> &[usize];
 
-    /// What is set from now on belongs to the next start.
+    /// Captures the arguments for this start; later changes apply to the next one.
     fn freeze(&self);
 
-    /// For a start that was asked for.
+    /// Sets the repetitions of a requested start.
     fn set_repeat(&self, repeat: Repeat);
 
-    /// Whether it begins anew after its end.
+    /// Whether it repeats after it ends.
     fn repeats(&self) -> bool;
 
-    /// It has ended: whether it begins anew now, with what a mailbox has given it.
+    /// At the end of a run: whether it repeats, with the values that a mailbox has set.
     fn begins_anew(&self) -> bool;
 
-    /// Writes the arguments to a compute unit. One that was never set is zero.
+    /// Writes the arguments to a compute unit. Arguments that were never set are zero.
     fn apply(&self, unit: usize, slot: &Slot) -> Result<(), XrtError>;
 }
 
@@ -39,7 +39,7 @@ pub(crate) trait Dispatched: Debug + Send + Sync {
 pub(crate) struct Dispatcher {
     units: Vec<Arc<Slot>>,
     board: Mutex<Board>,
-    /// A run has ended.
+    /// Signalled when a run ends.
     ended: Condvar,
 }
 
@@ -49,9 +49,9 @@ struct Board {
     waiting: VecDeque<Arc<dyn Dispatched>>,
 }
 
-/// Virtual time of one look at a run that somebody waits for.
+/// Virtual time per look at a run that the program waits for.
 const SLICE: Picoseconds = Picoseconds::from_micros(100);
-/// Virtual time that passes when a program asks for a state, so that its loop ends.
+/// Virtual time that passes when a program polls a state, so that polling loops end.
 pub(crate) const LOOK: Picoseconds = Picoseconds::from_micros(1);
 
 impl Dispatcher {
@@ -69,12 +69,12 @@ impl Dispatcher {
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a run is on a compute unit.
+    /// Whether the compute unit has a run.
     pub(crate) fn is_busy(&self, unit: usize) -> bool {
         self.board().running[unit].is_some()
     }
 
-    /// Puts a run on a free compute unit, or behind those that wait for one. Never waits.
+    /// Puts a run on a free compute unit, or at the end of the queue. Never blocks.
     pub(crate) fn start(&self, run: &Arc<dyn Dispatched>, repeat: Repeat) -> Result<(), XrtError> {
         let mut board = self.board();
         if run.state().is_under_way() {
@@ -111,7 +111,7 @@ impl Dispatcher {
         Ok(())
     }
 
-    /// Lets at most `slice` of virtual time pass if the run is under way, and gives the time that did.
+    /// Advances virtual time by at most `slice` while the run is under way, and returns the time that passed.
     pub(crate) fn advance(&self, run: &Arc<dyn Dispatched>, slice: Picoseconds) -> Picoseconds {
         let (unit, watched) = {
             let board = self.board();
@@ -122,7 +122,7 @@ impl Dispatcher {
                 one.as_ref().is_some_and(|one| Arc::ptr_eq(one, run))
             };
             let own = board.running.iter().position(on);
-            // Of those that a run in the queue waits for, any.
+            // A queued run waits for several units; look at any busy one of them.
             let unit = own.or_else(|| {
                 let busy = |unit: &&usize| board.running[**unit].is_some();
                 run.candidates().iter().find(busy).copied()
@@ -137,7 +137,7 @@ impl Dispatcher {
         let others = self.board().repeating(unit);
         let passed = match others.is_empty() {
             true => self.look(unit, &watched, slice.min(SLICE)),
-            // They begin anew soon after their end.
+            // Runs that repeat on other units restart soon after they end.
             false => self.look(unit, &watched, slice.min(LOOK)),
         };
         for (unit, run) in others {
@@ -146,7 +146,7 @@ impl Dispatcher {
         passed
     }
 
-    /// Lets at most `slice` of virtual time pass for a run that is on a unit.
+    /// Advances virtual time by at most `slice` for a run that is on a unit.
     fn look(&self, unit: usize, watched: &Arc<dyn Dispatched>, slice: Picoseconds) -> Picoseconds {
         match self.units[unit].poll(slice) {
             Ok(RunState::Running(_)) => slice,
@@ -154,7 +154,7 @@ impl Dispatcher {
                 self.end(unit, watched, CommandState::Completed, None);
                 slice
             }
-            // Another thread was told of the end, and says so in a moment.
+            // Another thread has received the end of the run and will record it shortly.
             Err(error) if error.code() == ErrorCode::SlotState => {
                 let board = self.board();
                 if board.running[unit]
@@ -173,7 +173,7 @@ impl Dispatcher {
         }
     }
 
-    /// A run has ended; it begins anew, or the next that waits for its unit begins.
+    /// Ends a run; it repeats, or the next queued run for its unit starts.
     fn end(
         &self,
         unit: usize,
@@ -215,7 +215,7 @@ impl Dispatcher {
         self.ended.notify_all();
     }
 
-    /// Takes a run from its unit, or from the queue.
+    /// Removes a run from its unit or from the queue.
     pub(crate) fn abort(&self, run: &Arc<dyn Dispatched>) {
         run.set_repeat(Repeat::default());
         let unit = {
@@ -234,7 +234,7 @@ impl Dispatcher {
                 }
             }
         };
-        // What stops a kernel is that nobody wants to go on.
+        // A wait whose callback returns `Stop` stops the kernel.
         let stopped = self.units[unit].wait(None, |_| tombolo::Continue::Stop);
         if let Err(error) = stopped {
             tracing::debug!(%error, "a run was aborted");
@@ -244,7 +244,7 @@ impl Dispatcher {
 }
 
 impl Board {
-    /// Runs that begin anew by themselves on other units than this one.
+    /// Repeating runs on units other than this one.
     fn repeating(&self, unit: usize) -> Vec<(usize, Arc<dyn Dispatched>)> {
         let running = self.running.iter().enumerate();
         let others = running.filter_map(|(at, run)| Some((at, run.as_ref()?)));
@@ -253,7 +253,7 @@ impl Board {
     }
 
     fn free_unit(&self, run: &dyn Dispatched) -> Option<usize> {
-        // Those who came before go first.
+        // Runs that are already queued go first.
         let waits = |unit: usize| {
             self.waiting
                 .iter()

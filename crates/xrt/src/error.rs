@@ -1,9 +1,9 @@
-//! What can go wrong, and which exception of XRT's documentation it is.
+//! Errors, and the exception of XRT's documentation that each corresponds to.
 
 use std::path::PathBuf;
 use tombolo::ErrorCode;
 
-/// Which exception a program gets.
+/// The class of exception that a program receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// `std::system_error` with this errno.
@@ -14,279 +14,279 @@ pub enum Class {
     OutOfRange,
 }
 
-/// Why a call of XRT's interface fails.
+/// Why a call of XRT's interface failed.
 #[derive(Debug, thiserror::Error)]
 pub enum XrtError {
-    /// No such device.
+    /// No device with this number or name.
     #[error(
         "device {name}: there is none of that name or number: this machine has {count}, from 0 on"
     )]
     NoDevice {
-        /// As given.
+        /// Number or name, as given.
         name: String,
-        /// How many there are.
+        /// Number of devices.
         count: u32,
     },
     /// A file could not be read.
     #[error("xclbin {path}: {source}", path = .path.display())]
     File {
-        /// Which one.
+        /// Path of the `.xclbin`.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         source: std::io::Error,
     },
-    /// An `.xclbin` of AMD's tools.
+    /// An `.xclbin` from AMD's tools.
     #[error(
         "{origin}: made by v++ for a real card: it holds a bitstream, which no simulation runs; link the \
          .xo files with `tombolo link` instead"
     )]
     ForeignXclbin {
-        /// Which file, or "the bytes given".
+        /// Path, or "the bytes given".
         origin: String,
     },
     /// Not an `.xclbin`, or a damaged one.
     #[error("{origin}: {rule}; link it anew with `tombolo link`")]
     BadXclbin {
-        /// Which file, or "the bytes given".
+        /// Path, or "the bytes given".
         origin: String,
-        /// What is wrong.
+        /// The format rule that is violated.
         rule: String,
     },
-    /// Linked for a platform that is not the card's.
+    /// Linked for another platform than the card's.
     #[error("{origin}: linked for platform {linked}, but the card is {card}; link it with --platform {card}")]
     OtherPlatform {
-        /// Which file.
+        /// Path of the `.xclbin`.
         origin: String,
-        /// Its platform.
+        /// Platform that the `.xclbin` was linked for.
         linked: String,
-        /// The card's.
+        /// Platform of the card.
         card: String,
     },
-    /// Another design while objects of the present one are alive.
+    /// Load of another design while objects of the present one are alive.
     #[error(
         "device {device}: another xclbin ({present}) is loaded, and {users} objects of the program use it; destroy \
          its kernels, runs and buffers first"
     )]
     DeviceBusy {
-        /// Which device.
+        /// Device number.
         device: u32,
-        /// UUID of the one that is loaded.
+        /// UUID of the loaded design.
         present: String,
-        /// Live objects.
+        /// Number of live objects.
         users: usize,
     },
     /// A call that needs an xclbin on the device.
     #[error("device {device}: {call}: no xclbin is loaded; call load_xclbin first")]
     NothingLoaded {
-        /// Which device.
+        /// Device number.
         device: u32,
-        /// The call.
+        /// Name of the failed call.
         call: &'static str,
     },
-    /// A UUID that is not that of the loaded design.
+    /// A UUID other than that of the loaded design.
     #[error("device {device}: xclbin {given} is not loaded: {present} is")]
     OtherUuid {
-        /// Which device.
+        /// Device number.
         device: u32,
-        /// As given.
+        /// UUID, as given.
         given: String,
-        /// What is loaded.
+        /// UUID of the loaded design.
         present: String,
     },
-    /// No such kernel or compute unit.
+    /// Unknown kernel or compute unit.
     #[error("no such kernel `{name}`: the xclbin has {known}")]
     NoSuchKernel {
-        /// As given.
+        /// Name, as given.
         name: String,
-        /// Compute units there are.
+        /// Compute units of the xclbin.
         known: String,
     },
-    /// Several compute units where one is meant.
+    /// Several compute units match, but exactly one is required.
     #[error("ip `{name}`: {count} compute units match; name one as \"kernel:{{unit}}\"")]
     Ambiguous {
-        /// As given.
+        /// Name, as given.
         name: String,
-        /// How many match.
+        /// Number of matches.
         count: usize,
     },
-    /// A kernel that runs without being started.
+    /// A free-running kernel, which cannot be started.
     #[error(
         "kernel `{name}`: its control is {control}: it has no start and no done; use xrt::ip for its registers"
     )]
     NotStartable {
-        /// Its name.
+        /// Kernel name.
         name: String,
-        /// Its protocol.
+        /// Its control protocol.
         control: &'static str,
     },
-    /// Somebody else has it.
+    /// The compute unit is already open.
     #[error("compute unit `{unit}`: it is open {how}; close that first")]
     UnitTaken {
-        /// Which one.
+        /// Full name of the compute unit.
         unit: String,
         /// `exclusively`, or `by others`.
         how: &'static str,
     },
-    /// No such argument.
+    /// The kernel has no argument with this index or name.
     #[error("kernel `{kernel}`: argument {argument}: there is none; it has {known}")]
     NoSuchArgument {
-        /// Which kernel.
+        /// Kernel name.
         kernel: String,
         /// Index or name.
         argument: String,
-        /// Those it has.
+        /// The kernel's arguments.
         known: String,
     },
     /// A value of the wrong kind for an argument.
     #[error("kernel `{kernel}`: argument {argument}: {rule}")]
     ArgumentKind {
-        /// Which kernel.
+        /// Kernel name.
         kernel: String,
-        /// Its name.
+        /// Name of the argument.
         argument: String,
-        /// What is wrong.
+        /// The rule that is violated.
         rule: &'static str,
     },
-    /// An address that an argument's register cannot hold.
+    /// An address that does not fit the argument's register.
     #[error(
         "kernel `{kernel}`: argument {argument}: the bo lies at {address:#x}, and its register has {bytes} bytes: an \
          address that does not fit is not cut; give the kernel a pointer of 64 bits, or map files (`tombolo run`), which \
          lie below 4 GiB"
     )]
     AddressWidth {
-        /// Which kernel.
+        /// Kernel name.
         kernel: String,
-        /// Its name.
+        /// Name of the argument.
         argument: String,
-        /// Of the first byte.
+        /// Address of the buffer's first byte.
         address: u64,
-        /// What the register holds.
+        /// Size of the register in bytes.
         bytes: u32,
     },
     /// A memory group that the design does not use.
     #[error("bo: memory group {group}: {rule}; take the group from kernel.group_id(argument)")]
     NoSuchGroup {
-        /// As given.
+        /// Group number, as given.
         group: u32,
-        /// What is wrong.
+        /// The rule that is violated.
         rule: String,
     },
-    /// A buffer of no bytes, or of more than there are.
+    /// A buffer of 0 bytes, or larger than its memory.
     #[error("bo of {bytes} bytes: {rule}")]
     BufferSize {
-        /// As given.
+        /// Size, as given.
         bytes: usize,
-        /// What is wrong.
+        /// The rule that is violated.
         rule: String,
     },
-    /// A user pointer that is not aligned.
+    /// A misaligned user pointer.
     #[error("bo: user pointer {pointer:#x}: it must be aligned to 4096 bytes; allocate it with aligned_alloc(4096, ...)")]
     UserPointer {
-        /// As given.
+        /// Address, as given.
         pointer: usize,
     },
-    /// A range that is not in the buffer.
+    /// A range outside the buffer.
     #[error("bo: {call}: {bytes} bytes from {offset} on are not in its {size} bytes")]
     BufferRange {
-        /// The call.
+        /// Name of the failed call.
         call: &'static str,
-        /// First byte.
+        /// Offset of the first byte.
         offset: usize,
-        /// Bytes.
+        /// Length of the range in bytes.
         bytes: usize,
-        /// Of the buffer.
+        /// Size of the buffer in bytes.
         size: usize,
     },
-    /// A buffer without a copy in the host.
+    /// A buffer without a host copy.
     #[error(
         "bo: map: a device_only buffer has no copy in the host; use read and write, or other flags"
     )]
     NoHostCopy,
-    /// Flags that do not go together, or that this card does not have.
+    /// Incompatible flags, or flags that this card does not support.
     #[error("bo: flags {flags:#x}: {rule}")]
     Flags {
-        /// As given.
+        /// Flags, as given.
         flags: u32,
-        /// What is wrong.
+        /// The rule that is violated.
         rule: &'static str,
     },
-    /// Objects of two devices, or of two loads.
+    /// Objects of two devices, or of two loads of an xclbin.
     #[error("{what}: it belongs to another device, or to an xclbin that was loaded before")]
     OtherDevice {
-        /// What.
+        /// Kind of the object.
         what: &'static str,
     },
-    /// A run that is under way.
+    /// The run is still under way.
     #[error("run of kernel `{kernel}`: {call}: it is under way; wait for it first")]
     RunBusy {
-        /// Which kernel.
+        /// Kernel name.
         kernel: String,
-        /// The call.
+        /// Name of the failed call.
         call: &'static str,
     },
-    /// A run that nobody started.
+    /// The run was never started.
     #[error("run of kernel `{kernel}`: {call}: it was never started; call start first")]
     NotStarted {
-        /// Which kernel.
+        /// Kernel name.
         kernel: String,
-        /// The call.
+        /// Name of the failed call.
         call: &'static str,
     },
-    /// Registers of a kernel that is shared.
+    /// Register access through a kernel that is opened shared or has several compute units.
     #[error(
         "kernel `{kernel}`: {call}: registers need one compute unit, opened exclusively; here are {units}{shared}"
     )]
     RegisterAccess {
-        /// Which kernel.
+        /// Kernel name.
         kernel: String,
-        /// The call.
+        /// Name of the failed call.
         call: &'static str,
-        /// How many units.
+        /// Number of compute units.
         units: usize,
-        /// `, shared`, or nothing.
+        /// `, shared`, or empty.
         shared: &'static str,
     },
-    /// A register beyond the window.
+    /// A register offset outside the window, or misaligned.
     #[error("compute unit `{unit}`: register {offset:#x}: registers are at multiples of 4 below {window:#x}")]
     RegisterOffset {
-        /// Which one.
+        /// Full name of the compute unit.
         unit: String,
-        /// As given.
+        /// Byte offset, as given.
         offset: u32,
-        /// Bytes of the window.
+        /// Size of the window in bytes.
         window: u32,
     },
     /// A kernel without an interrupt.
     #[error("ip `{unit}`: its kernel has no interrupt; read a register of it in a loop")]
     NoInterrupt {
-        /// Which unit.
+        /// Name of the compute unit.
         unit: String,
     },
-    /// Makes sense, but is not offered.
+    /// A valid request that is not supported.
     #[error("{what}: not offered: {why}")]
     Unsupported {
-        /// What.
+        /// The unsupported feature.
         what: &'static str,
-        /// Why, and what to do.
+        /// Reason and remedy.
         why: &'static str,
     },
-    /// An environment that cannot be meant.
+    /// Invalid environment variable.
     #[error("{variable}={value}: {rule}")]
     Environment {
-        /// Which variable.
+        /// Variable name.
         variable: &'static str,
-        /// Its value.
+        /// Value of the variable.
         value: String,
-        /// What is wrong.
+        /// The rule that is violated.
         rule: &'static str,
     },
-    /// The library below.
+    /// Error of the `tombolo` library.
     #[error(transparent)]
     Library(#[from] tombolo::Error),
 }
 
 impl XrtError {
-    /// The exception of XRT's documentation, or the nearest to it.
+    /// The corresponding exception of XRT's documentation, or the nearest one.
     pub fn class(&self) -> Class {
         Class::System(match self {
             Self::NoDevice { .. } | Self::NothingLoaded { .. } => libc::ENODEV,

@@ -1,4 +1,4 @@
-//! Compute units that programs drive themselves.
+//! Compute units that programs control by their registers.
 
 use crate::device::Device;
 use crate::error::XrtError;
@@ -8,7 +8,7 @@ use crate::uuid::Uuid;
 use std::sync::Arc;
 use tombolo::Picoseconds;
 
-/// A compute unit that the program drives by its registers, alone. Copies are the same one.
+/// A compute unit, opened exclusively, that the program controls by its registers. Clones refer to the same unit.
 #[derive(Clone, Debug)]
 pub struct Ip {
     inner: Arc<Inner>,
@@ -16,7 +16,7 @@ pub struct Ip {
 
 #[derive(Debug)]
 struct Inner {
-    // A kernel that runs is stopped before its unit is another's.
+    // Dropped first: a running kernel is stopped before its unit is released.
     registers: Registers,
     open: Open,
 }
@@ -34,10 +34,10 @@ impl Drop for Open {
 }
 
 impl Ip {
-    /// Opens a compute unit: `kernel` if it has one, `kernel:{unit}` or `kernel:unit`.
+    /// Opens a compute unit: `kernel` if the kernel has only one, `kernel:{unit}` or `kernel:unit`.
     ///
     /// # Errors
-    /// [`XrtError::NoSuchKernel`]; [`XrtError::Ambiguous`]; [`XrtError::UnitTaken`]; nothing is loaded.
+    /// [`XrtError::NoSuchKernel`]; [`XrtError::Ambiguous`]; [`XrtError::UnitTaken`]; no xclbin is loaded.
     pub fn open(device: &Device, uuid: Uuid, name: &str) -> Result<Self, XrtError> {
         let session = device.session_of(uuid, "ip")?;
         let unit = match session.design().units_of(name)[..] {
@@ -63,15 +63,15 @@ impl Ip {
         Ok(Self { inner })
     }
 
-    /// Reads a register. Virtual time passes meanwhile.
+    /// Reads a register at a byte offset. The access takes virtual time.
     ///
     /// # Errors
-    /// [`XrtError::RegisterOffset`]; the kernel does not answer, or an access of its run failed.
+    /// [`XrtError::RegisterOffset`]; the kernel does not respond, or an access of its run failed.
     pub fn read_register(&self, offset: u32) -> Result<u32, XrtError> {
         self.inner.registers.read(offset)
     }
 
-    /// Whether its interrupt can be waited for.
+    /// Checks that the kernel has an interrupt.
     ///
     /// # Errors
     /// [`XrtError::NoInterrupt`].
@@ -85,8 +85,8 @@ impl Ip {
         }
     }
 
-    /// Waits for an interrupt, which the program has enabled in its registers; gives whether one came within so many
-    /// milliseconds of virtual time (0: waits for ever).
+    /// Waits for an interrupt that the program has enabled in the registers, for at most `milliseconds` of virtual time
+    /// (0: no limit). Returns whether one came.
     ///
     /// # Errors
     /// [`XrtError::NoInterrupt`]; as [`read_register`](Self::read_register).
@@ -97,10 +97,10 @@ impl Ip {
         self.inner.registers.wait_interrupt(limit)
     }
 
-    /// Writes a register. Bit 0 of the first starts a kernel that has `ap_start`.
+    /// Writes a register at a byte offset. Bit 0 of the first register starts a kernel that has `ap_start`.
     ///
     /// # Errors
-    /// As [`read_register`](Self::read_register); the kernel does not take a value of its arguments.
+    /// As [`read_register`](Self::read_register); the kernel rejects the value of an argument.
     pub fn write_register(&self, offset: u32, value: u32) -> Result<(), XrtError> {
         self.inner.registers.write(offset, value)
     }

@@ -1,4 +1,4 @@
-//! Kernels: compute units that a program has open.
+//! Kernels: the compute units that a program has open.
 
 use crate::design::{ArgumentKind, Kernel as Image};
 use crate::device::Device;
@@ -8,19 +8,19 @@ use crate::session::Session;
 use crate::uuid::Uuid;
 use std::sync::Arc;
 
-/// How compute units are opened; numbers of XRT's `cu_access_mode`.
+/// Access mode of compute units; values of XRT's `cu_access_mode`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UnitAccess {
-    /// By this object alone: it may use the registers.
+    /// Exclusive to this object, which may access the registers.
     Exclusive,
-    /// With others.
+    /// Shared with other objects and programs.
     #[default]
     Shared,
-    /// Not at all: for what the kernel is.
+    /// No access: for queries about the kernel.
     None,
 }
 
-/// A kernel. Copies are the same one; its units are closed with the last.
+/// An opened kernel. Clones refer to the same kernel; its units are released with the last clone.
 #[derive(Clone, Debug)]
 pub struct Kernel {
     inner: Arc<KernelInner>,
@@ -32,11 +32,11 @@ pub(crate) struct KernelInner {
     number: usize,
     units: Vec<usize>,
     access: UnitAccess,
-    /// Of the only unit, if it is opened exclusively.
+    /// Registers of the only unit, if it is opened exclusively.
     registers: Option<Registers>,
 }
 
-/// What `group_id` answers for an argument without memory: no bank has it.
+/// Result of `group_id` for an argument without memory: an index that no bank has.
 const NO_GROUP: i32 = i32::MAX;
 
 impl KernelInner {
@@ -56,7 +56,7 @@ impl KernelInner {
         &self.units
     }
 
-    /// Memory group of an argument, by its place: that of the first compute unit.
+    /// Memory group of an argument, by its position in the kernel's list: that of the first compute unit.
     pub(crate) fn group_of(&self, place: usize) -> Option<u32> {
         let index = self.image().arguments.get(place)?.index;
         let unit = &self.session.design().units[*self.units.first()?];
@@ -78,7 +78,7 @@ impl KernelInner {
 
 impl Drop for KernelInner {
     fn drop(&mut self) {
-        // A kernel that runs is stopped before its unit is another's.
+        // A running kernel is stopped before its unit is released.
         self.registers = None;
         if self.access != UnitAccess::None {
             let exclusive = self.access == UnitAccess::Exclusive;
@@ -88,10 +88,10 @@ impl Drop for KernelInner {
 }
 
 impl Kernel {
-    /// Opens `kernel`, which is all of its compute units, or `kernel:{unit,unit}`.
+    /// Opens all compute units of `kernel`, or those listed in `kernel:{unit,unit}`.
     ///
     /// # Errors
-    /// Nothing, or another xclbin, is loaded; [`XrtError::NoSuchKernel`]; [`XrtError::NotStartable`];
+    /// No xclbin, or another one, is loaded; [`XrtError::NoSuchKernel`]; [`XrtError::NotStartable`];
     /// [`XrtError::UnitTaken`].
     pub fn open(
         device: &Device,
@@ -143,18 +143,17 @@ impl Kernel {
         &self.inner
     }
 
-    /// Its name.
+    /// Kernel name.
     pub fn name(&self) -> &str {
         self.inner.name()
     }
 
-    /// The UUID of its xclbin.
+    /// UUID of its xclbin.
     pub fn uuid(&self) -> Uuid {
         self.inner.session.uuid()
     }
 
-    /// Memory group of an argument, for the buffers that it gets; a number that no bank has for a scalar and for a
-    /// stream.
+    /// Memory group for an argument's buffers; for a scalar or a stream, a number that no bank has.
     ///
     /// # Errors
     /// [`XrtError::NoSuchArgument`].
@@ -172,13 +171,13 @@ impl Kernel {
         })
     }
 
-    /// Arguments from index 0 on.
+    /// Number of arguments; their indices start at 0.
     pub fn argument_count(&self) -> u32 {
         let arguments = self.inner.image().arguments.iter();
         arguments.map(|one| one.index + 1).max().unwrap_or(0)
     }
 
-    /// Offset of an argument's first register.
+    /// Byte offset of an argument's first register.
     ///
     /// # Errors
     /// [`XrtError::NoSuchArgument`].
@@ -203,15 +202,15 @@ impl Kernel {
         self.inner.registers.as_ref().ok_or_else(refused)
     }
 
-    /// Reads a register of its compute unit.
+    /// Reads a register of its only compute unit, at a byte offset.
     ///
     /// # Errors
-    /// [`XrtError::RegisterAccess`]; [`XrtError::RegisterOffset`]; the kernel does not answer.
+    /// [`XrtError::RegisterAccess`]; [`XrtError::RegisterOffset`]; the kernel does not respond.
     pub fn read_register(&self, offset: u32) -> Result<u32, XrtError> {
         self.registers("read_register")?.read(offset)
     }
 
-    /// Writes a register of its compute unit.
+    /// Writes a register of its only compute unit, at a byte offset.
     ///
     /// # Errors
     /// As [`read_register`](Self::read_register).

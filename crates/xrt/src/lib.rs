@@ -1,10 +1,11 @@
-//! Programs written for XRT on a Tombolo card.
+//! Runs programs written for XRT on a Tombolo card.
 //!
-//! Thin: a device is a [`tombolo::Card`] with one address space, a compute unit a slot, a buffer
-//! [shared memory](tombolo::SharedMemory) that the program copies to and from explicitly. What XRT's documentation says
-//! of order, states and errors is here, once, below the C++ headers (`crates/capi/xrt`) and the Python module `pyxrt`.
+//! A thin layer: a device is a [`tombolo::Card`] with one address space, a compute unit is a slot, and a buffer is
+//! [shared memory](tombolo::SharedMemory) that the program copies to and from explicitly. The order, states and errors
+//! that XRT's documentation specifies are implemented here once, for the C++ headers (`crates/capi/xrt`) and the Python
+//! module `pyxrt`.
 //!
-//! [`link`] joins kernels into a [`Design`], which [`container`] writes to an `.xclbin` of our own format.
+//! [`link`] links kernels into a [`Design`], which [`container`] writes to an `.xclbin` in Tombolo's own format.
 
 #![deny(missing_debug_implementations)]
 

@@ -1,4 +1,4 @@
-//! Registers of a compute unit that a program reads and writes itself.
+//! Register access to a compute unit by the program.
 
 use crate::dispatch::LOOK;
 use crate::error::XrtError;
@@ -6,10 +6,10 @@ use crate::session::Session;
 use std::sync::Arc;
 use tombolo::Picoseconds;
 
-/// Bytes of a compute unit's registers.
+/// Size of a compute unit's register window in bytes.
 pub(crate) const WINDOW: u32 = 0x1_0000;
 
-/// `ap_start`
+/// `ap_start`, bit 0 of the first register.
 const START: u32 = 1;
 
 /// The registers of a compute unit that is opened exclusively.
@@ -41,7 +41,7 @@ impl Registers {
         })
     }
 
-    /// A run of the program's, which its registers did not start, is on the unit.
+    /// Whether the unit has a run that was not started through its registers.
     fn is_busy(&self) -> bool {
         self.kernel.is_started_by_slot()
             && !self.kernel.is_running()
@@ -56,7 +56,7 @@ impl Registers {
         }
     }
 
-    /// Whether an interrupt came within so much virtual time.
+    /// Waits for an interrupt, for at most `limit` of virtual time; true if one came.
     pub(crate) fn wait_interrupt(&self, limit: Option<Picoseconds>) -> Result<bool, XrtError> {
         Ok(self.kernel.wait_interrupt(limit)?)
     }

@@ -1,4 +1,4 @@
-//! Runs: arguments, start, wait.
+//! Runs of kernels: arguments, start, wait.
 
 use crate::buffer::Buffer;
 use crate::command_state::{CommandState, Repeat};
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tombolo::{Picoseconds, Slot};
 
-/// A run of a kernel. Copies are the same run.
+/// A run of a kernel. Clones refer to the same run.
 #[derive(Clone, Debug)]
 pub struct Run {
     inner: Arc<RunInner>,
@@ -27,22 +27,22 @@ pub(crate) struct RunInner {
 
 #[derive(Clone, Debug, Default)]
 struct Arguments {
-    /// By place in the kernel's list.
+    /// By position in the kernel's list of arguments.
     values: BTreeMap<usize, Value>,
-    /// As they were at the last start.
+    /// The values at the last start.
     frozen: BTreeMap<usize, Value>,
-    /// How often it runs from now on, the present run included.
+    /// Remaining runs, including the present one.
     repeat: Repeat,
-    /// What is set now counts when it begins anew.
+    /// New values take effect at the next repetition.
     renewed: bool,
-    /// The compute unit that it was last on.
+    /// The compute unit of the last start.
     unit: Option<usize>,
 }
 
 #[derive(Clone, Debug)]
 struct Value {
     bytes: Vec<u8>,
-    /// Keeps the memory while the run may use it.
+    /// Keeps the memory alive while the run may use it.
     _buffer: Option<Buffer>,
 }
 
@@ -114,7 +114,7 @@ impl Dispatched for RunInner {
 }
 
 impl Run {
-    /// A run that is not started yet.
+    /// A run that is not yet started.
     pub fn new(kernel: &Kernel) -> Self {
         Self {
             inner: Arc::new(RunInner {
@@ -125,7 +125,7 @@ impl Run {
         }
     }
 
-    /// The kernel that it is a run of.
+    /// The kernel that it runs.
     pub fn kernel(&self) -> Kernel {
         Kernel::of(self.inner.kernel.clone())
     }
@@ -134,7 +134,7 @@ impl Run {
         self.inner.clone()
     }
 
-    /// Whether both are the same run.
+    /// Whether both refer to the same run.
     pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
     }
@@ -147,7 +147,7 @@ impl Run {
             .ok_or_else(|| self.inner.kernel.no_such_argument(index.to_string()))
     }
 
-    /// The index of an argument.
+    /// Index of the argument with this name.
     ///
     /// # Errors
     /// [`XrtError::NoSuchArgument`].
@@ -158,8 +158,8 @@ impl Run {
         found.map(|one| one.index).ok_or_else(missing)
     }
 
-    /// Sets an argument to the bytes of a value, from its lowest on. As many are taken as the argument has; if the value
-    /// is shorter, the rest keeps what it was. A stream has an index and takes anything, which changes nothing.
+    /// Sets an argument to the bytes of a value, least significant first. Excess bytes are ignored; if the value is
+    /// shorter, the remaining bytes keep their previous value. A stream accepts any value, without effect.
     ///
     /// # Errors
     /// [`XrtError::NoSuchArgument`].
@@ -180,11 +180,12 @@ impl Run {
         Ok(())
     }
 
-    /// Sets a pointer argument to a buffer. One in a bank that the argument's port does not reach is copied, on the card,
-    /// to one that it does, as XRT does it: what the kernel writes there does not reach the buffer. A warning says so.
+    /// Sets a pointer argument to a buffer. If the argument's port does not reach the buffer's bank, the buffer is
+    /// copied on the card to a bank that it reaches, as XRT does: what the kernel writes there does not reach the
+    /// original. A warning reports this.
     ///
     /// # Errors
-    /// [`XrtError::NoSuchArgument`]; [`XrtError::ArgumentKind`]: it is a number; [`XrtError::OtherDevice`].
+    /// [`XrtError::NoSuchArgument`]; [`XrtError::ArgumentKind`]: the argument is a number; [`XrtError::OtherDevice`].
     pub fn set_buffer(&self, index: u32, buffer: &Buffer) -> Result<(), XrtError> {
         let (place, argument) = self.argument(index)?;
         let kernel = &self.inner.kernel;
@@ -246,15 +247,16 @@ impl Run {
         Ok(())
     }
 
-    /// Puts it on a compute unit that is free, or in the queue for one. Never waits.
+    /// Puts the run on a free compute unit, or in the queue for one. Never blocks.
     ///
     /// # Errors
-    /// [`XrtError::RunBusy`]: it is under way; the kernel refuses an argument.
+    /// [`XrtError::RunBusy`]: the run is under way; the kernel rejects an argument.
     pub fn start(&self) -> Result<(), XrtError> {
         self.start_repeated(Repeat::default())
     }
 
-    /// As [`start`](Self::start); at its end it begins anew, as often as `repeat` says, while somebody waits for a run.
+    /// As [`start`](Self::start), with repetitions according to `repeat`; they advance only while the program waits for
+    /// a run.
     ///
     /// # Errors
     /// As [`start`](Self::start).
@@ -263,7 +265,7 @@ impl Run {
         dispatcher.start(&self.dispatched(), repeat)
     }
 
-    /// Waits until it ends, and lets it begin no more.
+    /// Waits for its end, and cancels further repetitions.
     ///
     /// # Errors
     /// As [`wait`](Self::wait).
@@ -272,15 +274,15 @@ impl Run {
         self.wait(0)
     }
 
-    /// What was set since the start counts from when it begins anew.
+    /// Lets arguments set since the start take effect at the next repetition.
     pub fn renew(&self) {
         self.inner.arguments().renewed = true;
     }
 
-    /// The registers of an argument as the kernel has them now.
+    /// Reads the registers of an argument back from the kernel.
     ///
     /// # Errors
-    /// [`XrtError::NoSuchArgument`]; [`XrtError::NotStarted`]; the kernel does not answer.
+    /// [`XrtError::NoSuchArgument`]; [`XrtError::NotStarted`]; the kernel does not respond.
     pub fn read_argument(&self, index: u32) -> Result<Vec<u8>, XrtError> {
         let (_, argument) = self.argument(index)?;
         let unit = self.inner.arguments().unit;
@@ -297,7 +299,7 @@ impl Run {
         Ok(bytes)
     }
 
-    /// What an argument is.
+    /// Description of an argument.
     ///
     /// # Errors
     /// [`XrtError::NoSuchArgument`].
@@ -305,8 +307,8 @@ impl Run {
         Ok(self.argument(index)?.1.clone())
     }
 
-    /// Waits until it ends, at most for so many milliseconds of virtual time; 0: for ever. `Timeout` if that passed: the
-    /// run goes on.
+    /// Waits for the end of the run, for at most `milliseconds` of virtual time (0: no limit). Returns `Timeout` if the
+    /// limit passed; the run continues.
     ///
     /// # Errors
     /// [`XrtError::NotStarted`].
@@ -315,8 +317,8 @@ impl Run {
         self.wait_within((milliseconds > 0).then_some(limit))
     }
 
-    /// As [`wait`](Self::wait), for at most about `patience` of the program's own time, for callers that must look at
-    /// something else meanwhile. `None` and the milliseconds that are left if that passed first.
+    /// As [`wait`](Self::wait), for at most about `patience` of real time, for callers that must check something else
+    /// in between. Returns `None` and the remaining milliseconds if that passed first.
     ///
     /// # Errors
     /// As [`wait`](Self::wait).
@@ -328,7 +330,7 @@ impl Run {
         let end = Instant::now() + patience;
         let mut left = milliseconds;
         loop {
-            // A look of a millisecond of virtual time takes a real one or some, if the kernel is busy.
+            // One millisecond of virtual time takes a millisecond or more of real time if the kernel is busy.
             match self.wait(1)? {
                 CommandState::Timeout => {}
                 state => return Ok((Some(state), left)),
@@ -365,7 +367,7 @@ impl Run {
         }
     }
 
-    /// Its state. Asking takes a microsecond of virtual time while it is under way, so that loops end.
+    /// Its state. A query takes a microsecond of virtual time while it is under way, so that polling loops end.
     pub fn state(&self) -> CommandState {
         self.inner
             .kernel
@@ -375,12 +377,12 @@ impl Run {
         self.inner.state()
     }
 
-    /// Its state, without time passing.
+    /// Its state, without advancing virtual time.
     pub fn state_now(&self) -> CommandState {
         self.inner.state()
     }
 
-    /// Stops it, and puts its compute unit into reset. Nothing happens if it is not under way.
+    /// Stops the run and resets its compute unit. No effect if it is not under way.
     pub fn abort(&self) -> CommandState {
         self.inner
             .kernel
@@ -391,7 +393,7 @@ impl Run {
     }
 }
 
-/// An address as a register of so many bytes holds it; `None` if it does not fit.
+/// An address in a register of `bytes` bytes; `None` if it does not fit.
 fn register_bytes(address: u64, bytes: usize) -> Option<Vec<u8>> {
     let mut held = address.to_le_bytes().to_vec();
     if held.iter().skip(bytes).any(|byte| *byte != 0) {

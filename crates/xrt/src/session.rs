@@ -1,4 +1,4 @@
-//! A card with a design in its slots.
+//! A card with a design loaded in its slots.
 
 use crate::asked::{card_asked_for, sim_options, AskedFor};
 use crate::container::Container;
@@ -16,7 +16,7 @@ use tombolo::{
     Slot, SlotId,
 };
 
-/// What is open while a design is loaded. The order of the fields is that in which they end.
+/// Resources of a loaded design. Fields are declared in the order in which they must be dropped.
 #[derive(Debug)]
 pub(crate) struct Session {
     container: Arc<Container>,
@@ -30,7 +30,7 @@ pub(crate) struct Session {
     _folder: Unpacked,
 }
 
-/// Who has a compute unit open.
+/// Open contexts of a compute unit.
 #[derive(Clone, Copy, Debug, Default)]
 struct Context {
     shared: usize,
@@ -41,7 +41,7 @@ struct Context {
 struct Opened {
     card: Card,
     host_memory: bool,
-    /// Its slots are not all of this design.
+    /// A daemon's card, whose other slots may belong to other designs.
     is_shared: bool,
 }
 
@@ -116,7 +116,7 @@ impl Session {
         &self.space
     }
 
-    /// Kernels reach memory of the host over PCIe.
+    /// Whether kernels can access host memory over PCIe.
     pub(crate) fn has_host_memory(&self) -> bool {
         self.host_memory
     }
@@ -177,12 +177,12 @@ impl Session {
     }
 }
 
-/// Each kernel has a place of its own, so that libraries of the same name do not meet.
+/// Each kernel has its own folder, so that libraries with the same name do not collide.
 fn kernel_folder(root: &Path, number: usize, kernel: &Kernel) -> std::path::PathBuf {
     root.join(number.to_string()).join(&kernel.name)
 }
 
-/// A card whose slots have room for the largest of the kernels.
+/// Opens a card whose slots are large enough for every kernel.
 fn open_card(origin: &str, design: &Design, manifests: &[&Manifest]) -> Result<Opened, XrtError> {
     let pairs = manifests
         .iter()

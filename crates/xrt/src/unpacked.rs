@@ -1,7 +1,8 @@
-//! The kernels of a design as files, in a folder that ends with the design, or at the latest with the next one.
+//! The kernels of a design as files, in a temporary folder. It is removed with the design, or at the latest when a
+//! process unpacks the next one.
 //!
-//! A program that is killed, or exits with a device in a static object, leaves its folder behind. Each folder is locked by the
-//! process that uses it, so one that nobody holds is nobody's, and whoever makes the next removes it.
+//! A program that is killed, or exits with a device in a static object, leaves its folder behind. Each folder is locked
+//! by the process that uses it; an unlocked one is left over, and the next process to create a folder removes it.
 
 use crate::design::Design;
 use crate::error::XrtError;
@@ -14,7 +15,7 @@ use tempfile::TempDir;
 
 const PREFIX: &str = "tombolo-xclbin-";
 
-/// See the module.
+/// The temporary folder of a design's kernels, and its lock.
 #[derive(Debug)]
 pub(crate) struct Unpacked {
     folder: TempDir,
@@ -43,9 +44,9 @@ impl Unpacked {
             let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(root)?;
             let lock = match lock(folder.path()) {
                 Ok(lock) => Some(lock),
-                // Another process removes it, or has.
+                // Another process is removing it, or has removed it.
                 Err(Errno::WOULDBLOCK | Errno::NOENT) => continue,
-                // A file system without locks: nobody can tell that it is left behind, and nobody removes it.
+                // A file system without locks: leftover folders cannot be recognised, so none is removed.
                 Err(_) => None,
             };
             // It may have been removed before it was locked.
@@ -68,7 +69,7 @@ fn failed(path: &Path) -> impl FnOnce(io::Error) -> XrtError {
     move |source| XrtError::File { path, source }
 }
 
-/// Locks a folder, unless somebody has.
+/// Locks a folder, unless another process holds the lock.
 fn lock(folder: &Path) -> Result<OwnedFd, Errno> {
     let how = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let folder = rustix::fs::open(folder, how, Mode::empty())?;
@@ -76,7 +77,7 @@ fn lock(folder: &Path) -> Result<OwnedFd, Errno> {
     Ok(folder)
 }
 
-/// Removes folders of processes that have ended. What cannot be removed is in nobody's way.
+/// Removes folders of processes that have ended. Failures to remove one are harmless.
 fn remove_left_behind(root: &Path) {
     let entries = std::fs::read_dir(root).into_iter().flatten().flatten();
     let ours = entries.filter(|entry| {
@@ -86,7 +87,7 @@ fn remove_left_behind(root: &Path) {
     });
     let folders: Vec<PathBuf> = ours.map(|entry| entry.path()).collect();
     for folder in folders {
-        // The lock is held until it is gone, so that nobody takes it meanwhile.
+        // The lock is held until the folder is removed, so that no process takes it in between.
         if let Ok(_lock) = lock(&folder) {
             let _ = std::fs::remove_dir_all(&folder);
         }
@@ -111,7 +112,7 @@ mod tests {
         let kept = first.path().to_owned();
         drop(first);
         assert!(!kept.exists());
-        // As a program leaves it that is killed.
+        // The state that a killed program leaves.
         let Unpacked { folder, _lock } = Unpacked::locked(root.path()).unwrap();
         let kept = folder.keep();
         remove_left_behind(root.path());

@@ -1,16 +1,16 @@
-//! Names of designs.
+//! UUIDs of designs.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// 128 bits that name a design: the beginning of the hash of its file.
+/// The UUID of a design, 128 bits: the beginning of the hash of its file.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 pub struct Uuid(pub [u8; 16]);
 
-/// Not 32 hexadecimal digits, with or without dashes.
+/// Malformed UUID: not 32 hexadecimal digits, with or without dashes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no UUID: 32 hexadecimal digits are, with or without dashes")]
 pub struct NoUuid(pub String);

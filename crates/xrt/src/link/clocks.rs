@@ -1,22 +1,22 @@
-//! Ratios of the clocks of a kernel that has several, from the frequencies of a configuration.
+//! Clock ratios of kernels with several clocks, from the frequencies in a configuration.
 
 use super::LinkError;
 use crate::design::{Design, Kernel};
 use card::kernel::{Manifest, Ratio};
 use std::path::Path;
 
-/// Of a clock that no setting names: the linker's default.
+/// Frequency of a clock without a setting: the linker's default.
 const DEFAULT_HZ: u64 = 300_000_000;
 
-/// Of a clock.
+/// Frequency of a clock, and how it was selected.
 #[derive(Clone, Copy)]
 struct Frequency {
     hz: u64,
-    /// Asked for by the clock's name or number, or by the compute unit's.
+    /// Requested by the clock's name or number, or by the compute unit's name.
     is_named: bool,
 }
 
-/// Changes the manifests of kernels whose clocks a setting names; gives a line for each clock.
+/// Updates the manifests of kernels whose clocks have a setting; returns one line per clock.
 pub(super) fn set_ratios(design: &mut Design) -> Result<Vec<String>, LinkError> {
     let mut notes = Vec::new();
     for number in 0..design.kernels.len() {
@@ -50,7 +50,7 @@ fn manifest_of(kernel: &Kernel) -> Option<Manifest> {
     Manifest::parse(Path::new("kernel.toml"), text).ok()
 }
 
-/// What the last setting that fits asks for: of a clock pin, of the clock's number, of the compute unit, of all.
+/// Frequency of the last matching setting, in order of precedence: clock pin, clock number, compute unit, all units.
 fn frequency(design: &Design, unit: &str, pin: &str, number: usize) -> Frequency {
     let of = |target: &str| {
         let mut clocks = design.clocks.iter().rev();
@@ -67,7 +67,7 @@ fn frequency(design: &Design, unit: &str, pin: &str, number: usize) -> Frequency
     }
 }
 
-/// The ratio of a kernel's further clock, if a setting names it or the first.
+/// Ratio of a kernel's further clock, if a setting selects it or the first clock.
 fn ratio_of(
     design: &Design,
     kernel: usize,
@@ -110,7 +110,7 @@ fn ratio_of(
     Ok(found.map(|(ratio, _)| ratio))
 }
 
-/// Writes a ratio into the kernel's manifest, which has that clock.
+/// Writes a ratio to the kernel's manifest, which has that clock.
 fn set_ratio(kernel: &mut Kernel, clock: &str, ratio: Ratio) {
     let name = manifest_name(kernel);
     let Some(file) = kernel.files.iter_mut().find(|file| file.name == name) else {

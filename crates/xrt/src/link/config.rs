@@ -1,17 +1,17 @@
-//! The linker's configuration, as `v++ --config` reads it.
+//! The linker's configuration, in the format of `v++ --config`.
 //!
-//! `key=value` below `[section]`, `#` and `;` begin comments; keys repeat. Every key is known: used, accepted without
-//! effect, or refused with a reason. One that nobody knows is refused with its line.
+//! `key=value` below `[section]`; `#` and `;` begin comments; keys may repeat. Every known key is used, accepted
+//! without effect, or refused with a reason. An unknown key is refused with its line.
 
 use super::LinkError;
 use std::path::{Path, PathBuf};
 
-/// Where a setting stands.
+/// Source location of a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
-    /// The file; empty for the command line.
+    /// Path of the file; empty for the command line.
     pub path: PathBuf,
-    /// Line, from 1.
+    /// Line number, from 1.
     pub line: usize,
 }
 
@@ -24,21 +24,21 @@ impl std::fmt::Display for Origin {
     }
 }
 
-/// `key=value` of a section.
+/// `key=value` in a section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// Its section; empty before the first.
+    /// Section name; empty before the first section.
     pub section: String,
-    /// Its key.
+    /// Key without its section.
     pub key: String,
-    /// Its value, without blanks around it.
+    /// Value, trimmed.
     pub value: String,
-    /// Where it stands.
+    /// Source location.
     pub origin: Origin,
 }
 
 impl Setting {
-    /// `section.key`, or the key alone.
+    /// `section.key`, or the key alone outside a section.
     pub fn name(&self) -> String {
         match self.section.is_empty() {
             true => self.key.clone(),
@@ -46,7 +46,7 @@ impl Setting {
         }
     }
 
-    /// An error about it.
+    /// An error about this setting.
     pub(super) fn broken(&self, rule: impl Into<String>) -> LinkError {
         LinkError::Setting {
             origin: self.origin.clone(),
@@ -57,16 +57,16 @@ impl Setting {
     }
 }
 
-/// What becomes of a key.
+/// How the linker treats a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
-    /// The linker follows it.
+    /// Used for linking.
     Followed,
-    /// Accepted; says why it changes nothing.
+    /// Accepted without effect, with the reason.
     Accepted(&'static str),
-    /// Refused; says why.
+    /// Refused, with the reason.
     Refused(&'static str),
-    /// Nobody knows it.
+    /// Not a key of the linker.
     Unknown,
 }
 
@@ -76,7 +76,7 @@ const OBSERVED: &str = "the report and the timeline of the card show it without"
 const PLACEMENT: &str = "nothing is placed in a simulation";
 const OUTPUTS: &str = "no intermediate files are kept";
 
-/// Keys without a section. `-` and `_` are alike in them.
+/// Keys outside any section; in these, `-` and `_` are equivalent.
 const TOP: [(&str, Use); 24] = [
     ("platform", Use::Followed),
     ("kernel_frequency", Use::Followed),
@@ -107,7 +107,7 @@ const TOP: [(&str, Use); 24] = [
     ("profile", Use::Accepted(OBSERVED)),
 ];
 
-/// What becomes of a key of a section.
+/// How the linker treats a key of a section.
 pub fn use_of(section: &str, key: &str) -> Use {
     let key = key.to_ascii_lowercase();
     match section.to_ascii_lowercase().as_str() {
@@ -157,10 +157,10 @@ pub fn use_of(section: &str, key: &str) -> Use {
     }
 }
 
-/// Reads a configuration.
+/// Parses a configuration; `path` names it in errors.
 ///
 /// # Errors
-/// A line that is neither a section, a setting, nor a comment; a key that nobody knows, or that is refused.
+/// A line that is neither a section, a setting, nor a comment; a key that is unknown or refused.
 pub fn parse(path: &Path, text: &str) -> Result<Vec<Setting>, LinkError> {
     let mut section = String::new();
     let mut settings = Vec::new();
@@ -195,7 +195,7 @@ pub fn parse(path: &Path, text: &str) -> Result<Vec<Setting>, LinkError> {
     Ok(settings)
 }
 
-/// A comment behind a value has a blank before it.
+/// Strips a trailing comment, which must be preceded by a blank.
 fn without_comment(value: &str) -> &str {
     let mut before = ' ';
     for (at, c) in value.char_indices() {
@@ -207,7 +207,7 @@ fn without_comment(value: &str) -> &str {
     value
 }
 
-/// A setting of the command line: `connectivity.nk` and its value.
+/// Parses a setting of the command line, such as `connectivity.nk` and its value.
 ///
 /// # Errors
 /// As [`parse`].

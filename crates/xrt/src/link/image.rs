@@ -1,18 +1,18 @@
-//! A kernel's folder as it goes into a design.
+//! Collects a kernel's folder for a design.
 
 use super::LinkError;
 use crate::design::{Argument, ArgumentKind, File, Kernel};
 use card::kernel::{ControlProtocol, KernelPackage, Manifest, PortKind};
 use std::path::Path;
 
-/// Kinds of files that RTL consists of.
+/// File extensions that make up RTL.
 const KINDS: [&str; 8] = ["v", "sv", "vh", "svh", "dat", "mem", "hex", "toml"];
 
-/// A kernel's folder, with the folders of its libraries. `arguments` are those that the host counts; `None`: those of
-/// `kernel.toml` in the order of their registers, then the streams.
+/// Reads a kernel's folder, and the folders of its libraries. `arguments` are in the host's numbering; `None`: those of
+/// `kernel.toml` in register order, then the streams.
 ///
 /// # Errors
-/// The manifest breaks a rule; a file cannot be read; it stands behind a directory.
+/// The manifest violates a rule; a file cannot be read; the kernel uses a coherence directory.
 pub fn image_of(folder: &Path, arguments: Option<Vec<Argument>>) -> Result<Kernel, LinkError> {
     let folder = folder.canonicalize().map_err(|source| LinkError::Io {
         path: folder.to_owned(),
@@ -81,7 +81,7 @@ fn arguments_of(manifest: &Manifest) -> Vec<Argument> {
         .collect()
 }
 
-/// The RTL below a folder; links are not followed.
+/// Collects the RTL files below a folder; symbolic links are not followed.
 fn collect(folder: &Path, prefix: &str, files: &mut Vec<File>) -> Result<(), LinkError> {
     let failed = |path: &Path| {
         let path = path.to_owned();
@@ -111,7 +111,7 @@ fn collect(folder: &Path, prefix: &str, files: &mut Vec<File>) -> Result<(), Lin
 }
 
 impl Kernel {
-    /// Whether its manifest lists a memory port of that name, which no argument may name.
+    /// Whether the manifest lists a memory port of this name, even if no argument refers to it.
     pub(super) fn has_memory_port(&self, name: &str) -> bool {
         let manifest = self
             .files

@@ -1,16 +1,16 @@
-//! Memory banks of a platform, by the names that configurations use.
+//! Memory banks of a platform, by their names in configurations.
 
 use crate::design::{Memory, MemoryType};
 use timing::platform::{MemoryKind, Platform};
 
-/// Banks of PLRAM that platforms have.
+/// Number of PLRAM banks of a platform.
 const PLRAMS: u32 = 6;
-/// Bytes of each.
+/// Size of a PLRAM bank in bytes.
 const PLRAM_BYTES: u64 = 4 << 20;
-/// Bytes of host memory that kernels may reach.
+/// Size in bytes of the host memory that kernels may access.
 const HOST_BYTES: u64 = 16 << 30;
 
-/// The banks, first those that the card has.
+/// The banks of a platform; those that the card has come first.
 pub(super) fn banks_of(platform: &Platform) -> Vec<Memory> {
     let mut banks = Vec::new();
     let mut add = |kind, name: &str, count: u32, bytes| {
@@ -41,7 +41,7 @@ pub(super) struct Wanted {
     banks: (u32, u32),
 }
 
-/// Why a name of memory is refused.
+/// Why a memory name is refused.
 fn unknown(text: &str) -> String {
     format!("memory `{text}`: names are DDR[i], HBM[i], HBM[i:j], PLRAM[i], HOST[0] and bankN")
 }
@@ -83,7 +83,7 @@ impl Wanted {
         self.kind == MemoryType::Ddr
     }
 
-    /// Its index in the list; a range gets a group of its own, behind all banks.
+    /// Index of the bank in the list; a range of banks adds a group at the end.
     pub(super) fn find(self, memories: &mut Vec<Memory>, platform: &str) -> Result<u32, String> {
         let (kind, (first, last)) = (self.kind, self.banks);
         let banks = |one: &&Memory| one.kind == kind && one.banks.0 == one.banks.1;

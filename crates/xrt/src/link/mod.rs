@@ -1,4 +1,4 @@
-//! Joins kernels into a design, as a linker configuration says.
+//! Links kernels into a design, according to a linker configuration.
 
 mod clocks;
 pub mod config;
@@ -13,70 +13,70 @@ pub use image::image_of;
 use memories::{banks_of, Wanted};
 use std::path::PathBuf;
 
-/// Why kernels cannot be linked.
+/// Why linking failed.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
-    /// A line of a configuration.
+    /// A malformed line of a configuration.
     #[error("{origin}: `{text}` is no setting: write key=value, [section], or # before a comment")]
     Line {
-        /// Where.
+        /// Source location.
         origin: Origin,
-        /// The line.
+        /// Text of the line.
         text: String,
     },
-    /// A setting.
+    /// A setting with an invalid value.
     #[error("{origin}: {name} = {value}: {rule}")]
     Setting {
-        /// Where.
+        /// Source location.
         origin: Origin,
         /// `section.key`.
         name: String,
-        /// Its value.
+        /// Value, as given.
         value: String,
-        /// What is wrong.
+        /// The rule that is violated.
         rule: String,
     },
-    /// A kernel's folder.
+    /// Error in a kernel's folder.
     #[error(transparent)]
     Kernel(#[from] card::kernel::KernelError),
     /// A file could not be read.
     #[error("{path}: {source}", path = .path.display())]
     Io {
-        /// Which one.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         source: std::io::Error,
     },
-    /// Two kernels of one name.
+    /// Two kernels with the same name.
     #[error(
         "kernel `{0}` is given twice: each kernel comes once; nk makes several compute units of it"
     )]
     Twice(String),
-    /// None at all.
+    /// No kernel given.
     #[error("there is nothing to link: give .xo files, kernel folders, or an .xclbin of ours")]
     Nothing,
-    /// More units than slots.
+    /// More compute units than slots; holds their count.
     #[error("{0} compute units: a card has at most 16; lower the counts of nk")]
     TooMany(usize),
-    /// Stands behind a directory.
+    /// A kernel with ports to a coherence directory; holds its name.
     #[error("kernel `{0}`: it has ports to a coherence directory, which no .xclbin has; run it with `tombolo run`")]
     Coherent(String),
-    /// Frequencies that make no ratio.
+    /// Frequencies that give no valid clock ratio.
     #[error("kernel `{kernel}`: clock {clock}: {rule}")]
     Clock {
-        /// Which kernel.
+        /// Kernel name.
         kernel: String,
-        /// Which of its clocks.
+        /// Clock name.
         clock: String,
-        /// What is wrong.
+        /// The rule that is violated.
         rule: String,
     },
-    /// The platform.
+    /// Error of the platform.
     #[error(transparent)]
     Platform(#[from] XrtError),
 }
 
-/// A name of AMD's platforms and the card of ours that is nearest.
+/// Names of AMD's platforms, with the nearest platform of Tombolo.
 const KNOWN_CARDS: [(&str, &str); 8] = [
     ("u280", "u280"),
     ("u50", "u280"),
@@ -88,7 +88,7 @@ const KNOWN_CARDS: [(&str, &str); 8] = [
     ("f1", "f1"),
 ];
 
-/// The platform of ours for a name, and what to say of it.
+/// Tombolo's platform for a name, and a note about the choice, if any.
 fn platform_for(name: &str) -> (String, Option<String>) {
     let base = name.rsplit('/').next().unwrap_or(name);
     let foreign = base.contains("xilinx") || base.contains("aws") || base.ends_with(".xpfm");
@@ -110,19 +110,19 @@ fn is_ddr(setting: &Setting) -> bool {
     memory.is_some_and(|memory| Wanted::parse(memory).is_ok_and(Wanted::is_ddr))
 }
 
-/// A design, and what a person should know of how it came about.
+/// A linked design, with notes for the user.
 #[derive(Debug)]
 pub struct Linked {
-    /// The design.
+    /// The linked kernels, compute units and connections.
     pub design: Design,
-    /// A line each: settings without effect, platforms, clocks.
+    /// One line each: settings without effect, choice of platform, clock ratios.
     pub notes: Vec<String>,
 }
 
-/// Joins kernels.
+/// Links kernels.
 ///
 /// # Errors
-/// [`LinkError`], naming the setting and its line.
+/// [`LinkError`], with the setting and its line.
 pub fn link(kernels: Vec<Kernel>, settings: &[Setting]) -> Result<Linked, LinkError> {
     if kernels.is_empty() {
         return Err(LinkError::Nothing);
@@ -146,7 +146,7 @@ pub fn link(kernels: Vec<Kernel>, settings: &[Setting]) -> Result<Linked, LinkEr
         .map_or(DEFAULT_PLATFORM, |one| &one.value);
     let (mut platform, note) = platform_for(asked);
     notes.extend(note);
-    // A U280 has both; the platform with one of them is the simpler.
+    // A U280 has both; the platform with one of them is simpler.
     let is_asked_for = of("platform").any(|one| one.value == platform);
     if platform == "u280" && !is_asked_for && of("connectivity.sp").any(is_ddr) {
         platform = "u280-both".to_owned();
@@ -202,9 +202,9 @@ struct Linker {
     design: Design,
 }
 
-/// Bytes of address space of a compute unit, as XRT programs see it.
+/// Address space of a compute unit in bytes, as XRT programs see it.
 const UNIT_BYTES: u64 = 0x1_0000;
-/// Where the first lies.
+/// Base address of the first compute unit.
 const FIRST_UNIT: u64 = 0x180_0000;
 
 impl Linker {
@@ -246,7 +246,7 @@ impl Linker {
         });
     }
 
-    /// `kernel:count[:name.name]`
+    /// Handles nk: `kernel:count[:name.name]`
     fn add_units(&mut self, setting: &Setting) -> Result<(), LinkError> {
         let mut parts = setting.value.splitn(3, ':').map(str::trim);
         let (name, count, names) = (parts.next().unwrap_or_default(), parts.next(), parts.next());
@@ -286,7 +286,7 @@ impl Linker {
         Ok(())
     }
 
-    /// A kernel without nk has one compute unit.
+    /// Adds one compute unit for each kernel without nk.
     fn add_default_units(&mut self) {
         for kernel in 0..self.design.kernels.len() {
             if !self.design.units.iter().any(|unit| unit.kernel == kernel) {
@@ -296,7 +296,7 @@ impl Linker {
         }
     }
 
-    /// `unit.argument:memory`, or `unit.port:memory`
+    /// Handles sp: `unit.argument:memory`, or `unit.port:memory`
     fn connect_memory(&mut self, setting: &Setting) -> Result<(), LinkError> {
         let form = || setting.broken("write unit.argument:memory, as in vadd_1.in1:HBM[0]");
         let (left, memory) = setting.value.split_once(':').ok_or_else(form)?;
@@ -335,7 +335,7 @@ impl Linker {
         Ok(())
     }
 
-    /// What no sp names is in the first bank.
+    /// Connects arguments without sp to the first bank.
     fn connect_default_memory(&mut self) {
         for unit in &mut self.design.units {
             for argument in &self.design.kernels[unit.kernel].arguments {
@@ -349,7 +349,7 @@ impl Linker {
         }
     }
 
-    /// `unit.output:unit.input[:depth]`
+    /// Handles sc: `unit.output:unit.input[:depth]`
     fn connect_stream(&mut self, setting: &Setting) -> Result<(), LinkError> {
         let form = || setting.broken("write unit.output:unit.input, as in a_1.out:b_1.in");
         let mut parts = setting.value.split(':').map(str::trim);
@@ -382,7 +382,7 @@ impl Linker {
         Ok(())
     }
 
-    /// The stream port that a name means: its own, or that of an argument.
+    /// The stream port with this name, or the port of the argument with this name.
     fn stream(&self, setting: &Setting, unit: usize, name: &str) -> Result<String, LinkError> {
         let kernel = &self.design.kernels[self.design.units[unit].kernel];
         let streams = || {

@@ -1,4 +1,4 @@
-//! What configurations make of kernels.
+//! Tests of the linker: configurations and the designs that they produce.
 
 use super::*;
 use std::path::Path;
@@ -65,7 +65,7 @@ fn a_u280_has_ddr_where_it_is_wanted() {
         platform("[connectivity]\nsp=vadd_1.a:HBM[0:3]\n").unwrap(),
         "u280"
     );
-    // Who names a card of ours gets that one.
+    // A platform name of Tombolo selects exactly that card.
     let refused = platform(&format!("platform=u280\n{ddr}")).unwrap_err();
     assert!(
         refused.contains("platform u280 has no such memory"),
@@ -121,7 +121,7 @@ fn clocks_of_a_kernel_have_the_ratio_of_the_frequencies() {
         Ok::<_, String>(manifest.clocks[0].ratio.to_string())
     };
     let clock = |text: &str| ratio(&format!("[clock]\n{text}"));
-    // What the kernel says, where no setting names one of its clocks.
+    // The ratio of the manifest applies if no setting selects one of the clocks.
     assert_eq!(ratio("").unwrap(), "1/2");
     assert_eq!(clock("defaultFreqHz=200000000").unwrap(), "1/2");
     assert_eq!(
@@ -155,7 +155,7 @@ fn streams_join_compute_units() {
         .filter(|one| one.kind == ArgumentKind::Stream)
         .map(|one| one.port.clone())
         .collect();
-    // Whatever they are called there.
+    // Use the ports' actual names.
     let text = text
         .replace("digest", &streams[1])
         .replace("data", &streams[2]);
