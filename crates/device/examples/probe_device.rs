@@ -1,4 +1,4 @@
-//! Serves a device that only copies, for one host: `probe_device SOCKET` (`tools/guest`).
+//! Serves the copying probe device at a socket, for one host: `probe_device SOCKET` (`tools/guest`).
 
 use device::{serve, Connection, Function, Interrupts, Probe};
 

@@ -3,13 +3,13 @@
 
 use crate::places::places;
 
-/// Bytes of the configuration space.
+/// Size of the configuration space in bytes.
 pub(crate) const BYTES: usize = 4096;
-/// Vendor and device identity. The vendor is one that nobody was given.
+/// Vendor ID; not assigned by the PCI-SIG.
 pub const VENDOR: u16 = 0x1234;
-/// Device identity of the shell.
+/// Device ID of the shell.
 pub const DEVICE: u16 = 0x746d;
-/// The BAR of the MSI-X table. BAR 0 is 64 bits wide, so it is BAR 1 too.
+/// BAR of the MSI-X table. BAR 0 is 64 bits wide and so occupies BAR 1 as well.
 const MSIX_BAR: u8 = 2;
 
 const COMMAND: usize = 0x04;
@@ -29,29 +29,29 @@ const MSIX_ENABLE: u16 = 1 << 15;
 const MSIX_MASK_ALL: u16 = 1 << 14;
 const CLASS_PROCESSING_ACCELERATOR: u8 = 0x12;
 
-/// What a function is to look like.
+/// Properties of a function, as its configuration space presents them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
-    /// Bytes of BAR 0, a power of two.
+    /// Size of BAR 0 in bytes, a power of two.
     pub bar_bytes: u64,
-    /// Bytes of the BAR of the MSI-X table, a power of two.
+    /// Size of the MSI-X BAR in bytes, a power of two.
     pub msix_bar_bytes: u64,
-    /// Offset of the pending bits in that BAR.
+    /// Offset of the pending bit array in the MSI-X BAR.
     pub pending_offset: u32,
-    /// Interrupt vectors.
+    /// Number of MSI-X vectors.
     pub vectors: u16,
-    /// It has a function-level reset.
+    /// Whether it supports function-level reset.
     pub can_reset: bool,
 }
 
-/// What a write has brought about besides bytes.
+/// Side effects of a configuration write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Effects {
-    /// The host asks for a function-level reset.
+    /// The host requested a function-level reset.
     pub reset: bool,
 }
 
-/// The bytes, and which bits of them the host may write.
+/// Contents of the configuration space, with a mask of the host-writable bits.
 pub(crate) struct ConfigSpace {
     shape: Shape,
     bytes: Vec<u8>,
@@ -59,7 +59,7 @@ pub(crate) struct ConfigSpace {
 }
 
 impl ConfigSpace {
-    /// That of a function after its reset.
+    /// The configuration space of a function after reset.
     pub fn new(shape: Shape) -> Self {
         let mut space = Self {
             shape,
@@ -76,7 +76,7 @@ impl ConfigSpace {
         space.bytes[0x0b] = CLASS_PROCESSING_ACCELERATOR;
         space.put(0x2c, &VENDOR.to_le_bytes());
         space.put(0x2e, &DEVICE.to_le_bytes());
-        // Writable: the address bits above the BAR's size.
+        // The host can write the address bits above the BAR's size.
         let address = (!(shape.bar_bytes - 1)).to_le_bytes();
         space.bytes[BARS] = 0b0100; // Memory, 64 bits, not prefetchable.
         space.writable[BARS..BARS + 8].copy_from_slice(&address);
@@ -110,14 +110,14 @@ impl ConfigSpace {
         u16::from_le_bytes([self.bytes[at], self.bytes[at + 1]])
     }
 
-    /// Reads; what lies behind the end is all ones.
+    /// Reads bytes; those beyond the end are all ones.
     pub fn read(&self, offset: u64, data: &mut [u8]) {
         for (at, byte) in places(offset, data.len()).zip(data) {
             *byte = self.bytes.get(at).copied().unwrap_or(0xff);
         }
     }
 
-    /// Writes those bits that may be written.
+    /// Writes the host-writable bits.
     pub fn write(&mut self, offset: u64, data: &[u8]) -> Effects {
         let mut effects = Effects::default();
         for (at, &byte) in places(offset, data.len()).zip(data) {
@@ -133,17 +133,17 @@ impl ConfigSpace {
         effects
     }
 
-    /// A reset of the function: every bit that the host wrote is zero.
+    /// Resets the function: clears every host-writable bit.
     pub fn reset(&mut self) {
         *self = Self::new(self.shape);
     }
 
-    /// The function may read and write memory of the host, and send messages.
+    /// Whether bus mastering is on: the function may access host memory and send messages.
     pub fn is_bus_master(&self) -> bool {
         self.word(COMMAND) & COMMAND_BUS_MASTER != 0
     }
 
-    /// Interrupts may be sent: MSI-X is on, and not masked as a whole.
+    /// Whether MSI-X is enabled and not masked for the whole function.
     pub fn sends_interrupts(&self) -> bool {
         self.word(MSIX_CONTROL) & (MSIX_ENABLE | MSIX_MASK_ALL) == MSIX_ENABLE
     }

@@ -1,4 +1,4 @@
-//! The function of the device: what every access and reset does, without a socket.
+//! The PCI function: accesses, maps and resets, independent of the socket.
 
 use crate::config_space::{ConfigSpace, Shape};
 use crate::maps::{MapError, Maps, Range};
@@ -8,48 +8,48 @@ use card::CardError;
 use std::fs::File;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Interrupt vectors. The shell has one interrupt.
+/// Number of interrupt vectors; the shell uses one interrupt.
 pub(crate) const VECTORS: u16 = 1;
 
-/// What is behind BAR 0.
+/// The hardware behind BAR 0.
 pub trait Hardware {
-    /// Bytes of the BAR, a power of two of at least 4096.
+    /// Size of the BAR in bytes, a power of two of at least 4096.
     fn bar_bytes(&self) -> u64;
 
-    /// Reads a register (`address` in bytes, a multiple of 4, inside the BAR).
+    /// Reads a 32-bit register (`address` in bytes, a multiple of 4, inside the BAR).
     ///
     /// # Errors
-    /// The host reads all ones.
+    /// Any error: the host reads all ones.
     fn read(&mut self, address: u32) -> Result<u32, CardError>;
 
-    /// Writes a register.
+    /// Writes a 32-bit register; `address` as for [`read`](Self::read).
     ///
     /// # Errors
-    /// The host sees nothing of it.
+    /// Any error: it is logged, and not visible to the host.
     fn write(&mut self, address: u32, value: u32) -> Result<(), CardError>;
 
-    /// Makes memory of the host reachable at addresses of the bus from `start` on.
+    /// Makes host memory accessible at bus addresses from `start` on.
     ///
     /// # Errors
-    /// It stays unreachable.
+    /// Any error: the memory stays inaccessible.
     fn map(&mut self, start: u64, memory: Arc<HostMemory>) -> Result<(), CardError>;
 
-    /// Ends a map, whole. When this returns nothing is read or written there any more.
+    /// Removes the map that begins at `start`. Once this returns, the hardware no longer reads or writes there.
     fn unmap(&mut self, start: u64);
 
-    /// Puts everything into the state after power-on, with no memory reachable.
+    /// Restores the state after power-on, with no memory mapped.
     ///
     /// # Errors
     /// The device is broken.
     fn reset(&mut self) -> Result<(), CardError>;
 }
 
-/// The way of interrupts from the hardware, on any thread.
+/// Interrupt line from the hardware; usable from any thread.
 #[derive(Clone)]
 pub struct Interrupts(Arc<Mutex<Msix>>);
 
 impl Interrupts {
-    /// The one interrupt.
+    /// Raises the only interrupt.
     pub fn raise(&self) {
         tracing::trace!("interrupt");
         self.msix().raise(0);
@@ -66,7 +66,7 @@ impl Default for Interrupts {
     }
 }
 
-/// A part of the device that a host accesses by offset.
+/// A region of the device that a host accesses by offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Region {
     /// Configuration space.
@@ -87,7 +87,7 @@ pub struct Function<H> {
 }
 
 impl<H: Hardware> Function<H> {
-    /// A function after power-on.
+    /// Creates a function in its state after power-on.
     pub fn new(hardware: H, interrupts: Interrupts) -> Self {
         let shape = Shape {
             bar_bytes: hardware.bar_bytes(),
@@ -105,7 +105,8 @@ impl<H: Hardware> Function<H> {
         }
     }
 
-    /// The same without function-level reset, as some cards are: what a program leaves stays for the next one.
+    /// Removes function-level reset, which some cards do not support: the state that a program leaves persists for the
+    /// next one.
     #[must_use]
     pub fn without_reset(mut self) -> Self {
         self.shape.can_reset = false;
@@ -113,7 +114,7 @@ impl<H: Hardware> Function<H> {
         self
     }
 
-    /// Bytes of a region.
+    /// Size of a region in bytes.
     pub(crate) fn bytes_of(&self, region: Region) -> u64 {
         match region {
             Region::Configuration => crate::config_space::BYTES as u64,
@@ -122,7 +123,7 @@ impl<H: Hardware> Function<H> {
         }
     }
 
-    /// Reads. What is not there, or fails, is all ones, as on a bus.
+    /// Reads from a region. Bytes that do not exist or cannot be read are all ones, as on a bus.
     pub(crate) fn read(&mut self, region: Region, offset: u64, data: &mut [u8]) {
         match region {
             Region::Configuration => self.configuration.read(offset, data),
@@ -131,7 +132,7 @@ impl<H: Hardware> Function<H> {
         }
     }
 
-    /// Each word is read once, however many of its bytes are asked for.
+    /// Reads each register once, however many of its bytes are requested.
     fn read_hardware(&mut self, offset: u64, data: &mut [u8]) {
         let mut at = offset;
         let mut rest = data;
@@ -158,7 +159,7 @@ impl<H: Hardware> Function<H> {
         value
     }
 
-    /// Writes. What is not there takes nothing.
+    /// Writes to a region. Bytes that do not exist are dropped.
     pub(crate) fn write(&mut self, region: Region, offset: u64, data: &[u8]) {
         match region {
             Region::Msix => self.interrupts.msix().write(offset, data),
@@ -195,7 +196,8 @@ impl<H: Hardware> Function<H> {
         }
     }
 
-    /// A function that is no bus master reaches nothing and sends nothing.
+    /// Applies bus mastering and the interrupt enable: without bus mastering the function accesses no memory and sends
+    /// no interrupt.
     fn follow_configuration(&mut self, was_master: bool) {
         let master = self.configuration.is_bus_master();
         if master && !was_master {
@@ -214,7 +216,7 @@ impl<H: Hardware> Function<H> {
         self.interrupts.msix().set_enabled(sends);
     }
 
-    /// Makes a piece of a file reachable, as soon as the function is bus master.
+    /// Maps part of a file; it becomes accessible once bus mastering is on.
     ///
     /// # Errors
     /// [`MapError`].
@@ -229,17 +231,17 @@ impl<H: Hardware> Function<H> {
         Ok(())
     }
 
-    /// Ends the maps in a range.
+    /// Removes the maps in a range.
     ///
     /// # Errors
-    /// [`MapError`]; then nothing has changed.
+    /// [`MapError`]; nothing has changed.
     pub(crate) fn unmap(&mut self, range: Range) -> Result<(), MapError> {
         let ended = self.maps.unmap(range)?;
         self.end(&ended);
         Ok(())
     }
 
-    /// Ends every map.
+    /// Removes every map.
     pub(crate) fn unmap_all(&mut self) {
         let ended = self.maps.clear();
         self.end(&ended);
@@ -253,17 +255,17 @@ impl<H: Hardware> Function<H> {
         }
     }
 
-    /// A listener for the interrupt, or none any more. False: there is no such vector.
+    /// Sets or removes the interrupt's listener. False if the vector does not exist.
     pub(crate) fn listen(&mut self, vector: usize, listener: Option<File>) -> bool {
         self.interrupts.msix().listen(vector, listener)
     }
 
-    /// Holds an interrupt back, or lets it go. False: there is no such vector.
+    /// Masks or unmasks an interrupt. False if the vector does not exist.
     pub(crate) fn hold(&mut self, vector: usize, held: bool) -> bool {
         self.interrupts.msix().hold(vector, held)
     }
 
-    /// A function-level reset. Maps of the host and its listeners stay; the function is no bus master any more.
+    /// Performs a function-level reset: bus mastering is off; the host's maps and listeners stay.
     pub(crate) fn reset(&mut self) {
         if let Err(error) = self.hardware.reset() {
             tracing::error!("reset: {error}");
@@ -272,7 +274,7 @@ impl<H: Hardware> Function<H> {
         self.interrupts.msix().reset();
     }
 
-    /// The host has gone: what it gave is given back, and the next one finds the device as after power-on.
+    /// Ends a host's connection: releases its maps and listeners; the next host finds the state after power-on.
     pub(crate) fn disconnect(&mut self) {
         self.reset();
         self.maps.clear();

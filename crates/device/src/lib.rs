@@ -1,7 +1,7 @@
-//! A card as a PCI Express device for a virtual machine: a vfio-user server in front of anything that has a BAR.
+//! A card as a PCI Express device for a virtual machine: a vfio-user server for any hardware behind a BAR.
 //!
-//! [`serve`] gives the device configuration space, MSI-X, bus mastering and resets, as a host sees them (docs/pcie.md).
-//! What is behind the BAR is [`Hardware`]: the simulated card, or [`Probe`], which only copies.
+//! [`serve`] provides configuration space, MSI-X, bus mastering and resets, as a host sees them (docs/pcie.md). The
+//! hardware behind the BAR implements [`Hardware`]: the simulated card, or [`Probe`], which only copies.
 
 mod config_space;
 mod function;

@@ -1,4 +1,4 @@
-//! Memory of the host that the function may reach: what the other side of the socket has mapped.
+//! Host memory that the function may access: the ranges that the client of the socket has mapped.
 
 use card::memory::HostMemory;
 use std::collections::BTreeMap;
@@ -6,80 +6,81 @@ use std::fs::File;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
-/// Maps at most: each is one of this process's, and the system allows some 65,000.
+/// Maximum number of maps: each is a mapping of this process, of which Linux allows some 65,000.
 const MOST: usize = 1 << 15;
 const PAGE: u64 = 4096;
 
-/// A range of addresses of the bus.
+/// A range of bus addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
     /// First address.
     pub start: u64,
-    /// Bytes.
+    /// Size in bytes.
     pub bytes: u64,
 }
 
 impl Range {
-    /// Its last address: a range may end with the last of all.
+    /// Last address, inclusive, since a range may end at the top of the address space; `None` if it is empty or
+    /// overflows.
     fn last(self) -> Option<u64> {
         self.start.checked_add(self.bytes.checked_sub(1)?)
     }
 }
 
-/// Why a map was refused, or an unmap.
+/// Why a map or unmap was refused.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum MapError {
-    /// The numbers make no sense.
+    /// Misaligned, empty, or beyond the end of the address space.
     #[error("0x{:x}..+0x{:x}, offset 0x{offset:x}: not whole pages, or beyond the end of addresses", .range.start, .range.bytes)]
     Malformed {
-        /// The range.
+        /// The range, as requested.
         range: Range,
-        /// Where it lies in its file.
+        /// Offset in the file, in bytes.
         offset: u64,
     },
-    /// Something is mapped there.
+    /// The range overlaps an existing map.
     #[error("0x{:x}..+0x{:x} overlaps what is mapped at 0x{other:x}", .range.start, .range.bytes)]
     Overlap {
-        /// The range.
+        /// The range, as requested.
         range: Range,
-        /// Start of the other.
+        /// Start of the existing map.
         other: u64,
     },
-    /// It cuts a map.
+    /// An unmap that would split a map.
     #[error("0x{:x}..+0x{:x} ends inside what is mapped at 0x{other:x}", .range.start, .range.bytes)]
     Cut {
-        /// The range.
+        /// The range, as requested.
         range: Range,
         /// Start of the map.
         other: u64,
     },
-    /// Too many.
+    /// More than the maximum number of maps.
     #[error("more than {MOST} maps; use larger pages in the guest")]
     TooMany,
-    /// Its file may become shorter, and then an access would end this process.
+    /// The file could shrink, and an access would then kill this process.
     #[error("the memory's file is not sealed against shrinking: use memory-backend-memfd with share=on,seal=on")]
     NotSealed,
-    /// The system refuses.
+    /// Error of the operating system.
     #[error("cannot be mapped: {0}")]
     System(#[from] std::io::Error),
 }
 
-/// Behind the last address of a map. No memory is as large as all addresses.
+/// Address after the end of a map; cannot overflow, since no memory fills the address space.
 fn end_of(start: u64, memory: &HostMemory) -> u64 {
     start.saturating_add(memory.len() as u64)
 }
 
-/// What is mapped, by its first address.
+/// The current maps, by start address.
 #[derive(Default)]
 pub(crate) struct Maps {
     maps: BTreeMap<u64, Arc<HostMemory>>,
 }
 
 impl Maps {
-    /// Maps a piece of a file.
+    /// Maps part of a file.
     ///
     /// # Errors
-    /// [`MapError`]; then nothing has changed.
+    /// [`MapError`]; nothing has changed.
     pub fn map(
         &mut self,
         range: Range,
@@ -109,10 +110,10 @@ impl Maps {
         Ok(memory)
     }
 
-    /// Ends the maps that lie in a range; returns where they began.
+    /// Removes the maps in a range; returns their start addresses.
     ///
     /// # Errors
-    /// [`MapError::Malformed`], [`MapError::Cut`]; then nothing has changed.
+    /// [`MapError::Malformed`], [`MapError::Cut`]; nothing has changed.
     pub fn unmap(&mut self, range: Range) -> Result<Vec<u64>, MapError> {
         let Some(last) = range.last() else {
             return Err(MapError::Malformed { range, offset: 0 });
@@ -132,12 +133,12 @@ impl Maps {
         Ok(starts)
     }
 
-    /// Ends every map; returns where they began.
+    /// Removes every map; returns their start addresses.
     pub fn clear(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.maps).into_keys().collect()
     }
 
-    /// Every map, lowest first.
+    /// All maps, in ascending order of address.
     pub fn iter(&self) -> impl Iterator<Item = (u64, &Arc<HostMemory>)> {
         self.maps.iter().map(|(&start, memory)| (start, memory))
     }
@@ -214,7 +215,7 @@ mod tests {
             );
         }
         assert!(maps.map(range(0, 4096), &file, 1).is_err());
-        // Behind the end of its file: an access would end the process.
+        // Beyond the end of its file: an access would kill the process.
         assert!(maps.map(range(0, 8192), &file, (1 << 20) - 4096).is_err());
         assert!(maps.map(range(0, 4096), &file, u64::MAX - 4095).is_err());
         assert!(matches!(

@@ -4,37 +4,37 @@ use crate::places::places;
 use std::fs::File;
 use std::io::Write;
 
-/// Bytes of the BAR.
+/// Size of the BAR in bytes.
 pub(crate) const BAR_BYTES: u64 = 4096;
-/// Offset of the pending bits.
+/// Offset of the pending bit array.
 pub(crate) const PENDING: u32 = 0x800;
-/// Vectors at most: their pending bits are one word.
+/// Maximum number of vectors: their pending bits fit one 64-bit word.
 const MOST_VECTORS: u16 = 64;
 
 const ENTRY_BYTES: usize = 16;
 const MASKED: u8 = 1;
 
-/// Who hears of interrupts: an eventfd.
+/// Delivery of a vector, to an eventfd.
 struct Vector {
     listener: Option<File>,
-    /// The host asked, by the protocol, to hold interrupts back.
+    /// Masked by the host through the protocol.
     held: bool,
 }
 
-/// Table and pending bits of a function.
+/// MSI-X table and pending bits of a function.
 ///
-/// A vector has three masks: that of its table entry, that of the protocol (a host that keeps the table to itself, as
-/// QEMU does, uses only this one), and that of the function. An interrupt that meets one is pending until none is left.
+/// A vector has three masks: in its table entry, in the protocol (the only one that a host uses which virtualises the
+/// table, as QEMU does), and for the whole function. An interrupt stays pending until none of them is set.
 pub(crate) struct Msix {
     table: Vec<u8>,
     pending: u64,
     vectors: Vec<Vector>,
-    /// MSI-X is on, not masked as a whole, and the function may master the bus.
+    /// MSI-X is enabled, the function is not masked, and bus mastering is on.
     enabled: bool,
 }
 
 impl Msix {
-    /// Vectors after a reset.
+    /// The vectors after a reset.
     pub fn new(vectors: u16) -> Self {
         let vectors = usize::from(vectors.min(MOST_VECTORS));
         let vector = || Vector {
@@ -51,7 +51,7 @@ impl Msix {
         msix
     }
 
-    /// A reset of the function: every vector masked, nothing pending. Listeners stay: they are the host's.
+    /// Resets the function: every vector masked, nothing pending. Listeners stay, since they belong to the host.
     pub fn reset(&mut self) {
         self.table = vec![0; ENTRY_BYTES * self.vectors.len()];
         for entry in self.table.chunks_mut(ENTRY_BYTES) {
@@ -61,7 +61,7 @@ impl Msix {
         self.enabled = false;
     }
 
-    /// Forgets every listener.
+    /// Removes every listener and mask of the host.
     pub fn forget_listeners(&mut self) {
         for vector in &mut self.vectors {
             vector.listener = None;
@@ -69,7 +69,7 @@ impl Msix {
         }
     }
 
-    /// Reads table and pending bits; the rest of the BAR is zero.
+    /// Reads table and pending bits; the rest of the BAR reads zero.
     pub fn read(&self, offset: u64, data: &mut [u8]) {
         let pending = self.pending.to_le_bytes();
         for (at, byte) in places(offset, data.len()).zip(data) {
@@ -85,7 +85,7 @@ impl Msix {
     pub fn write(&mut self, offset: u64, data: &[u8]) {
         for (at, &byte) in places(offset, data.len()).zip(data) {
             if let Some(place) = self.table.get_mut(at) {
-                // Of the last word only the mask bit is there.
+                // Only the mask bit of the last word is implemented.
                 *place = match at % ENTRY_BYTES {
                     12 => byte & MASKED,
                     13..=15 => 0,
@@ -96,14 +96,14 @@ impl Msix {
         self.deliver();
     }
 
-    /// Whether the function may send interrupts at all.
+    /// Sets whether the function may send interrupts; delivers pending ones.
     pub fn set_enabled(&mut self, enabled: bool) {
         self.enabled = enabled;
         self.deliver();
     }
 
-    /// Gives a vector a listener, which takes its mask away: a host that keeps the table to itself never writes it.
-    /// `None`: it has none any more. False: there is no such vector.
+    /// Sets the listener of a vector; `None` removes it. Setting one clears the mask of the table entry, since a host
+    /// that virtualises the table never writes it. False if the vector does not exist.
     pub fn listen(&mut self, vector: usize, listener: Option<File>) -> bool {
         let Some(place) = self.vectors.get_mut(vector) else {
             return false;
@@ -116,7 +116,7 @@ impl Msix {
         true
     }
 
-    /// Holds interrupts of a vector back, or lets them go. False: there is no such vector.
+    /// Masks or unmasks a vector. False if it does not exist.
     pub fn hold(&mut self, vector: usize, held: bool) -> bool {
         let Some(place) = self.vectors.get_mut(vector) else {
             return false;
@@ -126,7 +126,7 @@ impl Msix {
         true
     }
 
-    /// An interrupt of the function.
+    /// Raises an interrupt of the function.
     pub fn raise(&mut self, vector: usize) {
         if vector < self.vectors.len() {
             self.pending |= 1 << vector;
@@ -167,7 +167,7 @@ mod tests {
         (File::from(OwnedFd::from(given)), event)
     }
 
-    /// How often it was written to.
+    /// Number of signals received.
     fn heard(event: &mut UnixStream) -> usize {
         let mut bytes = [0; 64];
         event.read(&mut bytes).map_or(0, |read| read / 8)

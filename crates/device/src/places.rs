@@ -1,7 +1,7 @@
-//! Bytes of an access, by their place.
+//! Byte offsets of an access.
 
-/// The places of `bytes` bytes from an offset on; those that no number can name are at the end of all numbers, where
-/// nothing is.
+/// Offsets of `bytes` consecutive bytes from `offset` on. An offset that overflows becomes `usize::MAX`, which is
+/// outside every region.
 pub(crate) fn places(offset: u64, bytes: usize) -> impl Iterator<Item = usize> {
     (0..bytes as u64).map(move |byte| {
         let at = offset.checked_add(byte);

@@ -1,4 +1,4 @@
-//! A device that only copies: proves that a host, its IOMMU and its interrupts reach a device at all.
+//! A device that only copies. It proves that a host, its IOMMU and its interrupts work with a device at all.
 
 use crate::function::{Hardware, Interrupts};
 use card::memory::HostMemory;
@@ -8,25 +8,26 @@ use std::sync::Arc;
 
 const PAGE: u64 = 4096;
 
-/// Registers of [`Probe`], by byte address.
+/// Registers of [`Probe`], by byte offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum ProbeRegister {
     /// Reads [`Probe::MAGIC`].
     Id = 0x00,
-    /// Keeps what is written.
+    /// Scratch register: reads back the last value written.
     Scratch = 0x04,
-    /// Source, low half of its address.
+    /// Source address, low half.
     SourceLow = 0x08,
-    /// High half.
+    /// Source address, high half.
     SourceHigh = 0x0c,
-    /// Destination, low half of its address.
+    /// Destination address, low half.
     TargetLow = 0x10,
-    /// High half.
+    /// Destination address, high half.
     TargetHigh = 0x14,
-    /// Bytes. A write copies so many from source to destination, each bit inverted, and interrupts.
+    /// Byte count. A write copies this many bytes from source to destination, inverts each bit, and raises the
+    /// interrupt.
     Copy = 0x18,
-    /// Bytes that the last copy has written: fewer than asked for, where it met an address that is not mapped.
+    /// Bytes written by the last copy: fewer than requested if it met an unmapped address.
     Copied = 0x1c,
 }
 
@@ -38,10 +39,10 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// What its first register reads.
+    /// Value of [`ProbeRegister::Id`].
     pub const MAGIC: u32 = 0x6f72_7062;
 
-    /// One after power-on.
+    /// Creates the device in its state after power-on.
     pub fn new(interrupts: Interrupts) -> Self {
         let mut registers = [0; 8];
         registers[ProbeRegister::Id as usize / 4] = Self::MAGIC;
@@ -60,7 +61,7 @@ impl Probe {
         u64::from(self.register(high)) << 32 | u64::from(self.register(low))
     }
 
-    /// The memory of an address, and how many bytes lie from there to the end of its page.
+    /// The memory at an address, the offset in it, and the bytes up to the end of the page.
     fn at(&self, address: u64) -> Option<(&HostMemory, usize, u64)> {
         let (&start, memory) = self.reachable.range(..=address).next_back()?;
         let offset = address - start;

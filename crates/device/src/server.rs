@@ -1,4 +1,4 @@
-//! The socket: vfio-user, one host at a time.
+//! The vfio-user socket; it serves one host at a time.
 
 use crate::function::{Function, Hardware, Region, VECTORS};
 use crate::maps::{MapError, Range};
@@ -17,18 +17,18 @@ use vfio_bindings::bindings::vfio::{
 };
 use vfio_user::{DmaMapFlags, DmaUnmapFlags, IrqInfo, Server, ServerBackend, ServerRegion};
 
-/// Why there is no device at a socket.
+/// Why serving a socket failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// Somebody else serves there, or it is no socket.
+    /// Another process serves at this path, or the file is not a socket.
     #[error("{0}: is there already, and no socket that nobody serves; name another")]
     Taken(std::path::PathBuf),
-    /// It cannot be made.
+    /// The socket cannot be created.
     #[error("{path}: {error}")]
     Socket {
-        /// Where.
+        /// Path of the socket.
         path: std::path::PathBuf,
-        /// Why.
+        /// Error of the vfio-user library.
         error: vfio_user::Error,
     },
 }
@@ -38,14 +38,15 @@ pub enum ServeError {
 pub enum Connection {
     /// The host closed it.
     Closed,
-    /// It broke the protocol, or the socket failed: what was said of it.
+    /// The host violated the protocol, or the socket failed; holds the error text.
     Failed(String),
 }
 
-/// Serves a device at a socket, one host after the other, until `ended` says false.
+/// Serves a device at a socket, one host after another. `ended` receives how each connection ended, and returns false
+/// to stop.
 ///
 /// # Errors
-/// [`ServeError`]. What a host does wrong is no error: its connection ends, and `ended` hears why.
+/// [`ServeError`]. A misbehaving host is no error: its connection ends, and `ended` receives the reason.
 pub fn serve<H: Hardware>(
     socket: &Path,
     mut function: Function<H>,
@@ -62,8 +63,8 @@ pub fn serve<H: Hardware>(
         }
     })?;
     loop {
-        // The crate panics at some malformed messages. Nothing of ours is under way then, and what the function holds is
-        // put back below.
+        // The library panics on some malformed messages. No operation of this crate is in progress then, and
+        // `disconnect` below restores the function's state.
         let mut backend = Backend(&mut function);
         let end = match catch_unwind(AssertUnwindSafe(|| server.run(&mut backend))) {
             Ok(Ok(())) => Connection::Closed,
@@ -77,12 +78,12 @@ pub fn serve<H: Hardware>(
     }
 }
 
-/// Removes the socket of a server that has ended without doing so.
+/// Removes the leftover socket of a server that has ended.
 fn remove_what_nobody_serves(socket: &Path) {
     let is_socket = std::fs::metadata(socket).is_ok_and(|file| file.file_type().is_socket());
     let refused = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
     if is_socket && UnixStream::connect(socket).is_err_and(refused) {
-        // If that fails, making the new one says why.
+        // If this fails, creating the new socket reports the reason.
         let _ = std::fs::remove_file(socket);
     }
 }
@@ -131,10 +132,10 @@ fn region_of(index: u32) -> Option<Region> {
     }
 }
 
-/// What the host asks for, by the crate's names.
+/// Adapts the function to the vfio-user library.
 struct Backend<'a, H>(&'a mut Function<H>);
 
-/// Bytes of an access at most: a host's are 1 to 8.
+/// Maximum size of an access in bytes; hosts use 1 to 8.
 const MOST_ACCESS: usize = 4096;
 
 fn check_length(data: &[u8]) -> io::Result<()> {
@@ -183,7 +184,7 @@ impl<H: Hardware> ServerBackend for Backend<'_, H> {
             "map 0x{address:x}+0x{size:x} {flags:?}, file {}",
             fd.is_some()
         );
-        // Without a file it could be reached only by messages, which this server does not have.
+        // Memory without a file is accessible only by messages, which this server does not implement.
         let Some(file) = fd else {
             return Ok(());
         };
@@ -228,7 +229,7 @@ impl<H: Hardware> ServerBackend for Backend<'_, H> {
             .checked_add(count)
             .filter(|&end| end <= VECTORS.into());
         let (VFIO_PCI_MSIX_IRQ_INDEX, Some(end)) = (index, end) else {
-            // Other kinds of interrupt: there are none, and taking all of none away is fine.
+            // Other kinds of interrupt do not exist; disabling all of them is allowed.
             return if count == 0 { Ok(()) } else { Err(invalid()) };
         };
         let data = flags & (VFIO_IRQ_SET_DATA_NONE | VFIO_IRQ_SET_DATA_EVENTFD);

@@ -1,10 +1,10 @@
-//! The simulated card behind the BAR: the shell's RTL with kernels, on a thread of its own, so that host and card work
-//! at the same time.
+//! The simulated card behind the BAR: the shell's RTL with kernels, on a separate thread, so that host and card run
+//! concurrently.
 //!
-//! Virtual time passes while the card has something to do. It has no relation to the host's time.
+//! Virtual time advances while the card has work. It is unrelated to the host's time.
 //!
-//! A host that accesses registers without a pause does not keep the card from its work: after each access the card works
-//! for a while, as it does while an access crosses a bus, and writes wait for room, as a bus has credits.
+//! A host that accesses registers without a pause does not stall the card: after each access the card runs for a while,
+//! as it would while the access crosses a bus; writes are subject to back-pressure, like a bus with credits.
 
 use crate::function::{Hardware, Interrupts};
 use card::driver::{Answer, Transport, Until, Woken};
@@ -22,33 +22,33 @@ use std::thread::JoinHandle;
 use units::{HostAddr, Picoseconds};
 use verilated::Progress;
 
-/// Bytes of the shell's BAR.
+/// Size of the shell's BAR in bytes.
 const BAR_BYTES: u64 = {
     let slots = reg::SLOT_CONTROL.count as u64 * reg::SLOT_CONTROL.stride as u64;
     (reg::SLOT_CONTROL.base as u64 + slots).next_power_of_two()
 };
 
-/// Requests that may wait. Who has one more waits with it.
+/// Capacity of the request queue; the sender of a further request blocks.
 const CREDITS: usize = 64;
-/// What the card works after each access, whoever waits.
+/// Virtual time that the card runs after each access, even if requests are waiting.
 const WORK: Picoseconds = Picoseconds::from_nanos(100);
 
 /// Receives the progress of long builds, on any thread.
 pub type ProgressCallback = Arc<dyn Fn(Progress) + Send + Sync>;
 
-/// What the simulated card is, and what is in its slots.
+/// Configuration of the simulated card, with the kernels in its slots.
 #[derive(Clone)]
 pub struct ShellOptions {
-    /// The card.
+    /// Parameters of the simulation.
     pub simulation: SimOptions,
-    /// Kernels by slot; a card has them before its first host.
+    /// Kernels by slot, loaded before the first host connects.
     pub kernels: Vec<(SlotId, KernelPackage)>,
-    /// Hears of builds.
+    /// Receives the progress of builds.
     pub progress: ProgressCallback,
 }
 
 impl ShellOptions {
-    /// Switches a card on.
+    /// Powers the card on.
     fn power_on(&self) -> Result<Machine, CardError> {
         let progress = self.progress.clone();
         let mut machine = Machine::open(self.simulation.clone(), move |step| progress(step))?;
@@ -75,17 +75,17 @@ enum Request {
     Reset(Sender<Result<(), CardError>>),
 }
 
-/// The card, seen from the function.
+/// The function's handle to the card.
 pub struct Shell {
     requests: Option<SyncSender<Request>>,
-    /// Rung when there is a request.
+    /// Set when a request is waiting.
     bell: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
     description: CardDescription,
 }
 
 impl Shell {
-    /// Builds what is not in the cache, and switches the card on.
+    /// Builds whatever is not cached, and powers the card on.
     ///
     /// # Errors
     /// As [`Machine::open`] and [`Machine::load`].
@@ -113,14 +113,14 @@ impl Shell {
         })
     }
 
-    /// What the card is made of.
+    /// Description of the card.
     pub fn description(&self) -> &CardDescription {
         &self.description
     }
 
     fn send(&self, request: Request) {
         if let Some(requests) = &self.requests {
-            // Without a receiver the thread has panicked: whoever waits for an answer learns it.
+            // Without a receiver the thread has panicked; callers that wait for an answer notice.
             let _ = requests.send(request);
             self.bell.store(true, Ordering::Relaxed);
         }
@@ -174,22 +174,22 @@ impl Drop for Shell {
     }
 }
 
-/// The thread.
+/// State of the card's thread.
 struct Worker {
     options: ShellOptions,
-    /// None: broken, until the next reset.
+    /// `None`: broken until the next reset.
     machine: Option<Machine>,
     incoming: Receiver<Request>,
     bell: Arc<AtomicBool>,
     interrupts: Interrupts,
-    /// Nothing happens before the next request.
+    /// No work until the next request.
     idle: bool,
 }
 
 impl Worker {
     fn run(&mut self) {
         loop {
-            // Before the look: who comes after it rings anew.
+            // Cleared before the queue is read: a later request sets it again.
             self.bell.store(false, Ordering::Relaxed);
             let request = match self.idle {
                 true => self.incoming.recv().map_err(|_| TryRecvError::Disconnected),
@@ -216,7 +216,7 @@ impl Worker {
         self.idle = false;
     }
 
-    /// A card that is broken answers nothing any more, until it is reset.
+    /// Records a broken card, which does not respond until it is reset.
     fn note<T>(&mut self, result: Result<T, CardError>) -> Result<T, CardError> {
         if let Err(error @ CardError::Broken(_)) = &result {
             tracing::error!("{error}");
@@ -252,7 +252,7 @@ impl Worker {
                 let _ = answer.send(());
             }
             Request::Reset(answer) => {
-                // First the old one goes, with every map.
+                // Drops the old machine first, with every map.
                 self.machine = None;
                 let result = self.options.power_on().map(|machine| self.adopt(machine));
                 let _ = answer.send(result);
@@ -274,7 +274,7 @@ impl Worker {
         while answer.is_none() {
             answer = self.wait(Until::Answer)?;
         }
-        // As on PCI Express: what the card had written before it answered is there before the answer.
+        // As on PCI Express, writes that the card issued before the read completion arrive before it.
         self.machine()?.settle();
         match answer {
             Some(Answer {
@@ -289,19 +289,19 @@ impl Worker {
         }
     }
 
-    /// Lets the card work until there is a request, or nothing to do.
+    /// Runs the card until there is a request, or no work is left.
     fn go_on(&mut self) -> Result<(), CardError> {
         self.wait(Until::Events(None)).map(|_| ())
     }
 
-    /// Lets the card work for a while, though there are requests.
+    /// Runs the card for a while even if requests are waiting.
     fn work(&mut self) -> Result<(), CardError> {
         let Some(machine) = &mut self.machine else {
             return Ok(());
         };
         let end = machine.now() + WORK;
         let mut events = Vec::new();
-        // An interrupt ends a wait before its time.
+        // An interrupt ends a wait early.
         while machine.now() < end {
             let woken = machine.work_until(end, &mut events)?;
             report(&mut events);
@@ -335,7 +335,7 @@ impl Worker {
     }
 }
 
-/// What the card says of itself, and no host asks for.
+/// Logs events of the card that no host reads.
 fn report(events: &mut Vec<Event>) {
     for event in events.drain(..) {
         tracing::error!("the card: {event:?}");

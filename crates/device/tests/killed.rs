@@ -1,8 +1,8 @@
-//! Programs that are killed at seeded moments while they drive a card over its socket: the next one finds the card as new, its
-//! bytes are equal, and nothing more is written to the memory of the killed one. And hosts that reset the function at such
-//! moments and go on.
+//! Programs that drive a card over its socket and are killed at seeded moments: the next program finds the card in its
+//! initial state, its data is correct, and nothing more is written to the killed program's memory. Likewise hosts that
+//! reset the function at such moments and continue.
 //!
-//! `TOMBOLO_KILLS` makes it longer.
+//! `TOMBOLO_KILLS` sets the number of kills.
 
 mod direct;
 
@@ -24,21 +24,21 @@ use vfio_user::Client;
 const BAR: u32 = 0;
 const CONFIGURATION: u32 = 7;
 const MEMORY_AND_MASTER: u16 = 6;
-/// Bytes that are copied to the card and back.
+/// Bytes copied to the card and back.
 const BYTES: u64 = 256 << 10;
-/// Bytes of a command and of a record, and log2 of how many the rings have: more than a killed program comes to.
+/// Bytes of a command and of a record, and log2 of the ring capacity: larger than a killed program can use.
 const ENTRY: usize = 64;
 const RING_LOG2: u32 = 12;
-/// Where the card finds the host's memory, a MiB each: commands, events, source, target.
+/// Bus addresses of the host's memory, one MiB each: commands, events, source, target.
 const AT: u64 = 1 << 28;
 const PIECE: u64 = 1 << 20;
 const PIECES: u64 = 4;
 const LIMIT: Duration = Duration::from_secs(60);
-/// What a killed program is given: the socket, and the file of its memory.
+/// Inputs of a killed program: the socket, and the file of its memory.
 const SOCKET: &str = "TOMBOLO_KILLED_SOCKET";
 const MEMORY: &str = "TOMBOLO_KILLED_MEMORY";
 
-/// A small program on the card: registers, one queue, memory that is a file.
+/// A minimal program for the card: registers, one queue, file-backed memory.
 struct Program {
     client: Client,
     memory: HostMemory,
@@ -46,7 +46,7 @@ struct Program {
 }
 
 impl Program {
-    /// Connects, gives the card memory and rings, and switches it on.
+    /// Connects, maps memory and rings, and enables the card.
     fn start(socket: &Path, file: &File) -> Self {
         let memory = HostMemory::of_file(file.as_fd(), (PIECES * PIECE) as usize).unwrap();
         let mut client = Client::new(socket).unwrap();
@@ -62,7 +62,7 @@ impl Program {
         program
     }
 
-    /// Switches a card that is as new on, with empty rings.
+    /// Enables a card in its initial state, with empty rings.
     fn begin(&mut self) {
         self.memory.zero(0, (2 * PIECE) as usize).unwrap();
         self.submitted = 0;
@@ -99,7 +99,7 @@ impl Program {
             .unwrap();
     }
 
-    /// Gives the card a copy; behind a fence, so that what goes back is what came.
+    /// Submits a copy behind a fence, so that the data copied back is the data copied in.
     fn submit(&mut self, operation: Operation) {
         let command = CardCommand {
             id: CommandId(self.submitted),
@@ -133,7 +133,7 @@ impl Program {
         });
     }
 
-    /// Waits until everything has ended.
+    /// Waits until every command has ended.
     fn finish(&mut self) {
         let limit = Instant::now() + LIMIT;
         while self.read(reg::EVENT_TAIL) != self.submitted {
@@ -145,7 +145,7 @@ impl Program {
     }
 }
 
-/// Memory of a program: a file that cannot shrink, with a source.
+/// Memory of a program: a file sealed against shrinking, with a source.
 fn file(seed: u64) -> File {
     let file = memfd_create("program", MemfdFlags::ALLOW_SEALING).unwrap();
     ftruncate(&file, PIECES * PIECE).unwrap();
@@ -169,7 +169,7 @@ fn content(file: &File) -> Vec<u8> {
     bytes
 }
 
-/// Copies until it is killed: the test below runs this test in a process of its own.
+/// Copies until it is killed: the test below runs this test in a separate process.
 #[test]
 fn a_program_that_is_to_be_killed() {
     let (Ok(socket), Ok(memory)) = (std::env::var(SOCKET), std::env::var(MEMORY)) else {
@@ -186,7 +186,7 @@ fn a_program_that_is_to_be_killed() {
     }
 }
 
-/// A process that does not outlive the test.
+/// A process that is killed when the test ends.
 struct Victim(Child);
 
 impl Victim {
@@ -209,7 +209,7 @@ impl Drop for Victim {
     }
 }
 
-/// Serves a card at a socket to so many hosts; sends how each connection ended.
+/// Serves a card at a socket to `hosts` hosts; sends how each connection ended.
 fn serve_card(socket: &Path, hosts: u64) -> (JoinHandle<()>, Receiver<bool>) {
     let interrupts = Interrupts::default();
     let function = Function::new(direct::shell_with(interrupts.clone()), interrupts);
@@ -231,8 +231,8 @@ fn serve_card(socket: &Path, hosts: u64) -> (JoinHandle<()>, Receiver<bool>) {
     (server, ends)
 }
 
-/// A host that resets the function in the middle of copies: nothing is written afterwards, its maps are there still, and the
-/// card works for it.
+/// A host that resets the function during copies: nothing is written afterwards, its maps persist, and the card works
+/// for it.
 #[test]
 fn a_host_that_resets_in_the_middle_goes_on() {
     let folder = tempfile::tempdir().unwrap();
@@ -284,7 +284,7 @@ fn the_next_program_finds_the_card_as_new_and_nothing_more_is_written() {
         std::thread::sleep(Duration::from_micros(500 + (seed >> 33) % 150_000));
         victim.0.kill().unwrap();
         victim.0.wait().unwrap();
-        // Its connection is over, if there was one, before the next program's is accepted.
+        // Its connection, if any, ends before the next program's is accepted.
         let next = file(kill + 1);
         let mut program = Program::start(&socket, &next);
         let left = content(&memory);
@@ -313,7 +313,7 @@ fn the_next_program_finds_the_card_as_new_and_nothing_more_is_written() {
     );
     assert_eq!(lost, 0);
     assert!(in_the_middle > 0, "none had commands under way");
-    // A program that was killed before it had connected has left nobody to serve.
+    // A program killed before it connected used up no connection.
     let mut served = ends.try_iter().count() as u64;
     while served < hosts {
         drop(Client::new(&socket));

@@ -1,7 +1,7 @@
-//! Random commands while host and shell work at the same time on two threads, against a model of both memories: every
-//! completion once, with the right status, in an order that fences allow, and the bytes there when it is.
+//! Random commands while host and shell run concurrently on two threads, checked against a model of both memories: each
+//! command completes once, with the right status, in an order that fences allow, and with its data in place.
 //!
-//! `TOMBOLO_OVERLAP_COMMANDS` makes it longer (`make bench ONLY=pcie.overlap`).
+//! `TOMBOLO_OVERLAP_COMMANDS` sets the number of commands (`make bench ONLY=pcie.overlap`).
 
 mod direct;
 
@@ -16,15 +16,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use units::{CardAddr, CommandId, CommandStatus, HostAddr, Operation, SlotId, Stripe};
 
-/// Memory is handled in areas; a command stays in one of each memory that it touches.
+/// Size in bytes of an area; a command stays within one area of each memory that it touches.
 const AREA: usize = 16 << 10;
 const AREAS: usize = 96;
 const ROW: usize = 64;
-/// Commands under way at most.
+/// Maximum number of outstanding commands.
 const DEPTH: usize = 48;
-/// Nothing is mapped there.
+/// An unmapped address.
 const NOWHERE: u64 = 0x7000_0000;
-/// Without any event for so long, what is under way is lost.
+/// Without any event for this duration, outstanding commands count as lost.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// xorshift64*: the same commands in every run.
@@ -47,7 +47,7 @@ impl Random {
     }
 }
 
-/// Rows of an area.
+/// Rows within an area.
 #[derive(Clone, Copy)]
 struct Rows {
     area: usize,
@@ -62,26 +62,26 @@ impl Rows {
     }
 }
 
-/// What a command touches, and must leave.
+/// Effects of a command: what it touches, and the expected contents.
 #[derive(Clone, Default)]
 struct Expected {
     status: Option<CommandStatus>,
     card: Option<usize>,
     source: Option<usize>,
-    /// Rows of the target, and their bytes.
+    /// Rows of the target, with the expected bytes.
     target: Option<(Rows, Vec<u8>)>,
 }
 
 struct Pending {
     queue: u8,
-    /// Place among the commands of all queues.
+    /// Sequence number among the commands of all queues.
     order: u64,
     fence: bool,
     notify: bool,
     expected: Expected,
 }
 
-/// Who uses areas of a memory: commands by their queue.
+/// Users of each area of a memory: the queues of its commands.
 struct Users(Vec<Vec<u8>>);
 
 impl Users {
@@ -89,7 +89,7 @@ impl Users {
         Self(vec![Vec::new(); AREAS])
     }
 
-    /// An area that is free, or, behind a fence, used by this queue only.
+    /// A free area or, behind a fence, one that only this queue uses.
     fn pick(&self, random: &mut Random, queue: u8, fence: bool) -> Option<usize> {
         let area = random.below(AREAS);
         let mine = self.0[area].iter().all(|user| fence && *user == queue);
@@ -118,7 +118,7 @@ struct Run {
     target: Arc<HostMemory>,
     source_at: u64,
     target_at: u64,
-    /// What card memory and source hold once everything before has ended.
+    /// Expected contents of card memory and source once all earlier commands have ended.
     card_model: Vec<u8>,
     source_model: Vec<u8>,
     card: Users,
@@ -173,7 +173,7 @@ impl Run {
 
     fn wrong(&mut self, what: &str) {
         self.counts.unexplained += 1;
-        // Of torn records there are to be many.
+        // Torn records cause many, which is intended; these are not printed.
         if self.counts.unexplained <= 20 && !self.tears {
             println!("unexplained: {what}");
         }
@@ -190,7 +190,7 @@ impl Run {
         }
     }
 
-    /// Areas lie in every channel in turn.
+    /// Areas are distributed over the channels in turn.
     fn card_address(&self, rows: Rows) -> CardAddr {
         let card = self.driver.description();
         let channels = usize::from(card.channels);
@@ -199,7 +199,7 @@ impl Run {
         CardAddr::new(channel << card.channel_bytes_log2 | within).unwrap()
     }
 
-    /// New bytes for rows of the source, which nobody reads.
+    /// Writes new bytes to rows of the source that no command reads.
     fn write_source(&mut self, rows: Rows) {
         let mut bytes = vec![0; rows.bytes];
         for word in bytes.chunks_mut(8) {
@@ -332,7 +332,7 @@ impl Run {
         self.submitted += 1;
     }
 
-    /// A command has ended: its bytes are there, and its areas are free.
+    /// A command has ended: checks its data, and releases its areas.
     fn end(&mut self, pending: Pending) {
         self.counts.completed += 1;
         let target = pending.expected.target;
@@ -378,7 +378,7 @@ impl Run {
         self.end(pending);
     }
 
-    /// Looks at the event ring once; whether there was anything.
+    /// Polls the event ring once; true if there was an event.
     fn look(&mut self) -> bool {
         let before = self.counts.unexplained;
         let events = self.driver.wait(None).unwrap();
@@ -394,7 +394,7 @@ impl Run {
             self.counts.torn += 1;
             self.counts.torn_missed += u64::from(self.counts.unexplained == before);
             self.counts.unexplained = before;
-            // What the driver should have seen.
+            // The record that the driver should have received.
             self.completed(id, status);
         }
         any
@@ -403,7 +403,7 @@ impl Run {
     fn look_until(&mut self, under_way: usize) {
         let mut limit = Instant::now() + LIMIT;
         while self.pending.len() > under_way {
-            // A fence, with which those end that do not say so.
+            // A fence, with which commands without notification end.
             if self.pending.values().all(|pending| !pending.notify) {
                 for queue in 0..self.driver.description().queues {
                     self.submit_as(queue, true, true, Operation::Nop, Expected::default());
@@ -420,7 +420,7 @@ impl Run {
         }
     }
 
-    /// Registers that the host reads meanwhile.
+    /// Reads registers concurrently with the commands.
     fn ask(&mut self) {
         match self.random.below(3) {
             0 => {
@@ -473,7 +473,7 @@ impl Run {
         self.counts
     }
 
-    /// All of card memory, at last.
+    /// Reads all of card memory back, at the end.
     fn read_back(&mut self) {
         for area in 0..AREAS {
             let rows = Rows {
@@ -496,7 +496,7 @@ impl Run {
         self.look_until(0);
     }
 
-    /// The event ring goes into its second lap, so that nothing in it is as new.
+    /// Advances the event ring to its second lap, so that it holds old records.
     fn one_lap(mut self) -> Self {
         for _ in 0..direct::RECORDS {
             self.submit_as(0, false, true, Operation::Nop, Expected::default());
@@ -508,7 +508,7 @@ impl Run {
         self
     }
 
-    /// Card memory holds what the model says: zeroes.
+    /// Zeroes card memory, as the model expects.
     fn zeroed(mut self) -> Self {
         for area in 0..AREAS {
             let rows = Rows {
@@ -528,7 +528,7 @@ impl Run {
     }
 }
 
-/// How many commands, in all.
+/// Total number of commands.
 fn asked_for(usual: u64) -> u64 {
     let given = std::env::var("TOMBOLO_OVERLAP_COMMANDS").ok();
     given.map_or(usual, |words| words.parse().unwrap())

@@ -1,4 +1,4 @@
-//! Hosts at the socket: one that keeps to the protocol, and many that do not.
+//! Hosts at the socket: one that follows the protocol, and many that do not.
 
 use device::{serve, Connection, Function, Interrupts, Probe, ProbeRegister, DEVICE, VENDOR};
 use rustix::fs::{fcntl_add_seals, ftruncate, memfd_create, MemfdFlags, SealFlags};
@@ -16,7 +16,7 @@ use vfio_bindings::bindings::vfio::{
 };
 use vfio_user::Client;
 
-/// A served probe, and how connections ended.
+/// A served probe, with how its connections ended.
 struct Device {
     folder: tempfile::TempDir,
     ends: Receiver<Connection>,
@@ -24,7 +24,7 @@ struct Device {
 }
 
 impl Device {
-    /// Serves that many hosts.
+    /// Serves this many hosts.
     fn serve(hosts: usize) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let socket = folder.path().join("socket");
@@ -45,7 +45,7 @@ impl Device {
             ends,
             thread,
         };
-        // It is there a moment before it listens.
+        // The socket file exists shortly before the server listens.
         while std::fs::metadata(device.socket()).is_err() {
             std::thread::yield_now();
         }
@@ -97,7 +97,7 @@ fn a_host_reaches_registers_and_the_device_only_what_is_mapped() {
     let identity = u32::from(DEVICE) << 16 | u32::from(VENDOR);
     assert_eq!(word(&mut client, CONFIGURATION, 0), identity);
     assert_eq!(word(&mut client, BAR, 0), Probe::MAGIC);
-    // Narrow reads are parts of words; narrow writes do nothing.
+    // Narrow reads return parts of registers; narrow writes have no effect.
     let mut bytes = [0; 3];
     client.region_read(BAR, 1, &mut bytes).unwrap();
     assert_eq!(bytes, Probe::MAGIC.to_le_bytes()[1..]);
@@ -110,7 +110,7 @@ fn a_host_reaches_registers_and_the_device_only_what_is_mapped() {
     let map = |client: &mut Client, page: u64, address| {
         client.dma_map(page << 12, address, 1 << 12, memory.as_raw_fd())
     };
-    // Two neighbouring pages that lie the other way round in the file; its other two are never mapped.
+    // Two adjacent pages that are in reverse order in the file; its other two are never mapped.
     map(&mut client, 2, 0x10000).unwrap();
     map(&mut client, 1, 0x11000).unwrap();
     assert_eq!(
@@ -151,7 +151,7 @@ fn a_host_reaches_registers_and_the_device_only_what_is_mapped() {
     drop(client);
     assert!(matches!(device.ended(), Connection::Closed));
 
-    // The next host finds nothing of the first.
+    // The next host finds no state of the first.
     let mut client = Client::new(&device.socket()).unwrap();
     assert_eq!(word(&mut client, CONFIGURATION, 4) & 0xffff, 0);
     client
@@ -177,7 +177,7 @@ fn memory_that_may_vanish_or_is_not_there_is_refused() {
         let mut client = Client::new(&device.socket()).unwrap();
         let _ = client.region_write(CONFIGURATION, 4, &6u16.to_le_bytes());
         let _ = client.dma_map(*offset, 0x10000, *bytes, file.as_raw_fd());
-        // The connection may have ended; if it has not, nothing is there.
+        // The connection may have ended; if not, nothing is mapped.
         let answers = client.region_write(BAR, 0x18, &64u32.to_le_bytes()).is_ok();
         if answers {
             assert_eq!(copy(&mut client, 0x10000, 0x10000, 64), 0, "{what}");
@@ -188,7 +188,7 @@ fn memory_that_may_vanish_or_is_not_there_is_refused() {
     device.thread.join().unwrap();
 }
 
-/// xorshift64*: the same peers in every run.
+/// xorshift64*: the same clients in every run.
 struct Random(u64);
 
 impl Random {
@@ -234,7 +234,7 @@ fn lying_hosts_end_their_connection_and_nothing_else() {
             let _ = stream.write_all(&version());
         }
         for _ in 0..random.below(6) {
-            // Words that mean something in some field: regions, small sizes, ends of ranges.
+            // Words with a meaning in some field: regions, small sizes, ends of ranges.
             let payload: Vec<u8> = (0..random.below(12))
                 .flat_map(|_| {
                     let word = match random.below(6) {
@@ -264,7 +264,7 @@ fn lying_hosts_end_their_connection_and_nothing_else() {
         drop(stream);
         device.ended();
     }
-    // Whoever comes next is served.
+    // The next host is served.
     let mut client = Client::new(&device.socket()).unwrap();
     assert_eq!(word(&mut client, BAR, 0), Probe::MAGIC);
     drop(client);

@@ -1,4 +1,4 @@
-//! The shell on its thread, driven from another one as a host would: without a socket and a guest, so that it is quick.
+//! The shell on its thread, driven from another thread like a host: without a socket or a guest, for speed.
 
 mod direct;
 
@@ -107,7 +107,7 @@ fn memory_that_was_taken_away_is_not_written_any_more() {
         assert!(then.contains(&0), "the copy has begun");
         let status = ended(&mut driver, attempt);
         assert_eq!(bytes_of(&target), then);
-        // On a machine that does other things all may have been copied before; then this showed nothing.
+        // On a loaded machine everything may have been copied already; the check then proves nothing.
         if then.contains(&9) {
             assert_ne!(status, CommandStatus::Ok);
             return;
@@ -132,12 +132,12 @@ fn a_reset_in_the_middle_leaves_a_card_that_starts_anew_and_writes_nothing() {
     let shell = &mut driver.transport_mut().shell;
     let mapped = shell.map(to.get(), target);
     assert!(mapped.is_ok(), "no map of before the reset is there");
-    // The slot is in reset, and so is who would answer.
+    // The slot is in reset, so that its kernel cannot respond.
     let kernel = shell.read(card::registers::SLOT_CONTROL.base);
     assert!(matches!(kernel, Err(CardError::Bus { .. })), "{kernel:?}");
 }
 
-/// A host that accesses the card without a pause leaves it time to work: so many accesses are enough for a copy.
+/// A host that accesses the card without a pause leaves it time to work: this number of accesses suffices for a copy.
 #[test]
 fn a_host_that_never_pauses_does_not_keep_the_card_from_its_work() {
     const MOST: u32 = 5_000;
@@ -154,14 +154,14 @@ fn a_host_that_never_pauses_does_not_keep_the_card_from_its_work() {
             break;
         }
         assert!(access < MOST, "the card does nothing");
-        // As a driver acknowledges that has looked at an empty ring.
+        // A driver that has found the ring empty acknowledges like this.
         let shell = &mut driver.transport_mut().shell;
         shell.write(card::registers::EVENT_HEAD, 0).unwrap();
     }
     assert_eq!(ended(&mut driver, 1), CommandStatus::Ok);
 }
 
-/// A program that is killed: what it had mapped goes with it, and nothing is told to the card.
+/// A killed program: its maps are removed, without any notice to the card.
 fn killed(driver: Driver<Direct>, mapped: &[HostAddr]) -> Shell {
     let mut way = driver.into_transport();
     let rings = way.rings.clone();
@@ -183,7 +183,7 @@ fn the_next_program_resets_what_a_killed_one_has_left_and_nothing_is_written_aft
         let (source, target) = (memory(7), memory(9));
         let from = driver.map_host(source).unwrap();
         let to = driver.map_host(target.clone()).unwrap();
-        // Both directions at once, and more than ends before it is killed.
+        // Both directions at once, and more commands than complete before it is killed.
         for id in 0..4 {
             submit(&mut driver, 2 * id, copy_in(from));
             submit(&mut driver, 2 * id + 1, copy_out(to));
@@ -193,7 +193,7 @@ fn the_next_program_resets_what_a_killed_one_has_left_and_nothing_is_written_aft
         let idle = driver.read_register(card::registers::STATUS).unwrap();
         in_the_middle += u32::from(idle == 0);
         shell = killed(driver, &[from, to]);
-        // The next program's memory is where the killed one's was: whatever is still written would be seen.
+        // The next program's memory is at the killed program's addresses, which reveals late writes.
         let innocent = memory(3);
         for address in [from, to] {
             shell.map(address.get(), innocent.clone()).unwrap();
@@ -213,7 +213,7 @@ fn the_next_program_resets_what_a_killed_one_has_left_and_nothing_is_written_aft
         for address in [from, to] {
             shell.unmap(address.get());
         }
-        // Used again, so that it is the driver who resets next.
+        // Used again, so that the next reset comes from the driver.
         shell.write(card::registers::EVENT_BASE_LO, 64).unwrap();
     }
     assert!(in_the_middle >= 6, "{in_the_middle} of 12 in the middle");
@@ -242,7 +242,7 @@ fn errors_are_held_with_master_port_and_response() {
         (card::driver::Master::HostWrite, 2),
         "{held}"
     );
-    // The slot is in reset, and so is who would answer.
+    // The slot is in reset, and so is the kernel that would respond.
     let shell = &mut driver.transport_mut().shell;
     let window = card::registers::SLOT_CONTROL.base + 0x10;
     assert!(shell.read(window).is_err());

@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub enum UnitAccess {
     /// Exclusive to this object, which may access the registers.
     Exclusive,
-    /// Shared with other objects and programs.
+    /// Shared with other objects.
     #[default]
     Shared,
     /// No access: for queries about the kernel.

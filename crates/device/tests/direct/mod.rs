@@ -1,4 +1,4 @@
-//! A driver's way to the shell on its thread: without a socket and a guest, so that it is quick.
+//! A driver's transport directly to the shell's thread: without a socket or a guest, for speed.
 
 #![allow(dead_code)] // no test uses all of it
 
@@ -15,51 +15,51 @@ use std::time::Duration;
 use units::{HostAddr, SlotId};
 
 const RECORD: usize = 64;
-/// Records in the event ring.
+/// Capacity of the event ring in records.
 pub const RECORDS: usize = 1 << 12;
 const LAST_WORD: usize = 56;
 
-/// The way of a driver to the shell. In place of interrupts the host looks at the ring now and then, so that it leaves the
-/// processor to the shell.
+/// A driver's transport to the shell. Instead of using interrupts, the host polls the ring from time to time, which
+/// leaves the processor to the shell.
 pub struct Direct {
     pub shell: Shell,
     addresses: AddressMap,
-    /// What the driver has mapped for itself, before anything else: rings of commands, and that of events.
+    /// Buffers that the driver maps at its start: the command rings and the event ring.
     pub rings: Vec<HostAddr>,
     queues: usize,
     pause: Duration,
-    /// The event ring as the shell writes it, and how many records of it were announced.
+    /// The event ring as the shell writes it, and the number of records announced.
     written: Option<Arc<HostMemory>>,
     announced: u64,
     tear: Option<Tear>,
 }
 
-/// An event ring whose records do not appear as they should: the last word of some comes first.
+/// An event ring with torn records: the last word of some records arrives first.
 pub struct Tear {
-    /// Where the driver looks.
+    /// The ring that the driver reads.
     seen: Option<Arc<HostMemory>>,
-    /// One record in so many.
+    /// One record in `every` is torn.
     every: u64,
-    /// What is missing of a torn record.
+    /// Offset of the missing part of a torn record.
     rest: Option<usize>,
-    /// The torn record as the shell wrote it, until somebody takes it.
+    /// The torn record as the shell wrote it, until it is taken.
     torn: Option<Event>,
 }
 
-/// Whether the record with this number, counted from 0, is there.
+/// Whether the record with this number, from 0, has arrived.
 fn is_there(ring: &HostMemory, number: u64) -> bool {
     let last = ring.load(place(number) + LAST_WORD).unwrap();
     let even_lap = number / RECORDS as u64 % 2 == 0;
     (last & 1 == 1) == even_lap
 }
 
-/// Where a record begins.
+/// Offset of a record.
 fn place(number: u64) -> usize {
     number as usize % RECORDS * RECORD
 }
 
 impl Tear {
-    /// The rest of the record that was torn last.
+    /// Completes the last torn record.
     fn mend(&mut self, written: &HostMemory) {
         if let (Some(at), Some(seen)) = (self.rest.take(), &self.seen) {
             let mut words = [0; LAST_WORD];
@@ -68,13 +68,14 @@ impl Tear {
         }
     }
 
-    /// Forwards a record, or only its last word; true: it is torn.
+    /// Forwards a record, or only its last word; true if it is torn.
     fn forward(&mut self, written: &HostMemory, number: u64) -> bool {
         let Some(seen) = &self.seen else {
             return false;
         };
         let at = place(number);
-        // In the first lap the rest of a torn record is zero, which is no event: the driver gives up at once.
+        // In the first lap the rest of a torn record is zero, which is not a valid event: the driver would fail at
+        // once.
         if number < RECORDS as u64 || number % self.every != 0 {
             let mut row = [0; RECORD];
             written.read(at, &mut row).unwrap();
@@ -103,13 +104,13 @@ impl Direct {
         }
     }
 
-    /// Looks as often as it can.
+    /// Polls as often as possible.
     pub fn eager(mut self) -> Self {
         self.pause = Duration::from_micros(20);
         self
     }
 
-    /// Tears one record in so many.
+    /// Tears one record in `every`.
     pub fn tearing(mut self, every: u64) -> Self {
         self.tear = Some(Tear {
             seen: None,
@@ -124,7 +125,7 @@ impl Direct {
         self.tear.is_some()
     }
 
-    /// The record that was torn since the last call.
+    /// The record torn since the last call.
     pub fn take_torn(&mut self) -> Option<Event> {
         self.tear.as_mut()?.torn.take()
     }
@@ -175,7 +176,7 @@ impl Transport for Direct {
         std::thread::sleep(Duration::from_micros(200));
     }
 
-    /// One look at the ring a wait: who waits counts how often.
+    /// Polls the ring once per wait; the caller counts the waits.
     fn wait(&mut self, _: Until, _: &mut Vec<Event>) -> Result<Woken, CardError> {
         let Some(written) = &self.written else {
             return Ok(Woken::Reached);
@@ -201,12 +202,12 @@ impl Transport for Direct {
     }
 }
 
-/// The card, with a kernel in slot 0.
+/// A card with a kernel in slot 0.
 pub fn shell() -> Shell {
     shell_with(Interrupts::default())
 }
 
-/// The same, with a way for its interrupts.
+/// As [`shell`], with an interrupt line.
 pub fn shell_with(interrupts: Interrupts) -> Shell {
     let mut simulation = SimOptions::named("f1").unwrap();
     simulation.asserting = true;
@@ -219,7 +220,7 @@ pub fn shell_with(interrupts: Interrupts) -> Shell {
     Shell::open(options, interrupts).unwrap()
 }
 
-/// A driver over such a way.
+/// A driver on this transport.
 pub fn start(way: Direct) -> Driver<Direct> {
     let description = way.shell.description().clone();
     Driver::start(way, description).unwrap()
