@@ -1,5 +1,5 @@
-//! Looks, in a guest, at a card whose program has just been killed (`tools/guest`): puts memory where that program's was,
-//! resets the shell by its register, and sees whether the card writes any byte afterwards.
+//! Checks, in a guest, a card whose program has just been killed (`tools/guest`): maps memory at that program's
+//! addresses, resets the shell by its register, and checks whether the card writes any byte afterwards.
 //!
 //! `after_kill 0000:00:03.0`
 
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use vfio::Device;
 
-/// Where drivers begin to give out addresses, and how much of that is looked at.
+/// First address that drivers allocate, and the size of the range checked.
 const FIRST: u64 = 1 << 28;
 const BYTES: usize = 64 << 20;
 const PATTERN: u8 = 0xa5;

@@ -1,4 +1,4 @@
-//! Proves, in a guest, that vfio-pci, IOMMU and interrupts reach a device that only copies (`tools/guest`).
+//! Proves, in a guest, that vfio-pci, IOMMU and interrupts work with a device that only copies (`tools/guest`).
 //!
 //! `probe 0000:00:03.0`
 
@@ -19,8 +19,8 @@ fn check(what: &str, holds: bool) -> Result<(), Failure> {
     holds.then_some(()).ok_or_else(|| what.into())
 }
 
-/// Copies all of the first memory into the second; how many bytes the device says that it has written, and whether it
-/// interrupted.
+/// Copies all of the first memory to the second; returns the number of bytes that the device reports as written, and
+/// whether it raised an interrupt.
 fn copy(device: &mut Device, source: u64, target: u64) -> Result<(usize, bool), Failure> {
     for (register, half) in [
         (Register::SourceLow, source),

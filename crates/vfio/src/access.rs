@@ -1,4 +1,4 @@
-//! What the transport needs of a device, and all that a device can lie about.
+//! The interface between transport and device, which tests replace with faulty devices.
 
 use crate::address::PciAddress;
 use crate::device::Device;
@@ -18,9 +18,9 @@ pub(crate) trait Access: Send {
     fn unmap(&mut self, address: u64) -> io::Result<()>;
     fn wait(&mut self, limit: Duration) -> io::Result<bool>;
     fn is_wanted_back(&mut self) -> io::Result<bool>;
-    /// Lets time pass.
+    /// Waits for a duration.
     fn pause(&mut self, time: Duration);
-    /// Time since it was opened.
+    /// Time since the device was opened.
     fn elapsed(&self) -> Duration;
 }
 

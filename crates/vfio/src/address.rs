@@ -1,9 +1,9 @@
-//! Where a device sits on the bus.
+//! PCI addresses.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A PCI address: `0000:01:00.0`.
+/// A PCI address, such as `0000:01:00.0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PciAddress {
     domain: u16,
@@ -12,7 +12,7 @@ pub struct PciAddress {
     function: u8,
 }
 
-/// No PCI address.
+/// Malformed PCI address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no PCI address: `lspci -D` prints them, such as 0000:01:00.0")]
 pub struct NoAddress(String);

@@ -1,4 +1,4 @@
-//! [`VfioCard`]: the driver on a device.
+//! [`VfioCard`]: a card on a VFIO device.
 
 use crate::address::PciAddress;
 use crate::card_file::CardFile;
@@ -22,19 +22,19 @@ use units::{Asid, CommandStatus, HostAddr, Picoseconds, ROW_BYTES};
 
 /// A card behind vfio-pci, in real time.
 ///
-/// Kernels are in its slots already: [`load`](Loader::load) checks that the slot has the ports that a kernel needs, and
-/// that it is that kernel, if the slot says what it holds. Of its statistics only what the shell's registers count is there: translation, and
-/// rows that commands moved, which stand for the bytes of the link.
+/// Its slots already hold kernels: [`load`](Loader::load) checks that the slot has the ports that a kernel needs and,
+/// if the slot identifies its kernel, that it is the same one. Statistics contain only what the shell's registers
+/// count: translation, and rows moved by commands, which are reported as the bytes on the link.
 pub struct VfioCard {
     driver: Driver<VfioTransport<Device>>,
     watch: Watch,
 }
 
 impl VfioCard {
-    /// Opens the device, which is bound to vfio-pci, and gives its shell rings.
+    /// Opens a device that is bound to vfio-pci, and sets up the shell's rings.
     ///
     /// # Errors
-    /// [`CardError::Device`]: it cannot be opened, or is no shell; [`CardError::HostMemory`].
+    /// [`CardError::Device`]: the device cannot be opened, or has no shell; [`CardError::HostMemory`].
     pub fn open(address: PciAddress, file: &CardFile) -> Result<Self, CardError> {
         let device = Device::open(address).map_err(|error| CardError::Device(error.to_string()))?;
         let name = format!("vfio:{address}");
@@ -145,7 +145,7 @@ impl Card for VfioCard {
 }
 
 impl Loader for VfioCard {
-    /// Checks the slot's ports and identity; what is in it stays.
+    /// Checks the slot's ports and identity; its contents stay unchanged.
     fn load(&mut self, slot: SlotId, kernel: &KernelPackage) -> Result<(), CardError> {
         self.driver.check_loadable(slot)?;
         self.driver.description().check_fit(&kernel.manifest)?;

@@ -1,4 +1,4 @@
-//! What a card's registers do not say.
+//! Properties of a card that its registers do not report.
 
 use card::memories::CardMemory;
 use card::CardDescription;
@@ -6,45 +6,45 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use units::Picoseconds;
 
-/// What a driver must know of a card and cannot read from it: a file, until registers say it.
+/// Properties of a card that a driver needs and cannot read from registers; read from a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CardFile {
-    /// Bytes of memory that each channel really has.
+    /// Physical size of each memory channel in bytes.
     pub channel_bytes: u64,
-    /// Period of the shell's clock.
+    /// Period of the shell's clock in picoseconds.
     pub clock_period_ps: u64,
-    /// Pages may lie in host memory.
+    /// Whether pages may reside in host memory.
     #[serde(default)]
     pub host_channel: bool,
-    /// Kinds of memory, where there are several.
+    /// Memory technologies, if there are several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memories: Vec<CardMemory>,
 }
 
-/// No such file.
+/// Why a card file was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum CardFileError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("{path}: {error}")]
     Io {
-        /// The file.
+        /// Path of the file.
         path: std::path::PathBuf,
-        /// Why.
+        /// Error of the operating system.
         error: std::io::Error,
     },
-    /// It says something else.
+    /// The file is malformed.
     #[error("{path}: {what}; `tombolo device --card FILE` writes such a file")]
     Content {
-        /// The file.
+        /// Path of the file.
         path: std::path::PathBuf,
-        /// What is wrong, with the line.
+        /// The rule that is violated, with the line.
         what: String,
     },
 }
 
 impl CardFile {
-    /// What a description says beyond the registers.
+    /// The properties in a description that registers do not report.
     pub fn of(description: &CardDescription) -> Self {
         Self {
             channel_bytes: description.channel_bytes,
@@ -57,7 +57,7 @@ impl CardFile {
         }
     }
 
-    /// Reads a file.
+    /// Reads a card file.
     ///
     /// # Errors
     /// [`CardFileError`].
@@ -81,9 +81,9 @@ impl CardFile {
         }
     }
 
-    /// The file's text.
+    /// Contents of the card file, in TOML.
     pub fn to_toml(&self) -> String {
-        // Numbers, flags and lists always serialize.
+        // Numbers, flags and lists always serialise.
         toml::to_string(self).unwrap_or_default()
     }
 

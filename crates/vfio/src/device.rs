@@ -1,4 +1,4 @@
-//! A PCI device, opened: registers, memory, interrupt. It knows nothing of shells.
+//! An open PCI device: registers, memory and interrupt, independent of the shell.
 
 use crate::address::PciAddress;
 use crate::error::VfioError;
@@ -15,12 +15,12 @@ const COMMAND: u64 = 0x04;
 const COMMAND_MEMORY: u16 = 1 << 1;
 const COMMAND_BUS_MASTER: u16 = 1 << 2;
 
-/// A device that this process drives until it is dropped.
+/// A PCI device that this process drives until it is dropped.
 ///
-/// Dropping it ends interrupts and bus mastering, then every map, and only then frees the memory.
+/// Dropping it disables interrupts and bus mastering, then removes every map, and only then frees the memory.
 pub struct Device {
     address: PciAddress,
-    // In this order: Linux lets go of the maps when everything before the container's memory is closed.
+    // Drop order: Linux removes the maps once everything before the container's memory is closed.
     bar: Bar,
     function: Function,
     event: Event,
@@ -38,7 +38,7 @@ fn link_name(path: &Path) -> Option<String> {
 }
 
 impl Device {
-    /// Opens a device that is bound to vfio-pci, resets it, and lets it master the bus.
+    /// Opens a device that is bound to vfio-pci, resets it, and enables bus mastering.
     ///
     /// # Errors
     /// [`VfioError`].
@@ -120,72 +120,73 @@ impl Device {
         })
     }
 
-    /// Bytes of BAR 0.
+    /// Size of BAR 0 in bytes.
     pub fn bar_bytes(&self) -> u64 {
         self.bar.bytes() as u64
     }
 
-    /// Time since it was opened.
+    /// Time since the device was opened.
     pub fn elapsed(&self) -> Duration {
         self.opened.elapsed()
     }
 
-    /// Where it is.
+    /// PCI address of the device.
     pub fn address(&self) -> PciAddress {
         self.address
     }
 
-    /// Ranges of addresses that its IOMMU can map, in ascending order. Empty: Linux does not say.
+    /// Address ranges that the IOMMU can map, in ascending order. Empty if Linux does not report them.
     pub fn ranges(&self) -> &[Range<u64>] {
         &self.ranges
     }
 
-    /// Reads a register of BAR 0; `None` outside it.
+    /// Reads a register of BAR 0 at a byte address; `None` outside the BAR.
     pub fn read(&self, address: u32) -> Option<u32> {
         self.bar.read(address)
     }
 
-    /// Writes a register of BAR 0, which sees everything that was written to memory before; false outside it.
+    /// Writes a register of BAR 0 at a byte address; earlier writes to memory are visible to the device first. False
+    /// outside the BAR.
     pub fn write(&mut self, address: u32, value: u32) -> bool {
         self.bar.write(address, value)
     }
 
-    /// Reads 16 bits of the configuration space.
+    /// Reads 16 bits of the configuration space at byte offset `at`.
     ///
     /// # Errors
-    /// The device has gone.
+    /// The device does not respond.
     pub fn read_configuration(&mut self, at: u64) -> io::Result<u16> {
         self.function.read_configuration(at)
     }
 
-    /// Writes 16 bits of the configuration space.
+    /// Writes 16 bits of the configuration space at byte offset `at`.
     ///
     /// # Errors
-    /// The device has gone.
+    /// The device does not respond.
     pub fn write_configuration(&mut self, at: u64, value: u16) -> io::Result<()> {
         self.function.write_configuration(at, value)
     }
 
-    /// Lets the device reach memory at an address, a multiple of 4096.
+    /// Maps memory for the device at a bus address, a multiple of 4096.
     ///
     /// # Errors
-    /// What Linux says: `OutOfMemory` where the limit of locked memory is reached.
+    /// Error of Linux: `OutOfMemory` if the limit of locked memory is reached.
     pub fn map(&mut self, address: u64, memory: Arc<HostMemory>) -> io::Result<()> {
         self.container.map(address, memory)
     }
 
-    /// Ends a map.
+    /// Removes the map at a bus address.
     ///
     /// # Errors
-    /// Nothing is mapped there.
+    /// There is no map at this address.
     pub fn unmap(&mut self, address: u64) -> io::Result<()> {
         self.container.unmap(address)
     }
 
-    /// Waits for an interrupt, at most so long; true if there was one since the last call.
+    /// Waits for an interrupt, for at most `limit`; true if there was one since the last call.
     ///
     /// # Errors
-    /// What Linux says.
+    /// Error of Linux.
     pub fn wait(&mut self, limit: Duration) -> io::Result<bool> {
         self.event.wait(limit)
     }
@@ -200,7 +201,7 @@ impl Device {
     }
 }
 
-/// What a device with a shell has and this one has not.
+/// The first requirement of a shell that the device does not meet, if any.
 fn lacks(is_pci: bool, bar: RegionInfo, vectors: u32) -> Option<String> {
     if !is_pci {
         return Some("it is no PCI device".to_owned());
@@ -225,7 +226,7 @@ fn find_group(address: PciAddress) -> Result<(PathBuf, PathBuf), VfioError> {
         return Err(VfioError::OtherDriver { address, driver });
     }
     let path = Path::new("/dev/vfio").join(&number);
-    // vfio's mode without an IOMMU has other names.
+    // vfio's no-IOMMU mode uses other names.
     match path.exists() {
         true => Ok((path, group)),
         false => Err(VfioError::NoIommu(address)),

@@ -1,22 +1,22 @@
-//! Why there is no card behind vfio.
+//! Errors of opening a device through vfio.
 
 use crate::address::PciAddress;
 use std::io;
 use std::path::PathBuf;
 
-/// Why a device cannot be opened, with the way out.
+/// Why a device cannot be opened; messages include the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum VfioError {
-    /// Nothing is there.
+    /// No device has this address.
     #[error("{0}: no such PCI device; `lspci -D` lists them")]
     NoDevice(PciAddress),
-    /// Nothing stands between it and memory.
+    /// No IOMMU isolates the device from memory.
     #[error(
         "{0}: no IOMMU keeps the device within its bounds; turn it on in the firmware and boot with `intel_iommu=on` or \
          `amd_iommu=on` (a device without one is not driven: it could write anywhere)"
     )]
     NoIommu(PciAddress),
-    /// Another driver has it, or none.
+    /// The device is bound to another driver, or to none.
     #[error(
         "{address}: driven by {driver}, not by vfio-pci; as root: `modprobe vfio-pci; echo vfio-pci > \
          /sys/bus/pci/devices/{address}/driver_override; echo {address} > /sys/bus/pci/drivers_probe`{unbind}",
@@ -26,51 +26,51 @@ pub enum VfioError {
         ))
     )]
     OtherDriver {
-        /// The device.
+        /// Address of the device.
         address: PciAddress,
-        /// Its driver.
+        /// The present driver, if any.
         driver: Option<String>,
     },
-    /// Somebody has it.
+    /// Another process has the device open.
     #[error("{address}: {} is in use: another program drives the card, and one can at a time", .path.display())]
     InUse {
-        /// The device.
+        /// Address of the device.
         address: PciAddress,
-        /// Its group.
+        /// Path of the IOMMU group's file.
         path: PathBuf,
     },
-    /// No right to it.
+    /// Insufficient permission.
     #[error("{address}: no permission for {path}; run as root, or `chown $USER {path}`", path = .path.display())]
     NoPermission {
-        /// The device.
+        /// Address of the device.
         address: PciAddress,
-        /// What was to be opened.
+        /// Path of the file that cannot be opened.
         path: PathBuf,
     },
-    /// Others of its group are driven by somebody else.
+    /// Other devices of the IOMMU group are bound to other drivers.
     #[error("{address}: other devices of its IOMMU group must be bound to vfio-pci, or to nothing, too: {}", .others.join(", "))]
     GroupShared {
-        /// The device.
+        /// Address of the device.
         address: PciAddress,
-        /// The group's devices.
+        /// Addresses of the group's devices.
         others: Vec<String>,
     },
-    /// Not a shell.
+    /// The device has no shell.
     #[error("{address}: {what}; this is no card with a shell")]
     OtherDevice {
-        /// The device.
+        /// Address of the device.
         address: PciAddress,
-        /// What speaks against it.
+        /// The requirement that is not met.
         what: String,
     },
-    /// A call failed.
+    /// A system call failed.
     #[error("{address}: {what}: {error}")]
     System {
-        /// The device.
+        /// Address of the device.
         address: PciAddress,
-        /// Which.
+        /// The failed operation.
         what: &'static str,
-        /// Why.
+        /// Error of the operating system.
         error: io::Error,
     },
 }

@@ -1,4 +1,4 @@
-//! What a card is made of, from its registers.
+//! Description of a card, from its registers.
 
 use crate::card_file::CardFile;
 use card::registers as reg;
@@ -19,10 +19,10 @@ fn check(holds: bool, what: impl FnOnce() -> String) -> Result<(), Nonsense> {
     }
 }
 
-/// Describes the shell that `read`, a read of a register by address, answers for; its BAR has so many bytes.
+/// Describes a shell from its registers, which `read` returns by byte address; `bar_bytes` is the size of its BAR.
 ///
 /// # Errors
-/// No shell of this version, or a geometry that makes no sense.
+/// Not a shell of this version, or an invalid geometry.
 pub(crate) fn describe(
     name: String,
     file: &CardFile,
@@ -95,10 +95,10 @@ pub(crate) fn describe(
 
 const PAGED: u32 = 0;
 const IDENTITY: u32 = 1;
-/// Bits of a card address.
+/// Width of a card address in bits.
 const ADDRESS_BITS: u32 = 37;
 
-/// Page size and entries of an L1 TLB, if there is one.
+/// Page size and number of entries of an L1 TLB, if it exists.
 fn l1_of(register: u32) -> Option<(PageSize, u64)> {
     let ways = reg::l1_0::WAYS.get(register);
     let class = (reg::l1_0::PAGE_BITS.get(register) as u8).checked_sub(12)?;

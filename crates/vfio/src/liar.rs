@@ -1,6 +1,7 @@
-//! Devices that lie: errors that name device, register and remedy, and nothing that hangs.
+//! Faulty devices: errors name device, register and remedy, and nothing hangs.
 //!
-//! A liar has registers, and a clock that passes by as long as every wait asks for, so that minutes take no time.
+//! A faulty device has registers, and a clock that advances by the duration of every wait, so that minutes pass
+//! instantly.
 
 use crate::access::Access;
 use crate::address::PciAddress;
@@ -23,25 +24,25 @@ use units::{CommandId, Operation, Picoseconds};
 
 const ADDRESS: &str = "0000:01:00.0";
 
-/// After so many waits nobody has noticed anything.
+/// Maximum number of waits; beyond it the fault has gone unnoticed.
 const MOST_WAITS: u32 = 100_000;
 
-/// What is wrong with it.
+/// The injected fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lie {
-    /// Nothing: it only never does anything.
+    /// Accepts commands and never executes them.
     Idles,
-    /// All registers read all ones, after so many reads.
+    /// All registers read all ones, after `after` reads.
     AllOnes { after: u32 },
-    /// It never comes out of its reset.
+    /// Never completes its reset.
     StaysInReset,
-    /// It has an interrupt whenever it is asked.
+    /// Signals an interrupt at every wait.
     Storms,
-    /// The event ring gets a record with this word, which announces itself.
+    /// The event ring receives a record with this first word, marked as valid.
     Writes(u64),
-    /// The system asks for it after so long.
+    /// The system requests the device after this time.
     IsWantedBack { after: Duration },
-    /// The IOMMU has no room, or takes nothing.
+    /// The IOMMU is out of space, or rejects maps.
     NoMemory(io::ErrorKind),
 }
 
@@ -112,7 +113,7 @@ impl Access for Liar {
     }
 
     fn write(&mut self, address: u32, value: u32) -> bool {
-        // Neither a reset nor a command comes to anything.
+        // Resets and commands have no effect.
         if address != reg::RESET {
             self.registers.insert(address, value);
         }
@@ -123,7 +124,7 @@ impl Access for Liar {
         if let Lie::NoMemory(kind) = self.lie {
             return Err(kind.into());
         }
-        // The ring of events is mapped last.
+        // The event ring is mapped last.
         self.ring = Some(memory);
         Ok(())
     }
@@ -198,11 +199,11 @@ fn submit(driver: &mut Lying) {
     driver.submit(&command).unwrap();
 }
 
-/// Waits without a deadline, until that fails.
+/// Waits without a deadline, until the wait fails.
 fn wait_for_ever(driver: &mut Lying) -> String {
     let error = watch::wait(driver, &mut Watch::default(), None).unwrap_err();
     let said = error.to_string();
-    // It is known from then on.
+    // The error persists.
     let again = driver.check_alive().unwrap_err().to_string();
     assert_eq!(again, said);
     said
@@ -233,7 +234,7 @@ fn a_card_that_has_nothing_to_do_has_not_stopped() {
     let mut driver = open(Lie::Idles).unwrap();
     let mut watch = Watch::default();
     wait_for(&mut driver, &mut watch, 3600);
-    // What it is given now has its time from now on.
+    // The timeout starts with the new command.
     submit(&mut driver);
     wait_for(&mut driver, &mut watch, 100);
 }

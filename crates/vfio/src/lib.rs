@@ -1,4 +1,4 @@
-//! A card behind Linux's vfio-pci: a mapped BAR, an IOMMU, MSI-X (docs/pcie.md).
+//! A card behind Linux's vfio-pci: a mapped BAR, an IOMMU and MSI-X (docs/pcie.md).
 
 mod access;
 mod address;

@@ -1,4 +1,4 @@
-//! The way of the driver to a card behind vfio-pci.
+//! The driver's transport to a card behind vfio-pci.
 
 use crate::access::Access;
 use card::driver::{AddressMap, Answer, Transport, Until, Woken};
@@ -11,9 +11,9 @@ use std::task::Poll;
 use std::time::Duration;
 use units::{HostAddr, Picoseconds};
 
-/// How long one wait for an interrupt is at most; then the card is looked at once more.
+/// Maximum duration of one wait for an interrupt; the card is checked after each.
 const WAIT: Duration = Duration::from_secs(1);
-/// Between two looks at a register that is waited for.
+/// Interval between polls of a register.
 const PAUSE: Duration = Duration::from_millis(1);
 const PICOSECONDS: u64 = 1000;
 
@@ -45,7 +45,8 @@ impl<D: Access> VfioTransport<D> {
         Picoseconds::new(nanoseconds.saturating_mul(PICOSECONDS))
     }
 
-    /// What a read of all ones means: the register's value, an error, which the shell holds (true), or nobody who answers.
+    /// Interprets a read of all ones: the register's value (false), an error recorded by the shell (true), or a missing
+    /// card (`Err`).
     fn all_ones(&mut self, address: u32) -> Result<bool, CardError> {
         let held = self.device.read(reg::ERROR).unwrap_or(u32::MAX);
         if held == u32::MAX {
@@ -64,6 +65,7 @@ impl<D: Access> VfioTransport<D> {
         Ok(reg::error_read::ADDRESS.get(first) == address)
     }
 
+<<<<<<< HEAD
     /// Fails if the system has asked for the device; it is looked at once a second.
     fn check_kept(&mut self) -> Result<(), CardError> {
         let now = self.device.elapsed();
@@ -82,6 +84,9 @@ impl<D: Access> VfioTransport<D> {
     }
 
     /// Fails if the card does not answer any more.
+=======
+    /// Fails if the card no longer responds.
+>>>>>>> 346490ca (vfio: comments in the field's terms)
     pub(crate) fn check_present(&self) -> Result<(), CardError> {
         match self.device.read(reg::ID) {
             Some(reg::ID_MAGIC) => Ok(()),
@@ -178,7 +183,7 @@ impl<D: Access> Transport for VfioTransport<D> {
             };
             match self.device.wait(left) {
                 Ok(true) => return Ok(Woken::Interrupt),
-                // Nothing for long: is it there still?
+                // No interrupt for a full interval: check that the card is still present.
                 Ok(false) if left == WAIT => self.check_present()?,
                 Ok(false) => {}
                 Err(error) => {

@@ -1,7 +1,7 @@
-//! A card that answers reads and does nothing any more is found out: nobody waits for it without end.
+//! Detects a card that still answers reads but makes no progress, so that no wait is endless.
 //!
-//! What a card has been given it ends by itself; commands wait for no kernel and no host. So while one is under way some
-//! count moves, and where none does for long the card has stopped.
+//! A card completes its commands independently of kernels and hosts. While a command is outstanding some counter
+//! therefore advances; if none does for `STOPPED`, the card has stopped.
 
 use crate::access::Access;
 use crate::transport::VfioTransport;
@@ -11,27 +11,27 @@ use card::registers as reg;
 use card::CardError;
 use units::Picoseconds;
 
-/// Between two looks.
+/// Interval between checks.
 const LOOK: Picoseconds = Picoseconds::from_millis(1000);
-/// Without a count that moves. A card that is simulated, on a machine that does other things, needs some seconds for the
-/// largest table.
+/// Time without progress after which a card counts as stopped. A simulated card on a loaded machine needs some seconds
+/// for the largest table.
 const STOPPED: Picoseconds = Picoseconds::from_millis(120_000);
 const SECOND: u64 = 1_000_000_000_000;
 
-/// What was seen when a count moved last.
+/// The counters at their last change.
 #[derive(Default)]
 pub(crate) struct Watch {
-    /// When the card was looked at last.
+    /// Time of the last check.
     looked: Picoseconds,
-    /// When the counts moved last; none: the card has had nothing to do.
+    /// Time of the last change; `None` while the card has no work.
     moved: Option<Picoseconds>,
     counts: Vec<u32>,
 }
 
-/// Waits as [`Driver::wait`] does, and fails where the card has stopped.
+/// Waits as [`Driver::wait`] does, and fails if the card has stopped.
 ///
 /// # Errors
-/// [`CardError::Broken`], with registers and remedy; those of the driver.
+/// [`CardError::Broken`], with registers and remedy; errors of the driver.
 pub(crate) fn wait<D: Access>(
     driver: &mut Driver<VfioTransport<D>>,
     watch: &mut Watch,
@@ -79,7 +79,7 @@ impl Watch {
     }
 }
 
-/// Everything that moves while commands are under way.
+/// Reads every counter that advances while commands are outstanding.
 fn counts<D: Access>(driver: &mut Driver<VfioTransport<D>>) -> Result<Vec<u32>, CardError> {
     let heads = (0..driver.description().queues)
         .map(|queue| reg::QUEUE.at(queue.into()) + reg::queue::HEAD);

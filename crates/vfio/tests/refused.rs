@@ -1,4 +1,4 @@
-//! Devices that cannot be opened on any machine, and what is said of them.
+//! Devices that cannot be opened on any machine, and the error messages.
 
 use vfio::{Device, VfioError};
 
@@ -23,7 +23,7 @@ fn a_device_of_this_machine_is_refused_with_the_way_out() {
         println!("skipped: a_device_of_this_machine_is_refused_with_the_way_out: no PCI devices (tombolo-vfio)");
         return;
     };
-    // No machine has a shell behind its first device, and few have vfio-pci there.
+    // No machine has a shell as its first device, and few have it bound to vfio-pci.
     match Device::open(first.parse().unwrap()).err() {
         Some(VfioError::NoIommu(_) | VfioError::OtherDriver { .. }) => {}
         other => panic!("{first}: {other:?}"),

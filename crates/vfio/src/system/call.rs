@@ -1,10 +1,10 @@
-//! `ioctl`, by number.
+//! `ioctl` requests of vfio.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use vfio_bindings::bindings::vfio::{VFIO_BASE, VFIO_TYPE};
 
-/// A call of vfio, counted from its base as `linux/vfio.h` does.
+/// A request of vfio, numbered from its base as in `linux/vfio.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Call {
     GetApiVersion = 0,
@@ -24,7 +24,7 @@ pub(super) enum Call {
 }
 
 impl Call {
-    /// `_IO(VFIO_TYPE, VFIO_BASE + n)`: calls of vfio state neither size nor direction.
+    /// `_IO(VFIO_TYPE, VFIO_BASE + n)`: requests of vfio encode neither size nor direction.
     const fn number(self) -> libc::c_ulong {
         (VFIO_TYPE as libc::c_ulong) << 8 | (VFIO_BASE as libc::c_ulong + self as libc::c_ulong)
     }
@@ -37,7 +37,7 @@ fn result(value: libc::c_int) -> io::Result<i32> {
     }
 }
 
-/// A call whose argument is a number, or nothing.
+/// Issues a request whose argument is a number, or unused.
 pub(super) fn with_number(fd: BorrowedFd<'_>, call: Call, number: u64) -> io::Result<i32> {
     debug_assert!(matches!(
         call,
@@ -47,12 +47,12 @@ pub(super) fn with_number(fd: BorrowedFd<'_>, call: Call, number: u64) -> io::Re
     result(unsafe { libc::ioctl(fd.as_raw_fd(), call.number() as _, number as libc::c_ulong) })
 }
 
-/// A call with a structure of the kernel's interface, which may be written to.
+/// Issues a request with a structure of the kernel's interface, which the kernel may write.
 ///
 /// # Safety
-/// `argument` is the structure that `call` takes, in memory as large as its `argsz` says, and what it points to stays
-/// valid as long as the kernel uses it.
+/// `argument` points to the structure that `call` takes, in memory of at least its `argsz` bytes; pointers in it stay
+/// valid as long as the kernel uses them.
 pub(super) unsafe fn with<T>(fd: BorrowedFd<'_>, call: Call, argument: *mut T) -> io::Result<i32> {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     result(unsafe { libc::ioctl(fd.as_raw_fd(), call.number() as _, argument) })
 }

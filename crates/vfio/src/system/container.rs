@@ -1,4 +1,4 @@
-//! Containers: the addresses that devices see, and what lies there.
+//! Containers: the address space of devices, and the memory mapped there.
 
 use super::call::{self, Call};
 use card::memory::HostMemory;
@@ -16,12 +16,12 @@ use vfio_bindings::bindings::vfio::{
 
 /// `VFIO_TYPE1v2_IOMMU`.
 const TYPE1V2: u64 = 3;
-/// Bytes of an answer about the IOMMU at most.
+/// Maximum size in bytes of the kernel's description of an IOMMU.
 const MOST_INFO: u32 = 1 << 16;
 
-/// An IOMMU's addresses, and the memory that they show.
+/// An IOMMU's address space, and the memory mapped there.
 pub(crate) struct Container {
-    // Before the memory: closing it ends every map.
+    // Dropped before the memory: closing it removes every map.
     file: File,
     mapped: BTreeMap<u64, Arc<HostMemory>>,
 }
@@ -43,26 +43,26 @@ impl Container {
         self.file.as_fd()
     }
 
-    /// Whether the system has the interface that this is written for.
+    /// Whether the kernel supports the interface version used here.
     pub(crate) fn is_known(&self) -> io::Result<bool> {
         let version = call::with_number(self.as_fd(), Call::GetApiVersion, 0)?;
         let type1 = call::with_number(self.as_fd(), Call::CheckExtension, TYPE1V2)?;
         Ok(version == VFIO_API_VERSION as i32 && type1 > 0)
     }
 
-    /// Gives the container, which has a group, its IOMMU.
+    /// Enables the IOMMU of the container, which must have a group.
     pub(crate) fn enable(&self) -> io::Result<()> {
         call::with_number(self.as_fd(), Call::SetIommu, TYPE1V2).map(|_| ())
     }
 
-    /// Ranges of addresses that may be mapped, in ascending order. Empty: the system does not say.
+    /// Address ranges that can be mapped, in ascending order. Empty if the kernel does not report them.
     pub(crate) fn ranges(&self) -> io::Result<Vec<Range<u64>>> {
-        // In words of eight bytes, so that the structure is aligned.
+        // Allocated as 8-byte words, so that the structure is aligned.
         let mut answer = vec![0u64; size_of::<vfio_iommu_type1_info>().div_ceil(8)];
         loop {
             let bytes = 8 * answer.len() as u32;
             let info = answer.as_mut_ptr().cast::<vfio_iommu_type1_info>();
-            // SAFETY: as large as `argsz` says, aligned, and any bytes are a valid structure.
+            // SAFETY: as large as `argsz` specifies, aligned, and valid for any bytes.
             let needed = unsafe {
                 (*info).argsz = bytes;
                 call::with(self.as_fd(), Call::IommuGetInfo, info)?;
@@ -77,7 +77,7 @@ impl Container {
         Ok(ranges_in(&bytes))
     }
 
-    /// Lets the device reach memory at an address.
+    /// Maps memory for the device at a bus address.
     pub(crate) fn map(&mut self, address: u64, memory: Arc<HostMemory>) -> io::Result<()> {
         let bytes = memory.len();
         let start = memory.pointer(0, bytes).map_err(io::Error::other)?;
@@ -88,13 +88,13 @@ impl Container {
             iova: address,
             size: bytes as u64,
         };
-        // SAFETY: the structure of this call; the memory is kept until its map has ended.
+        // SAFETY: the structure of this request; the memory is kept until its map is removed.
         unsafe { call::with(self.as_fd(), Call::IommuMapDma, &mut map)? };
         self.mapped.insert(address, memory);
         Ok(())
     }
 
-    /// Ends a map.
+    /// Removes the map at a bus address.
     pub(crate) fn unmap(&mut self, address: u64) -> io::Result<()> {
         let Some(memory) = self.mapped.get(&address) else {
             return Err(io::ErrorKind::NotFound.into());
@@ -105,14 +105,15 @@ impl Container {
             size: memory.len() as u64,
             ..Default::default()
         };
-        // SAFETY: the structure of this call, without the bitmap that it may have.
+        // SAFETY: the structure of this request, without the optional bitmap.
         unsafe { call::with(self.as_fd(), Call::IommuUnmapDma, &mut unmap)? };
         self.mapped.remove(&address);
         Ok(())
     }
 }
 
-/// The ranges in an answer about an IOMMU: a structure, then capabilities, each with the offset of the next.
+/// Parses the ranges from the kernel's description of an IOMMU: a structure, then capabilities, each with the offset of
+/// the next.
 fn ranges_in(answer: &[u8]) -> Vec<Range<u64>> {
     let word = |at: usize| -> Option<u32> {
         let bytes = answer.get(at..at.checked_add(4)?)?;
@@ -128,7 +129,7 @@ fn ranges_in(answer: &[u8]) -> Vec<Range<u64>> {
         _ => word(std::mem::offset_of!(vfio_iommu_type1_info, cap_offset)).unwrap_or(0),
     } as usize;
     let mut ranges = Vec::new();
-    // No more capabilities than there are bytes for: a list that leads back ends too.
+    // Bounded by the number of capabilities that fit, so that a cyclic list terminates.
     for _ in 0..answer.len() / size_of::<vfio_info_cap_header>() {
         let Some(header) = word(at).filter(|_| at > 0) else {
             break;
@@ -151,7 +152,7 @@ fn ranges_in(answer: &[u8]) -> Vec<Range<u64>> {
 mod tests {
     use super::*;
 
-    /// An answer with one list of ranges, whose header names itself as the next.
+    /// A description with one list of ranges, whose header refers to itself as the next.
     fn answer(ranges: &[(u64, u64)]) -> Vec<u8> {
         let mut bytes = vec![0; size_of::<vfio_iommu_type1_info>()];
         let offset = bytes.len() as u32;

@@ -1,16 +1,16 @@
-//! An interrupt as a descriptor.
+//! Interrupts delivered to an eventfd.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd};
 use std::time::Duration;
 
-/// A counter of interrupts.
+/// An eventfd that counts interrupts.
 pub(crate) struct Event(File);
 
 impl Event {
     pub(crate) fn new() -> io::Result<Self> {
-        // SAFETY: makes a descriptor, touches no memory.
+        // SAFETY: creates a descriptor, touches no memory.
         let fd = unsafe { libc::eventfd(0, libc::EFD_NONBLOCK | libc::EFD_CLOEXEC) };
         if fd < 0 {
             return Err(io::Error::last_os_error());
@@ -23,7 +23,7 @@ impl Event {
         self.0.as_fd()
     }
 
-    /// Waits for an interrupt, at most so long; true if there was one since the last call.
+    /// Waits for an interrupt, for at most `limit`; true if there was one since the last call.
     pub(crate) fn wait(&mut self, limit: Duration) -> io::Result<bool> {
         let mut poll = libc::pollfd {
             fd: self.0.as_raw_fd(),
@@ -34,7 +34,7 @@ impl Event {
             tv_sec: limit.as_secs().min(3600) as libc::time_t,
             tv_nsec: limit.subsec_nanos().into(),
         };
-        // SAFETY: one descriptor, and a limit, both alive during the call.
+        // SAFETY: one descriptor, and a timeout, both valid during the call.
         let ready = unsafe { libc::ppoll(&mut poll, 1, &limit, std::ptr::null()) };
         if ready < 0 {
             let error = io::Error::last_os_error();

@@ -1,4 +1,4 @@
-//! A device of a group.
+//! A device of an IOMMU group.
 
 use super::bar::Bar;
 use super::call::{self, Call};
@@ -13,7 +13,7 @@ use vfio_bindings::bindings::vfio::{
     VFIO_REGION_INFO_FLAG_MMAP,
 };
 
-/// Where a region lies in the device's descriptor.
+/// Location of a region in the device's descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RegionInfo {
     pub(crate) offset: u64,
@@ -24,7 +24,7 @@ pub(crate) struct RegionInfo {
 /// An open device.
 pub(crate) struct Function {
     file: std::fs::File,
-    /// Asked once: every access to the configuration space needs it.
+    /// Queried once, since every access to the configuration space needs it.
     configuration: Option<RegionInfo>,
 }
 
@@ -36,7 +36,7 @@ impl Function {
         }
     }
 
-    /// Whether it is a PCI device, and whether it can be reset.
+    /// Whether it is a PCI device, and whether it supports a reset.
     pub(crate) fn kinds(&self) -> io::Result<(bool, bool)> {
         let mut info = vfio_device_info {
             argsz: size_of::<vfio_device_info>() as u32,
@@ -48,7 +48,7 @@ impl Function {
         Ok((has(VFIO_DEVICE_FLAGS_PCI), has(VFIO_DEVICE_FLAGS_RESET)))
     }
 
-    /// Where a region lies.
+    /// Location of a region.
     pub(crate) fn region(&self, index: u32) -> io::Result<RegionInfo> {
         let mut info = vfio_region_info {
             argsz: size_of::<vfio_region_info>() as u32,
@@ -78,7 +78,7 @@ impl Function {
             .ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    /// Reads 16 bits of the configuration space.
+    /// Reads 16 bits of the configuration space at byte offset `at`.
     pub(crate) fn read_configuration(&mut self, at: u64) -> io::Result<u16> {
         let region = self.configuration()?;
         let mut word = [0; 2];
@@ -86,7 +86,7 @@ impl Function {
         Ok(u16::from_le_bytes(word))
     }
 
-    /// Writes 16 bits of the configuration space.
+    /// Writes 16 bits of the configuration space at byte offset `at`.
     pub(crate) fn write_configuration(&mut self, at: u64, value: u16) -> io::Result<()> {
         let region = self.configuration()?;
         self.file
@@ -98,7 +98,7 @@ impl Function {
         call::with_number(self.file.as_fd(), Call::DeviceReset, 0).map(|_| ())
     }
 
-    /// MSI-X vectors that the device has.
+    /// Number of MSI-X vectors.
     pub(crate) fn vectors(&self) -> io::Result<u32> {
         self.interrupts(VFIO_PCI_MSIX_IRQ_INDEX)
     }
@@ -131,7 +131,7 @@ impl Function {
 
     /// Connects the first interrupt of a kind to `event`.
     fn signal(&self, index: u32, event: &Event) -> io::Result<()> {
-        /// The structure with its array of one descriptor.
+        /// `vfio_irq_set` followed by an array of one descriptor.
         #[repr(C)]
         struct OneVector {
             set: vfio_irq_set,
@@ -148,7 +148,7 @@ impl Function {
             },
             descriptor: event.as_fd().as_raw_fd(),
         };
-        // SAFETY: the structure of this call, with the one descriptor that it says.
+        // SAFETY: the structure of this request, with the one descriptor that it declares.
         unsafe { call::with(self.file.as_fd(), Call::DeviceSetIrqs, &mut vector)? };
         Ok(())
     }

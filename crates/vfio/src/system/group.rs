@@ -1,4 +1,4 @@
-//! Groups of devices that the IOMMU cannot tell apart.
+//! IOMMU groups: devices that the IOMMU cannot distinguish.
 
 use super::call::{self, Call};
 use super::container::Container;
@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
 use vfio_bindings::bindings::vfio::{vfio_group_status, VFIO_GROUP_FLAGS_VIABLE};
 
-/// A group that this process has opened. Only one can at a time.
+/// An IOMMU group that this process has opened, exclusively.
 pub(crate) struct Group(File);
 
 impl Group {
@@ -23,7 +23,7 @@ impl Group {
             .map(Self)
     }
 
-    /// Whether every device of the group is vfio's, or nobody's.
+    /// Whether every device of the group is bound to vfio or to no driver.
     pub(crate) fn is_viable(&self) -> io::Result<bool> {
         let mut status = vfio_group_status {
             argsz: size_of::<vfio_group_status>() as u32,
@@ -34,7 +34,7 @@ impl Group {
         Ok(status.flags & VFIO_GROUP_FLAGS_VIABLE != 0)
     }
 
-    /// Puts the group into a container.
+    /// Adds the group to a container.
     pub(crate) fn join(&self, container: &Container) -> io::Result<()> {
         let mut fd = container.as_fd().as_raw_fd();
         // SAFETY: this call takes the address of a descriptor.
@@ -42,10 +42,10 @@ impl Group {
         Ok(())
     }
 
-    /// Opens a device of the group, by its address.
+    /// Opens a device of the group, by its PCI address.
     pub(crate) fn device(&self, address: &str) -> io::Result<Function> {
         let name = CString::new(address)?;
-        // SAFETY: this call takes a string that ends with zero, and only reads it.
+        // SAFETY: this request takes a zero-terminated string, and only reads it.
         let fd = unsafe {
             call::with(
                 self.0.as_fd(),

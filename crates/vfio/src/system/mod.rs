@@ -1,7 +1,7 @@
-//! The calls of Linux's vfio: groups, containers and devices (`linux/vfio.h`). A room of `unsafe`.
+//! System calls of Linux's vfio: groups, containers and devices (`linux/vfio.h`). A room of `unsafe`.
 //!
-//! What a card can reach is held by [`Container`] until its map has ended. Linux ends all maps when device, group and
-//! container are closed: in this order, the container's memory last.
+//! [`Container`] owns the memory that a card can access until its map is removed. Linux removes all maps when device,
+//! group and container are closed: in this order, and before the container's memory is freed.
 
 mod bar;
 mod call;
