@@ -1,5 +1,5 @@
-//! Takes the hash of the sources that the lab's figures depend on, as they are compiled: a program keeps results under it,
-//! and never under the sources of another one.
+//! Hashes the sources that the lab's figures depend on, at compile time: the program stores results under this hash,
+//! and never under that of other sources.
 
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
@@ -9,11 +9,11 @@ use std::path::Path;
 #[path = "src/experiment/folder_hash.rs"]
 mod folder_hash;
 
-/// The crates that run a card. What they are made of counts too: it is read in their manifests, so that a part of one that
-/// becomes a crate of its own stays in the hash.
+/// The crates that run a card. Their dependencies are included, according to their manifests, so that a part that is
+/// moved to a separate crate stays in the hash.
 const ROOTS: [&str; 2] = ["simcard", "tombolo"];
 
-/// Of the lab, how work is done (how it is shown may change).
+/// Sources of the lab that determine how work is done; those that only present results are excluded.
 const LAB: [&str; 8] = [
     "lab/src/driver.rs",
     "lab/src/experiment/fsrf/mix.rs",
@@ -25,7 +25,7 @@ const LAB: [&str; 8] = [
     "lab/src/input.rs",
 ];
 
-/// The crates of this workspace that a manifest names as dependencies: they are called as their folders.
+/// The crates of this workspace that a manifest lists as dependencies; a crate has the name of its folder.
 fn dependencies(manifest: &str) -> impl Iterator<Item = &str> {
     let of_all = manifest.split_once("\n[dependencies]\n");
     let section = of_all.map_or("", |(_, behind)| behind.split("\n[").next().unwrap_or(""));
@@ -35,7 +35,7 @@ fn dependencies(manifest: &str) -> impl Iterator<Item = &str> {
     names.filter(|name| !name.is_empty() && Path::new("..").join(name).is_dir())
 }
 
-/// The roots, and whatever they are made of.
+/// The root crates with all their dependencies.
 fn crates() -> io::Result<BTreeSet<String>> {
     let mut found = BTreeSet::new();
     let mut todo = ROOTS.map(str::to_owned).to_vec();
@@ -47,7 +47,7 @@ fn crates() -> io::Result<BTreeSet<String>> {
             todo.extend(dependencies(&text).map(str::to_owned));
         }
     }
-    // Else the manifests are written in another way than is read here.
+    // Otherwise the manifests have a syntax that this script does not parse.
     assert!(found.contains("pager"), "no pager among {found:?}");
     Ok(found)
 }
@@ -58,7 +58,7 @@ fn main() -> io::Result<()> {
     for source in crates.chain(LAB.map(str::to_owned)) {
         let path = Path::new("..").join(source);
         println!("cargo::rerun-if-changed={}", path.display());
-        // One that has been renamed must not fall out of the hash.
+        // A renamed source must not silently drop out of the hash.
         assert!(path.exists(), "no {}", path.display());
         folder_hash::add(&mut hash, &path)?;
     }

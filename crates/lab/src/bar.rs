@@ -1,12 +1,12 @@
-//! A bar: a measurement, and the rows that it gives.
+//! A bar: a measurement, with the rows that it produces.
 
 use crate::failure::Failure;
 use crate::row::Row;
 
-/// What measures one or more figures.
+/// A measurement of one or more figures.
 #[derive(Clone, Copy, Debug)]
 pub struct Bar {
-    /// The figures.
+    /// Names of the figures it produces.
     pub names: &'static [&'static str],
     /// Measures them.
     pub measure: fn() -> Result<Vec<Row>, Failure>,

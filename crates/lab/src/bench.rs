@@ -31,7 +31,7 @@ struct Arguments {
     trial: bool,
 }
 
-/// The program: arguments in, rows out.
+/// Entry point: arguments in, rows out.
 pub fn main() -> ExitCode {
     if let Some(result) = bars::sim_speed::stretch() {
         return ended(result);
@@ -76,7 +76,7 @@ pub fn main() -> ExitCode {
                 .map(|row| tree.iter().fold(row, |row, tree| tree.mark(row)))
                 .collect();
             measured.iter().for_each(|row| println!("{row}"));
-            // At once: what is measured later may be interrupted.
+            // Written immediately, since later measurements may be interrupted.
             if tree.is_some() {
                 results::merge(&measured)?;
             }
@@ -100,7 +100,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Rows that are older than what they measure.
+/// Lists rows that are older than the sources they measure.
 fn list_stale(wanted: &dyn Fn(&str) -> bool) -> Result<(), crate::failure::Failure> {
     let rows: Vec<Row> = results::all()?
         .into_iter()

@@ -1,5 +1,5 @@
-//! Driving a card without the pager: data and table entries are put there by hand, so that only the
-//! card's own speed is measured.
+//! Drives a card without the pager: data and table entries are preloaded, so that only the card's own speed is
+//! measured.
 
 use crate::driver::{Driver, START};
 use crate::failure::Failure;
@@ -11,7 +11,7 @@ use units::{
     TableGeometry, Target, VirtAddr,
 };
 
-/// One slot's share of the card: a space of its own, and where its data and table lie.
+/// A slot's share of the card: its space, and the location of its data and table.
 #[derive(Clone, Copy, Debug)]
 pub struct Lane {
     /// Card address of the page table.
@@ -22,7 +22,7 @@ pub struct Lane {
     output: u64,
 }
 
-/// Above the page table.
+/// Base address of data, above the page table.
 const DATA: u64 = 1 << 30;
 
 impl Lane {
@@ -47,7 +47,7 @@ impl Lane {
 }
 
 impl Lane {
-    /// One of several on the same channel.
+    /// One of several slots on the same channel.
     pub fn shared(number: u64) -> Self {
         Self {
             table: number << 24,
@@ -56,7 +56,7 @@ impl Lane {
         }
     }
 
-    /// The same with its output so many bytes further.
+    /// The same with its output displaced by `bytes` bytes.
     pub fn with_output_moved(self, bytes: u64) -> Self {
         Self {
             output: self.output + bytes,
@@ -65,11 +65,11 @@ impl Lane {
     }
 }
 
-/// What came of several slots that ran at once.
+/// Results of several slots that ran concurrently.
 pub struct Each {
-    /// How long each ran.
+    /// Run time of each.
     pub times: Vec<Picoseconds>,
-    /// Rows that each slot of the card had read and written when the first was done.
+    /// Rows that each slot had read and written when the first slot was done.
     pub rows: Vec<u64>,
 }
 
@@ -82,15 +82,14 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// Opens a card with `kernel` in slot 0, and makes `bytes` of input (channel 0) and output
-    /// (channel 1) reachable at their card addresses: installed with 2 MiB pages if the card
-    /// translates.
+    /// Opens a card with `kernel` in slot 0, and maps `bytes` bytes of input (channel 0) and output (channel 1) at
+    /// their card addresses, with 2 MiB pages if the card translates.
     pub fn open(options: SimOptions, kernel: &str, bytes: u64) -> Result<Self, Failure> {
         let lane = Lane::across(&options);
         Self::open_lanes(options, kernel, bytes, vec![lane])
     }
 
-    /// The same kernel in as many slots as there are lanes; slot `n` runs in space `n`.
+    /// The same kernel in one slot per lane; slot `n` runs in space `n`.
     pub fn open_lanes(
         options: SimOptions,
         kernel: &str,
@@ -154,18 +153,18 @@ impl Bench {
         Ok(())
     }
 
-    /// The card.
+    /// The card under test.
     pub fn card(&mut self) -> &mut SimCard {
         &mut self.driver.card
     }
 
-    /// Sets further arguments than input, output and bytes, of every slot.
+    /// Sets an argument other than input, output and bytes in every slot.
     pub fn set_argument(&mut self, argument: &str, value: &[u8]) -> Result<(), Failure> {
         self.slots()
             .try_for_each(|slot| self.driver.set(slot, &self.kernel, argument, value))
     }
 
-    /// Starts the kernels over all bytes; the time of the first write of ap_start.
+    /// Starts the kernels over all bytes; returns the time of the first write of ap_start.
     pub fn start(&mut self) -> Result<Picoseconds, Failure> {
         for (slot, lane) in self.slots().zip(&self.lanes) {
             for (name, value) in [
@@ -185,7 +184,7 @@ impl Bench {
         Ok(start)
     }
 
-    /// Runs the kernels over all bytes once; virtual time from the first write of ap_start to the last
+    /// Runs the kernels over all bytes once; returns the virtual time from the first write of ap_start to the last
     /// interrupt.
     pub fn run(&mut self) -> Result<Picoseconds, Failure> {
         let start = self.start()?;
@@ -197,8 +196,8 @@ impl Bench {
         Ok(time)
     }
 
-    /// Runs the kernels of some slots; virtual time from the first write of ap_start to each one's interrupt,
-    /// and the rows of each slot by the first of these.
+    /// Runs the kernels of some slots; returns the virtual time from the first write of ap_start to each interrupt, and
+    /// the rows of each slot at the first of these.
     pub fn run_each(&mut self, slots: &[u8]) -> Result<Each, Failure> {
         let mut rows_before = self.rows_moved()?;
         for number in slots {
@@ -208,7 +207,7 @@ impl Bench {
                 ("output", lane.output),
                 ("bytes", self.bytes),
             ] {
-                // Not every kernel has all of them.
+                // Some kernels lack some of these arguments.
                 if self.kernel.manifest.argument(name).is_some() {
                     self.set_argument_of(*number, name, value)?;
                 }

@@ -1,4 +1,4 @@
-//! A card driven by hand, without pager or library: one command or one register at a time.
+//! Drives a card directly, without pager or library: one command or one register at a time.
 
 use crate::failure::Failure;
 use card::command::Command;
@@ -7,13 +7,13 @@ use card::kernel::KernelPackage;
 use card::Card;
 use units::{CommandId, CommandStatus, Operation, SlotId};
 
-/// Registers of every kernel's control interface.
+/// Control registers common to all kernels.
 pub const START: u32 = 0x00;
 pub const GLOBAL_INTERRUPT: u32 = 0x04;
 pub const INTERRUPT_ENABLE: u32 = 0x08;
 pub const INTERRUPT_STATUS: u32 = 0x0c;
 
-/// A card, and the number of the last command that it was given.
+/// A card, and the number of its last command.
 pub struct Driver<C> {
     pub card: C,
     last: u32,
@@ -24,7 +24,7 @@ impl<C: Card> Driver<C> {
         Self { card, last: 0 }
     }
 
-    /// Queues a command. One that is `awaited` waits for those before it, and tells when it is done.
+    /// Queues a command. If `awaited`, it waits for earlier ones, and notifies on completion.
     pub fn submit(&mut self, operation: Operation, awaited: bool) -> Result<CommandId, Failure> {
         self.last = self.last.wrapping_add(1);
         let id = CommandId(self.last);
@@ -38,8 +38,8 @@ impl<C: Card> Driver<C> {
         Ok(id)
     }
 
-    /// Runs a command to its end; whether the entry that it touched was dirty. `others` gets the events
-    /// that are not its completion.
+    /// Executes a command to completion; returns whether its entry was dirty. `others` receives the events that are not
+    /// its completion.
     pub fn command_beside(
         &mut self,
         operation: Operation,
@@ -66,13 +66,13 @@ impl<C: Card> Driver<C> {
         Ok(found == Some(true))
     }
 
-    /// Runs a command to its end; nothing else may happen.
+    /// Executes a command to completion; any other event is an error.
     pub fn command(&mut self, operation: Operation) -> Result<(), Failure> {
         self.command_beside(operation, |other| Err(unexpected(&other)))?;
         Ok(())
     }
 
-    /// Waits for these slots' interrupts; nothing else may happen.
+    /// Waits for the interrupts of these slots; any other event is an error.
     pub fn interrupts(&mut self, slots: impl Iterator<Item = SlotId>) -> Result<(), Failure> {
         let mut running: std::collections::BTreeSet<SlotId> = slots.collect();
         while !running.is_empty() {
@@ -86,7 +86,7 @@ impl<C: Card> Driver<C> {
         Ok(())
     }
 
-    /// Waits for interrupts of any slots: those that come at once; nothing else may happen.
+    /// Waits for interrupts of any slots and returns those that arrive together; any other event is an error.
     pub fn next_interrupts(&mut self) -> Result<Vec<SlotId>, Failure> {
         let events = self.card.wait(None)?;
         let slots = events.iter().map(|event| match event {
@@ -96,13 +96,13 @@ impl<C: Card> Driver<C> {
         slots.collect()
     }
 
-    /// Lets a kernel announce the end of its runs.
+    /// Enables a kernel's interrupt at the end of its runs.
     pub fn enable_interrupt(&mut self, slot: SlotId) -> Result<(), Failure> {
         self.write(slot, GLOBAL_INTERRUPT, 1)?;
         self.write(slot, INTERRUPT_ENABLE, 1)
     }
 
-    /// Takes note of the end of a run: the next one may start.
+    /// Acknowledges the end of a run, so that the next one may start.
     pub fn acknowledge(&mut self, slot: SlotId) -> Result<(), Failure> {
         let status = self.read(slot, INTERRUPT_STATUS)?;
         self.write(slot, INTERRUPT_STATUS, status)?;

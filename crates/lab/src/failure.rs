@@ -1,6 +1,6 @@
-//! What a measurement fails with.
+//! Error type of measurements.
 
 use std::error::Error;
 
-/// Anything that can be printed.
+/// Any printable error.
 pub type Failure = Box<dyn Error + Send + Sync>;

@@ -1,9 +1,9 @@
-//! Files to read.
+//! Input files for measurements.
 
 use crate::failure::Failure;
 use std::path::Path;
 
-/// A file of `bytes` reproducible bytes without structure.
+/// Writes a file of `bytes` reproducible pseudo-random bytes.
 pub fn write_input(path: &Path, bytes: u64) -> Result<(), Failure> {
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
     let words = (0..bytes.div_ceil(8)).flat_map(|_| {

@@ -1,4 +1,4 @@
-//! Every figure that the project promises, and the papers' experiments beside what they published.
+//! Every figure that the project promises, and the papers' experiments compared with their published values.
 //!
 //! `make bench` measures the bars; `tombolo lab fsrf` runs an experiment:
 //!

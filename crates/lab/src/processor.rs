@@ -1,22 +1,22 @@
-//! What processes have taken of the processors.
+//! Processor time of processes.
 
 use std::time::Duration;
 
-/// What this process has taken, without its children.
+/// Processor time of this process, without its children.
 pub(crate) fn own() -> Duration {
     usage(libc::RUSAGE_SELF)
 }
 
-/// What all children of this process have taken that have ended.
+/// Processor time of all children of this process that have ended.
 pub(crate) fn of_children() -> Duration {
     usage(libc::RUSAGE_CHILDREN)
 }
 
-/// In user mode and in the system's.
+/// User and system time.
 fn usage(whose: libc::c_int) -> Duration {
-    // SAFETY: plain numbers, for which all zeros is a value.
+    // SAFETY: plain numbers, for which all zeros are valid.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: `usage` is a place for the result.
+    // SAFETY: `usage` points to memory for the result.
     if unsafe { libc::getrusage(whose, &mut usage) } != 0 {
         return Duration::ZERO;
     }

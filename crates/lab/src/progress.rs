@@ -1,12 +1,12 @@
-//! Progress of long work, on standard error: in place on a terminal, else a line now and then.
+//! Progress of long work on standard error: updated in place on a terminal, otherwise printed periodically.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-/// Without a terminal, lines are at least so far apart.
+/// Minimum interval between lines without a terminal.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// Tells how far a piece of work is.
+/// Reports the progress of a piece of work.
 pub struct Progress {
     work: &'static str,
     in_place: bool,
@@ -14,7 +14,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// For this work.
+    /// Creates a report for this work.
     pub fn of(work: &'static str) -> Self {
         Self {
             work,
@@ -23,12 +23,12 @@ impl Progress {
         }
     }
 
-    /// It is at this point now.
+    /// Reports the present position.
     pub fn at(&mut self, point: &str) {
         let work = self.work;
         if self.in_place {
             eprint!("\r\x1b[K{work}: {point}");
-            // Nobody waits for a line's end here; what cannot be shown is not missed.
+            // The line is incomplete, so it must be flushed; errors are ignored.
             let _ = std::io::stderr().flush();
         } else if self.is_due(Instant::now()) {
             eprintln!("{work}: {point}");

@@ -1,10 +1,10 @@
-//! SplitMix64: the random numbers of the bars.
+//! SplitMix64: the random number generator of the bars.
 
-/// The generator; any seed will do.
+/// The generator's state; any seed is valid.
 pub struct Random(pub u64);
 
 impl Random {
-    /// The next number.
+    /// Returns the next 64-bit number.
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -13,17 +13,17 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `bound`.
+    /// A number from 0 to `bound` - 1.
     pub fn below(&mut self, bound: u64) -> u64 {
         self.next() % bound
     }
 
-    /// One of a list, which is not empty.
+    /// A random element of a list, which must not be empty.
     pub fn of<T: Copy>(&mut self, list: &[T]) -> T {
         list[self.below(list.len() as u64) as usize]
     }
 
-    /// Exponentially distributed, mean 1.
+    /// An exponentially distributed number with mean 1.
     pub fn exponential(&mut self) -> f64 {
         let unit = ((self.next() >> 11) as f64 + 1.0) / (1u64 << 53) as f64;
         -unit.ln()

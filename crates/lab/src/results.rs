@@ -8,7 +8,7 @@ fn path() -> PathBuf {
     simcard::home().join("bench/results.json")
 }
 
-/// The rows that there are, by name.
+/// All stored rows, by name.
 pub fn all() -> io::Result<Vec<Row>> {
     match std::fs::read(path()) {
         Ok(bytes) => Ok(serde_json::from_slice(&bytes)?),
@@ -17,7 +17,7 @@ pub fn all() -> io::Result<Vec<Row>> {
     }
 }
 
-/// Replaces the rows measured now and keeps the others.
+/// Replaces the measured rows and keeps the others.
 pub fn merge(measured: &[Row]) -> io::Result<()> {
     let mut rows = all()?;
     for row in measured {
@@ -32,7 +32,7 @@ pub fn merge(measured: &[Row]) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    /// Who measures one bar changes no other, not in the last digit either.
+    /// Measuring one bar leaves all others unchanged, to the last digit.
     #[test]
     fn figures_are_read_as_they_were_written() {
         for number in 1..10_000 {

@@ -1,4 +1,4 @@
-//! A bar: a named figure with a target.
+//! A figure with a name and a target.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -8,25 +8,25 @@ use std::fmt;
 pub struct Row {
     /// Name of the bar.
     pub name: String,
-    /// The figure.
+    /// Measured value, in `unit`.
     pub value: f64,
-    /// Its unit.
+    /// Unit of the value.
     pub unit: String,
-    /// What it should be, in words.
+    /// The target in words.
     pub target: String,
-    /// Whether it is; figures without a target are always met.
+    /// Whether the target is met; always true without a target.
     pub met: bool,
-    /// What measures it.
+    /// Command that measures it.
     pub command: String,
-    /// The commit of the tree that was measured.
+    /// Commit of the measured tree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// The day of the measurement (UTC).
+    /// Day of the measurement (UTC).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub date: Option<String>,
 }
 
-/// What a figure is held against.
+/// Target of a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Target {
     /// At least this.
@@ -35,14 +35,14 @@ pub enum Target {
     AtMost(f64),
     /// Exactly this.
     Exactly(f64),
-    /// Printed beside the paper's figure.
+    /// No target; shown together with the paper's value.
     Beside(f64),
-    /// Printed only.
+    /// No target; shown only.
     Shown,
 }
 
 impl Row {
-    /// A figure and its target.
+    /// A figure with its target; computes whether it is met.
     pub fn new(name: &str, value: f64, unit: &str, target: Target) -> Self {
         let (words, met) = match target {
             Target::AtLeast(bound) => (format!("≥ {bound}"), value >= bound),
@@ -63,7 +63,7 @@ impl Row {
         }
     }
 
-    /// A yes or no, as 1 or 0.
+    /// A Boolean figure, as 1 or 0, which should be 1.
     pub fn holds(name: &str, value: bool) -> Self {
         Self::new(
             name,

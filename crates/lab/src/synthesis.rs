@@ -1,10 +1,10 @@
-//! Mapping blocks of the RTL: `tools/synthesis` and `tools/fmax`.
+//! Maps blocks of the RTL, with `tools/synthesis` and `tools/fmax`.
 
 use crate::failure::Failure;
 use crate::tools;
 use std::process::{Command, Stdio};
 
-/// What `tools/synthesis` says.
+/// Output of `tools/synthesis`.
 #[derive(serde::Deserialize)]
 pub struct Report {
     pub lut: f64,
@@ -22,23 +22,23 @@ pub struct Longest {
     pub to: String,
 }
 
-/// The files of the shell.
+/// File list of the shell.
 pub const SHELL: &str = "rtl/shell/tmb_shell.f";
 
-/// Maps a module of a list of files; modules in `once` are mapped once for all their instances.
+/// Maps a module of a file list; modules in `once` are mapped once for all their instances.
 pub fn synthesize(list: &str, top: &str, once: &[&str]) -> Result<Report, Failure> {
     run("synthesis", list, top, &[], once)
 }
 
-/// Maps a module of a list of files with these parameters (`NAME=VALUE`).
+/// Maps a module of a file list with these parameters (`NAME=VALUE`).
 pub fn synthesize_with(list: &str, top: &str, parameters: &[String]) -> Result<Report, Failure> {
     run("synthesis", list, top, parameters, NONE)
 }
 
-/// No module is mapped once.
+/// An empty list of modules to map once.
 pub const NONE: &[&str] = &[];
 
-/// Maps a module with delays, in which wires are so slow that few levels matter more than few LUTs.
+/// Maps a module with wire delays so large that few levels are preferred to few LUTs.
 pub fn synthesize_by_levels(list: &str, top: &str) -> Result<Report, Failure> {
     run_with_options(
         "synthesis",
@@ -48,7 +48,7 @@ pub fn synthesize_by_levels(list: &str, top: &str) -> Result<Report, Failure> {
     )
 }
 
-/// Runs a tool on a module of a list of files.
+/// Runs a tool on a module of a file list.
 pub fn run<Said: serde::de::DeserializeOwned>(
     tool: &str,
     list: &str,
@@ -62,7 +62,7 @@ pub fn run<Said: serde::de::DeserializeOwned>(
     run_with_options(tool, list, top, &options)
 }
 
-/// Runs a tool on a module of a list of files, with options of its command line.
+/// Runs a tool on a module of a file list, with command-line options.
 fn run_with_options<Said: serde::de::DeserializeOwned>(
     tool: &str,
     list: &str,
@@ -82,7 +82,7 @@ fn run_with_options<Said: serde::de::DeserializeOwned>(
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
-/// An L1 TLB: log2(bytes of a page), log2(sets), ways.
+/// Maps an L1 TLB: log2(bytes of a page), log2(sets), ways.
 pub fn tlb(bits: u8, sets: u8, ways: u8) -> Result<Report, Failure> {
     let parameters = [
         format!("PageBits={bits}"),

@@ -1,8 +1,8 @@
-//! Tools of the tree that are written in Python.
+//! Python tools of the source tree.
 
 use std::path::{Path, PathBuf};
 
-/// The Python of the tools' virtual environment.
+/// Path of the Python interpreter in the tools' virtual environment.
 pub fn python(home: &Path) -> PathBuf {
     let cache = std::env::var_os("TOMBOLO_CACHE").map(PathBuf::from);
     let cache =

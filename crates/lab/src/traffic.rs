@@ -1,16 +1,16 @@
-//! Traffic for a memory model, and what is seen of it.
+//! Traffic for a memory model, and measurements of its behaviour.
 
 use crate::random::Random;
 use timing::dram::{Access, Controller, MemoryChannel};
 use timing::platform::Memory;
 use units::Picoseconds;
 
-/// Addresses with a known place in the devices.
+/// Generates addresses with known locations in the devices.
 pub struct Places<'a>(pub &'a Memory);
 
 impl Places<'_> {
-    /// Byte offset of a column (in rows of 64 bytes), as docs/blocks/timing.md maps addresses: from
-    /// the lowest bit group, column, bank XOR folded DRAM row, DRAM row.
+    /// Byte offset of a column (in rows of 64 bytes), with the address mapping of docs/blocks/timing.md: from the
+    /// lowest bit group, column, bank XOR folded DRAM row, DRAM row.
     fn encode(&self, group: u64, bank: u64, row: u64, column: u64) -> u64 {
         let map = &self.0.address;
         let (groups, banks) = (u64::from(map.bank_groups), u64::from(map.banks_per_group));
@@ -32,8 +32,8 @@ impl Places<'_> {
         (0..count).map(|index| index * 64).collect()
     }
 
-    /// Sequential within DRAM rows, over one half of the banks. Streams over different halves never
-    /// meet in a bank, however far one is ahead of the other.
+    /// Sequential within DRAM rows, over one half of the banks. Streams over different halves never collide in a bank,
+    /// however far one is ahead of the other.
     pub fn half_of_banks(&self, count: u64, half: u64) -> Vec<u64> {
         let map = &self.0.address;
         let (groups, banks) = (
@@ -55,7 +55,7 @@ impl Places<'_> {
             .collect()
     }
 
-    /// A new DRAM row of the same bank each.
+    /// Consecutive DRAM rows of the same bank.
     pub fn one_bank(&self, count: u64) -> Vec<u64> {
         let column = |index| index % self.columns();
         (0..count)
@@ -71,7 +71,7 @@ impl Places<'_> {
             .collect()
     }
 
-    /// A new DRAM row each, over all banks in turn.
+    /// A new DRAM row each time, over all banks in turn.
     pub fn all_banks(&self, count: u64) -> Vec<u64> {
         let map = &self.0.address;
         let (groups, banks) = (u64::from(map.bank_groups), u64::from(map.banks_per_group));
@@ -87,7 +87,7 @@ impl Places<'_> {
     }
 }
 
-/// Users of one channel. Single rows; a step of time is a clock of the devices.
+/// Requesters of one channel. Accesses are single rows; a time step is a clock of the devices.
 pub struct Traffic<'a>(pub &'a Memory);
 
 impl Traffic<'_> {
@@ -108,7 +108,7 @@ impl Traffic<'_> {
         }
     }
 
-    /// Rows a clock when reads and writes are pushed as early as they are taken.
+    /// Rows per clock if reads and writes are issued as early as they are accepted.
     fn saturate(&self, reads: &[u64], writes: &[u64]) -> f64 {
         let mut channel = Controller::new(self.0);
         let (mut read, mut write, mut left) = (0, 0, reads.len() + writes.len());
@@ -144,7 +144,8 @@ impl Traffic<'_> {
         self.saturate(reads, writes)
     }
 
-    /// Seconds for accesses (where, and whether it writes) that begin in their order, so many outstanding.
+    /// Seconds for accesses (offset, and whether it is a write) issued in order, with at most `outstanding`
+    /// outstanding.
     pub fn windowed(&self, accesses: &[(u64, bool)], outstanding: usize) -> f64 {
         let mut channel = Controller::new(self.0);
         let (mut next, mut done) = (0, 0);
@@ -167,7 +168,7 @@ impl Traffic<'_> {
         finished.as_seconds()
     }
 
-    /// Mean clocks from push to row with as many reads outstanding as may be.
+    /// Mean clocks from issue to data with the maximum number of outstanding reads.
     pub fn saturated_latency(&self, offsets: &[u64]) -> f64 {
         let mut channel = Controller::new(self.0);
         let mut pushed = vec![Picoseconds::ZERO; offsets.len()];
@@ -189,8 +190,7 @@ impl Traffic<'_> {
         sum / offsets.len() as f64
     }
 
-    /// Mean clocks from arrival to row when reads arrive every `interval` clocks, or at random times
-    /// with that mean.
+    /// Mean clocks from arrival to data if reads arrive every `interval` clocks, or at random times with that mean.
     pub fn open_latency(&self, offsets: &[u64], interval: f64, seed: Option<u64>) -> f64 {
         let mut random = seed.map(Random);
         let mut at = 0.0;
@@ -210,7 +210,7 @@ impl Traffic<'_> {
                 sum += self.clocks(row.at - arrivals[row.token as usize]);
                 done += 1;
             }
-            // Pushed at its own time, which lies between this step and the one before.
+            // Issued at its own time, which is between this step and the previous one.
             while next < offsets.len() && arrivals[next] <= now && channel.can_accept(false) {
                 channel.push(now, self.access(next, offsets[next], false));
                 next += 1;
@@ -221,7 +221,7 @@ impl Traffic<'_> {
     }
 }
 
-/// Single reads at random places that a channel serves in a clock of its devices.
+/// Random single reads that a channel serves per clock of its devices.
 pub(crate) fn random_reads(memory: &Memory) -> f64 {
     Traffic(memory).rate(&Places(memory).random(40_000, 1), false)
 }

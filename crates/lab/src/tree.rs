@@ -1,4 +1,4 @@
-//! Which tree figures are of, and which of them are older than what they measure.
+//! The source tree that figures belong to, and figures that are older than the sources they measure.
 
 use crate::row::Row;
 use std::collections::BTreeMap;
@@ -7,18 +7,18 @@ use std::process::Command;
 /// Why a tree or its history cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TreeError {
-    /// Figures of it could not be repeated.
+    /// The tree has uncommitted changes, so its figures are not reproducible.
     #[error("the tree has changes that are not committed (`{0}`): commit them, or measure with --trial, which writes nothing")]
     Changed(String),
-    /// A command that was asked does not answer.
+    /// A command failed.
     #[error("{command}: {told}")]
     Command {
-        /// With its arguments.
+        /// Command line.
         command: String,
-        /// What it said.
+        /// Error output of the command.
         told: String,
     },
-    /// `bench/sources.toml` cannot be used.
+    /// `bench/sources.toml` is invalid.
     #[error("bench/sources.toml: {0}")]
     Sources(String),
 }
@@ -31,10 +31,10 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// The tree as it is, today (UTC).
+    /// The present tree and day (UTC).
     ///
     /// # Errors
-    /// [`TreeError::Changed`]: it is no commit. The file of the figures does not count.
+    /// [`TreeError::Changed`]: there are uncommitted changes, apart from the file of results.
     pub fn now() -> Result<Self, TreeError> {
         let changed = git(&["status", "--porcelain", "--", ".", ":!bench/results.json"])?;
         match changed.lines().next() {
@@ -46,7 +46,7 @@ impl Tree {
         }
     }
 
-    /// A row that was measured on it.
+    /// The row, marked as measured on this tree.
     pub fn mark(&self, row: Row) -> Row {
         Row {
             commit: Some(self.commit.clone()),
@@ -56,15 +56,15 @@ impl Tree {
     }
 }
 
-/// Paths that figures are of, by the beginning of a bar's name; the longest one counts.
+/// Source paths that figures depend on, by prefix of a bar's name; the longest prefix applies.
 #[derive(Debug)]
 pub struct Sources(BTreeMap<String, Vec<String>>);
 
 impl Sources {
-    /// Those of `bench/sources.toml`.
+    /// Reads `bench/sources.toml`.
     ///
     /// # Errors
-    /// [`TreeError::Sources`]: it cannot be read, or has no entry for every other bar.
+    /// [`TreeError::Sources`]: it cannot be read, or has no default entry.
     pub fn load() -> Result<Self, TreeError> {
         let path = simcard::home().join("bench/sources.toml");
         let text =
@@ -86,7 +86,7 @@ impl Sources {
         longest.map_or(&[], |(_, paths)| paths)
     }
 
-    /// Rows that are older than what they measure, as lines.
+    /// Rows that are older than the sources they measure, one line each.
     ///
     /// # Errors
     /// [`TreeError::Command`]: there is no history.
@@ -118,7 +118,7 @@ impl Sources {
     }
 }
 
-/// How many commits have changed something below paths since one.
+/// Number of commits since `commit` that changed files below these paths.
 fn since(commit: &str, paths: &[String]) -> Result<u64, TreeError> {
     let range = format!("{commit}..HEAD");
     let mut arguments = vec!["rev-list", "--count", &range, "--"];
@@ -138,7 +138,7 @@ fn git(arguments: &[&str]) -> Result<String, TreeError> {
     )
 }
 
-/// What a command says, without the end of its line.
+/// Output of a command, without the final newline.
 fn said(command: &mut Command) -> Result<String, TreeError> {
     let output = command.output();
     let failed = |told: String| TreeError::Command {

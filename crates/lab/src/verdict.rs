@@ -1,23 +1,23 @@
-//! Whether a measurement gave what the list of bars promises.
+//! Compares measured figures with the list of bars.
 
 use crate::row::Row;
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// What is not as it should be, by name.
+/// Deviations from the list of bars, by name.
 #[derive(Debug, Default, PartialEq)]
 pub struct Verdict {
     measured: usize,
-    /// Measured, and not as good as wanted.
+    /// Measured, but the target is missed.
     pub missed: Vec<String>,
-    /// Wanted, and not measured.
+    /// Requested, but not measured.
     pub missing: Vec<String>,
-    /// Measured, and in no list: `make bench ONLY=` refuses its name.
+    /// Measured, but not listed: `make bench ONLY=` rejects the name.
     pub unlisted: Vec<String>,
 }
 
 impl Verdict {
-    /// Of the bars that were wanted, and the rows that came.
+    /// Compares the names of requested bars with the measured rows.
     pub fn of<'a>(wanted: impl Iterator<Item = &'a str>, rows: &[Row]) -> Self {
         let wanted: BTreeSet<&str> = wanted.collect();
         let came: BTreeSet<&str> = rows.iter().map(|row| row.name.as_str()).collect();
@@ -34,7 +34,7 @@ impl Verdict {
         }
     }
 
-    /// Whether every bar was measured and is met.
+    /// Whether every bar was measured and met its target.
     pub fn is_met(&self) -> bool {
         self.missed.is_empty() && self.missing.is_empty() && self.unlisted.is_empty()
     }
@@ -95,7 +95,7 @@ mod tests {
         set
     }
 
-    /// `make bench ONLY=name` must know each name that it wrote before.
+    /// `make bench ONLY=name` must accept each name that it has written.
     #[test]
     fn every_row_of_the_results_is_a_bar() {
         let names = listed();
@@ -109,7 +109,7 @@ mod tests {
         }
     }
 
-    /// Words in backquotes that look like a bar: two parts or more, and the first is that of a bar.
+    /// Words in backquotes that look like a bar: at least two parts, of which the first is that of a bar.
     fn bars_named(text: &str) -> impl Iterator<Item = &str> {
         let families: BTreeSet<&str> = listed()
             .into_iter()
@@ -141,7 +141,7 @@ mod tests {
         }
     }
 
-    /// A page that names a bar names one that there is, or the beginning of some.
+    /// Every bar named in a page must exist, or be a prefix of one.
     #[test]
     fn bars_that_pages_name_exist() {
         let names = listed();

@@ -65,8 +65,7 @@ impl<D: Access> VfioTransport<D> {
         Ok(reg::error_read::ADDRESS.get(first) == address)
     }
 
-<<<<<<< HEAD
-    /// Fails if the system has asked for the device; it is looked at once a second.
+    /// Fails if the system has requested the device back; checked once per second.
     fn check_kept(&mut self) -> Result<(), CardError> {
         let now = self.device.elapsed();
         if now.saturating_sub(self.asked) >= WAIT {
@@ -83,10 +82,7 @@ impl<D: Access> VfioTransport<D> {
         }
     }
 
-    /// Fails if the card does not answer any more.
-=======
     /// Fails if the card no longer responds.
->>>>>>> 346490ca (vfio: comments in the field's terms)
     pub(crate) fn check_present(&self) -> Result<(), CardError> {
         match self.device.read(reg::ID) {
             Some(reg::ID_MAGIC) => Ok(()),

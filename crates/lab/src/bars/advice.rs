@@ -1,6 +1,7 @@
-//! Is the bound of a run named right, and is what it would gain predicted well? The truth is ablation: each resource is made
-//! free in turn (a platform file with other figures, data that is on the card, a kernel without its pauses), and the largest
-//! gain is the bound. Half of the runs are chosen, half are drawn.
+//! Checks whether the bound of a run is identified correctly and the gain of its removal predicted well. The reference
+//! is ablation: each resource is made free in turn (a platform file with other figures, data already on the card, a
+//! kernel without pauses), and the resource with the largest gain is the bound. Half of the runs are chosen by hand,
+//! half are random.
 
 use super::{the_command, Failure};
 use crate::random::Random;
@@ -18,15 +19,15 @@ pub const NAMES: &[&str] = &[
     "advice.remedies_faster",
 ];
 
-/// Gains within this factor of the largest are as good: two resources bind alike.
+/// Gains within this factor of the largest count as equal: two resources are equally limiting.
 const ALIKE: f64 = 1.1;
-/// The largest true gain of a stage below which none of them stands out.
+/// If the largest true gain of a stage is below this, no resource stands out.
 const NONE_STANDS_OUT: f64 = 1.25;
 const DRAWN: usize = 12;
-/// The seed of what is drawn. The model was fitted to other draws.
+/// Seed of the random runs. The model was fitted to other runs.
 const SEED: u64 = 20_261_126;
 
-/// Figures of a platform file that make a resource free: the fastest that such a file may say.
+/// Platform figures that make a resource free: the fastest values that a platform file may have.
 const FREE: [(&str, &[(&str, u64)]); 5] = [
     (
         "fault-service",
@@ -83,7 +84,7 @@ const FREE: [(&str, &[(&str, u64)]); 5] = [
     ),
 ];
 
-/// A run: a kernel, the bytes of its input, how files are mapped, and what paces it.
+/// A run: a kernel, the size of its input, how files are mapped, and what limits its rate.
 #[derive(Clone, Debug)]
 struct Trial {
     kernel: &'static str,
@@ -102,7 +103,7 @@ impl Trial {
         }
     }
 
-    /// The words of `tombolo run`; files lie in the folder of the command.
+    /// Arguments of `tombolo run`; files are in the working directory.
     fn words(&self) -> Vec<String> {
         let Self {
             bytes,
@@ -110,7 +111,7 @@ impl Trial {
             pace,
             ..
         } = self;
-        // What is new is in no cache and on no storage.
+        // New files are neither cached nor on storage.
         let new = mapping.replace(":cold", "").replace(":warm", "");
         let input = format!("in{bytes}{mapping}");
         let (log2, size) = (bytes.ilog2(), "bytes=size(input)".to_owned());
@@ -182,7 +183,7 @@ impl Trial {
         words
     }
 
-    /// The same with its data on the card beforehand.
+    /// The same run with its data already on the card.
     fn hot(&self) -> Self {
         let words = self
             .mapping
@@ -195,7 +196,7 @@ impl Trial {
         }
     }
 
-    /// The same without pauses of the kernel, if it has any.
+    /// The same run without pauses of the kernel; `None` if it has none.
     fn without_pauses(&self) -> Option<Self> {
         let pace = match self.kernel {
             "transform" if self.pace > 1 => 1,
@@ -209,7 +210,7 @@ impl Trial {
     }
 }
 
-/// Runs that each have a bound of their own.
+/// Hand-chosen runs, each with a different bound.
 fn chosen() -> Vec<Trial> {
     vec![
         Trial::new("copy", 4 << 20, "", 0),
@@ -275,14 +276,14 @@ fn drawn() -> Vec<Trial> {
     (0..DRAWN).map(|_| draw()).collect()
 }
 
-/// Where runs are made.
+/// Working folder and inputs of the runs.
 struct TrialBench {
     command: PathBuf,
     folder: tempfile::TempDir,
     platforms: Vec<(&'static str, PathBuf)>,
 }
 
-/// A platform's file with other figures.
+/// Writes a platform file with changed figures; returns its path.
 fn platform(text: &str, name: &str, figures: &[(&str, u64)]) -> Result<String, Failure> {
     let mut changed = 0;
     let lines = text.lines().map(|line| {
@@ -334,7 +335,7 @@ impl TrialBench {
         Ok(path)
     }
 
-    /// The report of a run.
+    /// Runs a trial and returns its report.
     fn report(&self, run: &Trial, platform: &Path, more: &[&str]) -> Result<Value, Failure> {
         let input = self.input(run.bytes)?;
         std::fs::copy(&input, self.folder.path().join("data"))?;
@@ -362,16 +363,16 @@ fn time_of(report: &Value) -> f64 {
     report["runs"][0]["time"].as_f64().unwrap_or(f64::NAN)
 }
 
-/// What was said of a run, and whether it is so.
+/// The predictions for a run, and whether they hold.
 struct Judged {
     right: bool,
-    /// Relative, of the gain that was named; none where no gain was claimed or none can be measured.
+    /// Relative error of the predicted gain; `None` if no gain was predicted or none can be measured.
     error: Option<f64>,
-    /// Whether the first advice that is an option made it faster.
+    /// Whether the first advice that is an option made the run faster.
     faster: Option<bool>,
 }
 
-/// The largest of some gains, and at least 1.
+/// The largest of several gains, and at least 1.
 fn largest<'a>(gains: impl Iterator<Item = &'a (&'static str, f64)>) -> f64 {
     gains.fold(1.0, |most, gain| most.max(gain.1))
 }
@@ -388,7 +389,7 @@ fn judge(bench: &TrialBench, run: &Trial) -> Result<Judged, Failure> {
     classes.push(("paging", time / bench.time(&run.hot(), f1, &[])?));
     match run.without_pauses() {
         Some(without) => classes.push(("kernel", time / bench.time(&without, f1, &[])?)),
-        // Nothing but the kernel is left.
+        // Only the kernel remains.
         None if largest(classes.iter()) < ALIKE => classes.push(("kernel", f64::NAN)),
         None => {}
     }
@@ -419,12 +420,12 @@ fn judge(bench: &TrialBench, run: &Trial) -> Result<Judged, Failure> {
     let tried = advice.iter().find_map(|remedy| {
         let of = |key: &str| remedy[key].as_str().unwrap_or("");
         let (mapping, words) = (of("mapping"), of("words"));
-        // What shows a run with hot data is no remedy.
+        // An advice that only demonstrates a run with hot data is no remedy.
         let is_option = !(mapping.is_empty() && words.is_empty()) && mapping != ":hot";
         is_option.then_some((mapping, words))
     });
     if let Some((mapping, words)) = tried {
-        // Later words of a mapping would be refused where earlier ones speak of the same.
+        // Repeated settings of a mapping would be refused, so drop the earlier ones.
         let kept = run.mapping.split(':').filter(|word| !word.is_empty());
         let kept = kept.filter(|word| {
             let key = |word: &str| match word.split('=').next().unwrap_or("") {

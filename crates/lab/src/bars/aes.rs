@@ -1,4 +1,4 @@
-//! Encrypting a file on the simulated card, and judging the result with openssl.
+//! Encrypts a file on the simulated card, and checks the result with openssl.
 
 use super::Failure;
 use std::path::Path;
@@ -8,13 +8,13 @@ use tombolo::{Card, Continue, MapOptions, Report, SimOptions, Slot, SlotId};
 const KEY: [u8; 32] = *b"a key of thirty-two bytes, fixed";
 const IV: [u8; 16] = *b"a counter block.";
 
-/// Gives the kernel the key and the counter that [`openssl_agrees`] takes.
+/// Sets the key and the counter that [`openssl_agrees`] uses.
 pub fn give_key(slot: &Slot) -> Result<(), Failure> {
     slot.set_bytes("key", &KEY)?;
     Ok(slot.set_bytes("iv", &IV)?)
 }
 
-/// Encrypts a file; the report is of the whole session, write-back included.
+/// Encrypts a file; the report covers the whole session, including write-back.
 pub fn encrypt(options: SimOptions, input: &Path, output: &Path) -> Result<Report, Failure> {
     let card = Card::simulated(options, Default::default(), |_| {})?;
     let space = card.create_space()?;
@@ -37,7 +37,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Whether openssl gives the same bytes.
+/// Whether openssl produces the same bytes.
 pub fn openssl_agrees(input: &Path, output: &Path) -> Result<bool, Failure> {
     let result = Command::new("openssl")
         .args([

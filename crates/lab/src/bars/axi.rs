@@ -1,9 +1,8 @@
-//! Random bursts through a slot's port, on the simulated shell and on the functional card, while pages
-//! come and go: every response and every byte is compared with a model that knows neither card.
+//! Random bursts through a slot's port, on the simulated shell and on the functional card, while pages are mapped and
+//! evicted: every response and every byte is compared with a model that is independent of both cards.
 //!
-//! `program` draws the bursts and says what must come of them; `host` is a small pager of its own that
-//! evicts at random, far more often than a sensible one; `player` is the functional card's model of
-//! the kernel.
+//! `program` generates the bursts and their expected results; `host` is a small pager that evicts at random, far more
+//! often than a practical one; `player` is the functional card's model of the kernel.
 
 mod host;
 mod player;
@@ -18,22 +17,22 @@ use host::Host;
 use program::{Model, PAGES, PAGE_BYTES};
 use simcard::{SimCard, SimOptions};
 
-/// Bursts of one run of the kernel: list and results fit one page of 2 MiB.
+/// Bursts per run of the kernel: list and results fit one page of 2 MiB.
 const RUN: u64 = 8192;
 const BURSTS: u64 = 102_400;
-/// Frames for the pages: fewer than half.
+/// Frames for the pages: fewer than half as many.
 const FRAMES: usize = 22;
 
-/// What became of the bursts.
+/// Results of the bursts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct BurstOutcome {
     bursts: u64,
     mismatches: u64,
     faults: u64,
-    /// Invalidations with write-back where due, and downgrades.
+    /// Invalidations, with write-back if dirty, and downgrades.
     evictions: u64,
     protections: u64,
-    /// Edges that were evaluated.
+    /// Clock edges evaluated.
     edges: u64,
 }
 
@@ -43,7 +42,7 @@ fn kernel() -> Result<KernelPackage, Failure> {
     )?)
 }
 
-/// Plays `bursts` random bursts.
+/// Executes `bursts` random bursts.
 fn play(card: impl Card + card::Loader, bursts: u64, seed: u64) -> Result<BurstOutcome, Failure> {
     let mut model = Model::new(seed);
     let mut host = Host::new(card, &kernel()?, model.memory(), FRAMES, seed)?;
@@ -68,13 +67,13 @@ fn play(card: impl Card + card::Loader, bursts: u64, seed: u64) -> Result<BurstO
 
 fn simulated(bursts: u64, seed: u64) -> Result<BurstOutcome, Failure> {
     let mut options = SimOptions::named("f1")?;
-    // The asserting model beside the one that users run: their outputs must be the same at every edge.
+    // Compares the asserting model with the one for users: their outputs must be equal at every edge.
     options.asserting = false;
     options.witness = true;
     play(SimCard::open(options, |_| {})?, bursts, seed)
 }
 
-/// Edges that both models of the shell went through with the same pins.
+/// Number of edges at which both models of the shell had equal pins.
 pub fn in_lockstep(bursts: u64) -> Result<u64, Failure> {
     Ok(simulated(bursts, 2)?.edges)
 }
@@ -141,8 +140,7 @@ mod tests {
         }
     }
 
-    /// The judge sees that what was written to a page is lost, at the end or in mid-run, unless all of
-    /// it is written over.
+    /// The check detects a lost page write, at the end or during the run, unless all of the page is overwritten.
     #[test]
     fn a_lost_page_is_a_mismatch() {
         let mut noticed = 0;
@@ -167,7 +165,7 @@ mod tests {
                 noticed += 1;
             } else {
                 assert!(!at_the_end, "seed {seed}");
-                // Nothing that was lost is there.
+                // No lost write may be present.
                 let there = host.lost.iter().filter(|(at, lost)| memory[*at] == *lost);
                 assert!(there.count() * 16 < host.lost.len().max(32), "seed {seed}");
             }

@@ -1,4 +1,4 @@
-//! Host programs of others: how much of XRT's interface works, and what it costs over our own.
+//! Existing host programs: the share of XRT's interface that works, and its overhead over Tombolo's.
 
 use super::Failure;
 use crate::row::{Row, Target};
@@ -11,10 +11,10 @@ use xrt::{
     container, Buffer, BufferFlags, CommandState, Device, Direction, Kernel, Run, UnitAccess,
 };
 
-/// The rows.
+/// Rows produced.
 pub const NAMES: &[&str] = &["bring.xrt_calls", "bring.overhead"];
 
-/// Numbers that are added: 4 MiB an array.
+/// Numbers to add: 4 MiB per array.
 const COUNT: usize = 1 << 20;
 const BYTES: usize = 4 * COUNT;
 const PLATFORM: &str = "f1";
@@ -27,7 +27,7 @@ fn left(at: usize) -> u32 {
     (at as u32).wrapping_mul(0x9e37_79b9)
 }
 
-/// Virtual time of the program with our interface, in picoseconds: the same copies, each asked for.
+/// Virtual time of the program with Tombolo's interface, in picoseconds, with the same explicit copies.
 fn native() -> Result<u64, Failure> {
     let card = Card::simulated(SimOptions::named(PLATFORM)?, Default::default(), |_| {})?;
     let space = card.create_space()?;
@@ -62,7 +62,7 @@ fn native() -> Result<u64, Failure> {
     Ok(now - since)
 }
 
-/// The same with XRT's interface.
+/// Virtual time of the program with XRT's interface, in picoseconds.
 fn with_xrt() -> Result<u64, Failure> {
     let settings = [xrt::link::config::option("platform", PLATFORM)?];
     let design = link(vec![image_of(&vadd(), None)?], &settings)?.design;

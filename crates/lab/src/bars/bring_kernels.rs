@@ -1,19 +1,19 @@
-//! Kernels of other tools: how many run as they are, by a manifest or an import alone.
+//! Kernels for other tools: how many run unchanged, with only a manifest or an import.
 
 use super::{the_command, Failure};
 use crate::cases::{self, Case, CaseOutcome};
 use crate::row::{Row, Target};
 
-/// The figures.
+/// Figures produced.
 pub const NAMES: &[&str] = &["bring.kernels", "bring.kernels_failed"];
 
-/// What is refused is no kernel that runs.
+/// Whether the case runs a kernel, rather than expecting a refusal.
 fn is_kernel(case: &Case) -> bool {
     !case.name.contains(".refused.")
 }
 
-/// The kernels whose every byte is right, and the cases that fail, refusals included. A case that is skipped here has
-/// not held.
+/// Counts the kernels whose results are correct to the byte, and the failing cases, including refusals. A case that is
+/// skipped counts as failed.
 pub fn measure() -> Result<Vec<Row>, Failure> {
     let folder = cases::bring_folder();
     let list = cases::read(&folder)?;

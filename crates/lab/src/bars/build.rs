@@ -1,4 +1,4 @@
-//! How long users wait for a shell or a kernel that no cache has.
+//! Time that users wait for a shell or a kernel that is not cached.
 
 use super::{the_command, Failure};
 use crate::processor;
@@ -15,10 +15,10 @@ pub const NAMES: &[&str] = &[
     "build.changed_line_cpu_seconds",
 ];
 
-/// The median of so many counts.
+/// Number of repetitions; the median counts.
 const TIMES: usize = 3;
 
-/// A cache that has Verilator and what all models share, and a kernel of the user's own.
+/// A cache with Verilator and the parts shared by all models, and a user's kernel.
 struct BuildBench {
     command: PathBuf,
     folder: TempDir,
@@ -45,7 +45,7 @@ impl BuildBench {
         self.folder.path().join(name)
     }
 
-    /// A first run of 4 KiB through a shell.
+    /// Runs 4 KiB through a shell for the first time.
     fn run(&self, shell: &str) -> Result<(), Failure> {
         let description = self.path("shell.toml");
         fs::write(&description, shell)?;
@@ -71,7 +71,7 @@ impl BuildBench {
         }
     }
 
-    /// Seconds until a run through a shell ends whose like there is not yet.
+    /// Seconds until a run completes on a shell that has not been built yet.
     fn new_shell(&self, slots: usize) -> Result<f64, Failure> {
         let mut took = Vec::new();
         for look_ahead in 5..5 + TIMES {
@@ -84,7 +84,7 @@ impl BuildBench {
         Ok(median(took))
     }
 
-    /// Seconds of the processors for a run whose kernel has another line.
+    /// Processor seconds of a run after a line of its kernel was changed.
     fn changed_line(&self) -> Result<f64, Failure> {
         let mut took = Vec::new();
         for number in 0..TIMES {

@@ -1,4 +1,4 @@
-//! One cache of models, used by processes of different PID namespaces (containers) at a time.
+//! A model cache shared by processes in different PID namespaces (containers).
 
 use super::{the_command, Failure};
 use crate::progress::Progress;
@@ -8,15 +8,15 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The figures.
+/// Figures produced.
 pub const NAMES: &[&str] = &["cache.builds_deleted", "cache.rounds"];
 
-/// Builds that are looked at, each while another namespace begins one.
+/// Number of builds observed, each while another namespace starts one.
 const ROUNDS: usize = 60;
-/// A build that has not begun by then never will.
+/// Timeout for the start of a build.
 const BEGINS: Duration = Duration::from_secs(120);
 
-/// Builds that fail or leave no entry because a process of another namespace took their folder for abandoned.
+/// Builds that fail or leave no entry because a process in another namespace considered their folder abandoned.
 pub fn builds_deleted() -> Result<Vec<Row>, Failure> {
     let tombolo = the_command()?;
     let folder = tempfile::tempdir()?;
@@ -30,7 +30,7 @@ pub fn builds_deleted() -> Result<Vec<Row>, Failure> {
         progress.at(&format!("{round} of {ROUNDS} rounds"));
         let first = kernel(folder.path(), 2 * round)?;
         let second = kernel(folder.path(), 2 * round + 1)?;
-        // Its number in its namespace is one that the other does not have.
+        // Its process ID does not exist in the other namespace.
         let mut building = check(&tombolo, &cache, &first, 40)?;
         let begin = Instant::now();
         while !builds(&cache)? && building.try_wait()?.is_none() {
@@ -58,7 +58,7 @@ pub fn builds_deleted() -> Result<Vec<Row>, Failure> {
     ])
 }
 
-/// Whether a folder of an unfinished build is in the cache.
+/// Whether the cache contains the folder of an unfinished build.
 fn builds(cache: &Path) -> Result<bool, Failure> {
     for entry in fs::read_dir(cache.join("models"))? {
         let name = entry?.file_name();
@@ -69,7 +69,7 @@ fn builds(cache: &Path) -> Result<bool, Failure> {
     Ok(false)
 }
 
-/// A kernel that no cache knows yet.
+/// Creates a kernel that is in no cache.
 fn kernel(folder: &Path, number: usize) -> Result<std::path::PathBuf, Failure> {
     let from = crate::cases::folder().join("kernels/tiny");
     let to = folder.join(format!("kernel{number}"));
@@ -80,7 +80,7 @@ fn kernel(folder: &Path, number: usize) -> Result<std::path::PathBuf, Failure> {
     Ok(to)
 }
 
-/// Begins `tombolo kernel check` in a PID namespace of its own, in which that count of processes was before it.
+/// Starts `tombolo kernel check` in a separate PID namespace, after `before` other processes.
 fn check(tombolo: &Path, cache: &Path, kernel: &Path, before: usize) -> Result<Child, Failure> {
     let script = format!(
         "i=0; while [ $i -lt {before} ]; do /bin/true; i=$((i+1)); done; \"$0\" kernel check \"$1\"; exit $?"

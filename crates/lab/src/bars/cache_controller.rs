@@ -1,4 +1,4 @@
-//! The figures of the cache controller for lines whose home is the CPU.
+//! Figures of the cache controller for lines whose home is the CPU.
 
 use super::Failure;
 use crate::row::{Row, Target};
@@ -6,9 +6,9 @@ use coherence::cache_controller::bars::{random_operations, speed};
 use coherence::cache_controller::mutants::{judge, MUTANTS};
 use coherence::platform::Platform;
 
-/// Random accesses from both sides, over all seeds and sizes.
+/// Random accesses from both sides, in total over all seeds and sizes.
 const RANDOM: u64 = 10_000_000;
-/// Random accesses that a broken controller may survive at most.
+/// Maximum number of random accesses before a fault in the controller must be detected.
 const SURVIVED: u64 = 1_270_000;
 
 pub fn measure() -> Result<Vec<Row>, Failure> {

@@ -1,13 +1,13 @@
-//! Strangers' cases: how many of `tests/cases` do not end as they should.
+//! User scenarios: how many of `tests/cases` fail.
 
 use super::{the_command, Failure};
 use crate::cases::{self, CaseOutcome};
 use crate::row::{Row, Target};
 
-/// The figures.
+/// Figures produced.
 pub const NAMES: &[&str] = &["stranger.cases", "stranger.cases_count"];
 
-/// The cases that fail, and how many there are. A case that is skipped here has not held.
+/// Number of failing cases, and of all cases. A case that is skipped counts as failed.
 pub fn measure() -> Result<Vec<Row>, Failure> {
     let folder = cases::folder();
     let list = cases::read(&folder)?;

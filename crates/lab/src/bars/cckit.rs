@@ -1,6 +1,6 @@
-//! Table 2 and figure 6 of CCKit: one load at a time, and streams, with the home at a second CPU, in on-chip
-//! memory and in DDR4 behind the directory. The two with a directory stand in a shell for table 2 (the slot's
-//! boundary included); of figure 6 the DDR4 does.
+//! Table 2 and figure 6 of CCKit: single loads and streams, with the home at a second CPU, in on-chip memory, and in
+//! DDR4 behind the directory. For table 2 both directory configurations are in a shell (including the slot boundary);
+//! for figure 6 only DDR4 is.
 
 use super::{directory, prefetch, rpc, Failure};
 use crate::experiment::cckit::Cckit;
@@ -15,15 +15,15 @@ use tombolo::{
 };
 
 const LINE: u64 = 128;
-/// What streams run over: 1 GiB, as in the paper.
+/// Lines of a stream's region: 1 GiB, as in the paper.
 const REGION: u64 = (1 << 30) / LINE;
-/// Lines of the CPU's last-level cache: a stream is measured when it is full.
+/// Lines of the CPU's last-level cache; streams are measured once it is full.
 const CACHE: u64 = (16 << 20) / LINE;
 const MEASURED: u64 = 40_000;
-/// Accesses that the cores have under way together, more than the link's request numbers.
+/// Outstanding accesses of all cores together, more than the link has request numbers.
 const WINDOW: usize = 96;
 
-/// Of a stream.
+/// Access pattern of a stream.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum StreamKind {
     Read,
@@ -45,7 +45,7 @@ pub(super) fn ddr_of(mut options: SimOptions) -> Result<(Card, CoherentMemory), 
     Ok((card, memory))
 }
 
-/// GiB/s of a stream in its steady state, so many accesses under way: every line that comes makes another leave.
+/// GiB/s of a stream in steady state with a given number of outstanding accesses: every refill evicts a line.
 pub(super) fn stream(
     memory: &CoherentMemory,
     (kind, window): (StreamKind, usize),
@@ -57,7 +57,7 @@ pub(super) fn stream(
     };
     let mut under_way: VecDeque<PendingLine> = VecDeque::with_capacity(window);
     let mut began = Picoseconds::ZERO;
-    // At random some sets are full late.
+    // With random accesses some sets fill late.
     let warm = CACHE * 5 / 4;
     for access in 0..warm + MEASURED {
         if access == warm {
@@ -77,7 +77,7 @@ pub(super) fn stream(
     Ok((MEASURED * LINE) as f64 / (took.get() as f64 * 1e-12) / (1u64 << 30) as f64)
 }
 
-/// Lines of the region in order.
+/// Lines of the region in ascending order.
 pub(super) fn sequential_lines() -> impl FnMut() -> u64 {
     let mut line = 0;
     move || {
@@ -86,7 +86,7 @@ pub(super) fn sequential_lines() -> impl FnMut() -> u64 {
     }
 }
 
-/// A generator of lines of the region: xorshift.
+/// Random lines of the region, by xorshift.
 pub(super) fn random_lines() -> impl FnMut() -> u64 {
     let mut state = 0x5eed_u64;
     move || {
@@ -97,7 +97,7 @@ pub(super) fn random_lines() -> impl FnMut() -> u64 {
     }
 }
 
-/// Table 2.
+/// Measures table 2.
 pub fn latencies() -> Result<Vec<Row>, Failure> {
     let platform = Platform::enzian()?;
     let latencies = bars::latencies(&platform, Geometry::COMPACT)?;
@@ -129,7 +129,7 @@ pub fn latencies() -> Result<Vec<Row>, Failure> {
     ])
 }
 
-/// Platform enzian with other figures: a line of its file, or the beginning of one, and what stands there instead.
+/// Platform enzian with changed figures: pairs of a line, or the beginning of one, in its file and the replacement.
 pub(super) fn enzian_with(edits: &[(&str, &str)], name: &str) -> Result<SimOptions, Failure> {
     let mut options = SimOptions::named("enzian")?;
     let mut text = std::fs::read_to_string(options.home.join("platforms/enzian.toml"))?;
@@ -143,9 +143,10 @@ pub(super) fn enzian_with(edits: &[(&str, &str)], name: &str) -> Result<SimOptio
     Ok(options)
 }
 
-/// What the paper prints of its controller and of its memory, put into our platform: the directory takes 173 to 186 ns of a
-/// load (ours 56), and memory with its AXI 137 to 157 (ours 116). The directory's part is on the link, half of it
-/// each way, since each transaction passes it once; memory's part is in the controller of the DIMMs.
+/// The latencies that the paper states for its controller and memory, applied to our platform: the directory takes 173
+/// to 186 ns of a load (ours 56), and memory with its AXI 137 to 157 (ours 116). The directory's part is added to the
+/// link, half in each direction, since each transaction passes it once; memory's part is added to the memory
+/// controller.
 pub(super) const PAPERS_LATENCIES: [(&str, &str); 2] = [
     ("round_trip_ps = 230000", "round_trip_ps = 353600"),
     ("response_ps = 30000", "response_ps = 61000"),
@@ -155,7 +156,7 @@ fn as_slow_as_the_papers() -> Result<SimOptions, Failure> {
     enzian_with(&PAPERS_LATENCIES, "enzian, as slow as the paper's")
 }
 
-/// `cckit.repro.*`: the paper's figures by our model of its hardware. None of them is fitted.
+/// `cckit.repro.*`: the paper's figures from our model of its hardware. None is fitted.
 pub fn reproduction() -> Result<Vec<Row>, Failure> {
     let (card, space, slot, memory) = rpc::card_of(as_slow_as_the_papers()?)?;
     let onchip = rpc::load_ns(&memory, 2..64)?;
@@ -185,12 +186,12 @@ pub fn reproduction() -> Result<Vec<Row>, Failure> {
     Ok(rows)
 }
 
-/// Figure 7's series of two CPUs.
+/// Measures the series of two CPUs in figure 7.
 pub fn contended_cpus() -> Result<Vec<Row>, Failure> {
     Ok(directory::rows(bars::figure7(&Platform::enzian()?)?))
 }
 
-/// Figure 6.
+/// Measures figure 6.
 pub fn streams() -> Result<Vec<Row>, Failure> {
     let platform = Platform::enzian()?;
     let mut rows = directory::rows(bars::figure6(&platform, Geometry::COMPACT)?);
@@ -210,7 +211,7 @@ pub fn streams() -> Result<Vec<Row>, Failure> {
     Ok(rows)
 }
 
-/// How long `tombolo lab cckit` takes, by the clock on the wall, its models built.
+/// Wall-clock time of `tombolo lab cckit` with its models built.
 pub fn lab_minutes() -> Result<Vec<Row>, Failure> {
     let experiment = Cckit::read(&simcard::home().join("experiments"), super::ALL)?;
     let figures: Vec<_> = experiment.figure.iter().collect();

@@ -1,19 +1,19 @@
-//! What bounds the streams of figure 6 and the prefetcher of figure 8: the same streams with more request numbers, with
-//! other figures of the DIMMs, and with the settings of a vendor's memory controller.
+//! Bounds of the streams of figure 6 and of the prefetcher of figure 8: the same streams with more request numbers,
+//! other DIMM parameters, and the settings of a vendor's memory controller.
 
 use super::cckit::{self, enzian_with, StreamKind, PAPERS_LATENCIES};
 use super::{prefetch, Failure};
 use crate::row::{Row, Target};
 use tombolo::SimOptions;
 
-/// Six bits for the number of a request instead of five: 64 for each slice.
+/// Six bits for the request number instead of five: 64 per slice.
 const MORE_IDS: (&str, &str) = ("[cpu]\n", "[cpu]\nrequest_ids = 64\n");
-/// Accesses under way, more than 128 request numbers.
+/// Outstanding accesses, more than 128 request numbers.
 const WINDOW: usize = 160;
-/// Loads that each of four clients has under way, for as many numbers.
+/// Outstanding loads of each of four clients, to use all request numbers.
 const LOADS: usize = 32;
 
-/// AMD's DDR4 controller: the settings of platform `f1-mig`, fitted to another paper's figures
+/// AMD's DDR4 controller: the settings of platform `f1-mig`, fitted to the figures of another paper
 /// (docs/blocks/timing.md). Enzian's own settings are not published.
 const VENDOR: [(&str, &str); 4] = [
     (
@@ -28,8 +28,8 @@ const VENDOR: [(&str, &str); 4] = [
     ("drain_start = 32\n", "drain_start = 4\n"),
 ];
 
-/// The same controller as it comes: the settings that its makers give it first. ROW_COLUMN_BANK, where the bank changes with
-/// each 256 bytes, and banks that stay open (docs/blocks/timing.md).
+/// The same controller with its default settings: ROW_COLUMN_BANK, where the bank changes every 256 bytes, and open
+/// banks (docs/blocks/timing.md).
 const VENDORS_DEFAULTS: [(&str, &str); 4] = [
     (
         "page_bytes = 8192\n",
@@ -40,16 +40,16 @@ const VENDORS_DEFAULTS: [(&str, &str); 4] = [
     ("drain_start = 32\n", "drain_start = 4\n"),
 ];
 
-/// JESD79-4 for parts with pages of 512 bytes at 2400 MT/s: four activates in 13 ns, at least 16 clocks.
+/// JESD79-4 for parts with 512-byte pages at 2400 MT/s: four activates in 13 ns, at least 16 clocks.
 const SHORT_FAW: (&str, &str) = ("faw = 26 ", "faw = 16 ");
 
-/// Both halves of a line in one page of a bank: half the activates.
+/// Both halves of a line in one page of a bank: half as many activates.
 const LINE_IN_A_PAGE: (&str, &str) = (
     "page_bytes = 8192\n",
     "page_bytes = 8192\ngroup_interleave_log2 = 1\n",
 );
 
-/// `cckit.figure6.ddr.*` with 64 request numbers a slice.
+/// `cckit.figure6.ddr.*` with 64 request numbers per slice.
 pub fn more_ids() -> Result<Vec<Row>, Failure> {
     let mut rows = Vec::new();
     for (kind, name) in [(StreamKind::Read, "read"), (StreamKind::Write, "write")] {
@@ -66,7 +66,7 @@ pub fn more_ids() -> Result<Vec<Row>, Failure> {
     Ok(rows)
 }
 
-/// `cckit.figure6.ddr.rand_write` with the DIMMs' activates less far apart.
+/// `cckit.figure6.ddr.rand_write` with a shorter distance between the DIMMs' activates.
 pub fn short_faw() -> Result<Vec<Row>, Failure> {
     let mut rows = Vec::new();
     for (edits, name) in [
@@ -81,7 +81,7 @@ pub fn short_faw() -> Result<Vec<Row>, Failure> {
     Ok(rows)
 }
 
-/// `cckit.figure6.ddr.*` with both halves of a line in one page, and `rand_write` so with what else bounds it.
+/// `cckit.figure6.ddr.*` with both halves of a line in one page, and `rand_write` also with its other bounds changed.
 pub fn line_in_a_page() -> Result<Vec<Row>, Failure> {
     let mut rows = Vec::new();
     let mut measure = |edits: &[_], kind, order: &str, name: &str| {
@@ -108,7 +108,7 @@ pub fn line_in_a_page() -> Result<Vec<Row>, Failure> {
     Ok(rows)
 }
 
-/// Figure 6 on platform `enzian-corrected`: both of the above at once, for all streams.
+/// Figure 6 on platform `enzian-corrected`: both changes together, for all streams.
 pub fn corrected() -> Result<Vec<Row>, Failure> {
     let mut rows = Vec::new();
     let options = || SimOptions::named("enzian-corrected");
@@ -125,7 +125,7 @@ pub fn corrected() -> Result<Vec<Row>, Failure> {
     Ok(rows)
 }
 
-/// `app.prefetch` of four clients with 64 request numbers a slice.
+/// `app.prefetch` of four clients with 64 request numbers per slice.
 pub fn prefetch_with_more_ids() -> Result<Vec<Row>, Failure> {
     let (without, with) =
         prefetch::four_clients(enzian_with(&[MORE_IDS], "enzian, 64 requests")?, LOADS)?;
@@ -140,7 +140,7 @@ pub fn prefetch_with_more_ids() -> Result<Vec<Row>, Failure> {
     Ok(vec![row("without", without), row("with", with)])
 }
 
-/// `cckit.repro.prefetch_*` with a vendor's memory controller, set as for FSRF's card and as it comes.
+/// `cckit.repro.prefetch_*` with a vendor's memory controller, with the settings for FSRF's card and with the defaults.
 pub fn vendors_controller() -> Result<Vec<Row>, Failure> {
     let mut rows = Vec::new();
     for (settings, name) in [

@@ -1,5 +1,5 @@
-//! Coherent lines at ordinary addresses (CCKit, section 3.4), under threads, a core and a kernel; and the CPU's own
-//! lines, which the card caches (section 3.2).
+//! Coherent lines at ordinary addresses (CCKit, section 3.4), accessed by threads, a core and a kernel; and the CPU's
+//! own lines, cached by the card (section 3.2).
 
 use super::Failure;
 use crate::row::{Row, Target};
@@ -14,9 +14,9 @@ mod line_threads;
 
 const LINE_BYTES: u64 = 128;
 const ACCESSES: u64 = 1_000_000;
-/// Exact operations of cores.
+/// Core operations that are checked exactly.
 const OPERATIONS: u64 = 1_000_000;
-/// Lines of card memory for them, four times as many as the directory has places for, and those in which a kernel counts.
+/// Lines of card memory that they access, four times the directory's capacity, and the lines in which a kernel counts.
 const LINES: u64 = 4096;
 const COUNTED: u64 = 256;
 
@@ -43,8 +43,8 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     ])
 }
 
-/// The directory in the shell, small, with card memory behind it: a million operations of cores, beside a kernel that locks
-/// the same lines, reads and writes them.
+/// A small directory in the shell, backed by card memory: a million core operations, concurrently with a kernel that
+/// locks, reads and writes the same lines.
 pub fn in_the_shell() -> Result<Vec<Row>, Failure> {
     let mut options = SimOptions::named("enzian")?;
     options.shell = ShellConfig::coherent();
@@ -57,7 +57,7 @@ pub fn in_the_shell() -> Result<Vec<Row>, Failure> {
     let memory = card.home_memory()?;
     let space = card.create_space()?;
     let slot = card.load(SlotId(0), &kernel, &space)?;
-    // More than it can do in that time: it is stopped.
+    // More iterations than it can complete in that time; it is stopped.
     let arguments = [
         ("base", 0),
         ("rows", COUNTED),
@@ -70,7 +70,7 @@ pub fn in_the_shell() -> Result<Vec<Row>, Failure> {
     slot.start()?;
     let mut unexplained = line_cores::unexplained(&memory, OPERATIONS);
     slot.close()?;
-    // It counts in the lines' word 1, in their order: the counts differ by one at most, and by what is under way.
+    // It increments word 1 of each line in order, so the counts differ by at most one plus the outstanding operations.
     let mut counts = Vec::new();
     for line in 0..COUNTED {
         let bytes = memory.load(line * LINE_BYTES)?;
@@ -95,7 +95,7 @@ pub fn in_the_shell() -> Result<Vec<Row>, Failure> {
     ])
 }
 
-/// Starts kernel `host_counter`, one line under way at a time or several; modes are those of its kernel.toml.
+/// Starts kernel `host_counter` with one or several outstanding lines; its kernel.toml lists the modes.
 fn start(
     slot: &Slot,
     base: u64,
@@ -118,13 +118,14 @@ fn start(
     Ok(slot.start()?)
 }
 
-/// The controller alone, 339.9 and 18.6 ns, and a register of 3.1 ns each way at the slot; of a miss one more at the link.
+/// 339.9 and 18.6 ns for the controller alone, plus a register of 3.1 ns in each direction at the slot; a miss adds one
+/// more at the link.
 const MISS_NS: f64 = 349.3;
 const HIT_NS: f64 = 24.9;
-/// What the kernel counts goes to this line.
+/// The line that receives the kernel's count.
 const RESULT: u64 = (LINES + COUNTED) * LINE_BYTES;
 
-/// Nanoseconds of an access of the kernel, from its port to its port, with one under way.
+/// Latency of a kernel access in nanoseconds, from port to port, with one outstanding.
 fn latency(
     slot: &Slot,
     memory: &CoherentMemory,
@@ -140,8 +141,8 @@ fn latency(
     Ok(cycles as f64 * period_ns / ACCESSES as f64)
 }
 
-/// The CPU's own lines: what an access of the card takes, and a million operations of cores beside a kernel that adds to
-/// words of the same lines under holds.
+/// The CPU's own lines: access latency from the card, and a million core operations concurrently with a kernel that
+/// adds to words of the same lines under holds.
 pub fn of_the_cpu() -> Result<Vec<Row>, Failure> {
     const LOAD: u64 = 1;
     const STORE: u64 = 2;
@@ -157,12 +158,12 @@ pub fn of_the_cpu() -> Result<Vec<Row>, Failure> {
     let load = latency(&slot, &memory, fresh, LOAD, period_ns)?;
     let hit = latency(&slot, &memory, fresh, LOAD, period_ns)?;
     let store = latency(&slot, &memory, other, STORE, period_ns)?;
-    // More than it can do in that time: it is stopped.
+    // More iterations than it can complete in that time; it is stopped.
     start(&slot, 0, COUNTED, u64::from(u32::MAX), 8, 0)?;
     let used = memory.part(0, LINES * LINE_BYTES)?;
     let mut unexplained = line_cores::unexplained(&used, OPERATIONS);
     slot.close()?;
-    // It adds 1 to the lines' word 1, in their order: the counts differ by one at most.
+    // It increments word 1 of each line in order, so the counts differ by at most one.
     let mut counts = Vec::new();
     for line in 0..COUNTED {
         let bytes = memory.load(line * LINE_BYTES)?;

@@ -1,4 +1,4 @@
-//! The `tombolo` command against strangers: no words fail inside it, and every state of it ends on Ctrl-C.
+//! Robustness of the `tombolo` command: no arguments cause an internal error, and Ctrl-C ends it in every state.
 
 use super::counted::Counting;
 use super::{the_command, Failure};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Random command lines on the functional card: `crates/cli/tests/grammar.rs`, with more of them.
+/// Random command lines on the functional card: `crates/cli/tests/grammar.rs`, with a larger count.
 pub fn internal_errors() -> Result<Vec<Row>, Failure> {
     let grammar = Counting {
         package: "tombolo-cli",
@@ -41,21 +41,21 @@ pub fn internal_errors() -> Result<Vec<Row>, Failure> {
     ])
 }
 
-/// Bytes of the file that is copied while a run is interrupted.
+/// Size in bytes of the file that is copied while a run is interrupted.
 const BYTES: usize = 256 << 20;
-/// Each state so many times; the median counts.
+/// Repetitions of each state; the median counts.
 const TIMES: usize = 3;
 
-/// A state of the command: its words, and how to see that it is in it.
+/// A state of the command: its arguments, and how to detect that it has been reached.
 struct CommandState {
     name: &'static str,
     words: Vec<String>,
-    /// Builds models in a cache of its own.
+    /// Builds models in a separate cache.
     builds: bool,
     reached: fn(&RunningCommand) -> bool,
 }
 
-/// A command under way.
+/// A running command, with its cache and start time.
 struct RunningCommand {
     process: u32,
     cache: PathBuf,
@@ -67,7 +67,7 @@ impl RunningCommand {
         fs::read_to_string(format!("/proc/{}/{file}", self.process)).unwrap_or_default()
     }
 
-    /// Models that are loaded.
+    /// Number of models loaded.
     fn models(&self) -> usize {
         let maps = self.read("maps");
         let mut models: Vec<&str> = maps
@@ -80,7 +80,7 @@ impl RunningCommand {
         models.len()
     }
 
-    /// Bytes of the largest new file that the command has open beneath its folder. Outputs are written when the
+    /// Size in bytes of the largest new file that the command has open below its folder. Outputs are written when the
     /// kernel is done.
     fn new_file(&self) -> u64 {
         use std::os::unix::fs::MetadataExt;
@@ -98,7 +98,7 @@ impl RunningCommand {
         found.map(|file| file.blocks() * 512).max().unwrap_or(0)
     }
 
-    /// Whether a program of that name works in its cache.
+    /// Whether a program with this name is working in its cache.
     fn runs(&self, program: &str) -> bool {
         let cache = self.cache.display().to_string();
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -190,7 +190,7 @@ fn states(home: &Path) -> Vec<CommandState> {
     ]
 }
 
-/// The time from Ctrl-C to the end of the command: the median of each state, and the worst of them.
+/// Time from Ctrl-C to the end of the command: the median of each state, and the maximum of these.
 pub fn interrupt() -> Result<Vec<Row>, Failure> {
     let home = simcard::home();
     let tombolo = the_command()?;
@@ -219,7 +219,7 @@ pub fn interrupt() -> Result<Vec<Row>, Failure> {
     )])
 }
 
-/// Interrupts one command; seconds until it has ended. What it leaves is a failure.
+/// Interrupts one command; returns the seconds until it has ended. Files or processes left behind are a failure.
 fn interrupted(tombolo: &Path, folder: &Path, state: &CommandState) -> Result<f64, Failure> {
     let cache = tempfile::tempdir()?;
     let mut command = Command::new(tombolo);

@@ -1,25 +1,25 @@
-//! Tests of other crates that count: with more of something than in `make test`, their figures are bars.
+//! Counting tests of other crates, run with larger counts than in `make test`; their figures are bars.
 
 use super::Failure;
 use serde_json::Value;
 use std::process::Command;
 
-/// A file of tests in a crate.
+/// A test file of a crate.
 pub(super) struct Counting {
     pub(super) package: &'static str,
     pub(super) file: &'static str,
-    /// One test of it, also if it is ignored; without it all that `make test` runs, one after the other.
+    /// A single test to run, even if it is ignored; `None`: all tests that `make test` runs, one after another.
     pub(super) name: Option<&'static str>,
 }
 
-/// What was counted: objects that tests print, each on a line.
+/// Counts that tests have printed: JSON objects, one per line.
 pub(super) struct Counts(Vec<Value>);
 
 impl Counting {
-    /// Runs it. That a test fails is said, and no failure here: its figures say what is wrong.
+    /// Runs the tests. A failing test is reported but is not an error here, since its figures show the fault.
     ///
     /// # Errors
-    /// It printed no object.
+    /// The tests printed no object.
     pub(super) fn run(&self, environment: &[(&str, String)]) -> Result<Counts, Failure> {
         let mut command = Command::new("cargo");
         command
@@ -53,10 +53,10 @@ impl Counting {
 }
 
 impl Counts {
-    /// A figure.
+    /// The figure with this name.
     ///
     /// # Errors
-    /// No object has it: a test ended before it had counted.
+    /// No object contains it: a test ended before it printed its counts.
     pub(super) fn get(&self, name: &str) -> Result<f64, Failure> {
         let mut found = self.0.iter().filter_map(|counts| counts[name].as_f64());
         let lost = || format!("a test ended before it had counted `{name}`");

@@ -1,4 +1,4 @@
-//! A card for many programs: what is lost or left when clients end, and what the socket costs.
+//! A card shared by many programs: data lost and resources leaked when clients end, and the cost of the socket.
 
 use super::counted::Counting;
 use super::{the_command, Failure};
@@ -13,11 +13,11 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tombolo::{Advice, Card, Fetch, FunctionalCard, FunctionalConfig, MapOptions, PageSize};
 
-/// Figures of clients that end.
+/// Figures of terminating clients.
 pub const ENDS: &[&str] = &["daemon.deaths", "daemon.lost", "daemon.leaked"];
-/// The same on RTL.
+/// Figures of terminating clients, on RTL.
 pub const ENDS_ON_RTL: &[&str] = &["daemon.deaths.rtl", "daemon.lost.rtl", "daemon.leaked.rtl"];
-/// Deviation of equal programs, alone and beside a greedy one; how much longer they take then; and their deviation with little
+/// Deviation of equal programs, alone and with a greedy one; the slowdown it causes; and their deviation with little
 /// data in pages of the default size.
 pub const FAIRNESS: &[&str] = &[
     "daemon.fairness",
@@ -25,9 +25,9 @@ pub const FAIRNESS: &[&str] = &[
     "daemon.fairness.greedy_longer",
     "daemon.fairness.default_pages",
 ];
-/// Figures of what one program can do to files of another.
+/// Figures of access rights between programs' files.
 pub const RIGHTS: &[&str] = &["daemon.rights_cells", "daemon.rights_violations"];
-/// Figures of what the socket costs.
+/// Figures of the socket's cost.
 pub const COSTS: &[&str] = &[
     "daemon.request_ratio",
     "daemon.cpu_share",
@@ -37,26 +37,26 @@ pub const COSTS: &[&str] = &[
 const NONE: Target = Target::Exactly(0.0);
 const DEATHS: u64 = 10_000;
 const DEATHS_ON_RTL: u64 = 200;
-/// What FSRF prints (§6.4), in per cent.
+/// FSRF's published value (§6.4), in per cent.
 const FAIR: f64 = 1.1;
-/// Cells of the matrix of rights.
+/// Number of cells in the rights matrix.
 const CELLS: f64 = 56.0;
-/// Requests of one round, and rounds of which the median counts.
+/// Requests per round, and number of rounds, of which the median counts.
 const REQUESTS: u32 = 2000;
 const ROUNDS: usize = 5;
-/// Copies before those that are measured.
+/// Warm-up copies before those measured.
 const WARMING: usize = 3;
-/// Pairs of cards.
+/// Number of pairs of cards.
 const PAIRS: usize = 3;
-/// Bytes of a frame before its message.
+/// Size in bytes of the header of a message frame.
 const HEADER: usize = 16;
-/// Copied in one run.
+/// Bytes copied per run.
 const STREAM_BYTES: usize = 512 << 20;
 const FAULTING_BYTES: usize = 64 << 20;
-/// Of the cards that copy.
+/// Channel size in bytes of the cards that copy.
 const CHANNEL_BYTES: u64 = 512 << 20;
 
-/// A test of `crates/daemon` that counts.
+/// A counting test of `crates/daemon`.
 fn counting(file: &'static str, name: &'static str) -> Counting {
     Counting {
         package: "tombolo-daemon",
@@ -65,15 +65,15 @@ fn counting(file: &'static str, name: &'static str) -> Counting {
     }
 }
 
-/// Clients that are killed, disconnect, speak no sense or do not read, at random moments: `crates/daemon/tests/deaths.rs`, with
-/// more of them.
+/// Clients that are killed, disconnect, send malformed messages or do not read, at random moments:
+/// `crates/daemon/tests/deaths.rs`, with larger counts.
 pub fn ends() -> Result<Vec<Row>, Failure> {
     let environment = [("TOMBOLO_DEATHS", DEATHS.to_string())];
     let test = "nothing_of_dead_clients_is_left_and_others_go_on";
     deaths(test, &environment, (ENDS, DEATHS))
 }
 
-/// The same on RTL.
+/// The same, on RTL.
 pub fn ends_on_rtl() -> Result<Vec<Row>, Failure> {
     let test = "nothing_of_many_dead_clients_is_left_on_rtl";
     deaths(test, &[], (ENDS_ON_RTL, DEATHS_ON_RTL))
@@ -93,7 +93,7 @@ fn deaths(
     ])
 }
 
-/// What programs can do to files of others, cell by cell: `crates/daemon/tests/rights.rs`.
+/// Access of programs to other programs' files, cell by cell: `crates/daemon/tests/rights.rs`.
 pub fn rights() -> Result<Vec<Row>, Failure> {
     let counts = counting(
         "rights",
@@ -123,7 +123,7 @@ pub fn fairness() -> Result<Vec<Row>, Failure> {
     ])
 }
 
-/// A request beside a ping-pong of as many bytes over a pair of sockets; and processor time.
+/// Latency of a request compared with a ping-pong of as many bytes over a socket pair; and processor time.
 pub fn costs() -> Result<Vec<Row>, Failure> {
     let tombolo = the_command()?;
     let folder = tempfile::tempdir()?;
@@ -199,7 +199,7 @@ fn ping_pong(request: usize, reply: usize) -> Result<Duration, Failure> {
     })
 }
 
-/// A daemon's process, ended with this.
+/// A daemon process, killed on drop.
 struct Process(Child);
 
 impl Drop for Process {
@@ -209,7 +209,7 @@ impl Drop for Process {
     }
 }
 
-/// Processor time of a process, of all its threads that there were; in hundredths of a second.
+/// Processor time of all threads of a process, including ended ones; resolution 10 ms.
 fn time_of(process: u32) -> Result<Duration, Failure> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat"))?;
     let (_, rest) = stat.rsplit_once(')').ok_or("a process without a name")?;
@@ -220,12 +220,12 @@ fn time_of(process: u32) -> Result<Duration, Failure> {
             .ok_or("no time")?
             .parse()?)
     };
-    // User and system, the 14th and 15th of all.
+    // User and system time, fields 14 and 15.
     Ok(Duration::from_millis(10 * (ticks(11)? + ticks(12)?)))
 }
 
-/// The worst of some pairs of cards. How fast memory is differs between processes, by a factor of up to four on some
-/// machines, and stays so while they live: one pair says little.
+/// The smallest share over several pairs of cards. Memory speed differs between processes, by a factor of up to four on
+/// some machines, for their whole life: a single pair is not representative.
 fn worst_cpu_share(
     tombolo: &Path,
     folder: &Path,
@@ -237,8 +237,8 @@ fn worst_cpu_share(
     Ok(shares.into_iter().fold(f64::INFINITY, f64::min))
 }
 
-/// Processor time of a copy on a card in this process, over that of this process and a daemon for one on the daemon's. Both
-/// cards are the same, and have copied before.
+/// Processor time of a copy on a card in this process, divided by that of this process and a daemon together for a copy
+/// on the daemon's card. Both cards have the same configuration and are warmed up.
 fn cpu_share(
     tombolo: &Path,
     folder: &Path,
@@ -288,7 +288,7 @@ fn cpu_share(
         ..FunctionalConfig::default()
     }))?;
     let shared = Card::open(format!("unix:{}", socket.display()))?;
-    // Until each frame of both has been touched.
+    // Until every frame of both cards has been touched.
     for _ in 0..WARMING {
         copy(&alone)?;
         copy(&shared)?;

@@ -1,8 +1,7 @@
-//! How near the bound a run comes with no option at all.
+//! Ratio of a run without options to its lower bound.
 //!
-//! The bound is the longest of four things that nothing can hide: what came over the link, what went back over it, what the
-//! host copied between its page cache and its buffers as if by one thread, and the same kernels on pages that are on the card
-//! already.
+//! The bound is the longest of four times that cannot be hidden: transfers over the link to the card, transfers back,
+//! the host's copies between page cache and buffers on one thread, and the same kernels with resident pages.
 
 use super::{aes, Failure};
 use crate::input::write_input;
@@ -18,7 +17,7 @@ pub const NAMES: &[&str] = &[
     "defaults.aes_64m.over_bound",
 ];
 
-/// A kernel that reads a file and writes another of the same size, alone or in several slots with files of their own.
+/// A kernel that reads a file and writes another of the same size, alone or in several slots with separate files.
 struct DefaultRun {
     kernel: &'static str,
     bytes: u64,
@@ -48,7 +47,7 @@ impl DefaultRun {
         Ok(loaded)
     }
 
-    /// The whole session, write-back included, and the longest of its runs.
+    /// Report of the whole session, including write-back, and the time of its longest run.
     fn run(&self, folder: &Path, hot: bool) -> Result<(Report, Picoseconds), Failure> {
         let input = folder.join("in");
         let card = Card::simulated(self.options()?, OwnerOptions::default(), |_| {})?;
@@ -90,7 +89,7 @@ impl DefaultRun {
         Ok((report, longest))
     }
 
-    /// Time of a run without options over its bound, and the time.
+    /// Ratio of a run without options to its bound, and its time.
     fn over_bound(&self) -> Result<(f64, Picoseconds), Failure> {
         let folder = tempfile::tempdir()?;
         write_input(&folder.path().join("in"), self.bytes)?;

@@ -1,4 +1,4 @@
-//! `make demo`, timed after the build.
+//! Time of `make demo` after the build.
 
 use super::{the_command, Failure};
 use crate::row::{Row, Target};
@@ -8,7 +8,7 @@ use std::time::Instant;
 pub fn measure() -> Result<Vec<Row>, Failure> {
     let home = simcard::home();
     the_command()?;
-    // The first run builds models that the cache lacks; only the second one counts.
+    // The first run builds models that are not cached; only the second one counts.
     Command::new("tools/demo")
         .arg("--small")
         .current_dir(&home)
@@ -22,7 +22,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
         Ok::<_, Failure>((demo, start.elapsed().as_secs_f64()))
     };
     let (demo, wall) = run("0")?;
-    // The asserting model too is built before its time counts.
+    // The asserting model is also built before time is measured.
     Command::new("tools/demo")
         .arg("--small")
         .env("TOMBOLO_ASSERT", "1")

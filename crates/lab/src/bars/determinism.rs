@@ -1,8 +1,8 @@
-//! The report's hash equals a committed one: always, with the other core loaded, and with idle
-//! skipping off.
+//! Compares the hash of a report with a committed one: normally, with the other core loaded, and with idle skipping
+//! off.
 //!
-//! `bench/golden.json` holds the hash. A change of RTL, platform or policy changes it; then it is
-//! written anew (TOMBOLO_UPDATE_GOLDEN=1) and the change is part of the review.
+//! `bench/golden.json` holds the hash. A change of RTL, platform or policy changes it; then it is updated
+//! (TOMBOLO_UPDATE_GOLDEN=1) as part of the change and reviewed.
 
 use super::{aes, Failure};
 use crate::input::write_input;

@@ -1,5 +1,4 @@
-//! The directory controller: what `coherence::bars` measures on the Verilated RTL, and what the RTL
-//! costs on a card.
+//! The directory controller: figures of `coherence::bars` on the Verilated RTL, and the area of the RTL.
 
 use super::Failure;
 use crate::row::{Row, Target};
@@ -14,7 +13,7 @@ use std::time::Instant;
 /// Operations of the random test.
 const OPERATIONS: u64 = 10_000_000;
 
-/// The same with six bits for a request's number.
+/// Operations of the random test with six-bit request numbers.
 const WIDE_OPERATIONS: u64 = 1_000_000;
 
 /// LUTs of a VU9P (CCKit's card).
@@ -44,7 +43,7 @@ pub fn streams() -> Result<Vec<Row>, Failure> {
     Ok(rows(bars::streams(&platform, Geometry::PAPER)?))
 }
 
-/// More than 64 requests under way.
+/// More than 64 outstanding requests.
 pub fn request_numbers() -> Result<Vec<Row>, Failure> {
     let platform = Platform::enzian()?;
     let mut rows = rows(bars::request_numbers(&platform, Geometry::PAPER)?);
@@ -67,7 +66,7 @@ pub fn random_operations() -> Result<Vec<Row>, Failure> {
     Ok(rows(bars::random_operations(&platform, OPERATIONS)?))
 }
 
-/// How fast the directory's model runs: all 64 units, with link, CPU and judge of the random test.
+/// Speed of the directory's model: all 64 units, with link, CPU and checker of the random test.
 pub fn speed() -> Result<Vec<Row>, Failure> {
     let platform = Platform::enzian()?;
     let run = |operations| {
@@ -82,7 +81,7 @@ pub fn speed() -> Result<Vec<Row>, Failure> {
         };
         torture::run(&plan, &platform.link)
     };
-    // The model is built.
+    // Builds the model.
     run(100)?;
     let began = Instant::now();
     let cycles = run(50_000)?.cycles as f64;
@@ -100,8 +99,8 @@ pub fn mutants() -> Result<Vec<Row>, Failure> {
     Ok(rows(bars))
 }
 
-/// `synth.directory.*`: two slices of 32 units and the registers. A slice is mapped with its units
-/// apart, and they are alike, so one stands for all.
+/// `synth.directory.*`: two slices of 32 units and the registers. A slice is mapped without its units; these are
+/// identical, so only one is mapped.
 pub fn synthesis() -> Result<Vec<Row>, Failure> {
     let list = "rtl/directory/tmb_directory.f";
     let slice = synthesize(list, "tmb_directory_slice", &["tmb_directory_unit"])?;

@@ -1,4 +1,4 @@
-//! Does the site build, does each of its links lead somewhere, and does its search find what readers ask?
+//! Checks that the site builds, that its links resolve, and that its search answers readers' queries.
 
 use super::Failure;
 use crate::row::{Row, Target};
@@ -12,7 +12,7 @@ pub const NAMES: &[&str] = &[
     "docs.questions",
 ];
 
-/// The object in the last line that a tool says.
+/// The JSON object in the last line of a tool's output.
 fn last_line(tool: &str) -> Result<serde_json::Value, Failure> {
     let home = simcard::home();
     let ran = Command::new(home.join(tool)).current_dir(&home).output()?;

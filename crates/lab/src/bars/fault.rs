@@ -1,4 +1,4 @@
-//! Streaming from a file whose pages are not on the card: what fetching ahead is worth.
+//! Streaming from a file whose pages are not resident: the benefit of read-ahead.
 
 use super::Failure;
 use crate::input::write_input;
@@ -13,7 +13,7 @@ const FILE_BYTES: u64 = 64 << 20;
 const FSRF_WARM: f64 = 8.5;
 const FSRF_COLD: f64 = 1.65;
 
-/// Reads a file with `kernels/sum`, which does nothing else until its end.
+/// Reads a file with `kernels/sum`, which writes nothing until the end.
 fn stream(input: &Path, owner: OwnerOptions) -> Result<Report, Failure> {
     let card = SimCard::open(SimOptions::named("f1")?, |_| {})?;
     let card = Card::new(Box::new(card), owner)?;
@@ -35,7 +35,7 @@ fn stream(input: &Path, owner: OwnerOptions) -> Result<Report, Failure> {
     Ok(report)
 }
 
-/// What the kernel is to write.
+/// Expected output of the kernel.
 fn lane_sums(content: &[u8]) -> Vec<u8> {
     let mut sums = [0u64; 8];
     for (index, word) in content.chunks_exact(8).enumerate() {
@@ -51,7 +51,7 @@ fn rate(report: &Report) -> Result<f64, Failure> {
     Ok(FILE_BYTES as f64 / run.time.as_seconds() / f64::from(1 << 30))
 }
 
-/// What the link carries to the card at most, in GiB/s of payload.
+/// Peak rate of the link to the card, in GiB/s of payload.
 fn link_rate() -> Result<f64, Failure> {
     let options = SimOptions::named("f1")?;
     let pcie = *options.platform.pcie();

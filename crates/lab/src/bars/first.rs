@@ -1,4 +1,4 @@
-//! The first minute: from a wheel on the disk to a file that a kernel encrypted.
+//! Time to first use: from a wheel on disk to a file that a kernel has encrypted.
 
 use super::languages::{home, run};
 use super::Failure;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
-/// Interpreters that the wheel is tried with, those of them that are on the PATH.
+/// Interpreters to test the wheel with, as far as they are on the PATH.
 const PYTHONS: [&str; 5] = [
     "python3.10",
     "python3.11",
@@ -16,10 +16,10 @@ const PYTHONS: [&str; 5] = [
     "python3.14",
 ];
 
-/// Bytes of a megabyte, as package indexes count them.
+/// Bytes per megabyte, as package indexes count.
 const MEGABYTE: f64 = 1e6;
 
-/// The wheel as `tools/release` builds it of what is here, in empty environments without a compiler.
+/// Tests the wheel that `tools/release` builds from this tree, in empty environments without a compiler.
 pub fn measure() -> Result<Vec<Row>, Failure> {
     run(Command::new("tools/release").current_dir(home()))?;
     let mut wheels = std::fs::read_dir(home().join("target/release-wheel"))?.flatten();
@@ -61,7 +61,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     ])
 }
 
-/// What `tools/setup --to-run` installs where a compiler and Rust are there.
+/// Size of the downloads of `tools/setup --to-run` on a machine that has a compiler and Rust.
 pub fn to_run() -> Result<Vec<Row>, Failure> {
     let cache = TempDir::new()?;
     run(Command::new("tools/setup")
@@ -76,7 +76,7 @@ pub fn to_run() -> Result<Vec<Row>, Failure> {
     )])
 }
 
-/// Bytes of all files below a folder.
+/// Total size in bytes of all files below a folder.
 fn bytes_below(folder: &Path) -> Result<u64, Failure> {
     let mut bytes = 0;
     for entry in std::fs::read_dir(folder)? {
@@ -90,7 +90,7 @@ fn bytes_below(folder: &Path) -> Result<u64, Failure> {
     Ok(bytes)
 }
 
-/// A program of the PATH.
+/// Looks up a program on the PATH.
 fn on_path(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path)
@@ -98,7 +98,7 @@ fn on_path(name: &str) -> Option<PathBuf> {
         .find(|program| program.is_file())
 }
 
-/// What a line of `tools/try-wheel` says of the time to the encrypted file.
+/// Seconds to the encrypted file, from a line of `tools/try-wheel`.
 fn seconds(line: &str) -> Option<f64> {
     let (_, rest) = line.split_once("file as openssl's after ")?;
     rest.strip_suffix(" s")?.parse().ok()

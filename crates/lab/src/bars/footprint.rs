@@ -1,10 +1,10 @@
-//! Code that runs: what callgrind writes, read for how much of it an edge runs and how often it is not in the instruction
-//! cache.
+//! Code footprint: derives from callgrind's output how much code an edge executes, and how often it misses the
+//! instruction cache.
 
 use super::Failure;
 use std::collections::HashMap;
 
-/// An instruction cache of 32 KiB and the usual line, and costs by instruction in full.
+/// A 32 KiB instruction cache with the usual line size, and complete costs per instruction.
 pub const OPTIONS: [&str; 6] = [
     "--cache-sim=yes",
     "--I1=32768,8,64",
@@ -14,24 +14,25 @@ pub const OPTIONS: [&str; 6] = [
     "--compress-strings=no",
 ];
 
-/// Bytes of a line of the cache.
+/// Size of a cache line in bytes.
 const LINE: u64 = 64;
 
-/// Code of a stretch of edges.
+/// Code footprint over a series of edges.
 #[derive(Debug, PartialEq)]
 pub struct Footprint {
-    /// KiB of cache lines that an edge runs, on the mean: a line as often as its most frequent instruction, once an edge at
-    /// most. No line between hot and cold is drawn, for with four slots much runs at two edges of three.
+    /// Mean KiB of cache lines that an edge executes: a line counts as often as its most frequent instruction, at most
+    /// once per edge. There is no threshold between hot and cold lines, since with four slots much code runs at two
+    /// edges of three.
     pub hot_kb: f64,
-    /// Misses of the instruction cache, an edge.
+    /// Instruction-cache misses per edge.
     pub misses: f64,
 }
 
 impl Footprint {
-    /// From callgrind's file.
+    /// Parses callgrind's output file.
     ///
     /// # Errors
-    /// A file that is not written as with [`OPTIONS`].
+    /// The file does not have the format that [`OPTIONS`] produce.
     pub fn read(text: &str, edges: u64) -> Result<Self, Failure> {
         let line = |start: &str| {
             text.lines()
@@ -53,9 +54,9 @@ impl Footprint {
     }
 }
 
-/// How often the most frequent instruction of each line of the cache runs.
+/// Executions of the most frequent instruction of each cache line.
 fn runs_of_lines(text: &str) -> Result<Vec<u64>, Failure> {
-    // By object and address: functions that are inlined run an instruction in several places.
+    // Keyed by object and address: inlined functions attribute an instruction to several places.
     let mut runs: HashMap<(&str, u64), u64> = HashMap::new();
     let mut object = "";
     let mut inclusive = false;
@@ -63,7 +64,7 @@ fn runs_of_lines(text: &str) -> Result<Vec<u64>, Failure> {
         if let Some(name) = line.strip_prefix("ob=") {
             object = name;
         } else if line.starts_with("calls=") {
-            // What follows are the costs of who is called.
+            // The costs of callees follow.
             inclusive = true;
         } else if let Some(rest) = line.strip_prefix("0x") {
             if !std::mem::take(&mut inclusive) {
@@ -91,7 +92,7 @@ mod tests {
         let text = "positions: instr line\nevents: Ir Dr Dw I1mr\nob=/a.so\nfn=f\n0x40 0 5\n0x44 0 4 1\n0x80 0 2\n\
                     calls=3 0x900 0\n0x900 0 70 9\nfn=g\n0x80 0 7\nob=/b.so\nfn=h\n0x40 0 9\n0xc0 0 80\n\
                     totals: 35 1 0 20\n";
-        // Of ten edges the lines run 5 and 2 + 7 times, in the other object 9 times and at each of the ten.
+        // Over ten edges the lines execute 5 and 2 + 7 times; in the other object, 9 times and at every edge.
         let found = Footprint::read(text, 10).unwrap();
         assert_eq!((found.hot_kb, found.misses), (3.3 / 16.0, 2.0));
         assert!(Footprint::read("events: Ir\ntotals: 1\n", 10).is_err());

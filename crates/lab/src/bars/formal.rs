@@ -1,4 +1,4 @@
-//! Formal proofs of RTL blocks: each proved, and each of its mutants refuted.
+//! Formal proofs of RTL blocks: every property is proved, and every mutant refuted.
 
 use super::Failure;
 use crate::row::{Row, Target};
@@ -6,10 +6,10 @@ use crate::tools;
 use std::collections::BTreeMap;
 use std::process::Command;
 
-/// What `tools/formal --json` says of a proof.
+/// Result of a proof, from `tools/formal --json`.
 #[derive(serde::Deserialize)]
 struct Proof {
-    /// Absent when the tools could not decide.
+    /// `None` if the tools could not decide.
     proved: Option<bool>,
     depth: Option<u32>,
     mutants: u32,
@@ -24,7 +24,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     if report.exists() {
         std::fs::remove_file(&report)?;
     }
-    // It fails when a proof does; its report says which.
+    // The command fails if a proof fails; its report identifies the proof.
     Command::new(tools::python(&home))
         .arg(home.join("tools/formal"))
         .args(["--mutants", "--json"])

@@ -1,22 +1,22 @@
-//! `make demo` and `make test` of what is committed, on a machine with nothing installed.
+//! `make demo` and `make test` of the committed tree, on a machine without installed dependencies.
 
 use super::Failure;
 use crate::row::{Row, Target};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-/// Names the program that runs each of its arguments as a command in a fresh clone on such a machine, one after
-/// another, and says `exit STATUS after SECONDS s` on its standard error after each.
+/// Names a program that runs each argument as a command in a fresh clone on such a machine, one after another, and
+/// prints `exit STATUS after SECONDS s` to standard error after each.
 const MACHINE: &str = "TOMBOLO_FRESH_MACHINE";
 
-/// The demo, a cold test and a warm one, which finds all that the cold one has built.
+/// The demo, a cold test, and a warm test, which reuses everything that the cold one has built.
 const COMMANDS: [&str; 3] = ["make demo", "make test", "make test"];
 
-/// The commands, timed, and how many tests the last one left out.
+/// Runs the commands; returns their times, and the number of tests that the last one skipped.
 pub fn measure() -> Result<Vec<Row>, Failure> {
     let program = std::env::var_os(MACHINE)
         .ok_or_else(|| format!("{MACHINE} names no program that has such a machine"))?;
-    // Both outputs in one, in the order in which they come.
+    // Both outputs combined, in their original order.
     let mut machine = Command::new("sh")
         .args(["-c", r#"exec "$0" "$@" 2>&1"#])
         .arg(program)
@@ -46,12 +46,12 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     ])
 }
 
-/// How many tests were skipped, if the line says so.
+/// Number of skipped tests, if the line contains it.
 fn left_out(line: &str) -> Option<f64> {
     line.strip_suffix(" tests skipped")?.parse().ok()
 }
 
-/// Status and seconds, if the line says how a command ended.
+/// Exit status and seconds, if the line reports the end of a command.
 fn end(line: &str) -> Option<(i32, f64)> {
     let (status, seconds) = line.split_once("exit ")?.1.split_once(" after ")?;
     let seconds = seconds.strip_suffix(" s")?;

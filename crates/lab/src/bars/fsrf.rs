@@ -1,5 +1,6 @@
-//! FSRF's evaluation: how much of table 2 is reproduced with its own and its rivals' configurations, and then ours
-//! beside them in the same run. Cells are kept (`tombolo lab fsrf` uses the same), so a second run takes seconds.
+//! FSRF's evaluation: how much of table 2 is reproduced with its own configuration and those of its competitors,
+//! followed by ours in the same run. Results are cached and shared with `tombolo lab fsrf`, so a second run takes
+//! seconds.
 
 use super::Failure;
 use crate::experiment::fsrf::{Mix, Part, Rates, READS, TABLE};
@@ -30,7 +31,7 @@ pub const HOT_STREAM: &[&str] = &["fsrf.hot_stream.over_layouts"];
 /// Names of [`hot_random`].
 pub const HOT_RANDOM: &[&str] = &["fsrf.hot_random.share_of_physical"];
 
-/// Names of [`figure9`]: all sizes, the largest, and all with parts that do one thing at a time.
+/// Names of [`figure9`]: all sizes, the largest, and all with components that do one operation at a time.
 pub const FIGURE9: &[&str] = &[
     "fsrf.figure9.share_of_slowest",
     "fsrf.figure9.share_of_slowest_2m",
@@ -65,7 +66,7 @@ fn experiment(name: &str) -> Result<Experiment, Failure> {
     )?)
 }
 
-/// Does work, a process each, and says what each piece gives.
+/// Executes work, each piece in a process, and returns the outcomes.
 fn work(experiment: &Experiment, work: &[Work<'_>]) -> Result<Vec<Outcome>, Failure> {
     let workers = Workers::processes(super::the_command()?);
     let outcomes = workers.all(experiment, work, |work, outcome| match outcome {
@@ -80,17 +81,17 @@ fn work(experiment: &Experiment, work: &[Work<'_>]) -> Result<Vec<Outcome>, Fail
     outcomes.into_iter().collect()
 }
 
-/// Runs cells.
+/// Executes cells.
 fn run(experiment: &Experiment, cells: &[Cell<'_>]) -> Result<Vec<Outcome>, Failure> {
     let all: Vec<Work<'_>> = cells.iter().copied().map(Work::Cell).collect();
     work(experiment, &all)
 }
 
-/// The eighth row, beside the 280 cells.
+/// The eighth row, in addition to the 280 cells.
 const BESIDE: &str = "sha";
 
-/// Table 2 by its published values, each once: those within a quarter of the paper's, of those that no constant was
-/// fitted to. FSRF's own and the others' are shown apart.
+/// Published values of table 2, each counted once: the share within a quarter of the paper's value, among those that no
+/// constant was fitted to. FSRF's own configurations and the others are reported separately.
 pub fn reproduced() -> Result<Vec<Row>, Failure> {
     let experiment = experiment(TABLE)?;
     let mut cells = experiment.cells();
@@ -126,7 +127,7 @@ fn counts<'a>(cell: &Cell<'a>) -> [Cell<'a>; 3] {
     })
 }
 
-/// The cell with its output a bank further each time: of f1-mig, that is eight rows, 512 bytes.
+/// The cell with its output displaced by one more bank each time: on f1-mig, by eight rows of 512 bytes.
 fn layouts<'a>(cell: &Cell<'a>) -> [Cell<'a>; 4] {
     [0, 8, 16, 24].map(|shift_rows| Cell {
         shift_rows,
@@ -134,12 +135,12 @@ fn layouts<'a>(cell: &Cell<'a>) -> [Cell<'a>; 4] {
     })
 }
 
-/// Runs over which the paper averages [section 6.2].
+/// Number of runs over which the paper averages [section 6.2].
 const RUNS: u8 = 5;
 
-/// The largest deviation of runtimes of two, three and four equal applications with data on the card: on channels
-/// of their own, and striped over shared ones. Runtimes are means over five runs, as the paper's; beside it the largest
-/// deviation in a single one of these runs.
+/// Largest deviation of runtimes of two, three and four equal applications with resident data: on separate channels,
+/// and striped over shared ones. Runtimes are means over five runs, as in the paper; the largest deviation within a
+/// single run is reported as well.
 pub fn fairness() -> Result<Vec<Row>, Failure> {
     let experiment = experiment(TABLE)?;
     let mut rows = Vec::new();
@@ -155,7 +156,7 @@ pub fn fairness() -> Result<Vec<Row>, Failure> {
             .flat_map(counts)
             .map(|cell| Cell {
                 runs: RUNS,
-                // The owner gives out frames as applications start: side by side.
+                // The owner allocates frames as applications start: adjacent.
                 first_places: system == "coyote-2m",
                 ..cell
             })
@@ -171,7 +172,8 @@ pub fn fairness() -> Result<Vec<Row>, Failure> {
     Ok(rows)
 }
 
-/// Streams with data on the card against physical addresses, over layouts: the output a bank further each time.
+/// Streams with resident data, relative to physical addressing, over layouts: the output displaced by one more bank
+/// each time.
 pub fn hot_stream() -> Result<Vec<Row>, Failure> {
     let experiment = experiment(TABLE)?;
     let mut share = Vec::new();
@@ -195,7 +197,7 @@ pub fn hot_stream() -> Result<Vec<Row>, Failure> {
     )])
 }
 
-/// Reads of 64 bytes in a set of eight times the reach of Coyote's 2 MiB TLB, data on the card.
+/// 64-byte reads in a working set of eight times the reach of Coyote's 2 MiB TLB, with resident data.
 pub fn hot_random() -> Result<Vec<Row>, Failure> {
     let experiment = experiment("fsrf-random")?;
     let mut cells = experiment.cells();
@@ -212,7 +214,7 @@ pub fn hot_random() -> Result<Vec<Row>, Failure> {
     )])
 }
 
-/// Throughput of a cell of the table, from those that were run.
+/// Throughput of a cell, from the results.
 fn of(
     cells: &[Cell<'_>],
     outcomes: &[Outcome],
@@ -226,8 +228,8 @@ fn of(
     Some(outcomes[place?].mib_per_s)
 }
 
-/// Ours over the better Coyote of the same run, where data is larger than card memory. Cold at least what the paper has for
-/// FSRF.
+/// Ours relative to the better Coyote configuration of the same run, with data larger than card memory. Cold, at least
+/// the paper's value for FSRF.
 pub fn oversubscribed() -> Result<Vec<Row>, Failure> {
     let experiment = experiment(TABLE)?;
     let rows = [
@@ -256,7 +258,7 @@ pub fn oversubscribed() -> Result<Vec<Row>, Failure> {
     OVERSUBSCRIBED.iter().zip(rows).map(row).collect()
 }
 
-/// Ours over FSRF with the TLB that it chose, in the row where that is least.
+/// Ours relative to FSRF with the TLB that it selected, in the row with the smallest ratio.
 pub fn worst_row() -> Result<Vec<Row>, Failure> {
     let experiment = experiment(TABLE)?;
     let mut cells = experiment.cells();
@@ -282,7 +284,8 @@ pub fn worst_row() -> Result<Vec<Row>, Failure> {
     )])
 }
 
-/// The smallest share that an application of ours keeps beside different ones on channels of their own.
+/// The smallest share of its standalone throughput that one of our applications keeps while different ones run on
+/// separate channels.
 pub fn mix() -> Result<Vec<Row>, Failure> {
     let experiment = experiment(TABLE)?;
     let mut mixes = Mix::all(&experiment);
@@ -308,7 +311,7 @@ pub fn mix() -> Result<Vec<Row>, Failure> {
     )])
 }
 
-/// Figure 9: the worst share of the slower part alone.
+/// Figure 9: the smallest share of the slower component's standalone throughput.
 pub fn figure9() -> Result<Vec<Row>, Failure> {
     let experiment = experiment(TABLE)?;
     let outcomes = work(&experiment, &Part::Figure9.work(&experiment))?;
@@ -336,7 +339,7 @@ pub fn figure9() -> Result<Vec<Row>, Failure> {
     ])
 }
 
-/// What work took of the processors, and how many edges it simulated.
+/// Processor time of the work, and number of simulated edges.
 #[derive(Default)]
 struct Spent {
     seconds: f64,
@@ -349,7 +352,7 @@ impl Spent {
         self.cycles += outcome.cycles;
     }
 
-    /// Of two processors.
+    /// Minutes on two processors.
     fn minutes(&self) -> f64 {
         self.seconds / 2.0 / 60.0
     }
@@ -359,13 +362,13 @@ impl Spent {
     }
 }
 
-/// Minutes of two cores that the lab takes when no result is kept and all models are built: what its pieces took of the
-/// processors. Cells of the table, and those of `--quick`.
+/// Minutes on two cores for the lab with empty result caches and all models built, from the processor time of its
+/// pieces: for all cells of the table, and for those of `--quick`.
 pub fn minutes() -> Result<Vec<Row>, Failure> {
     let table = experiment(TABLE)?;
     let mut cells = table.cells();
     cells.retain(|cell| cell.workload.name != BESIDE);
-    // Work that is made of the same is done once.
+    // Work with equal inputs is done only once.
     let mut met = HashSet::new();
     let (mut all, mut quick) = (Spent::default(), Spent::default());
     let cells: Vec<Work<'_>> = cells.into_iter().map(Work::Cell).collect();
@@ -384,7 +387,7 @@ pub fn minutes() -> Result<Vec<Row>, Failure> {
     ])
 }
 
-/// The same for figures 6 to 9, less the cells of the table.
+/// The same for figures 6 to 9, except cells of the table.
 pub fn figure_minutes() -> Result<Vec<Row>, Failure> {
     let (table, reads) = (experiment(TABLE)?, experiment(READS)?);
     let of_table: Result<HashSet<String>, Failure> = Part::Table2

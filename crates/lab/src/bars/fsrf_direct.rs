@@ -1,4 +1,4 @@
-//! Direct pages: a kernel streams from host memory over PCIe, alone and beside the DMA engine's copies.
+//! Direct pages: a kernel streams from host memory over PCIe, alone and concurrently with copies of the DMA engine.
 
 use super::{the_command, Failure};
 use crate::driver::{Driver, START};
@@ -17,7 +17,7 @@ use units::{
     TableGeometry, Target as Place, VirtAddr,
 };
 
-/// A bar for direct reads alone; with copies into the card beside them, for the reads and for the copies.
+/// Figures of direct reads alone; with concurrent copies to the card, of the reads and of the copies.
 pub const NAMES: &[&str] = &[
     "fsrf.direct.share_of_link",
     "fsrf.direct.beside_paging",
@@ -25,9 +25,9 @@ pub const NAMES: &[&str] = &[
 ];
 
 const SIZE: PageSize = PageSize::MIB_2;
-/// What the kernel reads.
+/// Bytes that the kernel reads.
 const BYTES: u64 = 4 << 20;
-/// Above the page table.
+/// Address of the data, above the page table.
 const DATA: u64 = 1 << 30;
 const SLOT: SlotId = SlotId(0);
 
@@ -44,14 +44,14 @@ fn card_entry(at: u64, target: Place) -> Result<PageEntry, Failure> {
     })
 }
 
-/// Bytes a second that the link can bring to the card: completions on the wire without a gap.
+/// Peak rate of the link to the card in bytes per second: back-to-back completions.
 pub(super) fn link_peak(options: &SimOptions) -> f64 {
     let pcie = options.platform.pcie();
     let packet = pcie.completion_bytes + pcie.tlp_overhead + pcie.link_overhead;
     pcie.wire_bytes_per_second as f64 * pcie.completion_bytes as f64 / packet as f64
 }
 
-/// Bytes a second of the kernel's reads, and of copies beside them if there are any.
+/// Rates in bytes per second of the kernel's reads, and of concurrent copies if there are any.
 fn measured(copies: u64) -> Result<(f64, f64), Failure> {
     let mut options = SimOptions::named("f1")?;
     options.shell.host_channel = true;
@@ -138,7 +138,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     ])
 }
 
-/// What a file that is mapped direct gives, through the pager.
+/// Figures of files that are mapped direct, through the pager.
 pub const FILE_NAMES: &[&str] = &[
     "fsrf.direct.file.share_of_link",
     "fsrf.direct.file.first_pass",
@@ -147,12 +147,12 @@ pub const FILE_NAMES: &[&str] = &[
     "fsrf.direct.command.share_of_link",
 ];
 
-/// Bytes of each file: so many that the beginning of a sequence, when windows are small yet, does not decide.
+/// Size of each file in bytes: large enough that the start of a sequence, with its small windows, is negligible.
 const FILE: u64 = 64 << 20;
-/// Runs of a kernel: in the first, pages come from the file to their place in host memory.
+/// Number of runs of a kernel: in the first, pages are read from the file to host memory.
 const RUNS: usize = 2;
 
-/// Bytes a second of runs of a kernel over files, each mapped its way.
+/// Bytes per second of runs of a kernel over files with a given mapping each.
 fn of_files(
     folder: &Path,
     kernel: &str,
@@ -179,7 +179,7 @@ fn of_files(
     slot.set_pointer(output, result.address())?;
     slot.set(length.0, length.1)?;
     for _ in 0..RUNS {
-        // What goes to the card goes there in each run.
+        // Data that is not direct is transferred to the card in each run.
         for mapping in mapped.iter().zip(inputs).filter(|(_, (_, direct))| !direct) {
             mapping.0.refresh(Unsaved::Save)?;
         }
@@ -193,7 +193,7 @@ fn of_files(
         .collect())
 }
 
-/// The same by the command, which runs a kernel once.
+/// The same through the command, which runs a kernel once.
 fn by_command(folder: &Path) -> Result<f64, Failure> {
     let run = Command::new(the_command()?)
         .current_dir(folder)
@@ -215,7 +215,7 @@ pub fn files() -> Result<Vec<Row>, Failure> {
     let folder = folder.path();
     let sum = ("output", ("bytes", FILE));
     let alone = of_files(folder, "sum", &[("input", true)], sum)?;
-    // Both inputs go at one pace: each has at most half of the link.
+    // Both inputs advance at the same rate: each has at most half of the link.
     let added = ("c", ("length", FILE / 4));
     let both = of_files(folder, "vadd", &[("a", true), ("b", false)], added)?;
     let command = by_command(folder)?;

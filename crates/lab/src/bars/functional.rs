@@ -1,4 +1,4 @@
-//! What the functional card takes of the machine that it runs on.
+//! Resource usage of the functional card on its host.
 
 use super::{the_command, Failure};
 use crate::input::write_input;
@@ -20,7 +20,7 @@ const FILE_BYTES: u64 = 64 << 20;
 const LARGE_BYTES: u64 = 1 << 30;
 const ROUNDS: usize = 5;
 
-/// The least that a command takes of the processors in some rounds, whatever else runs.
+/// Minimum processor time of a command over several rounds, to exclude other load.
 fn least(make: impl Fn() -> Command) -> Result<Duration, Failure> {
     let mut least = Duration::MAX;
     for _ in 0..ROUNDS {
@@ -34,13 +34,13 @@ fn least(make: impl Fn() -> Command) -> Result<Duration, Failure> {
     Ok(least)
 }
 
-/// Runs a command, and says how much memory it had at most, in bytes.
+/// Runs a command and returns its peak memory in bytes.
 fn most_memory(mut command: Command) -> Result<f64, Failure> {
     let mut child = command.stdout(Stdio::null()).spawn()?;
     let status = format!("/proc/{}/status", child.id());
     let mut most = 0.0;
     let ended = loop {
-        // The figure only grows, so the last one before the end is the one.
+        // The value only grows, so the last one before the end is the peak.
         let text = fs::read_to_string(&status).unwrap_or_default();
         let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
         let words = line.and_then(|line| line.split_whitespace().next());
@@ -57,7 +57,7 @@ fn most_memory(mut command: Command) -> Result<f64, Failure> {
     }
 }
 
-/// A file without structure that is larger than the processor's caches, made of one part.
+/// Writes an incompressible file larger than the processor's caches, by repeating one block with a running number.
 fn write_large(path: &Path, bytes: u64) -> Result<(), Failure> {
     const PART: u64 = 1 << 20;
     write_input(path, PART)?;
@@ -95,7 +95,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     equal(&at("in"), &at("out"))?;
     let theirs = least(|| {
         let mut cp = Command::new("cp");
-        // Copied, not shared.
+        // Copy the data instead of sharing extents.
         cp.arg("--reflink=never").args([at("in"), at("cp")]);
         cp
     })?;

@@ -1,5 +1,5 @@
-//! A guest in the process: signals of a program whose memory kernels share, and what hundreds of cards leave behind, in
-//! C (with the sanitizer that looks for memory that nobody has), C++, Python and Rust.
+//! The library as a guest in a process: signals of a program whose memory kernels share, and resources left behind by
+//! hundreds of cards, in C (with the leak sanitizer), C++, Python and Rust.
 
 use super::languages::{home, python, run};
 use super::Failure;
@@ -10,25 +10,25 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tombolo::{Card, FunctionalCard, FunctionalConfig, MapOptions, PageSize, SlotId, TrapWay};
 
-/// The figures.
+/// Figures of [`signals`].
 pub const SIGNALS: &[&str] = &["guest.signals", "guest.signals.runs"];
-/// The figures.
+/// Figures of [`leaks`].
 pub const LEAKS: &[&str] = &[
     "guest.leaks",
     "guest.leaks.bytes_an_open",
     "guest.leaks.opens",
 ];
 
-/// Cards that each language opens.
+/// Number of cards that each language opens.
 const OPENS: usize = 500;
-/// Microseconds between two signals.
+/// Signal periods in microseconds.
 const TIMERS: [u32; 5] = [100, 300, 1000, 3000, 10_000];
-/// Runs of a kernel with each timer and each way to trap.
+/// Number of kernel runs with each timer and each kind of trap.
 const RUNS: usize = 80;
-/// A program that takes longer stands.
+/// Timeout after which a program counts as hung.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// The C library as it is installed, and programs with it.
+/// The installed C library and programs that use it.
 pub(super) struct Installed(TempDir);
 
 impl Installed {
@@ -71,7 +71,7 @@ impl Installed {
     }
 }
 
-/// Runs a program, but not for ever; what it said, unless it stood or failed.
+/// Runs a program with a timeout; returns its output, or `None` if it hung or failed.
 fn in_time(command: &mut Command) -> Result<Option<String>, Failure> {
     let mut child = command.stdout(std::process::Stdio::piped()).spawn()?;
     let began = Instant::now();
@@ -88,13 +88,13 @@ fn in_time(command: &mut Command) -> Result<Option<String>, Failure> {
     Ok(output.status.success().then_some(said))
 }
 
-/// The numbers of a line, in their order.
+/// The numbers in a line, in order.
 fn numbers(line: &str) -> Vec<i64> {
     let words = line.split([' ', ':', '\n']);
     words.filter_map(|word| word.parse().ok()).collect()
 }
 
-/// `guest.signals`: runs that stood, and signals that reached a thread that is not the program's.
+/// `guest.signals`: runs that hung, and signals delivered to a thread that does not belong to the program.
 pub fn signals() -> Result<Vec<Row>, Failure> {
     let installed = Installed::new()?;
     let program = installed.program("cc", "guest_signals.c", &[])?;
@@ -129,7 +129,7 @@ pub fn signals() -> Result<Vec<Row>, Failure> {
     ])
 }
 
-/// What is left behind the last card, and what each took since the hundredth.
+/// Resources left after the last card, and the growth per card since the hundredth.
 #[derive(Clone, Copy, Debug)]
 struct Left {
     descriptors: i64,
@@ -160,7 +160,7 @@ fn resident() -> Result<i64, Failure> {
     Ok(pages.parse::<i64>()? * 4096)
 }
 
-/// Opens a card with one of everything, and lets go of it in the `number`th order.
+/// Opens a card with one object of each kind, and drops them in the `number`th order.
 fn open_in_rust(file: &Path, number: usize) -> Result<(), Failure> {
     let card = Card::functional(FunctionalCard::new(FunctionalConfig::default()))?;
     let space = card.create_space()?;
@@ -212,7 +212,7 @@ fn in_rust(file: &Path) -> Result<Left, Failure> {
     })
 }
 
-/// `guest.leaks`: descriptors and threads behind the last of many cards, and programs that the sanitizer refuses.
+/// `guest.leaks`: descriptors and threads left after the last of many cards, and programs that the sanitizer rejects.
 pub fn leaks() -> Result<Vec<Row>, Failure> {
     let installed = Installed::new()?;
     let file = installed.path("file");

@@ -1,4 +1,4 @@
-//! The house: is each thing in one room?
+//! Structure of the source tree: each responsibility in one place.
 
 use super::Failure;
 use crate::row::{Row, Target};
@@ -6,9 +6,9 @@ use crate::tools;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-/// Rooms (a crate, or a folder of RTL, kernels, tools) with a file that tells Verilator to write C++.
+/// Rooms (a crate, or a folder of RTL, kernels or tools) with a file that makes Verilator generate C++.
 pub fn builders() -> Result<Vec<Row>, Failure> {
-    // In two parts, or this file would be one of them.
+    // Written in two parts, so that this file does not count itself.
     let option = ["\"--", "cc\""].concat();
     let output = Command::new("git")
         .args(["grep", "--files-with-matches", "--untracked", "-e", &option])
@@ -29,7 +29,7 @@ pub fn builders() -> Result<Vec<Row>, Failure> {
     )])
 }
 
-/// What each figure of `tools/house` counts, and what it should be.
+/// Figures of `tools/house`: name, unit and target.
 const FIGURES: [(&str, &str, Target); 11] = [
     ("house.circle_rooms", "rooms", Target::AtMost(0.0)),
     ("house.owner_fields", "fields", Target::AtMost(15.0)),
@@ -44,13 +44,13 @@ const FIGURES: [(&str, &str, Target); 11] = [
     ("house.port_comments", "of ports", Target::AtLeast(0.5)),
 ];
 
-/// Figures of `tools/words`: phrases that it bans.
+/// Figures of `tools/words`: banned phrases.
 const WORDS: [(&str, &str, Target); 2] = [
     ("words.banned", "places", Target::AtMost(0.0)),
     ("words.banned_comments", "places", Target::Shown),
 ];
 
-/// Sizes of rooms and arrows between them.
+/// Sizes of rooms and dependencies between them.
 pub fn figures() -> Result<Vec<Row>, Failure> {
     counted("tools/house", &FIGURES)
 }
@@ -60,7 +60,7 @@ pub fn words() -> Result<Vec<Row>, Failure> {
     counted("tools/words", &WORDS)
 }
 
-/// A row for each figure that a script prints as JSON.
+/// One row for each figure that a script prints as JSON.
 fn counted(script: &str, figures: &[(&str, &str, Target)]) -> Result<Vec<Row>, Failure> {
     let home = simcard::home();
     let output = Command::new(tools::python(&home))

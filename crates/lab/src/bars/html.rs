@@ -1,11 +1,11 @@
-//! The page of the demo's run: how large it is, and whether a browser has anything to say against it.
+//! The report page of the demo's run: its size, and errors that a browser reports.
 
 use super::{the_command, Failure};
 use crate::random::Random;
 use crate::row::{Row, Target};
 use std::process::Command;
 
-/// As the demo: a file of 64 MiB, encrypted.
+/// The demo's input: a file of 64 MiB, which it encrypts.
 const BYTES: usize = 64 << 20;
 const KEY: &str = "0x000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
 const IV: &str = "0xf0f1f2f3f4f5f6f7f8f9fafbfcfdfeff";
@@ -41,7 +41,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
         .arg(&page)
         .output()?;
     if !looked.status.success() {
-        // The verdict names the bars that are not measured.
+        // The verdict lists the bars that were not measured.
         eprintln!("html: {}", String::from_utf8_lossy(&looked.stderr));
         return Ok(rows);
     }

@@ -1,10 +1,9 @@
-//! Hostile kernels: what they do to their neighbours, and what their owner is told.
+//! Hostile kernels: their effect on neighbours, and the errors that their owner receives.
 //!
-//! The attacker is one kernel with a mode (`crates/tombolo/tests/kernels/attacker`), in slot 0; an
-//! honest copy kernel works beside it in slot 1. An attack does harm if the honest kernel fails, copies
-//! other bytes or takes more than [`TOLERATED`] of the time that it takes beside a kernel that keeps the
-//! rules and faults on its own page (link and host are everybody's), if the attacker's owner is told
-//! something else than what happened, or if slot 0 cannot be used again.
+//! The attacker is a kernel with modes (`crates/tombolo/tests/kernels/attacker`), in slot 0; an honest copy kernel runs
+//! concurrently in slot 1. An attack does harm if the honest kernel fails, copies wrong bytes or takes more than
+//! [`TOLERATED`] of its time next to a kernel that follows the rules and faults on its own page (link and host are
+//! shared), if the attacker's owner receives a wrong error, or if slot 0 cannot be reused.
 
 use super::Failure;
 use crate::row::{Row, Target};
@@ -17,20 +16,20 @@ use tombolo::{
 
 const BYTES: u64 = 512 << 10;
 const BOOTY_BYTES: u64 = 1 << 20;
-/// Longest that an attack may go on.
+/// Maximum duration of an attack.
 const PATIENCE: Picoseconds = Picoseconds::from_micros(200);
 const TOLERATED: f64 = 1.10;
 
-/// A mode of the attacker, and what its owner must be told; `""`: that it is done.
+/// A mode of the attacker, and the error that its owner must receive; `""` for success.
 struct Attack {
     name: &'static str,
     mode: u64,
     told: &'static str,
-    /// The host ends the attacker's mapping while it works.
+    /// The host removes the attacker's mapping while it runs.
     unmaps: bool,
 }
 
-/// An attack whose mapping the host ends meanwhile.
+/// An attack whose mapping the host removes meanwhile.
 const fn attack_unmapped(name: &'static str, mode: u64, told: &'static str) -> Attack {
     Attack {
         unmaps: true,
@@ -47,7 +46,7 @@ const fn attack(name: &'static str, mode: u64, told: &'static str) -> Attack {
     }
 }
 
-/// What a neighbour may cost: honest reads, or writes, of its own mapping.
+/// Legitimate load of a neighbour: reads or writes within its own mapping.
 const NEIGHBOURS: [Attack; 2] = [
     attack("an honest reader", 9, ""),
     attack("an honest writer", WRITE + 9, ""),
@@ -162,7 +161,7 @@ const ATTACKS: &[Attack] = &[
     ),
 ];
 
-/// The few that the tests run.
+/// The subset that the tests run.
 #[cfg(test)]
 const SELECTION: &[&str] = &[
     "read across 4 KiB",
@@ -205,7 +204,7 @@ fn open(options: SimOptions) -> Result<Card, Failure> {
     Ok(Card::simulated(options, owner, |_| {})?)
 }
 
-/// A copy of a file by the honest kernel.
+/// A file copy by the honest kernel.
 struct Copy {
     slot: Slot,
     output: Mapping,
@@ -241,7 +240,7 @@ impl Copy {
         })
     }
 
-    /// Waits for the end; whether the bytes are right.
+    /// Waits for the end; returns whether the bytes are right.
     fn finish(self) -> Result<bool, Failure> {
         let patience = Picoseconds::from_millis(20);
         self.slot.wait(Some(patience), |_| Continue::Yes)?;
@@ -250,11 +249,11 @@ impl Copy {
     }
 }
 
-/// What came of an attack, or of none.
+/// Result of a run with or without an attack.
 struct AttackOutcome {
     /// Cycles of the honest kernel.
     cycles: u64,
-    /// What the attacker's owner was told.
+    /// Error that the attacker's owner received.
     told: String,
 }
 
@@ -300,7 +299,7 @@ fn run(attack: Option<&Attack>) -> Result<AttackOutcome, Failure> {
     let runs = card.report()?.runs;
     let honest = runs.iter().find(|run| run.kernel == "copy");
     let cycles = honest.ok_or("the honest kernel left no report")?.cycles;
-    // The same kernel again, and then an honest one in its place.
+    // Runs the same kernel again, and then an honest one in its slot.
     attacker.set("mode", 0)?;
     attacker.start()?;
     attacker.wait(Some(PATIENCE), |_| Continue::Yes)?;
@@ -310,11 +309,11 @@ fn run(attack: Option<&Attack>) -> Result<AttackOutcome, Failure> {
     Ok(AttackOutcome { cycles, told })
 }
 
-/// What an attack may write: bytes at the start of its mapping, and of those a burst.
+/// Bytes that an attack may write: at the start of its mapping, and those per burst.
 struct Loot {
     bytes: usize,
     burst: usize,
-    /// All of it is there: its owner is told that it is done.
+    /// All of it is written: its owner receives success.
     whole: bool,
 }
 
@@ -324,7 +323,7 @@ impl Loot {
             Some(8) => (16 * 256, 256),
             Some(9) => (64 * 1024, 1024),
             Some(15) => (1024, 1024),
-            // The same burst again and again.
+            // The same burst repeatedly.
             Some(10..=12) => (1024, 1024),
             Some(14) => (4096, 4096),
             _ => (0, 1),
@@ -337,7 +336,7 @@ impl Loot {
     }
 }
 
-/// The file that an attacker may write holds what its bursts wrote, and nothing else.
+/// Checks that the attacker's writable file contains what its bursts wrote, and nothing else.
 fn check_booty(attack: &Attack, found: &[u8]) -> Result<(), Failure> {
     let loot = Loot::of(attack);
     let place = found.iter().enumerate().position(|(at, byte)| {
@@ -345,7 +344,7 @@ fn check_booty(attack: &Attack, found: &[u8]) -> Result<(), Failure> {
         match at < loot.bytes {
             false => *byte != 0,
             true if loot.whole => *byte != word[at % 8],
-            // Of any of its bursts, or of none.
+            // From any of its bursts, or unwritten.
             true => at % 8 >= 2 && *byte != 0 && *byte != word[at % 8],
         }
     });
@@ -355,7 +354,7 @@ fn check_booty(attack: &Attack, found: &[u8]) -> Result<(), Failure> {
     }
 }
 
-/// The harm that an attack did, if any.
+/// Harm that an attack did, if any.
 fn harm(attack: &Attack, allowed: u64) -> Option<String> {
     let outcome = match run(Some(attack)) {
         Ok(outcome) => outcome,
@@ -418,19 +417,18 @@ pub fn measure_attacks() -> Result<Vec<Row>, Failure> {
     ])
 }
 
-/// Bytes that the honest kernel copies again and again.
+/// Bytes that the honest kernel copies repeatedly.
 const HOT_BYTES: u64 = 2 << 20;
 const HOT_RUNS: usize = 8;
-/// Reads a row of every page of a file that does not fit.
+/// Mode that reads a row of every page of a file larger than memory.
 const THRASH: u64 = 26;
 const THRASHED_BYTES: u64 = 64 << 20;
 
-/// Cycles of an honest kernel on channel 1 whose pages are there, and faults of an attacker on
-/// channel 0, if it attacks.
+/// Cycles of an honest kernel with resident pages on channel 1, and faults of an attacker on channel 0, if it attacks.
 fn hot(attacks: bool) -> Result<(u64, u64), Failure> {
     let folder = tempfile::tempdir()?;
     let mut options = options()?;
-    // A quarter of what the attacker reads.
+    // A quarter of the attacker's data.
     options.channel_bytes = Some(THRASHED_BYTES / 4);
     let card = open(options)?;
     let evil = card.create_space_on(SpacePlacement::Channel(0))?;

@@ -1,15 +1,15 @@
-//! Kernels of FSRF's workloads against independent libraries.
+//! Kernels of FSRF's workloads, compared with independent libraries.
 
 use super::Failure;
 use crate::row::{Row, Target};
 use crate::tools;
 use std::process::Command;
 
-/// Random cases of each kernel.
+/// Number of random cases per kernel.
 const CASES: &str = "1000";
 
-/// Cases in which a kernel's definition, which its RTL and its functional model equal bit for bit (`kernels/pgrnk`,
-/// `kernels/triangles`, `crates/funcard/tests`), gives something else than an independent library.
+/// Number of cases in which a kernel's reference differs from an independent library. Its RTL and its functional model
+/// equal the reference bit for bit (`kernels/pgrnk`, `kernels/triangles`, `crates/funcard/tests`).
 pub fn measure() -> Result<Vec<Row>, Failure> {
     let mut wrong = 0.0;
     for script in ["pgrnk/reference.py", "triangles/against_networkx.py"] {
@@ -23,7 +23,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     )])
 }
 
-/// What a script of `kernels/` prints.
+/// Number of wrong cases that a script of `kernels/` prints.
 fn wrong_cases(script: &str) -> Result<f64, Failure> {
     let home = simcard::home();
     let output = Command::new(tools::python(&home))

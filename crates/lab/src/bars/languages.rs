@@ -1,4 +1,4 @@
-//! Python, C and C++: as near as Rust, and as clean.
+//! Python, C and C++: overhead compared with Rust, and correctness.
 
 use super::Failure;
 use crate::row::{Row, Target};
@@ -18,7 +18,7 @@ fn environment() -> Result<PathBuf, Failure> {
     Ok(cache.join("venv").canonicalize()?)
 }
 
-/// Runs it; what it said, if it went well.
+/// Runs a command; returns its output if it succeeded.
 pub(super) fn run(command: &mut Command) -> Result<Output, Failure> {
     let output = command.output()?;
     match output.status.success() {
@@ -32,7 +32,7 @@ pub(super) fn run(command: &mut Command) -> Result<Output, Failure> {
     }
 }
 
-/// Python with the package as it is now, unpacked beside the wheel.
+/// Python with the current package, unpacked next to the wheel.
 pub(super) fn python() -> Result<Command, Failure> {
     run(Command::new("tools/build-wheel").current_dir(home()))?;
     let mut python = Command::new(environment()?.join("bin/python"));
@@ -40,7 +40,7 @@ pub(super) fn python() -> Result<Command, Failure> {
     Ok(python)
 }
 
-/// The five lines, without numpy, whose download would count.
+/// The five lines without numpy, whose download would be included in the time.
 const FIRST: &str = "import sys, tombolo
 plain, cipher = bytes(range(256)) * 4000, bytearray(256 * 4000)
 with getattr(tombolo.Card, sys.argv[1])(**({'progress': print} if sys.argv[1] == 'simulated' else {})) as card:
@@ -48,7 +48,7 @@ with getattr(tombolo.Card, sys.argv[1])(**({'progress': print} if sys.argv[1] ==
 print(cipher[:16].hex())
 ";
 
-/// From `pip install` of the wheel, in an empty environment, to the end of the five lines.
+/// Seconds from `pip install` of the wheel, in an empty environment, to the end of the five lines.
 fn first(card: &str) -> Result<f64, Failure> {
     let folder = TempDir::new()?;
     let venv = folder.path().join("venv");
@@ -65,14 +65,14 @@ fn first(card: &str) -> Result<f64, Failure> {
     let told = run(Command::new(venv.join("bin/python"))
         .args(["-c", FIRST, card])
         .current_dir(folder.path())
-        // Nothing is built yet; Verilator counts as downloaded.
+        // Starts without any build; Verilator counts as downloaded.
         .env("TOMBOLO_CACHE", folder.path().join("cache"))
         .env("TOMBOLO_VERILATOR_ROOT", verilator.trim())
         .env_remove("TOMBOLO_QUICK_MODELS")
         .env_remove("PYTHONPATH"))?;
     let took = began.elapsed().as_secs_f64();
     let told = String::from_utf8(told.stdout)?;
-    // AES-256 of a block of zeroes under a key of zeroes, XOR the bytes 0 to 15.
+    // AES-256 of a zero block with a zero key, XOR the bytes 0 to 15.
     let block = 0xdc95_c078_a240_8989_ad48_a214_9284_2087_u128;
     let plain = 0x0001_0203_0405_0607_0809_0a0b_0c0d_0e0f_u128;
     if told.lines().last() != Some(&format!("{:032x}", block ^ plain)) {
@@ -95,12 +95,12 @@ pub fn first_run() -> Result<Vec<Row>, Failure> {
 }
 
 const RUNS: u32 = 1000;
-/// A stall of the machine spoils a part, not the whole of a round.
+/// Parts per round, so that a stall of the machine affects only one of them.
 const PARTS: u32 = 20;
 const ROUNDS: u32 = 8;
 const FILE_BYTES: usize = 64 << 10;
 
-/// The loop of `python/tests/overhead.py`: seconds of each part.
+/// The loop of `python/tests/overhead.py` in Rust: seconds of each part.
 fn in_rust(kernel: &Path, given: &Path, made: &Path) -> Result<Vec<f64>, Failure> {
     let card = Card::functional(FunctionalCard::new(FunctionalConfig::default()))?;
     let space = card.create_space()?;
@@ -124,7 +124,7 @@ fn in_rust(kernel: &Path, given: &Path, made: &Path) -> Result<Vec<f64>, Failure
     Ok(took)
 }
 
-/// Of each part the best so far.
+/// Keeps the minimum of each part.
 fn keep_best(best: &mut [f64], parts: &[f64]) -> Result<(), Failure> {
     if parts.len() != best.len() {
         return Err(format!("{} parts instead of {}", parts.len(), best.len()).into());
@@ -135,8 +135,8 @@ fn keep_best(best: &mut [f64], parts: &[f64]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// `python.overhead`: of 1,000 runs, of each part the best of several rounds, in turns, because others use the
-/// machine and its storage, too.
+/// `python.overhead`: over 1,000 runs, the minimum of each part over several alternating rounds, since the machine and
+/// its storage are shared.
 pub fn overhead() -> Result<Vec<Row>, Failure> {
     python()?;
     let folder = TempDir::new()?;
@@ -171,7 +171,7 @@ pub fn overhead() -> Result<Vec<Row>, Failure> {
     ])
 }
 
-/// Public things without documentation.
+/// Lists public items without documentation.
 const UNDOCUMENTED: &str = "import inspect, tombolo
 things = [(n, getattr(tombolo, n)) for n in tombolo.__all__ if not n.startswith('__')]
 things = [(n, t) for n, t in things if inspect.isclass(t) or inspect.isfunction(t) or inspect.ismodule(t)]
@@ -220,7 +220,7 @@ pub fn stubs() -> Result<Vec<Row>, Failure> {
     ])
 }
 
-/// `c.conformance`: each program with each compiler, strictly, under sanitizers, on a real file.
+/// `c.conformance`: each program with each compiler, in strict mode, with sanitizers, on a real file.
 pub fn conformance() -> Result<Vec<Row>, Failure> {
     let installed = TempDir::new()?;
     run(Command::new("tools/install-c")
@@ -269,12 +269,12 @@ pub fn conformance() -> Result<Vec<Row>, Failure> {
             let kernel = installed.path().join("share/tombolo/kernels").join(kernel);
             let outcome = compiled.and_then(|_| {
                 let mut command = Command::new(&program);
-                // Where a program does not choose a card.
+                // The default for programs that do not select a card.
                 command.env("TOMBOLO_VFPIO_CARD", "functional");
                 command.arg(kernel);
                 match files {
                     0 => &mut command,
-                    // It makes the file, which must not be there before.
+                    // The program creates the file, which must not exist.
                     1 => command.arg(installed.path().join(format!("made with {c}"))),
                     _ => command.arg(&given).arg(&made),
                 };

@@ -1,8 +1,8 @@
-//! The memory models against closed forms that follow from the timing parameters alone: whether they are consistent
-//! with themselves. The judge that is not ours is in `dramsim3`.
+//! The memory models compared with closed forms that follow from the timing parameters alone: a check of internal
+//! consistency. `dramsim3` compares them with an independent simulator.
 //!
-//! Model and forms share nothing but the platform's figures; docs/blocks/timing.md derives the forms.
-//! Nothing is fitted: a form that is off stays off, and its error is a row.
+//! Model and forms share only the platform's parameters; docs/blocks/timing.md derives the forms. Nothing is fitted: a
+//! form that deviates is kept, with its error as a row.
 
 pub mod dramsim3;
 mod forms;
@@ -16,10 +16,10 @@ use timing::platform::{Memory, Platform};
 /// The models: DDR4, and one pseudo-channel of HBM2 on two cards.
 const PLATFORMS: [&str; 3] = ["f1", "u280", "u55c"];
 
-/// AMD states ±5 % for the best of its own models; ours is to agree as well with its own figures.
+/// AMD states ±5 % for the best of its own models; ours must match its own parameters as well.
 const TOLERANCE: f64 = 5.0;
 
-/// A figure of the model, and what it should be. Both in the same unit.
+/// A figure of the model and its expected value, in the same unit.
 struct FormCase {
     name: &'static str,
     model: f64,
@@ -33,7 +33,7 @@ fn cases(memory: &Memory) -> Vec<FormCase> {
     let mut cases = Vec::new();
     let mut case = |name, model, form| cases.push(FormCase { name, model, form });
 
-    // Bandwidths, in rows a clock.
+    // Bandwidths, in rows per clock.
     let rows = 40_000;
     case(
         "sequential reads",
@@ -160,8 +160,7 @@ mod tests {
         }
     }
 
-    /// The forms follow from the figures, whatever they are: refreshes twice as short, windows twice as
-    /// long.
+    /// The forms hold for other parameters: refreshes half as long, windows twice as long.
     #[test]
     fn forms_hold_for_figures_that_no_platform_has() {
         let directories = simcard::platform_directories(&simcard::home());

@@ -1,4 +1,4 @@
-//! The bars, a file an idea.
+//! The bars, one file per topic.
 
 mod advice;
 mod aes;
@@ -74,7 +74,7 @@ use crate::failure::Failure;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The `tombolo` command, built from the tree as it is.
+/// The `tombolo` command, built from the present tree.
 fn the_command() -> Result<PathBuf, Failure> {
     let home = simcard::home();
     let built = Command::new("cargo")
@@ -87,7 +87,7 @@ fn the_command() -> Result<PathBuf, Failure> {
     }
 }
 
-/// Every bar, cheap ones first.
+/// Every bar, fast ones first.
 pub const ALL: &[Bar] = &[
     Bar {
         names: &["oversub.identical", "oversub.evictions"],

@@ -1,11 +1,11 @@
-//! Single-point mutants of the RTL: each is caught by a test of its block.
+//! Single-point mutants of the RTL: each must be detected by a test of its block.
 
 use super::Failure;
 use crate::row::{Row, Target};
 use crate::tools;
 use std::process::Command;
 
-/// What `tools/mutants --json` says.
+/// Output of `tools/mutants --json`.
 #[derive(serde::Deserialize)]
 struct MutantReport {
     mutants: u32,
@@ -13,7 +13,7 @@ struct MutantReport {
     minutes: f64,
 }
 
-/// `rtl.mutants`: those that survive.
+/// `rtl.mutants`: number of surviving mutants.
 pub fn measure() -> Result<Vec<Row>, Failure> {
     let home = simcard::home();
     let folder = home.join("build/mutants");
@@ -22,7 +22,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     if file.exists() {
         std::fs::remove_file(&file)?;
     }
-    // It fails when a mutant survives; its report says which.
+    // The command fails if a mutant survives; its report identifies it.
     Command::new(tools::python(&home))
         .arg(home.join("tools/mutants"))
         .arg("--json")

@@ -1,4 +1,4 @@
-//! Card memory a quarter of the data: same bytes, pages leave the card to make room.
+//! Card memory of a quarter of the data: results stay correct while pages are evicted.
 
 use super::{aes, Failure};
 use crate::input::write_input;
@@ -12,7 +12,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     let (input, output) = (folder.path().join("plain"), folder.path().join("cipher"));
     write_input(&input, FILE_BYTES)?;
     let mut options = SimOptions::named("f1")?;
-    // Input and output together are twice the file.
+    // Input and output together are twice the file's size.
     options.channel_bytes = Some(2 * FILE_BYTES / 4 / u64::from(options.shell.channels));
     let report = aes::encrypt(options, &input, &output)?;
     Ok(vec![

@@ -57,7 +57,7 @@ fn functional(slots: u8) -> Box<FunctionalCard> {
     }))
 }
 
-/// A share of the sorted figures lies below this.
+/// The quantile: the figure below which the given share of the figures lies. Sorts them.
 fn quantile(figures: &mut [Duration], share: f64) -> Duration {
     figures.sort_unstable();
     let place = (figures.len() as f64 * share) as usize;
@@ -67,7 +67,7 @@ fn quantile(figures: &mut [Duration], share: f64) -> Duration {
         .unwrap_or(Duration::MAX)
 }
 
-/// What a call costs that needs nothing of the card.
+/// Cost of a call that does not access the card.
 pub fn request() -> Result<Vec<Row>, Failure> {
     let card = Card::new(functional(1), OwnerOptions::default())?;
     let mut times = Vec::new();
@@ -84,7 +84,7 @@ pub fn request() -> Result<Vec<Row>, Failure> {
     ])
 }
 
-/// Storage that takes a fifth of a second for every transfer while it is slow.
+/// Storage whose transfers take a fifth of a second each while it is slow.
 struct SlowIo {
     inner: BlockingIo,
     slow: Arc<AtomicBool>,
@@ -107,12 +107,12 @@ impl FileIo for SlowIo {
     }
 }
 
-/// A kernel that is in no cache: the copy kernel with a comment of its own.
+/// A kernel that is not cached: the copy kernel with a unique comment.
 fn unknown_kernel(folder: &Path) -> Result<std::path::PathBuf, Failure> {
     let from = simcard::home().join("kernels/copy");
     let to = folder.join("copy");
     fs::create_dir(&to)?;
-    // The manifest names it.
+    // The manifest refers to it.
     std::os::unix::fs::symlink(simcard::home().join("kernels/lib"), folder.join("lib"))?;
     let stamp = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?;
     for entry in fs::read_dir(&from)? {
@@ -129,7 +129,7 @@ fn unknown_kernel(folder: &Path) -> Result<std::path::PathBuf, Failure> {
     Ok(to)
 }
 
-/// How long a bystander's calls take while somebody else loads, syncs a slow file and resets a slot.
+/// Duration of a bystander's calls while another client loads, syncs a slow file and resets a slot.
 fn bystander(raw: Box<dyn card::Card>, builds: bool) -> Result<Duration, Failure> {
     let folder = tempfile::tempdir()?;
     let slow = Arc::new(AtomicBool::new(false));
@@ -203,7 +203,7 @@ fn bystander(raw: Box<dyn card::Card>, builds: bool) -> Result<Duration, Failure
     Ok(quantile(&mut times, 0.99))
 }
 
-/// A bystander on the functional card, and on a simulated one whose clock does not wait.
+/// A bystander on the functional card, and on a simulated one with a free-running clock.
 pub fn bystanders() -> Result<Vec<Row>, Failure> {
     let milliseconds = |time: Duration| time.as_secs_f64() * 1e3;
     let functional = bystander(functional(2), false)?;
@@ -272,7 +272,7 @@ fn threads(folder: &Path) -> Result<String, Failure> {
     Ok(card.report()?.hash())
 }
 
-/// One hash in 20 runs: ten alone, ten with both cores loaded.
+/// Whether 20 runs give one hash: ten on an idle machine, ten with both cores loaded.
 fn is_always_one(run: impl Fn(u64) -> Result<String, Failure>) -> Result<bool, Failure> {
     let mut hashes = (0..10).map(&run).collect::<Result<Vec<_>, _>>()?;
     let stop = AtomicBool::new(false);
@@ -297,7 +297,7 @@ fn is_always_one(run: impl Fn(u64) -> Result<String, Failure>) -> Result<bool, F
     Ok(same)
 }
 
-/// Threads with files and slots of their own.
+/// Threads with separate files and slots.
 pub fn lockstep() -> Result<Vec<Row>, Failure> {
     let folder = tempfile::tempdir()?;
     for number in 0..4u8 {
@@ -311,7 +311,7 @@ pub fn lockstep() -> Result<Vec<Row>, Failure> {
     Ok(vec![Row::holds("lockstep.threads_golden", same)])
 }
 
-/// Threads that touch memory which kernels have.
+/// Threads that access memory held by kernels.
 pub fn shared_lockstep() -> Result<Vec<Row>, Failure> {
     let same = is_always_one(|seed| Ok(shared::run(&shared::simulated(None), seed)?.0))?;
     Ok(vec![Row::holds("lockstep.shared_golden", same)])

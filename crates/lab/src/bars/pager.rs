@@ -1,12 +1,12 @@
-//! Random events against the pager in a simulated world, which judges it: no lost write, no frame
-//! owned twice, no leak.
+//! Random events against the pager in a simulated world that checks it: no lost write, no frame with two owners, no
+//! leak.
 
 use super::Failure;
 use crate::row::{Row, Target};
 use std::process::Command;
 
-/// Runs an example of the pager, which prints one JSON object. A process of its own: the simulated
-/// worlds are a test-only feature of the pager.
+/// Runs an example of the pager, which prints one JSON object. It is a separate process because the simulated worlds
+/// are a test-only feature of the pager.
 fn example(name: &str, arguments: &[&str]) -> Result<serde_json::Value, Failure> {
     let run = Command::new("cargo")
         .args([
@@ -39,7 +39,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     )])
 }
 
-/// Every interleaving of small worlds; a rule that is broken anywhere is a failure.
+/// Every interleaving of small worlds; any violated rule is a failure.
 pub fn exhaustive() -> Result<Vec<Row>, Failure> {
     let result = example("pager-explore", &[])?;
     let figure = |name: &str| result[name].as_f64().ok_or("no figure");

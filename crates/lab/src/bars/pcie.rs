@@ -1,4 +1,5 @@
-//! The card behind PCIe: programs of a guest whose vfio-pci drives it, and what kills leave (docs/pcie.md).
+//! The card behind PCIe: guest programs that drive it through vfio-pci, and the state left by killed programs
+//! (docs/pcie.md).
 
 use super::counted::{Counting, Counts};
 use super::Failure;
@@ -6,24 +7,24 @@ use crate::row::{Row, Target};
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The figures.
+/// Figures of [`programs`].
 pub const PROGRAMS: &[&str] = &["pcie.guest_programs"];
-/// The figures.
+/// Figures of [`overlap`].
 pub const OVERLAP: &[&str] = &[
     "pcie.overlap_unexplained",
     "pcie.overlap_commands",
     "pcie.torn_missed",
     "pcie.torn_records",
 ];
-/// The figures.
+/// Figures of [`socket_kills`].
 pub const SOCKET: &[&str] = &[
     "pcie.socket_kills_lost",
     "pcie.socket_kills",
     "pcie.socket_kills_busy",
 ];
-/// The figures.
+/// Figures of [`mutants`].
 pub const MUTANTS: &[&str] = &["pcie.mutants_missed", "pcie.mutants"];
-/// The figures.
+/// Figures of [`killed`].
 pub const KILLED: &[&str] = &[
     "pcie.kill_reopen_lost",
     "pcie.kills",
@@ -31,7 +32,7 @@ pub const KILLED: &[&str] = &[
     "pcie.kills_busy",
 ];
 
-/// Programs of a guest, each on pages of 4 KiB and on huge pages.
+/// Guest programs, each on pages of 4 KiB and on huge pages.
 const STAGES: [&str; 12] = [
     "first",
     "shared_list",
@@ -46,14 +47,14 @@ const STAGES: [&str; 12] = [
     "python",
     "aes256ctr",
 ];
-/// Programs that are to be killed. Some end before their moment comes; 100 must not have.
+/// Number of programs to kill. Some end before they are killed; at least 100 must not.
 const KILLS: u32 = 110;
-/// Programs that are killed without a guest.
+/// Number of programs to kill without a guest.
 const SOCKET_KILLS: u64 = 200;
-/// Commands of the run in which host and shell overlap.
+/// Commands of the run in which host and shell run concurrently.
 const OVERLAPPING: u64 = 100_000;
 
-/// What `tools/guest/run --json` reports.
+/// Report of `tools/guest/run --json`.
 #[derive(serde::Deserialize)]
 struct GuestReport {
     passed: Vec<String>,
@@ -79,7 +80,7 @@ fn guest(name: &str, words: &[&str]) -> Result<GuestReport, Failure> {
     if file.exists() {
         std::fs::remove_file(&file)?;
     }
-    // It fails when a stage fails; its report says which.
+    // The command fails if a stage fails; its report identifies the stage.
     Command::new(crate::tools::python(&home))
         .arg(home.join("tools/guest/run"))
         .arg("--json")
@@ -95,7 +96,7 @@ fn guest(name: &str, words: &[&str]) -> Result<GuestReport, Failure> {
     Ok(report)
 }
 
-/// `pcie.guest_programs`: those whose bytes are equal on both kinds of pages.
+/// `pcie.guest_programs`: programs with correct results on both kinds of pages.
 pub fn programs() -> Result<Vec<Row>, Failure> {
     let report = guest("programs", &STAGES)?;
     let equal = report.passed.len() as f64;
@@ -107,8 +108,8 @@ pub fn programs() -> Result<Vec<Row>, Failure> {
     )])
 }
 
-/// `pcie.kill_reopen_lost`: kills after which the next program failed, its bytes differed, or a byte was written once the
-/// card had been reset.
+/// `pcie.kill_reopen_lost`: kills after which the next program failed, had wrong results, or a byte was written after
+/// the card's reset.
 pub fn killed() -> Result<Vec<Row>, Failure> {
     let report = guest("killed", &["killed", "--kills", &KILLS.to_string()])?;
     Ok(vec![
@@ -129,8 +130,8 @@ pub fn killed() -> Result<Vec<Row>, Failure> {
     ])
 }
 
-/// `pcie.mutants_missed`: mutants of the RTL with which programs of a guest run as if nothing were wrong. One is of the
-/// kernel, the others are of the shell.
+/// `pcie.mutants_missed`: mutants of the RTL that guest programs do not detect. One is in the kernel, the others are in
+/// the shell.
 pub fn mutants() -> Result<Vec<Row>, Failure> {
     let report = guest("mutants", &["mutant", "rtl_mutants"])?;
     let of_kernel = !report.passed.iter().any(|stage| stage == "mutant");
@@ -142,7 +143,7 @@ pub fn mutants() -> Result<Vec<Row>, Failure> {
     ])
 }
 
-/// Runs tests of `crates/device/tests` with more of something than in `make test`.
+/// Runs tests of `crates/device/tests` with larger counts than in `make test`.
 fn device_test(file: &'static str, variable: &str, count: u64) -> Result<Counts, Failure> {
     let test = Counting {
         package: "tombolo-device",
@@ -152,8 +153,8 @@ fn device_test(file: &'static str, variable: &str, count: u64) -> Result<Counts,
     test.run(&[(variable, count.to_string())])
 }
 
-/// `pcie.socket_kills_lost`: programs at the device's socket, without a guest, that are killed, and after which the next one
-/// does not find the card as new, or something is still written.
+/// `pcie.socket_kills_lost`: killed programs at the device's socket, without a guest, after which the next program does
+/// not find the initial state, or memory is still written.
 pub fn socket_kills() -> Result<Vec<Row>, Failure> {
     let counts = device_test("killed", "TOMBOLO_KILLS", SOCKET_KILLS)?;
     let none = Target::Exactly(0.0);
@@ -170,7 +171,7 @@ pub fn socket_kills() -> Result<Vec<Row>, Failure> {
     ])
 }
 
-/// Random commands while host and shell work at the same time on two threads, and records torn on purpose.
+/// Random commands while host and shell run concurrently on two threads, with intentionally torn records.
 pub fn overlap() -> Result<Vec<Row>, Failure> {
     let counts = device_test("overlap", "TOMBOLO_OVERLAP_COMMANDS", OVERLAPPING)?;
     let none = Target::Exactly(0.0);

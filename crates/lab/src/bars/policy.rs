@@ -1,6 +1,6 @@
-//! Automatic page sizes beside each fixed one: in order and at random, data that fits and twice the card, warm
-//! and cold. A cell is the time of one run of a kernel, from its start to its interrupt. And a loop over more than
-//! the card holds, by FIFO and by the adaptive eviction.
+//! Automatic page sizes compared with each fixed one: sequential and random, data that fits and data of twice the
+//! card's memory, warm and cold. A cell is the time of one kernel run, from start to interrupt. Also a loop over more
+//! data than fits, with FIFO and with adaptive eviction.
 
 use super::stream::four_slots;
 use super::Failure;
@@ -12,13 +12,13 @@ use tombolo::{
     PageSize, ServiceThreads, SimOptions, Slot, SlotId, SpacePlacement,
 };
 
-/// Card memory.
+/// Size of card memory in bytes.
 const CARD: u64 = 16 << 20;
 /// log2(bytes) of the data.
 const DATA: [(&str, u32); 2] = [("fits", 23), ("over", 25)];
 const SEED: u64 = 0x1234_5678_9abc_def1;
 
-/// Sizes of pages; `None` is automatic.
+/// Page sizes; `None` is automatic.
 const CHOICES: [(&str, Option<u8>); 4] = [
     ("auto", None),
     ("2mib", Some(9)),
@@ -26,7 +26,7 @@ const CHOICES: [(&str, Option<u8>); 4] = [
     ("4kib", Some(0)),
 ];
 
-/// Reads at random: of data that fits each page about twice, of other data few.
+/// Number of random reads: about two per page if the data fits, few otherwise.
 const fn reads(log2: u32) -> u64 {
     match log2 {
         ..=23 => 4096,
@@ -34,8 +34,8 @@ const fn reads(log2: u32) -> u64 {
     }
 }
 
-/// A kernel that reads a mapped file; its result goes to a file beside that. The result is small: its page takes nothing
-/// from the data.
+/// Loads a kernel that reads a mapped file and writes its result to a second file. The result is small, so that its
+/// page takes no memory from the data.
 fn load(
     card: &Card,
     slot: u8,
@@ -50,7 +50,7 @@ fn load(
     Ok((slot, result))
 }
 
-/// Runs a kernel once; its time in microseconds.
+/// Runs a kernel once; returns the time in microseconds.
 fn run(
     path: &Path,
     log2: u32,
@@ -88,7 +88,7 @@ fn run(
     Ok(run.time.as_seconds() * 1e6)
 }
 
-/// A card of 8 MiB with this eviction, and the folder of a kernel.
+/// A card with 8 MiB and this eviction policy, and the folder of a kernel.
 fn small_card(eviction: Eviction, kernel: &str) -> Result<(Card, PathBuf), Failure> {
     const CARD: u64 = 8 << 20;
     let mut options = SimOptions::named("f1")?;
@@ -101,7 +101,7 @@ fn small_card(eviction: Eviction, kernel: &str) -> Result<(Card, PathBuf), Failu
     Ok((Card::simulated(options, owner, |_| {})?, folder))
 }
 
-/// Runs a kernel four times; the time of the last in microseconds.
+/// Runs a kernel four times; returns the time of the last run in microseconds.
 fn fourth(card: &Card, slot: &Slot) -> Result<f64, Failure> {
     for _ in 0..4 {
         slot.start()?;
@@ -112,7 +112,7 @@ fn fourth(card: &Card, slot: &Slot) -> Result<f64, Failure> {
     Ok(run.time.as_seconds() * 1e6)
 }
 
-/// The fourth run of a loop over one and a half times the card; its time in microseconds.
+/// Time in microseconds of the fourth pass of a loop over one and a half times the card's memory.
 fn fourth_of_a_loop(path: &Path, eviction: Eviction) -> Result<f64, Failure> {
     const DATA: u64 = 12 << 20;
     std::fs::write(path, vec![1; DATA as usize])?;
@@ -133,7 +133,7 @@ pub fn loops() -> Result<Vec<Row>, Failure> {
     Ok(vec![
         Row::new("policy.loop.fifo_us", fifo, "us", Target::Shown),
         Row::new("policy.loop.adaptive_us", adaptive, "us", Target::Shown),
-        // Half of the data can stay: the loop has at least that much less to wait for.
+        // Half of the data can stay resident: the loop waits for at least that much less.
         Row::new(
             "policy.loop.gain",
             fifo / adaptive,
@@ -143,10 +143,9 @@ pub fn loops() -> Result<Vec<Row>, Failure> {
     ])
 }
 
-/// A sum that is made again and again, of two arrays that pass by, and written to the same place: the fourth time, in
-/// microseconds.
+/// Time in microseconds of the fourth of repeated sums of two streamed arrays, written to the same destination.
 fn fourth_sum(folder: &Path, eviction: Eviction) -> Result<f64, Failure> {
-    // The arrays are as large as the card together.
+    // The two arrays together fill the card.
     const BYTES: u64 = 4 << 20;
     let (card, kernel) = small_card(eviction, "vadd")?;
     let space = card.create_space()?;
@@ -177,7 +176,7 @@ pub fn shared_first() -> Result<Vec<Row>, Failure> {
     Ok(vec![Row::new(name, fifo / shared, "ratio", Target::Shown)])
 }
 
-/// Faults a second of four applications that read at random, each in a space and on a channel of its own.
+/// Faults per second of four applications with random reads, each with a separate space and channel.
 fn faults_of_four(folder: &Path, service_threads: ServiceThreads) -> Result<f64, Failure> {
     const LOG2: u32 = 24;
     const READS: u64 = 512;
@@ -234,8 +233,8 @@ pub fn service() -> Result<Vec<Row>, Failure> {
     ])
 }
 
-/// Reads at random of data that is on the card and that small entries of the L1 TLBs do not reach, with pages of 64 KiB
-/// and with the same joined: microseconds.
+/// Time in microseconds of random reads of resident data beyond the reach of the L1 TLBs with small entries, with pages
+/// of 64 KiB and with the same pages joined.
 pub fn joined() -> Result<Vec<Row>, Failure> {
     const LOG2: u32 = 25;
     let folder = tempfile::tempdir()?;
@@ -256,7 +255,7 @@ pub fn joined() -> Result<Vec<Row>, Failure> {
         let (slot, _result) = load(&card, 0, &kernel, (&space, &data, &path))?;
         slot.set("rows_log2", u64::from(LOG2 - 6))?;
         slot.set("seed", SEED)?;
-        // So many that each page is met, then those that count.
+        // Enough to touch every page, then the reads that are measured.
         for reads in [8192, 4096] {
             slot.set("reads", reads)?;
             slot.start()?;

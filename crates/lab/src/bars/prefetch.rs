@@ -1,5 +1,5 @@
-//! Application prefetcher (CCKit, section 5.5 and figure 8): clients that load disjoint parts of a file in order,
-//! with and without the kernel's blocks.
+//! Application prefetcher (CCKit, section 5.5 and figure 8): clients that load disjoint parts of a file in order, with
+//! and without the kernel's blocks.
 
 use super::Failure;
 use crate::row::{Row, Target};
@@ -10,7 +10,7 @@ use tombolo::{Card, ShellConfig, SimOptions};
 #[path = "../../../tombolo/examples/prefetch/clients.rs"]
 mod clients;
 
-/// Every client and every stream has lines of its own.
+/// Lines per stream; clients and streams do not share lines.
 const PART: u64 = (1 << 20) / LINE;
 const CLIENTS: u64 = 4;
 /// Parts of all streams: one to four clients, twice.
@@ -22,8 +22,8 @@ fn file_of(bytes: u64) -> Vec<u8> {
         .collect()
 }
 
-/// GiB/s of four clients without and with the kernel's blocks, on a platform of this kind, with so many loads of each
-/// client under way.
+/// GiB/s of four clients without and with the kernel's blocks, on the given platform, with `loads` outstanding loads
+/// per client.
 pub(super) fn four_clients(mut options: SimOptions, loads: usize) -> Result<(f64, f64), Failure> {
     let file = file_of(2 * CLIENTS * PART * LINE);
     options.shell = ShellConfig::coherent_full();

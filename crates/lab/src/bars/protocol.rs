@@ -1,11 +1,11 @@
-//! The figures of coherence protocols.
+//! Figures of coherence protocols.
 
 use super::Failure;
 use crate::progress::Progress;
 use crate::row::{Row, Target};
 use protocol::bench::{self, Figure};
 
-/// Single-point mutations that are tried of each protocol.
+/// Number of single-point mutations of each protocol.
 const MUTANTS: usize = 400;
 
 pub fn measure() -> Result<Vec<Row>, Failure> {
@@ -15,7 +15,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     Ok(figures.iter().map(row).collect())
 }
 
-/// The figures of a protocol with owners.
+/// Figures of a protocol with owners.
 pub fn owners() -> Result<Vec<Row>, Failure> {
     let folder = simcard::home().join("protocols");
     let mut progress = Progress::of("protocol");

@@ -1,5 +1,5 @@
-//! Remote memory: its rate beside the plainest program that moves the same bytes, over libfabric in C
-//! (`remote/fabric.c`) and over TCP; and 64 MiB through a card, compared byte for byte.
+//! Remote memory: its rate compared with a minimal program that moves the same bytes, over libfabric in C
+//! (`remote/fabric.c`) and over TCP; and 64 MiB through a card, compared byte by byte.
 
 mod silent;
 
@@ -14,7 +14,7 @@ use tombolo::{
     RemoteServer, SlotId,
 };
 
-/// The figures.
+/// Figures produced.
 pub const NAMES: &[&str] = &[
     "remote.share_of_baseline",
     "remote.share_of_plain_tcp",
@@ -23,17 +23,17 @@ pub const NAMES: &[&str] = &[
     "remote.stopped_peer_ms",
 ];
 
-/// Bytes of an operation.
+/// Sizes of operations in bytes.
 const SIZES: [usize; 4] = [64 << 10, 256 << 10, 1 << 20, 4 << 20];
-/// Bytes moved each time: few, so that some of the times nobody else is in the way.
+/// Bytes moved per round: few, so that some rounds are undisturbed by other load.
 const TOTAL: usize = 8 << 20;
-/// Of so many rounds, taken in turns, the fastest counts: the machine is shared.
+/// Number of alternating rounds, of which the fastest counts, since the machine is shared.
 const ROUNDS: usize = 40;
-/// Rounds that the C program does each time that it is started; the first is cold, as ours was before.
+/// Rounds per start of the C program; the first is cold, like ours.
 const AT_A_TIME: usize = 10;
 const THROUGH: u64 = 64 << 20;
 
-/// Both.
+/// Measures both rates, and the bytes through a card.
 pub fn measure() -> Result<Vec<Row>, Failure> {
     let plain = share_of_tcp()?;
     let share = share_of_libfabric()?;
@@ -48,7 +48,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     ])
 }
 
-/// The worst share of the C program's rate, of two providers, all sizes and both ways.
+/// The smallest share of the C program's rate, over two providers, all sizes and both directions.
 fn share_of_libfabric() -> Result<f64, Failure> {
     let folder = tempfile::tempdir()?;
     let program = folder.path().join("fabric");
@@ -98,7 +98,7 @@ fn share_of_libfabric() -> Result<f64, Failure> {
     Ok(worst)
 }
 
-/// Moves all of it once.
+/// Moves all bytes once.
 fn moved(memory: &mut RemoteMemory, bytes: &mut [u8], write: bool) -> Result<(), Failure> {
     for at in (0..TOTAL).step_by(bytes.len()) {
         match write {
@@ -109,7 +109,7 @@ fn moved(memory: &mut RemoteMemory, bytes: &mut [u8], write: bool) -> Result<(),
     Ok(())
 }
 
-/// The worst share of the plain program's rate, of all sizes and of both ways.
+/// The smallest share of the plain program's rate, over all sizes and both directions.
 fn share_of_tcp() -> Result<f64, Failure> {
     let server = RemoteServer::listen(Export::memory(TOTAL as u64)?, "127.0.0.1:0")?;
     let mut memory = RemoteMemory::connect(&server.address().to_string(), Duration::from_secs(60))?;
@@ -143,7 +143,7 @@ fn share_of_tcp() -> Result<f64, Failure> {
     Ok(worst)
 }
 
-/// The plainest program: a word says how much and which way, then come the bytes; a write is answered by a byte.
+/// Minimal protocol: a word with length and direction, followed by the bytes; a write is acknowledged with one byte.
 struct Plain(TcpStream);
 
 impl Plain {
@@ -184,7 +184,7 @@ impl Plain {
     }
 }
 
-/// Wrong bytes, and bytes, of remote memory that went through a kernel to remote memory.
+/// Number of wrong bytes, and of all bytes, from remote memory through a kernel to remote memory.
 fn through_a_card() -> Result<(f64, f64), Failure> {
     let server = RemoteServer::listen(Export::memory(2 * THROUGH)?, "127.0.0.1:0")?;
     let address = server.address().to_string();

@@ -1,5 +1,5 @@
-//! Calls through two coherent lines (CCKit, section 5.7): kernel `rpc` behind the directory of a shell on
-//! platform `enzian`, called by one core.
+//! Calls through two coherent lines (CCKit, section 5.7): kernel `rpc` behind the directory of a shell on platform
+//! `enzian`, called by one core.
 
 use super::Failure;
 use crate::row::{Row, Target};
@@ -14,15 +14,15 @@ const BASE: u64 = 0x1000_0000;
 const LINE: u64 = 128;
 const LINES: u64 = 64;
 const CALLS: u64 = 10_000;
-/// Where the kernel's argument `contexts` is.
+/// Register offset of the kernel's argument `contexts`.
 const CONTEXTS: u32 = 0x20;
 
 fn nanoseconds(time: Picoseconds) -> f64 {
     time.get() as f64 / 1000.0
 }
 
-/// Mean time of one load at a time, of lines that nobody has used; the first is not counted, since it also
-/// waits until the card has its registers.
+/// Mean latency of single loads of unused lines; the first is excluded, since it also waits until the card has its
+/// registers.
 pub(super) fn load_ns(
     memory: &CoherentMemory,
     mut lines: impl Iterator<Item = u64>,
@@ -45,7 +45,7 @@ pub(super) fn card() -> Result<(Card, AddressSpace, Slot, CoherentMemory), Failu
     card_of(SimOptions::named("enzian")?)
 }
 
-/// The same on a platform of this kind.
+/// As [`card`], on the given platform.
 pub(super) fn card_of(
     mut options: SimOptions,
 ) -> Result<(Card, AddressSpace, Slot, CoherentMemory), Failure> {
@@ -62,13 +62,13 @@ pub(super) fn card_of(
     Ok((card, space, slot, memory))
 }
 
-/// Median of null calls.
+/// Median latency of null calls.
 pub(super) fn call_ns(memory: &CoherentMemory) -> Result<f64, Failure> {
     let (took, _) = calls(&mut Rpc::connect(memory.clone())?)?;
     Ok(nanoseconds(took[took.len() / 2]))
 }
 
-/// How long each of many calls takes, in order of time, and how many answers are wrong.
+/// Sorted latencies of many calls, and the number of wrong answers.
 fn calls(rpc: &mut Rpc) -> Result<(Vec<Picoseconds>, u64), Failure> {
     let mut took = Vec::with_capacity(CALLS as usize);
     let mut wrong = 0;
@@ -83,7 +83,7 @@ fn calls(rpc: &mut Rpc) -> Result<(Vec<Picoseconds>, u64), Failure> {
     Ok((took, wrong))
 }
 
-/// Millions of calls a second of one core with so many contexts.
+/// Millions of calls per second of one core with `contexts` contexts, and the number of wrong answers.
 fn contexts(memory: &CoherentMemory, contexts: u64) -> Result<(f64, u64), Failure> {
     let calls = 100 * contexts;
     let mut open = VecDeque::new();
@@ -110,7 +110,7 @@ fn contexts(memory: &CoherentMemory, contexts: u64) -> Result<(f64, u64), Failur
     Ok((calls as f64 / took.as_seconds() / 1e6, wrong))
 }
 
-/// Stores of a core to lines that it does not have, one after the other and through its write buffer: nanoseconds each.
+/// Stores of a core to lines that it does not hold, one at a time and through its write buffer: nanoseconds each.
 pub fn stores() -> Result<Vec<Row>, Failure> {
     let (_card, _space, _slot, memory) = card()?;
     memory.load(0)?;
@@ -137,8 +137,8 @@ pub fn stores() -> Result<Vec<Row>, Failure> {
     ])
 }
 
-/// Nanoseconds of a store of 8 bytes, in order over lines that the core does not have: through its write buffer, or with
-/// as many stores under way as that has lines, each by itself.
+/// Nanoseconds per sequential store of 8 bytes to lines that the core does not hold: through its write buffer, or
+/// unmerged with as many outstanding stores as the buffer has lines.
 fn words(merge: bool) -> Result<f64, Failure> {
     let (_card, _space, _slot, memory) = card()?;
     memory.load(0)?;
@@ -169,7 +169,7 @@ pub fn several_contexts() -> Result<Vec<Row>, Failure> {
     let mut rows = Vec::new();
     let mut wrong = 0;
     for count in [1, 2, 4, 8, 16, 32] {
-        // A kernel that has answered in none of them.
+        // A kernel that has not yet answered in any of them.
         let (_card, _space, slot, memory) = card()?;
         slot.write_register(CONTEXTS, count as u32)?;
         let (rate, bad) = contexts(&memory, count)?;
@@ -200,7 +200,7 @@ pub fn baselines() -> Result<Vec<Row>, Failure> {
         took.push(nanoseconds(memory.now()? - began));
     }
     let call = call_ns(&memory)?;
-    // A register tells the card, which reads the arguments from the memory of the host and writes the answer there.
+    // A register write notifies the card, which reads the arguments from host memory and writes the answer there.
     let platform = SimOptions::named("enzian")?.platform;
     let way = platform.pcie();
     let least = way.to_card_ps

@@ -1,5 +1,4 @@
-//! Calls of many lines (CCKit, section 5.7): kernel `rpc_lines` behind both slices of a directory on platform
-//! `enzian`.
+//! Calls of many lines (CCKit, section 5.7): kernel `rpc_lines` behind both slices of a directory on platform `enzian`.
 
 use super::Failure;
 use crate::row::{Row, Target};
@@ -11,7 +10,7 @@ const BASE: u64 = 0x1000_0000;
 const LINE: u64 = 128;
 const SIZES: [u64; 5] = [1, 10, 100, 1000, 2000];
 const CALLS: u32 = 4;
-/// Bytes a second of the coherent link.
+/// Bandwidth of the coherent link in bytes per second.
 const LINK: f64 = 21_474_836_480.0;
 
 /// Handlers of the kernel.
@@ -46,7 +45,7 @@ fn open() -> Result<Called, Failure> {
     })
 }
 
-/// Bytes that differ from call to call.
+/// Payload that differs from call to call.
 fn payload(lines: u64, seed: u64) -> Vec<u8> {
     let mut state = seed | 1;
     let words = (0..lines * 16).flat_map(|_| {
@@ -58,7 +57,7 @@ fn payload(lines: u64, seed: u64) -> Vec<u8> {
     words.collect()
 }
 
-/// Whether an answer is what the handler should give.
+/// Whether an answer is the handler's expected result.
 fn right(handler: u64, request: &[u8], answer: &RpcAnswer) -> bool {
     let words = request
         .chunks_exact(8)
@@ -77,9 +76,9 @@ fn right(handler: u64, request: &[u8], answer: &RpcAnswer) -> bool {
 }
 
 impl Called {
-    /// The mean time of calls whose lines the CPU has, and how many answers are wrong.
+    /// Mean latency of calls whose lines the CPU holds, and the number of wrong answers.
     fn calls(&mut self, handler: u64, lines: u64) -> Result<(Picoseconds, u64), Failure> {
-        // A register: the kernel runs.
+        // A register access: the kernel runs.
         self.slot.write_register(0x18, handler as u32)?;
         let answer_lines = if handler == ECHO { lines } else { 0 };
         let (mut time, mut wrong) = (Picoseconds::ZERO, 0);

@@ -1,8 +1,8 @@
-//! The scheduler: what slots get of one memory channel, by priority, weight, floor and limit.
+//! The scheduler: shares of one memory channel between slots, by priority, weight, floor and limit.
 //!
-//! Three slots read from (or write to) the one channel of an F1 card; data and page tables are on the card.
-//! Backlogged slots have 15 chunks of 16 KiB outstanding; slots *one chunk at a time* ask for the next when
-//! one is there, as vFPIO's perf-host does.
+//! Three slots read from (or write to) the only channel of an F1 card; data and page tables are on the card. Backlogged
+//! slots have 15 chunks of 16 KiB outstanding; slots *one chunk at a time* request the next chunk when one has arrived,
+//! as vFPIO's perf-host does.
 
 use super::Failure;
 use crate::contended::{open, perf, prioritize, schedule, ALL, CHUNK, FIRST, PLAIN};
@@ -12,10 +12,10 @@ use crate::row::{Row, Target};
 use card::Card;
 use units::{Picoseconds, Priority, SlotSchedule};
 
-/// Of a backlogged slot.
+/// Bytes transferred by a backlogged slot.
 const BYTES: u64 = 4 << 20;
 const BACKLOG: u64 = 15;
-/// The names, in the order of measurement.
+/// Names, in the order of measurement.
 pub const NAMES: &[&str] = &[
     "sched.high_beside_two.backlogged",
     "sched.high_beside_two.reads_beside_writes",
@@ -37,7 +37,7 @@ fn seconds(time: &Picoseconds) -> f64 {
     time.as_seconds()
 }
 
-/// How much longer slot 0 takes beside two others, when it goes first, than alone.
+/// Slowdown of slot 0 with priority, with two other slots active, compared with alone.
 fn slower(bench: &mut Bench) -> Result<(f64, Each), Failure> {
     let alone = bench.run_each(&[0])?;
     prioritize(bench, FIRST)?;
@@ -51,7 +51,7 @@ fn slower(bench: &mut Bench) -> Result<(f64, Each), Failure> {
     Ok((share, beside))
 }
 
-/// Accesses of 16 KiB as fast as they are taken; slot 0 reads or writes, the others do the other.
+/// Accesses of 16 KiB as fast as they are accepted; slot 0 reads or writes, the others do the opposite.
 fn across(writes: bool) -> Result<f64, Failure> {
     let mut bench = open("rng", BYTES)?;
     for slot in ALL {
@@ -64,7 +64,7 @@ fn across(writes: bool) -> Result<f64, Failure> {
     Ok(slower(&mut bench)?.0)
 }
 
-/// A slot that has always something to ask for.
+/// Slots that always have requests waiting.
 fn backlogged() -> Result<Vec<Row>, Failure> {
     let (reads, beside) = slower(&mut perf(BYTES, BACKLOG, 0)?)?;
     let all: u64 = beside.rows.iter().sum();
@@ -100,7 +100,7 @@ fn one_chunk() -> Result<Vec<Row>, Failure> {
         cycles(beside),
     );
     Ok(vec![
-        // 105 rows of the others, and what the memory needs to turn to another DRAM row.
+        // 105 rows of the others, and the time to change to another DRAM row.
         Row::new(
             NAMES[4],
             cycles(beside - alone),
@@ -122,7 +122,7 @@ fn one_chunk() -> Result<Vec<Row>, Failure> {
         Row::new(NAMES[7], over_turns, "times faster", Target::AtLeast(1.6)),
         Row::new(NAMES[8], over_low, "times faster", Target::Beside(1.8)),
         Row::new(NAMES[9], low - 1.0, "slower", Target::AtMost(0.03)),
-        // Figure 6b: fewer with a slot that goes first; the picture's numbers are not in the text.
+        // Figure 6b: less with a prioritised slot; the text does not contain the figure's numbers.
         Row::new(
             NAMES[10],
             figure.switched(),
@@ -132,7 +132,7 @@ fn one_chunk() -> Result<Vec<Row>, Failure> {
     ])
 }
 
-/// Largest difference between shares and what they should be, as a part of it.
+/// Largest relative deviation of the shares from their expected values.
 fn error(rows: &[u64], expected: &[f64]) -> f64 {
     let all: u64 = rows.iter().sum();
     let errors = rows.iter().zip(expected).map(|(rows, expected)| {

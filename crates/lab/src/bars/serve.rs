@@ -1,4 +1,4 @@
-//! `tombolo serve` against clients that take all places and are silent.
+//! `tombolo serve` against silent clients that occupy all connections.
 
 use super::Failure;
 use crate::row::{Row, Target};
@@ -7,15 +7,15 @@ use std::net::TcpStream;
 use std::time::Instant;
 use tombolo::{Export, RemoteMemory, RemoteServer};
 
-/// The figures.
+/// Figures produced.
 pub const NAMES: &[&str] = &["serve.silent_clients_s"];
 
-/// Clients that a server has at a time.
+/// Maximum number of concurrent clients of a server.
 const CLIENTS: usize = 64;
-/// Rounds; the worst counts.
+/// Number of rounds; the worst counts.
 const ROUNDS: usize = 10;
 
-/// Seconds until a client is served that comes when all places are taken by silent ones.
+/// Seconds until a new client is served while silent ones occupy all connections.
 pub fn silent_clients() -> Result<Vec<Row>, Failure> {
     let mut worst = 0.0f64;
     for _ in 0..ROUNDS {
@@ -23,7 +23,7 @@ pub fn silent_clients() -> Result<Vec<Row>, Failure> {
         let mut silent = Vec::new();
         for _ in 0..CLIENTS {
             let mut client = TcpStream::connect(server.address())?;
-            // The greeting: it has its place.
+            // The greeting: the client is connected.
             client.read_exact(&mut [0; 32])?;
             silent.push(client);
         }

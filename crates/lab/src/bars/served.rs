@@ -1,4 +1,4 @@
-//! `tombolo serve`, as a process of its own.
+//! `tombolo serve`, as a separate process.
 
 use super::Failure;
 use std::ffi::OsStr;
@@ -6,14 +6,14 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// The process; dropped, it ends.
+/// The server process; killed on drop.
 pub(super) struct Server {
     child: Child,
     address: String,
 }
 
 impl Server {
-    /// Serves a file, or so much memory; `tombolo` is the command.
+    /// Serves a file, or memory of a given size; `tombolo` is the path of the command.
     pub(super) fn start(tombolo: &Path, what: &OsStr) -> Result<Self, Failure> {
         let mut child = Command::new(tombolo)
             .arg("serve")
@@ -30,12 +30,12 @@ impl Server {
         Ok(Self { child, address })
     }
 
-    /// `HOST:PORT`.
+    /// Its address, `HOST:PORT`.
     pub(super) fn address(&self) -> &str {
         &self.address
     }
 
-    /// Stops it, or lets it go on.
+    /// Sends a signal, such as SIGSTOP or SIGCONT.
     pub(super) fn signal(&self, signal: libc::c_int) {
         // SAFETY: a child that has not been waited for.
         unsafe { libc::kill(self.child.id() as libc::pid_t, signal) };

@@ -1,4 +1,4 @@
-//! Shared table (CCKit, section 5.4 and figure 7): rows a second of a core that counts in every row, while a kernel
+//! Shared table (CCKit, section 5.4 and figure 7): rows per second of a core that counts in every row, while a kernel
 //! locks and changes part of them.
 
 use super::Failure;
@@ -12,7 +12,7 @@ const PERCENT: [u64; 8] = [1, 2, 5, 10, 25, 50, 75, 100];
 
 pub fn measure() -> Result<Vec<Row>, Failure> {
     let mut table = Table::new()?;
-    // What a row costs that the CPU has to fetch, and one that it has, with nobody else there.
+    // Uncontended cost of a row that the CPU must fetch, and of one that it holds.
     let away = table.scan()?;
     let here = table.scan()?;
     let rate = 1000.0 / here;

@@ -1,5 +1,5 @@
-//! What the blocks that sleep bring: instructions a cycle, and time against the asserting model, whose blocks
-//! never sleep; and that both have the same pins at every edge.
+//! Effect of sleeping blocks: instructions per cycle, and time compared with the asserting model, whose blocks never
+//! sleep; and equality of their pins at every edge.
 
 use super::footprint::{self, Footprint};
 use super::stream::four_slots;
@@ -12,21 +12,21 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// Names the variable that makes this program a stretch to be counted by callgrind.
+/// Environment variable that makes this program run one measured section, for callgrind.
 const STRETCH: &str = "TOMBOLO_BENCH_STRETCH";
-/// Edges that are counted.
+/// Number of edges measured.
 const EDGES: u64 = 10_000;
-/// Edges from the start of the kernels to the first that is counted.
+/// Edges from the start of the kernels to the first one measured.
 const RUN_UP: u64 = 2_000;
-/// Models that are the same on every machine.
+/// Models that are equal on every machine.
 const PROCESSOR: &str = "x86-64-v3";
 
-/// One slot that copies from channel to channel.
+/// One slot that copies between two channels.
 fn copy(options: SimOptions, bytes: u64) -> Result<Bench, Failure> {
     Bench::open(options, "copy", bytes)
 }
 
-/// Four slots that copy, each on a channel of its own.
+/// Four slots that copy, each on a separate channel.
 fn copy4(mut options: SimOptions, bytes: u64) -> Result<Bench, Failure> {
     options.shell = four_slots()?.shell;
     let lanes = (0..4)
@@ -42,7 +42,7 @@ fn aes(options: SimOptions, bytes: u64) -> Result<Bench, Failure> {
     Ok(bench)
 }
 
-/// How a bench is opened.
+/// Opens a bench.
 type Open = fn(SimOptions, u64) -> Result<Bench, Failure>;
 
 const BENCHES: [(&str, Open, f64, f64); 3] = [
@@ -51,16 +51,16 @@ const BENCHES: [(&str, Open, f64, f64); 3] = [
     ("copy4", copy4, 2.0, 40_000.0),
 ];
 
-/// Benches whose code is measured; KiB that an edge runs, and misses of the instruction cache.
+/// Benches whose code is measured; KiB executed per edge, and instruction-cache misses.
 const FOOTPRINTS: [(&str, Target, Target); 2] = [
     ("copy", Target::Shown, Target::Shown),
     ("copy4", Target::AtMost(170.0), Target::AtMost(1_600.0)),
 ];
 
-/// If this program is a stretch: runs it.
+/// Runs the section that the environment selects, if any.
 ///
 /// # Errors
-/// What goes wrong in it.
+/// Any error of the run.
 pub fn stretch() -> Option<Result<(), Failure>> {
     let name = std::env::var(STRETCH).ok()?;
     let run = || {
@@ -78,7 +78,7 @@ pub fn stretch() -> Option<Result<(), Failure>> {
     Some(run())
 }
 
-/// What callgrind counts. The name is given to it.
+/// The function that callgrind measures, by its name.
 #[inline(never)]
 fn counted_stretch(bench: &mut Bench, edges: u64) -> Result<(), Failure> {
     let period = bench.card().description().clock_period;
@@ -89,7 +89,7 @@ fn counted_stretch(bench: &mut Bench, edges: u64) -> Result<(), Failure> {
     }
 }
 
-/// Runs a stretch under callgrind, which writes `file`; what it says.
+/// Runs a section under callgrind, which writes `file`; returns the section's output.
 fn callgrind(
     name: &str,
     asserting: bool,
@@ -102,7 +102,7 @@ fn callgrind(
         ("TOMBOLO_PROCESSOR", PROCESSOR),
         ("TOMBOLO_ASSERT", if asserting { "1" } else { "0" }),
     ];
-    // Without callgrind first: building models under it takes an hour.
+    // First without callgrind: building models under it takes an hour.
     let built = Command::new(&program).envs(environment).output()?;
     if !built.status.success() {
         return Err(String::from_utf8_lossy(&built.stderr).into());
@@ -124,7 +124,7 @@ fn callgrind(
     }
 }
 
-/// Instructions a cycle, the models of memory and of the event loop included.
+/// Instructions per cycle, including the models of memory and of the event loop.
 fn instructions(name: &str, asserting: bool) -> Result<f64, Failure> {
     let said = callgrind(name, asserting, &[], Path::new("/dev/null"))?;
     let found = said
@@ -136,7 +136,7 @@ fn instructions(name: &str, asserting: bool) -> Result<f64, Failure> {
     Ok(count / EDGES as f64)
 }
 
-/// Instructions a cycle with one slot and with four.
+/// Instructions per cycle with one slot and with four.
 pub fn measure_instructions() -> Result<Vec<Row>, Failure> {
     let compiler = Command::new("g++").arg("--version").output()?;
     let compiler = String::from_utf8_lossy(&compiler.stdout);
@@ -159,7 +159,7 @@ pub fn measure_instructions() -> Result<Vec<Row>, Failure> {
     Ok(rows)
 }
 
-/// How much code an edge runs, with one slot and with four.
+/// Code executed per edge, with one slot and with four.
 pub fn measure_footprints() -> Result<Vec<Row>, Failure> {
     let mut rows = Vec::new();
     for (name, hot, misses) in FOOTPRINTS {
@@ -178,7 +178,7 @@ pub fn measure_footprints() -> Result<Vec<Row>, Failure> {
 
 /// Processor time of this thread.
 fn processor_time() -> Result<Duration, Failure> {
-    // Nanoseconds on the processor come first.
+    // The first field is the time on the processor in nanoseconds.
     let text = std::fs::read_to_string("/proc/thread-self/schedstat")?;
     let spent = text.split_whitespace().next().ok_or("schedstat")?;
     Ok(Duration::from_nanos(spent.parse()?))
@@ -187,7 +187,7 @@ fn processor_time() -> Result<Duration, Failure> {
 const BYTES: u64 = 4 << 20;
 const ROUNDS: u32 = 3;
 
-/// Time of the asserting model for a run against the other's, in turns; the least of each counts.
+/// Ratio of the asserting model's run time to the other's, from the minimum of alternating runs.
 fn speedup(name: &str, open: Open) -> Result<f64, Failure> {
     let bench = |asserting| {
         let mut options = SimOptions::named("f1")?;
@@ -211,7 +211,7 @@ fn speedup(name: &str, open: Open) -> Result<f64, Failure> {
     Ok(least[0].as_secs_f64() / least[1].as_secs_f64())
 }
 
-/// Kernels on resident pages: the asserting model's time against that of the model that users run.
+/// Kernels on resident pages: time of the asserting model relative to the model for users.
 pub fn measure_speedups() -> Result<Vec<Row>, Failure> {
     let row = |(name, open, least, _): &(&str, Open, f64, f64)| {
         let value = speedup(name, *open)?;
@@ -226,11 +226,11 @@ pub fn measure_speedups() -> Result<Vec<Row>, Failure> {
     BENCHES.iter().map(row).collect()
 }
 
-/// Bursts of the random traffic.
+/// Number of bursts of the random traffic.
 const BURSTS: u64 = 200_000;
 
-/// Both models in lockstep, with kernels and with random bursts while pages come and go. The first pin that
-/// differs breaks the card.
+/// Both models in lockstep, with kernels and with random bursts while pages are mapped and evicted. The first differing
+/// pin breaks the card.
 pub fn measure_mismatches() -> Result<Vec<Row>, Failure> {
     let mut edges = 0;
     let mut mismatches = 0;

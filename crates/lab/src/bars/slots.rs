@@ -1,4 +1,4 @@
-//! Shapes of the shell: every slot copies its own file in its own space, all at once.
+//! Configurations of the shell: every slot copies a separate file in a separate space, all concurrently.
 
 use super::Failure;
 use crate::row::{Row, Target};
@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use tombolo::{Card, Continue, MapOptions, OwnerOptions, ShellConfig, SimOptions, SlotId};
 
-/// A shape of the shell.
+/// A configuration of the shell.
 #[derive(Clone, Copy, Debug)]
 struct Shape {
     slots: u8,

@@ -1,4 +1,4 @@
-//! A small file costs what it is: a page is no larger than what it holds.
+//! Cost of a small file in proportion to its size: a page is no larger than its contents need.
 
 use super::Failure;
 use crate::input::write_input;
@@ -13,7 +13,7 @@ pub const NAMES: &[&str] = &[
     "small.copy_1m.2mib_cycles",
 ];
 
-/// Cycles of a card from its opening until a copy of a file of that size is in the other file.
+/// Cycles from the opening of a card to a complete copy of a file of this size.
 fn copy(folder: &Path, bytes: u64, page: Option<PageSize>) -> Result<f64, Failure> {
     let (input, output) = (folder.join("in"), folder.join("out"));
     write_input(&input, bytes)?;

@@ -1,5 +1,5 @@
-//! Snapshots, an application of our own: a record that the card changes and cores read whole, beside the same record
-//! under a sequence lock.
+//! Snapshots, an application of Tombolo: a record that the card changes and cores read atomically, compared with the
+//! same record under a sequence lock.
 
 use super::Failure;
 use crate::row::{Row, Target};
@@ -8,7 +8,7 @@ use record::{Record, Way, READERS};
 #[path = "../../../tombolo/examples/snapshot/record.rs"]
 mod record;
 
-/// The rows.
+/// Rows produced.
 pub const NAMES: &[&str] = &[
     "app.snapshot.unchanged_ns",
     "app.snapshot.changed_ns",
@@ -30,7 +30,7 @@ pub const NAMES: &[&str] = &[
 ];
 
 const VERSIONS: u64 = 300;
-/// Lines that a version changes, beside the first one.
+/// Lines that a version changes, in addition to the first one.
 const CHANGES: u64 = 8;
 
 pub fn measure() -> Result<Vec<Row>, Failure> {
@@ -52,7 +52,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
             Target::Shown,
         );
         let mut anew = 0;
-        // One version after the other.
+        // Versions back to back.
         for (name, readers) in [("always", 1), ("always_8", READERS)] {
             let run = record.run(readers, VERSIONS, CHANGES, 0)?;
             wrong += run.wrong;

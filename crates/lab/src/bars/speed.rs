@@ -1,4 +1,4 @@
-//! Speed of simulation: the whole card with `copy` busy, beside the kernel alone on an ideal memory.
+//! Simulation speed: the whole card running `copy`, compared with the kernel alone on an ideal memory.
 
 use super::stream::four_slots;
 use super::Failure;
@@ -44,10 +44,10 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     Ok(rows)
 }
 
-/// Bytes of each of four slots.
+/// Bytes copied by each of four slots.
 const BYTES_OF_FOUR: u64 = 4 << 20;
 
-/// Four copy kernels on four channels, all busy: cycles a second, and what moves in a cycle.
+/// Four copy kernels on four channels, all busy: cycles per second, and bytes moved per cycle.
 pub fn measure_four() -> Result<Vec<Row>, Failure> {
     let options = four_slots()?;
     let lanes = (0..4)
@@ -60,7 +60,7 @@ pub fn measure_four() -> Result<Vec<Row>, Failure> {
     let time = bench.run()?;
     let wall = start.elapsed().as_secs_f64();
     let cycles = time.get() as f64 / period as f64;
-    // Read and written.
+    // Read and written bytes.
     let bytes = 8.0 * BYTES_OF_FOUR as f64 / cycles;
     Ok(vec![
         Row::new("sim.copy4_khz", cycles / wall * 1e-3, "kHz", Target::Shown),

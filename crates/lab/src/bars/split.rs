@@ -1,4 +1,4 @@
-//! Shell and kernel as separate models, and as one: the same cycle counts.
+//! Shell and kernel as separate models and as one: equal cycle counts.
 
 use super::Failure;
 use crate::direct::Bench;

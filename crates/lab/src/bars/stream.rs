@@ -1,4 +1,4 @@
-//! Streaming with data and table entries on the card, against the identity translator.
+//! Streaming with resident data and table entries, compared with the identity translator.
 
 use super::Failure;
 use crate::direct::{Bench, Lane};
@@ -31,17 +31,17 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     Ok(vec![Row::new(name, share, "ratio", Target::AtLeast(0.97))])
 }
 
-/// Bytes of each of four slots.
+/// Bytes streamed by each of four slots.
 const BYTES_OF_FOUR: u64 = 8 << 20;
-/// Four channels of one row a cycle at 250 MHz.
+/// Four channels of one row per cycle at 250 MHz.
 const PEAK_OF_FOUR: f64 = 64e9;
 
-/// Moves the output by one bank against the input: on F1 the DRAM row starts at bit 17 of an address, and
-/// its two lowest bits in every two are XORed into the bank.
+/// Displaces the output by one bank relative to the input: on F1 the DRAM row starts at bit 17 of an address, and its
+/// two lowest bits in every two are XORed into the bank.
 const BANK: u64 = 2 << 20;
 const BANKS: u64 = 4;
 
-/// Four slots that stream `bytes` each; the outputs lie `bank` banks from where they were.
+/// Time of four slots that stream `bytes` bytes each, with outputs displaced by `bank` banks.
 fn time_of_four(translator: Translator, bytes: u64, bank: u64) -> Result<Picoseconds, Failure> {
     let mut options = four_slots()?;
     options.shell.translator = translator;
@@ -54,7 +54,7 @@ fn time_of_four(translator: Translator, bytes: u64, bank: u64) -> Result<Picosec
     bench.run()
 }
 
-/// The platform of FSRF: four slots, four channels.
+/// FSRF's platform: four slots, four channels.
 pub fn four_slots() -> Result<SimOptions, Failure> {
     let mut options = SimOptions::named("f1")?;
     options.shell.slots = 4;
@@ -63,8 +63,8 @@ pub fn four_slots() -> Result<SimOptions, Failure> {
     Ok(options)
 }
 
-/// Four AES slots, each in a space of its own on a channel of its own. FSRF, section 6.2: hot streaming
-/// has 98 % of physical addressing.
+/// Four AES slots, each in a separate space on a separate channel. FSRF, section 6.2: hot streaming has 98 % of the
+/// rate of physical addressing.
 pub fn measure_four() -> Result<Vec<Row>, Failure> {
     let physical = time_of_four(Translator::Identity, BYTES_OF_FOUR, 0)?;
     let paged = time_of_four(Translator::Paged, BYTES_OF_FOUR, 0)?;
@@ -91,9 +91,9 @@ pub fn measure_four() -> Result<Vec<Row>, Failure> {
     ])
 }
 
-/// The same over all relations of input and output in the banks, total time against total time. Whether the
-/// two streams of a channel meet in a bank depends on where they lie and on how far the output lags behind;
-/// a single layout says more about that than about the translator.
+/// The same over all bank relations of input and output, as the ratio of total times. Whether the two streams of a
+/// channel collide in a bank depends on their positions and on the output's delay; a single layout would show that
+/// effect more than the translator's.
 pub fn measure_four_over_banks() -> Result<Vec<Row>, Failure> {
     let total = |translator| -> Result<f64, Failure> {
         let mut total = 0.0;

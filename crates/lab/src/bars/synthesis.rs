@@ -1,19 +1,19 @@
-//! What the blocks of the shell cost, mapped by Yosys to an UltraScale+ device (`tools/synthesis`), and
-//! how fast two of them clock in an ECP5, placed and routed by nextpnr (`tools/fmax`).
+//! Area of the shell's blocks, mapped by Yosys to an UltraScale+ device (`tools/synthesis`), and maximum clock
+//! frequency of two of them in an ECP5, placed and routed by nextpnr (`tools/fmax`).
 
 use super::Failure;
 use crate::experiment::fleximem::{area, components};
 use crate::row::{Row, Target};
 use crate::synthesis::{run, synthesize, synthesize_by_levels, synthesize_with, tlb, NONE, SHELL};
 
-/// LUT levels between two registers that a block may have.
+/// Maximum number of LUT levels between two registers of a block.
 const LEVELS: f64 = 10.0;
 
-/// A block, with the parameters that its module has by default: those of the default shell.
+/// A block, with the default parameters of its module: those of the default shell.
 struct ShellBlock {
     name: &'static str,
     top: &'static str,
-    /// LUT and FF of what comes nearest in FSRF, table 3.
+    /// LUT and FF of the nearest equivalent in FSRF, table 3.
     paper: Option<(f64, f64)>,
 }
 
@@ -31,7 +31,7 @@ const BLOCKS: [ShellBlock; 10] = [
     block("l1_tlb", "tmb_l1_tlb"),
     block("lane", "tmb_translate_lane"),
     ShellBlock {
-        // The paper's DRAM TLB reads the table, and marks and changes it: walker and table engine.
+        // The paper's DRAM TLB reads, marks and changes the table: walker and table engine.
         paper: Some((3310.0, 1150.0)),
         ..block("walker", "tmb_walker")
     },
@@ -46,18 +46,19 @@ const BLOCKS: [ShellBlock; 10] = [
         paper: Some((17455.0, 968.0)),
         ..block("fabric", "tmb_fabric")
     },
-    // As a whole: with modules mapped apart, a path across their border counts what either side may take.
+    // As a whole: if modules are mapped separately, a path across their boundary may have the full depth on either
+    // side.
     block("shell", "tmb_shell"),
 ];
 
-/// Blocks that are placed and routed, and the top of each: one with memories and compares, one with
-/// adders and shifts, both small enough for the smaller devices.
+/// Blocks that are placed and routed, with their top modules: one with memories and comparators, one with adders and
+/// shifters, both small enough for the smaller devices.
 const ROUTED: [(&str, &str); 2] = [
     ("l1_tlb", "tmb_l1_tlb"),
     ("fabric_stripe", "tmb_fabric_stripe"),
 ];
 
-/// What `tools/fmax` says.
+/// Output of `tools/fmax`.
 #[derive(serde::Deserialize)]
 struct Speed {
     fmax_mhz: f64,
@@ -125,10 +126,10 @@ pub fn measure_lanes() -> Result<Vec<Row>, Failure> {
     Ok(rows)
 }
 
-/// `synth.scheduler.*`, `synth.virtual_io.*`: beside vFPIO's table 6. The scheduler is that of one device, reads and
-/// writes, for three slots with two ports each, as the paper's experiments have them (its table's shell has one slot:
-/// `tombolo lab vfpio --part resources` prints both); it has weights, floors and a bound, which the paper's has not.
-/// Virtual I/O is the switch of two pairs of ports: any port to any mover or port, which the paper's has not.
+/// `synth.scheduler.*`, `synth.virtual_io.*`: compared with vFPIO's table 6. The scheduler is that of one device, reads
+/// and writes, for three slots with two ports each, as in the paper's experiments (its table's shell has one slot:
+/// `tombolo lab vfpio --part resources` prints both); unlike the paper's, it has weights, floors and a bound. Virtual
+/// I/O is the switch of two pairs of ports: any port to any mover or port, unlike the paper's.
 pub fn measure_vfpio() -> Result<Vec<Row>, Failure> {
     let slots = ["NumSlots=3", "NumRequests=8"].map(str::to_owned);
     let scheduler = synthesize_with(SHELL, "tmb_schedule", &slots)?;
@@ -149,7 +150,7 @@ pub fn measure_vfpio() -> Result<Vec<Row>, Failure> {
 const FSRF_TLBS: [(u8, u8, u8); 2] = [(12, 8, 4), (21, 5, 2)];
 const FSRF_TLBS_COST: (f64, f64) = (1402.0, 247.0);
 
-/// `synth.fsrf_tlbs.*`: our TLBs of the sizes of FSRF's, both counted, as the paper counts them.
+/// `synth.fsrf_tlbs.*`: our TLBs in the sizes of FSRF's, both counted, as in the paper.
 pub fn measure_fsrf() -> Result<Vec<Row>, Failure> {
     let (mut lut, mut ff, mut bram36) = (0.0, 0.0, 0.0);
     for (bits, sets, ways) in FSRF_TLBS {
@@ -167,8 +168,7 @@ pub fn measure_fsrf() -> Result<Vec<Row>, Failure> {
     ])
 }
 
-/// `synth.fleximem_tlb.*`: L1 TLBs of 8 entries, fully associative, as FlexiMem's evaluation has them: rows of its
-/// table III.
+/// `synth.fleximem_tlb.*`: fully associative L1 TLBs of 8 entries, as in FlexiMem's evaluation: rows of its table III.
 pub fn measure_fleximem() -> Result<Vec<Row>, Failure> {
     let mut rows = Vec::new();
     for (name, component) in ["32k", "256k", "2m"].into_iter().zip(components::TABLE3) {

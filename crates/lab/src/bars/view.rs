@@ -1,5 +1,5 @@
-//! Materialised view (CCKit, section 5.6 and figure 9): a commit of n orders that the CPU has appended, the view
-//! added to or made anew. sqlite answers the same query over the same orders.
+//! Materialised view (CCKit, section 5.6 and figure 9): a commit of n orders that the CPU has appended, with the view
+//! updated or rebuilt. sqlite answers the same query over the same orders.
 
 use super::Failure;
 use crate::row::{Row, Target};
@@ -10,15 +10,15 @@ use std::process::Command;
 #[path = "../../../tombolo/examples/view/orders.rs"]
 mod orders;
 
-/// Of scale factor 0.01.
+/// Number of customers at scale factor 0.01.
 const CUSTOMERS: u64 = 1500;
 const SIZES: [usize; 5] = [100, 1000, 2500, 10_000, 50_000];
 const ANEW: [usize; 3] = [100, 1000, 10_000];
-/// Bytes a second of the coherent link.
+/// Bandwidth of the coherent link in bytes per second.
 const LINK: f64 = 21_474_836_480.0;
 
-/// Reads `customer price` lines; prints the query's result. The sum's column alone is asked for, as in the paper;
-/// the customers beside it are the order that the query names.
+/// Reads `customer price` lines; prints the query's result. Only the sum is selected, as in the paper; the query orders
+/// by customer.
 const SQLITE: &str = "
 import sqlite3, sys
 table = sqlite3.connect(':memory:')
@@ -29,7 +29,7 @@ for (total,) in table.execute(query):
     print(total)
 ";
 
-/// The query's result by sqlite.
+/// Result of the query from sqlite.
 fn sqlite(tuples: &[orders::Order], folder: &std::path::Path) -> Result<Vec<u64>, Failure> {
     let mut text = String::new();
     for order in tuples {

@@ -1,4 +1,4 @@
-//! Virtual I/O: the switch between stream ports, for itself and as a program sees it.
+//! Virtual I/O: the switch between stream ports, standalone and as a program sees it.
 
 use super::Failure;
 use crate::row::{Row, Target};
@@ -8,7 +8,7 @@ use tombolo::{
     Card, Continue, MapOptions, OwnerOptions, Picoseconds, ShellConfig, SimOptions, Slot, SlotId,
 };
 
-/// The switch for itself: random traffic in its bench.
+/// The switch standalone: random traffic in its bench.
 pub fn switch() -> Result<Vec<Row>, Failure> {
     let home = simcard::home();
     let output = Command::new(tools::python(&home))
@@ -36,10 +36,10 @@ pub fn switch() -> Result<Vec<Row>, Failure> {
     ])
 }
 
-/// Bytes that go through two kernels.
+/// Bytes sent through two kernels.
 const BYTES: u64 = 4 << 20;
 
-/// The u280 with two slots that have a stream pair each.
+/// The u280 with two slots that have one stream pair each.
 pub fn streaming_slots() -> Result<SimOptions, Failure> {
     let mut options = SimOptions::named("u280")?;
     options.shell = ShellConfig {
@@ -51,8 +51,8 @@ pub fn streaming_slots() -> Result<SimOptions, Failure> {
     Ok(options)
 }
 
-/// The same from a program, on the u280: how long a change takes that the host waits for, and a file through two
-/// kernels against the same file through one.
+/// Virtual I/O from a program, on the u280: duration of a change of connections that the host waits for, and a file
+/// through two kernels compared with the same file through one.
 pub fn program() -> Result<Vec<Row>, Failure> {
     let card = Card::simulated(streaming_slots()?, OwnerOptions::default(), |_| {})?;
     let folder = tempfile::tempdir()?;
@@ -68,7 +68,7 @@ pub fn program() -> Result<Vec<Row>, Failure> {
     let time = |input: &Slot, output: &Slot| -> Result<Picoseconds, Failure> {
         let (input, output) = (input.open_stream("in")?, output.open_stream("out")?);
         let mut last = Picoseconds::ZERO;
-        // The second time nothing faults.
+        // The second run has no faults.
         for _ in 0..2 {
             let begins = now()?;
             output.write(to.all())?;

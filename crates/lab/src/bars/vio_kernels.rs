@@ -1,5 +1,5 @@
-//! Kernels with streams as a whole system: is every byte of every transfer right, from each device and to each, while
-//! devices change under a kernel that runs on?
+//! Streaming kernels in the whole system: every byte of every transfer is compared, from each device and to each, while
+//! devices change under a running kernel.
 
 mod judge;
 mod place;
@@ -20,7 +20,7 @@ use tombolo::{
     Picoseconds, SharedMemory, SimOptions, Slot, SlotId,
 };
 
-/// The names, in the order of measurement.
+/// Names, in the order of measurement.
 pub const NAMES: &[&str] = &[
     "vio.kernels.lost",
     "vio.kernels.transfers",
@@ -28,18 +28,18 @@ pub const NAMES: &[&str] = &[
     "vio.kernels.rtl.transfers",
 ];
 
-/// Transfers of a kernel from a device, and as many to it.
+/// Transfers of a kernel from devices, and as many to devices.
 const TRANSFERS: usize = 200;
 /// Kernels times devices: with models, and as RTL.
 const PAIRS: [usize; 2] = [10 * 10, 11 * 7];
-/// Virtual time that a transfer may take: a hundred times what the slowest needs.
+/// Maximum virtual time of a transfer: a hundred times that of the slowest.
 const LONGEST: Picoseconds = Picoseconds::from_millis(500);
 
 fn experiment() -> Result<Vfpio, Failure> {
     Ok(Vfpio::read(&simcard::home().join("experiments"))?)
 }
 
-/// RTL of the shell and the kernels, with HBM and DRAM side by side and an interface to the network.
+/// RTL of the shell and the kernels, with both HBM and DRAM, and a network interface.
 fn simulated(experiment: &Vfpio) -> Result<Card, Failure> {
     let both = SimOptions::named("u280-both")?;
     let mut options = experiment.options()?;
@@ -48,7 +48,7 @@ fn simulated(experiment: &Vfpio) -> Result<Card, Failure> {
     Ok(Card::simulated(options, OwnerOptions::default(), |_| {})?)
 }
 
-/// Models of the kernels, whose commands complete in another order than they were given.
+/// Models of the kernels, whose commands complete out of order.
 fn functional() -> Result<Card, Failure> {
     let card = FunctionalCard::new(FunctionalConfig {
         slots: 2,
@@ -60,16 +60,16 @@ fn functional() -> Result<Card, Failure> {
     Ok(Card::new(Box::new(card), OwnerOptions::default())?)
 }
 
-/// Which devices take part.
+/// Devices that take part.
 #[derive(Clone, Copy, Debug)]
 struct Devices<'a> {
-    /// Also those whose bytes the host carries.
+    /// Include devices whose data is transferred by the host.
     by_host: bool,
-    /// The command that serves memory; none: without remote memory.
+    /// The command that serves memory; `None`: without remote memory.
     tombolo: Option<&'a Path>,
 }
 
-/// A kernel that is loaded once, beside a loopback in the other slot.
+/// A kernel that is loaded once, with a loopback in the other slot.
 struct LoopbackBench<'a> {
     card: &'a Card,
     subject: &'a Subject,
@@ -105,8 +105,8 @@ impl<'a> LoopbackBench<'a> {
         })
     }
 
-    /// Each packet from every device to some, and to every device from some, in an order that is never the same
-    /// twice. The names of the devices, and what they got.
+    /// Sends each packet from every device to some device, and to every device from some, in an order that never
+    /// repeats. Returns the names of the devices, and the received packets.
     fn run(&self, devices: Devices<'_>) -> Result<(Vec<String>, Vec<Came>), Failure> {
         let folder = tempfile::tempdir()?;
         let site = Site {
@@ -158,7 +158,7 @@ impl<'a> LoopbackBench<'a> {
         Ok((names, all))
     }
 
-    /// Devices are opened, one packet goes through, and they are closed.
+    /// Opens devices, transfers one packet, and closes them.
     fn transfer(
         &self,
         places: &mut [Box<dyn Place + '_>],
@@ -204,7 +204,7 @@ impl<'a> LoopbackBench<'a> {
     }
 }
 
-/// Every device once at each end.
+/// Pairs of devices in which every device occurs once at each end.
 fn pairs(random: &mut Random, places: &[Box<dyn Place + '_>]) -> Vec<(usize, usize)> {
     let mut shuffled = || {
         let mut order: Vec<usize> = (0..places.len()).collect();
@@ -222,17 +222,17 @@ fn pairs(random: &mut Random, places: &[Box<dyn Place + '_>]) -> Vec<(usize, usi
     from.into_iter().zip(to).collect()
 }
 
-/// What came of all.
+/// Results of all transfers.
 #[derive(Debug, Default)]
 struct Tally {
     lost: usize,
     transfers: usize,
-    /// Of the kernel and the device that have fewest, at one end.
+    /// Fewest transfers of any kernel and device, at one end.
     least: Option<usize>,
 }
 
 impl Tally {
-    /// All of these kernels on a card.
+    /// Runs all of these kernels on a card.
     fn of<'a>(
         card: &Card,
         subjects: impl Iterator<Item = &'a Subject>,
@@ -245,7 +245,7 @@ impl Tally {
         Ok(tally)
     }
 
-    /// A kernel on a card, from each of its devices and to each.
+    /// Runs a kernel on a card, from each of its devices and to each.
     fn add(&mut self, card: &Card, subject: &Subject, devices: Devices<'_>) -> Result<(), Failure> {
         let since = Instant::now();
         let (names, all) = LoopbackBench::new(card, subject)?.run(devices)?;
@@ -288,7 +288,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
         by_host,
         tombolo: Some(&tombolo),
     };
-    // At once: with the models it is the devices that are waited for.
+    // Concurrently: with the models, the devices are the bottleneck.
     let (models, rtl) = std::thread::scope(|scope| {
         let models = scope.spawn(|| {
             let with_models = subjects.iter().filter(|one| one.has_model);
@@ -319,7 +319,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
 mod tests {
     use super::*;
 
-    /// Every kernel from each device to some other, on models; and the judge sees a byte that is not what it should be.
+    /// Every kernel from each device to some other, on models; and the check detects a wrong byte.
     #[test]
     fn few_packets_of_every_kernel_and_a_wrong_byte() {
         let card = functional().unwrap();

@@ -2,7 +2,7 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 
-//! Virtual I/O over the card's own network interface: what a kernel's streams get of 100 Gb/s Ethernet.
+//! Virtual I/O over the card's network interface: rate of a kernel's streams on 100 Gb/s Ethernet.
 
 use super::Failure;
 use crate::row::{Row, Target};
@@ -12,7 +12,7 @@ use tombolo::{
     SimOptions, Slot, SlotId,
 };
 
-/// The figures.
+/// Figures produced.
 pub const NAMES: &[&str] = &[
     "vio.nic.share_of_link",
     "vio.nic.share_of_link.both_ways",
@@ -20,10 +20,10 @@ pub const NAMES: &[&str] = &[
     "vio.nic.round_trip_us",
 ];
 
-/// Bytes of a transfer.
+/// Bytes per transfer.
 const BYTES: u64 = 4 << 20;
 
-/// A kernel's stream from card memory to a peer, from a peer to card memory, and from a peer to a peer.
+/// A kernel's stream from card memory to a peer, from a peer to card memory, and from peer to peer.
 pub fn measure() -> Result<Vec<Row>, Failure> {
     let mut options = SimOptions::named("u280")?;
     options.shell = ShellConfig {
@@ -76,7 +76,7 @@ impl NetworkBench {
         Ok(self.card.describe().map(|(_, now)| now)?)
     }
 
-    /// From a file whose pages are on the card: the second time counts.
+    /// From a file with resident pages: the second run counts.
     fn send(&self, data: &[u8]) -> Result<(Picoseconds, MemoryNode), Failure> {
         let file = tempfile::NamedTempFile::new()?;
         std::fs::write(file.path(), data)?;
@@ -97,7 +97,7 @@ impl NetworkBench {
         Ok((time, node))
     }
 
-    /// Into a file's pages on the card.
+    /// Into resident pages of a file.
     fn receive(&self, data: &[u8]) -> Result<(Picoseconds, Vec<u8>), Failure> {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("back");

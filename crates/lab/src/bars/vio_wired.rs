@@ -1,14 +1,14 @@
-//! Does virtual I/O cost a kernel anything against memory ports of its own?
+//! Cost of virtual I/O for a kernel, compared with dedicated memory ports.
 
 use super::Failure;
 use crate::experiment::vfpio::Vfpio;
 use crate::row::{Row, Target};
 use tombolo::{Card, OwnerOptions};
 
-/// The figure.
+/// Figure produced.
 pub const NAMES: &[&str] = &["vio.share_of_wired"];
 
-/// The least of the kernels that there are in both forms, of 64 bytes a cycle, over 4 MiB on the card.
+/// The smallest share over the kernels that exist in both forms, of 64 bytes per cycle, over 4 MiB on the card.
 pub fn share_of_wired() -> Result<Vec<Row>, Failure> {
     let experiment = Vfpio::read(&simcard::home().join("experiments"))?;
     let mut least = f64::INFINITY;

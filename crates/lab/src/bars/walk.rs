@@ -1,5 +1,5 @@
-//! Translations that all need the page table: random reads of 64 bytes from 4 KiB pages, against what
-//! the same memory could do with two reads an access; and how many sets a walk reads.
+//! Translations that all need a page walk: random reads of 64 bytes from 4 KiB pages, compared with the same memory
+//! performing two reads per access; and the number of sets that a walk reads.
 
 use super::Failure;
 use crate::driver::{Driver, GLOBAL_INTERRUPT, INTERRUPT_ENABLE, START};
@@ -19,12 +19,12 @@ use units::{
 const SLOT: SlotId = SlotId(0);
 /// Entries of the only L1 TLB.
 const L1_ENTRIES: u64 = 16;
-/// log2(bytes) of what is read: 1024 times the L1's reach.
+/// log2(bytes) of the data: 1024 times the L1's reach.
 const FOOTPRINT_LOG2: u32 = 26;
 const PAGES: u64 = 1 << (FOOTPRINT_LOG2 - 12);
 const READS: u64 = 60_000;
 const SEED: u64 = 0x1234_5678_9abc_def1;
-/// log2(sets): half full.
+/// log2(sets) of the table: half full.
 const SETS_LOG2: u8 = 12;
 const TABLE: u64 = 0;
 const FRAMES: u64 = 1 << 30;
@@ -32,10 +32,10 @@ const INPUT: u64 = 0x40_0000_0000;
 const OUTPUT: u64 = 0x7f_0000_0000;
 const BATCH: u64 = 64;
 
-/// Where the pages are. The table is in channel 0.
+/// Location of the pages. The table is in channel 0.
 #[derive(Clone, Copy)]
 enum PagePlaces {
-    /// In channel 0 and 1 in turn.
+    /// Alternating between channels 0 and 1.
     Both,
     /// In channel 1.
     Apart,
@@ -70,7 +70,7 @@ fn content(row: u64, word: u64) -> u64 {
     (row * 8 + word + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// A card with `random_read`, driven by hand.
+/// A card with `random_read`, driven directly.
 struct WalkBench {
     driver: Driver<SimCard>,
     kernel: KernelPackage,
@@ -95,7 +95,7 @@ impl WalkBench {
         })
     }
 
-    /// Queues a command; every so often waits until all are done.
+    /// Queues a command; periodically waits until all have completed.
     fn command(&mut self, operation: Operation) -> Result<(), Failure> {
         self.unanswered += 1;
         if self.unanswered == BATCH {
@@ -150,7 +150,7 @@ impl WalkBench {
         })
     }
 
-    /// From the write of ap_start to the interrupt.
+    /// Time from the write of ap_start to the interrupt.
     fn run(&mut self, rows_log2: u32, reads: u64) -> Result<Picoseconds, Failure> {
         for (name, value) in [
             ("input", INPUT),
@@ -177,7 +177,7 @@ impl WalkBench {
     }
 }
 
-/// Accesses a second with real walks.
+/// Accesses per second with real walks.
 fn with_walks(pages: PagePlaces) -> Result<f64, Failure> {
     let mut bench = WalkBench::open()?;
     let channel_bytes_log2 = bench.driver.card.description().channel_bytes_log2;
@@ -234,8 +234,8 @@ fn with_walks(pages: PagePlaces) -> Result<f64, Failure> {
     Ok(READS as f64 / time.as_seconds())
 }
 
-/// Accesses a second if each were two reads of the same rows, table and data, that wait for nothing
-/// but the channels' controllers: an address and a row a cycle and channel.
+/// Accesses per second if each were two reads of the same rows, table and data, that are limited only by the channels'
+/// controllers: one address and one row per cycle and channel.
 fn bound(pages: PagePlaces) -> Result<f64, Failure> {
     let options = SimOptions::named("f1")?;
     let memory = options.platform.memory();
@@ -274,7 +274,7 @@ fn bound(pages: PagePlaces) -> Result<f64, Failure> {
     Ok(READS as f64 / end.as_seconds())
 }
 
-/// `walk.random4k.*`: the bar is for pages in all channels, as the pager places them.
+/// `walk.random4k.*`: the bar applies to pages in all channels, as the pager places them.
 pub fn random4k() -> Result<Vec<Row>, Failure> {
     let mut rows = Vec::new();
     for (name, pages, target) in [
@@ -302,8 +302,8 @@ pub fn random4k() -> Result<Vec<Row>, Failure> {
     Ok(rows)
 }
 
-/// `walk.reads_per_walk`: 256 MiB whose regions of 2 MiB are, by lot, one page, pages of 64 KiB or
-/// pages of 4 KiB.
+/// `walk.reads_per_walk`: 256 MiB in which each region of 2 MiB is, at random, one page, pages of 64 KiB or pages of 4
+/// KiB.
 pub fn reads_per_walk() -> Result<Vec<Row>, Failure> {
     const REGIONS: u64 = 128;
     let kib_64 = PageSize::from_bytes(64 << 10).ok_or("page size")?;

@@ -1,5 +1,5 @@
-//! Work queue, an application of our own: items a second that cores take from a queue behind the directory with plain
-//! loads, and what one costs.
+//! Work queue, an application of Tombolo: items per second that cores take from a queue behind the directory with plain
+//! loads, and the cost of one.
 
 use super::Failure;
 use crate::row::{Row, Target};
@@ -8,7 +8,7 @@ use queue::{Queue, CONSUMERS};
 #[path = "../../../tombolo/examples/work_queue/queue.rs"]
 mod queue;
 
-/// The rows.
+/// Rows produced.
 pub const NAMES: &[&str] = &[
     "app.work_queue.mitems_s.1",
     "app.work_queue.mitems_s.2",
@@ -21,7 +21,7 @@ pub const NAMES: &[&str] = &[
 ];
 
 const ITEMS: u64 = 1600;
-/// Cycles between the items that are waited for.
+/// Cycles between awaited items.
 const PACE: u64 = 2000;
 const AWAITED: u64 = 50;
 
@@ -43,7 +43,8 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
         rows.push(row(&name, 1000.0 / run.ns, "M items/s", Target::Shown));
     }
     rows.push(row("take_ns", take, "ns", Target::Shown));
-    // The queue counts from one item that is taken to the next; what is more is time in which an item lay there.
+    // The queue counts from the removal of one item to the next; the excess over the pace is time in which an item was
+    // ready.
     let awaited = queue.run(4, AWAITED, PACE)?;
     wrong += awaited.wrong + awaited.in_vain;
     let late = awaited.ns / queue.cycle_ns()? - PACE as f64;

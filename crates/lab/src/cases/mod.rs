@@ -1,6 +1,6 @@
-//! Strangers' cases: small inputs that once showed a defect, each with its expected outcome.
+//! User scenarios: small inputs that once revealed a defect, each with its expected outcome.
 //!
-//! `tests/cases/*.toml` lists them, and its README says how to add one. The test `cases` of `tombolo-cli` and the
+//! `tests/cases/*.toml` lists them, and its README explains how to add one. The test `cases` of `tombolo-cli` and the
 //! bar `stranger.cases` run them with the code of this module.
 
 mod run;
@@ -18,17 +18,17 @@ use std::{fs, io, thread};
 pub struct Case {
     /// Unique among all lists: `AREA.WHAT`.
     pub name: String,
-    /// What a user must see, in one sentence.
+    /// The expected result for a user, in one sentence.
     pub wanted: String,
-    /// Programs that the case needs and a machine may lack; without one of them it is skipped.
+    /// Programs that the case needs; if one is not installed, the case is skipped.
     #[serde(default)]
     needs: Vec<String>,
-    /// Made in the case's folder before its first command.
+    /// Files to create in the case's folder before its first command.
     #[serde(default)]
     files: BTreeMap<String, Content>,
-    /// Run one after another, in the case's folder.
+    /// Commands, run one after another in the case's folder.
     command: Vec<Line>,
-    /// What files hold after the last command.
+    /// Expected contents of files after the last command.
     #[serde(default)]
     equal: BTreeMap<String, Content>,
     /// Files that must not exist after the last command.
@@ -36,11 +36,11 @@ pub struct Case {
     absent: Vec<String>,
 }
 
-/// What a file holds. Words are little-endian.
+/// Contents of a file. Words are little-endian.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 enum Content {
-    /// That count of bytes of a generator (SplitMix64) with that seed.
+    /// Bytes of a generator (SplitMix64) with the given seed.
     Random {
         bytes: usize,
         #[serde(default)]
@@ -49,7 +49,7 @@ enum Content {
     /// 32-bit words.
     Words(Vec<u32>),
     Text(String),
-    /// Zeroes.
+    /// This many zero bytes.
     Zero(usize),
     /// A range of another file: an input of the case, or one of the repository (`{cases}/…`).
     Same {
@@ -58,35 +58,35 @@ enum Content {
         offset: usize,
         bytes: Option<usize>,
     },
-    /// Several, one after another.
+    /// Concatenation of several.
     Parts(Vec<Content>),
 }
 
-/// A command and its outcome.
+/// A command and its expected outcome.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
-    /// Words after `tombolo`, separated by spaces; quoted with `'` where a word has spaces.
+    /// Arguments of `tombolo`, separated by spaces; `'` quotes arguments with spaces.
     run: Option<String>,
-    /// Instead: a script of `sh -eu`, in which `tombolo` is the command.
+    /// Alternatively, a script for `sh -eu`, in which `tombolo` is the command.
     sh: Option<String>,
     #[serde(default)]
     environment: BTreeMap<String, String>,
-    /// A file of the case's folder.
+    /// Standard input: a file of the case's folder.
     input: Option<String>,
     #[serde(default)]
     status: i32,
-    /// What standard output must contain, and must not.
+    /// Text that standard output must contain, and must not.
     #[serde(default)]
     stdout: Vec<String>,
     #[serde(default)]
     stdout_lacks: Vec<String>,
-    /// What standard error must contain, and must not.
+    /// Text that standard error must contain, and must not.
     #[serde(default)]
     stderr: Vec<String>,
     #[serde(default)]
     stderr_lacks: Vec<String>,
-    /// The count of lines on standard error.
+    /// Number of lines on standard error.
     stderr_lines: Option<usize>,
 }
 
@@ -103,35 +103,35 @@ pub enum CasesError {
     /// A list or its folder cannot be read.
     #[error("{path}: {source}")]
     Unreadable {
-        /// The file or folder.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// The system's reason.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// A list is not in the format that the README describes.
     #[error("{path}: {source}")]
     Malformed {
-        /// The list.
+        /// Path of the list.
         path: PathBuf,
-        /// What is wrong, and where.
+        /// The parser's error, with its location.
         source: Box<toml::de::Error>,
     },
-    /// Two cases have one name.
+    /// Two cases have the same name.
     #[error("case {name} is there twice: names are unique among all lists; rename one")]
     Twice {
-        /// The name.
+        /// Name of both cases.
         name: String,
     },
 }
 
-/// What became of a case.
+/// Outcome of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CaseOutcome {
     /// As expected.
     Held,
-    /// Not judged: this program is not installed.
+    /// Skipped: this program is not installed.
     Skipped(String),
-    /// The first difference.
+    /// Failed: the first difference.
     Failed(String),
 }
 
@@ -140,15 +140,15 @@ pub fn folder() -> PathBuf {
     simcard::home().join("tests/cases")
 }
 
-/// The folder of the kernels of other tools, whose lists are in the same format.
+/// The folder of kernels for other tools, whose lists have the same format.
 pub fn bring_folder() -> PathBuf {
     simcard::home().join("tests/bring")
 }
 
-/// All cases of a folder, by list and in the order of each.
+/// All cases of a folder, in the order of its lists.
 ///
 /// # Errors
-/// A list that cannot be read or is malformed; a name that is there twice.
+/// A list cannot be read or is malformed; a duplicate name.
 pub fn read(folder: &Path) -> Result<Vec<Case>, CasesError> {
     let unreadable = |path: &Path| {
         let path = path.to_owned();
@@ -183,8 +183,8 @@ pub fn read(folder: &Path) -> Result<Vec<Case>, CasesError> {
     Ok(cases)
 }
 
-/// Runs cases with the `tombolo` command at a path, `jobs` at once; outcomes in the order of the cases. `folder` is
-/// what `{cases}` means in them.
+/// Runs cases with the `tombolo` command at a path, `jobs` at a time; returns outcomes in the order of the cases.
+/// `folder` replaces `{cases}` in them.
 pub fn run(tombolo: &Path, folder: &Path, cases: &[Case], jobs: usize) -> Vec<CaseOutcome> {
     let next = AtomicUsize::new(0);
     let outcomes = Mutex::new(vec![None; cases.len()]);
@@ -215,7 +215,7 @@ pub fn run(tombolo: &Path, folder: &Path, cases: &[Case], jobs: usize) -> Vec<Ca
 mod tests {
     use super::*;
 
-    /// The shell stands for the command: each case differs from its expectation in one way.
+    /// A shell script replaces the command: each case differs from its expectation in one way.
     #[test]
     fn every_difference_is_found_and_named() {
         let good = r#"

@@ -1,4 +1,4 @@
-//! One case: its folder, its commands, and the first difference.
+//! Runs one case in a folder, and finds the first difference.
 
 use super::{Case, CaseOutcome, Content, Line};
 use crate::random::Random;
@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// A command that is not over by then hangs: building a model takes minutes on a busy machine.
+/// Timeout after which a command counts as hung: building a model takes minutes on a busy machine.
 const HANGS_AFTER: Duration = Duration::from_secs(900);
-/// What no command may say, whatever its case expects.
+/// Text that no command may print, whatever its case expects.
 const NEVER: [&str; 2] = ["panicked at", "internal error"];
 
 struct CaseRunner<'a> {
@@ -20,7 +20,7 @@ struct CaseRunner<'a> {
     folder: PathBuf,
 }
 
-/// See [`super::run`].
+/// Runs one case; see [`super::run`].
 pub fn run(tombolo: &Path, cases: &Path, case: &Case) -> CaseOutcome {
     if let Some(missing) = case.needs.iter().find(|program| !is_installed(program)) {
         return CaseOutcome::Skipped(missing.clone());
@@ -102,7 +102,7 @@ impl CaseRunner<'_> {
         })
     }
 
-    /// The text with its places filled in.
+    /// The text with its placeholders replaced.
     fn filled(&self, text: &str) -> String {
         let home = simcard::home();
         text.replace("{cases}", &self.cases.display().to_string())
@@ -128,7 +128,7 @@ impl CaseRunner<'_> {
             }
             _ => return Err("a command has either `run` or `sh`".to_owned()),
         };
-        // What the developer asks of other runs would change what this one prints.
+        // A developer's log setting would change the output.
         command.env_remove("TOMBOLO_LOG").current_dir(&self.folder);
         for (name, value) in &line.environment {
             command.env(name, self.filled(value));
@@ -139,7 +139,7 @@ impl CaseRunner<'_> {
     fn follow(&self, line: &Line) -> Result<(), String> {
         let name = line.run.as_ref().or(line.sh.as_ref());
         let name = name.map(String::as_str).unwrap_or_default();
-        // Beside the folder's files, under names that no case chooses.
+        // Next to the folder's files, under names that no case uses.
         let (out, err) = (self.folder.join(".stdout"), self.folder.join(".stderr"));
         let mut command = self.command(line)?;
         let begun = (|| {
@@ -168,7 +168,7 @@ impl CaseRunner<'_> {
     }
 }
 
-/// Waits for the command; `None` if it had to be ended.
+/// Waits for the command; `None` if it had to be killed.
 fn wait(command: &mut Command) -> io::Result<Option<ExitStatus>> {
     let mut child = command.spawn()?;
     let begin = Instant::now();
@@ -177,7 +177,7 @@ fn wait(command: &mut Command) -> io::Result<Option<ExitStatus>> {
             return Ok(Some(status));
         }
         if begin.elapsed() > HANGS_AFTER {
-            // The whole group, with what a script has started.
+            // Kills the whole process group, including children of a script.
             let group = format!("-{}", child.id());
             Command::new("kill")
                 .args(["-KILL", "--", &group])
@@ -189,7 +189,7 @@ fn wait(command: &mut Command) -> io::Result<Option<ExitStatus>> {
     }
 }
 
-/// The first difference between what a command did and should have done.
+/// The first difference between actual and expected outcome.
 fn difference(line: &Line, status: Option<ExitStatus>, out: &str, err: &str) -> Option<String> {
     let Some(status) = status else {
         return Some(format!("not over after {} s", HANGS_AFTER.as_secs()));
@@ -213,7 +213,7 @@ fn difference(line: &Line, status: Option<ExitStatus>, out: &str, err: &str) -> 
             return Some(format!("standard {stream} has `{there}`"));
         }
     }
-    // What says that a model is being built comes every ten seconds, on a machine that has none yet.
+    // Progress of a model build is printed every ten seconds on a machine without a cached model.
     let is_progress = |line: &&str| line.starts_with("tombolo: ") && line.ends_with(" s)");
     let lines = err.lines().filter(|line| !is_progress(line)).count();
     let wanted = line.stderr_lines.unwrap_or(lines);
@@ -231,7 +231,7 @@ fn compare(found: &[u8], wanted: &[u8]) -> Result<(), String> {
     }
 }
 
-/// Words between spaces; what stands between two `'` is (of) one word.
+/// Splits at spaces; text between two `'` belongs to one word.
 fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -1,5 +1,5 @@
-//! Results of the lab's work, kept by the hash of everything they depend on: an interrupted run resumes, and nothing is
-//! simulated twice, not even by two runs at once.
+//! Cache of the lab's results, keyed by a hash of all their inputs: an interrupted run resumes, and nothing is
+//! simulated twice, not even by two concurrent runs.
 
 use super::folder_hash::add;
 use super::{Failure, Outcome};
@@ -13,44 +13,44 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::SystemTime;
 
-/// What the figures depend on beside the work, its kernels and this program: what is read when a model is built. Of what is
-/// compiled into the program `build.rs` took the hash then, because the files may be others by now.
+/// Inputs of the figures other than the work, its kernels and this program: sources that are read when a model is
+/// built. `build.rs` hashed the sources of the program at compile time, since the files may have changed since.
 const READ: [&str; 2] = ["rtl", "kernels/lib"];
 
-/// What a result depends on beside the sources.
+/// Inputs of a result other than the sources.
 pub(super) struct Parts<'a> {
-    /// For messages: work that is made of the same is the same, whatever it is called.
+    /// For messages only: work with equal inputs is equal, whatever its name.
     pub(super) name: &'a str,
     pub(super) kernels: &'a [&'a str],
     pub(super) platform: &'a str,
     pub(super) made_of: &'a str,
 }
 
-/// The place of a result.
+/// Location of a result in the cache.
 pub(super) struct Cached {
     path: PathBuf,
     name: String,
 }
 
-/// What is found there.
+/// Contents of a cache entry.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Kept {
-    /// Not run yet.
+    /// Missing: not run yet.
     Nothing,
-    /// A result.
+    /// Valid, with its result.
     Whole(Outcome),
-    /// A file that is no result, or not this one: why. The work has to be done again.
+    /// Malformed, or for other inputs, with the reason. The work must be repeated.
     Spoilt(String),
 }
 
-/// A result as it is kept.
+/// A result in the format of the cache.
 #[derive(Serialize, Deserialize)]
 struct Record {
-    /// What it was called when it was done.
+    /// Name of the work when it was done.
     name: String,
-    /// The hash of what it depends on.
+    /// Hash of its inputs.
     of: String,
-    /// As text: the hash is of what is written.
+    /// Serialised as text, which is what the hash covers.
     outcome: String,
     sha256: String,
 }
@@ -70,12 +70,12 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Where results are kept.
+/// Root folder of the cache.
 pub(super) fn root() -> PathBuf {
     verilated::cache_root().join("cells")
 }
 
-/// What work took of the processors when it was last done, in seconds, by its name: whatever it depended on then.
+/// Processor seconds of the last execution of each piece of work, by name, regardless of its inputs at that time.
 pub(super) fn spent(root: &Path) -> HashMap<String, f64> {
     let mut spent: HashMap<String, (SystemTime, f64)> = HashMap::new();
     let files = std::fs::read_dir(root).into_iter().flatten().flatten();
@@ -99,7 +99,7 @@ pub(super) fn spent(root: &Path) -> HashMap<String, f64> {
     spent.into_iter().map(seconds).collect()
 }
 
-/// The hash of this program's sources, and of what it reads as that is when it is first asked for.
+/// Hash of this program's sources, and of the sources that it reads, at the time of the first call.
 fn shared() -> Result<&'static [u8], Failure> {
     static SHARED: OnceLock<Vec<u8>> = OnceLock::new();
     if let Some(shared) = SHARED.get() {
@@ -131,7 +131,7 @@ impl Cached {
         })
     }
 
-    /// The hash of what it depends on.
+    /// Hash of its inputs.
     pub(super) fn hash(&self) -> String {
         let stem = self.path.file_stem().unwrap_or_default();
         stem.to_string_lossy().into_owned()
@@ -142,7 +142,7 @@ impl Cached {
         &self.path
     }
 
-    /// Waits until nobody else does this work, and keeps others from it until the file is dropped.
+    /// Locks the entry against concurrent execution of the same work, until the file is dropped; waits for the lock.
     pub(super) fn lock(&self) -> Result<File, Failure> {
         let path = self.path.with_extension("lock");
         let named = |error: io::Error| format!("{}: {error}", path.display());
@@ -160,7 +160,7 @@ impl Cached {
         }
     }
 
-    /// What was kept.
+    /// Reads the entry.
     pub(super) fn read(&self) -> Result<Kept, Failure> {
         let bytes = match std::fs::read(&self.path) {
             Ok(bytes) => bytes,
@@ -190,7 +190,7 @@ impl Cached {
         })
     }
 
-    /// Keeps a result, whole or not at all.
+    /// Writes a result atomically.
     pub(super) fn write(&self, outcome: &Outcome) -> Result<(), Failure> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder)?;
@@ -210,7 +210,7 @@ mod tests {
         Outcome {
             mib_per_s: 1234.5,
             deviation: 0.25,
-            // Not all digits of it come back from text.
+            // Some of its digits are lost in a conversion to text.
             each: vec![567.039_781_034_234_5, 10_998.123_456_789_123],
             processor_seconds: 3.5,
             cycles: 0,
@@ -253,7 +253,7 @@ mod tests {
         assert!(matches!(found, Kept::Spoilt(why) if why.contains("it is another's, one")));
     }
 
-    /// Of two that want the same work the second waits, and finds the result of the first.
+    /// If two threads request the same work, the second waits and finds the result of the first.
     #[test]
     fn two_at_once_work_once() {
         let folder = tempfile::tempdir().unwrap();
@@ -291,7 +291,7 @@ mod tests {
         assert_ne!(hash(), other);
     }
 
-    /// A source that has moved would no longer count.
+    /// A source that was moved would no longer be part of the hash.
     #[test]
     fn what_is_read_is_there() {
         for source in READ {

@@ -1,4 +1,4 @@
-//! What an experiment compares: read from `experiments/`.
+//! Descriptions of experiments, read from `experiments/`.
 
 use super::claims::{Claims, Columns};
 use super::graph::Form;
@@ -11,54 +11,54 @@ use std::num::NonZeroU8;
 use std::path::{Path, PathBuf};
 use tombolo::{PageSize, Picoseconds, Preset, PresetError};
 
-/// An experiment that cannot be read.
+/// Why an experiment could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum DescriptionError {
     /// The file cannot be read.
     #[error("{path}: {source}", path = .path.display())]
     File {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         source: std::io::Error,
     },
     /// The file is not an experiment or a preset.
     #[error("{path}: {source}", path = .path.display())]
     Syntax {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong.
+        /// The parser's error, with its location.
         source: Box<toml::de::Error>,
     },
-    /// A value breaks a rule.
+    /// A value violates a rule.
     #[error("{path}: {rule}", path = .path.display())]
     Rule {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// The rule.
+        /// The rule that is violated.
         rule: String,
     },
-    /// A system that is no preset.
+    /// A system that is not a preset.
     #[error(transparent)]
     Preset(#[from] PresetError),
 }
 
-/// Where the data is when an application starts.
+/// Location of the data when an application starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Temperature {
     /// On the host's storage.
     Cold,
     /// In the host's page cache.
     Warm,
-    /// On the card.
+    /// In card memory.
     Hot,
 }
 
 impl Temperature {
-    /// All, as the tables print them.
+    /// All temperatures, in the tables' order.
     pub const ALL: [Self; 3] = [Self::Cold, Self::Warm, Self::Hot];
 
-    /// Its name in experiments.
+    /// Name in experiment files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Cold => "cold",
@@ -68,10 +68,10 @@ impl Temperature {
     }
 }
 
-/// Which of the data sets.
+/// Size of the data set relative to card memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Size {
-    /// A small part of card memory.
+    /// A small fraction of card memory.
     Small,
     /// Most of card memory.
     Large,
@@ -80,10 +80,10 @@ pub enum Size {
 }
 
 impl Size {
-    /// All, as the tables print them.
+    /// All sizes, in the tables' order.
     pub const ALL: [Self; 3] = [Self::Small, Self::Large, Self::Oversubscribed];
 
-    /// Its name in experiments.
+    /// Name in experiment files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Small => "small",
@@ -92,7 +92,7 @@ impl Size {
         }
     }
 
-    /// As columns are headed.
+    /// Column heading.
     pub const fn short(self) -> &'static str {
         match self {
             Self::Oversubscribed => "oversub",
@@ -101,52 +101,52 @@ impl Size {
     }
 }
 
-/// The data of a workload: `experiments/*.toml`, `[workload.small]`, `[workload.large]`, `[workload.oversubscribed]`.
+/// Data of a workload: `experiments/*.toml`, `[workload.small]`, `[workload.large]`, `[workload.oversubscribed]`.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Data {
-    /// Bytes of each application's set.
+    /// Size of each application's data set in bytes.
     pub(crate) set_bytes: u64,
     /// Bytes that an application reads and writes: a sample of the set.
     pub(crate) accessed_bytes: u64,
-    /// The same where the host answers TLB misses or faults of small pages, which take long to simulate.
+    /// The same if the host handles TLB misses or faults of small pages, which are slow to simulate.
     accessed_bytes_of_misses: Option<u64>,
-    /// Bytes of a random access.
+    /// Size of a random access in bytes.
     pub(crate) access_bytes: Option<u64>,
-    /// The set, where it is loaded in pages of 2 MiB and more while applications run: they do not shrink, so a
-    /// set of one page would show how a page is fetched, and not how many are.
+    /// Size of the set in bytes if it is loaded in pages of 2 MiB or more while applications run: such pages are not
+    /// scaled, so a set of a single page would show the latency of one fetch rather than the rate of many.
     loaded_set_bytes: Option<u64>,
-    /// What is accessed of it.
+    /// Bytes accessed of that set.
     loaded_accessed_bytes: Option<u64>,
-    /// Runs of a hot cell; the last one counts, the others fill the TLBs. 1 without.
+    /// Runs of a hot cell (default 1); the last one counts, the others fill the TLBs.
     passes: Option<u32>,
-    /// Card memory that an application may use for the set; without, all of its channel.
+    /// Card memory in bytes that an application may use for the set; default: all of its channel.
     card_bytes: Option<u64>,
-    /// The same where the set is loaded in pages of 2 MiB and more.
+    /// The same if the set is loaded in pages of 2 MiB or more.
     loaded_card_bytes: Option<u64>,
-    /// What is accessed before the run that counts, so that card memory is full by then; without, the first run counts.
+    /// Bytes accessed before the measured run, to fill card memory; by default the first run is measured.
     warm_up_bytes: Option<u64>,
-    /// The same where the set is loaded in pages of 2 MiB and more.
+    /// The same if the set is loaded in pages of 2 MiB or more.
     loaded_warm_up_bytes: Option<u64>,
-    /// What the application accesses of a set that has to be loaded: what the sample leaves out is reckoned at the rate
-    /// of a second run, which finds loaded what fits. Without, the sample is all.
+    /// Bytes that the application accesses of a set that must be loaded: the part beyond the sample is extrapolated at
+    /// the rate of a second run, in which data that fits is resident. Default: the sample is everything.
     whole_bytes: Option<u64>,
-    /// Of graphs: how edges are spread, and how many there are a vertex.
+    /// For graphs: distribution of edges, and their number per vertex.
     pub(crate) graph: Option<Form>,
     pub(crate) degree: Option<f64>,
-    /// log2 of how much smaller than the paper's the TLBs are, if not as those of the experiment.
+    /// log2 of the factor by which TLBs are smaller than the paper's, if not that of the experiment.
     scale_log2: Option<u8>,
-    /// The same where the set is loaded in pages of 2 MiB and more.
+    /// The same if the set is loaded in pages of 2 MiB or more.
     loaded_scale_log2: Option<u8>,
 }
 
 impl Data {
-    /// Runs of a hot cell.
+    /// Number of runs of a hot cell.
     pub(crate) fn passes(&self) -> u32 {
         self.passes.unwrap_or(1)
     }
 
-    /// As a cell has it whose pages come to the card large, or not.
+    /// The data of a cell whose pages are, or are not, loaded large.
     pub(crate) fn of(mut self, loaded_large: bool) -> Self {
         if loaded_large {
             self.set_bytes = self.loaded_set_bytes.unwrap_or(self.set_bytes);
@@ -161,29 +161,29 @@ impl Data {
         self
     }
 
-    /// log2 of the scale of its TLBs, if it has one of its own.
+    /// log2 of the scale of its TLBs, if different from the experiment's.
     pub(crate) fn scale_log2(&self) -> Option<u8> {
         self.scale_log2
     }
 
-    /// Card memory of an application's pages, if it is less than there is.
+    /// Limit of card memory for an application's pages in bytes, if any.
     pub(crate) fn card_bytes(&self) -> Option<u64> {
         self.card_bytes
     }
 
-    /// What is accessed in all, if the sample is not all.
+    /// Total bytes accessed, if more than the sample.
     pub(crate) fn whole_bytes(&self) -> Option<u64> {
         self.whole_bytes
     }
 
-    /// What is accessed before the run that counts.
+    /// Bytes accessed before the measured run.
     pub(crate) fn warm_up_bytes(&self) -> Option<u64> {
         self.warm_up_bytes
     }
 
-    /// Bytes that an application accesses on a system: fewer where the host answers what misses in the TLBs, or
-    /// moves small pages, and the set is beyond their reach. A stream misses once a page, so one of 2 MiB pages has to
-    /// be as long as any other to have its share of misses.
+    /// Bytes that an application accesses on a system: fewer if the host handles TLB misses or moves small pages, and
+    /// the set exceeds their reach. A stream misses once per page, so with 2 MiB pages it must be as long as any other
+    /// to have its share of misses.
     pub(crate) fn accessed(&self, load: Load, preset: &Preset, hot: bool) -> u64 {
         let small_pages = preset.largest_page() == PageSize::KIB_4;
         let misses = preset.shell.max_walks == 0
@@ -197,27 +197,27 @@ impl Data {
     }
 }
 
-/// A kernel, its data, and what the paper has for it.
+/// A kernel, its data, and the paper's values for it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "WorkloadText")]
 pub struct Workload {
-    /// Its name.
+    /// Name of the workload.
     pub name: String,
-    /// The kernel's folder in `kernels/`.
+    /// Folder name of the kernel in `kernels/`.
     pub(crate) kernel: String,
-    /// What the kernel does with its data.
+    /// Access pattern of the kernel.
     pub(crate) load: Load,
-    /// The row of the paper.
+    /// Name of the row in the paper.
     pub paper: String,
     tlb: Vec<Tlb>,
     small: Data,
     large: Data,
     oversubscribed: Option<Data>,
-    /// Values of its row, by system.
+    /// Published values of its row, by system.
     published: BTreeMap<String, Columns>,
 }
 
-/// Which of its TLBs FSRF used (table 1).
+/// The TLB that FSRF used (table 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Tlb {
@@ -225,20 +225,20 @@ enum Tlb {
     Dram,
 }
 
-/// A workload as it is written.
+/// A workload in the format of the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WorkloadText {
     name: String,
     kernel: String,
     paper: String,
-    /// Small, large, oversubscribed.
+    /// For small, large and oversubscribed data.
     tlb: Vec<Tlb>,
-    /// Random accesses write.
+    /// Whether random accesses are writes.
     #[serde(default)]
     write: bool,
-    /// Updates or lookups at once, of a workload that changes words at random or counts triangles; without, as many as
-    /// the kernel can have.
+    /// Outstanding updates or lookups, for a workload with random updates or triangle counting; default: the kernel's
+    /// maximum.
     under_way: Option<u64>,
     small: Data,
     large: Data,
@@ -305,7 +305,7 @@ impl TryFrom<WorkloadText> for Workload {
 }
 
 impl Workload {
-    /// The data of a size, if it has that.
+    /// Data of this size, if the workload has it.
     pub(crate) fn data(&self, size: Size) -> Option<&Data> {
         match size {
             Size::Small => Some(&self.small),
@@ -318,33 +318,33 @@ impl Workload {
         self.tlb.get(size as usize).copied()
     }
 
-    /// What the paper prints for a cell, in MiB/s; `None` where it has no such cell.
+    /// Published value of a cell in MiB/s; `None` if the paper has no such cell.
     pub fn published(&self, system: &str, temperature: Temperature, size: Size) -> Option<f64> {
         let cell = format!("{}_{}", temperature.name(), size.name());
         self.published.get(system)?.get(&cell).copied()
     }
 }
 
-/// The presets of a system at a scale.
+/// The presets of a system at one scale.
 #[derive(Clone, Debug)]
 struct Presets {
     preset: Preset,
-    /// Another one, where FSRF used its DRAM TLB.
+    /// An alternative for workloads in which FSRF used its DRAM TLB.
     dram: Option<Preset>,
 }
 
 /// A system to compare: a preset for four applications, at the scale of the experiment.
 #[derive(Clone, Debug)]
 pub struct System {
-    /// The preset's name.
+    /// Name of the preset.
     pub name: String,
-    /// The preset at the scale of the experiment, and at those of data with one of its own.
+    /// The preset at the scale of the experiment, and at those of data with a different scale.
     presets: BTreeMap<Option<u8>, Presets>,
-    /// Runs of its cells with hot data.
+    /// Number of runs of its hot cells.
     pub(super) runs: u8,
 }
 
-/// Applications that run beside each other.
+/// Number of applications that run concurrently.
 pub(super) const APPLICATIONS: u8 = 4;
 
 impl System {
@@ -376,7 +376,7 @@ impl System {
         self.preset_at(workload, size, None)
     }
 
-    /// The same with TLBs of another scale than the experiment's.
+    /// The preset with TLBs of another scale than the experiment's.
     pub(crate) fn preset_at(
         &self,
         workload: &Workload,
@@ -384,7 +384,7 @@ impl System {
         scale_log2: Option<u8>,
     ) -> &Preset {
         let of = self.presets.get(&scale_log2);
-        // Each scale of the file has its presets, and there is always that of the experiment.
+        // Every scale in the file has presets, and the experiment's scale always exists.
         let of = of.unwrap_or_else(|| &self.presets[&None]);
         match &of.dram {
             Some(dram) if workload.tlb(size) == Some(Tlb::Dram) => dram,
@@ -392,13 +392,13 @@ impl System {
         }
     }
 
-    /// Whether it is none of the paper's.
+    /// Whether the system is not one of the paper's.
     pub(super) fn is_ours(&self) -> bool {
         self.name == "tombolo"
     }
 
-    /// Whether its pages change their size where data is larger than card memory [FSRF section 5.1]; of systems with pages
-    /// of one size, and of FSRF's DRAM TLB, they do not.
+    /// Whether it changes page sizes if data exceeds card memory [FSRF section 5.1]; systems with a single page size,
+    /// and FSRF's DRAM TLB, do not.
     pub(crate) fn adapts(&self, workload: &Workload, size: Size) -> bool {
         let adaptive = match self.name.as_str() {
             _ if self.is_ours() => true,
@@ -416,31 +416,30 @@ struct File {
     platform: String,
     scale_log2: u8,
     systems: Vec<String>,
-    /// Systems whose cells the paper does not have.
+    /// Systems without cells in the paper.
     #[serde(default)]
     unpublished: Vec<String>,
-    /// Of those the cells with data there; all of them without.
+    /// Temperatures of their cells; empty for all.
     #[serde(default)]
     temperatures: Vec<String>,
-    /// And with data sets of this size.
+    /// Data set sizes of their cells; empty for all.
     #[serde(default)]
     sizes: Vec<String>,
     known_differences: Vec<String>,
-    /// What the host takes for a TLB miss that it answers with a page that is on the card; without it, what the
-    /// platform has for any event.
+    /// Host time in picoseconds to handle a TLB miss on a resident page; default: the platform's time for any event.
     host_miss_ps: Option<u64>,
-    /// Runs with hot data, of the systems where it is not one.
+    /// Number of hot runs, for systems with more than one.
     #[serde(default)]
     runs: BTreeMap<String, NonZeroU8>,
     workload: Vec<Workload>,
-    /// Published values of the rows that `paper` of a workload names.
+    /// Published values of the rows that the workloads' `paper` refers to.
     claims: Option<Claims>,
-    /// Why cells that are off are off.
+    /// Reasons for deviating cells.
     #[serde(default)]
     differs: Vec<Differs>,
 }
 
-/// Cells that came out otherwise than published, as far as it is known why. It changes no verdict.
+/// Cells that deviate from the published values, with the known reasons. They do not change any verdict.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Differs {
@@ -453,18 +452,18 @@ struct Differs {
     columns: Vec<String>,
 }
 
-/// Systems, workloads and what the paper has for them.
+/// Systems and workloads, with the paper's values.
 #[derive(Clone, Debug)]
 pub struct Experiment {
-    /// Its file, without the extension.
+    /// Name of its file, without the extension.
     pub name: String,
-    /// What it is.
+    /// Title of the experiment.
     pub title: String,
-    /// The platform of all cells.
+    /// Platform of all cells.
     pub platform: String,
-    /// log2 of how much smaller than the paper's every capacity is.
+    /// log2 of the factor by which every capacity is smaller than the paper's.
     pub scale_log2: u8,
-    /// What is known to differ from the paper's set-up.
+    /// Known differences from the paper's set-up.
     pub known_differences: Vec<String>,
     pub(super) host_miss: Option<Picoseconds>,
     pub(super) claims: Option<Claims>,
@@ -472,9 +471,9 @@ pub struct Experiment {
     unpublished: Vec<String>,
     temperatures: Vec<String>,
     sizes: Vec<String>,
-    /// Its systems.
+    /// Systems to compare.
     pub systems: Vec<System>,
-    /// Its workloads.
+    /// Workloads to run.
     pub workloads: Vec<Workload>,
 }
 
@@ -482,7 +481,7 @@ impl Experiment {
     /// Reads an experiment from the folder `experiments`.
     ///
     /// # Errors
-    /// A file that is not there, not TOML, or that breaks a rule.
+    /// The file does not exist, is not TOML, or violates a rule.
     pub fn read(folder: &Path, name: &str) -> Result<Self, DescriptionError> {
         let path = folder.join(name).with_extension("toml");
         let mut file: File = read(&path)?;
@@ -544,10 +543,10 @@ impl Experiment {
         })
     }
 
-    /// Whether a cell is of the experiment: those that the paper has, and all of systems that it lacks.
+    /// Whether a cell belongs to the experiment: the paper's cells, and all cells of systems without any in the paper.
     pub(super) fn has(&self, workload: &Workload, system: &str, at: (Temperature, Size)) -> bool {
         let (temperature, size) = at;
-        // Hot data is on the card, all of it.
+        // Hot data must fit in card memory entirely.
         let hot = temperature == Temperature::Hot;
         if workload.data(size).is_none() || hot && size == Size::Oversubscribed {
             return false;
@@ -563,7 +562,7 @@ impl Experiment {
                 && listed(&self.sizes, size.name())
     }
 
-    /// Why a cell is off, if that is known.
+    /// Reason for a cell's deviation, if known.
     pub fn why(&self, cell: &Cell<'_>) -> Option<&str> {
         let column = format!("{}_{}", cell.temperature.name(), cell.size.name());
         let is_of = |differs: &&Differs| {
@@ -575,12 +574,12 @@ impl Experiment {
     }
 }
 
-/// Whether a list that means all when it is empty has this name.
+/// Whether a list contains this name; an empty list contains all.
 fn listed(list: &[String], name: &str) -> bool {
     list.is_empty() || list.iter().any(|n| n == name)
 }
 
-/// Reads a file of experiments.
+/// Reads and parses an experiment file.
 pub(super) fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, DescriptionError> {
     let text = std::fs::read_to_string(path).map_err(|source| DescriptionError::File {
         path: path.to_owned(),

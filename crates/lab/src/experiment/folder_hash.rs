@@ -1,11 +1,11 @@
-//! The hash of a folder. `build.rs` has this file too.
+//! The hash of a folder; also included by `build.rs`.
 
 use sha2::{Digest, Sha256};
 use std::io;
 use std::path::Path;
 
-/// A file, or all files of a folder, by name and content. A folder that is not there has none; links and what builds leave
-/// behind are not looked at.
+/// Adds a file, or all files of a folder, by name and content. A missing folder adds nothing; links and build outputs
+/// are ignored.
 pub(crate) fn add(hash: &mut Sha256, folder: &Path) -> io::Result<()> {
     if folder.is_file() {
         hash.update(std::fs::read(folder)?);

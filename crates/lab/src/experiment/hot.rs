@@ -1,5 +1,5 @@
-//! A cell whose data is on the card: pages are put there by hand, and a host that knows them all answers what
-//! the shell cannot translate, at the cost that the platform has for it.
+//! A cell with resident data: pages are preloaded, and a host model that knows all pages handles the shell's TLB misses
+//! at the platform's cost.
 
 use super::description::Data;
 use super::outcome::{Measured, Run};
@@ -18,19 +18,19 @@ use units::{
     PageSize, Picoseconds, SlotId, Stripe, TableGeometry, Target, VirtAddr,
 };
 
-/// The input of an application lies this far above its part of card memory, the output behind it at the next multiple.
-/// Below are the page tables.
+/// Distance of an application's input from the start of its part of card memory; the output follows at the next
+/// multiple. Page tables are below.
 const DATA: u64 = 1 << 30;
 /// log2 of the sets of a page table.
 const SETS_LOG2: u8 = 12;
-/// How far apart the applications' data begins, beside what parts them anyway: the granule of a stripe, or a page.
+/// Distance between the applications' data, in addition to the granule of a stripe or a page.
 const STAGGER: u64 = 2 << 20;
-/// Of several runs: applications start within this time, four intervals between refreshes of a memory.
+/// With several runs, applications start within this time: four refresh intervals of a memory.
 const STARTS_WITHIN: Picoseconds = Picoseconds::new(32_000_000);
-/// And their data begins within so many pages, or granules of a stripe.
+/// With several runs, their data starts within this number of pages, or granules of a stripe.
 const PLACES: u64 = 16;
 
-/// When an application starts, and how far from its place in the first run its data begins.
+/// Start time of an application, and displacement of its data from the first run.
 #[derive(Clone, Copy, Default)]
 struct Chance {
     start: Picoseconds,
@@ -39,14 +39,14 @@ struct Chance {
 }
 
 impl Chance {
-    /// Without a number of the run applications start together, each with its data at its first place. In others
-    /// both are drawn, from the number of the run and of the application alone; data begins at a multiple of `unit`.
+    /// Without a run number, applications start together, with data at the default addresses. Otherwise both are
+    /// pseudo-random functions of the run and application numbers only; data starts at a multiple of `unit`.
     fn of((run, first_places): (Option<u8>, bool), application: u8, unit: u64) -> Self {
         let Some(run) = run else {
             return Self::default();
         };
         let mut random = Random(u64::from(run) << 8 | u64::from(application));
-        // As far as card memory goes below a place for data.
+        // As far as card memory extends below a data address.
         let places = match first_places {
             true => 1,
             false => PLACES.min(DATA / 2 / unit).max(1),
@@ -59,28 +59,28 @@ impl Chance {
     }
 }
 
-/// An application: what it does with which data.
+/// An application: its access pattern and its data.
 #[derive(Clone, Copy)]
 pub(super) struct HotApplication<'a> {
     pub(super) workload: &'a Workload,
     pub(super) data: Data,
 }
 
-/// Applications on a card.
+/// Configuration of applications on a card.
 pub(super) struct Setting<'a> {
     pub(super) preset: &'a Preset,
     pub(super) applications: Vec<HotApplication<'a>>,
-    /// The output lies so many rows further than it would.
+    /// Displacement of the output in rows.
     pub(super) shift_rows: u64,
-    /// Which of several runs, that differ in when applications start and where their data begins.
+    /// Number of the run, if several differ in start times and data addresses.
     pub(super) run: Option<u8>,
-    /// They differ in moments of starting only.
+    /// Runs differ in start times only.
     pub(super) first_places: bool,
-    /// What the host takes for a TLB miss, if not what the platform has for an event.
+    /// Host time per TLB miss, if different from the platform's time per event.
     pub(super) host_miss: Option<Picoseconds>,
 }
 
-/// Runs the applications of a cell beside each other.
+/// Runs the applications of a cell concurrently.
 pub(super) fn run(cell: &Cell<'_>, options: SimOptions) -> Result<Outcome, Failure> {
     let application = HotApplication {
         workload: cell.workload,
@@ -113,8 +113,8 @@ pub(super) fn run(cell: &Cell<'_>, options: SimOptions) -> Result<Outcome, Failu
     Ok(Outcome::of_runs(&runs))
 }
 
-/// Runs different applications beside each other, each again and again until all have run `rounds` times after their first,
-/// which fills the TLBs and is not counted.
+/// Runs different applications concurrently, each repeatedly until all have completed `rounds` runs after their first,
+/// which fills the TLBs and is not measured.
 pub(super) fn together(
     setting: &Setting<'_>,
     options: SimOptions,
@@ -125,8 +125,8 @@ pub(super) fn together(
     Ok(Outcome::of_runs(&[card.outcome(measured)?]))
 }
 
-/// The page that a preset has for data: no larger than the data, as in the library, and what its pages become where
-/// their L1 TLB does not reach all of it.
+/// The page size of a preset for data: at most the size of the data, as in the library, and joined if the L1 TLB does
+/// not reach all of it.
 fn page_of(preset: &Preset, bytes: u64) -> PageSize {
     let page = preset.largest_page();
     if let Some((larger, _)) = L1Reach::beyond(&preset.shell.l1_reach(), page, bytes) {
@@ -146,12 +146,12 @@ struct Runs {
 struct Hot {
     driver: Driver<SimCard>,
     slots: u8,
-    /// Of each application its page size and what a run accesses.
+    /// Page size of each application, followed by the bytes that a run accesses.
     pages: Vec<PageSize>,
     bytes: Vec<u64>,
-    /// When each starts.
+    /// Start time of each application.
     starts: Vec<Picoseconds>,
-    /// Faults of each application that wait for its service thread, and those that it is serving.
+    /// Faults of each application that are queued for its service thread, and those in service.
     waiting: Vec<Vec<Fault>>,
     serving: Vec<Option<(WorkId, Vec<Fault>)>>,
     host_miss: Option<Picoseconds>,
@@ -197,15 +197,15 @@ impl Hot {
             let kernel = KernelPackage::open(&folder)?;
             let asid = Asid::new(number).ok_or("no such space")?;
             let base = u64::from(number) << channel_log2;
-            // Frames are given out as applications touch their first pages, one after another: on a card that
-            // stripes, they begin on channels side by side.
+            // Frames are allocated as applications touch their first pages, one after another: on a striped card, they
+            // start on adjacent channels.
             let base = base + u64::from(number) * STAGGER.max(page.bytes());
-            // Page tables are made of whole pages.
+            // Page tables consist of whole pages.
             let unit = if walks { page.bytes() } else { STAGGER };
             let chance = Chance::of((setting.run, setting.first_places), number, unit);
             hot.starts.push(chance.start);
             let input = base + DATA + chance.input;
-            // Of a set of up to half a GiB that is twice as far.
+            // For a set of up to half a GiB that is twice the distance.
             let behind = (DATA / 2 + data.set_bytes).next_multiple_of(DATA);
             let output = base + DATA + behind + chance.output;
             if hot.driver.card.description().translated {
@@ -242,7 +242,7 @@ impl Hot {
         Ok(hot)
     }
 
-    /// Puts bytes at an address of a space, which is the card's, without simulating it.
+    /// Writes bytes at an address of a space, which equals the card address, without simulation.
     fn preload(&mut self, stripe: Stripe, address: u64, bytes: &[u8]) -> Result<(), Failure> {
         let address = CardAddr::new(address).ok_or("an address beyond the card")?;
         let log2 = self.driver.card.description().channel_bytes_log2;
@@ -254,8 +254,8 @@ impl Hot {
         Ok(())
     }
 
-    /// A space with these ranges in its page table, which is put there without simulating it: the space has one
-    /// size of pages.
+    /// Opens a space with these ranges in its page table, which is preloaded without simulation: the space has a single
+    /// page size.
     fn open_space(
         &mut self,
         asid: Asid,
@@ -301,7 +301,7 @@ impl Hot {
         })
     }
 
-    /// All kernels once.
+    /// Runs all kernels once.
     fn pass(&mut self) -> Result<Vec<Measured>, Failure> {
         let runs = self.runs(|_| true)?;
         let measured = runs
@@ -314,7 +314,7 @@ impl Hot {
         Ok(measured.collect())
     }
 
-    /// All kernels until each has run so often after its first run.
+    /// Runs all kernels until each has completed `rounds` runs after its first.
     fn rounds(&mut self, rounds: u32) -> Result<Vec<Measured>, Failure> {
         let most = rounds as usize + 1;
         let runs = self.runs(|runs| runs.iter().all(|run| run.ended.len() >= most))?;
@@ -328,7 +328,7 @@ impl Hot {
         Ok(measured.collect())
     }
 
-    /// Starts all kernels, each when its time has come, and anew when it ends until it is `enough`.
+    /// Starts each kernel at its start time, and again when it ends, until `enough` returns true.
     fn runs(&mut self, enough: impl Fn(&[Runs]) -> bool) -> Result<Vec<Runs>, Failure> {
         let began = self.driver.card.now();
         let of = |&start: &Picoseconds| Runs {
@@ -336,7 +336,7 @@ impl Hot {
             ended: Vec::new(),
         };
         let mut runs: Vec<Runs> = self.starts.iter().map(of).collect();
-        // The first to start is the last.
+        // Sorted so that the first to start is the last element.
         let mut waiting: Vec<SlotId> = (0..self.slots).map(SlotId).collect();
         waiting.sort_by_key(|slot| std::cmp::Reverse((runs[usize::from(slot.0)].started, *slot)));
         let mut running = self.slots;
@@ -381,7 +381,7 @@ impl Hot {
         Ok(runs)
     }
 
-    /// The host has looked at a batch of faults: their pages are on the card.
+    /// The host has handled a batch of faults: their pages are resident.
     fn reply(&mut self, work: WorkId) -> Result<(), Failure> {
         let is_done = |serving: &&mut Option<(WorkId, Vec<Fault>)>| matches!(serving, Some((id, _)) if *id == work);
         let done = self.serving.iter_mut().find(is_done).and_then(Option::take);
@@ -404,7 +404,7 @@ impl Hot {
     }
 }
 
-/// The page of an address: virtual and card addresses are equal.
+/// The page table entry of an address: virtual and card addresses are equal.
 fn entry(address: VirtAddr, size: PageSize) -> Result<PageEntry, Failure> {
     let base = PageNumber::containing(address, size).base();
     let frame = CardAddr::new(base.get()).and_then(FrameNumber::at);

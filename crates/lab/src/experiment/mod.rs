@@ -1,8 +1,7 @@
-//! Experiments of the papers: cells of system, workload, size and temperature, with the published value beside
-//! ours.
+//! Experiments of papers: cells of system, workload, size and temperature, with the published value and ours.
 //!
-//! An experiment is a file in `experiments/`; the systems it compares are presets, scaled (`presets/`).
-//! A cell runs on a simulated card of its own, so cells run beside each other and each is deterministic.
+//! An experiment is a file in `experiments/`; the systems that it compares are scaled presets (`presets/`). Each cell
+//! runs on a separate simulated card, so cells run concurrently and each is deterministic.
 
 mod cache;
 pub mod cckit;

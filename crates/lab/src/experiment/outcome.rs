@@ -1,47 +1,47 @@
-//! What a cell gave.
+//! Results of a cell.
 
 use serde::{Deserialize, Serialize};
 use units::Picoseconds;
 
-/// What was measured of one application of a cell.
+/// Measurement of one application of a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Measured {
-    /// From its start to its interrupt.
+    /// Time from its start to its interrupt.
     pub(crate) time: Picoseconds,
     /// Bytes that it read and wrote in that time.
     pub(crate) bytes: u64,
 }
 
-/// One run of the applications beside each other.
+/// One run of concurrent applications.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
-    /// What was measured of each.
+    /// Measurement of each application.
     pub(crate) applications: Vec<Measured>,
-    /// Edges that were simulated.
+    /// Clock edges simulated.
     pub(crate) cycles: u64,
 }
 
-/// What a cell gave.
+/// Results of a cell, over all its runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// System throughput: bytes of all applications over their mean runtime, in MiB/s.
     pub mib_per_s: f64,
-    /// Standard deviation of the applications' runtimes, each its mean over the runs, over their mean.
+    /// Standard deviation of the applications' runtimes, each averaged over the runs, relative to their mean.
     pub deviation: f64,
-    /// That of each run.
+    /// The deviation within each run.
     #[serde(default)]
     pub deviations: Vec<f64>,
-    /// What each got, in MiB/s, or what the work says of itself.
+    /// Throughput of each application in MiB/s, or figures specific to the work.
     pub each: Vec<f64>,
-    /// What simulating it took of the machine's processors, in seconds.
+    /// Processor time of the simulation in seconds.
     #[serde(default)]
     pub processor_seconds: f64,
-    /// Edges of the clock that were simulated, less those that were skipped because nothing could change.
+    /// Clock edges simulated, excluding those skipped because no state could change.
     #[serde(default)]
     pub cycles: u64,
 }
 
-/// Standard deviation over the mean.
+/// Standard deviation relative to the mean.
 fn deviation(times: &[f64]) -> f64 {
     let count = times.len() as f64;
     let mean = times.iter().sum::<f64>() / count;
@@ -50,8 +50,8 @@ fn deviation(times: &[f64]) -> f64 {
 }
 
 impl Outcome {
-    /// Of runs with the same applications, as FSRF's section 6.4 has it: an application's runtime is its mean
-    /// over the runs.
+    /// Combines runs with the same applications, as in FSRF's section 6.4: an application's runtime is its mean over
+    /// the runs.
     pub(super) fn of_runs(runs: &[Run]) -> Self {
         let times = |run: &Run| -> Vec<f64> {
             let times = run.applications.iter().map(|one| one.time.as_seconds());
@@ -77,7 +77,7 @@ impl Outcome {
         }
     }
 
-    /// Simulated thousands of edges a second.
+    /// Simulation speed in thousands of edges per second.
     pub fn kilohertz(&self) -> f64 {
         match self.processor_seconds > 0.0 {
             true => self.cycles as f64 / self.processor_seconds / 1e3,
@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(outcome.deviations, [outcome.deviation]);
     }
 
-    /// Applications that are slow in turns deviate in each run, and not over all.
+    /// Applications that are slow in alternate runs deviate within each run, but not over all.
     #[test]
     fn runtimes_are_means_over_runs() {
         let outcome = Outcome::of_runs(&[run([1, 3]), run([3, 1])]);

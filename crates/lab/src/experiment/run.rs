@@ -1,4 +1,4 @@
-//! A cell of an experiment, and how it is run.
+//! A cell of an experiment, and its execution.
 
 use super::description::{Data, APPLICATIONS};
 use super::workload::Seed;
@@ -8,29 +8,29 @@ use tombolo::{PageSize, Picoseconds, Preset};
 /// One system, workload, size and temperature.
 #[derive(Clone, Copy, Debug)]
 pub struct Cell<'a> {
-    /// The system.
+    /// System under test.
     pub system: &'a System,
-    /// The workload.
+    /// Kernel and data.
     pub workload: &'a Workload,
-    /// Where the data is.
+    /// Location of the data at the start.
     pub temperature: Temperature,
-    /// How much data.
+    /// Size of the data set.
     pub size: Size,
-    /// How many run beside each other.
+    /// Number of concurrent applications.
     pub applications: u8,
-    /// Hot data: the output lies so many rows further than it would.
+    /// For hot data: displacement of the output in rows.
     pub shift_rows: u64,
-    /// Hot data: so many runs, that differ in when applications start and where their data begins. With one,
-    /// applications start together.
+    /// For hot data: number of runs, which differ in start times and data addresses. With a single run, applications
+    /// start together.
     pub runs: u8,
-    /// Of several runs: data begins where it does in one run, on a striped card on channels side by side.
+    /// With several runs: data is at the addresses of a single run, on a striped card on adjacent channels.
     pub first_places: bool,
-    /// Hot data: what the host takes for a TLB miss, if not what the platform has for an event.
+    /// For hot data: host time per TLB miss, if different from the platform's time per event.
     pub host_miss: Option<Picoseconds>,
 }
 
 impl Cell<'_> {
-    /// Its name: `rng_read.coyote-4k.hot_large`, and what makes it another than the table's.
+    /// Name, such as `rng_read.coyote-4k.hot_large`, with suffixes for differences from the table's cell.
     pub fn name(&self) -> String {
         let mut name = format!(
             "{}.{}.{}_{}",
@@ -54,7 +54,7 @@ impl Cell<'_> {
         name
     }
 
-    /// The cell that a part of its name makes another than the table's: `2_applications`, `shift_8`, `5_runs`.
+    /// The cell with a variation from a part of its name: `2_applications`, `shift_8`, `5_runs`.
     fn varied(self, how: &str) -> Option<Self> {
         if how == "first_places" {
             return Some(Self {
@@ -76,12 +76,12 @@ impl Cell<'_> {
         Some(Self { shift_rows, ..self })
     }
 
-    /// Whether it is of the quick part: data on the card, small sets.
+    /// Whether it belongs to the quick subset: hot data, small sets.
     pub fn is_quick(&self) -> bool {
         (self.temperature, self.size) == (Temperature::Hot, Size::Small)
     }
 
-    /// What the paper prints, in MiB/s.
+    /// The published value in MiB/s, if any.
     pub fn published(&self) -> Option<f64> {
         self.workload
             .published(&self.system.name, self.temperature, self.size)
@@ -94,37 +94,37 @@ impl Cell<'_> {
         self.system.preset_at(self.workload, self.size, scale_log2)
     }
 
-    /// Whether its data comes to the card in pages of 2 MiB or more.
+    /// Whether its data is loaded to the card in pages of 2 MiB or more.
     fn loads_large(&self) -> bool {
-        // These are the same at every scale.
+        // These are equal at every scale.
         let preset = self.system.preset(self.workload, self.size);
         // FSRF's batch is as large as a page of 2 MiB, as long as there is room.
         let batches =
             preset.batch_bytes >= PageSize::MIB_2.bytes() && self.size != Size::Oversubscribed;
         let loads = self.temperature != Temperature::Hot
             && (preset.largest_page() >= PageSize::MIB_2 || batches);
-        // What is jumped about in comes in small pages to systems that choose.
+        // Systems that select page sizes load randomly accessed data in small pages.
         let jumps = self.adapts() && self.workload.load.is_random();
         loads && !jumps
     }
 
-    /// Whether page sizes change as the system sees fit.
+    /// Whether the system adapts page sizes.
     pub(crate) fn adapts(&self) -> bool {
         self.system.adapts(self.workload, self.size)
     }
 
-    /// Its data.
+    /// Data of the workload at this size.
     ///
     /// # Errors
-    /// The workload has no such size.
+    /// The workload has no data of this size.
     pub(crate) fn data(&self) -> Result<Data, Failure> {
         let data = self.workload.data(self.size);
         let data = *data.ok_or_else(|| format!("{}: no data of that size", self.name()))?;
         Ok(data.of(self.loads_large()))
     }
 
-    /// The whole of what it is made of, by names and values. Cells that are made of the same are the same: a stream
-    /// that is loaded is as long for a small set as for a large one.
+    /// All inputs by name and value. Cells with equal inputs are equal: a stream that is loaded has the same length for
+    /// a small set as for a large one.
     pub(super) fn made_of(&self) -> Result<String, Failure> {
         let (preset, data, load) = (self.preset(), self.data()?, self.workload.load);
         let made_of = match self.temperature {
@@ -165,19 +165,19 @@ impl Cell<'_> {
 }
 
 impl Experiment {
-    /// The cell of this name, one of the table or varied.
+    /// The cell with this name, either of the table or varied.
     pub(super) fn cell(&self, name: &str) -> Option<Cell<'_>> {
         let mut cells = self.cells().into_iter();
         cells.find_map(|cell| {
             let rest = name.strip_prefix(&cell.name())?;
             let mut parts = rest.split('.');
-            // The name itself, or something behind a dot.
+            // The exact name, or followed by a dot.
             let whole = parts.next()?.is_empty();
             parts.try_fold(whole.then_some(cell)?, Cell::varied)
         })
     }
 
-    /// Its cells, those that the paper has.
+    /// All cells of the experiment.
     pub fn cells(&self) -> Vec<Cell<'_>> {
         let mut cells = Vec::new();
         for workload in &self.workloads {

@@ -1,17 +1,17 @@
-//! An experiment as a table for people, and as comma-separated values.
+//! Output of an experiment as a readable table, and as comma-separated values.
 
 use super::description::APPLICATIONS;
 use super::{claims, Cell, Experiment, Outcome, Size, Temperature};
 use std::fmt::Write;
 
-/// A throughput, with a digit behind the point where it has few before it.
+/// A throughput, with one decimal if it has few digits before the point.
 pub(super) fn digits(value: f64) -> String {
     let places = if value < 10.0 { 2 } else { 0 };
     format!("{value:.places$}")
 }
 
 impl Experiment {
-    /// A row a workload and system, a column a temperature and size: ours, and the paper's in parentheses.
+    /// One row per workload and system, one column per temperature and size: ours, and the paper's in parentheses.
     pub fn table(&self, outcomes: &[(Cell<'_>, Option<Outcome>)]) -> String {
         let mut text = format!("{}: ours (the paper's)\n", self.title);
         let _ = writeln!(
@@ -24,7 +24,7 @@ impl Experiment {
             let _ = writeln!(text, "  known to differ: {difference}");
         }
         let _ = write!(text, "\n{:<10}{:<11}", "workload", "system");
-        // Those of which there is a cell.
+        // Columns with at least one cell.
         let has = |at| {
             let mut cells = outcomes.iter().map(|(cell, _)| cell);
             cells.any(|cell| (cell.temperature, cell.size) == at)
@@ -68,8 +68,8 @@ impl Experiment {
         text
     }
 
-    /// How much of it is as the paper has it: its published values, each once, and table 2 normalised to the better Coyote,
-    /// as figure 5 is. Empty without published values.
+    /// Share that agrees with the paper: its published values, each counted once, and table 2 normalised to the better
+    /// Coyote, as in figure 5. Empty without published values.
     pub fn verdict(&self, outcomes: &[(Cell<'_>, Option<Outcome>)]) -> String {
         let Some(section) = claims::section(self, outcomes) else {
             return String::new();
@@ -105,7 +105,7 @@ impl Experiment {
         text
     }
 
-    /// Geometric means of a system's throughput over the better Coyote's, ours and the paper's, over the
+    /// Geometric means of a system's throughput relative to the better Coyote's, ours and the paper's, over the
     /// workloads that were run on both.
     pub(super) fn normalised(
         &self,
@@ -139,7 +139,7 @@ impl Experiment {
         (count > 0).then(|| (mean(ours), paper.map(mean)))
     }
 
-    /// A line a cell.
+    /// One line per cell.
     pub fn comma_separated(&self, outcomes: &[(Cell<'_>, Option<Outcome>)]) -> String {
         let mut text =
             "workload,system,temperature,size,applications,mib_per_s,paper_mib_per_s,deviation,\
@@ -218,7 +218,7 @@ mod tests {
         );
     }
 
-    /// The paper's own figures in place of ours are as published, and one that is off is not.
+    /// The paper's own figures count as published, and a deviating one does not.
     #[test]
     fn the_verdict_is_of_published_values() {
         let folder = simcard::home().join("experiments");

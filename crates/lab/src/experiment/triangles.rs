@@ -1,5 +1,6 @@
-//! *Synthetic* graphs of FSRF's form for `kernels/triangles`: edges between random pairs, an average degree of 20. A run
-//! counts the triangles of some vertices, spread evenly over the graph, whose neighbours are all over it.
+//! *Synthetic* graphs of FSRF's form for `kernels/triangles`: edges between random pairs, with an average degree of 20.
+//! A run counts the triangles of some vertices, spread evenly over the graph, whose neighbours are distributed over all
+//! of it.
 
 use super::description::Data;
 use super::workload::Seed;
@@ -7,43 +8,44 @@ use crate::random::Random;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-/// Bytes of a word, and words of a vertex: a count, and ten neighbours, the average behind a vertex.
+/// Bytes per word, and words per vertex: a count, and ten neighbours, the average number of later neighbours of a
+/// vertex.
 const WORD: u64 = 4;
 const VERTEX_WORDS: u64 = 11;
 const DEGREE: f64 = 20.0;
-/// What the paper reckons a vertex to access: throughput times runtime is 46.2 times the set in each cell of its table 2,
-/// and 44 bytes a vertex.
+/// Bytes accessed per vertex in the paper's accounting: throughput times runtime is 46.2 times the set in each cell of
+/// its table 2, with 44 bytes per vertex.
 const VERTEX_ACCESSED: u64 = 2033;
-/// Fewest vertices of a graph, and of a sample.
+/// Minimum number of vertices of a graph, and of a sample.
 const LEAST: u64 = 32;
-/// The arrays begin on pages, as files do.
+/// Arrays are page-aligned, like files.
 const PAGE: u64 = 4096;
 const GRAPH_SEED: u64 = 1;
 
-/// Images that were made: a cell asks for the same one several times.
+/// Cache of images: a cell requests the same one several times.
 static MADE: LazyLock<Mutex<BTreeMap<TriangleSizes, Arc<Image>>>> = LazyLock::new(Mutex::default);
 
-/// Vertices of a graph and of its samples.
+/// Numbers of vertices of a graph and of its samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct TriangleSizes {
     vertices: u64,
-    /// Of the run that counts, and of the one after it.
+    /// Vertices of the measured run, and of the run after it.
     measured: u64,
     warm_up: u64,
 }
 
-/// A graph with its samples behind it, as they lie in memory.
+/// A graph followed by its samples, in memory layout.
 #[derive(Debug, PartialEq)]
 pub(super) struct Image {
     pub(super) words: Vec<u32>,
-    /// Words of the graph.
+    /// Size of the graph in words.
     pub(super) graph_words: u64,
-    /// First byte and words of the sample of each run.
+    /// First byte and number of words of each run's sample.
     samples: [(u64, u64); 3],
 }
 
 impl TriangleSizes {
-    /// Of a workload's data.
+    /// From a workload's data; `accessed` is the number of bytes accessed in the measured run.
     pub(super) fn of(data: &Data, accessed: u64) -> Result<Self, String> {
         let vertices = data.set_bytes / (WORD * VERTEX_WORDS);
         let of_sample = |bytes: u64| {
@@ -64,9 +66,9 @@ impl TriangleSizes {
         })
     }
 
-    /// The graph, and the records of each run's vertices.
+    /// The graph, with the records of each run's vertices.
     pub(super) fn image(self) -> Arc<Image> {
-        // What is there is whole, whoever panicked.
+        // Entries are complete even if a thread has panicked.
         let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
         let image = made.entry(self).or_insert_with(|| Arc::new(self.make()));
         Arc::clone(image)
@@ -75,7 +77,7 @@ impl TriangleSizes {
     fn make(self) -> Image {
         let mut random = Random(GRAPH_SEED);
         let count = self.vertices as usize;
-        // Of each vertex those behind it: of the whole degree as much as is left of the graph.
+        // Later neighbours of each vertex: the share of the total degree that the rest of the graph allows.
         let lengths: Vec<usize> = (0..count)
             .map(|vertex| {
                 let behind = count - vertex - 1;
@@ -102,7 +104,7 @@ impl TriangleSizes {
         }
         let graph_words = words.len() as u64;
         let mut samples = [(0, 0); 3];
-        // Vertices of one sample lie between those of another.
+        // Vertices of the samples are interleaved.
         let of_runs = [(self.warm_up, 1), (self.measured, 2), (self.measured, 3)];
         for (sample, (size, quarter)) in samples.iter_mut().zip(of_runs) {
             words.resize(words.len().next_multiple_of((PAGE / WORD) as usize), 0);
@@ -124,7 +126,7 @@ impl TriangleSizes {
 }
 
 impl Image {
-    /// First byte and words of a run's records.
+    /// First byte and number of words of a run's records.
     pub(super) fn sample(&self, seed: Seed) -> (u64, u64) {
         self.samples[match seed {
             Seed::WarmUp => 0,
@@ -138,7 +140,7 @@ impl Image {
     }
 }
 
-/// How many events of a mean come at random.
+/// A Poisson-distributed number of events.
 fn poisson(random: &mut Random, mean: f64) -> usize {
     let (mut count, mut sum) = (0, random.exponential());
     while sum < mean {
@@ -157,7 +159,7 @@ mod tests {
         toml::from_str(&text).unwrap()
     }
 
-    /// Records in `words` from a place on: those that a kernel finds.
+    /// The records in `words`, as a kernel parses them.
     fn records(words: &[u32]) -> Vec<&[u32]> {
         let mut rest = words;
         let mut found = Vec::new();
@@ -169,7 +171,7 @@ mod tests {
         found
     }
 
-    /// The published degree, bytes and triangles; every neighbour is the place of a later record.
+    /// The published degree, size and number of triangles; every neighbour is the position of a later record.
     #[test]
     fn graphs_have_the_papers_form() {
         let image = TriangleSizes::of(&data(524_288), 406_600).unwrap().image();
@@ -199,7 +201,7 @@ mod tests {
         assert!((1100..1600).contains(&triangles), "{triangles}");
     }
 
-    /// Samples are records of the graph, of as many vertices as were asked for, with its degree.
+    /// Samples are records of the graph, of the requested number of vertices, with its degree.
     #[test]
     fn samples_are_of_the_whole_graph() {
         let image = TriangleSizes::of(&data(4 << 20), 406_600).unwrap().image();

@@ -1,4 +1,4 @@
-//! A cell whose data is in files, in the host's page cache or on its storage: through the library, as users run kernels.
+//! A cell with data in files, in the host's page cache or on its storage: through the library, as users run kernels.
 
 use super::outcome::{Measured, Run};
 use super::workload::Seed;
@@ -11,10 +11,10 @@ use tombolo::{
     SlotId, SpaceOptions,
 };
 
-/// Linux's default, `read_ahead_kb` of a block device.
+/// Linux's default read-ahead in bytes, `read_ahead_kb` of a block device.
 const LINUX_READ_AHEAD: u64 = 128 << 10;
 
-/// Runs the applications beside each other.
+/// Runs the applications concurrently.
 pub(super) fn run(cell: &Cell<'_>, options: SimOptions) -> Result<Outcome, Failure> {
     let data = cell.data()?;
     let preset = cell.preset();
@@ -23,8 +23,8 @@ pub(super) fn run(cell: &Cell<'_>, options: SimOptions) -> Result<Outcome, Failu
     let buffers = load.buffers(&data, accessed);
     let contents = load.contents(&data, accessed);
     let mut options = options;
-    // A thread for the faults of each application, as FSRF has it [section 5.1], in the paper's systems with one fault
-    // at a time [5.2].
+    // One service thread per application, as in FSRF [section 5.1], for the paper's systems with one fault at a time
+    // [5.2].
     let mut owner = OwnerOptions {
         service_threads: match cell.system.is_ours() {
             true => ServiceThreads::EachSpace,
@@ -36,7 +36,7 @@ pub(super) fn run(cell: &Cell<'_>, options: SimOptions) -> Result<Outcome, Failu
     owner.auto_pages = cell.adapts();
     if cell.temperature == Temperature::Cold {
         owner.file_state = FileState::Cold;
-        // The host reads files through its page cache, in the paper and with our program.
+        // The host reads files through its page cache, both in the paper and in our program.
         owner.host_read_ahead_bytes = LINUX_READ_AHEAD;
     }
     let card = Card::simulated(options, owner, |_| {})?;
@@ -88,7 +88,7 @@ pub(super) fn run(cell: &Cell<'_>, options: SimOptions) -> Result<Outcome, Failu
         run(bytes, Seed::WarmUp)?;
     }
     run(accessed, Seed::Measured)?;
-    // Runs of the warm-up come before those that count.
+    // Runs of the warm-up precede the measured ones.
     let measured = |report: &Report| -> Vec<Measured> {
         let runs = &report.runs;
         let counted = &runs[runs.len().saturating_sub(applications.len())..];

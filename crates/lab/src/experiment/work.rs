@@ -1,4 +1,4 @@
-//! What is simulated as a whole and kept: a cell of a table, kernels beside each other, transfers of a size.
+//! Units of simulation with cached results: a cell of a table, concurrent kernels, transfers of one size.
 
 use super::cache::{self, Cached, Kept};
 use super::fsrf::{Mix, Transfer};
@@ -7,12 +7,12 @@ use crate::processor;
 use simcard::SimOptions;
 use std::path::Path;
 
-/// A piece of work, the same whenever and wherever it runs.
+/// A piece of work; its result is independent of when and where it runs.
 #[derive(Clone, Debug)]
 pub enum Work<'a> {
     /// Applications of one kind.
     Cell(Cell<'a>),
-    /// Different ones (figure 7).
+    /// Different applications (figure 7).
     Mix(Mix<'a>),
     /// Random reads of one size (figure 9).
     Transfer(Transfer),
@@ -25,7 +25,7 @@ impl<'a> From<Cell<'a>> for Work<'a> {
 }
 
 impl Work<'_> {
-    /// Its name, of which an experiment has one: what a worker is told.
+    /// Name, unique in an experiment, by which a worker is started.
     pub fn name(&self) -> String {
         match self {
             Self::Cell(cell) => cell.name(),
@@ -43,7 +43,7 @@ impl Work<'_> {
         }
     }
 
-    /// The whole of what it is made of, by names and values.
+    /// All inputs by name and value.
     fn made_of(&self) -> Result<String, Failure> {
         Ok(match self {
             Self::Cell(cell) => format!("cell {}", cell.made_of()?),
@@ -62,7 +62,7 @@ impl Work<'_> {
         Ok(options)
     }
 
-    /// Where its result is kept, and that of everything else it depends on.
+    /// Cache entry of its result, with all its inputs.
     fn cached(&self, root: &Path, options: &SimOptions) -> Result<Cached, Failure> {
         let made_of = self.made_of()?;
         let parts = cache::Parts {
@@ -74,27 +74,27 @@ impl Work<'_> {
         Cached::of(root, &parts)
     }
 
-    /// What an earlier run kept in the folder `root`.
+    /// Result of an earlier run in the cache folder `root`.
     ///
     /// # Errors
-    /// A platform that is not known, sources that cannot be read.
+    /// Unknown platform, or unreadable sources.
     pub(super) fn kept(&self, root: &Path, platform: &str) -> Result<Kept, Failure> {
         self.cached(root, &self.options(platform)?)?.read()
     }
 
-    /// The same for work that is made of the same, and so has one result.
+    /// Hash of its inputs; work with equal inputs shares a result.
     ///
     /// # Errors
-    /// As [`run`](Self::run), before anything runs.
+    /// As [`run`](Self::run), before it starts.
     pub fn hash(&self, platform: &str) -> Result<String, Failure> {
         let cached = self.cached(&cache::root(), &self.options(platform)?)?;
         Ok(cached.hash())
     }
 
-    /// Whether an earlier run kept its result.
+    /// Whether the cache has its result.
     ///
     /// # Errors
-    /// As [`run`](Self::run), before anything runs.
+    /// As [`run`](Self::run), before it starts.
     pub fn is_kept(&self, platform: &str) -> Result<bool, Failure> {
         Ok(matches!(
             self.kept(&cache::root(), platform)?,
@@ -102,10 +102,10 @@ impl Work<'_> {
         ))
     }
 
-    /// Runs it, or takes what an earlier run of the same thing gave. Who comes while it runs waits for it.
+    /// Runs it, or returns the cached result of an earlier run. A concurrent caller waits for the first one.
     ///
     /// # Errors
-    /// Whatever keeps it from running.
+    /// Any error that prevents its execution.
     pub fn run(&self, platform: &str) -> Result<Outcome, Failure> {
         let options = self.options(platform)?;
         let cached = self.cached(&cache::root(), &options)?;
@@ -136,7 +136,7 @@ fn simulate(cell: &Cell<'_>, options: SimOptions) -> Result<Outcome, Failure> {
 
 #[cfg(test)]
 impl Work<'_> {
-    /// Keeps a result as if the work were done; the file.
+    /// Stores a result as if the work had been done; returns the path of the file.
     pub(super) fn keep(
         &self,
         root: &Path,

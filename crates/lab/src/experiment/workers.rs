@@ -1,5 +1,4 @@
-//! Work by processes: one each, as many beside each other as are wanted. A worker that dies takes nothing with it but
-//! its own piece.
+//! Executes work in separate processes, several concurrently. A worker that dies loses only its own piece.
 
 use super::cache::{self, Kept};
 use super::{Experiment, Failure, Outcome, Work};
@@ -11,7 +10,7 @@ use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{mpsc, Mutex};
 
-/// A command that does work elsewhere: the folder of results is the same there.
+/// A command that executes work on other machines, which share the folder of results.
 #[derive(Clone, Debug)]
 pub struct Farm {
     program: PathBuf,
@@ -19,7 +18,8 @@ pub struct Farm {
 }
 
 impl Farm {
-    /// Machines of HyperQueue: its server's directory, or `local:N`, N workers here (`tools/lab-hyperqueue`).
+    /// Machines of HyperQueue: its server's directory, or `local:N` for N workers on this machine
+    /// (`tools/lab-hyperqueue`).
     pub fn hyperqueue(server: &str) -> Self {
         let python = verilated::cache_root().join("venv/bin/python");
         let program = match python.exists() {
@@ -34,30 +34,30 @@ impl Farm {
     }
 }
 
-/// What a farm is told.
+/// Order passed to a farm.
 #[derive(Serialize)]
 struct WorkOrder<'a> {
-    /// Beginning of each command.
+    /// Beginning of each command line.
     command: Vec<String>,
-    /// Ends of them.
+    /// Last arguments of the command lines.
     names: Vec<&'a str>,
 }
 
-/// Who works.
+/// Executors of work.
 #[derive(Clone, Debug)]
 pub struct Workers {
-    /// The `tombolo` command, of which each piece of work gets a process; without, this process does it all.
+    /// The `tombolo` command, started for each piece of work; `None`: this process does all work.
     pub program: Option<PathBuf>,
-    /// So many pieces at once.
+    /// Maximum number of concurrent pieces.
     pub count: usize,
-    /// What gets work first, if there is something: a command that does it on other machines.
+    /// A farm that receives work first, if configured.
     pub farm: Option<Farm>,
-    /// Where workers keep their results.
+    /// Folder of the workers' results.
     results: PathBuf,
 }
 
 impl Workers {
-    /// This process, a thread a core.
+    /// Threads of this process, one per core.
     pub fn threads() -> Self {
         Self {
             program: None,
@@ -67,7 +67,7 @@ impl Workers {
         }
     }
 
-    /// Processes of this program, one a core.
+    /// Processes of a program, one per core.
     pub fn processes(program: PathBuf) -> Self {
         Self {
             program: Some(program),
@@ -75,12 +75,13 @@ impl Workers {
         }
     }
 
-    /// What the program is told of an experiment's work; the name of a piece follows.
+    /// Arguments of the program for an experiment's work; the name of a piece follows.
     fn arguments(experiment: &Experiment) -> [&str; 5] {
         ["lab", "fsrf", "--experiment", &experiment.name, "--worker"]
     }
 
-    /// Lets the farm do what is not kept. What it fails to do is left to us, and why is told.
+    /// Passes work without a cached result to the farm. Work that it does not complete remains for this machine, and
+    /// the reason is reported.
     fn farm_out(
         &self,
         experiment: &Experiment,
@@ -114,7 +115,7 @@ impl Workers {
             .spawn()
             .map_err(named)?;
         if let Some(input) = running.stdin.take() {
-            // One that ends without reading it tells so by its status.
+            // If it exits without reading the order, its status shows the error.
             let _unread = serde_json::to_writer(input, &order);
         }
         let ended = running.wait_with_output().map_err(named)?;
@@ -127,7 +128,7 @@ impl Workers {
         }
     }
 
-    /// The command that does a piece of an experiment's work.
+    /// The command line that executes a piece of an experiment's work.
     fn command(program: &PathBuf, experiment: &Experiment, work: &Work<'_>) -> Command {
         let mut command = Command::new(program);
         command
@@ -142,7 +143,7 @@ impl Workers {
         let Some(program) = &self.program else {
             return work.run(&experiment.platform);
         };
-        // What is there needs no process.
+        // A cached result needs no process.
         if let Kept::Whole(outcome) = work.kept(&self.results, &experiment.platform)? {
             return Ok(outcome);
         }
@@ -165,9 +166,8 @@ impl Workers {
         }
     }
 
-    /// Seconds that each piece of work can be expected to take of a processor: none if its result is kept, else what it
-    /// took when it was last done, and of what never was, the mean of the others. Of pieces that have one result,
-    /// the first takes it all.
+    /// Expected processor seconds of each piece of work: 0 if its result is cached, else the time of its last
+    /// execution, else the mean of the others. If several pieces share a result, the first accounts for all of it.
     pub fn expected(&self, experiment: &Experiment, work: &[Work<'_>]) -> Vec<f64> {
         let spent = cache::spent(&self.results);
         let mean = spent.values().sum::<f64>() / spent.len().max(1) as f64;
@@ -186,8 +186,8 @@ impl Workers {
         work.iter().map(of).collect()
     }
 
-    /// Does work of an experiment, what takes little time first; `ended` hears of each piece as it ends. The outcomes come
-    /// in the order of the work. Of pieces that have one result, one is done before the others look for it.
+    /// Executes work of an experiment, shortest first; `ended` is called as each piece ends. Outcomes are in the order
+    /// of the work. If several pieces share a result, one is completed before the others look it up.
     pub fn all(
         &self,
         experiment: &Experiment,
@@ -206,7 +206,7 @@ impl Workers {
         }
         first.sort_by(|&one, &other| expected[one].total_cmp(&expected[other]));
         if let Err(error) = self.farm_out(experiment, work, &first) {
-            // Who asked for other machines does not want to wait for this one alone.
+            // A user who requested other machines does not want to run everything on this one.
             let why = error.to_string();
             return work.iter().map(|_| Err(why.clone().into())).collect();
         }
@@ -223,7 +223,7 @@ impl Workers {
             .collect()
     }
 
-    /// Does pieces of work in this order.
+    /// Executes pieces of work in this order.
     fn these(
         &self,
         experiment: &Experiment,
@@ -254,7 +254,7 @@ impl Workers {
     }
 }
 
-/// How a worker ended that did not end well, and what to do.
+/// Describes the abnormal exit of a worker, with the remedy.
 fn died(status: ExitStatus, told: &str) -> String {
     let last = told.lines().rfind(|line| !line.trim().is_empty());
     match status.signal() {
@@ -288,10 +288,10 @@ mod tests {
         }
     }
 
-    /// A stand-in for the program: it notes what it is asked for, and "simulates" by taking the result from a folder. One
-    /// piece of work kills it until a file `mended` is there.
+    /// A stub for the program: it logs its arguments, and "simulates" by taking the result from a folder. One piece of
+    /// work kills it until a file `mended` exists.
     struct Bench {
-        // One after the other: a file that another thread's new process still holds open cannot be executed.
+        // Serialised: a file that another thread's new process still holds open cannot be executed.
         _alone: std::sync::MutexGuard<'static, ()>,
         folder: tempfile::TempDir,
         experiment: Experiment,
@@ -347,7 +347,7 @@ mod tests {
             self.workers.all(&self.experiment, work, |_, _| {})
         }
 
-        /// What workers were asked for since the last time.
+        /// Work requested from workers since the last call.
         fn asked(&self) -> Vec<String> {
             let path = self.path().join("asked");
             let text = std::fs::read_to_string(&path).unwrap_or_default();
@@ -358,11 +358,11 @@ mod tests {
         }
     }
 
-    /// What the farm does is not done here, and what it fails to do is.
+    /// Work that the farm completes is not repeated here, and work that it fails is done here.
     #[test]
     fn a_farm_works_first() {
         let mut bench = Bench::new();
-        // It understands no JSON, but the names are whole words of it.
+        // It does not parse JSON, but the names are whole words in it.
         let script = format!(
             "cd '{}'\nfor name in $(tr -c 'a-z0-9.' ' '); do case $name in transfer.4096) echo \"$name: broken\";; \
              transfer.*) echo $name >> farmed; cp $name/* cells/;; esac; done\nexit 1",
@@ -378,7 +378,7 @@ mod tests {
         assert_eq!(bench.asked(), ["transfer.4096"]);
         let farmed = std::fs::read_to_string(bench.path().join("farmed")).unwrap();
         assert_eq!(farmed.lines().count(), work.len() - 1);
-        // All is kept: nobody is asked.
+        // Everything is cached: no worker is started.
         bench.run(&work);
         let again = std::fs::read_to_string(bench.path().join("farmed")).unwrap();
         assert_eq!((again, bench.asked().len()), (farmed, 0));
@@ -413,7 +413,7 @@ mod tests {
         );
         assert!(error.contains("runs this one again"), "{error}");
         assert_eq!(bench.asked().len(), work.len());
-        // And then it alone is run again.
+        // Then only that piece is run again.
         std::fs::write(bench.path().join("mended"), "").unwrap();
         let outcomes = bench.run(&work);
         assert!(outcomes.iter().all(Result::is_ok));
@@ -421,7 +421,7 @@ mod tests {
         assert_eq!(bench.asked(), [DEADLY]);
     }
 
-    /// What was done before an interrupt is not done again.
+    /// Work completed before an interrupt is not repeated.
     #[test]
     fn an_interrupted_run_goes_on_where_it_was() {
         let bench = Bench::new();
@@ -429,7 +429,7 @@ mod tests {
         let work = bench.work();
         bench.run(&work[..4]);
         assert_eq!(bench.asked().len(), 4);
-        // A worker that was killed while it wrote has left this: it is no result.
+        // A worker killed while writing leaves this file, which is not a result.
         std::fs::write(bench.workers.results.join(".tmpXyz"), "{\"name\":").unwrap();
         assert!(bench.run(&work).iter().all(Result::is_ok));
         assert_eq!(bench.asked().len(), work.len() - 4);

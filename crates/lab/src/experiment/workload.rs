@@ -1,15 +1,15 @@
-//! What the kernels of workloads are given: arguments, and the memory behind their pointers.
+//! Inputs of the workloads' kernels: arguments, and the memory that their pointers refer to.
 
 use super::description::Data;
 use super::graph::Sizes;
 use super::triangles;
 
-/// What a kernel does with its data.
+/// Access pattern of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Load {
-    /// Reads a stream, and writes one of the same length: `aes256ctr`.
+    /// Reads a stream and writes one of equal length: `aes256ctr`.
     Cipher,
-    /// The same with a picture: `conv`.
+    /// Reads an image and writes one of equal size: `conv`.
     Picture,
     /// Reads at random: `rng`.
     Random,
@@ -17,7 +17,7 @@ pub(crate) enum Load {
     RandomWrites,
     /// Changes words at random: `gups`.
     Updates {
-        /// Updates at once; 0: as many as the kernel can have.
+        /// Outstanding updates; 0: the kernel's maximum.
         under_way: u64,
     },
     /// Reads a stream, and writes digests: `md5`, `sha256`.
@@ -28,51 +28,51 @@ pub(crate) enum Load {
     Ranks,
     /// Reads some vertices as a stream and the records of their neighbours at random: `triangles`.
     Triangles {
-        /// Lookups at once; 0: as many as the kernel can have.
+        /// Outstanding lookups; 0: the kernel's maximum.
         under_way: u64,
     },
 }
 
-/// Lanes of hashes: enough for a row a cycle.
+/// Number of hash lanes: enough for a row per cycle.
 const LANES: u64 = 72;
-/// Rows of 64 pixels in a line of a picture.
+/// Rows of 64 pixels per image line.
 const BLOCKS: u64 = 16;
-/// Weights of a picture: a blur, divided by 16.
+/// Convolution weights: a blur, divided by 16.
 const WEIGHTS: [u8; 12] = [1, 2, 1, 2, 4, 2, 1, 2, 1, 0, 0, 0];
-/// Bytes of a sketch.
+/// Size of a sketch in bytes.
 const SKETCH: u64 = 16384;
 /// Seed of synthetic graphs.
 const GRAPH_SEED: u64 = 1;
-/// Bytes of a report of `pgrnk` and of `triangles`.
+/// Size of a report of `pgrnk` and of `triangles` in bytes.
 const REPORT: u64 = 64;
-/// 0.15 of a rank over a million vertices, and 0.85, as `pgrnk` has them: numbers that cost no time.
+/// 0.15 of a rank over a million vertices, and 0.85, in the format of `pgrnk`; the values do not affect the time.
 const BASE: u64 = (1 << 62) / 1_000_000 * 15 / 100;
 const DAMPING: u32 = 3_650_722_202;
 /// Bytes that an update reads and writes.
 const UPDATE: u64 = 16;
 
-/// Bytes behind the pointers of a kernel.
+/// Sizes of the memory that a kernel's pointers refer to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Buffers {
-    /// Of what is only read; 0: nothing is.
+    /// Bytes of read-only input; 0 if there is none.
     pub(super) input: u64,
-    /// Of what is written.
+    /// Bytes of output.
     pub(super) output: u64,
 }
 
-/// Which random sequence, or part of a set.
+/// Selects the random sequence, or the part of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Seed {
-    /// That of the run that counts.
+    /// For the measured run.
     Measured,
-    /// Another, before it.
+    /// For the warm-up run before it.
     WarmUp,
-    /// And one behind it.
+    /// For the run after it.
     After,
 }
 
 impl Load {
-    /// What a kernel of `kernels/` is.
+    /// Access pattern of a kernel in `kernels/`.
     pub(crate) fn of(kernel: &str) -> Option<Self> {
         Some(match kernel {
             "aes256ctr" => Self::Cipher,
@@ -87,7 +87,7 @@ impl Load {
         })
     }
 
-    /// Whether it jumps about in its data.
+    /// Whether it accesses its data at random.
     pub(crate) fn is_random(self) -> bool {
         matches!(
             self,
@@ -99,7 +99,7 @@ impl Load {
         )
     }
 
-    /// Why the kernel cannot access this data in this way.
+    /// The rule that this data or sample size violates for the kernel, if any.
     pub(super) fn broken_rule(self, data: &Data, accessed: u64) -> Option<String> {
         if self == Self::Ranks {
             return Sizes::of(data, accessed).err();
@@ -132,7 +132,7 @@ impl Load {
         None
     }
 
-    /// The memory that it needs.
+    /// Sizes of the memory that it needs.
     pub(super) fn buffers(self, data: &Data, accessed: u64) -> Buffers {
         let (input, output) = match self {
             Self::Cipher | Self::Picture => (accessed / 2, accessed / 2),
@@ -152,7 +152,8 @@ impl Load {
         Buffers { input, output }
     }
 
-    /// What has to be in the input, and where: of most loads any bytes will do. All applications have the same.
+    /// Required contents of the input, with their offsets; most access patterns work with any bytes. Equal for all
+    /// applications.
     pub(super) fn contents(self, data: &Data, accessed: u64) -> Vec<(u64, Vec<u8>)> {
         if let Self::Triangles { .. } = self {
             let Ok(sizes) = triangles::TriangleSizes::of(data, accessed) else {
@@ -176,7 +177,7 @@ impl Load {
         }
     }
 
-    /// Its arguments, names and values, for memory at these addresses.
+    /// Names and values of its arguments, for memory at these addresses.
     pub(super) fn arguments(
         self,
         data: &Data,
@@ -222,7 +223,7 @@ impl Load {
                     ("table", number(output)),
                     ("words_log2", log2(data.set_bytes / 8)),
                     ("updates", number(accessed / UPDATE)),
-                    // From 1 the sequence begins with many updates of one word.
+                    // From 1 the sequence would begin with many updates of one word.
                     (
                         "seed",
                         number(match seed {
@@ -280,7 +281,7 @@ mod tests {
     use super::*;
     use card::kernel::KernelPackage;
 
-    /// Every argument of the manifests is given, with the size that it has.
+    /// Every argument of the manifests is set, with its correct size.
     #[test]
     fn kernels_get_what_their_manifests_say() {
         for kernel in [
@@ -296,7 +297,7 @@ mod tests {
         ] {
             let load = Load::of(kernel).unwrap();
             let access = (load == Load::Random).then_some(64);
-            // Of triangles, what vertices access.
+            // For triangles, the bytes that vertices access.
             let accessed = match load {
                 Load::Triangles { .. } => 100 * 2033,
                 _ => 262_144,

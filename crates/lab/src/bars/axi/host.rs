@@ -1,4 +1,4 @@
-//! A host that gives a kernel its pages, and takes them away at random.
+//! A host that maps a kernel's pages on faults, and evicts them at random.
 
 use super::super::Failure;
 use super::program::{FIRST, PAGES, PAGE_BYTES, ROW};
@@ -16,25 +16,25 @@ use units::{
 };
 
 const SLOT: SlotId = SlotId(0);
-/// List and results: one page of 2 MiB, always there.
+/// List and results: one page of 2 MiB, always mapped.
 const LIST: u64 = 0x1_0000_0000;
 const RESULTS: u64 = LIST + (1 << 20);
 const LIST_FRAME: u64 = 2 << 20;
-/// Behind it, in turn on both channels.
+/// Frames follow it, alternating between the channels.
 const FIRST_FRAME: u64 = 4 << 20;
 
-/// A page that has a frame.
+/// A resident page and its frame.
 #[derive(Clone, Copy)]
 struct ResidentPage {
     frame: CardAddr,
     writable: bool,
 }
 
-/// See the module.
+/// The host's pager; see the module.
 pub struct Host<C> {
     driver: Driver<C>,
     asid: Asid,
-    /// The pages, then list and results.
+    /// The pages, followed by list and results.
     memory: Arc<HostMemory>,
     at: HostAddr,
     pages: Vec<Option<ResidentPage>>,
@@ -42,22 +42,22 @@ pub struct Host<C> {
     random: Random,
     events: VecDeque<Event>,
     kernel: KernelPackage,
-    /// Faults served.
+    /// Number of faults served.
     pub faults: u64,
-    /// Pages taken away.
+    /// Number of pages evicted.
     pub evictions: u64,
-    /// Pages made read-only.
+    /// Number of pages write-protected.
     pub protections: u64,
-    /// Forget to write back once.
+    /// Injected fault: omit one write-back.
     #[cfg(test)]
     pub lose_one: bool,
-    /// What was forgotten: where, and the byte.
+    /// Lost writes: offset and value.
     #[cfg(test)]
     pub lost: Vec<(usize, u8)>,
 }
 
 impl<C: Card + Loader> Host<C> {
-    /// Edges that the card evaluated.
+    /// Number of clock edges that the card evaluated.
     pub fn edges(&mut self) -> Result<u64, Failure> {
         Ok(self.driver.card.statistics()?.evaluated_cycles)
     }
@@ -115,7 +115,7 @@ impl<C: Card + Loader> Host<C> {
         Ok(host)
     }
 
-    /// Runs the kernel over a list; the rows of its results.
+    /// Runs the kernel over a list; returns the rows of its results.
     pub fn run(&mut self, list: &[u8]) -> Result<Vec<u8>, Failure> {
         let place = PAGES * PAGE_BYTES;
         self.memory.write(place as usize, list)?;
@@ -136,7 +136,7 @@ impl<C: Card + Loader> Host<C> {
             self.driver.write(SLOT, offset, 1)?;
         }
         self.serve()?;
-        // Interrupt and done are cleared.
+        // Clears interrupt and done.
         self.driver.write(SLOT, INTERRUPT_STATUS, 1)?;
         self.driver.read(SLOT, START)?;
         self.done(Operation::CopyOut {
@@ -150,7 +150,7 @@ impl<C: Card + Loader> Host<C> {
         Ok(rows)
     }
 
-    /// All pages, taken back.
+    /// Evicts all pages and returns their contents.
     pub fn memory(&mut self) -> Result<Vec<u8>, Failure> {
         for page in 0..PAGES as usize {
             self.evict(page)?;
@@ -160,7 +160,7 @@ impl<C: Card + Loader> Host<C> {
         Ok(bytes)
     }
 
-    /// Serves faults, and disturbs, until the kernel is done.
+    /// Serves faults and disturbs the mapping until the kernel is done.
     fn serve(&mut self) -> Result<(), Failure> {
         loop {
             if self.events.is_empty() {
@@ -208,7 +208,7 @@ impl<C: Card + Loader> Host<C> {
                 (frame, fault.write || self.random.below(2) == 0)
             }
         };
-        // Nothing is written before the table says that it is.
+        // The frame is written only once the table marks it dirty.
         let entry = entry(frame, PageSize::KIB_4, writable, fault.write)?;
         let known = self.pages[page].is_some_and(|there| there.writable == writable);
         if !known || fault.write {
@@ -225,7 +225,7 @@ impl<C: Card + Loader> Host<C> {
         Ok(())
     }
 
-    /// A free frame; somebody goes for it if there is none.
+    /// A free frame; evicts a page if there is none.
     fn frame(&mut self) -> Result<CardAddr, Failure> {
         while self.free.is_empty() {
             let victim = self.random.below(PAGES) as usize;
@@ -234,7 +234,7 @@ impl<C: Card + Loader> Host<C> {
         self.free.pop().ok_or_else(|| "no frame".into())
     }
 
-    /// Something that a pager may do at any time.
+    /// Performs a random action that a pager may take at any time.
     fn disturb(&mut self) -> Result<(), Failure> {
         let page = self.random.below(PAGES) as usize;
         match self.random.below(4) {
@@ -267,8 +267,8 @@ impl<C: Card + Loader> Host<C> {
         Ok(())
     }
 
-    /// Whether to forget this page: the first that was written. (A page is dirty from the reply to a
-    /// fault of a write on, and may go before the write came.)
+    /// Whether to omit this page's write-back: true for the first page written. (A page is dirty from the reply to a
+    /// write fault on, and may be evicted before the write arrives.)
     #[cfg(test)]
     fn loses(&mut self, page: usize, from: CardAddr) -> Result<bool, Failure> {
         if !self.lose_one {
@@ -327,7 +327,7 @@ impl<C: Card + Loader> Host<C> {
         Ok(())
     }
 
-    /// A table command for a page, if it has a frame: its place, and whether it was dirty.
+    /// Issues a table command for a resident page; returns its frame, and whether it was dirty.
     fn table(
         &mut self,
         page: usize,
@@ -351,7 +351,7 @@ impl<C: Card + Loader> Host<C> {
         Ok(())
     }
 
-    /// Runs a command to its end; whether the entry that it touched was dirty. Other events wait.
+    /// Executes a command to completion; returns whether its entry was dirty. Other events are queued.
     fn done(&mut self, operation: Operation) -> Result<bool, Failure> {
         let events = &mut self.events;
         self.driver.command_beside(operation, |other| {

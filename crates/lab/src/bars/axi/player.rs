@@ -1,4 +1,4 @@
-//! `kernels/burst_player` for the functional card.
+//! Functional model of `kernels/burst_player`.
 
 use super::program::{Burst, ROW};
 use funcard::{Access, Arguments, FunctionalKernel, KernelModel, Step, VirtualMemory};
@@ -13,11 +13,11 @@ pub const MODEL: KernelModel = KernelModel {
     create: || Box::new(Player::default()),
 };
 
-/// One burst after the other.
+/// Executes bursts in order.
 #[derive(Default)]
 struct Player {
     index: u64,
-    /// Of the present burst: pieces of a write that are done.
+    /// Completed pieces of the current write burst.
     pieces: usize,
 }
 
@@ -49,7 +49,7 @@ impl FunctionalKernel for Player {
 }
 
 impl Player {
-    /// Hash and errors of a burst; `None` while it is blocked.
+    /// Hash and error count of a burst; `None` while it is blocked.
     fn burst(&mut self, burst: &Burst, memory: &mut dyn VirtualMemory) -> Option<(u64, u16)> {
         if burst.write {
             let pieces = pieces(burst);
@@ -79,7 +79,7 @@ impl Player {
     }
 }
 
-/// The runs of bytes that a burst writes.
+/// The contiguous byte ranges that a burst writes.
 fn pieces(burst: &Burst) -> Vec<(u64, Vec<u8>)> {
     let mut pieces: Vec<(u64, Vec<u8>)> = Vec::new();
     for (beat, (row, lanes)) in burst.lanes().enumerate() {

@@ -1,19 +1,19 @@
-//! Random bursts, and what must come of them.
+//! Random bursts and their expected results.
 
 use crate::random::Random;
 
-/// Bytes of a page, and pages that the bursts touch.
+/// Size of a page in bytes.
 pub const PAGE_BYTES: u64 = 4096;
-/// Pages that the bursts touch.
+/// Number of pages that the bursts access.
 pub const PAGES: u64 = 48;
-/// Virtual address of the first.
+/// Virtual address of the first page.
 pub const FIRST: u64 = 0x1_8000_0000;
-/// Bytes of a row of the list, and of the results.
+/// Size in bytes of a row of the list, and of the results.
 pub const ROW: usize = 64;
 
 const WRITE: u16 = 1;
 const BARRIER: u16 = 2;
-/// Bursts of a batch go to pages near each other.
+/// Bursts of a batch access pages within this distance.
 const WINDOW: u64 = 5;
 
 /// A burst of the list.
@@ -32,7 +32,7 @@ pub struct Burst {
     take: u32,
 }
 
-/// What a burst must give back.
+/// Expected result of a burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Result {
     pub hash: u64,
@@ -41,7 +41,7 @@ pub struct Result {
 }
 
 impl Burst {
-    /// The row of the list; kernels/burst_player/README.md has the format.
+    /// Encodes the row of the list; kernels/burst_player/README.md specifies the format.
     fn encode(&self, row: &mut [u8]) {
         let flags = u16::from(self.write) * WRITE + u16::from(self.barrier) * BARRIER;
         row[0..8].copy_from_slice(&self.address.to_le_bytes());
@@ -56,7 +56,7 @@ impl Burst {
         row[36..40].copy_from_slice(&self.take.to_le_bytes());
     }
 
-    /// The burst of a row of the list.
+    /// Decodes a row of the list.
     pub fn decode(row: &[u8; ROW]) -> Self {
         let number = |at: usize, bytes: usize| {
             let mut word = [0; 8];
@@ -79,7 +79,7 @@ impl Burst {
         }
     }
 
-    /// The beats: address of the row on the bus, and the lanes in use.
+    /// The beats: row address on the bus, and active byte lanes.
     pub fn lanes(&self) -> impl Iterator<Item = (u64, std::ops::Range<u64>)> + '_ {
         let bytes = 1u64 << self.size;
         (0..self.beats).map(move |beat| {
@@ -90,14 +90,14 @@ impl Burst {
         })
     }
 
-    /// Word `k` of a beat's data.
+    /// Word `k` of a beat's write data.
     pub fn word(&self, beat: u64, k: u64) -> u64 {
         let x = self.seed.wrapping_add(beat * 8 + k);
         let x = x.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         x ^ x >> 32
     }
 
-    /// A step of the hash over a beat that shows `byte` on each lane in use.
+    /// Advances the hash over a beat with `byte` on each active lane.
     pub fn hash(before: u64, lanes: std::ops::Range<u64>, byte: impl Fn(u64) -> u8) -> u64 {
         let mut words = [0u64; 8];
         for lane in lanes {
@@ -108,7 +108,7 @@ impl Burst {
     }
 }
 
-/// The memory as it must be, and where the bursts come from.
+/// Expected memory contents, and the generator of bursts.
 pub struct Model {
     random: Random,
     memory: Vec<u8>,
@@ -131,10 +131,10 @@ impl Model {
         &self.memory
     }
 
-    /// The list of the next `count` bursts, and what each must give back.
+    /// The list of the next `count` bursts, with their expected results.
     ///
-    /// Reads and writes of a port are not ordered. So bursts come in batches, each over before the next
-    /// begins; a batch writes in one half of the pages and reads in the other, and halves change.
+    /// Reads and writes of a port are unordered. Bursts therefore come in batches, each complete before the next
+    /// begins; a batch writes to one half of the pages and reads from the other, and the halves alternate.
     pub fn draw(&mut self, count: u64) -> (Vec<u8>, Vec<Result>) {
         let mut list = vec![0; count as usize * ROW];
         let mut expected = Vec::with_capacity(count as usize);
@@ -175,7 +175,7 @@ impl Model {
             1 => 1 + random.below(most),
             _ => most,
         };
-        // All cycles, half, or few of them.
+        // Pauses on all cycles, half of them, or few.
         let mut pattern = || match random.below(4) {
             0 | 1 => u32::MAX,
             2 => random.next() as u32 | 1,
@@ -223,7 +223,7 @@ impl Model {
     }
 }
 
-/// Bursts whose result is wrong, missing, or there twice.
+/// Number of bursts with a wrong, missing or duplicate result.
 pub fn compare(expected: &[Result], rows: &[u8]) -> u64 {
     let mut seen = vec![false; expected.len()];
     let mut wrong = 0;

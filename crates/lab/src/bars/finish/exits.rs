@@ -1,10 +1,10 @@
-//! Runs of a C program that returns from `main` and has closed nothing (`crates/capi/tests/finish_exit.c`).
+//! Runs of a C program that returns from `main` without closing anything (`crates/capi/tests/finish_exit.c`).
 
 use super::{Failure, FinishCase};
 use std::path::Path;
 use std::process::Command;
 
-/// What the program came to: bytes, or what it said.
+/// Runs the program; returns the bytes, or its error output.
 pub(super) fn run(
     program: &Path,
     kernel: &Path,
@@ -20,7 +20,7 @@ pub(super) fn run(
     let said = String::from_utf8_lossy(&output.stderr);
     match output.status.success() && said.is_empty() {
         true => Ok(Ok(case.bytes)),
-        // No mode breaks a rule, so none may fail.
+        // No mode violates a rule, so none may fail.
         false => Err(format!("{case:?}: {}: {said}", output.status).into()),
     }
 }

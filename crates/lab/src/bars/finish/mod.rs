@@ -1,10 +1,10 @@
-//! Ends of runs: what a kernel had handed over when it said that it was done is where it belongs, or its owner is
-//! told that it is not.
+//! Ends of runs: everything that a kernel had issued when it signalled done reaches its destination, or its owner
+//! receives an error.
 //!
-//! Random runs of `hasty` (`kernels/hasty`), whose mode chooses when it says that it is done and what is under way
-//! then, and of a kernel of streams like it ([`streams`]). Each run has a size, a page size, a way in which its end is
-//! learned, and an ending, of which one is the end of its process ([`exits`]). A run is lost if the bytes of its file are
-//! wrong and nobody was told.
+//! Random runs of `hasty` (`kernels/hasty`), whose mode selects when it signals done and which operations are then
+//! outstanding, and of a similar kernel with streams ([`streams`]). Each run has a size, a page size, a way of
+//! detecting its end, and an ending, one of which is the end of its process ([`exits`]). A run is lost if the bytes of
+//! its file are wrong and no error was reported.
 
 mod exits;
 mod streams;
@@ -22,7 +22,7 @@ use tombolo::{
     PageSize, Picoseconds, SimOptions, Slot, SlotId,
 };
 
-/// The figures.
+/// Figures produced.
 pub const NAMES: &[&str] = &[
     "finish.lost",
     "finish.runs_functional",
@@ -33,7 +33,7 @@ pub const NAMES: &[&str] = &[
 
 const FUNCTIONAL_RUNS: u64 = 1900;
 const SIMULATED_RUNS: u64 = 240;
-/// Runs of one card.
+/// Runs per card.
 const RUNS_OF_A_CARD: u64 = 20;
 const SEED: u64 = 0x7461_696c;
 const MOST_BYTES: u64 = 64 << 10;
@@ -49,17 +49,17 @@ const DONE: u32 = 2;
 const HASTY: u64 = 1;
 const TRICKLES: u64 = 4;
 
-/// The kernel, by how it tells its end.
+/// The kernel, by how it signals done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tells {
     Interrupt,
     Polled,
     Chain,
-    /// Its program alone knows its registers.
+    /// Its registers are known to its program only.
     Managed,
 }
 
-/// What a program does when its run is over.
+/// Actions of a program after its run.
 #[derive(Clone, Copy, Debug)]
 enum Ending {
     Sync,
@@ -77,16 +77,16 @@ const ENDINGS: [Ending; 5] = [
     Ending::DropCard,
 ];
 
-/// Where the output goes.
+/// Destination of the output.
 #[derive(Clone, Copy, Debug)]
 enum Output {
     Memory,
     Stream(Sink),
-    /// Memory, of a program that ends and has closed nothing.
+    /// Memory of a program that ends without closing anything.
     OfProcess,
 }
 
-/// Runs of a kind.
+/// Number of runs, and of those lost.
 #[derive(Clone, Copy, Debug, Default)]
 struct RunCount {
     runs: u64,
@@ -95,27 +95,27 @@ struct RunCount {
     lost: u64,
 }
 
-/// One run.
+/// Parameters of one run.
 #[derive(Clone, Copy, Debug)]
 struct FinishCase {
     /// On the simulated card.
     simulated: bool,
     output: Output,
     tells: Tells,
-    /// Which of the calls that wait.
+    /// Which of the waiting calls detects the end.
     way: u64,
     mode: u64,
     seed: u32,
     bytes: u64,
     page: PageSize,
-    /// Runs one behind the other, and only the last is waited for with care.
+    /// Number of consecutive runs; the ending follows the last.
     repeats: u64,
     ending: Ending,
 }
 
 impl FinishCase {
     fn choose(random: &mut Random, simulated: bool) -> Self {
-        // As many short ones as long ones.
+        // Equally many short and long runs.
         let bytes = 1 + random.next() % (1 << random.below(17)).min(MOST_BYTES);
         let (output, mode, tells) = match random.below(8) {
             0..=2 => {
@@ -157,7 +157,7 @@ impl FinishCase {
         }
     }
 
-    /// A mode of `hasty`.
+    /// A random mode of `hasty`.
     fn mode(random: &mut Random, bytes: u64) -> u64 {
         let mut mode = random.below(16) | random.below(5) << 8;
         if random.below(4) != 0 {
@@ -169,7 +169,7 @@ impl FinishCase {
         mode
     }
 
-    /// Bytes of the file: of one in memory enough for what the kernel reads.
+    /// Size of the file in bytes; a file in memory is large enough for what the kernel reads.
     fn file_bytes(&self) -> u64 {
         match self.output {
             Output::Stream(sink) => sink.room(),
@@ -177,11 +177,11 @@ impl FinishCase {
         }
     }
 
-    /// Whether a run lost nothing: it said how many bytes there are, if it is one of a stream.
+    /// Whether a run lost nothing; a run with a stream must also report the right byte count.
     fn is_right(&self, result: &Result<u64, tombolo::Error>, found: &[u8]) -> bool {
         let Output::Stream(sink) = self.output else {
             let (output, rest) = found.split_at(self.bytes as usize);
-            // No mode breaks a rule, so no run fails.
+            // No mode violates a rule, so no run fails.
             return result.is_ok()
                 && output == content(self.seed, self.bytes)
                 && is_untouched(rest);
@@ -190,7 +190,7 @@ impl FinishCase {
     }
 }
 
-/// Word `k` is `seed + k * 0x9e3779b9`.
+/// Expected contents: word `k` is `seed + k * 0x9e3779b9`.
 fn content(seed: u32, bytes: u64) -> Vec<u8> {
     let words = 0..bytes.div_ceil(4) as u32;
     let words = words.map(|word| seed.wrapping_add(word.wrapping_mul(0x9e37_79b9)));
@@ -199,14 +199,14 @@ fn content(seed: u32, bytes: u64) -> Vec<u8> {
     content
 }
 
-/// What files hold before.
+/// Fill byte of files before a run.
 const BEFORE: u8 = 0x5a;
 
 fn is_untouched(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| *byte == BEFORE)
 }
 
-/// The folder of a kernel that tells its end so.
+/// Creates the folder of a kernel that signals done in this way.
 fn kernel(folder: &Path, tells: Tells) -> Result<PathBuf, Failure> {
     let original = home().join("kernels/hasty");
     let place = folder.join(format!("{tells:?}"));
@@ -234,7 +234,7 @@ fn kernel(folder: &Path, tells: Tells) -> Result<PathBuf, Failure> {
     Ok(place)
 }
 
-/// Other text in a kernel's description.
+/// Replaces text in a kernel's description.
 fn change(text: &mut String, changes: &[(&str, &str)]) -> Result<(), Failure> {
     for (old, new) in changes {
         if !text.contains(old) {
@@ -252,7 +252,7 @@ fn copy_library(place: &Path, files: &[&str]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Starts a run and learns that it is over.
+/// Starts a run and detects its end.
 fn run_once(card: &Card, slot: &Slot, case: &FinishCase) -> Result<(), tombolo::Error> {
     if case.tells != Tells::Managed {
         slot.start()?;
@@ -272,7 +272,7 @@ fn run_once(card: &Card, slot: &Slot, case: &FinishCase) -> Result<(), tombolo::
             slot.write_register(STATUS, status)
         }
         1 => slot.wait_register(CONTROL, DONE, DONE, LONG).map(drop),
-        // The program reads the register by itself, which serves no faults, and needs none for so little.
+        // The program reads the register directly, which serves no faults; a run this small needs none.
         _ if case.mode & HASTY != 0 && case.mode & TRICKLES == 0 && case.bytes <= 4096 => {
             while slot.read_register(CONTROL)? & DONE == 0 {}
             Ok(())
@@ -281,7 +281,7 @@ fn run_once(card: &Card, slot: &Slot, case: &FinishCase) -> Result<(), tombolo::
     }
 }
 
-/// What a run came to: whether all was said to be well.
+/// Executes a run; returns whether success was reported.
 fn run(
     card: &Card,
     space: &AddressSpace,
@@ -303,7 +303,7 @@ fn run(
     end(case.ending, &slot, output, space)
 }
 
-/// What a program does when its run is over.
+/// Performs the program's actions after its run.
 fn end(
     ending: Ending,
     slot: &Slot,
@@ -322,9 +322,9 @@ fn end(
     }
 }
 
-/// The program that ends and has closed nothing.
+/// The program that ends without closing anything.
 struct Programs {
-    /// Where its library is.
+    /// Owns the installed library.
     _installed: Installed,
     exits: PathBuf,
 }
@@ -357,7 +357,7 @@ fn open(simulated: bool, streams: bool, random: &mut Random) -> Result<Card, Fai
     Ok(Card::functional(FunctionalCard::new(config))?)
 }
 
-/// Runs as many cases; without programs none that ends a process.
+/// Executes `runs` cases and counts the lost ones; without programs, none that ends a process.
 fn lost(
     runs: u64,
     simulated: bool,
@@ -367,7 +367,7 @@ fn lost(
     let folder = tempfile::tempdir()?;
     let mut random = Random(seed);
     let mut count = RunCount::default();
-    // One for each kind of output.
+    // One card for each kind of output.
     let mut cards: [Option<Card>; 2] = [None, None];
     while count.runs < runs {
         if count.runs % RUNS_OF_A_CARD == 0 {

@@ -1,5 +1,5 @@
-//! Random runs whose output is a stream: `hasty_stream` (`crates/tombolo/tests/kernels`), with and without TLAST, of a
-//! row and of a word, whose packets a connection takes as it says.
+//! Random runs with a stream as output: `hasty_stream` (`crates/tombolo/tests/kernels`), with and without TLAST, with
+//! row-wide and word-wide ports, on a connection with various packet rules.
 
 use super::{content, Failure, FinishCase, Random, Tells, LONG};
 use funcard::{Arguments, FunctionalKernel, KernelModel, Step, VirtualMemory};
@@ -11,19 +11,19 @@ use tombolo::{AddressSpace, Card, Continue, Flow, MapOptions, Packets, SlotId};
 
 const PACKETS: u64 = 2;
 const TRICKLES: u64 = 4;
-/// Of the functional model alone, because the kernel's description does not say it: the port has no TLAST, and log2 of
-/// the bytes of a beat.
+/// Mode bits for the functional model only, which the kernel's description does not contain: the port has no TLAST, and
+/// log2 of the bytes of a beat.
 const ENDLESS: u64 = 1 << 16;
 const BEAT_AT: u32 = 20;
 
-/// What the port is.
+/// Properties of the stream port.
 #[derive(Clone, Copy, Debug)]
 struct PortForm {
     beat: u64,
     ends: bool,
 }
 
-/// What becomes of what the kernel sends.
+/// Destination of the kernel's stream.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sink {
     form: PortForm,
@@ -31,14 +31,14 @@ pub(super) struct Sink {
     room: u64,
 }
 
-/// What must come of a run.
+/// Expected result of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Expected {
-    /// So many bytes, and no error.
+    /// This many bytes, and no error.
     Taken(u64),
-    /// An error.
+    /// The run fails.
     Refused,
-    /// So many bytes, or an error.
+    /// This many bytes, or an error.
     Either(u64),
 }
 
@@ -72,7 +72,7 @@ impl Sink {
         Self { form, wanted, room }
     }
 
-    /// Bits of the mode that fit.
+    /// Random mode bits that are consistent with the port.
     pub(super) fn mode(self, random: &mut Random, bytes: u64) -> u64 {
         let beat = u64::from(self.form.beat.ilog2());
         let mut mode = random.below(8) | random.below(5) << 8 | beat << BEAT_AT;
@@ -86,7 +86,7 @@ impl Sink {
     }
 
     fn outcome(self, case: &FinishCase) -> Expected {
-        // The functional card does not know that a port has no TLAST: it waits for one, and says so.
+        // The functional card does not know that a port has no TLAST: it waits for one, and reports an error.
         if !case.simulated && !self.form.ends && case.bytes < self.room {
             return Expected::Either(case.bytes);
         }
@@ -101,7 +101,7 @@ impl Sink {
             Packets::One | Packets::All => fits(case.bytes),
             Packets::Count(count) if count.get() > packets => Expected::Refused,
             Packets::Count(count) if count.get() == packets => fits(case.bytes),
-            // A kernel that waits until somebody takes the rest is never done.
+            // A kernel that waits until the rest is consumed is never done.
             Packets::Count(count) => match fits(count.get() * packet) {
                 Expected::Taken(bytes) => Expected::Either(bytes),
                 other => other,
@@ -110,12 +110,12 @@ impl Sink {
         }
     }
 
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     pub(super) fn room(self) -> u64 {
         self.room
     }
 
-    /// Whether nothing was lost: what was said is what is there.
+    /// Whether nothing was lost: the reported result matches the contents.
     pub(super) fn is_right(
         self,
         case: &FinishCase,
@@ -135,7 +135,7 @@ impl Sink {
     }
 }
 
-/// The folder of a kernel with such a port.
+/// Creates the folder of a kernel with such a port.
 pub(super) fn kernel(folder: &Path, sink: Sink, tells: Tells) -> Result<PathBuf, Failure> {
     let form = sink.form;
     let place = folder.join(format!("stream {form:?} {tells:?}"));
@@ -176,7 +176,7 @@ pub(super) fn kernel(folder: &Path, sink: Sink, tells: Tells) -> Result<PathBuf,
     Ok(place)
 }
 
-/// What a run came to: how many bytes were said to have come, or that something was wrong.
+/// Executes a run; returns the reported number of bytes, or an error.
 pub(super) fn run(
     card: &Card,
     space: &AddressSpace,
@@ -201,7 +201,7 @@ pub(super) fn run(
     Ok(flowed.iter().map(|port| port.bytes).sum())
 }
 
-/// The kernel on the functional card.
+/// Functional model of the kernel.
 pub(super) const MODEL: KernelModel = KernelModel {
     name: "hasty_stream",
     arguments: &[("bytes", 8), ("seed", 4), ("mode", 4)],
@@ -209,10 +209,10 @@ pub(super) const MODEL: KernelModel = KernelModel {
     create: || Box::new(HastyStream::default()),
 };
 
-/// Bytes that are sent at a time, at most.
+/// Maximum number of bytes sent at a time.
 const PIECE: usize = 1024;
 
-/// The functional model, which has no queue: it is done when all is sent.
+/// The functional model has no queue: it is done when everything has been sent.
 #[derive(Default)]
 struct HastyStream {
     run: Option<StreamRun>,
@@ -250,7 +250,7 @@ impl FunctionalKernel for HastyStream {
     }
 }
 
-/// Bytes of each packet.
+/// Size of each packet in bytes.
 fn packet(mode: u64, bytes: u64) -> u64 {
     match mode & PACKETS {
         0 => bytes,

@@ -1,7 +1,7 @@
-//! The memory models beside another simulator, which shares nothing with them but the timing parameters.
+//! The memory models compared with another simulator, which shares only the timing parameters with them.
 //!
-//! DRAMsim3 was run once, with the figures of `f1.toml` and `u280.toml`: 60,000 accesses of 64 bytes, 32 of them
-//! outstanding. Its results are constants here, as shares of the bytes that the pins could move.
+//! DRAMsim3 was run once, with the parameters of `f1.toml` and `u280.toml`: 60,000 accesses of 64 bytes, 32 of them
+//! outstanding. Its results are constants here, as shares of the pin bandwidth.
 
 use super::Failure;
 use crate::random::Random;
@@ -11,32 +11,32 @@ use timing::platform::{Memory, Platform};
 
 const ACCESSES: u64 = 60_000;
 const OUTSTANDING: usize = 32;
-/// AMD states so many percent for the less exact of its own models.
+/// AMD states this error, in percent, for the less exact of its own models.
 const TOLERANCE: f64 = 15.0;
 
-/// Accesses in the order in which they are pushed.
+/// Order in which accesses are issued.
 #[derive(Clone, Copy)]
 enum AccessOrder {
     Sequential,
     Random,
-    /// One every so many bytes.
+    /// A stride in bytes.
     Stride(u64),
-    /// Two sequences in turn, half of the memory apart.
+    /// Two alternating sequential streams, half of the memory apart.
     TwoStreams,
-    /// 4 KiB in order from random places.
+    /// Random 4 KiB pages, each read in order.
     RandomPages,
 }
 
-/// Which of them write.
+/// Which accesses are writes.
 #[derive(Clone, Copy)]
 enum Writes {
     Read,
     Write,
-    /// Every other one.
+    /// Every second access.
     Mixed,
 }
 
-/// An experiment and what DRAMsim3 said, in percent of the pins.
+/// An experiment and DRAMsim3's result, in percent of the pin bandwidth.
 type Case = (&'static str, AccessOrder, Writes, f64);
 
 const F1: [Case; 10] = [

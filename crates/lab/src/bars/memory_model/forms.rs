@@ -1,5 +1,5 @@
-//! What a channel can do, in closed form. Rates in rows a clock, times in clocks of the devices.
-//! The derivations are in docs/blocks/timing.md.
+//! Performance of a memory channel in closed form. Rates in rows per clock, times in clocks of the devices;
+//! docs/blocks/timing.md derives the forms.
 
 use timing::platform::Memory;
 
@@ -11,13 +11,13 @@ impl Forms<'_> {
         f64::from(self.0.timing.columns_per_row)
     }
 
-    /// What a stop for a refresh takes: closing, REF, opening.
+    /// Duration of a refresh stop: precharge, REF, activate.
     fn stop(&self) -> f64 {
         let t = &self.0.timing;
         (t.rp + t.rfc + t.rcd) as f64
     }
 
-    /// The share of time that is left by refreshes.
+    /// Share of time outside refreshes.
     fn up(&self) -> f64 {
         1.0 - self.stop() / self.0.timing.refi as f64
     }
@@ -31,7 +31,7 @@ impl Forms<'_> {
         self.up() * self.sequential_peak()
     }
 
-    /// A bank's cycle when each access opens a row.
+    /// Cycle time of a bank if each access opens a row.
     fn bank_cycle(&self, write: bool) -> f64 {
         let t = &self.0.timing;
         let more = u64::from(t.columns_per_row - 1) * t.ccd_l;
@@ -46,7 +46,7 @@ impl Forms<'_> {
         self.up() / self.bank_cycle(write)
     }
 
-    /// A DRAM row's columns at the long distance, then the change to the next row.
+    /// The columns of a DRAM row at the long distance, then the change to the next row.
     pub fn one_group(&self) -> f64 {
         let t = &self.0.timing;
         let rows = f64::from(self.0.address.page_bytes) / 64.0;
@@ -54,7 +54,7 @@ impl Forms<'_> {
         self.up() * rows / clocks
     }
 
-    /// Without refreshes: one activation a row, four in a window.
+    /// Without refreshes: one activate per row, four per window.
     pub fn activation_peak(&self) -> f64 {
         let t = &self.0.timing;
         4.0 / t.faw.max(4 * t.rrd_s) as f64
@@ -86,7 +86,7 @@ impl Forms<'_> {
         self.up() * rate
     }
 
-    /// A batch of reads and a batch of writes, with two turns of the bus.
+    /// A batch of reads and a batch of writes, with two bus turnarounds.
     pub fn mixed(&self) -> f64 {
         let t = &self.0.timing;
         let batch = f64::from(self.0.controller.drain_batch);
@@ -96,13 +96,13 @@ impl Forms<'_> {
         self.up() * 2.0 * batch / (columns + (to_write + to_read) as f64)
     }
 
-    /// Controller, clock crossing and back.
+    /// Latency of controller and clock crossing, in both directions.
     fn way(&self) -> f64 {
         let c = &self.0.controller;
         (c.request_ps + c.response_ps).get() as f64 / self.0.timing.clock_ps.get() as f64
     }
 
-    /// A read of an open row with nothing else under way; half a clock until the next edge.
+    /// An isolated read of an open row, with half a clock until the next edge.
     fn idle_hit(&self) -> f64 {
         let t = &self.0.timing;
         let more = u64::from(t.columns_per_row - 1) * t.ccd_l;
@@ -119,7 +119,7 @@ impl Forms<'_> {
         stop * stop / (2.0 * period * (1.0 - load))
     }
 
-    /// Evenly spaced sequential reads wait for refreshes, and for changes of the DRAM rows.
+    /// Evenly spaced sequential reads wait for refreshes, and for changes of the DRAM row.
     pub fn sequential_latency(&self, load: f64) -> f64 {
         let t = &self.0.timing;
         let map = &self.0.address;
@@ -130,13 +130,13 @@ impl Forms<'_> {
             + Self::fluid_wait((t.rp + t.rcd) as f64, change, load)
     }
 
-    /// Mean wait of random arrivals for a server of constant service.
+    /// Mean wait of random arrivals at a server with constant service time.
     fn random_wait(service: f64, load: f64) -> f64 {
         service * load / (2.0 * (1.0 - load))
     }
 
-    /// How long a refresh stops random reads. The last row that was opened stays open for tRAS, and the
-    /// time since is that of random arrivals.
+    /// Time for which a refresh stops random reads. The last row opened stays open for tRAS, and the time since then is
+    /// that of random arrivals.
     fn random_stop(&self, interval: f64) -> f64 {
         let t = &self.0.timing;
         let ras = t.ras as f64;
@@ -144,17 +144,16 @@ impl Forms<'_> {
         open + (t.rp + t.rfc) as f64
     }
 
-    /// Mean wait of random reads for their bank, and then, as responses are in order, for older reads
-    /// of other banks.
+    /// Mean wait of random reads for their bank and then, as responses are in order, for older reads of other banks.
     ///
-    /// A read that waits `w` holds up one that comes `s` later and waits less than `w - s`. Reads come
-    /// at random, so the number that hold one up beyond `x` is Poisson with mean `E[(W - x)+] / interval`,
-    /// and that none does is its chance of zero.
+    /// A read that waits `w` delays one that arrives `s` later and waits less than `w - s`. Reads arrive at random, so
+    /// the number of reads that delay one beyond `x` is Poisson with mean `E[(W - x)+] / interval`, and the chance of
+    /// none is its probability of zero.
     fn ordered_wait(&self, interval: f64) -> f64 {
         const STEP: f64 = 0.25;
         let cycle = self.bank_cycle(false);
         let banks = f64::from(self.0.address.banks());
-        // Beyond ten services nobody waits at these loads.
+        // Beyond ten service times no read waits at these loads.
         let steps = (10.0 * cycle / STEP) as usize;
         let waits: Vec<f64> = (0..steps)
             .map(|step| constant_service_wait(step as f64 * STEP, cycle, 1.0 / (interval * banks)))
@@ -167,17 +166,17 @@ impl Forms<'_> {
         mean
     }
 
-    /// Random reads at random times find another row open (or a bank closed by a refresh), wait for
-    /// their bank and for older reads, for the activation window, and for refreshes.
+    /// Random reads at random times find another row open (or a bank closed by a refresh), and wait for their bank and
+    /// older reads, for the activation window, and for refreshes.
     ///
-    /// What gathered behind a refresh is served as fast as random reads can be. While that lasts, reads
-    /// wait for banks and for older reads as at that rate.
+    /// Reads queued behind a refresh are served at the peak rate of random reads. Meanwhile reads wait for banks and
+    /// for older reads as at that rate.
     pub fn random_latency(&self, interval: f64) -> f64 {
         let t = &self.0.timing;
         let banks = f64::from(self.0.address.banks());
         let refi = t.refi as f64;
         let window = 1.0 / self.activation_peak();
-        // Banks that a refresh closed, and nobody has used since.
+        // Banks that a refresh closed and no read has used since.
         let accesses = refi / interval;
         let closed = banks * (1.0 - (-accesses / banks).exp()) / accesses;
         let open = (t.rcd as f64) + (1.0 - closed) * t.rp as f64;
@@ -195,7 +194,7 @@ impl Forms<'_> {
     }
 }
 
-/// Chance that the wait in a queue of constant service and random arrivals is at most `wait` (Erlang).
+/// Probability that the wait in a queue with constant service and random arrivals is at most `wait` (Erlang).
 fn constant_service_wait(wait: f64, service: f64, rate: f64) -> f64 {
     let mut sum = 0.0;
     let mut factorial = 1.0;

@@ -1,6 +1,6 @@
-/* What a C program gets from libfabric: `fabric PROVIDER SIZE TOTAL ROUNDS` serves memory from a child process and
- * moves TOTAL bytes in operations of SIZE bytes, waiting for each, by one-sided accesses of 128 KiB and 16 under way;
- * it prints the fastest rounds of reading and of writing in GB/s. Both sides ask the library without a pause. */
+/* libfabric baseline in C: `fabric PROVIDER SIZE TOTAL ROUNDS` serves memory from a child process and moves TOTAL
+ * bytes in operations of SIZE bytes, waiting for each, by one-sided accesses of 128 KiB with 16 outstanding; it prints
+ * the fastest rounds of reading and of writing in GB/s. Both sides poll the library continuously. */
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>

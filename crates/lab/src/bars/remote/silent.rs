@@ -1,4 +1,4 @@
-//! A peer that is stopped: how long its client knows nothing, whatever it does; and does it come back?
+//! A stopped peer: how long its client remains unaware in each operation, and whether the peer is usable afterwards.
 
 use crate::bars::served::Server;
 use crate::bars::{the_command, Failure};
@@ -10,8 +10,8 @@ use tombolo::{
 
 const BYTES: usize = 32 << 20;
 
-/// The longest time in ms between the stop of a peer and the error, over all that can be done with it. It is an error
-/// if one of them goes well, or if the peer cannot be reached after it was let go on.
+/// The longest time in ms from the stop of a peer to the error, over all operations. Fails if an operation succeeds, or
+/// if the peer is unreachable after it was resumed.
 pub(super) fn longest() -> Result<f64, Failure> {
     let server = Server::start(&the_command()?, "256MiB".as_ref())?;
     let card = Card::functional(FunctionalCard::new(FunctionalConfig {
@@ -23,7 +23,7 @@ pub(super) fn longest() -> Result<f64, Failure> {
     for way in ["", "fabric+tcp://", "fabric+shm://"] {
         let address = format!("{way}{}", server.address());
         for what in ["read", "write", "device", "mapping", "connect"] {
-            // As a client finds it.
+            // With the default timeout.
             let mut memory = RemoteMemory::connect(&address, RemoteMemory::PATIENCE)?;
             let mut bytes = vec![3; BYTES];
             memory.write(0, &bytes[..5000])?;
@@ -56,7 +56,7 @@ pub(super) fn longest() -> Result<f64, Failure> {
     Ok(worst.as_secs_f64() * 1e3)
 }
 
-/// How long something takes while the peer is stopped.
+/// Duration of an operation while the peer is stopped.
 fn stopped(server: &Server, mut what: impl FnMut() -> bool) -> (bool, Duration) {
     server.signal(libc::SIGSTOP);
     let since = Instant::now();
@@ -66,7 +66,7 @@ fn stopped(server: &Server, mut what: impl FnMut() -> bool) -> (bool, Duration) 
     (failed, took)
 }
 
-/// A stream to the peer, which is stopped in the middle of it.
+/// A stream to the peer, which is stopped while it runs.
 fn flow(
     server: &Server,
     space: &AddressSpace,
@@ -88,7 +88,7 @@ fn flow(
         (result, end.saturating_duration_since(since))
     });
     server.signal(libc::SIGCONT);
-    // Not that there was no room for more.
+    // Not an error about insufficient space.
     let silent = |error: tombolo::Error| error.to_string().contains("no answer within");
     Ok((result.is_err_and(silent), took))
 }

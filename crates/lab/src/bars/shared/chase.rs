@@ -1,4 +1,4 @@
-//! Pointers over four times the card's memory: every 64 bytes on the functional card, a node in each 16 KiB on the
+//! Pointer chasing over four times the card's memory: a node every 64 bytes on the functional card, every 16 KiB on the
 //! simulated one.
 
 use super::common::Node;
@@ -12,13 +12,13 @@ use tombolo::{Card, Continue, FunctionalCard, FunctionalConfig, OwnerOptions, Pa
 
 const BYTES: usize = 1 << 30;
 const CARD_BYTES: u64 = 256 << 20;
-/// Nodes are shuffled within as many bytes.
+/// Nodes are shuffled within blocks of this many bytes.
 const SHUFFLED: usize = 2 << 20;
 const NODE: usize = size_of::<Node>();
-/// On the simulated card there is a node in each piece of so many bytes.
+/// Distance between nodes on the simulated card, in bytes.
 const RTL_STEP: usize = 16 << 10;
 
-/// What [`measure_rtl`] measures.
+/// Names of [`measure_rtl`].
 pub const NAMES_RTL: &[&str] = &[
     "shared.chase.rtl",
     "shared.chase.rtl.nodes",
@@ -27,7 +27,7 @@ pub const NAMES_RTL: &[&str] = &[
     "shared.chase.rtl.wall_s",
 ];
 
-/// How a walk went.
+/// Result of a walk.
 struct Walk {
     right: bool,
     nodes: u64,
@@ -40,7 +40,7 @@ fn page() -> Result<PageSize, Failure> {
     Ok(PageSize::from_bytes(64 << 10).ok_or("64 KiB")?)
 }
 
-/// A list of the nodes at every `step` bytes, shuffled, which a kernel adds up.
+/// Walks a shuffled list with a node every `step` bytes; a kernel adds up its values.
 fn walk(card: &Card, step: usize) -> Result<Walk, Failure> {
     let space = card.create_space()?;
     let memory = space.alloc_with_pages(BYTES, page()?)?;
@@ -86,7 +86,7 @@ fn walk(card: &Card, step: usize) -> Result<Walk, Failure> {
     })
 }
 
-/// Each node of the range, on the functional card.
+/// A node every 64 bytes, on the functional card.
 pub fn measure() -> Result<Vec<Row>, Failure> {
     let card = Card::functional(FunctionalCard::new(FunctionalConfig {
         channels: 1,
@@ -112,7 +112,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     ])
 }
 
-/// A node in each 16 KiB, on the simulated card.
+/// A node every 16 KiB, on the simulated card.
 pub fn measure_rtl() -> Result<Vec<Row>, Failure> {
     let mut options = SimOptions::named("u55c")?;
     options.channel_bytes = Some(CARD_BYTES / u64::from(options.shell.channels));

@@ -4,7 +4,7 @@ use crate::bars::Failure;
 use crate::experiment::fleximem::lanes::{LaneFigure, LaneRates, ENGINES};
 use crate::row::{Row, Target};
 
-/// What it measures.
+/// Names of [`measure`].
 pub const NAMES: &[&str] = &[
     "fabric.lanes.long.reads",
     "fabric.lanes.long.writes",
@@ -17,8 +17,8 @@ pub const NAMES: &[&str] = &[
     "fabric.lanes.contended.single",
 ];
 
-/// Long bursts over what the channels carry, with the worst number of lanes; single rows over what the memory serves
-/// at random places.
+/// Long bursts relative to the channels' capacity, with the worst number of lanes; single rows relative to the memory's
+/// rate of random accesses.
 pub fn measure() -> Result<Vec<Row>, Failure> {
     let figure = LaneFigure::measure(&mut |progress| eprintln!("{progress}"))?;
     eprint!("{}", figure.table());
@@ -32,7 +32,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     let row =
         |name: &str, value, target| Row::new(&format!("fabric.lanes.{name}"), value, "", target);
     let whole = Target::AtLeast(0.98);
-    // As the memory model says, a little less where a channel's queue runs dry.
+    // The memory model's rate, minus a little for channels whose queue runs empty.
     let memory = Target::AtLeast(0.95);
     let both = |rates: &LaneRates| rates.both[0].min(rates.both[1]);
     Ok(vec![

@@ -1,4 +1,4 @@
-//! Everybody reads and writes at once: is a write lost, or an old one seen?
+//! Concurrent reads and writes of all agents: lost writes and stale reads.
 
 use super::common::{functional, two_slots};
 use super::rings::Rings;
@@ -10,7 +10,7 @@ use funcard::Registry;
 use std::time::Duration;
 use tombolo::{OwnerOptions, PageSize};
 
-/// Two kernels and three threads on the functional card, in frames for a quarter of the pages.
+/// Two kernels and three threads on the functional card, with frames for a quarter of the pages.
 pub fn functional_card() -> Result<Vec<Row>, Failure> {
     let mut kernels = Registry::default();
     kernels.register(MODEL);
@@ -47,7 +47,7 @@ pub fn functional_card() -> Result<Vec<Row>, Failure> {
     ])
 }
 
-/// The same rings and threads as of the seeded schedules, longer; card memory for a quarter of the pages.
+/// The same rings and threads as in the seeded schedules, for longer; card memory for a quarter of the pages.
 pub fn rtl() -> Result<Vec<Row>, Failure> {
     const PAGES: usize = 64;
     let of_owner = OwnerOptions {
@@ -92,7 +92,7 @@ pub fn rtl() -> Result<Vec<Row>, Failure> {
     ])
 }
 
-/// Schedules that a seed picks, all of them: words that were wrong, and how many schedules there were.
+/// All seeded schedules: number of wrong words, and of schedules.
 pub fn schedules() -> Result<Vec<Row>, Failure> {
     let folder = shaker::folder();
     let (mut wrong, mut traps) = (0, 0);

@@ -1,5 +1,4 @@
-//! Memory that programs and kernels share: is anything lost, does an upgrade move data, how long do pointers take,
-//! and what do traps cost?
+//! Memory shared by programs and kernels: lost data, data moved by an upgrade, latency of pointers, and cost of traps.
 
 mod chase;
 mod lanes;
@@ -29,7 +28,7 @@ use crate::experiment::fleximem::FlexiMem;
 use crate::random;
 use crate::row::{Row, Target};
 
-/// Figures 7 and 8 of FlexiMem, with what is left, and ours.
+/// Figures 7 and 8 of FlexiMem, with residuals, and ours.
 pub const FLEXIMEM: &[&str] = &[
     "shared.repro.fig7.32k",
     "shared.repro.fig7.256k",

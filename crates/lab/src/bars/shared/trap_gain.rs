@@ -1,4 +1,4 @@
-//! What a trap of 2 MiB costs here, beside FlexiMem's way: entries of 4 KiB and a thread that polls.
+//! Cost of a trap of 2 MiB, compared with FlexiMem's method: 4 KiB entries and a polling thread.
 
 use super::uffd::{has_huge_pages, moved, write_protected};
 use crate::bars::Failure;
@@ -12,7 +12,7 @@ fn micros(time: Picoseconds) -> f64 {
     time.as_seconds() * 1e6
 }
 
-/// To take 2 MiB from the program, to trap it, and to give them back.
+/// Time to revoke 2 MiB from the program, to trap an access, and to return them.
 fn of_two_mebibytes(figures: &TrapFigures) -> f64 {
     let huge = if figures.has_huge_pages() { BYTES } else { 0 };
     micros(figures.protect_with(BYTES, huge) + figures.trap_ps + figures.open_with(BYTES, huge))
@@ -37,7 +37,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
             Target::Shown,
         ),
     ];
-    // The other ways, where this program may have them.
+    // The other methods, if this program is permitted to use them.
     for (name, way) in [
         ("userfault", TrapWay::Userfault),
         ("in_thread", TrapWay::InThread),
@@ -52,7 +52,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
         }
     }
     if has_huge_pages() {
-        // Memory without an alias, whose pages move to and fro.
+        // Memory without an alias, whose pages are moved out and back.
         match moved() {
             Ok(time) => rows.push(Row::new(
                 "shared.trap.2m.move_us",
@@ -63,7 +63,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
             Err(error) => eprintln!("UFFDIO_MOVE: {error}"),
         }
 
-        // What huge pages would give, which memory files do not have here.
+        // The figure with huge pages, which memory files do not have here.
         let huge = write_protected(true)?.as_secs_f64() * 1e6;
         rows.push(Row::new(
             "shared.trap.2m.huge_us",

@@ -1,6 +1,6 @@
-//! userfaultfd, as FlexiMem uses it: pages write-protected entry by entry, and a thread that polls for traps. That is
-//! what the library's own traps are compared with. And pages that are moved out and back (`UFFDIO_MOVE`), which the
-//! library does not do.
+//! userfaultfd, as FlexiMem uses it: pages write-protected entry by entry, and a thread that polls for traps; the
+//! reference for the library's traps. Also pages that are moved out and back (`UFFDIO_MOVE`), which the library does
+//! not do.
 
 use crate::bars::Failure;
 use std::fs::File;
@@ -25,14 +25,14 @@ const REGISTER_MODE_WP: u64 = 2;
 const WRITEPROTECT_MODE_WP: u64 = 1;
 const MESSAGE_BYTES: usize = 32;
 
-/// Private memory whose writes can be trapped.
+/// Private memory with trapped writes.
 struct Watched {
     start: *mut u8,
     trapped: File,
 }
 
 fn call<T>(descriptor: &File, request: libc::c_ulong, argument: &mut T) -> io::Result<()> {
-    // SAFETY: the kernel reads and writes a struct of the size that the request says, which is T's.
+    // SAFETY: the kernel accesses a structure of the size that the request encodes, which is that of T.
     match unsafe {
         libc::ioctl(
             descriptor.as_raw_fd(),
@@ -52,7 +52,7 @@ impl Watched {
     }
 
     fn with(bytes: usize, huge: bool, features: u64, mode: u64) -> io::Result<Self> {
-        // SAFETY: has no pointers; the new descriptor is nobody else's.
+        // SAFETY: takes no pointers; the new descriptor has no other owner.
         let trapped = unsafe {
             let descriptor = libc::syscall(libc::SYS_userfaultfd, libc::O_CLOEXEC);
             if descriptor < 0 {
@@ -61,7 +61,7 @@ impl Watched {
             File::from_raw_fd(descriptor as i32)
         };
         call(&trapped, UFFDIO_API, &mut [UFFD_API, features, 0])?;
-        // SAFETY: a new mapping, twice as large, in which an aligned one lies.
+        // SAFETY: a new mapping, twice as large, which contains an aligned range.
         let start = unsafe {
             let rights = libc::PROT_READ | libc::PROT_WRITE;
             let how = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
@@ -89,7 +89,7 @@ impl Watched {
     /// Writes to every page.
     fn touch(&self) {
         for at in (0..BYTES).step_by(SMALL_PAGE) {
-            // SAFETY: in the mapping, which is as long as the process.
+            // SAFETY: inside the mapping, which is never unmapped.
             unsafe { self.start.add(at).write_volatile(1) };
         }
     }
@@ -101,15 +101,15 @@ impl Watched {
     }
 }
 
-/// The median time in which 2 MiB of huge pages are moved out of the program's sight, trapped by a write, and moved back
-/// by a thread that polls.
+/// Median time in which 2 MiB of huge pages are moved out of the program's view, trapped by a write, and moved back by
+/// a polling thread.
 pub fn moved() -> Result<Duration, Failure> {
-    // What the program sees, and behind it where pages are meanwhile.
+    // The range that the program sees, followed by the range that holds moved pages.
     let watched = Watched::with(2 * BYTES, true, FEATURE_MOVE, REGISTER_MODE_MISSING)
         .map_err(|error| format!("userfaultfd: {error}"))?;
     let view = watched.start as u64;
     let arena = view + BYTES as u64;
-    // Only what is empty can be moved to, and only what was written to can be moved.
+    // Only empty ranges can be moved to, and only written pages can be moved.
     let mut messages = watched.trapped.try_clone()?;
     let move_to = |to: u64, from: u64| -> io::Result<()> {
         call(
@@ -132,7 +132,7 @@ pub fn moved() -> Result<Duration, Failure> {
             is_ready.recv()?;
             let begin = Instant::now();
             move_to(arena, view)?;
-            // SAFETY: in the mapping.
+            // SAFETY: inside the mapping.
             unsafe { watched.start.write_volatile(2) };
             let time = begin.elapsed();
             poller.join().map_err(|_| "the polling thread panicked")??;
@@ -144,21 +144,21 @@ pub fn moved() -> Result<Duration, Failure> {
     Ok(times[times.len() / 2])
 }
 
-/// Whether the kernel gives huge pages to who asks for them.
+/// Whether the kernel provides huge pages on request.
 pub fn has_huge_pages() -> bool {
     let path = "/sys/kernel/mm/transparent_hugepage/enabled";
     let enabled = std::fs::read_to_string(path).unwrap_or_default();
     enabled.contains("[always]") || enabled.contains("[madvise]")
 }
 
-/// The median time in which 2 MiB are write-protected, trapped by a write, and given back by a thread that polls.
+/// Median time in which 2 MiB are write-protected, trapped by a write, and made writable by a polling thread.
 pub fn write_protected(huge: bool) -> Result<Duration, Failure> {
     let watched = Watched::new(huge).map_err(|error| format!("userfaultfd: {error}"))?;
     let mut messages = watched.trapped.try_clone()?;
     let mut times = Vec::new();
     for _ in 0..ROUNDS {
         watched.touch();
-        // The polling thread is there before.
+        // The polling thread starts first.
         let time = std::thread::scope(|scope| {
             let (ready, is_ready) = std::sync::mpsc::channel();
             let messages = &mut messages;
@@ -176,7 +176,7 @@ pub fn write_protected(huge: bool) -> Result<Duration, Failure> {
             is_ready.recv()?;
             let begin = Instant::now();
             watched.protect(true)?;
-            // SAFETY: in the mapping.
+            // SAFETY: inside the mapping.
             unsafe { watched.start.write_volatile(2) };
             let time = begin.elapsed();
             poller.join().map_err(|_| "the polling thread panicked")??;

@@ -1,4 +1,4 @@
-//! Pages that the card has to read and gets to write: no data moves.
+//! Pages that the card may read and upgrades to writable: no data moves.
 
 use super::common::{build, kernel, Node};
 use crate::bars::Failure;
@@ -8,14 +8,14 @@ use tombolo::{Card, Continue, OwnerOptions, PageSize, Report, SimOptions, SlotId
 
 const PAGES: usize = 32;
 
-/// Data moved by the pager, and everything on the link to the card.
+/// Bytes moved by the pager, and all bytes on the link to the card.
 fn moved(report: &Report) -> (u64, u64) {
     let paging = &report.paging;
     let data = paging.bytes_read + paging.bytes_written;
     (data, report.statistics.link.bytes_to_card)
 }
 
-/// A list is read by a kernel, which brings its pages; then every node is written.
+/// A kernel reads a list, which makes its pages resident; then it writes every node.
 pub fn measure() -> Result<Vec<Row>, Failure> {
     let options = OwnerOptions {
         page_size: Some(PageSize::KIB_4),
@@ -62,7 +62,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
             "pages",
             Target::AtLeast(PAGES as f64),
         ),
-        // Commands.
+        // The link carries commands only.
         Row::new(
             "shared.upgrade_link_bytes",
             link as f64 / upgraded,

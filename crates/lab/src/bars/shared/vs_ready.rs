@@ -1,5 +1,5 @@
-//! An array in the program's memory changed in place, over what compute and link alone would take: with pages fetched
-//! ahead of the kernel, and without. And the same in random order, where fetching ahead may not cost anything.
+//! An array in program memory, updated in place, relative to the time of compute and link alone: with and without pages
+//! fetched ahead. Also in random order, where fetching ahead must not cost anything.
 
 use super::Failure;
 use crate::bars::fsrf_direct::link_peak;
@@ -13,7 +13,7 @@ use tombolo::{
 };
 use units::Picoseconds;
 
-/// What it measures.
+/// Names of [`measure`].
 pub const NAMES: &[&str] = &[
     "shared.transform.vs_ready.2m",
     "shared.transform.vs_ready.256k",
@@ -27,16 +27,17 @@ pub const NAMES: &[&str] = &[
 ];
 
 const BYTES: usize = 64 << 20;
-/// In place each row is written by the link, read and written: three times the link, and half of it left free.
+/// An update in place writes each row from the link, reads it and writes it: three times the link's rate, with half of
+/// the channels' rate to spare.
 const CHANNELS: u8 = 8;
 const AHEAD: u64 = 16 << 20;
-/// log2 of the rows of each buffer of the kernel that goes at random: 8 MiB.
+/// log2 of the rows of each buffer of the random-access kernel: 8 MiB.
 const RANDOM_ROWS_LOG2: u64 = 17;
 /// log2 of the rows of its bursts.
 const RANDOM_BURST_LOG2: u64 = 6;
 const ADDEND: u32 = 0x0765_4321;
 
-/// A page size: name, bytes, and the most that the time may be with pages fetched ahead.
+/// A page size: name, bytes, and the maximum time ratio with pages fetched ahead.
 const PAGES: [(&str, u64, f64); 3] = [
     ("2m", 2 << 20, 1.1),
     ("256k", 256 << 10, 1.5),
@@ -50,7 +51,7 @@ fn platform() -> Result<SimOptions, Failure> {
     Ok(options)
 }
 
-/// A card whose space lies over all channels, and which pays for traps what one machine does.
+/// A card with its space striped over all channels, and the trap costs of a reference machine.
 fn open(page: PageSize, ahead: u64) -> Result<(Card, AddressSpace), Failure> {
     let host = simcard::home().join("hosts/epyc-vm-huge.toml");
     let options = OwnerOptions {
@@ -76,7 +77,7 @@ fn kernel(name: &str) -> std::path::PathBuf {
     Path::new(&simcard::home()).join("kernels").join(name)
 }
 
-/// The kernel's time in order.
+/// Time of the kernel in sequential order.
 fn transform(page: PageSize, ahead: u64) -> Result<Picoseconds, Failure> {
     let (card, space) = open(page, ahead)?;
     let memory = space.alloc_with_pages(BYTES, page)?;
@@ -99,7 +100,7 @@ fn transform(page: PageSize, ahead: u64) -> Result<Picoseconds, Failure> {
     }
 }
 
-/// The time of a kernel that gathers and scatters at random.
+/// Time of a kernel that gathers and scatters at random.
 fn random(page: PageSize, ahead: u64) -> Result<Picoseconds, Failure> {
     let (card, space) = open(page, ahead)?;
     let bytes = 64usize << RANDOM_ROWS_LOG2;
@@ -121,7 +122,7 @@ fn random(page: PageSize, ahead: u64) -> Result<Picoseconds, Failure> {
     run(&card, &slot)
 }
 
-/// All page sizes.
+/// Measures all page sizes.
 pub fn measure() -> Result<Vec<Row>, Failure> {
     let options = platform()?;
     let clock = options.platform.clock().period_ps.as_seconds();

@@ -1,19 +1,18 @@
-//! A random case: files, what of them is mapped where, which kernel works on it, and what the files hold
-//! afterwards.
+//! A random case: files, their mappings, the kernel that works on them, and their expected contents afterwards.
 
 use crate::random::Random;
 use tombolo::PageSize;
 
-/// How large a case may be.
+/// Maximum size of a case.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
-    /// Bytes that a kernel writes, at most.
+    /// Maximum number of bytes that a kernel writes.
     pub bytes: u64,
-    /// Pages of 2 MiB, and files for which they are worth it.
+    /// Use pages of 2 MiB, and files large enough for them.
     pub large_pages: bool,
 }
 
-/// A part of a file.
+/// A range of a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Range {
     pub file: usize,
@@ -22,7 +21,7 @@ pub struct Range {
     pub page: PageSize,
 }
 
-/// What a slot does.
+/// Work of a slot.
 #[derive(Clone, Debug)]
 pub struct Job {
     /// `copy` or `vadd`.
@@ -30,39 +29,39 @@ pub struct Job {
     pub space: usize,
     pub inputs: Vec<Range>,
     pub output: Range,
-    /// Bytes that the kernel is told to write: more than are mapped, if it shall stray.
+    /// Byte count passed to the kernel: more than are mapped, if it is to write out of range.
     pub bytes: u64,
 }
 
 impl Job {
-    /// The kernel writes behind its mapping.
+    /// Whether the kernel writes beyond its mapping.
     pub fn strays(&self) -> bool {
         self.bytes > self.output.bytes
     }
 }
 
-/// See the module.
+/// A random case; see the module.
 #[derive(Debug)]
 pub struct StrangerCase {
     pub files: Vec<Vec<u8>>,
     pub spaces: usize,
     pub jobs: Vec<Job>,
-    /// Bytes of card memory, all channels.
+    /// Memory of each channel in bytes.
     pub channel_bytes: u64,
     pub table_sets_log2: u8,
-    /// A file that is mapped, and that somebody wants to make anew meanwhile.
+    /// A mapped file that is also requested to be created anew, which must be refused.
     pub refused: usize,
 }
 
 const CHANNELS: u64 = 4;
 
 impl StrangerCase {
-    /// The case of a seed.
+    /// Generates the case of a seed.
     pub fn new(seed: u64, slots: u8, scale: Scale) -> Self {
         let random = &mut Random(seed);
         let jobs = 1 + random.below(u64::from(slots)) as usize;
         let spaces = 1 + random.below(jobs as u64) as usize;
-        // Where the next output of a file may begin: outputs are apart, inputs are files of their own.
+        // Start of the next output in a file: outputs do not overlap, inputs are separate files.
         let mut files: Vec<Vec<u8>> = Vec::new();
         let mut ends: Vec<u64> = Vec::new();
         let mut list = Vec::new();
@@ -90,7 +89,7 @@ impl StrangerCase {
                 bytes,
                 page,
             };
-            // To stray, there must be something of the last page behind the end.
+            // An out-of-range write needs space after the end in the last page.
             let size = effective(page);
             let room = (size - (offset + bytes) % size) % size;
             let more = match random.below(8) == 0 && room >= 4 {
@@ -100,7 +99,7 @@ impl StrangerCase {
             let mut inputs = Vec::new();
             for _ in 0..if kernel == "vadd" { 2 } else { 1 } {
                 let mut range = input(random, scale, bytes + more, &mut files, &mut ends);
-                // A range of a file has pages of one size.
+                // The ranges of a file have pages of one size.
                 let same = |other: &&Range| {
                     (other.file, other.offset, other.bytes)
                         == (range.file, range.offset, range.bytes)
@@ -122,7 +121,7 @@ impl StrangerCase {
         let refused = list[0].output.file;
         for (file, &end) in files.iter_mut().zip(&ends) {
             if end < u64::MAX {
-                // Something behind the last range, mostly.
+                // Usually some bytes after the last range.
                 let tail = random.below(3) * random.below(3000);
                 *file = content(random, end + tail);
             }
@@ -145,12 +144,12 @@ impl StrangerCase {
         }
     }
 
-    /// All card memory.
+    /// Size of all card memory in bytes.
     pub fn card_bytes(&self) -> u64 {
         self.channel_bytes * CHANNELS
     }
 
-    /// What the files hold afterwards.
+    /// Expected contents of the files afterwards.
     pub fn expected(&self) -> Vec<Vec<u8>> {
         let mut after = self.files.clone();
         for job in &self.jobs {
@@ -177,7 +176,7 @@ impl StrangerCase {
     }
 }
 
-/// The pages that a range really has: none here is larger than 2 MiB.
+/// The effective page size of a range: none here is larger than 2 MiB.
 fn effective(page: PageSize) -> u64 {
     page.bytes().min(PageSize::MIB_2.bytes())
 }
@@ -201,7 +200,7 @@ fn page(random: &mut Random, scale: Scale) -> PageSize {
     }
 }
 
-/// A range to read: of a new file, or of one that is there for reading.
+/// A range to read: of a new file, or of an existing input.
 fn input(
     random: &mut Random,
     scale: Scale,
@@ -227,7 +226,7 @@ fn input(
     }
 }
 
-/// Bytes without a zero, so that what was not fetched, or was written elsewhere, is seen.
+/// Bytes without zeroes, so that missing reads and misplaced writes are visible.
 fn content(random: &mut Random, bytes: u64) -> Vec<u8> {
     let mut all = Vec::with_capacity(bytes as usize + 8);
     while (all.len() as u64) < bytes {

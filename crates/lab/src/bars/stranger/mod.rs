@@ -1,8 +1,8 @@
-//! Nothing lost, nothing written elsewhere: random files, ranges, page sizes, kernels, spaces and slots on cards
-//! too small for them. Whole files are compared, also the bytes that must not change.
+//! No lost data and no out-of-range writes: random files, ranges, page sizes, kernels, spaces and slots on cards with
+//! too little memory for them. Whole files are compared, including bytes that must not change.
 //!
-//! A mistake planted beside the card (a write-back of a byte too many, an address that the kernel rounds, a file
-//! that is emptied before its mapping is refused) must be found.
+//! Faults injected outside the card must be detected: a write-back that is one byte too long, an address that the
+//! kernel rounds, a file that is truncated before its mapping is refused.
 
 mod case;
 mod run;
@@ -35,7 +35,7 @@ fn functional(seed: u64, case: &StrangerCase) -> Box<dyn card::Card> {
         channels: CHANNELS,
         channel_bytes: case.channel_bytes,
         queues: 5,
-        // Half of them in the order of the calls, half in another that the contract allows.
+        // Half of the cases run in call order, half in another order that the contract allows.
         seed: (seed % 2 == 1).then_some(seed),
         ..FunctionalConfig::default()
     }))
@@ -43,7 +43,7 @@ fn functional(seed: u64, case: &StrangerCase) -> Box<dyn card::Card> {
 
 fn rtl(case: &StrangerCase) -> Result<Box<dyn card::Card>, Failure> {
     let mut options = SimOptions::named("f1")?;
-    // The asserting model beside the one that users run.
+    // Compares the asserting model with the model for users.
     options.asserting = false;
     options.witness = true;
     options.shell = ShellConfig {
@@ -56,7 +56,7 @@ fn rtl(case: &StrangerCase) -> Result<Box<dyn card::Card>, Failure> {
     Ok(Box::new(SimCard::open(options, |_| {})?))
 }
 
-/// One run; what was wrong, if anything was.
+/// Runs one case; returns the discrepancy, if any.
 fn one(seed: u64, on_rtl: bool, plant: Option<Plant>) -> Result<Option<String>, Failure> {
     let scale = if on_rtl { ON_RTL } else { ON_FUNCTIONAL };
     let case = StrangerCase::new(seed, SLOTS, scale);
@@ -71,7 +71,7 @@ fn one(seed: u64, on_rtl: bool, plant: Option<Plant>) -> Result<Option<String>, 
     })
 }
 
-/// Runs so many seeds; how many were wrong.
+/// Runs the cases of `runs` seeds; returns the number of wrong ones.
 fn sweep(runs: u64, on_rtl: bool) -> Result<u64, Failure> {
     let work = if on_rtl { "sweep on RTL" } else { "sweep" };
     let mut progress = Progress::of(work);
@@ -86,7 +86,7 @@ fn sweep(runs: u64, on_rtl: bool) -> Result<u64, Failure> {
     Ok(wrong)
 }
 
-/// Seeds until a planted mistake is found; `None` if it never is.
+/// Number of seeds until an injected fault is detected; `None` if it never is.
 fn finds(plant: Plant, seeds: u64) -> Result<Option<u64>, Failure> {
     for seed in 0..seeds {
         if one(seed, false, Some(plant))?.is_some() {

@@ -1,4 +1,4 @@
-//! A case on a card, with or without a planted mistake, and what it did to the files.
+//! Runs a case on a card, with or without an injected fault, and compares the files.
 
 use super::super::Failure;
 use super::case::{Job, Range, StrangerCase};
@@ -11,28 +11,28 @@ use tombolo::{
     SlotId,
 };
 
-/// A mistake that the comparison must find.
+/// A fault that the comparison must detect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plant {
-    /// A write-back writes one byte more than is mapped.
+    /// A write-back writes one byte beyond the mapping.
     ClipOffByOne,
-    /// A kernel gets an address that it rounds.
+    /// A kernel receives an address that it rounds.
     PointerUnaligned,
-    /// A file is emptied before its mapping is refused.
+    /// A file is truncated before its mapping is refused.
     TruncateFirst,
 }
 
-/// All of them.
+/// All faults.
 pub const PLANTS: [Plant; 3] = [
     Plant::ClipOffByOne,
     Plant::PointerUnaligned,
     Plant::TruncateFirst,
 ];
 
-/// Longest that a run may take, in virtual time.
+/// Maximum duration of a run, in virtual time.
 const PATIENCE: Picoseconds = Picoseconds::from_millis(2000);
 
-/// File I/O that writes a byte too many.
+/// File I/O that writes one byte too many.
 struct Greedy(Box<dyn FileIo>);
 
 impl FileIo for Greedy {
@@ -52,7 +52,7 @@ impl FileIo for Greedy {
     }
 }
 
-/// Runs a case in an empty folder; what was wrong, if anything was.
+/// Runs a case in an empty folder; returns the discrepancy, if any.
 pub fn run(
     case: &StrangerCase,
     raw: Box<dyn card::Card>,
@@ -71,7 +71,7 @@ pub fn run(
             _ => best(),
         };
         let options = OwnerOptions {
-            // Each range says its own; the card has to have room for one of these.
+            // Each range sets its own page size; the card must have room for a page of this one.
             page_size: Some(PageSize::KIB_4),
             table_sets_log2: case.table_sets_log2,
             ..OwnerOptions::default()
@@ -105,7 +105,7 @@ fn map(
     space.map_file(path, options.page_size(range.page))
 }
 
-/// What was told wrongly, if anything was.
+/// Executes the case; returns the first wrong report of the library, if any.
 fn work(
     case: &StrangerCase,
     card: &Card,
@@ -141,7 +141,7 @@ fn work(
         };
         for (name, mapping) in names.iter().zip(inputs.iter().chain([&output])) {
             let address = mapping.address().get();
-            // The register, as if the library had let it pass.
+            // Writes the register directly, as if the library had not checked the value.
             let at = 0x10 + 8 * names.iter().position(|other| other == name).unwrap_or(0) as u32;
             match address % 64 {
                 0 => slot.set_pointer(name, mapping.address())?,
@@ -154,7 +154,7 @@ fn work(
         slot.set(length.0, length.1)?;
         running.push((slot, output, inputs, job));
     }
-    // Somebody wants what is mapped to be made anew.
+    // Requests that a mapped file be created anew.
     let file = &paths[case.refused];
     if plant == Some(Plant::TruncateFirst) {
         File::create(file)?;
@@ -181,7 +181,7 @@ fn work(
     Ok(None)
 }
 
-/// Whether the end of an output said what it should.
+/// Checks the reported end of an output; returns the discrepancy, if any.
 fn told(job: &Job, ended: Result<(), Error>) -> Option<String> {
     match (job.strays(), ended) {
         (false, Ok(())) | (true, Err(Error::Outside { .. })) => None,

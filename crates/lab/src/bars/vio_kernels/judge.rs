@@ -1,4 +1,4 @@
-//! Asks others what should have come out.
+//! Checks outputs with independent implementations.
 
 use super::plan::Subject;
 use super::Failure;
@@ -6,24 +6,24 @@ use crate::tools;
 use serde::Serialize;
 use std::process::Command;
 
-/// What came out of a transfer.
+/// Result of a transfer.
 #[derive(Clone, Debug)]
 pub struct Came {
-    /// Which of the subject's packets went in.
+    /// Index of the subject's packet that was sent.
     pub packet: usize,
-    /// The device that it came from; none: the kernel takes nothing.
+    /// The device that sent it; `None` if the kernel has no input.
     pub from: Option<usize>,
-    /// The device that it went to.
+    /// The device that received the output.
     pub to: usize,
-    /// What that got.
+    /// Bytes received.
     pub bytes: Vec<u8>,
 }
 
-/// What `judge.py` reads beside `data` and `came`.
+/// Input of `judge.py`, in addition to the files `data` and `came`.
 #[derive(Serialize)]
 struct Question<'a> {
     kernel: &'a str,
-    /// Hexadecimal, as they lie in registers.
+    /// Hexadecimal, in register byte order.
     arguments: Vec<(&'a str, String)>,
     transfers: Vec<Asked>,
 }
@@ -36,7 +36,7 @@ struct Asked {
     came: usize,
 }
 
-/// Which of these are not what others make of the packets: `judge.py` has openssl, hashlib, numpy, zlib.
+/// Indices of the results that differ from those of openssl, hashlib, numpy and zlib in `judge.py`.
 pub fn wrong(subject: &Subject, all: &[Came]) -> Result<Vec<usize>, Failure> {
     let folder = tempfile::tempdir()?;
     let arguments = subject.arguments.iter().map(|(name, value)| {

@@ -1,47 +1,47 @@
-//! What is sent through which kernel.
+//! Kernels and the data sent through each.
 
 use super::Failure;
 use crate::experiment::vfpio::{data, Application, Vfpio};
 use crate::random::Random;
 
-/// The longest packet.
+/// Length of the longest packet in bytes.
 pub const LONGEST: u64 = 64 << 10;
-/// Bytes that packets are cut from.
+/// Bytes from which packets are taken.
 const SOURCE: u64 = 4096 + LONGEST;
-/// What two matrices have.
+/// Size of two matrices in bytes.
 const PAIR: u64 = 32 << 10;
 
-/// A kernel, and the packets that it gets: the same ones from each device.
+/// A kernel, and its packets: the same ones from each device.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    /// Its folder in `kernels/`.
+    /// Folder name in `kernels/`.
     pub kernel: String,
-    /// Its port for packets; none: it sends of itself.
+    /// Input port for packets; `None` if it is a source.
     pub input: Option<&'static str>,
-    /// Its port for what comes of them.
+    /// Output port.
     pub output: &'static str,
-    /// An argument that is the address of memory for it.
+    /// An argument that takes the address of auxiliary memory.
     pub memory: Option<&'static str>,
-    /// There is a model of it, for the functional card.
+    /// Whether it has a model for the functional card.
     pub has_model: bool,
-    /// Arguments that stay.
+    /// Constant arguments.
     pub arguments: Vec<(String, Vec<u8>)>,
-    /// What packets are cut from.
+    /// Data from which packets are taken.
     pub data: Vec<u8>,
-    /// The packets.
+    /// Ranges of `data` to send.
     pub packets: Vec<Packet>,
 }
 
-/// A packet: where it is in the data, and how long.
+/// A packet: a range of the data.
 #[derive(Clone, Debug)]
 pub struct Packet {
-    /// First byte.
+    /// Offset of the first byte.
     pub offset: u64,
-    /// Bytes.
+    /// Length in bytes.
     pub bytes: u64,
-    /// Bytes that may come out.
+    /// Maximum length of the output in bytes.
     pub room: u64,
-    /// An argument that is set before.
+    /// An argument to set before the transfer.
     pub set: Option<(&'static str, u64)>,
 }
 
@@ -54,11 +54,11 @@ impl Subject {
             .map(|(name, value)| Ok((name.clone(), value.bytes()?)));
         let mut data = data(SOURCE);
         if kernel == "nw" {
-            // Letters of its query, or no two would ever be alike.
+            // Letters of its query; otherwise no two would ever match.
             data.iter_mut()
                 .for_each(|byte| *byte = b"ACGT"[usize::from(*byte >> 3 & 3)]);
         }
-        // Its streams come and go on a memory port, where models have none.
+        // Its streams run over a memory port, which models do not support.
         let carried = kernel == "packet_sums";
         let input = if carried { "numbers" } else { "in" };
         Ok(Self {
@@ -75,24 +75,24 @@ impl Subject {
         })
     }
 
-    /// The bytes of a packet.
+    /// Contents of a packet.
     pub fn bytes(&self, packet: &Packet) -> &[u8] {
         &self.data[packet.offset as usize..][..packet.bytes as usize]
     }
 
-    /// Room for what comes of all packets, a byte apart.
+    /// Room for the outputs of all packets, one byte apart.
     pub fn room(&self) -> u64 {
         self.packets.iter().map(|packet| packet.room + 1).sum()
     }
 }
 
-/// 1 B to 64 KiB, log-uniform; most of them odd, and both ends among them.
+/// A length of 1 B to 64 KiB, log-uniform; most are odd, and both limits occur.
 fn packet(kernel: &str, most: u64, n: usize, random: &mut Random) -> Packet {
     let log = random.below(16_000) as f64 / 1000.0;
     let bytes = match n {
         0 => 1,
         1 => LONGEST,
-        // With less than two matrices there is no product.
+        // Less than two matrices give no product.
         _ if kernel == "matmul" && n % 8 == 0 => PAIR,
         _ => log.exp2() as u64 | u64::from(n % 4 != 0),
     };
@@ -116,8 +116,8 @@ fn packet(kernel: &str, most: u64, n: usize, random: &mut Random) -> Packet {
     }
 }
 
-/// Every kernel that has a stream port: those of the experiment, vFPIO's perf, the loopback, and the one whose streams go
-/// through its memory port.
+/// Every kernel with a stream port: those of the experiment, vFPIO's perf, the loopback, and the one whose streams run
+/// over its memory port.
 pub fn subjects(experiment: &Vfpio, packets: usize) -> Result<Vec<Subject>, Failure> {
     let plain = experiment.application("matmul").ok_or("matmul")?;
     let others = ["packet_sums", "loopback", "perf_stream"].map(|kernel| (plain, kernel));

@@ -1,5 +1,5 @@
-//! CCKit's tables 1 to 3 and figures 6 to 10 beside the published values. `experiments/cckit.toml` says which rows
-//! of the bars make a figure; each point is the very figure that `make bench` measures.
+//! CCKit's tables 1 to 3 and figures 6 to 10, compared with the published values. `experiments/cckit.toml` lists the
+//! bar rows of each figure; each point is exactly the figure that `make bench` measures.
 
 mod picture;
 mod run;
@@ -12,19 +12,19 @@ use crate::bar::Bar;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
-/// The experiment, as its file says it.
+/// The experiment, as described by its file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cckit {
-    /// What it compares.
+    /// Title of the comparison.
     pub title: String,
-    /// Figures of the card and of the CPU.
+    /// Platform file of the card and the CPU.
     pub platform: String,
-    /// Why figures may differ although the model is right.
+    /// Reasons for deviations that are not errors of the model.
     pub known_differences: Vec<String>,
     /// Tables and figures, in the paper's order.
     pub figure: Vec<Figure>,
-    /// What measures their rows.
+    /// Bars that measure the rows.
     #[serde(skip)]
     bars: &'static [Bar],
 }
@@ -33,36 +33,36 @@ pub struct Cckit {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Figure {
-    /// For the command line: `table2`.
+    /// Name on the command line, such as `table2`.
     pub name: String,
-    /// What it shows.
+    /// Title of the figure.
     pub title: String,
-    /// Of all its points.
+    /// Unit of all its points.
     pub unit: String,
-    /// Part of a quick run.
+    /// Whether it belongs to a quick run.
     #[serde(default)]
     pub quick: bool,
-    /// What is measured.
+    /// Measured points.
     pub points: Vec<Point>,
 }
 
-/// One figure of ours, and the paper's.
+/// One of our figures, with the paper's value.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Point {
-    /// What it is of.
+    /// Label of the point.
     pub label: String,
-    /// The row of the bars that has it.
+    /// Name of the bar row that contains it.
     pub row: String,
-    /// What the paper prints, if it prints it.
+    /// The paper's value, if it is published.
     pub paper: Option<f64>,
 }
 
 impl Cckit {
-    /// Reads `cckit.toml` in a folder, whose rows these bars measure.
+    /// Reads `cckit.toml` from a folder; `bars` measure its rows.
     ///
     /// # Errors
-    /// It is missing or malformed, or names a row that no bar measures.
+    /// The file is missing or malformed, or refers to a row that no bar measures.
     pub fn read(folder: &Path, bars: &'static [Bar]) -> Result<Self, DescriptionError> {
         let path: PathBuf = folder.join("cckit.toml");
         let read = Self {
@@ -87,7 +87,7 @@ impl Cckit {
         self.bars.iter().find(|bar| bar.names.contains(&row))
     }
 
-    /// The figure of that name.
+    /// The figure with this name.
     pub fn figure(&self, name: &str) -> Option<&Figure> {
         self.figure.iter().find(|figure| figure.name == name)
     }

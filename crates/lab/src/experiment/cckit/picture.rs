@@ -1,4 +1,4 @@
-//! A figure as SVG: a bar a point, the paper's below ours.
+//! A figure as SVG: one bar per point, with the paper's below ours.
 
 use super::table::number;
 use super::{Figure, Measurements};
@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 const LEFT: f64 = 190.0;
 const WIDTH: f64 = 760.0;
-/// The longest bar.
+/// Length of the longest bar.
 const SPAN: f64 = WIDTH - LEFT - 80.0;
 const TOP: f64 = 62.0;
 /// Height of a point with both bars.
@@ -27,7 +27,7 @@ fn bar(out: &mut String, (y, class, colour): (f64, &str, &str), value: f64, most
 }
 
 impl Figure {
-    /// The figure as a picture; points that were not measured have no bar.
+    /// The figure as SVG; points that were not measured have no bar.
     pub fn picture(&self, outcome: &Measurements) -> String {
         let ours = |row: &str| outcome.row(row).map(|row| row.value);
         let values = self.points.iter().flat_map(|p| [ours(&p.row), p.paper]);

@@ -1,4 +1,4 @@
-//! The bars that have a figure's rows, measured beside each other.
+//! Measures the rows of figures, several bars concurrently.
 
 use super::super::Failure;
 use super::{Cckit, Figure};
@@ -8,38 +8,38 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What was measured.
+/// Measured rows, and failures.
 #[derive(Debug, Default)]
 pub struct Measurements {
     rows: Vec<Row>,
-    /// What could not be measured, and why.
+    /// Failed measurements, with the reason.
     pub failures: Vec<String>,
 }
 
-/// A measurement that is over.
+/// A completed measurement.
 #[derive(Debug)]
 pub struct Ended<'a> {
-    /// The rows that it gives, by the first of their names.
+    /// Name of the first row that it produces.
     pub name: &'a str,
-    /// How long it took.
+    /// Duration of the measurement.
     pub took: Duration,
-    /// How many are over.
+    /// Number of completed measurements.
     pub done: usize,
-    /// Of so many.
+    /// Total number of measurements.
     pub of: usize,
-    /// Why it failed.
+    /// Reason of the failure, if any.
     pub failure: Option<String>,
 }
 
 impl Measurements {
-    /// These rows.
+    /// Measurements that consist of these rows.
     #[cfg(test)]
     pub(super) fn of(rows: Vec<Row>) -> Self {
         let failures = Vec::new();
         Self { rows, failures }
     }
 
-    /// The row of that name.
+    /// The row with this name.
     pub(super) fn row(&self, name: &str) -> Option<&Row> {
         self.rows.iter().find(|row| row.name == name)
     }
@@ -59,8 +59,8 @@ impl Measurements {
 }
 
 impl Cckit {
-    /// Measures what these figures show, one measurement a core of this machine at a time. A measurement that fails
-    /// leaves its points out.
+    /// Measures the rows of these figures, with one measurement per core of this machine at a time. The points of a
+    /// failed measurement are omitted. `told` is called after each.
     pub fn run(&self, figures: &[&Figure], told: impl Fn(Ended<'_>) + Sync) -> Measurements {
         let mut bars: Vec<&Bar> = Vec::new();
         let points = figures.iter().flat_map(|figure| &figure.points);

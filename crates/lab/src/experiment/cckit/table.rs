@@ -1,9 +1,9 @@
-//! The experiment as text for people, and as lines for programs.
+//! Output of the experiment as a readable table, and as comma-separated values.
 
 use super::{Cckit, Figure, Measurements, Point};
 use std::fmt::Write;
 
-/// Three digits, or all before the point.
+/// Three significant digits, or all digits before the decimal point.
 pub(super) fn number(value: f64) -> String {
     let digits = match value.abs() {
         100.0.. => 0,
@@ -14,7 +14,7 @@ pub(super) fn number(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-/// What is missing in a column.
+/// Text of a cell; a dash if the value is missing.
 fn or_dash(value: Option<String>) -> String {
     value.unwrap_or_else(|| "-".to_owned())
 }
@@ -26,7 +26,7 @@ impl Point {
 }
 
 impl Cckit {
-    /// Each figure as a table, and the verdict.
+    /// Each figure as a table, followed by the verdict.
     pub fn table(&self, figures: &[&Figure], outcome: &Measurements) -> String {
         let mut text = format!("{}\nplatform {}\n", self.title, self.platform);
         for difference in &self.known_differences {
@@ -75,7 +75,7 @@ impl Cckit {
         text
     }
 
-    /// A line a point: figure, point, unit, ours, the paper's.
+    /// One line per point: figure, point, unit, ours, the paper's.
     pub fn comma_separated(&self, figures: &[&Figure], outcome: &Measurements) -> String {
         let mut text = "figure,point,unit,ours,paper,row\n".to_owned();
         for figure in figures {

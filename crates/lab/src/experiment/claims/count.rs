@@ -1,42 +1,42 @@
-//! Published values compared with ours: one value, one count.
+//! Compares published values with ours, each value exactly once.
 
 use super::{Claims, State};
 use crate::experiment::{Cell, Experiment, Outcome, Size, Temperature};
 
 type Outcomes<'a> = [(Cell<'a>, Option<Outcome>)];
 
-/// Published values that one result of ours is compared with.
+/// Published values that are compared with one of our results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Value<'a> {
-    /// Printed row.
+    /// Name of the row in the paper.
     pub row: &'a str,
-    /// System.
+    /// Name of the system.
     pub system: &'a str,
-    /// Columns: several if one simulation stands for all of them.
+    /// Columns: several if one simulation represents all of them.
     pub columns: Vec<(Temperature, Size)>,
-    /// The paper's value of each column.
+    /// The paper's value in each column.
     pub paper: Vec<f64>,
-    /// Ours: the geometric mean of the row's workloads; `None` if one of them was not measured.
+    /// Our value: the geometric mean of the row's workloads; `None` if one of them was not measured.
     pub ours: Option<f64>,
-    /// State; calibrated if one of the columns is.
+    /// State of the value; calibrated if one of the columns is.
     pub state: State<'a>,
-    /// Whether it stands on a constant that does not hold at all temperatures.
+    /// Whether it depends on a constant that does not hold at all temperatures.
     pub stands: bool,
     /// Known reasons for a deviation.
     pub reasons: Vec<&'a str>,
-    /// What was simulated, by workload: values of the same are one.
+    /// Inputs of the simulation by workload, which identify equal values.
     simulated: Vec<String>,
 }
 
 impl Value<'_> {
-    /// The ratio to the paper's value that is farthest from 1.
+    /// The ratio to the paper's values that is farthest from 1.
     pub fn ratio(&self) -> Option<f64> {
         let ours = self.ours?;
         let ratios = self.paper.iter().map(|paper| ours / paper);
         ratios.max_by(|a, b| (a - 1.0).abs().total_cmp(&(b - 1.0).abs()))
     }
 
-    /// Whether it is as near to each published value as `within` says.
+    /// Whether it deviates from each published value by at most `within`.
     pub(super) fn is_within(&self, within: f64) -> Option<bool> {
         Some((self.ratio()? - 1.0).abs() <= within)
     }
@@ -54,17 +54,17 @@ impl Value<'_> {
     }
 }
 
-/// How many of some values are reproduced.
+/// Share of reproduced values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Share {
-    /// Reproduced.
+    /// Number of reproduced values.
     pub holds: usize,
-    /// Compared.
+    /// Number of values compared.
     pub of: usize,
 }
 
 impl Share {
-    /// As a share; NaN if nothing was compared.
+    /// The share as a number; NaN if nothing was compared.
     pub fn value(self) -> f64 {
         self.holds as f64 / self.of as f64
     }
@@ -75,41 +75,41 @@ impl Share {
     }
 }
 
-/// Rankings of a row's systems, by column.
+/// Ranking of the systems in a row and column.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Ranking<'a> {
     pub(super) row: &'a str,
     pub(super) at: (Temperature, Size),
-    /// Pairs of systems that the paper has in the other order: the faster one in the paper first.
+    /// Pairs of systems in the opposite order to the paper's; the one faster in the paper comes first.
     pub(super) swapped: Vec<(&'a str, &'a str)>,
 }
 
-/// A table counted.
+/// Counts over a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Count<'a> {
-    /// Values that were compared, in the order of the table.
+    /// Compared values, in table order.
     pub values: Vec<Value<'a>>,
-    /// Of predicted values: those within the bound.
+    /// Predicted values within the bound.
     pub predicted: Share,
-    /// The same of the paper's own system.
+    /// The same, for the paper's own system.
     pub own: Share,
-    /// The same of the other systems.
+    /// The same, for the other systems.
     pub rivals: Share,
-    /// The same without values that stand on a constant that does not hold at all temperatures.
+    /// The same, without values that depend on a constant that does not hold at all temperatures.
     pub without_standing: Share,
-    /// Published values that a constant was fitted to, and those of the same simulation.
+    /// Published values that a constant was fitted to, and others of the same simulation.
     pub calibrated: usize,
     /// Published values that are not comparable, or whose comparison cannot fail.
     pub apart: usize,
-    /// Published values of rows that run, and of those that do not.
+    /// Published values of rows that are run, and of those that are not.
     pub printed: (usize, usize),
-    /// Rankings of systems, a row and column each.
+    /// Rankings of systems, one per row and column.
     pub ranking: Share,
     pub(super) rankings: Vec<Ranking<'a>>,
 }
 
 impl Experiment {
-    /// Published values compared with what was measured; `None` without claims.
+    /// Compares published values with measured ones; `None` without claims.
     pub fn count<'a>(&'a self, outcomes: &Outcomes<'_>) -> Option<Count<'a>> {
         let claims = self.claims.as_ref()?;
         let each: Vec<Value<'a>> = claims
@@ -173,7 +173,7 @@ fn columns() -> impl Iterator<Item = (Temperature, Size)> {
     all.into_iter().flatten()
 }
 
-/// Rankings of rows and columns whose systems were all measured. Printed values that are equal have no order.
+/// Rankings of rows and columns in which all systems were measured. Equal published values have no order.
 fn rankings<'a>(claims: &Claims, each: &[Value<'a>]) -> Vec<Ranking<'a>> {
     let mut rankings = Vec::new();
     for row in claims.rows_that_run() {
@@ -263,7 +263,7 @@ mod tests {
         Experiment::read(&simcard::home().join("experiments"), TABLE).unwrap()
     }
 
-    /// The paper's values in place of ours, by `change`.
+    /// Outcomes with the paper's values, modified by `change`.
     fn outcomes<'a>(
         experiment: &'a Experiment,
         change: impl Fn(&Cell<'a>) -> f64,
@@ -293,12 +293,13 @@ mod tests {
         assert_eq!(count.printed, (178, 78));
         let columns: usize = count.values.iter().map(|value| value.columns.len()).sum();
         assert_eq!(columns, 178);
-        // Five streams of four systems are no twenty values.
+        // Five streams of four systems are fewer than twenty values.
         let streams = |value: &&Value<'_>| value.row == "geom stream";
         let streams: Vec<_> = count.values.iter().filter(streams).collect();
         let columns: usize = streams.iter().map(|value| value.columns.len()).sum();
         assert_eq!(columns, 32);
-        // Loaded in pages of 2 MiB and more, small and large are one simulation: cold and warm of three systems.
+        // If data is loaded in pages of 2 MiB or more, small and large share a simulation: cold and warm of three
+        // systems.
         let both = streams.iter().filter(|value| value.columns.len() == 2);
         assert_eq!(both.count(), 6);
         let calibrated = count.values.iter();
@@ -317,21 +318,21 @@ mod tests {
     fn a_calibrated_value_is_never_reproduced() {
         let experiment = read();
         let all = counted(&experiment, |_| 1.0);
-        // Seventeen, and AmorphOS's cold large streams, one simulation with the small ones.
+        // Seventeen, plus AmorphOS's cold large streams, which share a simulation with the small ones.
         assert_eq!(all.calibrated, 18);
         let fitted = |cell: &Cell<'_>| cell.name() == "gups.coyote-4k.hot_large";
         let off = counted(&experiment, |cell| if fitted(cell) { 2.0 } else { 1.0 });
         assert_eq!(off.predicted, all.predicted);
-        // The same column of a value that nothing was fitted to.
+        // The same column of a value without a fitted constant.
         let free = |cell: &Cell<'_>| cell.name() == "gups.coyote-4k.hot_small";
         let off = counted(&experiment, |cell| if free(cell) { 2.0 } else { 1.0 });
         assert_eq!(off.predicted.holds, all.predicted.holds - 1);
         assert_eq!(off.predicted.of, all.predicted.of);
-        // It stands on `host_miss_ps`.
+        // It depends on `host_miss_ps`.
         assert_eq!(off.without_standing, all.without_standing);
     }
 
-    /// The paper's mean against ours: one stream that is off moves a mean, and does not miss by itself.
+    /// Compares the paper's mean with ours: one deviating stream shifts a mean without necessarily missing the bound.
     #[test]
     fn streams_are_compared_as_a_mean() {
         let experiment = read();
@@ -346,7 +347,7 @@ mod tests {
         let three = ["aes", "conv", "hll"];
         let three = |cell: &Cell<'_>| if of(cell, &three) { 0.5 } else { 1.0 };
         assert_eq!(counted(&experiment, three).predicted.holds, all - 1);
-        // A mean that lacks a workload is none.
+        // A mean without one of its workloads is not reported.
         let mut lacks = outcomes(&experiment, |_| 1.0);
         lacks.retain(|(cell, _)| cell.name() != "sha.fsrf.hot_large");
         let lacks = experiment.count(&lacks).unwrap();
@@ -359,7 +360,7 @@ mod tests {
     #[test]
     fn systems_in_another_order_are_wrong() {
         let experiment = read();
-        // 54 k beside the 57 k of physical addresses: within a quarter, and before it.
+        // 54 k compared with the 57 k of physical addresses: within a quarter, and ranked ahead of it.
         let faster = |cell: &Cell<'_>| match cell.name() == "rng_read.fsrf.hot_large" {
             true => 1.1,
             false => 1.0,
@@ -371,7 +372,7 @@ mod tests {
         assert_eq!(wrong.unwrap().swapped, [("physical", "fsrf")]);
     }
 
-    /// A constant that is renamed or dropped would leave its cells calibrated for nothing.
+    /// A constant that is renamed or removed must not leave its cells marked as calibrated.
     #[test]
     fn constants_are_where_the_claims_say() {
         let experiment = read();

@@ -1,4 +1,4 @@
-//! Published values of a table, each once, and the state of each: predicted, calibrated, or apart with a reason.
+//! Published values of a table, each once, with their states: predicted, calibrated, or excluded with a reason.
 
 mod count;
 mod show;
@@ -10,10 +10,10 @@ pub(super) use show::{described, text};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashSet};
 
-/// Values by column (`cold_small`), in the unit of the source.
+/// Values by column (`cold_small`), in the source's unit.
 pub(super) type Columns = BTreeMap<String, f64>;
 
-/// Largest share of the values of rows that run that may be declared not comparable.
+/// Maximum share of the values in rows that are run that may be declared not comparable.
 const MAX_NOT_COMPARABLE: f64 = 0.1;
 
 /// Published values of one table: the section `[claims]` of an experiment.
@@ -21,17 +21,17 @@ const MAX_NOT_COMPARABLE: f64 = 0.1;
 #[serde(try_from = "Text")]
 pub struct Claims(Text);
 
-/// As it is written.
+/// The section in the format of the file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Text {
     /// Paper, table and unit.
     source: String,
-    /// Largest deviation from a published value that counts as reproduced, as a share of it.
+    /// Maximum relative deviation from a published value that counts as reproduced.
     within: f64,
-    /// System of the paper itself, whose values are shown apart.
+    /// The paper's own system, whose values are reported separately.
     own_system: String,
-    /// Columns that the table prints, by system.
+    /// Columns of the table, by system.
     columns: BTreeMap<String, Vec<String>>,
     row: Vec<PrintedRow>,
     #[serde(default)]
@@ -40,18 +40,18 @@ struct Text {
     apart: Vec<Apart>,
 }
 
-/// A printed row.
+/// A row of the paper.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PrintedRow {
     name: String,
     state: RowState,
-    /// Why it is not run.
+    /// Reason why the row, or some of its columns, are not run.
     reason: Option<String>,
-    /// Columns of a row that runs which are not run, of all systems, for `reason`.
+    /// Columns that are not run in any system, for `reason`, in a row that is run.
     #[serde(default)]
     not_run_columns: Vec<String>,
-    /// Workloads of a mean that have no kernel here.
+    /// Workloads of a mean without a kernel here.
     #[serde(default)]
     without: Vec<String>,
     published: BTreeMap<String, Columns>,
@@ -63,7 +63,7 @@ impl PrintedRow {
         self.state == RowState::Predicted && !self.not_run_columns.iter().any(|one| one == column)
     }
 
-    /// Values of columns that are run, or of those that are not.
+    /// Number of values in columns that are run, or in those that are not.
     fn printed(&self, run: bool) -> usize {
         let columns = self.published.values().flat_map(BTreeMap::keys);
         columns.filter(|column| self.runs(column) == run).count()
@@ -81,24 +81,24 @@ enum RowState {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Constant {
-    /// Its key in `file`.
+    /// Key of the constant in `file`.
     pub name: String,
     /// File that sets it, relative to the checkout.
     pub file: String,
     /// Derivation from the published values.
     pub how: String,
     fitted_to: Vec<Cells>,
-    /// Of a constant that does not hold at all temperatures: the cells that it decides.
+    /// Cells that depend on a constant that does not hold at all temperatures.
     #[serde(default)]
     stand_on_it: Vec<Cells>,
 }
 
-/// Values that no prediction of ours is compared with.
+/// Values that are excluded from comparison with predictions.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Apart {
     state: ApartState,
-    /// The sentence of the paper that makes them incomparable, or why the comparison cannot fail.
+    /// The paper's sentence that makes them incomparable, or the reason why the comparison cannot fail.
     sentence: String,
     cells: Vec<Cells>,
 }
@@ -130,18 +130,18 @@ fn any(cells: &[Cells], (row, system, column): (&str, &str, &str)) -> bool {
     cells.iter().any(|cells| cells.has(row, system, column))
 }
 
-/// What stands behind a published value.
+/// How a published value may be compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum State<'a> {
-    /// No constant was fitted to it.
+    /// Predicted: no constant was fitted to it.
     Predicted,
-    /// This constant was fitted to it.
+    /// Calibrated: this constant was fitted to it.
     Calibrated(&'a Constant),
-    /// The sentence of the paper that makes it incomparable.
+    /// Not comparable, because of this sentence in the paper.
     NotComparable(&'a str),
-    /// Why the comparison cannot fail.
+    /// The comparison cannot fail, for this reason.
     Identity(&'a str),
-    /// Why it is not run.
+    /// Not run, for this reason.
     NotRun(&'a str),
 }
 
@@ -205,7 +205,7 @@ impl Claims {
         Ok(())
     }
 
-    /// Cells that are named exist, and no value has two states.
+    /// Checks that the listed cells exist, and that no value has two states.
     fn check_states(&self) -> Result<(), String> {
         let constants = self.0.constant.iter();
         let fitted = constants.clone().flat_map(|one| &one.fitted_to);
@@ -269,7 +269,7 @@ impl Claims {
         rows.map(|row| row.name.as_str())
     }
 
-    /// Rows that are not run: name, printed values, reason.
+    /// Rows that are not run: name, number of values, reason.
     fn not_run(&self) -> impl Iterator<Item = (&str, usize, &str)> {
         let rows = self.0.row.iter();
         rows.filter_map(|row| {
@@ -281,36 +281,36 @@ impl Claims {
         })
     }
 
-    /// Rows whose mean lacks workloads here, and these.
+    /// Rows whose mean has workloads that are missing here, with these workloads.
     fn means(&self) -> impl Iterator<Item = (&str, &[String])> {
         let rows = self.0.row.iter().filter(|row| !row.without.is_empty());
         rows.map(|row| (row.name.as_str(), row.without.as_slice()))
     }
 
-    /// Systems of which the table prints values.
+    /// Systems with values in the table.
     pub(super) fn systems(&self) -> impl Iterator<Item = &String> {
         self.0.columns.keys()
     }
 
-    /// Values of a printed row by system.
+    /// Values of a row by system.
     pub(super) fn published(&self, row: &str) -> Option<&BTreeMap<String, Columns>> {
         let row = self.0.row.iter().find(|one| one.name == row)?;
         Some(&row.published)
     }
 
-    /// Printed values of rows that run, or of those that do not.
+    /// Number of values in rows that are run, or in those that are not.
     pub(super) fn printed(&self, run: bool) -> usize {
         let rows = self.0.row.iter();
         rows.map(|row| row.printed(run)).sum()
     }
 
-    /// Whether a column of a printed row is run.
+    /// Whether a column of a row is run.
     pub(super) fn runs(&self, row: &str, column: &str) -> bool {
         let row = self.0.row.iter().find(|one| one.name == row);
         row.is_some_and(|row| row.runs(column))
     }
 
-    /// State of a published value of this row, system and column.
+    /// State of the published value at this row, system and column.
     pub(super) fn state(&self, at: (&str, &str, &str)) -> State<'_> {
         let row = self.0.row.iter().find(|row| row.name == at.0);
         let left_out = row.filter(|row| !row.runs(at.2));
@@ -328,7 +328,7 @@ impl Claims {
         }
     }
 
-    /// Whether a value stands on a constant that does not hold at all temperatures.
+    /// Whether a value depends on a constant that does not hold at all temperatures.
     fn stands(&self, at: (&str, &str, &str)) -> bool {
         let mut constants = self.0.constant.iter();
         constants.any(|one| any(&one.stand_on_it, at))
@@ -339,7 +339,7 @@ impl Claims {
 mod tests {
     use super::*;
 
-    /// One system with one column: two rows, a constant, and what is appended.
+    /// Claims of one system with one column: two rows, a constant, and additional text.
     fn read(published: &str, more: &str) -> Result<Claims, String> {
         let text = format!(
             "source = \"\"\nwithin = 0.25\nown_system = \"a\"\ncolumns = {{ a = [\"hot_small\", \"hot_large\"] }}\n\

@@ -1,11 +1,11 @@
-//! Published values and ours, a line each, for terminal, page and comma-separated values.
+//! Published values and ours, one per line, for terminal, page and comma-separated values.
 
 use super::{Count, Share, State, Value};
 use crate::experiment::table::digits;
 use crate::experiment::{Cell, Experiment, Outcome};
 use html::{Section, Verdict};
 
-/// Names of the columns of [`section`].
+/// Column headings of [`section`].
 const HEAD: [&str; 7] = [
     "printed value",
     "system",
@@ -24,7 +24,7 @@ fn of(share: Share) -> String {
 }
 
 impl Value<'_> {
-    /// Cells of [`HEAD`]; a predicted value is reproduced up to the deviation `within`.
+    /// Cells of [`HEAD`]; a predicted value within the relative deviation `within` is reproduced.
     fn line(&self, within: f64) -> Vec<String> {
         let columns = self.columns.iter();
         let columns: Vec<String> = columns
@@ -82,7 +82,7 @@ impl Count<'_> {
     }
 }
 
-/// The table value by value; `None` without claims.
+/// The comparison value by value; `None` without claims.
 pub fn section(
     experiment: &Experiment,
     outcomes: &[(Cell<'_>, Option<Outcome>)],
@@ -138,7 +138,7 @@ pub fn section(
     })
 }
 
-/// A section for a terminal: reasons stand at the end of a line, and notes below.
+/// Formats a section for a terminal: reasons at the end of a line, notes below.
 pub(in crate::experiment) fn text(section: &Section) -> String {
     let width = |column: usize| {
         let lines = section.rows.iter().chain([&section.head]);
@@ -161,7 +161,7 @@ pub(in crate::experiment) fn text(section: &Section) -> String {
     text + &notes.map(|note| format!("  {note}\n")).collect::<String>()
 }
 
-/// Of a cell: the value that it belongs to, its state and reason, as [`section`] prints them.
+/// The value that a cell belongs to, with its state and reason, as [`section`] prints them.
 pub(in crate::experiment) fn described(
     experiment: &Experiment,
     count: &Count<'_>,

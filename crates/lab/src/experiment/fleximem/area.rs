@@ -1,7 +1,7 @@
-//! FlexiMem's table II: what its interconnect costs, and ours, mapped by Yosys.
+//! FlexiMem's table II: the area of its interconnect and of ours, mapped by Yosys.
 //!
-//! Yosys cannot hold the whole interconnect of 32 engines and 32 channels in its memory, so ours is the sum of its
-//! parts, each mapped once and counted as often as it is there.
+//! Yosys cannot hold the whole interconnect of 32 engines and 32 channels in memory, so ours is the sum of its parts,
+//! each mapped once and multiplied by its number of instances.
 
 use super::super::Failure;
 use super::lanes::{narrow_package, ENGINES, LANES, PACKAGE};
@@ -10,7 +10,7 @@ use simcard::home;
 use std::fmt::Write;
 
 const LIST: &str = "rtl/fabric/tests/lanes_synth.f";
-/// Parts that are mapped: four that are always there, and a lane for each number of them.
+/// Number of mapped parts: four that are always present, and a lane for each lane count.
 pub const STEPS: usize = 4 + LANES.len();
 
 /// Table II: address lanes; LUT and FF of the paper's interconnect.
@@ -26,27 +26,27 @@ pub const TABLE2: [(u32, u32, u32); 6] = [
 /// A part of the interconnect.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct InterconnectPart {
-    /// What it is.
+    /// Name of the part.
     pub name: &'static str,
-    /// How often it is there.
+    /// Number of instances.
     pub count: u32,
-    /// Of one.
+    /// LUT of one instance.
     pub lut: f64,
-    /// Of one.
+    /// FF of one instance.
     pub ff: f64,
 }
 
-/// The interconnect with a number of lanes.
+/// The interconnect with a given number of lanes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Area {
-    /// Address lanes of each direction.
+    /// Address lanes per direction.
     pub lanes: u32,
-    /// All parts.
+    /// All parts of the interconnect.
     pub parts: Vec<InterconnectPart>,
 }
 
 impl Area {
-    /// LUT of all parts.
+    /// Total LUT.
     pub fn lut(&self) -> f64 {
         self.parts
             .iter()
@@ -54,7 +54,7 @@ impl Area {
             .sum()
     }
 
-    /// FF of all parts.
+    /// Total FF.
     pub fn ff(&self) -> f64 {
         self.parts
             .iter()
@@ -63,7 +63,7 @@ impl Area {
     }
 }
 
-/// The list of files with the package of narrow rows in the shell's place, written where Yosys can read it.
+/// The file list with the package of narrow rows instead of the shell's, written to a folder that Yosys can read.
 fn narrow_list() -> Result<String, Failure> {
     let root = home();
     let folder = root.join("build/lanes");
@@ -76,10 +76,10 @@ fn narrow_list() -> Result<String, Failure> {
     Ok(name.to_owned())
 }
 
-/// Maps each part: a minute or so each, the first time. `tell` hears of each.
+/// Maps each part, which takes about a minute each the first time. `tell` is called for each part.
 ///
 /// # Errors
-/// No tools, or no checkout that may be written to.
+/// The tools are missing, or the checkout is not writable.
 pub fn measure(mut tell: impl FnMut(&str)) -> Result<Vec<Area>, Failure> {
     let list = narrow_list()?;
     let mut map = |top: &str, parameters: &[(&str, u32)]| -> Result<Report, Failure> {
@@ -123,7 +123,7 @@ pub fn measure(mut tell: impl FnMut(&str)) -> Result<Vec<Area>, Failure> {
     Ok(areas)
 }
 
-/// Table II, the paper's and ours.
+/// Table II with the paper's values and ours.
 pub fn table(areas: &[Area]) -> String {
     let mut text = format!(
         "FlexiMem, table II: {ENGINES} x {ENGINES}, 128-bit data. Ours is the sum of its parts, with parks (which hold \

@@ -1,32 +1,32 @@
-//! FlexiMem's table III: what its components cost, and what stands in their place here, mapped by Yosys.
+//! FlexiMem's table III: the area of its components and of their counterparts here, mapped by Yosys.
 //!
-//! The interconnect, which that table leaves out, is table II: [`area`](super::area).
+//! The interconnect, which that table excludes, is in table II: [`area`](super::area).
 
 use super::super::Failure;
 use crate::synthesis::{self, Report};
 use std::fmt::Write;
 
-/// What stands here in the place of one of the paper's components.
+/// Counterpart of one of the paper's components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ours {
-    /// A TLB of 8 entries, fully associative: log2 of the bytes of a page.
+    /// A fully associative TLB of 8 entries: log2 of the page size in bytes.
     Tlb(u8),
     /// Modules of the shell, counted together.
     Modules(&'static [&'static str]),
-    /// Nothing that could be mapped.
+    /// No counterpart that could be mapped.
     Nothing,
 }
 
 /// A row of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Component {
-    /// The paper's words.
+    /// The paper's name.
     pub name: &'static str,
-    /// LUT, FF and BRAM as printed.
+    /// LUT, FF and BRAM as published.
     pub paper: [u32; 3],
-    /// What we map beside it.
+    /// Our counterpart.
     pub ours: Ours,
-    /// What that is, or why there is none.
+    /// Description of the counterpart, or the reason why there is none.
     pub why: &'static str,
 }
 
@@ -72,17 +72,17 @@ pub const TABLE3: [Component; 6] = [
     },
 ];
 
-/// Modules that are mapped.
+/// Number of mapped modules.
 pub const STEPS: usize = 6;
 
 /// LUT, FF and block RAM of 36 kbit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
-    /// Look-up tables of 6 inputs.
+    /// Number of 6-input look-up tables.
     pub lut: f64,
-    /// Registers.
+    /// Number of registers.
     pub ff: f64,
-    /// Block RAM.
+    /// Number of 36-kbit block RAMs.
     pub bram36: f64,
 }
 
@@ -94,10 +94,10 @@ impl Cost {
     }
 }
 
-/// Maps what stands in the place of each row, in some minutes. `tell` hears of each module.
+/// Maps the counterpart of each row, which takes some minutes. `tell` is called for each module.
 ///
 /// # Errors
-/// No tools.
+/// The tools are missing.
 pub fn measure(mut tell: impl FnMut(&str)) -> Result<[Option<Cost>; 6], Failure> {
     let mut costs = [None; 6];
     for (component, place) in TABLE3.iter().zip(&mut costs) {
@@ -120,7 +120,7 @@ pub fn measure(mut tell: impl FnMut(&str)) -> Result<[Option<Cost>; 6], Failure>
     Ok(costs)
 }
 
-/// The table, the paper's figures and ours, for people.
+/// The table with the paper's figures and ours, human-readable.
 pub fn table(costs: &[Option<Cost>; 6]) -> String {
     let mut text = format!(
         "FlexiMem, table III: components but the interconnect (that is table II). The paper's by Vivado for a U55C, ours \

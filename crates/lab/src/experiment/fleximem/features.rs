@@ -1,17 +1,17 @@
-//! FlexiMem's table I: what it and four others offer, and ours beside them.
+//! FlexiMem's table I: features of FlexiMem and four other systems, compared with ours.
 
 use std::fmt::Write;
 
 /// The systems that the paper compares.
 pub const SYSTEMS: [&str; 5] = ["FlexiMem", "Coyote", "FSRF", "Tapasco SVM", "Vogel 2017"];
 
-/// A feature: the paper's words for each system, then ours.
+/// A feature: the paper's entry for each system, and ours.
 pub struct Feature {
-    /// What it is.
+    /// Name of the feature.
     pub name: &'static str,
-    /// As printed, in the order of [`SYSTEMS`].
+    /// Entries as published, in the order of [`SYSTEMS`].
     pub paper: [&'static str; 5],
-    /// Of Tombolo.
+    /// Entry of Tombolo.
     pub ours: &'static str,
 }
 
@@ -83,7 +83,7 @@ pub const TABLE1: [Feature; 8] = [
     },
 ];
 
-/// The table for people.
+/// The table, human-readable.
 pub fn table() -> String {
     let mut text = format!("FlexiMem, table I, and Tombolo beside it\n\n{:<23}", "");
     for system in SYSTEMS {

@@ -1,37 +1,37 @@
-//! What the paper does not print, from what it prints.
+//! Fits parameters that the paper does not publish to the ratios that it does.
 
 use super::super::Failure;
 use super::FlexiMem;
 use tombolo::TrapFigures;
 use units::Picoseconds;
 
-/// Rates of the accelerator that are tried: cycles for 64 bytes.
+/// Candidate rates of the accelerator: cycles per 64 bytes.
 const PACES: [u32; 8] = [1, 2, 3, 4, 6, 8, 12, 16];
 const SYSTEM_PAGE: f64 = 4096.0;
 
-/// The rate and the costs with which the ratios come nearest to the paper's.
+/// The rate and the costs whose ratios are nearest to the paper's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fitted {
-    /// Cycles for 64 bytes.
+    /// Cycles per 64 bytes.
     pub pace: u32,
-    /// What the host takes for a page.
+    /// Host costs per page.
     pub traps: TrapFigures,
-    /// Root of the mean square of the logarithms of ours over the paper's, of all six ratios.
+    /// Root mean square of the logarithms of our ratios over the paper's, for all six ratios.
     pub deviation: f64,
 }
 
-/// The simulated times of one rate without any cost of the host, in seconds.
+/// Simulated times at one rate in seconds, without any host cost.
 struct UncostedTimes {
     ready: f64,
-    /// Of each page size: the time, and how often pages change hands.
+    /// For each page size: the time, and the number of page transfers between host and card.
     pages: Vec<(f64, f64)>,
 }
 
-/// Seconds for a page that changes hands: by itself, and with traps more by call and by 4096 bytes.
+/// Seconds per page transfer: constant, and with traps in addition per call and per 4096 bytes.
 type Costs = [f64; 3];
 
 impl FlexiMem {
-    /// Ratios that costs would give: with traps over ready, and over without.
+    /// Ratios with these costs: with traps over ready, and over without traps.
     fn ratios(&self, measured: &UncostedTimes, costs: Costs) -> Vec<(f64, f64)> {
         let [service, call, small_page] = costs;
         let pages = self.page.iter().zip(&measured.pages);
@@ -54,7 +54,7 @@ impl FlexiMem {
         (squares.sum::<f64>() / (2 * self.page.len()) as f64).sqrt()
     }
 
-    /// The best costs for one rate: each is made larger or smaller as long as that helps, in ever finer steps.
+    /// The best costs for one rate, by coordinate descent with decreasing steps.
     fn best(&self, measured: &UncostedTimes) -> (Costs, f64) {
         let mut costs = [20e-6, 10e-6, 0.1e-6];
         let mut least = self.deviation(measured, costs);
@@ -78,14 +78,14 @@ impl FlexiMem {
         (costs, least)
     }
 
-    /// Fits rate and costs of the paper's system; `tell` hears of each rate.
+    /// Fits rate and costs of the paper's system; `tell` is called for each rate.
     pub fn fit(&self, mut tell: impl FnMut(&Fitted)) -> Result<Fitted, Failure> {
         let mut best: Option<Fitted> = None;
         for pace in PACES {
             let ready = self.ready(&self.paper, pace)?.as_seconds();
             let pages = self.page.iter().map(|page| {
                 let time = self.shared(&self.paper, page, pace, false, None)?;
-                // Each page is read, and then written.
+                // Each page is read and then written.
                 let changes = 2.0 * (self.bytes / page.bytes) as f64;
                 Ok::<_, Failure>((time.as_seconds(), changes))
             });

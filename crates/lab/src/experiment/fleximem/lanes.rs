@@ -1,8 +1,9 @@
-//! FlexiMem's figure 6: rows a cycle of 32 engines over 32 channels at 128 bits, by address lanes and length of bursts.
+//! FlexiMem's figure 6: rows per cycle of 32 engines over 32 channels at 128 bits, by number of address lanes and burst
+//! length.
 //!
-//! The fabric, the parks and the lanes are ours as they stand in a shell; engines and memory are a bench's
-//! (`rtl/fabric/tests/lanes_bench_top.sv`). The paper prints no values of the figure, so what its text says stands
-//! beside ours.
+//! Fabric, parks and lanes are those of the shell; engines and memory belong to a bench
+//! (`rtl/fabric/tests/lanes_bench_top.sv`). The paper does not publish the figure's values, so ours are compared with
+//! the statements of its text.
 
 use super::super::Failure;
 use crate::traffic::random_reads;
@@ -13,59 +14,59 @@ use std::process::Command;
 use timing::platform::Platform;
 use verilated::{Builder, Design, Effort, FileSet, Form, Program, ProgressSink};
 
-/// Engines, and channels.
+/// Number of engines, and of channels.
 pub const ENGINES: u32 = 32;
-/// Address lanes of each direction.
+/// Numbers of address lanes per direction.
 pub const LANES: [u32; 6] = [1, 2, 4, 8, 16, 32];
-/// Rows of a burst.
+/// Burst lengths in rows.
 pub const LENGTHS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
-/// Bits of a row: the paper's data width.
+/// Width of a row in bits: the paper's data width.
 const ROW_BITS: u32 = 128;
-/// Its memory says what random places cost.
+/// Platform whose memory determines the cost of random accesses.
 const PLATFORM: &str = "u55c";
 /// Cycles from an address to its first row.
 const LATENCY: u32 = 30;
 const WARM: u32 = 1000;
 const CYCLES: u32 = 4000;
-/// A gap is said in so many parts of a cycle.
+/// Gaps are specified in units of 1/256 cycle.
 const PARTS: f64 = 256.0;
 const LIST: &str = "rtl/fabric/tests/lanes_bench.f";
 const MAIN: &str = "rtl/fabric/tests/lanes_bench.cpp";
 pub(crate) const PACKAGE: &str = "rtl/lib/tmb_pkg.sv";
 const SHELL_ROW: &str = "RowBits = 512;";
 
-/// Rows a cycle, for bursts of one length.
+/// Rates in rows per cycle, for bursts of one length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LaneRates {
-    /// Rows of a burst.
+    /// Burst length in rows.
     pub length: u32,
-    /// Reads, each engine at random places of a channel of its own.
+    /// Reads, each engine at random addresses of a separate channel.
     pub reads: f64,
-    /// Writes, likewise.
+    /// Writes, each engine at random addresses of a separate channel.
     pub writes: f64,
-    /// Reads, at random places of random channels.
+    /// Reads, at random addresses of random channels.
     pub contended_reads: f64,
-    /// Writes, likewise.
+    /// Writes, at random addresses of random channels.
     pub contended_writes: f64,
-    /// Reads beside writes, each engine in a channel of its own.
+    /// Concurrent reads and writes, each engine in a separate channel.
     pub both: [f64; 2],
 }
 
-/// The rates of each length for a number of lanes.
+/// Rates by burst length for one number of lanes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lanes {
-    /// Address lanes of each direction.
+    /// Address lanes per direction.
     pub lanes: u32,
-    /// By length of bursts.
+    /// One entry per burst length.
     pub rates: Vec<LaneRates>,
 }
 
 /// The whole figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LaneFigure {
-    /// Accesses at random places that the memory model serves, all channels together, each cycle of the shell.
+    /// Random accesses that the memory model serves per shell cycle, all channels together.
     pub memory: f64,
-    /// By number of lanes.
+    /// One entry per number of lanes.
     pub lanes: Vec<Lanes>,
 }
 
@@ -131,7 +132,7 @@ fn rates(line: &str) -> Option<LaneRates> {
 }
 
 impl Lanes {
-    /// Builds the bench and runs each length. `gap`: parts of a cycle that a channel needs for a random place.
+    /// Builds the bench and runs each length. `gap`: time that a channel needs per random access, in 1/256 cycle.
     fn measure(lanes: u32, gap: u32, progress: &mut ProgressSink<'_>) -> Result<Self, Failure> {
         let program = build(ENGINES, lanes, progress)?;
         let numbers = [gap, LATENCY, WARM, CYCLES].into_iter().chain(LENGTHS);
@@ -149,12 +150,12 @@ impl Lanes {
         }
     }
 
-    /// Of the shortest bursts.
+    /// Rates of the shortest bursts.
     pub fn single(&self) -> &LaneRates {
         &self.rates[0]
     }
 
-    /// Of the longest.
+    /// Rates of the longest bursts.
     pub fn long(&self) -> &LaneRates {
         &self.rates[self.rates.len() - 1]
     }
@@ -164,14 +165,14 @@ impl LaneFigure {
     /// Measures the figure; the first time it builds six benches, a minute each.
     ///
     /// # Errors
-    /// No tools, no checkout, or a bench in which a row was lost.
+    /// The tools or the checkout are missing, or a bench lost a row.
     pub fn measure(progress: &mut ProgressSink<'_>) -> Result<Self, Failure> {
         let directories = simcard::platform_directories(&home());
         let platform = Platform::named(PLATFORM, &directories)?;
         let memory = platform.memory();
         let clock = platform.clock().period_ps.as_seconds();
         let clocks = clock / memory.timing.clock_ps.as_seconds();
-        // No more than a row a cycle: the bus of a channel.
+        // At most one row per cycle: the bus of a channel.
         let channel = (random_reads(memory) * clocks).min(1.0);
         let gap = (PARTS / channel).round() as u32;
         let lanes = LANES.map(|lanes| Lanes::measure(lanes, gap, progress));
@@ -181,7 +182,7 @@ impl LaneFigure {
         })
     }
 
-    /// The fewest lanes with which single rows come as fast as with the most.
+    /// The smallest number of lanes at which single rows are as fast as with the largest.
     pub fn enough(&self) -> u32 {
         let most = self.lanes.last().map_or(0.0, |lanes| lanes.single().reads);
         let found = self
@@ -191,7 +192,7 @@ impl LaneFigure {
         found.map_or(0, |lanes| lanes.lanes)
     }
 
-    /// The figure as a table for people.
+    /// The figure as a human-readable table.
     pub fn table(&self) -> String {
         let mut text = format!(
             "FlexiMem, figure 6: rows of {ROW_BITS} bits a cycle, {ENGINES} engines, {ENGINES} channels\n\
@@ -232,7 +233,7 @@ impl LaneFigure {
         text
     }
 
-    /// A line for each number of lanes and length.
+    /// One line per number of lanes and burst length.
     pub fn comma_separated(&self) -> String {
         let mut text =
             "lanes,rows_of_burst,reads,writes,random_reads,random_writes,both_reads,both_writes\n"

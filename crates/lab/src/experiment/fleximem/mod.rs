@@ -1,11 +1,12 @@
 //! FlexiMem's evaluation: its interconnect by address lanes (figure 6: [`lanes`], table II: [`area`]), its components
-//! (table III: [`components`]), itself beside others (table I: [`features`]), and shared pointers (figures 7 and 8: [`FlexiMem`]).
+//! (table III: [`components`]), its features compared with other systems (table I: [`features`]), and shared pointers
+//! (figures 7 and 8: [`FlexiMem`]).
 //!
-//! Figures 7 and 8: an array changed in place by a kernel, in memory that the program has, by page size;
-//! over the same with the data already there, and with traps over without.
+//! Figures 7 and 8: a kernel updates an array in program memory in place, by page size, relative to the same with
+//! resident data, and with traps relative to without.
 //!
-//! The paper prints ratios only: neither the accelerator's rate nor what its host takes for a page. So both are
-//! fitted ([`fit`]), frozen in `experiments/fleximem.toml` and its host file, and what is left of each ratio is shown.
+//! The paper publishes ratios only, not the accelerator's rate or its host's cost per page. Both are therefore fitted
+//! ([`fit`]), fixed in `experiments/fleximem.toml` and its host file, and the residual of each ratio is reported.
 
 pub mod area;
 pub mod components;
@@ -27,25 +28,25 @@ use std::path::{Path, PathBuf};
 use tombolo::HostFile;
 use units::PageSize;
 
-/// The experiment, as `experiments/fleximem.toml` says it.
+/// The experiment, as described by `experiments/fleximem.toml`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlexiMem {
-    /// What it compares.
+    /// Title of the comparison.
     pub title: String,
-    /// Figures of the card.
+    /// Platform file of the card.
     pub platform: String,
-    /// Bytes of the array.
+    /// Size of the array in bytes.
     pub bytes: u64,
-    /// Its bytes along figure 7; `bytes` is among them.
+    /// Array sizes of figure 7 in bytes, including `bytes`.
     pub sizes: Vec<u64>,
-    /// Why figures may differ although the model is right.
+    /// Reasons for deviations that are not errors of the model.
     pub known_differences: Vec<String>,
-    /// The paper's system, as far as it is known, and fitted where it is not.
+    /// The paper's system: published parameters, and fitted ones where they are not published.
     pub paper: AcceleratorSystem,
-    /// Ours.
+    /// Our system.
     pub ours: AcceleratorSystem,
-    /// The paper's page sizes and what it prints.
+    /// The paper's page sizes with its published ratios.
     pub page: Vec<Page>,
     #[serde(skip)]
     folder: PathBuf,
@@ -55,35 +56,35 @@ pub struct FlexiMem {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AcceleratorSystem {
-    /// Cycles for each row of 64 bytes.
+    /// Cycles per row of 64 bytes.
     pub pace: u32,
     /// Name of the host file in `hosts/`.
     pub host: String,
-    /// Bytes that are fetched ahead of faults.
+    /// Read-ahead beyond a fault in bytes.
     pub read_ahead_bytes: u64,
-    /// The shell.
+    /// Configuration of the shell.
     pub shell: ShellConfig,
 }
 
-/// A page size and its ratios in the paper.
+/// A page size with its ratios in the paper.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Page {
-    /// For tables and bars: `2m`.
+    /// Name in tables and bars, such as `2m`.
     pub name: String,
-    /// Bytes.
+    /// Page size in bytes.
     pub bytes: u64,
-    /// Figure 7: time with traps over time with the data there.
+    /// Figure 7: time with traps over time with resident data.
     pub over_ready: f64,
     /// Figure 8: time with traps over time without, minus 1.
     pub traps: f64,
 }
 
 impl Page {
-    /// The size.
+    /// The page size as a type.
     ///
     /// # Errors
-    /// There is no such page.
+    /// No page has this size.
     pub(crate) fn size(&self) -> Result<PageSize, super::Failure> {
         PageSize::from_bytes(self.bytes)
             .ok_or_else(|| format!("{} bytes are no page", self.bytes).into())
@@ -91,10 +92,10 @@ impl Page {
 }
 
 impl FlexiMem {
-    /// Reads `fleximem.toml` in a folder.
+    /// Reads `fleximem.toml` from a folder.
     ///
     /// # Errors
-    /// It is missing or malformed, or has no pages.
+    /// The file is missing or malformed, or has no pages.
     pub fn read(folder: &Path) -> Result<Self, DescriptionError> {
         let path = folder.join("fleximem.toml");
         let read: Self = description::read(&path)?;

@@ -1,4 +1,4 @@
-//! The evaluation as a page: plots, tables, and a verdict a figure.
+//! The evaluation as a page: plots, tables, and one verdict per figure.
 
 use super::area::{Area, TABLE2};
 use super::components::{Cost, Ours, TABLE3};
@@ -8,14 +8,14 @@ use super::{FlexiMem, PageTimes, Pages};
 use html::{Section, Study, Verdict};
 use picture::{Chart, Series};
 
-/// A value that is no more off the published one is as published: what FSRF's and CCKit's experiments take, too.
+/// Maximum relative deviation that counts as published; the same as for FSRF's and CCKit's experiments.
 const NEAR: f64 = 0.25;
-/// Of the rows that 32 engines could have.
+/// Share of the maximum rows of 32 engines that counts as saturated.
 const ALL_ROWS: f64 = 0.98;
-/// Address lanes that saturate always, says the paper.
+/// Number of address lanes that always saturate, according to the paper.
 const ENOUGH: u32 = 8;
 
-/// Parts of the evaluation; what was left out is `None`.
+/// Parts of the evaluation; omitted parts are `None`.
 #[derive(Clone, Debug, Default)]
 pub struct FleximemFigures {
     /// Figures 7 and 8.
@@ -40,7 +40,7 @@ fn left(ours: f64, paper: f64) -> String {
     format!("{:+.1} %", (ours / paper - 1.0) * 100.0)
 }
 
-/// How many of some comparisons are near, and in words.
+/// Verdict over some comparisons, with a description.
 fn judged(pairs: &[(f64, f64)]) -> (Verdict, String) {
     let holds = pairs.iter().filter(|(ours, paper)| near(*ours, *paper));
     let (holds, of) = (holds.count(), pairs.len());
@@ -53,7 +53,7 @@ fn judged(pairs: &[(f64, f64)]) -> (Verdict, String) {
     (Verdict::of(holds, of), because)
 }
 
-/// The page of what was measured.
+/// The page of the measured parts.
 pub fn study(experiment: &FlexiMem, measured: &FleximemFigures) -> Study {
     let mut sections = vec![table1()];
     sections.push(measured.lanes.as_ref().map_or_else(
@@ -125,7 +125,7 @@ fn figure6(figure: &LaneFigure) -> Section {
             let rates = lanes.rates.iter().map(|rates| Some(of(rates)));
             chart = chart.with(Series::ours(format!("{} Ax/c", lanes.lanes), rates));
         }
-        // Of the paper only the end is known: as many rows as engines.
+        // The paper states only the end point: as many rows as engines.
         let mut engines = [None; LENGTHS.len()];
         engines[LENGTHS.len() - 1] = Some(f64::from(ENGINES));
         chart
@@ -233,7 +233,7 @@ fn table2(areas: &[Area]) -> Section {
     }
 }
 
-/// A column of figures by page size, ours and the paper's.
+/// A table of figures by page size, ours and the paper's.
 fn by_page(experiment: &FlexiMem, title: &str, columns: [(&str, bool, Vec<f64>); 3]) -> String {
     let names = experiment.page.iter().map(|page| page.name.as_str());
     let mut chart = Chart::bars(title, "pages").at(names);
@@ -383,7 +383,7 @@ fn table3(costs: &[Option<Cost>; 6]) -> Section {
         }
         row.push(component.why.to_owned());
         rows.push(row);
-        // Of all rows only these are the same thing here and there.
+        // Only these rows are directly comparable.
         if let (Ours::Tlb(_), Some([lut, ff, _])) = (component.ours, ours) {
             let [paper_lut, paper_ff, _] = component.paper.map(f64::from);
             pairs.extend([(lut, paper_lut), (ff, paper_ff)]);
@@ -497,7 +497,7 @@ mod tests {
         assert_eq!(verdict(&study, "figure6"), Verdict::AsPublished);
         assert_eq!(verdict(&study, "table2"), Verdict::AsPublished);
         assert_eq!(verdict(&study, "table3"), Verdict::AsPublished);
-        // Of the same times at all page sizes one ratio is right.
+        // With equal times at all page sizes, one ratio is right.
         assert_eq!(verdict(&study, "figure7"), Verdict::PartlyAsPublished);
         assert_eq!(verdict(&study, "figure8"), Verdict::Otherwise);
         assert!(page.contains("13.30") && page.contains("+20.0 %"), "{page}");

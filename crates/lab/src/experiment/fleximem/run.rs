@@ -1,4 +1,4 @@
-//! One run of the kernel, with its data in the program's memory or on the card already.
+//! Runs the kernel with its data in program memory or already on the card.
 
 use super::super::Failure;
 use super::{AcceleratorSystem, FlexiMem, Page};
@@ -11,38 +11,38 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use tombolo::{Card, Continue, HostFile, OwnerOptions, SlotId};
 use units::{Asid, Picoseconds};
 
-/// Added to every word.
+/// Constant added to every word.
 const ADDEND: u32 = 0x1234_5678;
 
-/// The times of one page size.
+/// Times for one page size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PageTimes {
-    /// With traps.
+    /// Time with traps.
     pub trapped: Picoseconds,
-    /// Without: the basic client.
+    /// Time without traps: the basic client.
     pub basic: Picoseconds,
 }
 
 impl PageTimes {
-    /// Figure 7: over the time with the data there.
+    /// Figure 7: time with traps relative to the time with resident data.
     pub fn over_ready(&self, ready: Picoseconds) -> f64 {
         self.trapped.as_seconds() / ready.as_seconds()
     }
 
-    /// Figure 8: what traps add.
+    /// Figure 8: relative overhead of traps.
     pub fn traps(&self) -> f64 {
         self.trapped.as_seconds() / self.basic.as_seconds() - 1.0
     }
 }
 
-/// The times of one size of the array.
+/// Times for one size of the array.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OfSize {
-    /// Of the array.
+    /// Size of the array in bytes.
     pub bytes: u64,
-    /// With the data there.
+    /// Time with resident data.
     pub ready: Picoseconds,
-    /// By page size.
+    /// One entry per page size.
     pub pages: Vec<PageTimes>,
 }
 
@@ -51,7 +51,7 @@ pub struct OfSize {
 pub struct Pages {
     /// The paper's system, by size of the array.
     pub reproduced: Vec<OfSize>,
-    /// Ours, of the size that ratios are of.
+    /// Our system, at the size that the ratios refer to.
     pub ours: OfSize,
 }
 
@@ -67,7 +67,7 @@ impl FlexiMem {
         Ok(options)
     }
 
-    /// The kernel's time with the data on the card, and no translation.
+    /// Time of the kernel with resident data and without translation.
     pub fn ready(&self, system: &AcceleratorSystem, pace: u32) -> Result<Picoseconds, Failure> {
         let mut options = self.options(system)?;
         options.shell.translator = Translator::Identity;
@@ -88,7 +88,7 @@ impl FlexiMem {
         Ok(driver.card.now() - start)
     }
 
-    /// The kernel's time with the data in the program's memory.
+    /// Time of the kernel with its data in program memory.
     pub(super) fn shared(
         &self,
         system: &AcceleratorSystem,
@@ -135,7 +135,7 @@ impl FlexiMem {
         Ok(run.time)
     }
 
-    /// With traps and without, on a system.
+    /// Times with and without traps on a system.
     pub fn run(&self, system: &AcceleratorSystem, page: &Page) -> Result<PageTimes, Failure> {
         let host = self.host(system)?;
         let time = |trapped| self.shared(system, page, system.pace, trapped, Some(host.clone()));
@@ -145,7 +145,7 @@ impl FlexiMem {
         })
     }
 
-    /// All page sizes of a system; `tell` hears of each run.
+    /// Runs all page sizes on a system; `tell` is called for each run.
     fn of_size(
         &self,
         system: &AcceleratorSystem,
@@ -166,15 +166,15 @@ impl FlexiMem {
         })
     }
 
-    /// How often [`FlexiMem::pages`] tells where it is.
+    /// Number of progress calls of [`FlexiMem::pages`].
     pub fn steps(&self) -> usize {
         (self.sizes.len() + 1) * (self.page.len() + 1)
     }
 
-    /// Figures 7 and 8; `tell` hears of each run.
+    /// Measures figures 7 and 8; `tell` is called for each run.
     ///
     /// # Errors
-    /// The card, or words that are wrong.
+    /// The card fails, or a result is wrong.
     pub fn pages(&self, tell: &mut dyn FnMut(&str)) -> Result<Pages, Failure> {
         let mut reproduced = Vec::new();
         for &bytes in &self.sizes {
@@ -192,10 +192,10 @@ impl FlexiMem {
 }
 
 impl Pages {
-    /// Those of the paper's system that its ratios are compared with.
+    /// The paper's system at the size that its ratios are compared with.
     ///
     /// # Panics
-    /// If no size is that of `ours`, which [`FlexiMem::read`] sees to.
+    /// If no size equals that of `ours`; [`FlexiMem::read`] ensures that one does.
     pub fn compared(&self) -> &OfSize {
         let mut sizes = self.reproduced.iter();
         let found = sizes.find(|of_size| of_size.bytes == self.ours.bytes);

@@ -1,15 +1,15 @@
-//! The experiment as a table for people, and as comma-separated values.
+//! Output of the experiment as a readable table, and as comma-separated values.
 
 use super::{FlexiMem, Pages};
 use std::fmt::Write;
 
-/// Ours over the paper's, as a difference in percent.
+/// Deviation of ours from the paper's in percent.
 fn residual(ours: f64, paper: f64) -> f64 {
     (ours / paper - 1.0) * 100.0
 }
 
 impl FlexiMem {
-    /// A row a page size: the paper's ratios reproduced, and ours.
+    /// One row per page size: the paper's ratios reproduced, and ours.
     pub fn table(&self, pages: &Pages) -> String {
         let (compared, ours) = (pages.compared(), &pages.ours);
         let mut text = format!(
@@ -65,7 +65,7 @@ impl FlexiMem {
         text
     }
 
-    /// A line a page size.
+    /// One line per page size.
     pub fn comma_separated(&self, pages: &Pages) -> String {
         let (compared, ours) = (pages.compared(), &pages.ours);
         let mut text =
@@ -94,7 +94,7 @@ pub(super) mod tests {
     use super::*;
     use units::Picoseconds;
 
-    /// Pages whose times are all the same.
+    /// Figures with equal times on all pages.
     pub(in super::super) fn pages(experiment: &FlexiMem) -> Pages {
         let micros = Picoseconds::from_micros;
         let outcome = PageTimes {

@@ -1,35 +1,36 @@
-//! Figure 7: different applications beside each other with data on the card, against each alone on the same system.
+//! Figure 7: different applications running concurrently with resident data, compared with each alone on the same
+//! system.
 
 use crate::experiment::hot::{together, HotApplication, Setting};
 use crate::experiment::{Experiment, Failure, Outcome, Size, System, Workload};
 use simcard::SimOptions;
 use tombolo::{Picoseconds, Preset};
 
-/// Applications of the mix: those of the paper that there are, `gups` in place of PGRNK, and `sha`
-/// (Verilog) for the paper's SHA of HLS.
+/// Applications of the mix: the paper's as far as available, with `gups` for PGRNK, and `sha` (Verilog) for the paper's
+/// SHA of HLS.
 pub const APPLICATIONS: [&str; 4] = ["aes", "gups", "sha", "rng_read"];
 /// Systems of the figure.
 pub const SYSTEMS: [&str; 5] = ["tombolo", "fsrf", "coyote-2m", "amorphos", "physical"];
-/// Counted runs of the slowest.
+/// Measured runs of the slowest application.
 const ROUNDS: u32 = 2;
 
-/// Some applications on a system.
+/// Applications that run on a system.
 #[derive(Clone, Debug)]
 pub struct Mix<'a> {
-    /// The system.
+    /// System under test.
     pub system: &'a System,
     workloads: Vec<&'a Workload>,
-    /// The one that decides which TLBs FSRF has: alone or not, all run on one card.
+    /// The application that determines FSRF's TLB configuration: the same card is used for each alone and for all.
     decides: &'a Workload,
     host_miss: Option<Picoseconds>,
 }
 
 impl<'a> Mix<'a> {
-    /// All of the figure: on each system each application alone, and then all of them.
+    /// All runs of the figure: on each system, each application alone, followed by all of them.
     pub fn all(experiment: &'a Experiment) -> Vec<Self> {
         let found = |name: &&str| experiment.workloads.iter().find(|w| w.name == **name);
         let workloads: Vec<&Workload> = APPLICATIONS.iter().filter_map(found).collect();
-        // One that jumps about: FSRF's DRAM TLB.
+        // One with random accesses: FSRF's DRAM TLB.
         let Some(decides) = workloads.iter().copied().find(|w| w.load.is_random()) else {
             return Vec::new();
         };
@@ -50,12 +51,12 @@ impl<'a> Mix<'a> {
         systems.flat_map(of).collect()
     }
 
-    /// Whether these are all applications.
+    /// Whether this run has all applications.
     pub fn is_whole(&self) -> bool {
         self.workloads.len() == APPLICATIONS.len()
     }
 
-    /// The application, if it is alone.
+    /// The only application, if it runs alone.
     pub fn alone(&self) -> Option<&str> {
         match self.workloads[..] {
             [only] => Some(&only.name),
@@ -63,7 +64,7 @@ impl<'a> Mix<'a> {
         }
     }
 
-    /// `mix.fsrf.aes+gups`.
+    /// Name, such as `mix.fsrf.aes+gups`.
     pub fn name(&self) -> String {
         let names: Vec<&str> = self.workloads.iter().map(|w| w.name.as_str()).collect();
         format!("mix.{}.{}", self.system.name, names.join("+"))

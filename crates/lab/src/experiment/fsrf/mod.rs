@@ -1,4 +1,4 @@
-//! FSRF's evaluation beside its table 2: figures 6 to 9 and the fairness of section 6.4, and all of it as a page.
+//! FSRF's evaluation in addition to its table 2: figures 6 to 9 and the fairness of section 6.4, combined in a page.
 
 mod mix;
 mod page;
@@ -10,9 +10,9 @@ pub use transfer::{Rates, Transfer};
 
 use super::{Cell, Experiment, Outcome, Work};
 
-/// The table's experiment, to which the figures belong.
+/// Experiment of the table, to which the figures belong.
 pub const TABLE: &str = "fsrf-table2";
-/// That of figure 8.
+/// Experiment of figure 8.
 pub const READS: &str = "fsrf-figure8";
 
 /// Cells of figure 6.
@@ -23,7 +23,7 @@ pub fn scaling(experiment: &Experiment) -> Vec<Cell<'_>> {
 /// A part of the evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Table 2, and figure 5, which is made of it.
+    /// Table 2, and figure 5, which is derived from it.
     Table2,
     /// Figure 6 and fairness.
     Figure6,
@@ -36,7 +36,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// All.
+    /// All parts, in the paper's order.
     pub const ALL: [Self; 5] = [
         Self::Table2,
         Self::Figure6,
@@ -45,7 +45,7 @@ impl Part {
         Self::Figure9,
     ];
 
-    /// The work of it; `experiment` is the table's, but for figure 8.
+    /// Work of the part; `experiment` is the table's, except for figure 8.
     pub fn work(self, experiment: &Experiment) -> Vec<Work<'_>> {
         match self {
             Self::Table2 | Self::Figure8 => {
@@ -58,7 +58,7 @@ impl Part {
     }
 }
 
-/// The work of an experiment that has this name.
+/// The experiment's work with this name.
 pub fn find<'a>(experiment: &'a Experiment, name: &str) -> Option<Work<'a>> {
     let parts: &[Part] = match experiment.name.as_str() {
         TABLE => &Part::ALL,
@@ -66,11 +66,11 @@ pub fn find<'a>(experiment: &'a Experiment, name: &str) -> Option<Work<'a>> {
     };
     let mut all = parts.iter().flat_map(|part| part.work(experiment));
     let found = all.find(|work| work.name() == name);
-    // The bars have cells of their own: other layouts, numbers of applications and of runs.
+    // The bars have additional cells: other layouts, and other numbers of applications and runs.
     found.or_else(|| experiment.cell(name).map(Work::Cell))
 }
 
-/// What was measured; what was left out is empty.
+/// Measured parts; omitted parts are empty.
 #[derive(Default)]
 pub struct FsrfFigures<'a> {
     /// Cells of table 2.
@@ -86,7 +86,7 @@ pub struct FsrfFigures<'a> {
 }
 
 impl<'a> FsrfFigures<'a> {
-    /// Takes what a part gave.
+    /// Adds the outcomes of a part.
     pub fn add(&mut self, part: Part, done: impl IntoIterator<Item = (Work<'a>, Option<Outcome>)>) {
         for (work, outcome) in done {
             match (work, part) {

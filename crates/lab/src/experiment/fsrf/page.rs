@@ -1,4 +1,4 @@
-//! The evaluation as a page: plots, tables, and a verdict a figure.
+//! The evaluation as a page: plots, tables, and one verdict per figure.
 
 use super::scaling::{COUNTS, SYSTEMS as SCALED, WORKLOADS};
 use super::{mix, FsrfFigures, Rates};
@@ -7,14 +7,14 @@ use crate::experiment::{claims, Cell, Experiment, Outcome, Size, Temperature};
 use html::{Section, Study, Verdict};
 use picture::{Chart, Series};
 
-/// A value that is no more off the published one is as published.
+/// Maximum relative deviation that counts as published.
 const NEAR: f64 = 0.25;
-/// More applications bring nothing any more: less than a tenth.
+/// Speedup of further applications below which they bring no gain: a tenth.
 const NOTHING: f64 = 1.1;
-/// Almost linear: nine tenths of it.
+/// Share of linear speedup that counts as almost linear.
 const LINEAR: f64 = 0.9;
 
-/// Of fairness, what the paper prints: standard deviations of runtimes over their mean, geometric means, in percent.
+/// Published fairness values: standard deviations of runtimes over their mean, geometric means, in percent.
 const FAIRNESS: [(&str, f64); 9] = [
     ("all", 1.1),
     ("2 applications", 1.2),
@@ -27,13 +27,13 @@ const FAIRNESS: [(&str, f64); 9] = [
     ("hot", 2.9),
 ];
 
-/// Of figure 7, what the text says: system, application, share of what it gets alone.
+/// Statements of the text on figure 7: system, application, share of its standalone throughput.
 const MIXED: [(&str, &str, f64); 3] = [
     ("coyote-2m", "aes", 0.66),
     ("coyote-2m", "sha", 0.39),
     ("amorphos", "rng_read", 0.27),
 ];
-/// Systems whose applications get "similar performance" beside others: no less than this.
+/// Share of standalone throughput from which applications get "similar performance" when run concurrently.
 const ISOLATED: f64 = 0.9;
 
 type Outcomes<'a> = [(Cell<'a>, Option<Outcome>)];
@@ -61,7 +61,7 @@ fn geometric(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     (count > 0).then(|| (sum / f64::from(count)).exp())
 }
 
-/// The page of what was measured.
+/// The page of the measured parts.
 pub fn study(experiment: &Experiment, measured: &FsrfFigures<'_>) -> Study {
     let mut sections = Vec::new();
     if measured.table.is_empty() {
@@ -117,7 +117,7 @@ fn missing(id: &'static str, title: &str, part: &str) -> Section {
     }
 }
 
-/// Columns of the table of which there is a cell.
+/// Columns of the table with at least one cell.
 fn columns(outcomes: &Outcomes<'_>) -> Vec<(Temperature, Size)> {
     let all = Temperature::ALL.map(|t| Size::ALL.map(|s| (t, s)));
     let has = |at: &(Temperature, Size)| {
@@ -191,7 +191,7 @@ fn figure5(experiment: &Experiment, outcomes: &Outcomes<'_>) -> Section {
     .at(columns.iter().map(|at| named(*at)))
     .logarithmic();
     let mut rows = Vec::new();
-    // The same ranking: who is faster than the better Coyote, and by how much.
+    // Equal ranking: which system is faster than the better Coyote, and by what ratio.
     let (mut same, mut all) = (0, 0);
     for name in names {
         let means = means(name);
@@ -220,7 +220,7 @@ fn figure5(experiment: &Experiment, outcomes: &Outcomes<'_>) -> Section {
         for (ours, paper) in means.into_iter().flatten() {
             if let Some(paper) = paper {
                 all += 1;
-                // Equal is within a tenth.
+                // Within a tenth counts as equal.
                 let side = |value: f64| i32::from(value > 1.1) - i32::from(value < 0.9);
                 same += usize::from(side(ours) == side(paper));
             }
@@ -241,7 +241,7 @@ fn figure5(experiment: &Experiment, outcomes: &Outcomes<'_>) -> Section {
     }
 }
 
-/// Of figure 6 a line: throughput of one to four applications over that of one.
+/// A line of figure 6: throughput of one to four applications over that of one.
 fn scale(
     outcomes: &Outcomes<'_>,
     system: &str,
@@ -276,7 +276,7 @@ fn figure6(outcomes: &Outcomes<'_>) -> Section {
             if line.iter().all(Option::is_none) {
                 continue;
             }
-            // What the text says of its own system.
+            // Statement of the text about its own system.
             let statement = match (temperature, line) {
                 _ if system != "fsrf" => None,
                 (Temperature::Cold, [_, Some(two), _, Some(four)]) => {
@@ -327,11 +327,11 @@ fn deviation(outcomes: &Outcomes<'_>, system: &str, of: impl Fn(&Cell<'_>) -> bo
     let cells = outcomes
         .iter()
         .filter(|(cell, _)| cell.system.name == system && cell.applications > 1 && of(cell));
-    // Equal runtimes would make the mean 0: less than a hundredth of a percent is that.
+    // A zero deviation would make the mean 0; values are clamped to a hundredth of a percent.
     geometric(cells.filter_map(|(_, outcome)| Some(outcome.as_ref()?.deviation.max(1e-4))))
 }
 
-/// Whether a cell is of a row of the fairness.
+/// Whether a cell belongs to a row of the fairness table.
 fn is_of(row: &str, cell: &Cell<'_>) -> bool {
     match row.split_once(' ') {
         Some((count, "applications")) => count == cell.applications.to_string(),
@@ -426,7 +426,7 @@ fn figure7(measured: &FsrfFigures<'_>) -> Section {
         });
         rows.push([system.to_owned()].into_iter().chain(cells).collect());
     }
-    // Three shares, and two systems that keep applications apart.
+    // Three shares, and two systems that isolate applications.
     let near = MIXED.iter().map(|(system, application, paper)| {
         let ours = place_of(application).and_then(|place| share(system, place));
         ours.map(|ours| (ours / paper - 1.0).abs() <= NEAR)
@@ -632,7 +632,7 @@ mod tests {
         }
     }
 
-    /// The paper's values in place of ours, and of what it does not print something plausible.
+    /// Outcomes with the paper's values, and plausible ones where it publishes none.
     fn value(work: &Work<'_>) -> Outcome {
         match work {
             Work::Cell(cell) => {
@@ -753,7 +753,7 @@ mod tests {
         assert_eq!(off[4..], ["0.50", "not reproduced", "not known why"]);
     }
 
-    /// What a worker is told names one piece of work.
+    /// The name passed to a worker identifies exactly one piece of work.
     #[test]
     fn names_of_work_are_unique() {
         let table = read(TABLE);
@@ -766,7 +766,7 @@ mod tests {
         names.sort();
         let all = names.len();
         names.dedup();
-        // Figure 6 has cells of the table, those of four applications.
+        // Figure 6 shares the cells of four applications with the table.
         assert_eq!(all - names.len(), 2 * 2 * 3);
         for name in [
             "mix.fsrf.gups",

@@ -1,7 +1,7 @@
-//! Figure 9: random reads of one size by one application, the whole path against its parts alone. Storage and the DMA
-//! engine by themselves bound it; the paper's system is within a factor of two of the slower one. It does not say how many
-//! reads and copies its parts had under way. So both are measured: all at once, and one at a time, as the text's "file
-//! access and DMA dominating run time" suggests.
+//! Figure 9: random reads of one size by one application, with the whole path compared with its components alone.
+//! Storage and DMA engine standalone are the bounds; the paper's system is within a factor of two of the slower one.
+//! The paper does not state the number of outstanding reads and copies. Both extremes are therefore measured: all at
+//! once, and one at a time, as the text's "file access and DMA dominating run time" suggests.
 
 use crate::driver::Driver;
 use crate::experiment::{Failure, Outcome};
@@ -16,7 +16,7 @@ use tombolo::{
 };
 use units::{CardAddr, Operation, Picoseconds, Stripe};
 
-/// How many a part of the path has under way when it is alone.
+/// Outstanding operations of a component measured alone.
 #[derive(Clone, Copy)]
 enum Depth {
     All,
@@ -26,20 +26,20 @@ enum Depth {
 /// Reads of one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// log2 of the bytes of a read.
+    /// log2 of the read size in bytes.
     pub size_log2: u32,
-    /// How many.
+    /// Number of reads.
     pub count: u64,
 }
 
-/// What one size gives, in MB/s.
+/// Rates for one size, in MB/s.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rates {
     /// Through the library, warm and cold.
     pub through: [f64; 2],
     /// The DMA engine alone, all copies at once and one at a time.
     pub link: [f64; 2],
-    /// What the host does for warm data, all at once and one at a time.
+    /// The host's handling of warm data, all at once and one at a time.
     pub page_cache: [f64; 2],
     /// The storage alone, all at once and one at a time.
     pub storage: [f64; 2],
@@ -50,7 +50,7 @@ impl Rates {
         [self.through, self.link, self.page_cache, self.storage].concat()
     }
 
-    /// As they were kept.
+    /// Rates from a cached outcome.
     pub fn of(outcome: &Outcome) -> Option<Self> {
         let each: [f64; 8] = outcome.each.clone().try_into().ok()?;
         let pair = |place: usize| [each[place], each[place + 1]];
@@ -62,7 +62,7 @@ impl Rates {
         })
     }
 
-    /// Shares of the slower part, warm and cold; parts with all at once, or one at a time.
+    /// Shares of the slower component's rate, warm and cold, with component operations all at once or one at a time.
     pub fn shares(&self, one_at_a_time: bool) -> [f64; 2] {
         let depth = usize::from(one_at_a_time);
         let of = |host: [f64; 2], ours: f64| ours / self.link[depth].min(host[depth]);
@@ -74,7 +74,7 @@ impl Rates {
 }
 
 impl Transfer {
-    /// The figure's sizes, 4 KiB to 2 MiB.
+    /// Sizes of the figure, 4 KiB to 2 MiB.
     pub fn all() -> Vec<Self> {
         let counts = [128, 128, 64, 64, 64, 32, 32, 16, 8, 8];
         let sized = (12..).zip(counts);
@@ -83,12 +83,12 @@ impl Transfer {
             .collect()
     }
 
-    /// `transfer.4096`.
+    /// Name, such as `transfer.4096`.
     pub fn name(&self) -> String {
         format!("transfer.{}", self.bytes())
     }
 
-    /// Bytes of a read.
+    /// Read size in bytes.
     pub fn bytes(&self) -> u64 {
         1 << self.size_log2
     }
@@ -165,7 +165,7 @@ impl Transfer {
         Ok(bytes as f64 / time.ok_or("no run")?.as_seconds() / 1e6)
     }
 
-    /// MB/s of copies of this size to the card, nothing else running.
+    /// MB/s of copies of this size to the card, without other activity.
     fn link_alone(&self, options: &SimOptions, depth: Depth) -> Result<f64, Failure> {
         let mut driver = Driver::new(SimCard::open(options.clone(), |_| {})?);
         let bytes = self.bytes();
@@ -190,7 +190,7 @@ impl Transfer {
         Ok((self.count * bytes) as f64 / span.as_seconds() / 1e6)
     }
 
-    /// MB/s of what the host does for reads of this size.
+    /// MB/s of the host's handling of reads of this size.
     fn host_alone(&self, options: &SimOptions, state: FileState, depth: Depth) -> f64 {
         let mut host = HostModel::new(options.platform.host());
         let bytes = self.bytes();

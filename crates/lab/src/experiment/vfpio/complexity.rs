@@ -1,17 +1,17 @@
-//! Lines and branches of sources, as table 4 counts them: by words of the text, as the paper's tool does.
+//! Counts lines and branches of sources, as in table 4: by words of the text, like the paper's tool.
 
 use std::path::Path;
 
-/// Of one or several files.
+/// Counts over one or several files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Complexity {
-    /// Lines with something but blanks and comments.
+    /// Lines that contain code, not only blanks and comments.
     pub lines: u32,
-    /// Words that branch.
+    /// Number of branching words.
     pub branches: u32,
 }
 
-/// What branches in a language.
+/// Branching words of a language.
 struct Branching {
     words: &'static [&'static str],
     signs: &'static [&'static str],
@@ -22,16 +22,16 @@ const OTHERS: Branching = Branching {
     words: &["if", "for", "while", "case", "catch"],
     signs: &["&&", "||", "?"],
 };
-/// Rust. `?` only hands an error on, and stands at every call.
+/// Rust. `?` is excluded: it only propagates an error, and occurs at every call.
 const RUST: Branching = Branching {
     words: &["if", "else", "for", "while", "loop", "match"],
     signs: &["&&", "||"],
 };
 
 impl Complexity {
-    /// Of files.
+    /// Counts over these files.
     ///
-    /// # Errors
+    /// A file cannot be read.
     /// One cannot be read.
     pub fn of(files: &[&Path]) -> std::io::Result<Self> {
         let mut sum = Self::default();

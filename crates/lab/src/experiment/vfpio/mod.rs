@@ -1,5 +1,5 @@
-//! vFPIO's figures 5 to 7 and tables 4 to 6: kernels with streams, the same one unchanged on each device, beside the
-//! published values. `experiments/vfpio.toml` says what runs.
+//! vFPIO's figures 5 to 7 and tables 4 to 6: streaming kernels, run unchanged on each device, compared with the
+//! published values. `experiments/vfpio.toml` describes the runs.
 
 mod complexity;
 mod page;
@@ -18,95 +18,95 @@ use simcard::{ShellConfig, SimOptions};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The experiment, as its file says it.
+/// The experiment, as described by its file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Vfpio {
-    /// What it compares.
+    /// Title of the comparison.
     pub title: String,
-    /// Figures of the card.
+    /// Platform file of the card.
     pub platform: String,
-    /// Transfers of each size, figure 7.
+    /// Number of transfers of each size in figure 7.
     pub transfers: u32,
-    /// Bytes of these transfers.
+    /// Sizes of these transfers in bytes.
     pub sizes: Vec<u64>,
-    /// Why figures may differ although the model is right.
+    /// Reasons for deviations that are not errors of the model.
     pub known_differences: Vec<String>,
-    /// The kernels.
+    /// Kernels to run.
     pub application: Vec<Application>,
-    /// Table 6.
+    /// Lines of table 6.
     pub resource: Vec<resources::Resource>,
 }
 
-/// A kernel, what it is given, and what the paper prints.
+/// A kernel, its inputs, and the published values.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Application {
-    /// The paper's name.
+    /// Name in the paper.
     pub name: String,
-    /// Folder in `kernels/`.
+    /// Folder name in `kernels/`.
     pub kernel: String,
-    /// The kernel that does the same through memory ports of its own, if there is one.
+    /// The equivalent kernel with dedicated memory ports, if there is one.
     pub wired: Option<String>,
-    /// Bytes of a packet.
+    /// Packet size in bytes.
     pub bytes: u64,
-    /// Bytes that may come out.
+    /// Maximum size of the output in bytes.
     pub room: u64,
-    /// It takes nothing: `bytes` come out.
+    /// Whether it is a source, without input; `bytes` is then the output's size.
     #[serde(default)]
     pub source: bool,
     /// Arguments: numbers, or bytes in hexadecimal.
     #[serde(default)]
     pub arguments: BTreeMap<String, ArgumentValue>,
-    /// What the paper prints.
+    /// Published values.
     pub paper: Paper,
 }
 
-/// An argument.
+/// Value of an argument.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum ArgumentValue {
-    /// A number.
+    /// Number of at most 64 bits.
     Number(u64),
-    /// Bytes, two digits each.
+    /// Bytes, two hexadecimal digits each.
     Bytes(String),
 }
 
-/// Tables 4 and 5.
+/// Values of tables 4 and 5.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Paper {
-    /// MiB/s, HBM.
+    /// Throughput in MiB/s, HBM.
     pub card: f64,
-    /// MiB/s, host memory.
+    /// Throughput in MiB/s, host memory.
     pub host: f64,
-    /// Of Coyote's, HBM.
+    /// Per cent of Coyote's throughput, HBM.
     pub card_percent: f64,
-    /// Of Coyote's, host memory.
+    /// Per cent of Coyote's throughput, host memory.
     pub host_percent: f64,
-    /// Coyote's reconfiguration.
+    /// Coyote's reconfiguration time in ms, HBM.
     pub coyote_card_ms: f64,
-    /// Likewise.
+    /// Coyote's reconfiguration time in ms, host memory.
     pub coyote_host_ms: f64,
     /// Source lines of the user logic: Coyote, vFPIO.
     pub lines: [u32; 2],
-    /// Cyclomatic complexity, likewise.
+    /// Cyclomatic complexity of the user logic: Coyote, vFPIO.
     pub complexity: [u32; 2],
 }
 
 impl Vfpio {
-    /// Reads `vfpio.toml` in a folder.
+    /// Reads `vfpio.toml` from a folder.
     ///
     /// # Errors
-    /// It is missing or malformed.
+    /// The file is missing or malformed.
     pub fn read(folder: &Path) -> Result<Self, DescriptionError> {
         description::read(&folder.join("vfpio.toml"))
     }
 
-    /// The shell: that of the tests of streams.
+    /// Options of the card; the shell is that of the streaming tests.
     ///
     /// # Errors
-    /// There is no such platform.
+    /// The platform does not exist.
     pub fn options(&self) -> Result<SimOptions, super::Failure> {
         let mut options = SimOptions::named(&self.platform)?;
         options.shell = ShellConfig {
@@ -118,7 +118,7 @@ impl Vfpio {
         Ok(options)
     }
 
-    /// The application of that name.
+    /// The application with this name.
     pub fn application(&self, name: &str) -> Option<&Application> {
         self.application.iter().find(|one| one.name == name)
     }
@@ -144,7 +144,7 @@ mod tests {
     fn the_experiment_is_understood() {
         let experiment = Vfpio::read(&simcard::home().join("experiments")).unwrap();
         assert_eq!(experiment.application.len(), 8);
-        // Each line of the paper's table 6 is there, and is measured or says why not.
+        // Each line of the paper's table 6 is included, and is either measured or has a reason.
         for name in TABLE6 {
             let mut lines = experiment.resource.iter();
             assert!(lines.any(|line| line.name == name), "{name}");

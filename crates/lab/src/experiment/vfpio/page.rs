@@ -1,4 +1,4 @@
-//! The evaluation as a page: plots, tables, and a verdict a figure.
+//! The evaluation as a page: plots, tables, and one verdict per figure.
 
 use super::priorities::{Figure6, PAPER, RATIOS};
 use super::resources::{Mapped, Resource};
@@ -6,12 +6,12 @@ use super::{Application, ApplicationOutcome, Vfpio};
 use html::{Section, Study, Verdict};
 use picture::{Chart, Series};
 
-/// A value that is no more off the published one is as published: what the other experiments take, too.
+/// Maximum relative deviation that counts as published; the same as in the other experiments.
 const NEAR: f64 = 0.25;
-/// What virtual I/O took at most of a kernel's rate in the paper (6.3).
+/// Maximum loss of a kernel's rate through virtual I/O in the paper (6.3).
 const COST: f64 = 0.038;
 
-/// Parts of the evaluation; what was left out is `None`.
+/// Parts of the evaluation; omitted parts are `None`.
 #[derive(Debug, Default)]
 pub struct VfpioFigures<'a> {
     /// Figure 5 and table 5.
@@ -28,7 +28,7 @@ fn words<T: ToString>(words: impl IntoIterator<Item = T>) -> Vec<String> {
     words.into_iter().map(|word| word.to_string()).collect()
 }
 
-/// The page of what was measured.
+/// The page of the measured parts.
 pub fn study(experiment: &Vfpio, measured: &VfpioFigures<'_>) -> Study {
     let figure5 = "Figure 5, table 5: eight kernels on each device";
     let figure7 = "Figure 7: latency of transfers";
@@ -87,7 +87,7 @@ fn applications(title: &str, outcomes: &[(&Application, ApplicationOutcome)]) ->
             column(|(one, _)| one.paper.card),
         ))
         .logarithmic();
-    // Rates of kernels that are not ours cannot be compared: what virtual I/O takes of them can.
+    // Rates of different kernels are not comparable; the loss through virtual I/O is.
     let shares = || {
         outcomes
             .iter()
@@ -143,7 +143,7 @@ fn priorities(figure: &Figure6) -> Section {
             "ours",
             [figure.high, figure.low[0], figure.low[1], figure.turns].map(Some),
         ));
-    // Of the paper's bars the text has ratios only; ours in turn is their scale.
+    // The text states only ratios for the paper's bars; our time in turn is their scale.
     let [_, over_turns, slower] = PAPER;
     let low = figure.turns * slower;
     let bars = bars.with(Series::paper(

@@ -1,32 +1,33 @@
-//! Figure 6: three kernels that transfer 1,000 chunks of 16 KiB, one at a time, in turn and with one that goes first.
+//! Figure 6: three kernels that transfer 1,000 chunks of 16 KiB each, one at a time, with equal priorities and with one
+//! prioritised.
 
 use super::super::Failure;
 use crate::contended::{perf, prioritize, ALL, CHUNK, FIRST, PLAIN};
 use card::Card;
 use std::fmt::Write;
 
-/// The paper's chunks.
+/// Number of chunks, as in the paper.
 pub const CHUNKS: u64 = 1000;
-/// Pause after a chunk with which a slot alone has the share of the channel that one of the paper's had of its
-/// link: 57 %, from 1.10 us of data and 0.75 us of latency. Card memory answers sooner than a host.
+/// Pause after a chunk in cycles with which a slot alone uses the same share of the channel as one of the paper's uses
+/// of its link: 57 %, from 1.10 us of data and 0.75 us of latency. Card memory has a lower latency than a host.
 const PAUSE: u64 = 135;
 
-/// The text of 6.4.1: how many times faster the first is than the others, and than in turn; how much slower the others
-/// are than in turn.
+/// Statements of section 6.4.1: speedup of the prioritised kernel relative to the others, and to equal priorities;
+/// slowdown of the others relative to equal priorities.
 pub const PAPER: [f64; 3] = [1.8, 1.7, 1.063];
 
-/// Figures 6a and 6b, and what they stand on; cycles are those of a chunk.
+/// Figures 6a and 6b with their inputs; cycles are per chunk.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figure6 {
-    /// A kernel alone, in cycles.
+    /// Cycles of a kernel alone.
     pub alone: f64,
-    /// The mean of three in turn (the paper's RR).
+    /// Mean cycles of three with equal priorities (the paper's RR).
     pub turns: f64,
-    /// The one that goes first (HP).
+    /// Cycles of the prioritised kernel (HP).
     pub high: f64,
-    /// The two others (LP-1, LP-2).
+    /// Cycles of the two others (LP-1, LP-2).
     pub low: [f64; 2],
-    /// How often the next row was another slot's: in turn, and with one first.
+    /// Number of changes between slots on consecutive rows: with equal priorities, and with one prioritised.
     pub switches: [u64; 2],
 }
 
@@ -34,7 +35,7 @@ impl Figure6 {
     /// Runs the kernels.
     ///
     /// # Errors
-    /// The card does not open; a kernel that fails.
+    /// The card cannot be opened, or a kernel fails.
     pub fn measure() -> Result<Self, Failure> {
         let mut bench = perf(CHUNKS * CHUNK, 1, PAUSE)?;
         let clock = bench.card().description().clock_period.as_seconds();
@@ -60,23 +61,23 @@ impl Figure6 {
         })
     }
 
-    /// What one alone has of the channel.
+    /// Share of the channel that a kernel alone uses.
     pub fn share_alone(&self) -> f64 {
         (CHUNK / 64) as f64 / self.alone
     }
 
-    /// Beside [`PAPER`].
+    /// Our ratios, in the order of [`PAPER`].
     pub fn ratios(&self) -> [f64; 3] {
         let low = (self.low[0] + self.low[1]) / 2.0;
         [low / self.high, self.turns / self.high, low / self.turns]
     }
 
-    /// Switches with one first, over those in turn.
+    /// Slot changes with one prioritised, relative to equal priorities.
     pub fn switched(&self) -> f64 {
         self.switches[1] as f64 / self.switches[0].max(1) as f64
     }
 
-    /// For people.
+    /// The figures as a human-readable table.
     pub fn table(&self) -> String {
         let mut text = format!(
             "\nFigure 6: three kernels, {CHUNKS} chunks of 16 KiB, one at a time\n{:<28}{:>14}{:>20}\n",
@@ -106,7 +107,7 @@ impl Figure6 {
     }
 }
 
-/// What the three are.
+/// Labels of the three ratios.
 pub const RATIOS: [&str; 3] = [
     "HP over LP, times faster",
     "HP over RR, times faster",

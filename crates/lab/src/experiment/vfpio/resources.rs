@@ -1,45 +1,45 @@
-//! Table 6: what the parts of the shell cost, ours mapped by Yosys, the paper's by Vivado.
+//! Table 6: area of the shell's components, ours mapped by Yosys, the paper's by Vivado.
 
 use super::super::Failure;
 use crate::synthesis;
 use serde::Deserialize;
 use std::fmt::Write;
 
-/// What the card has: LUT, FF, BRAM36.
+/// Name of the row with the card's total LUT, FF and BRAM36.
 const CARD: &str = "U280";
-/// Columns.
+/// Column headings.
 const KINDS: [&str; 3] = ["LUT", "FF", "BRAM36"];
 
 /// A line of the table.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Resource {
-    /// The paper's name.
+    /// Name in the paper.
     pub name: String,
     /// LUT, FF, BRAM36 of the paper.
     pub paper: [f64; 3],
-    /// What of ours stands beside it, or why nothing does.
+    /// Description of our counterpart, or the reason why there is none.
     pub ours: String,
-    /// Ours, if it is there.
+    /// Our counterpart, if it exists.
     pub block: Option<Block>,
 }
 
-/// A module that is mapped.
+/// A module to map.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Block {
-    /// The module.
+    /// Name of the module.
     pub top: String,
-    /// The list of its files.
+    /// Path of its file list.
     #[serde(default = "shell")]
     pub list: String,
-    /// `NAME=VALUE`.
+    /// Parameters, `NAME=VALUE`.
     #[serde(default)]
     pub parameters: Vec<String>,
     /// Modules that are mapped once for all their instances.
     #[serde(default)]
     pub once: Vec<String>,
-    /// How often it is there.
+    /// Number of instances.
     #[serde(default = "one")]
     pub count: u32,
 }
@@ -52,14 +52,14 @@ fn one() -> u32 {
     1
 }
 
-/// What came of a line: figures, nothing to map, or why it could not be mapped.
+/// Result of a line: figures, nothing to map, or an error.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mapped {
     /// LUT, FF, BRAM36.
     Cost([f64; 3]),
-    /// We have nothing that stands beside it.
+    /// There is no counterpart.
     Absent,
-    /// The tool's word.
+    /// Error message of the tool.
     Failed(String),
 }
 
@@ -79,8 +79,8 @@ impl Block {
     }
 }
 
-/// Maps the blocks of these lines: some minutes the first time, as results are kept. `tell` hears of each.
-/// A line that fails does not keep the others from their figures.
+/// Maps the blocks of these lines, which takes some minutes the first time; results are cached. `tell` is called for
+/// each. An error in one line does not affect the others.
 pub fn measure(lines: &[Resource], mut tell: impl FnMut(&str)) -> Vec<Mapped> {
     let map = |line: &Resource| match &line.block {
         None => Mapped::Absent,
@@ -95,7 +95,7 @@ pub fn measure(lines: &[Resource], mut tell: impl FnMut(&str)) -> Vec<Mapped> {
     lines.iter().map(map).collect()
 }
 
-/// A whole number with commas; halves as they are.
+/// A whole number with thousands separators; halves keep their fraction.
 fn counted(number: f64) -> String {
     if number.fract() != 0.0 {
         return number.to_string();
@@ -111,7 +111,7 @@ fn counted(number: f64) -> String {
     text
 }
 
-/// The table.
+/// The table, human-readable.
 pub fn table(lines: &[Resource], mapped: &[Mapped]) -> String {
     let mut text = String::from(
         "\nTable 6: resources; the paper's (Vivado, placed and routed) in brackets, ours mapped by Yosys to the same \
@@ -147,7 +147,7 @@ pub fn table(lines: &[Resource], mapped: &[Mapped]) -> String {
     text
 }
 
-/// Lines that could not be mapped.
+/// Number of lines that could not be mapped.
 pub fn failures(mapped: &[Mapped]) -> usize {
     let failed = |one: &&Mapped| matches!(one, Mapped::Failed(_));
     mapped.iter().filter(failed).count()

@@ -1,4 +1,4 @@
-//! Transfers through a kernel, and how long they take.
+//! Transfers through a kernel, and their duration.
 
 use super::super::Failure;
 use super::{Application, ArgumentValue, Vfpio};
@@ -10,35 +10,35 @@ use tombolo::{
 };
 use units::PageSize;
 
-/// What the ports of a kernel are connected to.
+/// Device that a kernel's ports are connected to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Device {
-    /// Card memory: the pages are there.
+    /// Card memory, with resident pages.
     Card,
-    /// Memory of the program: the pages come, and go back.
+    /// Program memory: pages are fetched and returned.
     Host,
 }
 
-/// What came of an application.
+/// Results of an application.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ApplicationOutcome {
-    /// MiB/s, card memory.
+    /// Throughput in MiB/s, card memory.
     pub card: f64,
-    /// MiB/s, host memory.
+    /// Throughput in MiB/s, host memory.
     pub host: f64,
-    /// MiB/s from memory of a peer, over the card's network interface, into card memory; of a source, to the peer.
+    /// MiB/s from a peer's memory, over the card's network interface, to card memory; for a source, to the peer.
     pub network: f64,
     /// MiB/s of the same through memory ports, card memory.
     pub wired: Option<f64>,
-    /// MiB/s of the kernel's model on this machine's processor, by the clock on the wall.
+    /// MiB/s of the kernel's model on this machine's processor, in wall-clock time.
     pub processor: f64,
 }
 
 impl ArgumentValue {
-    /// The bytes as they are set.
+    /// The bytes in register order.
     ///
     /// # Errors
-    /// No hexadecimal digits.
+    /// The text has characters that are not hexadecimal digits.
     pub fn bytes(&self) -> Result<Vec<u8>, Failure> {
         let digits = match self {
             Self::Number(number) => return Ok(number.to_le_bytes().to_vec()),
@@ -51,10 +51,10 @@ impl ArgumentValue {
     }
 }
 
-/// Where a stream goes in one transfer.
+/// End point of a stream in one transfer.
 enum End {
     Range(MappedRange),
-    /// So many bytes of the peer that the port is plugged into, from its first on.
+    /// This many bytes of the peer that the port is connected to, from its first on.
     Peer(u64),
 }
 
@@ -81,7 +81,7 @@ fn folder(kernel: &str) -> PathBuf {
     simcard::home().join("kernels").join(kernel)
 }
 
-/// Bytes that compress as text does, more or less: words of a small set.
+/// Bytes that compress roughly like text: words of a small set.
 pub fn data(bytes: u64) -> Vec<u8> {
     let mut data = Vec::with_capacity(bytes as usize + 16);
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
@@ -98,7 +98,7 @@ impl<'a> Station<'a> {
     /// Loads an application's kernel.
     ///
     /// # Errors
-    /// It does not build, or does not fit.
+    /// The kernel does not build, or does not fit.
     pub fn new(card: &'a Card, application: &Application) -> Result<Self, Failure> {
         let mut station = Self::of(card, &application.kernel, application.source)?;
         station.starts = !application.arguments.is_empty();
@@ -108,7 +108,7 @@ impl<'a> Station<'a> {
         Ok(station)
     }
 
-    /// Loads a kernel without arguments, which takes packets unless it is a source.
+    /// Loads a kernel without arguments; it has an input unless it is a source.
     fn of(card: &'a Card, kernel: &str, source: bool) -> Result<Self, Failure> {
         let space = card.create_space()?;
         let slot = card.load(SlotId(0), folder(kernel), &space)?;
@@ -122,7 +122,7 @@ impl<'a> Station<'a> {
         })
     }
 
-    /// The space of the kernel.
+    /// Address space of the kernel.
     pub fn space(&self) -> &AddressSpace {
         &self.space
     }
@@ -130,7 +130,7 @@ impl<'a> Station<'a> {
     /// Sets an argument.
     ///
     /// # Errors
-    /// There is none of that name.
+    /// The kernel has no argument with this name.
     pub fn set(&self, name: &str, value: u64) -> Result<(), Failure> {
         Ok(self.slot.set(name, value)?)
     }
@@ -139,10 +139,10 @@ impl<'a> Station<'a> {
         Ok(self.card.describe()?.1)
     }
 
-    /// One packet in, one packet out; the bytes that came out.
+    /// Transfers one packet in and one out; returns the size of the output in bytes.
     ///
     /// # Errors
-    /// A transfer that failed, a packet without end, or one that was not taken whole.
+    /// A transfer failed, a packet had no end, or one was truncated.
     pub fn transfer(&self, from: Option<MappedRange>, to: MappedRange) -> Result<u64, Failure> {
         self.between(from.map(End::Range), End::Range(to))
     }
@@ -178,7 +178,7 @@ impl<'a> Station<'a> {
         }
     }
 
-    /// Files of so many bytes in and out, mapped: their pages are on the card from the first transfer on.
+    /// Maps an input and an output file of these sizes; pages are resident from the first transfer on.
     fn files(
         &self,
         folder: &tempfile::TempDir,
@@ -193,7 +193,7 @@ impl<'a> Station<'a> {
         Ok([from, to])
     }
 
-    /// The mean time of transfers whose pages are on the card.
+    /// Mean time of transfers with resident pages.
     ///
     /// # Errors
     /// As [`transfer`](Self::transfer).
@@ -211,8 +211,8 @@ impl<'a> Station<'a> {
         ))
     }
 
-    /// The time of a transfer of a peer's memory through the kernel into pages on the card, or, of a source, to the
-    /// peer; and what came out. The card has a network interface.
+    /// Time of a transfer from a peer's memory through the kernel to resident pages or, for a source, to the peer; and
+    /// the output. The card has a network interface.
     ///
     /// # Errors
     /// As [`transfer`](Self::transfer).
@@ -225,7 +225,7 @@ impl<'a> Station<'a> {
             None => self.output.plug_peer(node.clone())?,
         }
         let (mut time, mut came) = (Picoseconds::ZERO, 0);
-        // The second time nothing faults.
+        // The second run has no faults.
         for _ in 0..2 {
             let begins = self.now()?;
             came = match &self.input {
@@ -243,14 +243,14 @@ impl<'a> Station<'a> {
         Ok((time, made))
     }
 
-    /// Memory of the program, of pages that are not much larger than it.
+    /// Program memory, with pages not much larger than `bytes`.
     fn memory(&self, bytes: u64) -> Result<SharedMemory, Failure> {
         let wanted = bytes.next_power_of_two().clamp(4096, 2 << 20);
         let page = PageSize::from_bytes(wanted).ok_or("no such page")?;
         Ok(self.space.alloc_untrapped(bytes as usize, page)?)
     }
 
-    /// The mean time of transfers from the program's memory into such memory.
+    /// Mean time of transfers between program memory buffers.
     ///
     /// # Errors
     /// As [`transfer`](Self::transfer).
@@ -274,7 +274,7 @@ impl<'a> Station<'a> {
     }
 }
 
-/// The file that such a transfer makes.
+/// Path of the output file of such a transfer.
 fn out_of(folder: &tempfile::TempDir, bytes: u64) -> PathBuf {
     folder.path().join(format!("out{bytes}"))
 }
@@ -284,8 +284,7 @@ fn rate(bytes: u64, seconds: f64) -> f64 {
 }
 
 impl Vfpio {
-    /// The time of the kernel with memory ports of its own, on pages that are on the card; its shell has no
-    /// streams.
+    /// Time of the kernel with dedicated memory ports, on resident pages; its shell has no streams.
     fn wired(&self, kernel: &str, one: &Application) -> Result<Picoseconds, Failure> {
         let options = SimOptions::named(&self.platform)?;
         let card = Card::simulated(options, OwnerOptions::default(), |_| {})?;
@@ -303,7 +302,7 @@ impl Vfpio {
             slot.set_bytes(name, &value.bytes()?)?;
         }
         let mut time = Picoseconds::ZERO;
-        // The second time nothing faults.
+        // The second run has no faults.
         for _ in 0..2 {
             let begins = card.describe()?.1;
             slot.start()?;
@@ -313,7 +312,7 @@ impl Vfpio {
         Ok(time)
     }
 
-    /// The time of the kernel's model on this machine's processor, and what it makes.
+    /// Time of the kernel's model on this machine's processor, and its output.
     fn processor(&self, one: &Application) -> Result<(f64, Vec<u8>), Failure> {
         let card = FunctionalCard::new(FunctionalConfig {
             slots: 2,
@@ -336,7 +335,7 @@ impl Vfpio {
         Ok((time, made))
     }
 
-    /// Over a network interface of the card, on a shell that has one; the bytes are those of the model.
+    /// Time over the card's network interface, on a shell that has one; the output must equal the model's.
     fn over_network(&self, one: &Application, wanted: &[u8]) -> Result<Picoseconds, Failure> {
         let mut options = self.options()?;
         options.shell.network_pairs = 1;
@@ -348,10 +347,10 @@ impl Vfpio {
         }
     }
 
-    /// MiB/s of an application on card memory, and of the same kernel with memory ports of its own.
+    /// MiB/s of an application on card memory, and of the same kernel with dedicated memory ports.
     ///
     /// # Errors
-    /// There is no such kernel; a transfer that failed.
+    /// There is no such kernel, or a transfer failed.
     pub fn against_wired(&self, card: &Card, one: &Application) -> Result<(f64, f64), Failure> {
         let kernel = one.wired.as_ref().ok_or("no kernel with memory ports")?;
         let wired = self.wired(kernel, one)?.as_seconds();
@@ -363,7 +362,7 @@ impl Vfpio {
     /// Runs an application on both devices, through memory ports if there is such a kernel, and on the processor.
     ///
     /// # Errors
-    /// A transfer that failed.
+    /// A transfer failed.
     pub fn run(&self, card: &Card, one: &Application) -> Result<ApplicationOutcome, Failure> {
         let wired = match &one.wired {
             Some(kernel) => Some(self.wired(kernel, one)?.as_seconds()),
@@ -383,10 +382,10 @@ impl Vfpio {
         })
     }
 
-    /// Figure 7: the kernel of perf-host and perf-fpga, in cycles of the card, by size.
+    /// Figure 7: the kernel of perf-host and perf-fpga, in card cycles, by size.
     ///
     /// # Errors
-    /// A transfer that failed.
+    /// A transfer failed.
     pub fn latency(&self, card: &Card, device: Device) -> Result<Vec<f64>, Failure> {
         let clock = card.describe()?.0.clock_period.as_seconds();
         let station = Station::of(card, "perf_stream", false)?;

@@ -1,10 +1,10 @@
-//! The experiment as text for people.
+//! Output of the experiment as human-readable text.
 
 use super::{Application, ApplicationOutcome, Complexity, Vfpio};
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// Ours with the paper's behind it.
+/// Ours followed by the paper's.
 fn beside(ours: impl std::fmt::Display, paper: impl std::fmt::Display) -> String {
     format!("{ours} ({paper})")
 }

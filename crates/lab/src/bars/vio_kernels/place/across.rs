@@ -1,4 +1,4 @@
-//! What is behind another kernel, or at another machine.
+//! Devices behind another kernel or on another machine.
 
 use super::{Given, Place, Port, Shelf, Site};
 use crate::bars::served::Server;
@@ -6,7 +6,7 @@ use crate::bars::Failure;
 use std::path::{Path, PathBuf};
 use tombolo::{Card, Connection, Device, Flow, Slot};
 
-/// A device behind a loopback in another slot: port to port, with no memory between.
+/// A device behind a loopback in another slot: connected port to port, without memory in between.
 pub struct Neighbour<'a> {
     card: &'a Card,
     loopback: &'a Slot,
@@ -15,7 +15,7 @@ pub struct Neighbour<'a> {
 }
 
 impl<'a> Neighbour<'a> {
-    /// What is behind it.
+    /// Places a device behind the loopback.
     pub fn new(site: &Site<'a>, behind: Box<dyn Place + 'a>) -> Self {
         Self {
             card: site.card,
@@ -84,10 +84,10 @@ impl Place for Neighbour<'_> {
     }
 }
 
-/// Memory with addresses of its own, which a file holds: the subject's data, and behind them room for what comes.
+/// Addressable memory backed by a file: the subject's data, followed by room for the output.
 pub struct Addressed {
     name: &'static str,
-    /// A device's name, up to its range.
+    /// Name of the device, without its range.
     form: String,
     file: PathBuf,
     data: Vec<u8>,
@@ -110,14 +110,14 @@ impl Addressed {
         })
     }
 
-    /// Memory of a simulated machine at the card's own network interface.
+    /// Memory of a simulated machine at the card's network interface.
     pub fn node(site: &Site<'_>) -> Result<Self, Failure> {
         let place = Self::new(site, "net-node:")?;
         let form = format!("net-node:{}", place.file.display());
         Ok(Self { form, ..place })
     }
 
-    /// What another process serves: `kind` says how it is reached.
+    /// Memory served by another process; `kind` is the transport.
     pub fn served(site: &Site<'_>, tombolo: &Path, kind: &'static str) -> Result<Self, Failure> {
         let place = Self::new(site, kind)?;
         let server = Server::start(tombolo, place.file.as_os_str())?;

@@ -1,5 +1,5 @@
-//! What carries bytes of unknown number: FIFOs, and sockets of both families. Who is at their other ends are threads
-//! with descriptors of the system's, as any process has.
+//! Byte streams of unknown length: FIFOs, and sockets of both families. At their other ends are threads with ordinary
+//! descriptors, like any process.
 
 use super::{Given, Place, Port, Site};
 use crate::bars::Failure;
@@ -12,10 +12,10 @@ use std::process::Command;
 use std::thread::{spawn, JoinHandle};
 use tombolo::{Device, Flow};
 
-/// What carries.
+/// Kind of byte stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// `pipe:`, a FIFO each way.
+    /// `pipe:`, one FIFO per direction.
     Pipe,
     /// `tcp:` into the kernel, `tcp-listen:` out of it.
     Tcp,
@@ -24,14 +24,14 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Each.
+    /// All kinds.
     pub const ALL: [Self; 3] = [Self::Pipe, Self::Tcp, Self::Unix];
 }
 
-/// A device of such a kind.
+/// A device of one of these kinds.
 pub struct Carried {
     kind: Kind,
-    /// Of FIFOs and Unix sockets: into the kernel, out of it.
+    /// Paths of FIFOs and Unix sockets: into the kernel, out of it.
     paths: [PathBuf; 2],
     tcp: TcpListener,
     unix: UnixListener,
@@ -47,7 +47,7 @@ fn device(kind: &str, place: impl AsRef<Path>) -> Result<Device, Failure> {
 }
 
 fn write(mut to: impl Write, bytes: &[u8]) -> io::Result<()> {
-    // Pieces that are no buffers, and no rows.
+    // Pieces that match neither buffers nor rows.
     bytes.chunks(7919).try_for_each(|piece| to.write_all(piece))
 }
 
@@ -58,7 +58,7 @@ fn read(mut from: impl Read) -> io::Result<Vec<u8>> {
 }
 
 impl Carried {
-    /// Makes FIFOs, and listens.
+    /// Creates the FIFOs, or listens.
     pub fn new(site: &Site<'_>, kind: Kind) -> Result<Self, Failure> {
         let paths = ["in", "out"].map(|way| site.folder.join(format!("{kind:?}.{way}")));
         if kind == Kind::Pipe && !Command::new("mkfifo").args(&paths).status()?.success() {

@@ -8,32 +8,32 @@ use tombolo::{
     AddressSpace, Flow, MapOptions, MappedRange, Mapping, MemoryKind, PageSize, SharedMemory,
 };
 
-/// Memory with the subject's data, and memory with room for all that may come.
+/// Memory with the subject's data, and memory with room for all output.
 pub trait Memory {
-    /// What it is called.
+    /// Name of the device.
     fn name(&self) -> &str;
 
-    /// A part of the data, ready for a kernel.
+    /// A part of the data, ready for a kernel to read.
     fn source(&mut self, offset: u64, bytes: u64) -> Result<MappedRange, Failure>;
 
-    /// The kernel has read it.
+    /// Called after the kernel has read it.
     fn read(&mut self) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// A part of the room, ready for a kernel.
+    /// A part of the room, ready for a kernel to write.
     fn target(&mut self, offset: u64, bytes: u64) -> Result<MappedRange, Failure>;
 
-    /// The kernel has written it.
+    /// Called after the kernel has written it.
     fn written(&mut self) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// All of the room, as it is at last.
+    /// Final contents of the room.
     fn content(&mut self) -> Result<Vec<u8>, Failure>;
 }
 
-/// Memory as a device: packets lie in it one behind the other.
+/// Memory as a device: packets are stored consecutively.
 pub struct Plugged<M> {
     memory: M,
     shelf: Shelf,
@@ -81,12 +81,12 @@ impl<M: Memory> Place for Plugged<M> {
     }
 }
 
-/// Small pages, so that not everything moves for a byte.
+/// Small pages, so that little data moves for a byte.
 fn page() -> Result<PageSize, Failure> {
     Ok(PageSize::from_bytes(64 << 10).ok_or("no such page")?)
 }
 
-/// A file with the subject's data, and one with room for all that may come.
+/// A file with the subject's data, and one with room for all output.
 fn files(site: &Site<'_>, name: &str) -> Result<[PathBuf; 2], Failure> {
     let [from, to] = ["in", "out"].map(|way| site.folder.join(format!("{name}.{way}")));
     std::fs::write(&from, &site.subject.data)?;
@@ -94,7 +94,7 @@ fn files(site: &Site<'_>, name: &str) -> Result<[PathBuf; 2], Failure> {
     Ok([from, to])
 }
 
-/// Card memory: pages of files that come once, and stay till the end.
+/// Card memory: pages of files that are fetched once and stay until the end.
 pub struct Resident {
     name: String,
     from: Mapping,
@@ -103,7 +103,7 @@ pub struct Resident {
 }
 
 impl Resident {
-    /// In memory of that kind.
+    /// In card memory of the given kind.
     pub fn new(site: &Site<'_>, kind: Option<MemoryKind>) -> Result<Self, Failure> {
         let name = kind.map_or_else(|| "card".to_owned(), |kind| format!("card {kind}"));
         let [source, result] = files(site, &name)?;
@@ -145,7 +145,7 @@ pub struct MappedFiles<'a> {
 }
 
 impl<'a> MappedFiles<'a> {
-    /// None is open yet.
+    /// Opens none yet.
     pub fn new(site: &Site<'a>) -> Result<Self, Failure> {
         Ok(Self {
             space: site.space,
@@ -198,7 +198,7 @@ impl Memory for MappedFiles<'_> {
     }
 }
 
-/// Memory of the program, whose pages come for each transfer, and go back.
+/// Memory of the program, whose pages are fetched and returned in each transfer.
 pub struct Shared {
     name: &'static str,
     from: SharedMemory,
@@ -207,7 +207,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Under that name.
+    /// Named `name`.
     pub fn new(site: &Site<'_>, name: &'static str) -> Result<Self, Failure> {
         let shared = |bytes: &[u8]| -> Result<SharedMemory, Failure> {
             let memory = site.space.alloc_untrapped(bytes.len(), page()?)?;

@@ -1,4 +1,5 @@
-//! Devices as ends of transfers: each gives packets to a kernel, takes what comes out, and tells at last what it got.
+//! Devices as ends of transfers: each sends packets to a kernel, receives its output, and finally returns what it
+//! received.
 
 mod across;
 mod carried;
@@ -14,27 +15,27 @@ use tombolo::{AddressSpace, Card, Flow, MemoryKind, Slot};
 /// A stream port of a loaded kernel.
 #[derive(Clone, Copy)]
 pub struct Port<'a> {
-    /// Where the kernel is.
+    /// Slot of the kernel.
     pub slot: &'a Slot,
-    /// The port.
+    /// Name of the port.
     pub name: &'a str,
 }
 
-/// Some bytes of the subject's data.
+/// Part of the subject's data.
 #[derive(Clone, Copy)]
 pub struct Given<'a> {
-    /// Where they are in it.
+    /// Offset in the data, in bytes.
     pub offset: u64,
-    /// What they are.
+    /// Contents of that part.
     pub bytes: &'a [u8],
 }
 
-/// A device. What it takes and gives in one transfer goes by a flow, which is run in between.
+/// A device. A flow connects it for one transfer, and runs between the calls that connect and release it.
 pub trait Place {
-    /// What it is called.
+    /// Name of the device.
     fn name(&self) -> &str;
 
-    /// Connects a port into a kernel, and has these bytes ready for it.
+    /// Connects an input port of a kernel, and provides these bytes.
     fn give(
         &mut self,
         flow: &mut Flow<'_>,
@@ -42,44 +43,44 @@ pub trait Place {
         given: Given<'_>,
     ) -> Result<(), Failure>;
 
-    /// The flow is over: lets go of the port.
+    /// The flow is complete: releases the input port.
     fn given(&mut self) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// Connects a port out of a kernel, with room for so many bytes.
+    /// Connects an output port of a kernel, with room for `room` bytes.
     fn take(&mut self, flow: &mut Flow<'_>, port: Port<'_>, room: u64) -> Result<(), Failure>;
 
-    /// The flow is over: so many bytes came. Lets go of the port.
+    /// The flow is complete: `bytes` bytes arrived. Releases the output port.
     fn taken(&mut self, bytes: u64) -> Result<(), Failure>;
 
-    /// The same device cannot be at both ends of a transfer.
+    /// Whether the device cannot be at both ends of a transfer.
     fn is_one_way(&self) -> bool {
         false
     }
 
-    /// What it has got, a transfer each. It is an error if other bytes of it have changed.
+    /// The received bytes of each transfer. Fails if any other bytes of the device have changed.
     fn collect(&mut self) -> Result<Vec<Vec<u8>>, Failure>;
 }
 
-/// Where places are made.
+/// Resources for devices.
 pub struct Site<'a> {
-    /// The card.
+    /// Card under test.
     pub card: &'a Card,
-    /// The space of the kernel.
+    /// Address space of the kernel.
     pub space: &'a AddressSpace,
     /// A folder for files.
     pub folder: &'a Path,
-    /// What is sent.
+    /// Kernel and data to send.
     pub subject: &'a Subject,
     /// A loopback in another slot, in the same space.
     pub loopback: &'a Slot,
-    /// The command, for processes that serve memory; none: those devices are left out.
+    /// The command, for processes that serve memory; `None` leaves those devices out.
     pub tombolo: Option<&'a Path>,
 }
 
-/// Every device that there is on the card. `by_host`: also those whose bytes the host carries, which to the card are
-/// all alike: buffers in memory that the host fills and empties.
+/// Every device available on the card. `by_host` includes those whose data is transferred by the host, which the card
+/// cannot distinguish: buffers in memory that the host fills and empties.
 pub fn all<'a>(site: &Site<'a>, by_host: bool) -> Result<Vec<Box<dyn Place + 'a>>, Failure> {
     let description = site.card.describe()?.0;
     let kinds: Vec<Option<MemoryKind>> = match description.memories.as_slice() {

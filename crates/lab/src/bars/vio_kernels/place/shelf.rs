@@ -1,26 +1,26 @@
-//! Memory that takes one packet after the other.
+//! Memory that stores packets consecutively.
 
 use crate::bars::Failure;
 
-/// What is where nothing has been put.
+/// Fill byte of unwritten memory.
 const BLANK: u8 = 0xa5;
 
-/// The places of packets in it: one behind the other, a byte apart.
+/// Locations of packets in memory: consecutive, one byte apart.
 #[derive(Debug, Default)]
 pub struct Shelf {
-    /// Begin and room of the next.
+    /// Offset and capacity of the next.
     next: (u64, u64),
-    /// Begin and bytes of those that are there.
+    /// Offset and length of stored packets.
     places: Vec<(usize, usize)>,
 }
 
 impl Shelf {
-    /// Memory with nothing on it.
+    /// Memory filled with the fill byte.
     pub fn blank(bytes: u64) -> Vec<u8> {
         vec![BLANK; bytes as usize]
     }
 
-    /// Where the next may be put.
+    /// Reserves room for the next packet; returns its offset.
     pub fn next(&mut self, room: u64) -> u64 {
         let (at, before) = self.next;
         let at = match before {
@@ -31,15 +31,15 @@ impl Shelf {
         at
     }
 
-    /// So much of it was put there.
+    /// Records the next packet, of `bytes` bytes.
     pub fn put(&mut self, bytes: u64) {
         self.places.push((self.next.0 as usize, bytes as usize));
     }
 
-    /// The packets on it, one by one.
+    /// The stored packets, in order.
     ///
     /// # Errors
-    /// Something is between two of them.
+    /// The memory between two of them was written.
     pub fn packets(&self, all: &[u8]) -> Result<Vec<Vec<u8>>, Failure> {
         let (mut end, mut packets) = (0, Vec::new());
         for (at, bytes) in &self.places {
