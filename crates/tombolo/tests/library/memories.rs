@@ -88,7 +88,7 @@ fn a_file_lies_in_the_memory_it_is_placed_in() {
         // It is filled once, whole pages with what lies behind the end, and has the page table perhaps.
         assert!(source[1] < 3 * (BYTES / 64), "{source:?}");
         let told = report.policies.join("\n");
-        assert!(told.contains(&format!("lies in {from}")), "{told}");
+        assert!(told.contains(&format!("placed in {from}")), "{told}");
         let text = report.to_string();
         assert!(
             text.contains("channel 0 (hbm)") && text.contains("channel 1 (ddr)"),
