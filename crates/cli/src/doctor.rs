@@ -1,5 +1,6 @@
 //! `tombolo doctor`: what this machine has that a card can use, and what to install where it is missing.
 
+use crate::kernel::{known, library};
 use crate::print::{print, NotPrinted};
 use clap::Args;
 use serde::Serialize;
@@ -223,11 +224,7 @@ fn cache(folder: &Path) -> Check {
 }
 
 fn kernels() -> Check {
-    let folder = simcard::home().join("kernels");
-    let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
-    let count = entries
-        .filter(|entry| entry.path().join("kernel.toml").is_file())
-        .count();
+    let (folder, count) = (library(), known().len());
     check(
         "kernels",
         match count {

@@ -151,9 +151,8 @@ impl Builder {
     /// [`BuildError::MissingTool`].
     pub fn locate() -> Result<Self, BuildError> {
         let store = prebuilt::of_environment();
-        let is_there = store.as_deref().and_then(Prebuilt::of).is_some();
         let tools = match Toolchain::locate() {
-            Err(BuildError::MissingTool { .. }) if is_there => None,
+            Err(BuildError::MissingTool { .. }) if store.is_some() => None,
             tools => Some(tools?),
         };
         let mut builder = Self {

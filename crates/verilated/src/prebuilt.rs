@@ -51,14 +51,17 @@ impl PrebuiltState {
             return Self::Overridden(variable);
         }
         let store = PathBuf::from(store);
-        if !store.join(LEVEL).join(VERSION).is_file() {
-            return Self::Absent;
-        }
-        match runs_v3() {
-            true => Self::Used(store),
-            false => Self::OtherProcessor,
+        match Prebuilt::of(&store) {
+            Some(_) => Self::Used(store),
+            None if holds_models(&store) => Self::OtherProcessor,
+            None => Self::Absent,
         }
     }
+}
+
+/// Whether a store has models of the level.
+fn holds_models(store: &Path) -> bool {
+    store.join(LEVEL).join(VERSION).is_file()
 }
 
 /// The store that the environment names, unless the user requests separate models.
@@ -79,7 +82,7 @@ impl Prebuilt {
     /// The part of a store that this processor can run.
     pub(crate) fn of(store: &Path) -> Option<Self> {
         let folder = store.join(LEVEL);
-        let is_there = runs_v3() && folder.join(VERSION).is_file();
+        let is_there = runs_v3() && holds_models(store);
         is_there.then(|| Self {
             folder,
             level: LEVEL.to_owned(),

@@ -11,7 +11,7 @@ use crate::interrupt;
 use crate::print::NotPrinted;
 use card::kernel::KernelError;
 use clap::{Args, Subcommand};
-pub use find::{folder_of, known, NoSuchKernel};
+pub use find::{folder_of, known, library, NoSuchKernel};
 pub use import::import_package;
 use std::path::{Path, PathBuf};
 use verilated::BuildError;
