@@ -261,6 +261,13 @@ struct Bench {
       if (top.take_valid_o[e]) fail("an offer behind a reset", e);
     for (unsigned p = 0; p < kPairs; ++p)
       if (top.from_port_o[p] || top.pending_o[p]) fail("a connection behind a reset", p);
+    // The first change of a new host, while nobody sends, waits for no packet of before.
+    if (!chance(50)) return;
+    const unsigned port = random() % kPairs;
+    connect(port, kPairs + unsigned(random() % kPairs));
+    limit = 0;
+    for (int i = 0; i < 8; ++i) edge();
+    if (top.pending_o[port]) fail("a change waits for a packet of before a reset", port);
   }
 
   // The slot of a pair goes into reset, for a while.
