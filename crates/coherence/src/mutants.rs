@@ -7,7 +7,7 @@ use crate::system::SystemError;
 use crate::torture::{run_on, Plan};
 
 /// The mutants that are tried.
-pub const MUTANTS: [Mutation; 8] = [
+pub const MUTANTS: [Mutation; 13] = [
     Mutation {
         what: "events of a set may follow each other too closely",
         file: "rtl/directory/tmb_directory_unit.sv",
@@ -55,6 +55,36 @@ pub const MUTANTS: [Mutation; 8] = [
         file: "rtl/directory/tmb_directory_slice.sv",
         from: "assign read_index_free = data_done;",
         to: "assign read_index_free = last_valid && last_take && last.action.with_data;",
+    },
+    Mutation {
+        what: "a reset leaves places in use that nobody frees",
+        file: "rtl/directory/tmb_directory_pool.sv",
+        from: "if (!rst_ni) fresh_q <= '0;\n    else if (take_i",
+        to: "if (take_i",
+    },
+    Mutation {
+        what: "a reset leaves what a queue held",
+        file: "rtl/directory/tmb_directory_sink_queue.sv",
+        from: "fill_q <= '0;",
+        to: "fill_q <= fill_q;",
+    },
+    Mutation {
+        what: "a reset leaves steps waiting for their turn",
+        file: "rtl/directory/tmb_directory_unit.sv",
+        from: "if (!rst_ni) pending_q <= '0;\n    else pending_q",
+        to: "pending_q",
+    },
+    Mutation {
+        what: "a reset leaves places of actions reserved",
+        file: "rtl/directory/tmb_directory_unit.sv",
+        from: "reserved_q <= '0;",
+        to: "reserved_q <= reserved_q;",
+    },
+    Mutation {
+        what: "a reset leaves the lines of the directory",
+        file: "rtl/directory/tmb_directory_unit.sv",
+        from: "ready_q <= 1'b0;\n      clear_set_q <= '0;",
+        to: "ready_q <= ready_q;\n      clear_set_q <= '0;",
     },
 ];
 

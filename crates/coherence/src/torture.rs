@@ -7,13 +7,16 @@ use crate::cache::{Access, Cache, Outcome};
 use crate::home::{Acknowledge, Directory, HomeError, Operation, OperationKind, Surroundings};
 use crate::judge::Judge;
 use crate::line::{write_parts, Data, PlainLine, WORDS};
-use crate::model::{build, Geometry};
+use crate::model::{build, Geometry, Model};
 use crate::platform::LinkFigures;
 use crate::random::Random;
 use crate::system::{mesi, System, SystemError};
 
 /// Cycles without any completion after which a run counts as stuck.
 const PATIENCE: u64 = 400_000;
+
+/// Cycles of traffic before a reset, at most: enough that places, queues and timers are in use.
+const MOST_BEFORE_RESET: u64 = 3_000;
 
 /// Parameters of a run.
 #[derive(Clone, Debug)]
@@ -30,6 +33,8 @@ pub struct Plan {
     pub round_trip_ps: u64,
     /// Spread of arrivals: reordering.
     pub jitter_ps: u64,
+    /// Resets in the middle of such traffic before the run: behind each, CPU, link and memory are new.
+    pub resets: u64,
     /// Equal seeds give equal runs.
     pub seed: u64,
 }
@@ -100,6 +105,21 @@ pub fn run(plan: &Plan, link: &LinkFigures) -> Result<Report, SystemError> {
 /// # Errors
 /// As [`run`].
 pub fn run_on(library: &Path, plan: &Plan, link: &LinkFigures) -> Result<Report, SystemError> {
+    let mut model = Model::load(library, plan.geometry.slices).map_err(HomeError::from)?;
+    for reset in 1..=plan.resets {
+        let mut torture = start(model, plan, plan.seed + reset, link)?;
+        for _ in 0..torture.random.below(MOST_BEFORE_RESET) {
+            torture.step()?;
+        }
+        model = torture.system.home.into_model();
+    }
+    let mut torture = start(model, plan, plan.seed, link)?;
+    torture.run(plan.operations)?;
+    Ok(torture.report)
+}
+
+/// Resets the model and surrounds it anew.
+fn start(model: Model, plan: &Plan, seed: u64, link: &LinkFigures) -> Result<Torture, SystemError> {
     let protocol = mesi()?;
     let surroundings = Surroundings {
         memory_latency: 2,
@@ -108,7 +128,7 @@ pub fn run_on(library: &Path, plan: &Plan, link: &LinkFigures) -> Result<Report,
     };
     let geometry = plan.geometry;
     let rules = &protocol.spec;
-    let home = Directory::from_library(library, geometry, rules, surroundings, plan.seed)?;
+    let home = Directory::from_model(model, geometry, rules, surroundings, seed)?;
     let cache = Cache::new(
         protocol,
         geometry.total_sets(),
@@ -121,7 +141,7 @@ pub fn run_on(library: &Path, plan: &Plan, link: &LinkFigures) -> Result<Report,
         jitter_ps: plan.jitter_ps,
         ..link.clone()
     };
-    let mut random = Random::new(plan.seed);
+    let mut random = Random::new(seed);
     // A quarter are the first of memory: their tag is what the directory's places hold before first use.
     let lines = (0..plan.lines)
         .map(|i| match i % 4 {
@@ -129,8 +149,8 @@ pub fn run_on(library: &Path, plan: &Plan, link: &LinkFigures) -> Result<Report,
             _ => PlainLine(random.below(1 << 33)),
         })
         .collect();
-    let mut torture = Torture {
-        system: System::new(cache, home, &link, 3106, geometry.slices, plan.seed),
+    Ok(Torture {
+        system: System::new(cache, home, &link, 3106, geometry.slices, seed),
         judge: Judge::default(),
         random,
         lines,
@@ -140,25 +160,27 @@ pub fn run_on(library: &Path, plan: &Plan, link: &LinkFigures) -> Result<Report,
         stamps: 0,
         tokens: 0,
         report: Report::default(),
-    };
-    torture.run(plan.operations)?;
-    Ok(torture.report)
+    })
 }
 
 impl Torture {
     fn run(&mut self, operations: u64) -> Result<(), SystemError> {
         let (mut done, mut since) = (0, 0);
         while done < operations {
-            self.cpu_access();
-            self.cpu_access();
-            self.card_operation();
-            self.cycle()?;
+            self.step()?;
             let now = self.report.cpu + self.report.card;
             since = if now == done { since + 1 } else { 0 };
             done = now;
             self.check_progress(since)?;
         }
         self.finish()
+    }
+
+    fn step(&mut self) -> Result<(), SystemError> {
+        self.cpu_access();
+        self.cpu_access();
+        self.card_operation();
+        self.cycle()
     }
 
     fn check_progress(&self, since: u64) -> Result<(), SystemError> {

@@ -82,6 +82,20 @@ fn random_accesses_are_explained() {
 }
 
 #[test]
+fn a_reset_at_any_moment_leaves_nothing() {
+    let platform = Platform::enzian().expect("platform");
+    let library = build(GEOMETRY, None).expect("model");
+    for seed in [3, 1000] {
+        let plan = Plan {
+            resets: 60,
+            ..Plan::small(10_000, seed)
+        };
+        let report = torture::run(&plan, &library, &platform.link).expect("run");
+        assert_eq!(report.unexplained, 0, "{:?}", report.first);
+    }
+}
+
+#[test]
 fn a_store_reaches_the_cpu_and_a_write_of_the_cpu_reaches_the_card() {
     let mut system = system();
     ask(&mut system, AccessKind::Store, 3, 0x1234, None, 5);

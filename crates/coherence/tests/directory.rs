@@ -18,6 +18,7 @@ fn plan(seed: u64) -> Plan {
         card_operations: 24,
         round_trip_ps: 40_000,
         jitter_ps: 200_000,
+        resets: 0,
         seed,
     }
 }
@@ -87,6 +88,20 @@ fn random_operations_are_explained() {
         let report = torture::run(&plan(seed), &platform.link).expect("run");
         assert_eq!(report.unexplained, 0, "{:?}", report.first);
         assert!(report.cpu > 5_000 && report.card > 2_000, "{report:?}");
+    }
+}
+
+#[test]
+fn a_reset_at_any_moment_leaves_nothing() {
+    let platform = Platform::enzian().expect("platform");
+    for seed in [5, 1000] {
+        let plan = Plan {
+            operations: 10_000,
+            resets: 60,
+            ..plan(seed)
+        };
+        let report = torture::run(&plan, &platform.link).expect("run");
+        assert_eq!(report.unexplained, 0, "{:?}", report.first);
     }
 }
 

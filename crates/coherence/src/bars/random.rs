@@ -31,6 +31,7 @@ pub fn random_operations(platform: &Platform, operations: u64) -> Result<Vec<Bar
                 card_operations: 24,
                 round_trip_ps: 40_000,
                 jitter_ps,
+                resets: 0,
                 seed,
             };
             let report = torture::run(&plan, &platform.link)?;
@@ -65,6 +66,7 @@ pub fn wide_requests(platform: &Platform, operations: u64) -> Result<Vec<Bar>, S
         card_operations: 24,
         round_trip_ps: 40_000,
         jitter_ps: 400_000,
+        resets: 0,
         seed: 51,
     };
     let report = torture::run(&plan, &platform.link)?;
@@ -101,6 +103,7 @@ pub fn mutants(
                 card_operations: 24,
                 round_trip_ps: 40_000,
                 jitter_ps: 200_000,
+                resets: 60,
                 seed,
             };
             fate = try_mutant(mutant, &plan, &platform.link)?;

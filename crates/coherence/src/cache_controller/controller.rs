@@ -1,7 +1,6 @@
 //! The cache controller with its pins driven: accesses in, answers out, messages on the link.
 
 use std::collections::VecDeque;
-use std::path::Path;
 
 use protocol::spec::Spec;
 
@@ -179,19 +178,19 @@ fn words_of(row: &Row) -> RowData {
 }
 
 impl Controller {
-    /// Loads a model and resets it; `sets` is that of its geometry.
+    /// Resets a model, whatever it is doing; `sets` is that of its geometry.
     ///
     /// # Errors
     /// [`ControllerError`].
-    pub fn new(
-        library: &Path,
+    pub(super) fn new(
+        model: Model,
         sets: usize,
         spec: &Spec,
         stalls: u64,
         seed: u64,
     ) -> Result<Self, ControllerError> {
         let mut controller = Self {
-            model: Model::load(library)?,
+            model,
             lanes: Lanes::of(spec),
             messages: spec.messages.len(),
             inputs: Inputs::default(),
@@ -215,6 +214,11 @@ impl Controller {
         }
         controller.cycle = 0;
         Ok(controller)
+    }
+
+    /// The model, in its present state.
+    pub(super) fn into_model(self) -> Model {
+        self.model
     }
 
     /// Reports accesses that take longer than this; 0: off, as at first.

@@ -10,7 +10,7 @@ const PIPELINE: &str = "rtl/cache_controller/tmb_cache_controller_pipeline.sv";
 const HOLDS: &str = "rtl/cache_controller/tmb_cache_controller_holds.sv";
 
 /// Injected faults: single changes of the RTL.
-pub const MUTANTS: [Mutation; 12] = [
+pub const MUTANTS: [Mutation; 16] = [
     Mutation {
         what: "an access trusts a state that changed behind it",
         file: PIPELINE,
@@ -83,6 +83,30 @@ pub const MUTANTS: [Mutation; 12] = [
         from: "if (stands[h] && place_q[h][WayWidth+:SetWidth] == set_i) begin",
         to: "if (1'b0) begin",
     },
+    Mutation {
+        what: "a reset leaves holds",
+        file: HOLDS,
+        from: "state_q[h] <= HoldFree;\n        wanted_q[h] <= 1'b0;",
+        to: "state_q[h] <= state_q[h];\n        wanted_q[h] <= 1'b0;",
+    },
+    Mutation {
+        what: "a reset leaves the lines of the cache",
+        file: PIPELINE,
+        from: "ready_q <= 1'b0;\n      clear_set_q <= '0;",
+        to: "ready_q <= ready_q;\n      clear_set_q <= '0;",
+    },
+    Mutation {
+        what: "a reset leaves places of lines in use",
+        file: "rtl/cache_controller/tmb_cache_controller_fill.sv",
+        from: "used_q <= '0;",
+        to: "used_q <= used_q;",
+    },
+    Mutation {
+        what: "a reset leaves accesses waiting",
+        file: "rtl/cache_controller/tmb_cache_controller_waiting.sv",
+        from: "tries_q <= '0;",
+        to: "tries_q <= tries_q;",
+    },
 ];
 
 /// How a mutant ended.
@@ -93,6 +117,9 @@ pub struct Verdict {
     /// The test's error, and the maximum number of accesses until it; `None`: the mutant survived.
     pub found: Option<(String, u64)>,
 }
+
+/// Resets before each run.
+const RESETS: u64 = 60;
 
 /// Runs one mutant on more and more accesses, until it is found or has survived `most`.
 ///
@@ -106,7 +133,10 @@ pub fn judge(mutation: Mutation, most: u64, link: &LinkFigures) -> Result<Verdic
     let mut tried = 0;
     while tried < most {
         tried += operations;
-        let plan = Plan::small(operations, tried);
+        let plan = Plan {
+            resets: RESETS,
+            ..Plan::small(operations, tried)
+        };
         let said = match torture::run(&plan, &library, link) {
             Ok(report) => report.first,
             Err(error) => Some(error.to_string()),

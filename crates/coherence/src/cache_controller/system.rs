@@ -6,7 +6,7 @@ use cpu::home::{Home, HomeError, HomeFigures};
 use protocol::generate::GenerateError;
 
 use super::controller::{Controller, ControllerError};
-use super::model::Geometry;
+use super::model::{Geometry, Model};
 use crate::link::Link;
 use crate::model::ModelError;
 use crate::platform::{LinkFigures, PlatformError};
@@ -69,10 +69,27 @@ impl CardSystem {
         stalls: u64,
         seed: u64,
     ) -> Result<Self, CardError> {
+        let model = Model::load(library)?;
+        Self::from_model(model, geometry, link, cpu, period, stalls, seed)
+    }
+
+    /// The same with a model that may be in the middle of anything: it is reset.
+    ///
+    /// # Errors
+    /// [`CardError`].
+    pub(super) fn from_model(
+        model: Model,
+        geometry: Geometry,
+        link: &LinkFigures,
+        cpu: HomeFigures,
+        period: u64,
+        stalls: u64,
+        seed: u64,
+    ) -> Result<Self, CardError> {
         let spec = mesi().map_err(Box::new)?.spec;
         let data: Vec<bool> = spec.classes.iter().map(|class| class.data).collect();
         Ok(Self {
-            card: Controller::new(library, geometry.sets, &spec, stalls, seed)?,
+            card: Controller::new(model, geometry.sets, &spec, stalls, seed)?,
             cpu: Home::new(&spec, cpu, 1, seed ^ 0x5555),
             up: Link::new(link, &data, period, seed),
             down: Link::new(link, &data, period, !seed),

@@ -161,8 +161,22 @@ impl Directory {
         surroundings: Surroundings,
         seed: u64,
     ) -> Result<Self, HomeError> {
+        let model = Model::load(library, geometry.slices)?;
+        Self::from_model(model, geometry, spec, surroundings, seed)
+    }
+
+    /// The same with a model that may be in the middle of anything.
+    ///
+    /// # Errors
+    /// [`HomeError`].
+    pub(crate) fn from_model(
+        model: Model,
+        geometry: Geometry,
+        spec: &Spec,
+        surroundings: Surroundings,
+        seed: u64,
+    ) -> Result<Self, HomeError> {
         let slices = geometry.slices;
-        let model = Model::load(library, slices)?;
         let mut directory = Self {
             model,
             geometry,
@@ -190,6 +204,11 @@ impl Directory {
             directory.tick()?;
         }
         Ok(directory)
+    }
+
+    /// The model, in its present state.
+    pub(crate) fn into_model(self) -> Model {
+        self.model
     }
 
     /// Size of the directory.

@@ -77,6 +77,7 @@ pub fn speed() -> Result<Vec<Row>, Failure> {
             card_operations: 24,
             round_trip_ps: 40_000,
             jitter_ps: 400_000,
+            resets: 0,
             seed: 50,
         };
         torture::run(&plan, &platform.link)

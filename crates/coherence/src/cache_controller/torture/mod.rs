@@ -15,7 +15,7 @@ use card::{Job, TAGS};
 use cpu::CpuJob;
 
 use super::controller::{RowData, ROW_WORDS};
-use super::model::Geometry;
+use super::model::{Geometry, Model};
 use super::system::{CardError, CardSystem};
 use crate::judge::{Judge, PART_WORDS};
 use crate::line::{PlainLine, WORDS};
@@ -24,6 +24,9 @@ use crate::random::Random;
 
 /// Cycles without any completion after which a run counts as stuck.
 const PATIENCE: u64 = 200_000;
+
+/// Cycles of traffic before a reset, at most: enough that sets, queues and holds are in use.
+const MOST_BEFORE_RESET: u64 = 3_000;
 
 /// Parameters of a run.
 #[derive(Clone, Debug)]
@@ -40,6 +43,8 @@ pub struct Plan {
     pub round_trip_ps: u64,
     /// Spread of arrivals: reordering.
     pub jitter_ps: u64,
+    /// Resets in the middle of such traffic before the run: behind each, CPU and link are new.
+    pub resets: u64,
     /// Equal seeds give equal runs.
     pub seed: u64,
 }
@@ -55,6 +60,7 @@ impl Plan {
             counters: 4,
             round_trip_ps: 40_000,
             jitter_ps: 200_000,
+            resets: 0,
             seed,
         }
     }
@@ -109,6 +115,21 @@ struct Torture {
 /// # Errors
 /// [`CardError`] if controller or CPU meet what they do not know, stop, or get stuck.
 pub fn run(plan: &Plan, library: &Path, link: &LinkFigures) -> Result<Report, CardError> {
+    let mut model = Model::load(library)?;
+    for reset in 1..=plan.resets {
+        let mut torture = start(model, plan, plan.seed + reset, link)?;
+        for _ in 0..torture.random.below(MOST_BEFORE_RESET) {
+            torture.step()?;
+        }
+        model = torture.system.card.into_model();
+    }
+    let mut torture = start(model, plan, plan.seed, link)?;
+    torture.run(plan.operations)?;
+    Ok(torture.report)
+}
+
+/// Resets the model and surrounds it anew.
+fn start(model: Model, plan: &Plan, seed: u64, link: &LinkFigures) -> Result<Torture, CardError> {
     let link = LinkFigures {
         round_trip_ps: plan.round_trip_ps,
         jitter_ps: plan.jitter_ps,
@@ -118,14 +139,14 @@ pub fn run(plan: &Plan, library: &Path, link: &LinkFigures) -> Result<Report, Ca
         memory_ps: 6_000,
         jitter_ps: 60_000,
     };
-    let mut random = Random::new(plan.seed);
+    let mut random = Random::new(seed);
     let mut lines: Vec<PlainLine> = (0..plan.lines + plan.counters)
         .map(|_| PlainLine(random.below(1 << 33)))
         .collect();
     lines.dedup();
     let counters = lines.split_off(plan.lines as usize);
-    let mut torture = Torture {
-        system: CardSystem::new(library, plan.geometry, &link, cpu, 3106, 4, plan.seed)?,
+    Ok(Torture {
+        system: CardSystem::from_model(model, plan.geometry, &link, cpu, 3106, 4, seed)?,
         judge: Judge::default(),
         random,
         lines,
@@ -139,24 +160,26 @@ pub fn run(plan: &Plan, library: &Path, link: &LinkFigures) -> Result<Report, Ca
         stamps: 0,
         tokens: 0,
         report: Report::default(),
-    };
-    torture.run(plan.operations)?;
-    Ok(torture.report)
+    })
 }
 
 impl Torture {
     fn run(&mut self, operations: u64) -> Result<(), CardError> {
         let (mut done, mut since) = (0, 0);
         while done < operations {
-            self.card_work(true);
-            self.cpu_work(true);
-            self.cycle()?;
+            self.step()?;
             let now = self.report.cpu + self.report.card;
             since = if now == done { since + 1 } else { 0 };
             done = now;
             self.check_progress(since)?;
         }
         self.finish()
+    }
+
+    fn step(&mut self) -> Result<(), CardError> {
+        self.card_work(true);
+        self.cpu_work(true);
+        self.cycle()
     }
 
     /// Lets everything end, then compares memory, after all copies came home, with what was done.
