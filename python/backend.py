@@ -38,7 +38,7 @@ def refuse_other_platforms() -> None:
 
 
 def lay_out(command: Optional[Path] = None) -> Path:
-    """Copies the parts into the package, anew; the folder that has them.
+    """Copies the parts into the package afresh, and returns their folder.
 
     :param command: the compiled `tombolo`, compiled here if not given.
     """
@@ -57,8 +57,8 @@ def lay_out(command: Optional[Path] = None) -> Path:
 
 
 def compiled_command() -> Optional[Path]:
-    """Compiles the `tombolo` command. None without cargo: maturin brings a Rust of its own, and the package does without
-    the command then."""
+    """Compiles the `tombolo` command; None without cargo: maturin then uses a Rust of its own, and the package lacks the
+    command."""
     if not shutil.which("cargo"):
         return None
     build = ["cargo", "build", "--release", "--locked", "--bin", "tombolo"]
@@ -72,13 +72,13 @@ def lay_out_command(made: Path) -> None:
     command = SHARE / "bin" / "tombolo"
     command.parent.mkdir()
     shutil.copy(made, command)
-    # What is left out is for debuggers. Without `strip` it only weighs more.
+    # Removes debug information. Without `strip` the file is larger.
     if shutil.which("strip"):
         subprocess.run(["strip", str(command)], check=True)
 
 
 def settings(given):  # type: ignore[no-untyped-def]
-    """Those of the caller, or the portable tag."""
+    """The caller's settings, or the portable tag."""
     if given or os.environ.get("MATURIN_PEP517_ARGS"):
         return given
     return {"build-args": f"--compatibility {PORTABLE}"}

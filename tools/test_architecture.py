@@ -2,7 +2,7 @@
 # Licensed under the Apache License, Version 2.0, see LICENSE for details.
 # SPDX-License-Identifier: Apache-2.0
 """docs/architecture.md: is it true? Paths that it names exist, its arrows are those of the Cargo files, `unsafe` is
-written where it says and nowhere else, and the owner's rooms are lent in its order."""
+written only where it states so, and the owner's rooms are lent in its order."""
 
 import importlib.machinery
 import importlib.util
@@ -26,7 +26,7 @@ def table(heading):
 
 
 def words(cell):
-    """What a cell names between backticks."""
+    """The names between backticks in a cell."""
     return re.findall(r"`([^`]+)`", cell)
 
 
@@ -52,7 +52,7 @@ def test_paths_exist():
 
 
 def dependencies():
-    """Of each crate of ours, those of ours that it uses outside its tests."""
+    """For each of our crates, those of ours that it uses outside its tests."""
     manifests = {path.parent.name: tomllib.loads(path.read_text())
                  for path in (ROOT / "crates").glob("*/Cargo.toml")}
     manifests["python"] = tomllib.loads((ROOT / "python/Cargo.toml").read_text())
@@ -75,7 +75,7 @@ def test_arrows_lead_one_way():
 
 
 def test_rooms_of_the_owner_are_lent_in_order():
-    """The table has the owner's rooms; whoever asks for several does so in its order, and never for one that he has."""
+    """The table lists the owner's rooms; code borrows several of them only in its order, and never one twice."""
     folder = ROOT / "crates/owner/src"
     rooms = [words(room)[0] for room, *_ in table("## The owner and its clients")]
     assert sorted(rooms) == sorted(house.owner_rooms(house.code_of(folder / "lib.rs")))

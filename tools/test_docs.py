@@ -14,7 +14,7 @@ OUTSIDE = re.compile(r"DESIGN\.md|FACTS(\.md| ?§| section)|STYLE\.md|\.\./share
 SKIPPED = ("bench/", "tools/test_docs.py")
 
 
-# `tombolo` on PyPI is somebody else's package; ours is `tombolo-fpga`.
+# `tombolo` on PyPI is not our package; ours is `tombolo-fpga`.
 NOT_OURS = re.compile(r"pip3? install\b[^\n`]*?[ '\"]tombolo(?![\w/.-])|(?<![\w/.-])tombolo\[[a-z]+\](?=['\"` ])")
 
 
@@ -27,7 +27,7 @@ def tracked(*endings):
 
 
 def links(page, text):
-    """What a page links to, as paths of the repository."""
+    """Targets of a page's links, as paths of the repository."""
     for target in re.findall(r"\]\(([^)\s]+)\)", text):
         if not re.match(r"[a-z]+:", target) and not target.startswith("#"):
             yield (page.parent / target.split("#")[0])
@@ -58,7 +58,7 @@ def test_nothing_outside_is_cited():
 
 
 def test_only_our_distribution_is_installed():
-    """Whoever follows a page, a message or a docstring gets this package."""
+    """The commands of pages, messages and docstrings install this package."""
     refused = ("pip install tombolo", "pip install 'tombolo[simulated]'", "pip install -U tombolo", "`tombolo[plots]`")
     taken = ("pip install tombolo-fpga", "pip install 'tombolo-fpga[simulated]'", "pip install ./tombolo", "tombolo run")
     assert all(map(NOT_OURS.search, refused)) and not any(map(NOT_OURS.search, taken))
@@ -71,7 +71,7 @@ def test_only_our_distribution_is_installed():
 
 
 def test_every_environment_variable_is_on_its_page():
-    """Both ways: a variable of the sources is on the page, and the page names none that is gone."""
+    """A variable of the sources is on the page, and the page names no others."""
     name = re.compile(r"\bTOMBOLO_[A-Z][A-Z_]*[A-Z]\b")
     page = set(name.findall((ROOT / "docs/environment.md").read_text()))
     # Include guards of headers.

@@ -26,7 +26,7 @@ endmodule
 
 
 def fmax(levels, *options):
-    """What the tool says of the chain, measured now."""
+    """The tool's output for the chain, measured anew."""
     folder = ROOT / "build/test-fmax"
     folder.mkdir(parents=True, exist_ok=True)
     source = folder / f"chain{levels}.sv"
@@ -41,7 +41,7 @@ def test_a_long_chain_is_slow():
     long, short = fmax(60), fmax(2)
     assert 1.5 * long["fmax_mhz"] < short["fmax_mhz"]
     assert "block" in long["longest_path"]["to"]
-    # 60 levels of at least 0.2 ns each; and what is said of the path is what limits the clock.
+    # 60 levels of at least 0.2 ns each; the reported path is the one that limits the clock.
     assert long["longest_path"]["ns"] > 12
     assert abs(1e3 / long["fmax_mhz"] - long["longest_path"]["ns"]) < 0.5
     # The harness: a flip-flop for every used input, 240 and a few; pins for four signals and a clock.

@@ -1,7 +1,7 @@
 # Copyright Tombolo contributors.
 # Licensed under the Apache License, Version 2.0, see LICENSE for details.
 # SPDX-License-Identifier: Apache-2.0
-"""tools/house: does it count what it says?"""
+"""tools/house: are its counts right?"""
 
 import importlib.machinery
 import importlib.util

@@ -1,7 +1,7 @@
 # Copyright Tombolo contributors.
 # Licensed under the Apache License, Version 2.0, see LICENSE for details.
 # SPDX-License-Identifier: Apache-2.0
-"""Does the lab's work run on two workers of HyperQueue, each piece once, and is the one that fails told?"""
+"""Do the lab's jobs run on two workers of HyperQueue, each once, and is a failed one reported?"""
 
 import json
 import subprocess

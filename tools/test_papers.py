@@ -27,7 +27,7 @@ def rows(text):
 
 
 class Tree:
-    """What a row may name."""
+    """Files and names that a row may refer to."""
 
     def __init__(self):
         listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, text=True,

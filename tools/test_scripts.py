@@ -1,7 +1,7 @@
 # Copyright Tombolo contributors.
 # Licensed under the Apache License, Version 2.0, see LICENSE for details.
 # SPDX-License-Identifier: Apache-2.0
-"""The scripts around the code: do they say what happened, and tell it by their exit status?"""
+"""The project's scripts: do they report results in their output and exit status?"""
 
 import importlib.machinery
 import importlib.util

@@ -50,7 +50,7 @@ endmodule
 
 
 def synthesis(text, top, *options):
-    """What the tool says of a text, measured now."""
+    """The tool's output for a text, measured anew."""
     folder = ROOT / "build/test-synthesis"
     folder.mkdir(parents=True, exist_ok=True)
     source = folder / f"{top}.sv"

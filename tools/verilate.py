@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The builder of everything that is Verilated (crates/verilated), for tests in Python.
 
-One cache by content: what has not changed is there at once.
+One cache by content: unchanged models are found at once.
 """
 
 import functools
@@ -27,7 +27,7 @@ def builder():
 
 
 def build(form, root, name, top, files, *options):
-    """What `verilate FORM` builds; files are named relative to `root`, in messages too."""
+    """The output of `verilate FORM`; files are named relative to `root`, in messages too."""
     inside = [os.path.relpath(file, root) for file in files]
     command = [builder(), form, "--name", name, "--top", top, *options, *inside]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)

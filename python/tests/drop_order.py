@@ -124,7 +124,7 @@ def run(operations: int, seed: int) -> Dict[str, int]:
         while life.things:
             life.things.pop(life.chance.randrange(len(life.things)))
         gc.collect()
-        # A thread that was told to end takes its moment.
+        # Threads take a moment to end.
         until = time.monotonic() + 20
         while left() != before and time.monotonic() < until:
             time.sleep(0.01)

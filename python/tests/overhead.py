@@ -1,9 +1,9 @@
-"""Maps two files and runs a kernel on the functional card, so many times; prints the seconds that each part of
-them took, one after the other.
+"""Maps two files and runs a kernel on the functional card, TIMES times in PARTS equal parts; prints the seconds that
+each part took.
 
     python overhead.py KERNEL INPUT OUTPUT TIMES PARTS
 
-Run by the bar `python.overhead`, beside the same loop in Rust.
+Run by the bar `python.overhead`, compared with the same loop in Rust.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Lines of the CPU beside a coherent card: right bytes, and errors by name. On the RTL of the whole shell."""
+"""Cache lines of the CPU of a coherent card: right bytes, and errors by name. On the RTL of the whole shell."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_lines_and_calls(card: tombolo.Card) -> None:
         lines = [access.wait()[0] for access in begun]
         assert lines == [8, 9, 10, 11] * 2
         assert begun[0].wait()[0] == 8, "again"
-        memory.begin_load(13 * LINE)  # nobody waits
+        memory.begin_load(13 * LINE)  # never waited for
 
         with memory.write_buffer() as buffer:
             before = card.time
@@ -162,7 +162,7 @@ def test_card_memory_behind_the_directory(card: tombolo.Card) -> None:
 
 
 def test_control_c_ends_an_access() -> None:
-    """A kernel that never answers, with endless patience: virtual time goes on for a second, and Ctrl-C at once."""
+    """A kernel that never answers, without a timeout: virtual time runs for a second, and Ctrl-C works at once."""
     done = subprocess.run(
         [
             sys.executable,

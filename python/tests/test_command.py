@@ -69,7 +69,7 @@ def test_wrong_arguments(arguments: list[str], tmp_path: Path) -> None:
 
 
 def test_a_cache_that_cannot_be_read(tmp_path: Path) -> None:
-    # Root may read a folder without rights; nobody may read this one.
+    # Root may read a folder without permissions; no user may read this one.
     (tmp_path / "models").symlink_to("models")
     done = command(tmp_path, "cache", "list")
     assert done.returncode == 1 and "symbolic links" in done.stderr

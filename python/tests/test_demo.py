@@ -61,7 +61,7 @@ def test_it_says_what_is_missing(tmp_path: Path) -> None:
         assert not done.stderr, done.stderr
         return done.returncode, done.stdout
 
-    # What is built for tests has no prebuilt models.
+    # The package built for tests has no prebuilt models.
     status, text = said("demo")
     assert status == 1 and "functional card (a model of the kernel): right" in text
     assert "simulated card (the RTL of shell and kernel): not tried" in text

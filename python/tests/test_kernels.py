@@ -28,7 +28,7 @@ def test_it_adds() -> None:
 
 
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    # The package says where its plugin is, so nobody has to.
+    # No option is needed: the package registers its plugin.
     command = [sys.executable, "-m", "pytest", "-q", *words]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True)
 
@@ -110,7 +110,7 @@ def test_a_page_shows_who_had_which_memory_when(tmp_path: Path) -> None:
     written = by_address[result.address]
     assert (read[0], written[0]) == (4096, 4096)
     lasts = ["".join(cells[(row + 1) * 240 - 1] for row in range(5)) for _, cells in (read, written)]
-    # What was read is still shared; what was written is the card's, but for the page that the program has read.
+    # Pages that were read are still shared; written ones are on the card, but for the page that the program has read.
     assert lasts == ["sssss", "scccc"]
     assert read[1][0] == "p" and set(written[1]) <= set("pcst")
 

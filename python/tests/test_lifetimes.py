@@ -129,7 +129,7 @@ def a_life(chance: random.Random, folder: Path) -> dict[Path, bytes]:
 
 def test_any_order_of_making_and_dropping(tmp_path: Path) -> None:
     chance = random.Random(17)
-    # What earlier tests left may go at any time.
+    # Objects of earlier tests would otherwise be freed at any time.
     gc.collect()
     descriptors = len(os.listdir("/proc/self/fd"))
     for _ in range(20):

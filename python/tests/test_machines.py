@@ -57,7 +57,7 @@ def test_a_path_without_a_compiler(tmp_path: Path) -> None:
 
 
 def test_the_compiler_of_pypi_is_taken_where_there_is_no_other(tmp_path: Path) -> None:
-    """What stands in for it says what it was told, and fails."""
+    """A stub of the compiler prints its arguments, and fails."""
     zig = tmp_path / "zig"
     zig.write_text('#!/bin/sh\n[ "$3" = --version ] && echo "clang version 1.2.3" && exit 0\necho "told: $*" >&2\nexit 1\n')
     zig.chmod(0o755)
@@ -77,7 +77,7 @@ def test_the_compiler_of_pypi_is_taken_where_there_is_no_other(tmp_path: Path) -
 
 
 def test_a_callback_of_a_build_that_raises() -> None:
-    """The build goes on, and Python says what was raised."""
+    """The build continues, and Python reports the exception."""
     said = script(
         """
 import sys, tombolo
@@ -95,7 +95,7 @@ print(result.decode())
 
 @pytest.mark.parametrize("home", ["/proc/self/nowhere", "/dev/null/home"])
 def test_a_home_that_takes_nothing(home: str) -> None:
-    # Root may write to a folder without rights; nobody may to these.
+    # Root may write to a folder without permissions; no user may write to these.
     said = script("import os; os.environ.pop('TOMBOLO_CACHE', None)\n" + SIMULATED, HOME=home)
     assert home in said and "TOMBOLO_CACHE" in said and said.endswith("\nabc\n")
 

@@ -60,7 +60,7 @@ def test_the_stubs_say_what_the_extension_is() -> None:
 
 
 def test_an_empty_environment_is_enough(tmp_path: Path) -> None:
-    """No numpy, no Verilator: the functional card works, the simulated one says what is missing."""
+    """No numpy, no Verilator: the functional card works, and the error of the simulated one names what is missing."""
     environment = tmp_path / "environment"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
     program = """

@@ -136,7 +136,7 @@ def test_a_part_of_an_array_can_be_registered(card: tombolo.Card) -> None:
 
 
 def test_numpys_own_large_arrays_can_be_registered() -> None:
-    # In a process of its own: from where on malloc maps a block by itself depends on what it did before.
+    # In a separate process: the size from which malloc maps a block separately depends on earlier allocations.
     done = script(
         """
 import numpy as np, tombolo

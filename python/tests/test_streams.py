@@ -122,7 +122,7 @@ def test_a_stuck_port_is_named_and_others_go_on(card: tombolo.Card) -> None:
         given, made = space.map_array(source), space.map_array(result, "rw")
         into, out = stuck.open_stream("in"), stuck.open_stream("out")
         into.read(given)
-        # Nobody takes what comes out, so nothing more goes in.
+        # The output is not consumed, so the input stalls.
         with pytest.raises(errors.DeadlineError, match="port in.*of 400000 bytes.*does not take"):
             into.wait(deadline=1e-3)
         assert space.flow({(other, "in"): given, (other, "out"): made}) == [("in", 400_000, 1), ("out", 400_000, 1)]
@@ -151,7 +151,7 @@ def test_widths_that_cannot_be(card: tombolo.Card, tmp_path: Path) -> None:
 
 
 def lying(status: int, nbytes: int) -> str:
-    """A server of 100 bytes that answers its first request with this status and so many bytes."""
+    """A server of 100 bytes that answers its first request with this status and `nbytes` bytes."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def serve() -> None:
@@ -371,7 +371,7 @@ def test_what_listening_raises_ends_a_flow() -> None:
 
 
 def test_a_connection_says_how_many_packets_it_takes(card: tombolo.Card) -> None:
-    """What nobody takes is an error with the port's name, not lost."""
+    """Data that the connection does not take are an error with the port's name, not lost."""
     source, result = noise(171), np.zeros(4096, np.uint8)
     with card.create_space() as space:
         slot = card.load("loopback", space)

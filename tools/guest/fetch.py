@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fetches QEMU and a kernel as Debian packages and unpacks them into a folder of their own.
 
-apt does the work with a configuration, lists and an empty package database of its own, so the host's packages are
-neither read nor changed, and root is not needed.
+apt runs with a separate configuration, lists and an empty package database, so the host's packages are neither read nor
+changed, and root is not needed.
 """
 
 import fcntl
@@ -22,7 +22,7 @@ KEYRING = pathlib.Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
 
 class Missing(Exception):
-    """What the guest needs and this machine or mirror does not have, with the way out."""
+    """A requirement of the guest that this machine or mirror lacks, with the remedy."""
 
 
 def cache():
@@ -51,7 +51,7 @@ def mirror():
 
 
 class Apt:
-    """apt with everything of its own in one folder."""
+    """apt with a separate configuration and database, in one folder."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -76,7 +76,7 @@ class Apt:
         self.configuration.write_text("".join(f'{name} "{value}";\n' for name, value in settings.items()))
 
     def run(self, program, *arguments):
-        """Its output; a failure is raised with what it said."""
+        """Runs a program; returns its output, and raises a failure with it."""
         done = subprocess.run([program, *arguments], cwd=self.folder / "archives", text=True, capture_output=True,
                               env={**os.environ, "APT_CONFIG": str(self.configuration), "LC_ALL": "C"})
         if done.returncode:
@@ -84,7 +84,7 @@ class Apt:
         return done.stdout
 
     def archives(self):
-        """The packages that are here."""
+        """The fetched packages."""
         return sorted((self.folder / "archives").glob("*.deb"))
 
 
@@ -104,7 +104,7 @@ def fetch():
 
 
 def fetch_alone():
-    """The same, while nobody else does."""
+    """Fetches the packages; the caller holds the lock."""
     named = hashlib.sha256((HERE / "packages.toml").read_bytes()).hexdigest()[:16]
     folder = cache() / f"packages-{named}"
     if (folder / "complete").exists():

@@ -87,20 +87,20 @@ def libraries(program):
 
 @dataclasses.dataclass
 class Job:
-    """What a guest does: a script that runs in /job, beside programs and files of this machine."""
+    """Job of a guest: a script that runs in /job, with programs and files of this machine."""
 
     script: str
     programs: list
     # Content by name, and folders by name.
     files: dict = dataclasses.field(default_factory=dict)
     trees: dict = dataclasses.field(default_factory=dict)
-    # What programs load later: their libraries are taken along, and they come with a tree.
+    # Modules that programs load at run time: they are part of a tree, and their libraries are copied too.
     modules: list = dataclasses.field(default_factory=list)
     huge_pages: int = 0
 
 
 class Guest:
-    """What every guest has in common: packages, and the device that it shall find."""
+    """Common parts of all guests: packages, and the device that the guest must find."""
 
     def __init__(self, packages, vendor, device):
         self.packages = packages
@@ -145,7 +145,7 @@ class Guest:
             "-nodefaults", "-no-user-config", "-display", "none", "-serial", "stdio", "-no-reboot",
             # Emulated: a machine without /dev/kvm, or one where it hangs, runs the same.
             "-M", "q35", "-accel", "tcg", "-cpu", "qemu64", "-smp", "1", "-m", "768M",
-            # The device maps the guest's memory, so it is a file, and one that cannot shrink under it.
+            # The device maps the guest's memory, so it is a file, sealed against shrinking.
             "-object", "memory-backend-memfd,id=memory,size=768M,share=on,seal=on", "-numa", "node,memdev=memory",
             "-device", "intel-iommu,intremap=on,caching-mode=on",
             "-device", '{"driver":"vfio-user-pci","socket":{"type":"unix","path":"%s"}}' % socket,
@@ -156,7 +156,7 @@ class Guest:
         ]
 
     def run(self, socket, image, job, log, seconds):
-        """Boots, and returns what the job printed and its exit status. Fails when that never comes."""
+        """Boots, and returns the job's output and exit status. Fails at the timeout."""
         began = time.monotonic()
         with open(log, "wb") as file:
             qemu = subprocess.Popen(["nice", "-n", "10", *self.command(socket, image, job)], stdin=subprocess.DEVNULL,

@@ -350,7 +350,7 @@ class bo:
         """The host's copy, for access in place."""
         kind: Any = type("_Pages", (ctypes.c_ubyte * self.size(),), {})
         pages = kind.from_address(self._native.map())
-        # The memory stays as long as somebody looks at it.
+        # The view keeps the memory alive.
         pages.owner = self._native
         return memoryview(pages).cast("B")
 

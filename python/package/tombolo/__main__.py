@@ -17,7 +17,7 @@ _USAGE = """usage: tombolo cache list            what has been built and kept, a
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
-    """Runs it; the status."""
+    """Runs the command, and returns its exit status."""
     given = sys.argv[1:] if arguments is None else arguments
     own = {"cache": _cache, "demo": _demo.main}.get(given[0] if given else "")
     if own is not None:

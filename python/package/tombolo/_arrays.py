@@ -9,7 +9,7 @@ from typing import Any, List
 #: Linux moves at most this much in one call.
 _MOST = 1 << 30
 
-#: What a pointer of a kernel can be given.
+#: Types of a kernel's pointer argument, for messages.
 _POINTEES = "a numpy array, bytes, bytearray, a Mapping, a path (a string or pathlib.Path) or an address (an integer)"
 
 

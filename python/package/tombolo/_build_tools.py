@@ -1,4 +1,4 @@
-"""What a machine lacks for kernels of the user's own. ``tombolo doctor``, of the command, checks everything."""
+"""Checks the tools for building kernels. The command ``tombolo doctor`` checks everything."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from . import _resources
 
 
 def summary() -> str:
-    """What can be simulated here, and what is missing for more."""
+    """A text: the kernels that can be simulated here, and the tools that are missing for others."""
     _resources.find_tools()
     missing = [line for line in (_verilator(), _compiler()) if line is not None]
     if not missing:

@@ -271,7 +271,7 @@ class Card(Scope):
         """
         if slot is None and not self._shared:
             slot = 0
-        # In the first empty slot nobody is in the way.
+        # A run in an empty slot need not wait for others.
         turn = threading.RLock() if slot is None else self._turns.setdefault(slot, threading.RLock())
         with turn, self.create_space() as space:
             loaded = self.load(kernel, space, slot=slot)

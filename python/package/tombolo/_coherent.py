@@ -209,7 +209,7 @@ class CoherentMap:
     def buffer(self) -> memoryview:
         """The lines' bytes; writable if the map is."""
         block = (ctypes.c_ubyte * self.nbytes).from_address(self.address)
-        # Whoever looks at the bytes keeps the pages.
+        # The view keeps the pages mapped.
         block.owner = self._native  # type: ignore[attr-defined]
         view = memoryview(block).cast("B")
         return view if self._write else view.toreadonly()

@@ -25,7 +25,7 @@ for cycle. Exits with 0 if both are right."""
 
 
 def main(arguments: List[str]) -> int:
-    """Runs it; the status."""
+    """Runs the demo, and returns its exit status."""
     parser = argparse.ArgumentParser(
         prog="tombolo demo", description=_USAGE, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -81,7 +81,7 @@ class Call(NamedTuple):
         try:
             self.kernel._run(self.arguments, self.deadline, {"waves": os.fspath(waves)})
         except Exception:
-            # As the first time, which has told already.
+            # The same error as in the first run, which has reported it.
             pass
         base = Path(waves)
         return sorted(base.parent.glob(f"{base.stem}.kernel-*{base.suffix}"))

@@ -144,7 +144,7 @@ class SharedMemory(Scope):
 
     def _block(self) -> Any:
         block = (ctypes.c_ubyte * self.nbytes).from_address(self.address)
-        # Whoever looks at the bytes keeps the memory.
+        # The view keeps the memory alive.
         block.owner = self._native  # type: ignore[attr-defined]
         return block
 

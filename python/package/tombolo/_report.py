@@ -10,11 +10,11 @@ from typing import Any, Dict, List, Tuple, Union
 from ._native import NativeReport
 from ._times import PS
 
-#: What :meth:`Report.frame` makes tables of.
+#: Tables of :meth:`Report.frame`.
 TABLES = ("runs", "paging", "channels", "ports", "link", "slots", "busy", "bandwidth")
 #: Bytes of a row of card memory.
 _ROW = 64
-#: Tracks of the run whose bytes are counted, by what the report calls the way.
+#: Tracks whose bytes are counted, by the report's name of the direction.
 _LINK = {
     "PCIe to the card": ("commands/DMA to the card", "bytes_to_card"),
     "PCIe to the host": ("commands/DMA to the host", "bytes_to_host"),
@@ -124,7 +124,7 @@ class Report(Dict[str, Any]):
             ]
         if table == "ports":
             names = self["ports"]
-            # Of each port its reads, then its writes.
+            # Two entries per port: reads, then writes.
             return [
                 {
                     "port": names[number // 2] if number // 2 < len(names) else "",

@@ -123,7 +123,7 @@ class ArrayMapping(Mapping):
         self, space: AddressSpace, native: NativeMapping, copy: Copy, writable: bool, what: str
     ) -> None:
         super().__init__(space, native, what)
-        # One of a file ends with the space by itself; of this one the bytes have to come back.
+        # A mapped file is closed with the space; the data of this one have to be copied back first.
         space._mappings.add(self)
         self._copy: Optional[Copy] = copy
         self._writable = writable

@@ -37,7 +37,7 @@ class Stream(Scope):
         self._slot = slot
         self._native = native
         self._port = port
-        # Memory of transfers that are under way stays mapped although nobody else holds it.
+        # Keeps the memory of outstanding transfers mapped.
         self._held: Deque[Union[Mapping, SharedMemory]] = deque()
 
     @property

@@ -27,7 +27,7 @@ def picoseconds(seconds: Optional[float]) -> Optional[int]:
         return None
     if not seconds > 0:
         raise ValueError(f"a deadline of {seconds} s: must be more than 0 (seconds of virtual time)")
-    # Beyond this no run gets (213 days of virtual time). At least 1: zero would only look.
+    # At most 213 days of virtual time. At least 1: zero would only poll.
     return max(int(min(seconds * PS, 2.0**63)), 1)
 
 

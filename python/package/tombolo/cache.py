@@ -19,7 +19,7 @@ class Entry(NamedTuple):
     name: str
     #: Bytes on the disk.
     nbytes: int
-    #: When it was made or used last, as far as the file system says.
+    #: Time of its creation or last use, as recorded by the file system.
     used: datetime.datetime
 
 
@@ -31,7 +31,7 @@ def folder() -> Path:
 
 def _folders() -> List[Path]:
     try:
-        # One with a process in its name is being made, or taken away.
+        # A process id in the name marks a model that is being built or removed.
         found = (path for path in folder().iterdir() if ".tmp" not in path.name)
         return sorted(path for path in found if path.is_dir() and not path.is_symlink())
     except FileNotFoundError:
@@ -66,11 +66,11 @@ def clear() -> Tuple[List[str], List[str]]:
     """
     removed, busy = [], []
     for path in _folders():
-        # The lock of whoever builds it. It stays, because somebody may wait for it.
+        # The lock of a process that builds it. The file stays, because another process may wait for the lock.
         descriptor = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # Out of the way in one step, so that nobody meets half of it.
+            # Renamed first, so that no process sees a partial model.
             aside = path.with_name(f"{path.name}.tmp{os.getpid()}-clear")
             path.rename(aside)
             shutil.rmtree(aside)

@@ -50,7 +50,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Makes it again, if the test failed."""
+    """Repeats the call with waveforms, if the test failed."""
     report = yield
     calls = item.stash.get(_KEY, [])
     if report.when != "call" or not report.failed or not calls:

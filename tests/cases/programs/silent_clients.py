@@ -2,7 +2,7 @@
 # Copyright Tombolo contributors.
 # Licensed under the Apache License, Version 2.0, see LICENSE for details.
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a command beside a server whose 64 places are taken.
+"""Runs a command while all 64 connections of a server are in use.
 
     silent_clients.py [--half] FILE COMMAND ...
 

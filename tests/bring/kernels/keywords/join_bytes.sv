@@ -1,4 +1,4 @@
-// SystemVerilog beside it.
+// A SystemVerilog file in a Verilog kernel.
 module join_bytes (
   input  logic [7:0]  low,
   input  logic [23:0] words,
