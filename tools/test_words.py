@@ -66,6 +66,25 @@ def test_comments_of_code_are_read_and_code_is_not():
     assert [pattern.name for _, pattern, _ in words.found_in(words.comments(text, "//[/!]"))] == ["told"]
 
 
+@pytest.mark.parametrize("reader, text, lines", [
+    ("python_comments", 'x = "it is told"  # It is told.\n', [1]),
+    ("python_comments", 'def f():\n    """It is told.\n\n    It is told.\n    """\n    g("it is told")\n', [2, 4]),
+    ("python_comments", 'text = """\nIt is told.\n"""\n', []),
+    ("script_comments", 'a = 1  # it is told\n# It is told.\nb = "it is told"\n', [1, 2]),
+    ("script_comments", "#!/bin/told\n", []),
+    ("c_comments", "/* It\n * is\n * told. */\nint told;\n", [3]),
+    ("c_comments", "int x; /* told */\nint told;  // it is told\n", [1, 2]),
+    ("c_comments", '#define TOLD "told"\n/* One. */\nint told(void);\n', []),
+], ids=["after code", "docstring", "no docstring", "settings", "first line", "block", "trailing", "code"])
+def test_comments_of_scripts_and_of_c_are_read(reader, text, lines):
+    assert [line for line, _, _ in words.found_in(getattr(words, reader)(text))] == lines
+
+
+def test_files_whose_hash_names_something_are_not_read():
+    for name in words.UNREAD:
+        assert (words.ROOT / name).is_file()
+
+
 def test_a_permitted_place_has_a_reason():
     for file, part, reason in words.ALLOWED:
         assert part in (words.ROOT / file).read_text() and len(reason) > 10
