@@ -124,6 +124,14 @@ fn numbers(page: &Page<'_>, f: &mut Formatter<'_>) -> fmt::Result {
             )
         )?;
     }
+    if !report.not_included.is_empty() {
+        let not_included = report.not_included.join(", ");
+        write!(
+            f,
+            "<p class=note>Not in these times: {}.</p>",
+            Text(&not_included)
+        )?;
+    }
     // A report has only strings, numbers and lists, so it always serializes.
     let text = serde_json::to_string(report).unwrap_or_default();
     write!(

@@ -311,6 +311,10 @@ pub struct Report {
     /// Slots, if one has a schedule.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shares: Vec<SlotShare>,
+    /// What happened and costs no virtual time, though it takes time on a host, besides preloading
+    /// ([`PagingReport::made_hot`]). Only for a card in virtual time. Not part of the hash.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_included: Vec<String>,
 }
 
 /// JSON fields that only a card with time has. The card's counters (`statistics`) are zero without a clock.
@@ -375,13 +379,41 @@ impl Report {
         self
     }
 
+    /// Lists what costs no virtual time.
+    pub(crate) fn with_not_included(mut self) -> Self {
+        if !self.has_time() || !self.is_observed() {
+            return self;
+        }
+        let paging = &self.paging;
+        let sharing = &paging.sharing;
+        let trapped = sharing.traps + sharing.returned > 0;
+        let files = paging.bytes_read + paging.bytes_written > 0;
+        let all = [
+            (true, "interrupts (the host polls)".to_owned()),
+            (true, "map and unmap".to_owned()),
+            (files, "submission of file I/O to Linux".to_owned()),
+            (
+                paging.bytes_written > 0,
+                "making files durable (fdatasync)".to_owned(),
+            ),
+            (
+                trapped && self.setup.host.is_empty(),
+                "page protection and traps of shared memory (no host file)".to_owned(),
+            ),
+        ];
+        let all = all.into_iter().filter(|(happened, _)| *happened);
+        self.not_included = all.map(|(_, what)| what).collect();
+        self
+    }
+
     /// SHA-256 over the parts that must be equal on every machine: everything except the way of file I/O, the texts on
-    /// policies and on the choice of a preset, the counts of each space, and the number of cycles that the simulator
+    /// policies, on the choice of a preset and on costs that are not included, the counts of each space, and the number of cycles that the simulator
     /// could not skip.
     pub fn hash(&self) -> String {
         let mut same = self.clone();
         same.file_io.clear();
         same.policies.clear();
+        same.not_included.clear();
         same.setup.preset_chosen.clear();
         same.spaces.clear();
         same.statistics.evaluated_cycles = 0;
@@ -679,6 +711,9 @@ impl fmt::Display for Report {
         }
         for note in &self.notes {
             writeln!(f, "note: {note}")?;
+        }
+        if !self.not_included.is_empty() {
+            writeln!(f, "not in these times: {}", self.not_included.join(", "))?;
         }
         match timed {
             true if !observed => {}

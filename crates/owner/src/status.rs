@@ -131,8 +131,9 @@ fn report(
         spaces: spaces_report(kernels, paging),
         ports: (0..ports).map(|port| kernels.name_of_port(port)).collect(),
         statistics,
+        not_included: Vec::new(),
     };
-    Ok(report.without_invented_time())
+    Ok(report.without_invented_time().with_not_included())
 }
 
 fn spaces_report(kernels: &Kernels, paging: &Paging) -> Vec<SpaceReport> {
@@ -248,6 +249,7 @@ fn report_of(
         policies: paging.policies(kernels.description(), |label| clients.knows(client, label)),
         ..report
     }
+    .with_not_included()
 }
 
 /// The slots and their clients.

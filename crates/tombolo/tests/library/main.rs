@@ -16,6 +16,7 @@ mod loading;
 mod managed;
 mod memories;
 mod network;
+mod not_included;
 mod page_sizes;
 mod policies;
 mod queues;
