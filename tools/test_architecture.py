@@ -88,6 +88,21 @@ def test_rooms_of_the_owner_are_lent_in_order():
     assert lent > 100, "where are they lent?"
 
 
+def test_rooms_of_the_pager_use_those_above():
+    """docs/blocks/pager.md lists the pager's rooms, then its handlers; no file uses one of a row further down."""
+    folder = ROOT / "crates/pager/src"
+    section = (ROOT / "docs/blocks/pager.md").read_text().split("\n## Data structures\n", 1)[1].split("\n## ", 1)[0]
+    cells = [line.strip("|").split("|")[1] for line in section.splitlines() if line.startswith("|")]
+    rows = [[file.removesuffix(".rs") for file in words(cell)] for cell in cells if words(cell)]
+    place = {room: row for row, rooms in enumerate(rows) for room in rooms}
+    assert len(place) > 20 and "pager" in place
+    for room, row in place.items():
+        path = folder / room
+        for file in path.rglob("*.rs") if path.is_dir() else [path.with_suffix(".rs")]:
+            for other in re.findall(r"\bcrate::(\w+)", house.code_of(file)):
+                assert place.get(other, -1) <= row, f"{file.name} uses {other}"
+
+
 def test_unsafe_is_where_it_says():
     """Rooms are folders or files under a crate; tests and examples may write what they try."""
     rooms = [words(room)[0] for room, *_ in table("### Unsafe rooms")]

@@ -6,10 +6,14 @@
 use crate::frame::FrameMemory;
 use crate::ids::{ObjectId, ObjectPage};
 use crate::keep::Keep;
+use crate::memory::{Memory, Owners};
 use crate::page::{Page, State};
+use crate::pages::Pages;
 use crate::space::Space;
+use crate::spaces::Spaces;
+use crate::work::Work;
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use units::{Asid, FrameNumber, PageSize, SpacePlacement, Stripe};
 
@@ -29,10 +33,11 @@ pub(crate) struct Scope {
 impl Scope {
     /// Whether a page is in the scope.
     pub(crate) fn holds(&self, memory: &FrameMemory, page: &Page) -> bool {
-        let on_channels = |frame| memory.touches(frame, page.stripe, &(self.first..self.end));
-        page.direct.is_none()
-            && (self.asid.is_none() || page.charged == self.asid)
-            && page.frame.is_none_or(on_channels)
+        let place = &page.place;
+        let on_channels = |frame| memory.touches(frame, place.stripe, &(self.first..self.end));
+        place.direct.is_none()
+            && (self.asid.is_none() || place.charged == self.asid)
+            && place.frame.is_none_or(on_channels)
     }
 
     /// The block that a page has to leave together with its neighbours; `None` if evicting it alone helps. At a space's
@@ -42,17 +47,12 @@ impl Scope {
         let alone = page.size >= self.size
             || self.asid.is_some()
             || self.striped
-            || page.stripe != Stripe::NONE;
+            || page.place.stripe != Stripe::NONE;
         let class = self.size.class();
-        let first = page.frame?.get() >> class << class;
+        let first = page.place.frame?.get() >> class << class;
         (!alone).then(|| FrameNumber::new(first)).flatten()
     }
 }
-
-/// Owner of each frame that is not striped.
-pub(crate) type Owners = BTreeMap<FrameNumber, ObjectPage>;
-/// Records of all pages.
-pub(crate) type Pages = BTreeMap<ObjectPage, Page>;
 
 /// The pages in a block.
 fn pages_in(block: FrameNumber, size: PageSize, owners: &Owners) -> Vec<ObjectPage> {
@@ -68,14 +68,13 @@ fn pages_in(block: FrameNumber, size: PageSize, owners: &Owners) -> Vec<ObjectPa
 pub(crate) fn all_of(
     block: FrameNumber,
     size: PageSize,
-    owners: &Owners,
     pages: &Pages,
-    memory: &FrameMemory,
+    memory: &Memory,
     these: impl Fn(ObjectPage) -> bool,
 ) -> bool {
-    let mut units = memory.free_in(block, size.class());
-    for key in pages_in(block, size, owners) {
-        let Some(page) = pages.get(&key).filter(|_| these(key)) else {
+    let mut units = memory.frames().free_in(block, size.class());
+    for key in pages_in(block, size, memory.owners()) {
+        let Some(page) = pages.page(key).filter(|_| these(key)) else {
             return false;
         };
         units += 1 << page.size.class();
@@ -94,12 +93,10 @@ pub(crate) struct Candidates<'a> {
     pub(crate) expected: &'a [(ObjectId, Range<u64>)],
     /// Only pages outside the channels now assigned to their spaces are evicted.
     pub(crate) strays: bool,
-    pub(crate) spaces: &'a BTreeMap<Asid, Space>,
+    pub(crate) spaces: &'a Spaces,
     pub(crate) pages: &'a Pages,
-    pub(crate) examined: &'a BTreeSet<ObjectPage>,
-    pub(crate) releasing: &'a BTreeSet<ObjectPage>,
-    pub(crate) owners: &'a Owners,
-    pub(crate) memory: &'a FrameMemory,
+    pub(crate) memory: &'a Memory,
+    pub(crate) work: &'a Work,
     /// Blocks that were examined, and whether all pages of each may be evicted.
     pub(crate) blocks: RefCell<BTreeMap<FrameNumber, bool>>,
 }
@@ -107,10 +104,10 @@ pub(crate) struct Candidates<'a> {
 impl Candidates<'_> {
     /// Whether a page may be chosen.
     pub(crate) fn eligible(&self, key: ObjectPage) -> bool {
-        let Some(page) = self.pages.get(&key).filter(|_| self.is_free_to_go(key)) else {
+        let Some(page) = self.pages.page(key).filter(|_| self.is_free_to_go(key)) else {
             return false;
         };
-        self.scope.holds(self.memory, page)
+        self.scope.holds(self.memory.frames(), page)
             && self
                 .scope
                 .block_of(page)
@@ -119,11 +116,11 @@ impl Candidates<'_> {
 
     /// The pages evicted with a chosen page: the page and, if it is too small to suffice alone, its neighbours.
     pub(crate) fn leaving_with(&self, key: ObjectPage) -> Vec<ObjectPage> {
-        let page = self.pages.get(&key);
+        let page = self.pages.page(key);
         match page.and_then(|page| self.scope.block_of(page)) {
             None => vec![key],
             Some(block) => {
-                let mut keys = pages_in(block, self.scope.size, self.owners);
+                let mut keys = pages_in(block, self.scope.size, self.memory.owners());
                 keys.retain(|&key| self.is_free_to_go(key));
                 keys
             }
@@ -132,16 +129,16 @@ impl Candidates<'_> {
 
     /// Whether a page is idle, saved if possible, and has no waiting request.
     fn is_free_to_go(&self, key: ObjectPage) -> bool {
-        self.pages.get(&key).is_some_and(|page| {
-            page.state == State::Resident
+        self.pages.page(key).is_some_and(|page| {
+            page.state() == State::Resident
                 && page.keep <= self.keep
                 && !(self.unwritten && page.may_be_written())
                 && !self.is_expected(key)
                 && (!self.strays || self.is_stray(page))
-                && !page.unsaved
+                && !page.content.unsaved
                 && page.waiters.is_empty()
-                && page.leaving.is_empty()
-                && !self.examined.contains(&key)
+                && page.requests.leaving.is_empty()
+                && !self.work.is_examined(key)
         })
     }
 
@@ -151,21 +148,24 @@ impl Candidates<'_> {
     }
 
     fn is_stray(&self, page: &Page) -> bool {
-        let space = page.charged.and_then(|asid| self.spaces.get(&asid));
+        let charged = page.place.charged;
+        let space = charged.and_then(|asid| self.spaces.space(asid));
         let elsewhere = |(space, frame): (&Space, FrameNumber)| {
             space.placement == SpacePlacement::Isolated
-                && !space.channels.contains(&self.memory.channel_of(frame))
+                && !space
+                    .channels
+                    .contains(&self.memory.frames().channel_of(frame))
         };
-        space.zip(page.frame).is_some_and(elsewhere)
+        space.zip(page.place.frame).is_some_and(elsewhere)
     }
 
     fn block_may_leave(&self, block: FrameNumber) -> bool {
         if let Some(&known) = self.blocks.borrow().get(&block) {
             return known;
         }
-        let goes = |key| self.releasing.contains(&key) || self.is_free_to_go(key);
+        let goes = |key| self.work.is_released(key) || self.is_free_to_go(key);
         let size = self.scope.size;
-        let may = all_of(block, size, self.owners, self.pages, self.memory, goes);
+        let may = all_of(block, size, self.pages, self.memory, goes);
         self.blocks.borrow_mut().insert(block, may);
         may
     }

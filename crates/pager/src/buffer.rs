@@ -1,6 +1,7 @@
 //! DMA buffers, divided into parts of the size of the pages that move through them.
 
-use crate::ids::BufferId;
+use crate::ids::{BufferId, ObjectPage};
+use crate::queue::{PageQueue, Urgency};
 use units::{HostAddr, PageSize};
 
 /// A part of a DMA buffer that holds a page, or a piece of a page larger than a buffer.
@@ -118,6 +119,78 @@ impl BufferPool {
     }
 }
 
+/// All DMA buffers, and the pages that wait for a part of one.
+#[derive(Clone, Debug, Hash)]
+pub(crate) struct Buffers {
+    pool: BufferPool,
+    queue: PageQueue,
+    /// Size of all buffers together, in whole parts.
+    bytes: u64,
+}
+
+impl Buffers {
+    pub(crate) fn new(buffers: &[HostAddr], buffer_bytes: u64) -> Self {
+        let pool = BufferPool::new(buffers, buffer_bytes);
+        Self {
+            bytes: pool.free().map(|part| part.bytes()).sum(),
+            queue: PageQueue::default(),
+            pool,
+        }
+    }
+
+    /// Largest page that moves through a buffer as a whole.
+    pub(crate) fn largest(&self) -> PageSize {
+        let class = self.pool.class_for(PageSize::GIB_1);
+        PageSize::from_class(class).unwrap_or(PageSize::KIB_4)
+    }
+
+    /// Queues a page, or raises its urgency.
+    pub(crate) fn push(&mut self, page: ObjectPage, urgency: Urgency) {
+        self.queue.push(page, urgency);
+    }
+
+    /// Takes the most urgent page off the queue, with a part for it. A page that waits for a large part is never
+    /// overtaken; otherwise it would starve. A page without a size is given the smallest part.
+    pub(crate) fn grant(
+        &mut self,
+        size: impl Fn(ObjectPage) -> Option<PageSize>,
+    ) -> Option<(ObjectPage, Part)> {
+        let page = self.queue.first()?;
+        let class = size(page).map_or(0, |size| self.pool.class_for(size));
+        let part = self.pool.take(class)?;
+        self.queue.remove(page);
+        Some((page, part))
+    }
+
+    /// Whether the most urgent page could have a part now.
+    pub(crate) fn is_stalled(&self, size: impl Fn(ObjectPage) -> Option<PageSize>) -> bool {
+        let size = self.queue.first().and_then(size);
+        size.is_some_and(|size| self.pool.has(self.pool.class_for(size)))
+    }
+
+    /// Frees a part.
+    pub(crate) fn give(&mut self, part: Part) {
+        self.pool.give(part);
+    }
+
+    pub(crate) fn free(&self) -> impl Iterator<Item = Part> + '_ {
+        self.pool.free()
+    }
+
+    pub(crate) const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub(crate) fn is_queued(&self, page: ObjectPage) -> bool {
+        self.queue.contains(page)
+    }
+
+    /// Whether no page waits for a part.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.queue.is_empty()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,5 +239,32 @@ mod tests {
             parts
         };
         assert_eq!(sorted(pool.free().collect()), sorted(whole));
+    }
+    #[test]
+    fn a_page_that_waits_for_a_large_part_is_not_overtaken() {
+        let page = |index| ObjectPage {
+            index,
+            ..ObjectPage::default()
+        };
+        let mut buffers = Buffers::new(&[HostAddr::new(1 << 32)], 2 << 12);
+        let large = PageSize::from_class(1).unwrap();
+        assert_eq!((buffers.largest(), buffers.bytes()), (large, 2 << 12));
+        let size = |key: ObjectPage| {
+            Some(if key.index == 2 {
+                large
+            } else {
+                PageSize::KIB_4
+            })
+        };
+        buffers.push(page(1), Urgency::Head);
+        buffers.push(page(3), Urgency::Hint);
+        buffers.push(page(2), Urgency::Ahead);
+        let (first, part) = buffers.grant(size).unwrap();
+        assert_eq!((first, part.class), (page(1), 0));
+        assert!(buffers.grant(size).is_none() && !buffers.is_stalled(size));
+        buffers.give(part);
+        assert!(buffers.is_stalled(size));
+        assert_eq!(buffers.grant(size).unwrap().0, page(2));
+        assert!(buffers.grant(size).is_none() && buffers.is_queued(page(3)));
     }
 }

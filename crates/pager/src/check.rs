@@ -1,15 +1,19 @@
 //! Invariants of the pager between two events.
 
-use crate::buffer::Part;
+use crate::buffer::{Buffers, Part};
 use crate::ids::{ObjectPage, RequestId};
-use crate::issue::Meaning;
+use crate::issue::{Issued, Meaning};
+use crate::memory::Memory;
 use crate::page::{Page, Purpose, Stage, State};
-use crate::pager::Pager;
+use crate::pages::Pages;
 use crate::piece::Saving;
+use crate::request::Requests;
 use crate::space::Phase;
+use crate::spaces::Spaces;
 use crate::table::Shown;
+use crate::work::Work;
 use std::collections::BTreeMap;
-use units::{CardAddr, Stripe};
+use units::{CardAddr, PageSize, Stripe};
 
 /// Collects violated invariants.
 struct Findings(Vec<String>);
@@ -22,21 +26,28 @@ impl Findings {
     }
 }
 
-impl Pager {
-    /// Checks the pager's invariants: every frame and buffer has one owner and none is lost, the table images agree
-    /// with the reverse lists, and everything that waits has something to wait for. For tests; the run time is
-    /// proportional to the number of pages.
-    ///
-    /// # Errors
-    /// The violated invariants.
-    pub fn check(&self) -> Result<(), String> {
+/// Agreement of a pager's rooms between two events.
+pub(crate) struct Invariants<'a> {
+    pub(crate) pages: &'a Pages,
+    pub(crate) spaces: &'a Spaces,
+    pub(crate) memory: &'a Memory,
+    pub(crate) buffers: &'a Buffers,
+    pub(crate) work: &'a Work,
+    pub(crate) issued: &'a Issued,
+    pub(crate) requests: &'a Requests,
+}
+
+impl Invariants<'_> {
+    /// Checks that every frame and buffer has one owner and none is lost, that the table images agree with the reverse
+    /// lists, and that everything that waits has something to wait for.
+    pub(crate) fn check(&self) -> Result<(), String> {
         let mut findings = Findings(Vec::new());
         self.check_frames(&mut findings);
         self.check_buffers(&mut findings);
         self.check_tables(&mut findings);
         self.check_commands(&mut findings);
         self.check_requests(&mut findings);
-        for (&key, page) in &self.pages {
+        for (key, page) in self.pages.iter() {
             self.check_page(key, page, &mut findings);
         }
         if findings.0.is_empty() {
@@ -50,53 +61,54 @@ impl Pager {
         let mut places: BTreeMap<CardAddr, ObjectPage> = BTreeMap::new();
         let mut used = 0;
         let mut unstriped = 0;
-        for (&key, page) in &self.pages {
-            let Some(frame) = page.frame else { continue };
-            let other = places.insert(self.memory.place_of(frame, page.stripe), key);
+        for (key, page) in self.pages.iter() {
+            let Some(frame) = page.place.frame else {
+                continue;
+            };
+            let other = places.insert(self.memory.frames().place_of(frame, page.place.stripe), key);
             findings.expect(other.is_none(), || {
                 format!("{frame:?} belongs to {key:?} and {other:?}")
             });
             used += 1u64 << page.size.class();
-            if page.stripe == Stripe::NONE {
+            if page.place.stripe == Stripe::NONE {
                 unstriped += 1;
-                let owner = self.owners.get(&frame);
+                let owner = self.memory.owners().get(&frame);
                 findings.expect(owner == Some(&key), || {
                     format!("{frame:?} of {key:?} is said to be of {owner:?}")
                 });
             }
         }
-        findings.expect(self.owners.len() == unstriped, || {
+        findings.expect(self.memory.owners().len() == unstriped, || {
             format!(
                 "{} frames have owners, {unstriped} pages",
-                self.owners.len()
+                self.memory.owners().len()
             )
         });
-        let ends = self.owners.iter().map(|(frame, key)| {
-            let units = 1 << self.size_of(*key).class();
+        let ends = self.memory.owners().iter().map(|(frame, key)| {
+            let units = 1 << self.pages.size_of(*key).class();
             (frame.get(), frame.get() + units)
         });
         let ends: Vec<_> = ends.collect();
         let apart = ends.windows(2).all(|pair| pair[0].1 <= pair[1].0);
         findings.expect(apart, || format!("frames overlap: {ends:?}"));
-        let units = |sets_log2| 1u64 << Self::table_order(sets_log2);
+        let units = |sets_log2| 1u64 << Memory::table_order(sets_log2);
         let tables: u64 = self
             .spaces
-            .values()
-            .map(|space| {
+            .iter()
+            .map(|(_, space)| {
                 let old = space.old_table.map_or(0, |old| units(old.sets_log2));
                 units(space.table.geometry().sets_log2()) + old
             })
             .sum();
-        let free = self.memory.count(0);
-        findings.expect(used + tables + free == self.total_units, || {
-            format!("{used} units of pages, {tables} of tables and {free} free are not all")
-        });
-        for (asid, space) in &self.spaces {
-            let charged = self
-                .pages
-                .values()
-                .filter(|page| page.charged == Some(*asid));
-            let bytes: u64 = charged.map(|page| page.size.bytes()).sum();
+        let free = self.memory.free(PageSize::KIB_4);
+        findings.expect(
+            used + tables + free == self.memory.total(PageSize::KIB_4),
+            || format!("{used} units of pages, {tables} of tables and {free} free are not all"),
+        );
+        for (asid, space) in self.spaces.iter() {
+            let pages = self.pages.iter();
+            let charged = pages.filter(|(_, page)| page.place.charged == Some(asid));
+            let bytes: u64 = charged.map(|(_, page)| page.size.bytes()).sum();
             findings.expect(space.charged == bytes, || {
                 format!("{asid:?} is charged {} bytes for {bytes}", space.charged)
             });
@@ -108,7 +120,10 @@ impl Pager {
     }
 
     fn check_buffers(&self, findings: &mut Findings) {
-        let used = self.pages.values().filter_map(|page| page.state.part());
+        let used = self
+            .pages
+            .iter()
+            .filter_map(|(_, page)| page.state().part());
         let mut parts: Vec<Part> = used.chain(self.buffers.free()).collect();
         parts.sort_unstable();
         let apart = |a: &Part, b: &Part| a.buffer != b.buffer || a.offset + a.bytes() <= b.offset;
@@ -117,12 +132,14 @@ impl Pager {
             || format!("parts of buffers have two owners: {parts:?}"),
         );
         let bytes: u64 = parts.iter().map(|part| part.bytes()).sum();
-        findings.expect(bytes == self.buffer_bytes, || {
-            format!("{bytes} of {} bytes of buffers are left", self.buffer_bytes)
+        findings.expect(bytes == self.buffers.bytes(), || {
+            format!(
+                "{bytes} of {} bytes of buffers are left",
+                self.buffers.bytes()
+            )
         });
-        let first = self.buffer_queue.first();
-        let class = first.and_then(|key| Some(self.pages.get(&key)?.size));
-        let stalled = class.is_some_and(|size| self.buffers.has(self.buffers.class_for(size)));
+        let size = |key| self.pages.page(key).map(|page| page.size);
+        let stalled = self.buffers.is_stalled(size);
         findings.expect(!stalled, || {
             "a page waits for a buffer while one is free".into()
         });
@@ -130,12 +147,12 @@ impl Pager {
 
     fn check_tables(&self, findings: &mut Findings) {
         let mut entries = 0;
-        for (&key, page) in &self.pages {
-            for entry in &page.entries {
+        for (key, page) in self.pages.iter() {
+            for entry in &page.entries.list {
                 entries += 1;
                 let shown = self
                     .spaces
-                    .get(&entry.asid)
+                    .space(entry.asid)
                     .and_then(|space| space.table.entries().get(&entry.address));
                 let right = Shown {
                     page: key,
@@ -146,11 +163,8 @@ impl Pager {
                 });
             }
         }
-        let in_tables: usize = self
-            .spaces
-            .values()
-            .map(|space| space.table.entries().len())
-            .sum();
+        let spaces = self.spaces.iter();
+        let in_tables: usize = spaces.map(|(_, space)| space.table.entries().len()).sum();
         findings.expect(entries == in_tables, || {
             format!("{entries} entries of pages, {in_tables} in tables")
         });
@@ -163,30 +177,31 @@ impl Pager {
             let counts = reports.entry(key).or_default();
             counts.0 += u32::from(matches!(meaning, Meaning::Reported(_)));
             counts.1 += u32::from(matches!(meaning, Meaning::Examined(_)));
-            findings.expect(self.pages.contains_key(&key), || {
+            findings.expect(self.pages.page(key).is_some(), || {
                 format!("{meaning:?} is outstanding for an absent page")
             });
         }
-        for (key, page) in &self.pages {
-            let counts = reports.get(key).copied().unwrap_or_default();
-            findings.expect(counts == (page.unreported, page.examining), || {
-                format!("{key:?} waits for other reports than are outstanding")
-            });
-            let reads = self.issued.pieces().filter(|piece| piece == key).count();
+        for (key, page) in self.pages.iter() {
+            let counts = reports.get(&key).copied().unwrap_or_default();
+            findings.expect(
+                counts == (page.entries.unreported, page.entries.examining),
+                || format!("{key:?} waits for other reports than are outstanding"),
+            );
+            let reads = self.issued.pieces().filter(|&piece| piece == key).count();
             let copies = self.issued.operations().values();
-            let copies = copies.filter(|meaning| **meaning == Meaning::Loaded(*key));
+            let copies = copies.filter(|meaning| **meaning == Meaning::Loaded(key));
             let copies = copies.count();
-            let waits = match page.state {
-                State::Loading { left, .. } => (page.filling.reading, left),
-                _ => (page.filling.reading, page.filling.loading),
+            let waits = match page.state() {
+                State::Loading { left, .. } => (page.progress.filling.reading, left),
+                _ => (page.progress.filling.reading, page.progress.filling.loading),
             };
             let in_turn = waits == (0, 0) && copies <= 1;
             let Saving {
                 copying, writing, ..
-            } = page.saving;
+            } = page.progress.saving;
             let out = self.issued.operations().values();
             let out =
-                out.filter(|meaning| matches!(meaning, Meaning::PieceOut(of, _) if of == key));
+                out.filter(|meaning| matches!(meaning, Meaning::PieceOut(of, _) if *of == key));
             findings.expect(out.count() == usize::from(copying), || {
                 format!("{key:?} waits for {copying} copies out that are not outstanding")
             });
@@ -200,13 +215,12 @@ impl Pager {
 
     fn check_requests(&self, findings: &mut Findings) {
         let mut counts: BTreeMap<RequestId, u64> = BTreeMap::new();
-        for page in self.pages.values() {
-            let lists = [&page.joined, &page.wanted, &page.leaving, &page.returning];
-            for request in lists.into_iter().flatten() {
+        for (_, page) in self.pages.iter() {
+            for request in page.requests.all().flatten() {
                 *counts.entry(*request).or_default() += 1;
             }
         }
-        for space in self.spaces.values() {
+        for (_, space) in self.spaces.iter() {
             if let Phase::Destroying(request) = space.phase {
                 *counts.entry(request).or_default() += space.unmaps.len() as u64;
             }
@@ -224,9 +238,9 @@ impl Pager {
 
     /// Checks the rules of shared memory, which apply to shared memory only.
     fn check_shared(&self, key: ObjectPage, page: &Page, expect: &mut impl FnMut(bool, &str)) {
-        let shared = self.host_address(key).is_some();
+        let shared = self.pages.host_address(key).is_some();
         let of_shared_memory = matches!(
-            page.state,
+            page.state(),
             State::Claiming
                 | State::Upgrading
                 | State::WritingBack {
@@ -234,9 +248,9 @@ impl Pager {
                     ..
                 }
         );
-        let of_buffers = page.state.part().is_some()
+        let of_buffers = page.state().part().is_some()
             || matches!(
-                page.state,
+                page.state(),
                 State::AwaitingBuffer
                     | State::WritingBack {
                         stage: Stage::AwaitingBuffer,
@@ -251,29 +265,29 @@ impl Pager {
             shared || page.exclusive,
             "what programs do not share is the card's alone",
         );
-        let writable = page.entries.iter().any(|entry| entry.write);
+        let writable = page.entries.list.iter().any(|entry| entry.write);
         expect(
             page.exclusive || !writable,
             "a page that programs may read cannot be written by the card",
         );
-        let rests = matches!(page.state, State::Resident | State::Installing { .. });
+        let rests = matches!(page.state(), State::Resident | State::Installing { .. });
         expect(
-            page.exclusive || !rests || !page.dirty,
+            page.exclusive || !rests || !page.content.dirty,
             "a page that programs may read is not dirty",
         );
         expect(
-            page.state != State::Upgrading || !page.exclusive,
+            page.state() != State::Upgrading || !page.exclusive,
             "a page is upgraded once",
         );
     }
 
     fn check_page(&self, key: ObjectPage, page: &Page, findings: &mut Findings) {
-        let state = page.state;
+        let state = page.state();
         let waiting = state == State::Waiting;
         let mut expect = |holds: bool, rule: &str| {
             findings.expect(holds, || format!("{key:?} in {state:?}: {rule}"));
         };
-        let object = self.objects.get(&key.object);
+        let object = self.pages.object(key.object);
         let units = object.map_or(1, |object| page.size.bytes() >> object.unit().bits());
         expect(
             object.is_some_and(|object| object.sizes.contains(page.size)) && key.index % units == 0,
@@ -288,10 +302,10 @@ impl Pager {
             "pages of an object lie apart",
         );
         expect(
-            page.moved == 0 || state.part().is_some(),
+            page.progress.moved == 0 || state.part().is_some(),
             "only what moves through a buffer has moved",
         );
-        let filling = page.filling;
+        let filling = page.progress.filling;
         expect(
             (filling.reading, filling.loading) == (0, 0) || matches!(state, State::Reading(_)),
             "pieces come to a page that is read",
@@ -304,15 +318,15 @@ impl Pager {
             }
         );
         expect(
-            page.saving == Saving::default() || copied_out,
+            page.progress.saving == Saving::default() || copied_out,
             "pieces are saved of a page that is written back",
         );
         expect(
-            self.zero_queue.contains(key) == (state == State::AwaitingZero),
+            self.work.awaits_zero(key) == (state == State::AwaitingZero),
             "a page is queued to be zeroed when it is to be",
         );
         expect(
-            !self.zeroing.contains(&key)
+            !self.work.is_zeroed(key)
                 || matches!(state, State::Loading { .. } | State::Installing { .. }),
             "a page that is zeroed comes to its frame",
         );
@@ -325,7 +339,8 @@ impl Pager {
             "a page has a frame unless it waits for one",
         );
         expect(
-            page.direct.is_none() || (page.frame.is_none() && page.charged.is_none()),
+            page.place.direct.is_none()
+                || (page.place.frame.is_none() && page.place.charged.is_none()),
             "a page in host memory takes no card memory",
         );
         let of_host = matches!(
@@ -337,7 +352,7 @@ impl Pager {
                 }
         );
         expect(
-            !of_host || page.direct.is_some(),
+            !of_host || page.place.direct.is_some(),
             "only a page in host memory is fetched and saved there",
         );
         let of_card = matches!(
@@ -345,11 +360,11 @@ impl Pager {
             State::AwaitingBuffer | State::AwaitingZero | State::Loading { .. }
         );
         expect(
-            page.direct.is_none() || (!of_card && state.part().is_none()),
+            page.place.direct.is_none() || (!of_card && state.part().is_none()),
             "a page in host memory needs no buffer and no copy",
         );
         expect(
-            self.frame_queue.contains(key) == waiting,
+            self.work.awaits_frame(key) == waiting,
             "a page is queued for a frame when it waits for one",
         );
         let wants_buffer = matches!(
@@ -361,7 +376,7 @@ impl Pager {
                 }
         );
         expect(
-            self.buffer_queue.contains(key) == wants_buffer,
+            self.buffers.is_queued(key) == wants_buffer,
             "a page is queued for a buffer when it waits for one",
         );
         let releasing = matches!(
@@ -372,7 +387,7 @@ impl Pager {
             }
         );
         expect(
-            self.releasing.contains(&key) == releasing,
+            self.work.is_released(key) == releasing,
             "a page is on its way out when it is released",
         );
         let cleaning = matches!(
@@ -383,11 +398,11 @@ impl Pager {
             }
         );
         expect(
-            self.cleaning.contains(&key) == cleaning,
+            self.work.is_cleaned(key) == cleaning,
             "a page is known to be cleaned",
         );
         expect(
-            page.entries.is_empty()
+            page.entries.list.is_empty()
                 || (state.serves()
                     || matches!(
                         state,
@@ -400,7 +415,7 @@ impl Pager {
             "a page has entries only while its frame holds its data",
         );
         expect(
-            !page.entries.iter().any(|entry| entry.write) || state.serves(),
+            !page.entries.list.iter().any(|entry| entry.write) || state.serves(),
             "a page that is copied out cannot be written",
         );
         let drained = matches!(
@@ -408,7 +423,7 @@ impl Pager {
             State::WritingBack { stage, purpose: Purpose::Release } if stage != Stage::Draining
         );
         expect(
-            !drained || (page.unreported == 0 && page.entries.is_empty()),
+            !drained || (page.entries.unreported == 0 && page.entries.list.is_empty()),
             "a page is copied out after its drain",
         );
         expect(
@@ -418,24 +433,21 @@ impl Pager {
                 }),
             "nobody waits for a page that is there",
         );
-        expect(
-            self.objects.contains_key(&key.object),
-            "a page belongs to an object",
-        );
+        expect(object.is_some(), "a page belongs to an object");
         for waiter in &page.waiters {
             let found = self
                 .spaces
-                .get(&waiter.asid)
+                .space(waiter.asid)
                 .and_then(|space| space.find(waiter.address));
             expect(
                 found.is_some_and(|(_, _, page)| page == key),
                 "who waits for a page has it mapped",
             );
         }
-        for entry in &page.entries {
+        for entry in &page.entries.list {
             let found = self
                 .spaces
-                .get(&entry.asid)
+                .space(entry.asid)
                 .and_then(|space| space.find(entry.address));
             expect(
                 found.is_some_and(|(_, mapping, page)| {
@@ -445,12 +457,9 @@ impl Pager {
             );
         }
         self.check_shared(key, page, &mut expect);
-        let at_rest = state == State::Resident && page.unreported == 0;
+        let at_rest = state == State::Resident && page.entries.unreported == 0;
         expect(
-            !at_rest
-                || [&page.wanted, &page.leaving, &page.joined, &page.returning]
-                    .iter()
-                    .all(|requests| requests.is_empty()),
+            !at_rest || page.requests.is_empty(),
             "nobody waits for a page at rest",
         );
     }

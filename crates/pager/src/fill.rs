@@ -1,377 +1,306 @@
 //! Fills: from a requested page to a resident one.
 
 use crate::action::Action;
-use crate::buffer::Part;
+use crate::buffer::{Buffers, Part};
 use crate::config::InstallOrder;
 use crate::error::{AccessError, Direction, IoError};
+use crate::host_memory;
 use crate::ids::ObjectPage;
 use crate::issue::{Meaning, Step};
-use crate::page::State;
-use crate::pager::Pager;
-use crate::queue::Urgency;
+use crate::outcome::Outcome;
+use crate::page::{Page, State};
 use crate::sabotage::Sabotage;
-use std::collections::BTreeMap;
-use units::{CardAddr, CommandStatus, FrameNumber, Operation, Stripe};
+use crate::translate::Translation;
+use crate::work::Work;
+use units::{CommandStatus, FrameNumber, Operation};
 
-impl Pager {
+/// Brings the data of pages to their frames, and the entries behind it.
+pub(crate) struct Fill<'a> {
+    pub(crate) translation: Translation<'a>,
+    pub(crate) buffers: &'a mut Buffers,
+    pub(crate) work: &'a mut Work,
+}
+
+impl Fill<'_> {
     /// Begins the fill of a page that was given a frame.
-    pub(crate) fn begin_fill(
-        &mut self,
-        key: ObjectPage,
-        frame: FrameNumber,
-        out: &mut Vec<Action>,
-    ) {
-        let size = self.size_of(key);
-        let zero = self
-            .objects
-            .get(&key.object)
-            .is_none_or(|object| object.is_zero(key.index, size));
-        let keep = self.keep_of(key);
-        let Some(page) = self.pages.get_mut(&key) else {
-            return;
+    pub(crate) fn begin(&mut self, key: ObjectPage, frame: FrameNumber) -> Outcome {
+        let Translation {
+            config,
+            pages,
+            spaces,
+            memory,
+            issued,
+            counts,
+            ..
+        } = &mut self.translation;
+        let size = pages.size_of(key);
+        let object = pages.object(key.object);
+        let zero = object.is_none_or(|object| object.is_zero(key.index, size));
+        let shared = object.is_some_and(|object| object.host_address(key.index).is_some());
+        let keep = spaces.keep_of(object, key);
+        let Some(page) = pages.page_mut(key) else {
+            return Outcome::UnderWay;
         };
-        page.keep = keep;
-        page.drop_dirty = false;
-        page.frame = Some(frame);
-        page.charged = page.waiters.first().map(|waiter| waiter.asid);
-        let charged = page.charged;
-        let space = charged.and_then(|asid| self.spaces.get(&asid));
-        page.stripe = space.map_or(Stripe::NONE, |space| space.placement.stripe());
+        page.begin_residency(keep);
+        memory.give(spaces, key, page, frame);
         if page.is_hint() {
-            self.statistics.pages_hinted += 1;
+            counts.add(|total| total.pages_hinted += 1);
         }
-        page.moved = 0;
-        let (urgency, size, stripe) = (page.urgency, page.size, page.stripe);
-        if stripe == Stripe::NONE {
-            self.owners.insert(frame, key);
-        }
-        if let Some(space) = charged.and_then(|asid| self.spaces.get_mut(&asid)) {
-            space.charged += size.bytes();
-        }
-        if self.host_address(key).is_some() {
-            self.claim(key, out);
-        } else if zero {
-            self.statistics.pages_zeroed += 1;
-            self.count_of(key, |space| space.pages_zeroed += 1);
-            self.statistics.bytes_zeroed += size.bytes();
-            if self.overlap {
-                if let Some(page) = self.pages.get_mut(&key) {
-                    page.enter(State::AwaitingZero);
-                }
-                let share = self.share_of(key);
-                self.zero_queue.push(share, key, urgency);
-            } else {
-                self.load(key, None, out);
-            }
+        let (urgency, charged) = (page.urgency, page.place.charged);
+        if shared {
+            host_memory::claim(pages, issued, key);
+        } else if !zero {
+            page.enter(State::AwaitingBuffer);
+            self.buffers.push(key, urgency);
         } else {
-            if let Some(page) = self.pages.get_mut(&key) {
-                page.enter(State::AwaitingBuffer);
+            counts.page_zeroed(charged, size.bytes());
+            if !config.overlap {
+                return self.load(key, None);
             }
-            self.buffer_queue.push(key, urgency);
+            page.enter(State::AwaitingZero);
+            let share = spaces.share_of(charged);
+            self.work.await_zero(share, key, urgency);
         }
-    }
-
-    /// Zeroes pages: those with a waiting access immediately, others while little else is zeroed for their share,
-    /// because a kernel that has its page needs the memory bandwidth more than one that does not need its page yet.
-    /// Returns true if anything changed.
-    pub(crate) fn grant_zeroes(&mut self, out: &mut Vec<Action>) -> bool {
-        let mut changed = false;
-        while let Some(key) = self.next_zero() {
-            self.zeroing.insert(key);
-            self.load(key, None, out);
-            changed = true;
-        }
-        changed
-    }
-
-    fn next_zero(&mut self) -> Option<ObjectPage> {
-        if self.zero_queue.is_empty() {
-            return None;
-        }
-        let mut under_way: BTreeMap<u64, u64> = BTreeMap::new();
-        for &key in &self.zeroing {
-            *under_way.entry(self.share_of(key)).or_default() += self.size_of(key).bytes();
-        }
-        let (pages, most) = (&self.pages, self.zeroed_ahead_bytes);
-        self.zero_queue.take(|share, key| {
-            let page = pages.get(&key);
-            let waited_for = page.is_some_and(|page| page.urgency <= Urgency::Ahead);
-            waited_for || under_way.get(&share).is_none_or(|&bytes| bytes < most)
-        })
-    }
-
-    /// Share of the space that requested a page.
-    pub(crate) fn share_of(&self, key: ObjectPage) -> u64 {
-        let charged = self.pages.get(&key).and_then(|page| page.charged);
-        let space = charged.and_then(|asid| self.spaces.get(&asid));
-        space.map_or(0, |space| space.share)
+        Outcome::UnderWay
     }
 
     /// Fetches the data of a page that was given a buffer.
-    pub(crate) fn begin_read(&mut self, key: ObjectPage, part: Part, out: &mut Vec<Action>) {
-        if let Some(page) = self.pages.get_mut(&key) {
+    pub(crate) fn begin_read(&mut self, key: ObjectPage, part: Part) {
+        if let Some(page) = self.translation.pages.page_mut(key) {
             page.enter(State::Reading(part));
         }
-        if !self.begin_pieces(key, part, out) {
-            self.read_piece(key, part, out);
+        if !self.begin_pieces(key, part) {
+            self.read_piece(key, part);
         }
     }
 
     /// Fetches as much of the missing data as the buffer holds.
-    fn read_piece(&mut self, key: ObjectPage, part: Part, out: &mut Vec<Action>) {
-        let piece = self.piece(key);
-        out.push(Action::ReadObject {
-            io: self.issued.io(key, Direction::Read),
-            object: key.object,
-            offset: piece.offset,
-            bytes: piece.bytes,
-            buffer: part.buffer,
-            buffer_offset: part.offset + piece.place,
-        });
+    fn read_piece(&mut self, key: ObjectPage, part: Part) {
+        let piece = self.translation.pages.piece(key);
+        let issued = &mut *self.translation.issued;
+        let io = issued.io(key, Direction::Read);
+        issued.push(piece.read(io, key, part));
     }
 
     /// Handles the end of a read into the buffer, successful or not.
-    pub(crate) fn read_done(
-        &mut self,
-        key: ObjectPage,
-        result: Result<u64, IoError>,
-        out: &mut Vec<Action>,
-    ) {
-        if self.direct_filled(key, result, out) {
-            return;
-        }
-        let Some(State::Reading(part)) = self.pages.get(&key).map(|page| page.state) else {
-            return;
+    pub(crate) fn read_done(&mut self, key: ObjectPage, result: Result<u64, IoError>) -> Outcome {
+        let Some(State::Reading(part)) = self.translation.pages.state(key) else {
+            return Outcome::UnderWay;
         };
-        let piece = self.piece(key);
-        let wanted = piece.bytes;
-        match IoError::check(result, wanted) {
-            Ok(()) => {
-                self.count_moved(key, Direction::Read, wanted);
-                if piece.last {
-                    self.statistics.pages_read += 1;
-                    self.count_of(key, |space| space.pages_read += 1);
-                    self.load(key, Some(part), out);
-                } else {
-                    self.load_piece(key, part, out);
-                }
+        let pages = &*self.translation.pages;
+        let piece = pages.piece(key);
+        if let Err(error) = IoError::check(result, piece.bytes) {
+            if !self.translation.injected.is(Sabotage::LeakBuffer) {
+                self.buffers.give(part);
             }
-            Err(error) => {
-                if !self.sabotaged(Sabotage::LeakBuffer) {
-                    self.buffers.give(part);
-                }
-                let error = self.io_error(Direction::Read, key, error);
-                self.fail_fill(key, AccessError::Fetch(error), out);
-            }
+            let error = piece.error(Direction::Read, key, error);
+            return Outcome::FillFailed(AccessError::Fetch(error));
         }
-    }
-
-    /// Moves a piece that is not the last into the frame; the buffer is then used for the next one.
-    fn load_piece(&mut self, key: ObjectPage, part: Part, out: &mut Vec<Action>) {
-        let charged = self.pages.get(&key).and_then(|page| page.charged);
-        if let Some(operation) = self.copy_of(key, part, self.piece(key)) {
-            let step = Step::new(operation, Some(Meaning::Loaded(key))).of(charged);
-            self.issued.command(step, out);
+        let asid = pages.brought_by(key);
+        let counts = &mut *self.translation.counts;
+        counts.moved(asid, Direction::Read, piece.bytes);
+        if piece.last {
+            counts.page_read(asid);
+            return self.load(key, Some(part));
         }
+        // The piece moves into the frame; the buffer is then used for the next one.
+        if let Some(operation) = pages.copy_of(key, part, piece) {
+            let charged = pages.page(key).and_then(|page| page.place.charged);
+            let step = Step::new(operation, Some(Meaning::Loaded(key)));
+            self.translation.issued.command(step.of(charged));
+        }
+        Outcome::UnderWay
     }
 
     /// A piece that is not the last is in the frame.
-    fn piece_loaded(
-        &mut self,
-        key: ObjectPage,
-        part: Part,
-        status: CommandStatus,
-        out: &mut Vec<Action>,
-    ) {
+    fn piece_loaded(&mut self, key: ObjectPage, part: Part, status: CommandStatus) -> Outcome {
+        let pages = &mut *self.translation.pages;
         if status != CommandStatus::Ok {
             self.buffers.give(part);
-            let error = self.card_error(Direction::Read, key, status);
-            return self.fail_fill(key, AccessError::Fetch(error), out);
+            let error = pages.card_error(Direction::Read, key, status);
+            return Outcome::FillFailed(AccessError::Fetch(error));
         }
-        let bytes = self.piece(key).bytes;
-        if let Some(page) = self.pages.get_mut(&key) {
-            page.moved += bytes;
+        let bytes = pages.piece(key).bytes;
+        if let Some(page) = pages.page_mut(key) {
+            page.progress.moved += bytes;
         }
-        self.read_piece(key, part, out);
+        self.read_piece(key, part);
+        Outcome::UnderWay
     }
 
     /// Moves the data into the frame, and writes the entries behind it.
-    pub(crate) fn load(&mut self, key: ObjectPage, part: Option<Part>, out: &mut Vec<Action>) {
-        let Some(page) = self.pages.get_mut(&key) else {
-            return;
+    pub(crate) fn load(&mut self, key: ObjectPage, part: Option<Part>) -> Outcome {
+        let Translation {
+            config,
+            pages,
+            issued,
+            ..
+        } = &mut self.translation;
+        let Some(page) = pages.page(key).filter(|page| page.place.frame.is_some()) else {
+            return Outcome::UnderWay;
         };
-        let Some(frame) = page.place(0) else {
-            return;
-        };
-        let size = page.size.bytes();
-        let wanted = page.wants_entry();
-        let fenced = self.install_order == InstallOrder::Fenced && wanted;
-        let (stripe, charged) = (page.stripe, page.charged);
-        let copies = self.copies(key, (frame, stripe), size, part);
+        let fenced = config.install_order == InstallOrder::Fenced && page.wants_entry();
+        let charged = page.place.charged;
+        let copies = pages.copies(key, part);
         let meaning = (!fenced).then_some(Meaning::Loaded(key));
         for &operation in &copies {
-            let step = Step::new(operation, meaning).of(charged);
-            self.issued.command(step, out);
+            issued.command(Step::new(operation, meaning).of(charged));
         }
         if fenced {
-            self.install_behind(key, part, out);
-        } else if let Some(page) = self.pages.get_mut(&key) {
+            return self.install_behind(key, part);
+        }
+        if let Some(page) = pages.page_mut(key) {
             page.enter(State::Loading {
                 part,
                 left: copies.len() as u8,
                 failed: None,
             });
         }
-    }
-
-    /// The commands that complete a page of `size` bytes in its frame: the last of the object's bytes from the buffer,
-    /// and zeroes before and behind the object.
-    fn copies(
-        &self,
-        key: ObjectPage,
-        (frame, stripe): (CardAddr, Stripe),
-        size: u64,
-        part: Option<Part>,
-    ) -> Vec<Operation> {
-        let Some(part) = part else {
-            let (to, bytes) = (frame, size);
-            return vec![match self.host_address(key) {
-                Some(from) => Operation::CopyIn {
-                    from,
-                    to,
-                    bytes,
-                    stripe,
-                },
-                None => Operation::Zero { to, bytes, stripe },
-            }];
-        };
-        let copy = self.copy_of(key, part, self.piece(key));
-        copy.into_iter().chain(self.edges(key)).collect()
+        Outcome::UnderWay
     }
 
     /// Writes the entries and answers the accesses behind the data in transit; the last command reports.
-    fn install_behind(&mut self, key: ObjectPage, part: Option<Part>, out: &mut Vec<Action>) {
-        if let Some(page) = self.pages.get_mut(&key) {
+    fn install_behind(&mut self, key: ObjectPage, part: Option<Part>) -> Outcome {
+        let translation = &mut self.translation;
+        if let Some(page) = translation.pages.page_mut(key) {
             page.enter(State::Installing { part });
         }
-        let mut steps = self.serve(key, out);
+        let mut steps = translation.serve(key);
         let install = steps
             .iter_mut()
             .find(|step| matches!(step.operation, Operation::Install { .. }));
         if let Some(install) = install {
-            install.fence = !self.sabotaged(Sabotage::InstallEarly);
+            install.fence = !translation.injected.is(Sabotage::InstallEarly);
         }
         if let Some(last) = steps.last_mut() {
             last.meaning = Some(Meaning::Installed(key));
         }
         let empty = steps.is_empty();
-        for step in steps {
-            self.issued.command(step, out);
-        }
-        if empty {
-            self.installed(key, out);
+        translation.issued.commands(steps);
+        match empty {
+            true => self.installed(key),
+            false => Outcome::UnderWay,
         }
     }
 
     /// A part of the data is in the frame.
-    pub(crate) fn loaded(&mut self, key: ObjectPage, status: CommandStatus, out: &mut Vec<Action>) {
-        let Some(page) = self.pages.get_mut(&key) else {
-            return;
+    pub(crate) fn loaded(&mut self, key: ObjectPage, status: CommandStatus) -> Outcome {
+        let pages = &mut *self.translation.pages;
+        let Some(page) = pages.page_mut(key) else {
+            return Outcome::UnderWay;
         };
-        let State::Loading { part, left, failed } = page.state else {
-            match page.state {
-                State::Reading(_) if page.filling.reading > 0 => self.piece_copied(key, status),
-                State::Reading(part) => self.piece_loaded(key, part, status, out),
-                _ => {}
-            }
-            return;
+        let State::Loading { part, left, failed } = page.state() else {
+            return match page.state() {
+                State::Reading(_) if page.progress.filling.reading > 0 => {
+                    self.piece_copied(key, status);
+                    Outcome::UnderWay
+                }
+                State::Reading(part) => self.piece_loaded(key, part, status),
+                _ => Outcome::UnderWay,
+            };
         };
         let failed = failed.or((status != CommandStatus::Ok).then_some(status));
         let left = left - 1;
         page.enter(State::Loading { part, left, failed });
         if left > 0 {
-            return;
+            return Outcome::UnderWay;
         }
-        let of_a_piece = page.filling.failed.take();
+        let of_a_piece = page.progress.filling.failed.take();
         if let Some(part) = part {
             self.buffers.give(part);
         }
-        let of_a_copy = |status| AccessError::Fetch(self.card_error(Direction::Read, key, status));
-        if let Some(reason) = of_a_piece.or(failed.map(of_a_copy)) {
-            return self.fail_fill(key, reason, out);
-        }
-        self.become_resident(key, out);
+        let of_a_copy = |status| AccessError::Fetch(pages.card_error(Direction::Read, key, status));
+        let reason = of_a_piece.or(failed.map(of_a_copy));
+        reason.map_or(Outcome::Resident, Outcome::FillFailed)
     }
 
     /// Entries and replies are complete.
-    pub(crate) fn installed(&mut self, key: ObjectPage, out: &mut Vec<Action>) {
-        let Some(State::Installing { part }) = self.pages.get(&key).map(|page| page.state) else {
-            return;
+    pub(crate) fn installed(&mut self, key: ObjectPage) -> Outcome {
+        let Some(State::Installing { part }) = self.translation.pages.state(key) else {
+            return Outcome::UnderWay;
         };
         if let Some(part) = part {
             self.buffers.give(part);
         }
-        self.become_resident(key, out);
+        Outcome::Resident
     }
 
-    /// The data is in its place: entries may refer to it. The completion of these entries and replies is not requested,
-    /// because it would cost the host one event per page: later commands of the space follow them in order.
-    pub(crate) fn become_resident(&mut self, key: ObjectPage, out: &mut Vec<Action>) {
-        self.zeroing.remove(&key);
-        let mut direct = false;
-        if let Some(page) = self.pages.get_mut(&key) {
-            page.enter(State::Resident);
-            page.urgency = Urgency::Hint;
-            page.moved = 0;
-            direct = page.direct.is_some();
+    /// Fetches a page's data to its place in host memory, without a frame.
+    pub(crate) fn begin_direct(&mut self, key: ObjectPage) -> Outcome {
+        let Translation {
+            pages,
+            spaces,
+            issued,
+            counts,
+            ..
+        } = &mut self.translation;
+        let object = pages.object(key.object);
+        let keep = spaces.keep_of(object, key);
+        let place = object.and_then(|object| object.direct_address(key.index));
+        let Some(page) = pages.page_mut(key) else {
+            return Outcome::UnderWay;
+        };
+        page.begin_residency(keep);
+        page.place.direct = place;
+        page.enter(State::Fetching);
+        if page.is_hint() {
+            counts.add(|total| total.pages_hinted += 1);
         }
-        // Evicting a direct page frees no frame.
-        if !direct {
-            self.policies.eviction.inserted(key);
+        if pages.host_address(key).is_some() {
+            return self.direct_there(key);
         }
-        self.settle(key, out);
+        if let Some(extent) = pages.direct_part(key) {
+            let io = issued.io(key, Direction::Read);
+            issued.push(Action::FillDirect {
+                io,
+                object: key.object,
+                offset: extent.offset,
+                bytes: extent.bytes,
+                at: extent.at,
+                around: extent.around,
+            });
+        }
+        Outcome::UnderWay
     }
 
-    /// A fill failed: frees the page's frame and reports the failure to its waiters.
-    pub(crate) fn fail_fill(
+    /// Handles the end of a fetch to host memory, successful or not.
+    pub(crate) fn direct_filled(
         &mut self,
         key: ObjectPage,
-        reason: AccessError,
-        out: &mut Vec<Action>,
-    ) {
-        self.zeroing.remove(&key);
-        self.fail_waiters(key, reason, out);
-        if self.yield_failed(key, out) {
-            return;
-        }
-        self.give_frame_back(key);
-        self.end_all_requests(key, Ok(()), out);
-        self.forget(key);
-    }
-
-    /// Frees the frame of a page.
-    pub(crate) fn give_frame_back(&mut self, key: ObjectPage) {
-        let Some(page) = self.pages.get_mut(&key) else {
-            return;
-        };
-        page.direct = None;
-        let charged = page.charged.take();
-        if let Some(space) = charged.and_then(|asid| self.spaces.get_mut(&asid)) {
-            space.charged -= page.size.bytes();
-        }
-        if let Some(frame) = page.frame.take() {
-            if page.stripe == Stripe::NONE {
-                self.owners.remove(&frame);
+        result: Result<u64, IoError>,
+    ) -> Outcome {
+        let Translation { pages, counts, .. } = &mut self.translation;
+        let wanted = pages.own_bytes(key);
+        match IoError::check(result, wanted) {
+            Ok(()) => {
+                let asid = pages.brought_by(key);
+                counts.page_read(asid);
+                counts.moved(asid, Direction::Read, wanted);
+                self.direct_there(key)
             }
-            self.memory.release(frame, page.size.class(), page.stripe);
+            Err(error) => {
+                let error = pages.io_error(Direction::Read, key, error);
+                Outcome::FillFailed(AccessError::Fetch(error))
+            }
         }
     }
 
-    /// Removes the record of a page that has no frame.
-    pub(crate) fn forget(&mut self, key: ObjectPage) {
-        self.frame_queue.remove(key);
-        if let Some(page) = self.pages.remove(&key) {
-            page.end();
-        }
+    /// The data is in its place: kernels may use it.
+    fn direct_there(&mut self, key: ObjectPage) -> Outcome {
+        let bytes = self.translation.pages.own_bytes(key);
+        self.translation.counts.add(|total| {
+            total.pages_direct += 1;
+            total.bytes_direct += bytes;
+        });
+        Outcome::Resident
+    }
+
+    /// The data of a page is in its place. The completion of its entries and replies is not requested, because it would
+    /// cost the host one event per page: later commands of the space follow them in order. Returns whether it takes
+    /// card memory: evicting a direct page frees no frame.
+    pub(crate) fn become_resident(&mut self, key: ObjectPage) -> bool {
+        self.work.end_zero(key);
+        let page = self.translation.pages.page_mut(key);
+        page.is_none_or(|page: &mut Page| page.become_resident())
     }
 }

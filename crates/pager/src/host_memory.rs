@@ -14,316 +14,280 @@
 
 use crate::action::Action;
 use crate::error::{AccessError, Direction, IoError, PagerError};
-use crate::fault::Ahead;
-use crate::ids::{ObjectId, ObjectPage, RequestId};
-use crate::issue::{Meaning, Step};
-use crate::page::{Page, Purpose, Stage, State, Waiter};
-use crate::pager::Pager;
-use crate::request::{answer, Last};
+use crate::ids::{ObjectId, ObjectPage};
+use crate::issue::{Issued, Meaning, Step};
+use crate::outcome::Outcome;
+use crate::page::{Purpose, Stage, State, Waiter};
+use crate::pages::Pages;
+use crate::statistics::Counts;
+use crate::translate::Translation;
+use crate::work::Work;
 use std::ops::Range;
-use units::{CommandStatus, HostAccess, HostAddr, Operation};
+use units::{CommandStatus, HostAccess, Operation};
 
-impl Pager {
-    /// Address of a page of host memory for the card; `None` for pages of other objects.
-    pub(crate) fn host_address(&self, key: ObjectPage) -> Option<HostAddr> {
-        self.objects.get(&key.object)?.host_address(key.index)
+/// Pages fetched in addition to the accessed page.
+pub(crate) struct Ahead {
+    /// Pages before it and behind it.
+    pub(crate) ranges: [Range<u64>; 2],
+    /// Whether the access continues its requester's sequence.
+    pub(crate) goes_on: bool,
+}
+
+fn protect(pages: &Pages, issued: &mut Issued, key: ObjectPage, access: HostAccess) {
+    let size = pages.size_of(key);
+    let io = issued.protect(key);
+    issued.push(Action::ProtectHost {
+        io,
+        object: key.object,
+        offset: key.index << size.bits(),
+        bytes: size.bytes(),
+        access,
+    });
+}
+
+/// A page was given a frame: programs lose the right to write it, and also to read it if it is, or is expected to
+/// be, requested for writing (FlexiMem's *get for writing*, ahead).
+pub(crate) fn claim(pages: &mut Pages, issued: &mut Issued, key: ObjectPage) {
+    let object = pages.object(key.object);
+    let expected = object.is_some_and(|object| object.expected.contains(&key.index));
+    let Some(page) = pages.page_mut(key) else {
+        return;
+    };
+    page.exclusive = expected || page.waiters.iter().any(Waiter::writes);
+    page.enter(State::Claiming);
+    let access = if page.exclusive {
+        HostAccess::None
+    } else {
+        HostAccess::Read
+    };
+    protect(pages, issued, key, access);
+}
+
+/// Begins an upgrade of a resident page that programs may read and a kernel wants to write: programs lose all
+/// rights. No data moves. Returns true if the upgrade was begun.
+pub(crate) fn upgrade(pages: &mut Pages, issued: &mut Issued, key: ObjectPage) -> bool {
+    let Some(page) = pages.page_mut(key) else {
+        return false;
+    };
+    let mut waiters = page.waiters.iter();
+    let wanted = waiters.any(|waiter| page.awaits_upgrade(waiter));
+    if page.state() != State::Resident || !wanted {
+        return false;
     }
+    page.enter(State::Upgrading);
+    protect(pages, issued, key, HostAccess::None);
+    true
+}
 
-    fn protect_host(&mut self, key: ObjectPage, access: HostAccess, out: &mut Vec<Action>) {
-        let size = self.size_of(key);
-        out.push(Action::ProtectHost {
-            io: self.issued.protect(key),
+/// Upgrades resident read-only pages that a kernel is expected to write, as it wrote those before (FlexiMem's
+/// *upgrade for writing*, ahead). No data moves, and programs lose the right to read many pages in one step. The
+/// kernel's write still faults, but no longer waits for programs.
+pub(crate) fn upgrade_ahead(
+    pages: &mut Pages,
+    work: &Work,
+    issued: &mut Issued,
+    object: ObjectId,
+    indices: Range<u64>,
+) {
+    let shared = pages.object(object).is_some_and(|known| {
+        let first = known.host_address(indices.start);
+        first.is_some() && !known.closing
+    });
+    if !shared {
+        return;
+    }
+    for index in indices {
+        let key = ObjectPage { object, index };
+        let Some(page) = pages.page_mut(key) else {
+            continue;
+        };
+        // The request that waits for it decides on the page.
+        let requests = &page.requests;
+        let rests = page.state() == State::Resident
+            && page.waiters.is_empty()
+            && requests.leaving.is_empty()
+            && requests.returning.is_empty()
+            && requests.wanted.is_empty();
+        if rests && !page.exclusive && !work.is_released(key) {
+            page.enter(State::Upgrading);
+            protect(pages, issued, key, HostAccess::None);
+        }
+    }
+}
+
+/// A kernel writes pages in order: for the following pages, which its reads fetch earlier, programs lose both
+/// rights at once. Writes to such pages are no longer seen, so reads that continue there are taken as writes, until
+/// a program accesses the object.
+pub(crate) fn expect_writes(pages: &mut Pages, object: ObjectId, write: bool, ahead: &Ahead) {
+    let [_, behind] = &ahead.ranges;
+    if !ahead.goes_on || behind.is_empty() {
+        return;
+    }
+    let known = pages.object_mut(object);
+    let known = known.filter(|known| write || known.expected.contains(&behind.start));
+    if let Some(known) = known {
+        // Windows double: reads may be two further windows ahead of writes.
+        let count = behind.end - behind.start;
+        known.expected = behind.start..behind.end.saturating_add(6 * count);
+    }
+}
+
+/// Programs have no more rights than requested.
+pub(crate) fn protected(
+    translation: &mut Translation<'_>,
+    key: ObjectPage,
+    result: Result<u64, IoError>,
+) -> Outcome {
+    let Some(page) = translation.pages.page_mut(key) else {
+        return Outcome::UnderWay;
+    };
+    let result = result.map_err(|error| {
+        let offset = key.index << page.size.bits();
+        PagerError::HostMemory {
             object: key.object,
-            offset: key.index << size.bits(),
-            bytes: size.bytes(),
-            access,
-        });
-    }
-
-    /// A page was given a frame: programs lose the right to write it, and also to read it if it is, or is expected to
-    /// be, requested for writing (FlexiMem's *get for writing*, ahead).
-    pub(crate) fn claim(&mut self, key: ObjectPage, out: &mut Vec<Action>) {
-        let Some(page) = self.pages.get_mut(&key) else {
-            return;
-        };
-        let expected = self.objects.get(&key.object);
-        let expected = expected.is_some_and(|object| object.expected.contains(&key.index));
-        page.exclusive = expected || page.waiters.iter().any(Waiter::writes);
-        page.enter(State::Claiming);
-        let access = if page.exclusive {
-            HostAccess::None
-        } else {
-            HostAccess::Read
-        };
-        self.protect_host(key, access, out);
-    }
-
-    /// Begins an upgrade of a resident page that programs may read and a kernel wants to write: programs lose all
-    /// rights. No data moves. Returns true if the upgrade was begun.
-    pub(crate) fn upgrade(&mut self, key: ObjectPage, out: &mut Vec<Action>) -> bool {
-        let Some(page) = self.pages.get_mut(&key) else {
-            return false;
-        };
-        let wanted = page
-            .waiters
-            .iter()
-            .any(|waiter| page.awaits_upgrade(waiter));
-        if page.state != State::Resident || !wanted {
-            return false;
+            offset,
+            bytes: page.size.bytes(),
+            error,
         }
-        page.enter(State::Upgrading);
-        self.protect_host(key, HostAccess::None, out);
-        true
-    }
-
-    /// Upgrades resident read-only pages that a kernel is expected to write, as it wrote those before (FlexiMem's
-    /// *upgrade for writing*, ahead). No data moves, and programs lose the right to read many pages in one step. The
-    /// kernel's write still faults, but no longer waits for programs.
-    pub(crate) fn upgrade_ahead(
-        &mut self,
-        object: ObjectId,
-        pages: Range<u64>,
-        out: &mut Vec<Action>,
-    ) {
-        let shared = self.objects.get(&object).is_some_and(|known| {
-            let first = known.host_address(pages.start);
-            first.is_some() && !known.closing
-        });
-        if !shared {
-            return;
+    });
+    match (page.state(), result) {
+        (State::Claiming, Ok(_)) => {
+            let pages = &*translation.pages;
+            let asid = pages.brought_by(key);
+            let counts = &mut *translation.counts;
+            counts.page_read(asid);
+            counts.moved(asid, Direction::Read, pages.own_bytes(key));
+            Outcome::Load
         }
-        for index in pages {
-            let key = ObjectPage { object, index };
-            let Some(page) = self.pages.get_mut(&key) else {
-                continue;
-            };
-            // The request that waits for it decides on the page.
-            let rests = page.state == State::Resident
-                && page.waiters.is_empty()
-                && page.leaving.is_empty()
-                && page.returning.is_empty()
-                && page.wanted.is_empty();
-            if rests && !page.exclusive && !self.releasing.contains(&key) {
-                page.enter(State::Upgrading);
-                self.protect_host(key, HostAccess::None, out);
-            }
+        (State::Claiming, Err(error)) => Outcome::FillFailed(AccessError::Fetch(error)),
+        (State::Upgrading, Ok(_)) => {
+            page.exclusive = true;
+            page.enter(State::Resident);
+            translation.counts.add(|total| total.pages_upgraded += 1);
+            Outcome::Settle
         }
-    }
-
-    /// A kernel writes pages in order: for the following pages, which its reads fetch earlier, programs lose both
-    /// rights at once. Writes to such pages are no longer seen, so reads that continue there are taken as writes, until
-    /// a program accesses the object.
-    pub(crate) fn expect_writes(&mut self, object: ObjectId, write: bool, ahead: &Ahead) {
-        let [_, behind] = &ahead.ranges;
-        if !ahead.goes_on || behind.is_empty() {
-            return;
+        (State::Upgrading, Err(error)) => {
+            page.enter(State::Resident);
+            let (gone, kept) = std::mem::take(&mut page.waiters)
+                .into_iter()
+                .partition(|waiter| page.awaits_upgrade(waiter));
+            page.waiters = kept;
+            let gone: Vec<Waiter> = gone;
+            for waiter in gone {
+                translation.fail_access(waiter, AccessError::Fetch(error));
+            }
+            Outcome::Settle
         }
-        let known = self.objects.get_mut(&object);
-        let known = known.filter(|known| write || known.expected.contains(&behind.start));
-        if let Some(known) = known {
-            // Windows double: reads may be two further windows ahead of writes.
-            let count = behind.end - behind.start;
-            known.expected = behind.start..behind.end.saturating_add(6 * count);
-        }
-    }
-
-    /// Programs have no more rights than requested.
-    pub(crate) fn host_protected(
-        &mut self,
-        key: ObjectPage,
-        result: Result<u64, IoError>,
-        out: &mut Vec<Action>,
-    ) {
-        let Some(page) = self.pages.get_mut(&key) else {
-            return;
-        };
-        let state = page.state;
-        let result = result.map_err(|error| {
-            let offset = key.index << page.size.bits();
-            PagerError::HostMemory {
-                object: key.object,
-                offset,
-                bytes: page.size.bytes(),
-                error,
-            }
-        });
-        match (state, result) {
-            (State::Claiming, Ok(_)) => {
-                self.statistics.pages_read += 1;
-                self.count_of(key, |space| space.pages_read += 1);
-                self.count_moved(key, Direction::Read, self.own_bytes(key));
-                self.load(key, None, out);
-            }
-            (State::Claiming, Err(error)) => self.fail_fill(key, AccessError::Fetch(error), out),
-            (State::Upgrading, Ok(_)) => {
-                page.exclusive = true;
-                page.enter(State::Resident);
-                self.statistics.pages_upgraded += 1;
-                self.settle(key, out);
-            }
-            (State::Upgrading, Err(error)) => {
-                page.enter(State::Resident);
-                let (gone, kept) = std::mem::take(&mut page.waiters)
-                    .into_iter()
-                    .partition(|waiter| page.awaits_upgrade(waiter));
-                page.waiters = kept;
-                let gone: Vec<Waiter> = gone;
-                for waiter in gone {
-                    self.fail_access(waiter, AccessError::Fetch(error), out);
-                }
-                self.settle(key, out);
-            }
-            // Host memory is complete. If programs could not be given a right back now, they get it when they request
-            // it again.
-            (
-                State::WritingBack {
-                    purpose,
-                    stage: Stage::Yielding,
-                },
-                _,
-            ) => {
-                page.exclusive &= purpose != Purpose::Clean;
-                self.written_back(key, purpose, Ok(()), out);
-            }
-            _ => {}
-        }
-    }
-
-    /// No kernel can write the page now.
-    pub(crate) fn host_drained(
-        &mut self,
-        key: ObjectPage,
-        purpose: Purpose,
-        writes: bool,
-        out: &mut Vec<Action>,
-    ) {
-        let to = self.host_address(key);
-        let Some((page, to)) = self.pages.get_mut(&key).zip(to) else {
-            return;
-        };
-        let returns = page.dirty && writes;
-        page.dirty = false;
-        if let (true, Some(from)) = (returns, page.place(0)) {
-            page.enter(State::WritingBack {
+        // Host memory is complete. If programs could not be given a right back now, they get it when they request
+        // it again.
+        (
+            State::WritingBack {
                 purpose,
-                stage: Stage::Returning,
-            });
-            let operation = Operation::CopyOut {
-                from,
-                to,
-                bytes: page.size.bytes(),
-                stripe: page.stripe,
-            };
-            let step = Step::new(operation, Some(Meaning::CopiedOut(key))).of(page.charged);
-            return self.issued.command(step, out);
+                stage: Stage::Yielding,
+            },
+            _,
+        ) => {
+            page.exclusive &= purpose != Purpose::Clean;
+            Outcome::WrittenBack(purpose, Ok(()))
         }
-        if purpose == Purpose::Release {
-            self.statistics.pages_dropped_clean += 1;
-            self.count_of(key, |space| space.pages_dropped_clean += 1);
-        } else if !page.exclusive {
-            // Programs may read it already.
-            return self.written_back(key, purpose, Ok(()), out);
-        }
-        self.yield_page(key, purpose, out);
+        _ => Outcome::UnderWay,
     }
+}
 
-    /// Host memory is complete: gives the page back to programs, for reading or with all rights.
-    fn yield_page(&mut self, key: ObjectPage, purpose: Purpose, out: &mut Vec<Action>) {
-        let Some(page) = self.pages.get_mut(&key) else {
-            return;
-        };
+/// No kernel can write the page now; `writes`: a dirty one is written.
+pub(crate) fn drained(
+    pages: &mut Pages,
+    issued: &mut Issued,
+    counts: &mut Counts,
+    key: ObjectPage,
+    purpose: Purpose,
+    writes: bool,
+) -> Outcome {
+    let (to, asid) = (pages.host_address(key), pages.brought_by(key));
+    let Some((page, to)) = pages.page_mut(key).zip(to) else {
+        return Outcome::UnderWay;
+    };
+    let returns = page.content.dirty && writes;
+    page.content.dirty = false;
+    if let (true, Some(from)) = (returns, page.address_of(0)) {
         page.enter(State::WritingBack {
             purpose,
-            stage: Stage::Yielding,
-        });
-        let access = match purpose {
-            Purpose::Clean => HostAccess::Read,
-            Purpose::Release => HostAccess::ReadWrite,
-        };
-        match purpose {
-            Purpose::Clean => self.statistics.pages_shared += 1,
-            Purpose::Release => self.statistics.pages_returned += 1,
-        }
-        self.protect_host(key, access, out);
-    }
-
-    /// Handles the end of a copy to host memory. Returns false if there was no copy.
-    pub(crate) fn returned(
-        &mut self,
-        key: ObjectPage,
-        status: CommandStatus,
-        out: &mut Vec<Action>,
-    ) -> bool {
-        let Some(State::WritingBack {
-            purpose,
             stage: Stage::Returning,
-        }) = self.pages.get(&key).map(|page| page.state)
-        else {
-            return false;
+        });
+        let operation = Operation::CopyOut {
+            from,
+            to,
+            bytes: page.size.bytes(),
+            stripe: page.place.stripe,
         };
-        if status == CommandStatus::Ok {
-            self.statistics.pages_written += 1;
-            self.count_of(key, |space| space.pages_written += 1);
-            self.count_moved(key, Direction::Write, self.own_bytes(key));
-            self.yield_page(key, purpose, out);
-        } else {
-            let error = self.card_error(Direction::Write, key, status);
-            self.written_back(key, purpose, Err(error), out);
-        }
-        true
+        let step = Step::new(operation, Some(Meaning::CopiedOut(key)));
+        issued.command(step.of(page.place.charged));
+        return Outcome::UnderWay;
     }
+    if purpose == Purpose::Release {
+        counts.dropped_clean(asid);
+    } else if !page.exclusive {
+        // Programs may read it already.
+        return Outcome::WrittenBack(purpose, Ok(()));
+    }
+    give_back(pages, issued, counts, key, purpose);
+    Outcome::UnderWay
+}
 
-    /// Gives a page of host memory back to programs after its copy to the card failed. Returns false if it is no such
-    /// page.
-    pub(crate) fn yield_failed(&mut self, key: ObjectPage, out: &mut Vec<Action>) -> bool {
-        let loading = |page: &Page| matches!(page.state, State::Loading { .. });
-        if self.host_address(key).is_none() || !self.pages.get(&key).is_some_and(loading) {
-            return false;
-        }
-        self.releasing.insert(key);
-        self.yield_page(key, Purpose::Release, out);
-        true
-    }
+/// Host memory is complete: gives the page back to programs, for reading or with all rights.
+pub(crate) fn give_back(
+    pages: &mut Pages,
+    issued: &mut Issued,
+    counts: &mut Counts,
+    key: ObjectPage,
+    purpose: Purpose,
+) {
+    let Some(page) = pages.page_mut(key) else {
+        return;
+    };
+    page.enter(State::WritingBack {
+        purpose,
+        stage: Stage::Yielding,
+    });
+    let access = match purpose {
+        Purpose::Clean => HostAccess::Read,
+        Purpose::Release => HostAccess::ReadWrite,
+    };
+    counts.add(|total| match purpose {
+        Purpose::Clean => total.pages_shared += 1,
+        Purpose::Release => total.pages_returned += 1,
+    });
+    protect(pages, issued, key, access);
+}
 
-    /// A program's access was trapped.
-    pub(crate) fn host_trap(
-        &mut self,
-        request: RequestId,
-        object: ObjectId,
-        offset: u64,
-        write: bool,
-        out: &mut Vec<Action>,
-    ) {
-        let error = match self.objects.get(&object) {
-            None => Some(PagerError::NoSuchObject { object }),
-            Some(known) if offset >= known.end => Some(PagerError::OffsetPastEnd {
-                object,
-                offset,
-                bytes: known.end,
-            }),
-            Some(_) => None,
-        };
-        if let Some(error) = error {
-            return out.push(answer(request, Err(error)));
-        }
-        self.statistics.host_traps += 1;
-        if let Some(known) = self.objects.get_mut(&object) {
-            known.expected = 0..0;
-        }
-        let index = offset >> self.page_size_of(object).bits();
-        let key = ObjectPage { object, index };
-        self.requests.open(request, Last::Answer);
-        let page = self.pages.get_mut(&key);
-        // A page that only waits for a frame still belongs to the host.
-        if let Some(page) = page.filter(|page| page.state != State::Waiting) {
-            if write {
-                page.returning.push(request);
-            } else {
-                page.wanted.push(request);
-            }
-            self.requests.add_one(request);
-            self.settle(key, out);
-        }
-        self.end_requests([request], Ok(()), out);
+/// Handles the end of a copy to host memory. `None` if there was no copy.
+pub(crate) fn returned(
+    pages: &mut Pages,
+    issued: &mut Issued,
+    counts: &mut Counts,
+    key: ObjectPage,
+    status: CommandStatus,
+) -> Option<Outcome> {
+    let Some(State::WritingBack {
+        purpose,
+        stage: Stage::Returning,
+    }) = pages.state(key)
+    else {
+        return None;
+    };
+    if status != CommandStatus::Ok {
+        let error = pages.card_error(Direction::Write, key, status);
+        return Some(Outcome::WrittenBack(purpose, Err(error)));
     }
+    let asid = pages.brought_by(key);
+    counts.page_written(asid);
+    counts.moved(asid, Direction::Write, pages.own_bytes(key));
+    give_back(pages, issued, counts, key, purpose);
+    Some(Outcome::UnderWay)
+}
+
+/// Whether a page of host memory was being copied to the card, so that it is given back if the copy fails.
+pub(crate) fn is_claimed(pages: &Pages, key: ObjectPage) -> bool {
+    let loading = matches!(pages.state(key), Some(State::Loading { .. }));
+    loading && pages.host_address(key).is_some()
 }

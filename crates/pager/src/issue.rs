@@ -1,8 +1,8 @@
 //! Outstanding commands and I/O, and their purposes.
 
-use crate::action::Action;
-use crate::error::Direction;
-use crate::ids::{IoId, ObjectPage};
+use crate::action::{Action, Success};
+use crate::error::{Direction, PagerError};
+use crate::ids::{IoId, ObjectPage, RequestId};
 use std::collections::BTreeMap;
 use units::{Asid, CommandId, Operation};
 
@@ -87,9 +87,11 @@ pub(crate) enum Io {
     Protect,
 }
 
-/// Outstanding commands and I/O.
+/// Actions of the event under way, and outstanding commands and I/O.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Issued {
+    /// Empty between events.
+    actions: Vec<Action>,
     next_operation: u32,
     next_io: u64,
     operations: BTreeMap<CommandId, Meaning>,
@@ -97,8 +99,30 @@ pub(crate) struct Issued {
 }
 
 impl Issued {
+    /// Exchanges the collected actions with a caller's: before an event, and again after it.
+    pub(crate) fn exchange(&mut self, actions: &mut Vec<Action>) {
+        std::mem::swap(&mut self.actions, actions);
+    }
+
+    /// Appends an action.
+    pub(crate) fn push(&mut self, action: Action) {
+        self.actions.push(action);
+    }
+
+    /// Replies to a request.
+    pub(crate) fn answer(&mut self, request: RequestId, result: Result<Success, PagerError>) {
+        self.push(Action::Complete { request, result });
+    }
+
+    /// Issues commands, in order.
+    pub(crate) fn commands(&mut self, steps: impl IntoIterator<Item = Step>) {
+        for step in steps {
+            self.command(step);
+        }
+    }
+
     /// Issues a command. It requests a completion if it has a meaning.
-    pub(crate) fn command(&mut self, step: Step, out: &mut Vec<Action>) {
+    pub(crate) fn command(&mut self, step: Step) {
         let mut id = CommandId(self.next_operation);
         while self.operations.contains_key(&id) {
             id.0 = id.0.wrapping_add(1);
@@ -107,7 +131,7 @@ impl Issued {
         if let Some(meaning) = step.meaning {
             self.operations.insert(id, meaning);
         }
-        out.push(Action::Command {
+        self.push(Action::Command {
             id,
             operation: step.operation,
             space: step.space,

@@ -246,37 +246,46 @@ pub(crate) struct Entry {
     pub(crate) write: bool,
 }
 
-/// A page that is requested or on the card.
-#[derive(Clone, Debug, Hash)]
-pub(crate) struct Page {
-    pub(crate) state: State,
-    /// Page size, one of its object's.
-    pub(crate) size: PageSize,
+/// Place of a page's data, and the space that it counts against.
+#[derive(Clone, Copy, Debug, Hash)]
+pub(crate) struct Place {
     pub(crate) frame: Option<FrameNumber>,
     /// Address in host memory, if it stays there, instead of a frame.
     pub(crate) direct: Option<HostAddr>,
-    /// Bytes that earlier pieces of the fill or write-back under way have moved.
+    /// The space whose limit the frame counts against.
+    pub(crate) charged: Option<Asid>,
+    /// Striping of the frame.
+    pub(crate) stripe: Stripe,
+}
+
+/// Progress of the fill or write-back under way.
+#[derive(Clone, Copy, Debug, Default, Hash)]
+pub(crate) struct Progress {
+    /// Bytes that earlier pieces have moved.
     pub(crate) moved: u64,
     /// State of a fill in pieces.
     pub(crate) filling: Filling,
     /// State of a write-back in pieces.
     pub(crate) saving: Saving,
-    /// The space whose limit the frame counts against.
-    pub(crate) charged: Option<Asid>,
-    /// Striping of the frame.
-    pub(crate) stripe: Stripe,
-    /// Only the card may access the page, so kernels may write. False only for a page of host memory that programs may
-    /// read as well.
-    pub(crate) exclusive: bool,
+}
+
+/// Page-table entries that refer to a page, and the reports that the card owes about them.
+#[derive(Clone, Debug, Default, Hash)]
+pub(crate) struct Entries {
     /// Entries, as the commands issued so far leave them.
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) list: Vec<Entry>,
     /// Invalidate and Protect commands with an outstanding report. Until it is zero, accesses may be under way through
-    /// entries that `entries` no longer contains.
+    /// entries that `list` no longer contains.
     pub(crate) unreported: u32,
     /// ReadClear commands with an outstanding report.
     pub(crate) examining: u32,
     /// One of them reported an access.
     pub(crate) accessed: bool,
+}
+
+/// Relation of a page's data to its object.
+#[derive(Clone, Copy, Debug, Default, Hash)]
+pub(crate) struct Content {
     /// The frame differs from the object, according to reports and replies so far. Writable entries may have a dirty
     /// bit that is not reported yet.
     pub(crate) dirty: bool,
@@ -286,19 +295,61 @@ pub(crate) struct Page {
     pub(crate) unsaved: bool,
     /// Stores to the page are dropped when it leaves next.
     pub(crate) drop_dirty: bool,
+}
+
+/// Requests of clients that wait for a page.
+#[derive(Clone, Debug, Default, Hash)]
+pub(crate) struct PageRequests {
+    /// They complete with the write-back under way.
+    pub(crate) joined: Vec<RequestId>,
+    /// They need a write-back that begins after now.
+    pub(crate) wanted: Vec<RequestId>,
+    /// They complete when the page has left, or is found to be used by others.
+    pub(crate) leaving: Vec<RequestId>,
+    /// Writes of programs to host memory, and refreshes of files: they complete when the card has no copy.
+    pub(crate) returning: Vec<RequestId>,
+}
+
+impl PageRequests {
+    /// Whether no request waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all().all(Vec::is_empty)
+    }
+
+    /// Each kind of request.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Vec<RequestId>> {
+        [&self.joined, &self.wanted, &self.leaving, &self.returning].into_iter()
+    }
+
+    /// Removes all requests, in the order in which they complete when the page is gone.
+    pub(crate) fn take(&mut self) -> Vec<RequestId> {
+        let mut all = std::mem::take(&mut self.joined);
+        all.append(&mut self.wanted);
+        all.append(&mut self.leaving);
+        all.append(&mut self.returning);
+        all
+    }
+}
+
+/// A page that is requested or on the card.
+#[derive(Clone, Debug, Hash)]
+pub(crate) struct Page {
+    state: State,
+    /// Page size, one of its object's.
+    pub(crate) size: PageSize,
+    pub(crate) place: Place,
+    pub(crate) progress: Progress,
+    pub(crate) entries: Entries,
+    pub(crate) content: Content,
+    /// Only the card may access the page, so kernels may write. False only for a page of host memory that programs may
+    /// read as well.
+    pub(crate) exclusive: bool,
     /// Retention advice.
     pub(crate) keep: Keep,
     pub(crate) waiters: Vec<Waiter>,
     /// Most urgent request since it was last resident.
     pub(crate) urgency: Urgency,
-    /// Requests that complete with the write-back under way.
-    pub(crate) joined: Vec<RequestId>,
-    /// Requests that need a write-back that begins after now.
-    pub(crate) wanted: Vec<RequestId>,
-    /// Requests that complete when the page has left, or is found to be used by others.
-    pub(crate) leaving: Vec<RequestId>,
-    /// Writes of programs to host memory, and refreshes of files: they complete when the card has no copy.
-    pub(crate) returning: Vec<RequestId>,
+    pub(crate) requests: PageRequests,
 }
 
 impl Page {
@@ -307,35 +358,53 @@ impl Page {
         Self {
             state: State::Waiting,
             size,
-            frame: None,
-            direct: None,
-            moved: 0,
-            filling: Filling::default(),
-            saving: Saving::default(),
-            charged: None,
-            stripe: Stripe::NONE,
+            place: Place {
+                frame: None,
+                direct: None,
+                charged: None,
+                stripe: Stripe::NONE,
+            },
+            progress: Progress::default(),
+            entries: Entries::default(),
+            content: Content::default(),
             exclusive: true,
-            entries: Vec::new(),
-            unreported: 0,
-            examining: 0,
-            accessed: false,
-            dirty: false,
-            cleaned: false,
-            unsaved: false,
-            drop_dirty: false,
             keep: Keep::default(),
             waiters: vec![waiter],
             urgency,
-            joined: Vec::new(),
-            wanted: Vec::new(),
-            leaving: Vec::new(),
-            returning: Vec::new(),
+            requests: PageRequests::default(),
         }
+    }
+
+    /// State of the page; [`Page::enter`] changes it.
+    pub(crate) const fn state(&self) -> State {
+        self.state
+    }
+
+    /// Begins the residency that follows from now: its retention advice, and no stores to drop.
+    pub(crate) fn begin_residency(&mut self, keep: Keep) {
+        self.keep = keep;
+        self.content.drop_dirty = false;
+        self.progress.moved = 0;
+    }
+
+    /// The data is in its place. Returns whether that is in card memory.
+    pub(crate) fn become_resident(&mut self) -> bool {
+        self.enter(State::Resident);
+        self.urgency = Urgency::Hint;
+        self.progress.moved = 0;
+        self.place.direct.is_none()
+    }
+
+    /// Whether a request or an access needs the write-back under way.
+    pub(crate) fn is_awaited(&self) -> bool {
+        !(self.requests.joined.is_empty()
+            && self.requests.leaving.is_empty()
+            && self.waiters.is_empty())
     }
 
     /// Whether a kernel has written it, or could write it without a fault.
     pub(crate) fn may_be_written(&self) -> bool {
-        self.dirty || self.entries.iter().any(|entry| entry.write)
+        self.content.dirty || self.entries.list.iter().any(|entry| entry.write)
     }
 
     /// Enters the next state.
@@ -360,13 +429,13 @@ impl Page {
 
     /// Whether its data has a place: a frame, or one in host memory.
     pub(crate) fn has_place(&self) -> bool {
-        self.frame.is_some() || self.direct.is_some()
+        self.place.frame.is_some() || self.place.direct.is_some()
     }
 
     /// Frame and memory that its entries refer to.
     pub(crate) fn target(&self) -> Option<(FrameNumber, Target)> {
-        match self.direct {
-            None => Some((self.frame?, Target::Card)),
+        match self.place.direct {
+            None => Some((self.place.frame?, Target::Card)),
             Some(host) => {
                 let frame = FrameNumber::at(CardAddr::new(host.get())?)?;
                 Some((frame, Target::Host))
@@ -375,12 +444,13 @@ impl Page {
     }
 
     /// Card address of an offset in the frame.
-    pub(crate) fn place(&self, at: u64) -> Option<CardAddr> {
-        CardAddr::new(self.frame?.card_address().get() + at)
+    pub(crate) fn address_of(&self, at: u64) -> Option<CardAddr> {
+        CardAddr::new(self.place.frame?.card_address().get() + at)
     }
 
     pub(crate) fn entry(&self, asid: Asid, address: VirtAddr) -> Option<&Entry> {
         self.entries
+            .list
             .iter()
             .find(|entry| entry.asid == asid && entry.address == address)
     }
@@ -390,7 +460,7 @@ impl Page {
         let shows = |of: Asid, at: VirtAddr| of == asid && at == address.page_base(self.size);
         let has_entry = |entry: &Entry| shows(entry.asid, entry.address) && entry.write >= write;
         let comes = |waiter: &Waiter| shows(waiter.asid, waiter.address);
-        self.entries.iter().any(has_entry) || self.waiters.iter().any(comes)
+        self.entries.list.iter().any(has_entry) || self.waiters.iter().any(comes)
     }
 
     /// Whether a request needs an entry or a reply, and not only the data on the card.

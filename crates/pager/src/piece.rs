@@ -28,6 +28,18 @@ impl Piece {
         self.at % ROW_BYTES
     }
 
+    /// The action that reads the piece from the object to a buffer.
+    pub(crate) const fn read(&self, io: IoId, page: ObjectPage, part: Part) -> Action {
+        Action::ReadObject {
+            io,
+            object: page.object,
+            offset: self.offset,
+            bytes: self.bytes,
+            buffer: part.buffer,
+            buffer_offset: part.offset + self.place,
+        }
+    }
+
     /// The action that writes the piece from a buffer to the object; `around`: bytes before and behind it that were
     /// copied with it.
     pub(crate) const fn write(
@@ -68,6 +80,18 @@ impl Piece {
     pub(crate) const fn row_bytes(&self) -> u64 {
         (self.lead() + self.bytes).next_multiple_of(ROW_BYTES)
     }
+}
+
+/// A part of an object that moves between its file and direct memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extent {
+    /// Offset in the object's file.
+    pub(crate) offset: u64,
+    pub(crate) bytes: u64,
+    /// Offset in the direct memory.
+    pub(crate) at: u64,
+    /// The bytes before and after it in its page.
+    pub(crate) around: Around,
 }
 
 /// State of a fill in pieces.

@@ -5,169 +5,182 @@
 //! soon as it is in the buffer. The page is complete, and may be installed, when every copy has completed. The last
 //! read is thus followed by the copy of one piece, instead of that of the whole page.
 
-use crate::action::{Action, Around};
+use crate::action::Around;
 use crate::buffer::Part;
 use crate::error::{AccessError, Direction, IoError};
+use crate::fill::Fill;
 use crate::ids::ObjectPage;
 use crate::issue::{Meaning, Step};
-use crate::object::Object;
+use crate::outcome::Outcome;
 use crate::page::{Stage, State};
-use crate::pager::Pager;
-use crate::piece::{Filling, Piece};
+use crate::piece::Filling;
 use crate::sabotage::Sabotage;
-use units::{CommandStatus, Operation, ROW_BYTES};
+use crate::translate::Translation;
+use crate::writeback::WriteBack;
+use units::{CommandStatus, Operation};
 
-/// Maximum pieces of a page.
-const MOST: u64 = 16;
-
-impl Pager {
-    /// The pieces of a page that fits into a buffer.
-    fn pieces(&self, key: ObjectPage) -> Vec<Piece> {
-        let size = self.size_of(key);
-        let unit = self.objects.get(&key.object).map_or(size, Object::unit);
-        let own = self.part_on(key);
-        let base = key.index << unit.bits();
-        let bytes = match self.piece_bytes {
-            0 => size.bytes(),
-            bytes => bytes.max(size.bytes() / MOST),
-        };
-        let first = own.start / bytes * bytes;
-        let piece = |begin: u64| {
-            let (at, end) = (begin.max(own.start), (begin + bytes).min(own.end));
-            Piece {
-                offset: base + at,
-                bytes: end - at,
-                at,
-                place: at,
-                last: end == own.end,
-                edge: false,
-            }
-        };
-        let begins = (first..own.end).step_by(bytes as usize);
-        begins.map(piece).collect()
-    }
-
-    /// The piece with this number.
-    fn numbered_piece(&self, key: ObjectPage, number: u8) -> Option<Piece> {
-        self.pieces(key).into_iter().nth(number.into())
-    }
-
+impl Fill<'_> {
     /// Begins to read a page in pieces; returns false if it moves as a whole, or needs more than one buffer.
-    pub(crate) fn begin_pieces(
-        &mut self,
-        key: ObjectPage,
-        part: Part,
-        out: &mut Vec<Action>,
-    ) -> bool {
-        if self.size_of(key).bytes() > part.bytes() {
+    pub(crate) fn begin_pieces(&mut self, key: ObjectPage, part: Part) -> bool {
+        let Translation {
+            pages,
+            issued,
+            counts,
+            ..
+        } = &mut self.translation;
+        if pages.size_of(key).bytes() > part.bytes() {
             return false;
         }
-        let pieces = self.pieces(key);
+        let pieces = pages.pieces(key);
         if pieces.len() < 2 {
             return false;
         }
         for (number, piece) in pieces.iter().enumerate() {
-            out.push(Action::ReadObject {
-                io: self.issued.piece(key, number as u8),
-                object: key.object,
-                offset: piece.offset,
-                bytes: piece.bytes,
-                buffer: part.buffer,
-                buffer_offset: part.offset + piece.place,
-            });
+            let io = issued.piece(key, number as u8);
+            issued.push(piece.read(io, key, part));
         }
-        if let Some(page) = self.pages.get_mut(&key) {
-            page.filling.reading = pieces.len() as u8;
+        if let Some(page) = pages.page_mut(key) {
+            page.progress.filling.reading = pieces.len() as u8;
         }
-        self.statistics.pages_in_pieces += 1;
-        let edges = self.edges(key);
-        self.copy_pieces(key, edges, out);
+        counts.add(|total| total.pages_in_pieces += 1);
+        let edges = pages.edges(key);
+        self.copy_pieces(key, edges);
         true
     }
 
-    /// Zeroes the parts of a page's frame outside the object, from the row before its bytes and from the one behind
-    /// them.
-    pub(crate) fn edges(&self, key: ObjectPage) -> Vec<Operation> {
-        let Some(page) = self.pages.get(&key) else {
-            return Vec::new();
-        };
-        let (size, own) = (page.size.bytes(), self.part_on(key));
-        let before = 0..own.start / ROW_BYTES * ROW_BYTES;
-        let behind = own.end.next_multiple_of(ROW_BYTES)..size;
-        let zero = |rows: std::ops::Range<u64>| {
-            let to = page.place(rows.start).filter(|_| !rows.is_empty())?;
-            Some(Operation::Zero {
-                to,
-                bytes: rows.end - rows.start,
-                stripe: page.stripe,
-            })
-        };
-        [before, behind].into_iter().filter_map(zero).collect()
-    }
-
-    /// The copy of a piece from the buffer to the frame.
-    pub(crate) fn copy_of(&self, key: ObjectPage, part: Part, piece: Piece) -> Option<Operation> {
-        let page = self.pages.get(&key)?;
-        Some(Operation::CopyIn {
-            from: part.address.offset(piece.place - piece.lead()),
-            to: page.place(piece.at - piece.lead())?,
-            bytes: piece.row_bytes(),
-            stripe: page.stripe,
-        })
-    }
-
-    fn copy_pieces(
-        &mut self,
-        key: ObjectPage,
-        copies: impl IntoIterator<Item = Operation>,
-        out: &mut Vec<Action>,
-    ) {
-        let Some(page) = self.pages.get_mut(&key) else {
+    fn copy_pieces(&mut self, key: ObjectPage, copies: impl IntoIterator<Item = Operation>) {
+        let Translation { pages, issued, .. } = &mut self.translation;
+        let Some(page) = pages.page_mut(key) else {
             return;
         };
         for operation in copies {
-            page.filling.loading += 1;
-            let step = Step::new(operation, Some(Meaning::Loaded(key))).of(page.charged);
-            self.issued.command(step, out);
+            page.progress.filling.loading += 1;
+            let step = Step::new(operation, Some(Meaning::Loaded(key)));
+            issued.command(step.of(page.place.charged));
         }
     }
 
-    /// Begins to save a page in pieces; returns false if it moves as a whole, or needs more than one buffer.
-    pub(crate) fn begin_pieces_out(
+    /// Handles the end of a piece's read, successful or not.
+    pub(crate) fn piece_read(
         &mut self,
         key: ObjectPage,
-        part: Part,
-        out: &mut Vec<Action>,
-    ) -> bool {
+        number: u8,
+        result: Result<u64, IoError>,
+    ) -> Outcome {
+        let Translation { pages, counts, .. } = &mut self.translation;
+        let Some(State::Reading(part)) = pages.state(key) else {
+            return Outcome::UnderWay;
+        };
+        let Some(piece) = pages.numbered_piece(key, number) else {
+            return Outcome::UnderWay;
+        };
+        let failed = IoError::check(result, piece.bytes).err();
+        let failed =
+            failed.map(|error| AccessError::Fetch(piece.error(Direction::Read, key, error)));
+        if failed.is_none() {
+            counts.moved(pages.brought_by(key), Direction::Read, piece.bytes);
+        }
+        let Some(page) = pages.page_mut(key) else {
+            return Outcome::UnderWay;
+        };
+        let filling = &mut page.progress.filling;
+        filling.reading -= 1;
+        filling.failed = filling.failed.or(failed);
+        if filling.failed.is_none() {
+            let copy = pages.copy_of(key, part, piece);
+            self.copy_pieces(key, copy);
+        }
+        self.end_of_reads(key, part)
+    }
+
+    /// A piece is in the frame while others are being read.
+    pub(crate) fn piece_copied(&mut self, key: ObjectPage, status: CommandStatus) {
+        let pages = &mut *self.translation.pages;
+        let failed = (status != CommandStatus::Ok)
+            .then(|| AccessError::Fetch(pages.card_error(Direction::Read, key, status)));
+        if let Some(page) = pages.page_mut(key) {
+            let filling = &mut page.progress.filling;
+            filling.loading -= 1;
+            filling.failed = filling.failed.or(failed);
+        }
+    }
+
+    /// After the last read the outstanding copies are awaited, as for a page that moves as a whole.
+    fn end_of_reads(&mut self, key: ObjectPage, part: Part) -> Outcome {
+        let forgets = self.translation.injected.is(Sabotage::ForgetPieces);
+        let Translation { pages, counts, .. } = &mut self.translation;
+        let asid = pages.brought_by(key);
+        let Some(page) = pages.page_mut(key) else {
+            return Outcome::UnderWay;
+        };
+        let Filling {
+            reading,
+            loading,
+            failed,
+        } = page.progress.filling;
+        if reading > 0 {
+            return Outcome::UnderWay;
+        }
+        page.progress.filling.loading = 0;
+        match failed {
+            None => counts.page_read(asid),
+            Some(_) => counts.add(|total| total.pages_in_pieces_failed += 1),
+        }
+        match failed {
+            Some(reason) if loading == 0 => {
+                page.progress.filling.failed = None;
+                self.buffers.give(part);
+                Outcome::FillFailed(reason)
+            }
+            _ => {
+                page.enter(State::Loading {
+                    part: Some(part),
+                    left: if forgets { 1 } else { loading },
+                    failed: None,
+                });
+                Outcome::UnderWay
+            }
+        }
+    }
+}
+
+impl WriteBack<'_> {
+    /// Begins to save a page in pieces; returns false if it moves as a whole, or needs more than one buffer.
+    pub(crate) fn begin_pieces(&mut self, key: ObjectPage, part: Part) -> bool {
+        let Translation {
+            config,
+            pages,
+            issued,
+            counts,
+            ..
+        } = &mut self.translation;
         // Partial pages are examined as a whole, to see whether the rest was written.
-        let own = self.part_on(key);
-        let whole = own == (0..self.size_of(key).bytes());
-        if !self.overlap || !whole || self.size_of(key).bytes() > part.bytes() {
+        let whole = pages.part_on(key) == (0..pages.size_of(key).bytes());
+        if !config.overlap || !whole || pages.size_of(key).bytes() > part.bytes() {
             return false;
         }
-        let pieces = self.pieces(key);
+        let pieces = pages.pieces(key);
         if pieces.len() < 2 {
             return false;
         }
-        let Some(page) = self.pages.get_mut(&key) else {
+        let Some(page) = pages.page_mut(key) else {
             return false;
         };
-        page.saving.copying = pieces.len() as u8;
-        let (stripe, charged) = (page.stripe, page.charged);
-        let places: Vec<_> = pieces.iter().map(|piece| page.place(piece.at)).collect();
-        for (number, (piece, from)) in pieces.iter().zip(places).enumerate() {
-            let Some(from) = from else { continue };
+        page.progress.saving.copying = pieces.len() as u8;
+        for (number, piece) in pieces.iter().enumerate() {
+            let Some(from) = page.address_of(piece.at) else {
+                continue;
+            };
             let operation = Operation::CopyOut {
                 from,
                 to: part.address.offset(piece.place),
                 bytes: piece.bytes,
-                stripe,
+                stripe: page.place.stripe,
             };
             let meaning = Meaning::PieceOut(key, number as u8);
-            let step = Step::new(operation, Some(meaning)).of(charged);
-            self.issued.command(step, out);
+            issued.command(Step::new(operation, Some(meaning)).of(page.place.charged));
         }
-        self.statistics.pages_saved_in_pieces += 1;
+        counts.add(|total| total.pages_saved_in_pieces += 1);
         true
     }
 
@@ -177,178 +190,88 @@ impl Pager {
         key: ObjectPage,
         number: u8,
         status: CommandStatus,
-        out: &mut Vec<Action>,
-    ) {
-        let piece = self.numbered_piece(key, number);
+    ) -> Outcome {
+        let Translation { pages, issued, .. } = &mut self.translation;
+        let piece = pages.numbered_piece(key, number);
         let failed =
-            (status != CommandStatus::Ok).then(|| self.card_error(Direction::Write, key, status));
-        let Some((page, piece)) = self.pages.get_mut(&key).zip(piece) else {
-            return;
+            (status != CommandStatus::Ok).then(|| pages.card_error(Direction::Write, key, status));
+        let Some((page, piece)) = pages.page_mut(key).zip(piece) else {
+            return Outcome::UnderWay;
         };
         let State::WritingBack {
             purpose,
             stage: Stage::CopyingOut(part),
-        } = page.state
+        } = page.state()
         else {
-            return;
+            return Outcome::UnderWay;
         };
-        page.saving.copying -= 1;
-        page.saving.failed = page.saving.failed.or(failed);
-        if page.saving.failed.is_none() {
-            page.saving.writing += 1;
-            let io = self.issued.piece(key, number);
-            out.push(piece.write(io, key, part, Around::default()));
+        let saving = &mut page.progress.saving;
+        saving.copying -= 1;
+        saving.failed = saving.failed.or(failed);
+        if saving.failed.is_none() {
+            saving.writing += 1;
+            let io = issued.piece(key, number);
+            issued.push(piece.write(io, key, part, Around::default()));
         }
-        if page.saving.copying == 0 {
-            self.all_copied_out(key, purpose, part, out);
-            self.end_of_writes(key, out);
+        if saving.copying > 0 {
+            return Outcome::UnderWay;
         }
+        self.all_copied_out(key, purpose, part);
+        self.end_of_writes(key)
     }
 
     /// Handles the end of a piece's write to the object, successful or not.
-    fn piece_written(
+    pub(crate) fn piece_written(
         &mut self,
         key: ObjectPage,
         number: u8,
         result: Result<u64, IoError>,
-        out: &mut Vec<Action>,
-    ) {
-        let Some(piece) = self.numbered_piece(key, number) else {
-            return;
+    ) -> Outcome {
+        let injected = self.translation.injected;
+        let Translation { pages, counts, .. } = &mut self.translation;
+        let Some(piece) = pages.numbered_piece(key, number) else {
+            return Outcome::UnderWay;
         };
         let result = match result {
-            Err(_) if self.sabotaged(Sabotage::TrustFailedWrite) => Ok(()),
+            Err(_) if injected.is(Sabotage::TrustFailedWrite) => Ok(()),
             other => IoError::check(other, piece.bytes),
         };
         let failed = result.err();
         let failed = failed.map(|error| piece.error(Direction::Write, key, error));
         if failed.is_none() {
-            self.count_moved(key, Direction::Write, piece.bytes);
+            counts.moved(pages.brought_by(key), Direction::Write, piece.bytes);
             self.note_saved(key);
         }
-        if let Some(page) = self.pages.get_mut(&key) {
-            page.saving.writing -= 1;
-            page.saving.failed = page.saving.failed.or(failed);
+        if let Some(page) = self.translation.pages.page_mut(key) {
+            let saving = &mut page.progress.saving;
+            saving.writing -= 1;
+            saving.failed = saving.failed.or(failed);
         }
-        self.end_of_writes(key, out);
+        self.end_of_writes(key)
     }
 
     /// After the last write the page is saved, or the save has failed.
-    fn end_of_writes(&mut self, key: ObjectPage, out: &mut Vec<Action>) {
-        let Some(page) = self.pages.get_mut(&key) else {
-            return;
+    fn end_of_writes(&mut self, key: ObjectPage) -> Outcome {
+        let Translation { pages, counts, .. } = &mut self.translation;
+        let asid = pages.brought_by(key);
+        let Some(page) = pages.page_mut(key) else {
+            return Outcome::UnderWay;
         };
         let State::WritingBack {
             purpose,
             stage: Stage::Writing(part),
-        } = page.state
+        } = page.state()
         else {
-            return;
+            return Outcome::UnderWay;
         };
-        if page.saving.writing > 0 {
-            return;
+        if page.progress.saving.writing > 0 {
+            return Outcome::UnderWay;
         }
-        let failed = std::mem::take(&mut page.saving).failed;
+        let failed = std::mem::take(&mut page.progress.saving).failed;
         if failed.is_none() {
-            self.statistics.pages_written += 1;
-            self.count_of(key, |space| space.pages_written += 1);
+            counts.page_written(asid);
         }
         self.buffers.give(part);
-        self.written_back(key, purpose, failed.map_or(Ok(()), Err), out);
-    }
-
-    /// Handles the end of a piece's I/O, successful or not.
-    pub(crate) fn piece_moved(
-        &mut self,
-        key: ObjectPage,
-        number: u8,
-        result: Result<u64, IoError>,
-        out: &mut Vec<Action>,
-    ) {
-        match self.pages.get(&key).map(|page| page.state) {
-            Some(State::WritingBack { .. }) => self.piece_written(key, number, result, out),
-            _ => self.piece_read(key, number, result, out),
-        }
-    }
-
-    /// Handles the end of a piece's read, successful or not.
-    fn piece_read(
-        &mut self,
-        key: ObjectPage,
-        number: u8,
-        result: Result<u64, IoError>,
-        out: &mut Vec<Action>,
-    ) {
-        let Some(State::Reading(part)) = self.pages.get(&key).map(|page| page.state) else {
-            return;
-        };
-        let Some(piece) = self.numbered_piece(key, number) else {
-            return;
-        };
-        let failed = IoError::check(result, piece.bytes).err();
-        let failed =
-            failed.map(|error| AccessError::Fetch(piece.error(Direction::Read, key, error)));
-        if failed.is_none() {
-            self.count_moved(key, Direction::Read, piece.bytes);
-        }
-        let Some(page) = self.pages.get_mut(&key) else {
-            return;
-        };
-        page.filling.reading -= 1;
-        page.filling.failed = page.filling.failed.or(failed);
-        if page.filling.failed.is_none() {
-            let copy = self.copy_of(key, part, piece);
-            self.copy_pieces(key, copy, out);
-        }
-        self.end_of_reads(key, part, out);
-    }
-
-    /// A piece is in the frame while others are being read.
-    pub(crate) fn piece_copied(&mut self, key: ObjectPage, status: CommandStatus) {
-        let failed = (status != CommandStatus::Ok)
-            .then(|| AccessError::Fetch(self.card_error(Direction::Read, key, status)));
-        if let Some(page) = self.pages.get_mut(&key) {
-            page.filling.loading -= 1;
-            page.filling.failed = page.filling.failed.or(failed);
-        }
-    }
-
-    /// After the last read the outstanding copies are awaited, as for a page that moves as a whole.
-    fn end_of_reads(&mut self, key: ObjectPage, part: Part, out: &mut Vec<Action>) {
-        let forgets = self.sabotaged(Sabotage::ForgetPieces);
-        let Some(page) = self.pages.get_mut(&key) else {
-            return;
-        };
-        let Filling {
-            reading,
-            loading,
-            failed,
-        } = page.filling;
-        if reading > 0 {
-            return;
-        }
-        page.filling.loading = 0;
-        match failed {
-            None => self.statistics.pages_read += 1,
-            Some(_) => self.statistics.pages_in_pieces_failed += 1,
-        }
-        if failed.is_none() {
-            self.count_of(key, |space| space.pages_read += 1);
-        }
-        let Some(page) = self.pages.get_mut(&key) else {
-            return;
-        };
-        match failed {
-            Some(reason) if loading == 0 => {
-                page.filling.failed = None;
-                self.buffers.give(part);
-                self.fail_fill(key, reason, out);
-            }
-            _ => page.enter(State::Loading {
-                part: Some(part),
-                left: if forgets { 1 } else { loading },
-                failed: None,
-            }),
-        }
+        Outcome::WrittenBack(purpose, failed.map_or(Ok(()), Err))
     }
 }

@@ -1,6 +1,5 @@
 //! Requests under way.
 
-use crate::action::{Action, Success};
 use crate::error::PagerError;
 use crate::ids::{ObjectId, RequestId};
 use std::collections::BTreeMap;
@@ -90,9 +89,4 @@ impl Requests {
             .iter()
             .map(|(&request, open)| (request, open.left))
     }
-}
-
-/// The reply to a request.
-pub(crate) fn answer(request: RequestId, result: Result<Success, PagerError>) -> Action {
-    Action::Complete { request, result }
 }

@@ -34,3 +34,30 @@ pub enum Sabotage {
     /// Treats a page as complete after the first copy of its pieces that follows the last read.
     ForgetPieces,
 }
+
+/// The injected fault, if there is one.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Injected {
+    #[cfg(feature = "testing")]
+    fault: Option<Sabotage>,
+}
+
+impl Injected {
+    /// Injects a fault, or none.
+    #[cfg(feature = "testing")]
+    pub(crate) fn set(&mut self, fault: Option<Sabotage>) {
+        self.fault = fault;
+    }
+
+    /// Whether this fault is injected.
+    #[cfg(feature = "testing")]
+    pub(crate) fn is(self, fault: Sabotage) -> bool {
+        self.fault == Some(fault)
+    }
+
+    #[cfg(not(feature = "testing"))]
+    #[allow(clippy::unused_self)]
+    pub(crate) const fn is(self, _fault: Sabotage) -> bool {
+        false
+    }
+}

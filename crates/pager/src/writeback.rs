@@ -5,124 +5,56 @@
 //! written again from the moment its copy is complete.
 
 use crate::action::{Action, Around};
-use crate::buffer::Part;
-use crate::error::{Direction, IoError, PagerError};
-use crate::event::ObjectKind;
-use crate::ids::{ObjectPage, RequestId};
+use crate::buffer::{Buffers, Part};
+use crate::error::{Direction, IoError};
+use crate::host_memory;
+use crate::ids::ObjectPage;
 use crate::issue::{Meaning, Step};
+use crate::outcome::Outcome;
 use crate::page::{Purpose, Stage, State};
-use crate::pager::Pager;
 use crate::queue::Urgency;
 use crate::sabotage::Sabotage;
+use crate::translate::Translation;
 use units::{CommandStatus, Operation};
 
-impl Pager {
-    /// Decides the next step of a resident page. Called whenever a page becomes idle or one of its reports arrives.
-    pub(crate) fn settle(&mut self, key: ObjectPage, out: &mut Vec<Action>) {
-        let Some(page) = self.pages.get(&key) else {
-            return;
-        };
-        match page.state {
-            State::WritingBack {
-                purpose,
-                stage: Stage::Draining,
-            } if page.unreported == 0 || self.sabotaged(Sabotage::SkipDrain) => {
-                self.drained(key, purpose, out);
-            }
-            State::Resident => self.settle_resident(key, out),
-            _ => {}
-        }
-    }
+/// Drains pages, and brings their data from their frames to their objects.
+pub(crate) struct WriteBack<'a> {
+    pub(crate) translation: Translation<'a>,
+    pub(crate) buffers: &'a mut Buffers,
+}
 
-    fn settle_resident(&mut self, key: ObjectPage, out: &mut Vec<Action>) {
-        self.serve_now(key, out);
-        if self.upgrade(key, out) {
-            return;
-        }
-        let Some((page, object)) = self.pages.get(&key).zip(self.objects.get(&key.object)) else {
-            return;
-        };
-        let used = object.uses(key.index);
-        let stays = used || (object.kind == ObjectKind::Anonymous && !object.closing);
-        if !page.leaving.is_empty() {
-            if !stays {
-                self.begin_write_back(key, Purpose::Release, out);
-            } else if used {
-                // The others keep the page; the request still needs its stores to be saved.
-                let leaving = self
-                    .pages
-                    .get_mut(&key)
-                    .map(|page| std::mem::take(&mut page.leaving));
-                if let Some(page) = self.pages.get_mut(&key) {
-                    page.wanted.extend(leaving.into_iter().flatten());
-                }
-                self.begin_write_back(key, Purpose::Clean, out);
-            } else if page.unreported == 0 {
-                let leaving = self
-                    .pages
-                    .get_mut(&key)
-                    .map(|page| std::mem::take(&mut page.leaving));
-                self.end_requests(leaving.into_iter().flatten(), Ok(()), out);
-                self.settle_resident(key, out);
-            }
-        } else if !page.returning.is_empty() {
-            self.begin_write_back(key, Purpose::Release, out);
-        } else if !page.wanted.is_empty() {
-            self.begin_write_back(key, Purpose::Clean, out);
-        } else if !stays && !page.unsaved {
-            // It was fetched after its last mapping had ended.
-            self.begin_write_back(key, Purpose::Release, out);
-        } else if self.varies_above(key) {
-            self.rested.push(key);
-        }
-    }
-
-    /// Begins a write-back of a resident page: its entries are protected or removed.
-    pub(crate) fn begin_write_back(
-        &mut self,
-        key: ObjectPage,
-        purpose: Purpose,
-        out: &mut Vec<Action>,
-    ) {
-        let Some(page) = self.pages.get_mut(&key) else {
+impl WriteBack<'_> {
+    /// Begins the drain of a resident page: its entries are protected or removed.
+    pub(crate) fn begin(&mut self, key: ObjectPage, purpose: Purpose) {
+        let Some(page) = self.translation.pages.page_mut(key) else {
             return;
         };
         page.enter(State::WritingBack {
             purpose,
             stage: Stage::Draining,
         });
-        let wanted = std::mem::take(&mut page.wanted);
-        page.joined.extend(wanted);
+        let requests = &mut page.requests;
+        requests.joined.append(&mut requests.wanted);
         let mut steps = Vec::new();
         match purpose {
-            Purpose::Release => {
-                for entry in page.entries.clone() {
-                    self.remove_entry(key, entry.asid, entry.address, &mut steps);
-                }
-                self.releasing.insert(key);
-            }
-            Purpose::Clean => {
-                self.cleaning.insert(key);
-                self.protect(key, &mut steps);
-            }
+            Purpose::Release => self.translation.remove_entries(key, &mut steps),
+            Purpose::Clean => self.protect(key, &mut steps),
         }
-        for step in steps {
-            self.issued.command(step, out);
-        }
-        self.settle(key, out);
+        self.translation.issued.commands(steps);
     }
 
     fn protect(&mut self, key: ObjectPage, steps: &mut Vec<Step>) {
-        if self.sabotaged(Sabotage::SyncUnprotected) {
+        if self.translation.injected.is(Sabotage::SyncUnprotected) {
             return;
         }
-        let Some(page) = self.pages.get_mut(&key) else {
+        let Some(page) = self.translation.pages.page_mut(key) else {
             return;
         };
         let size = page.size;
-        for entry in page.entries.iter_mut().filter(|entry| entry.write) {
+        let entries = &mut page.entries;
+        for entry in entries.list.iter_mut().filter(|entry| entry.write) {
             entry.write = false;
-            page.unreported += 1;
+            entries.unreported += 1;
             let operation = Operation::Protect {
                 asid: entry.asid,
                 address: entry.address,
@@ -133,103 +65,94 @@ impl Pager {
     }
 
     /// An Invalidate or Protect has drained.
-    pub(crate) fn reported(
-        &mut self,
-        key: ObjectPage,
-        accessed: bool,
-        dirty: bool,
-        out: &mut Vec<Action>,
-    ) {
-        let dirty = dirty && !self.sabotaged(Sabotage::DropDirty);
-        let Some(page) = self.pages.get_mut(&key) else {
-            return;
+    pub(crate) fn reported(&mut self, key: ObjectPage, accessed: bool, dirty: bool) -> Outcome {
+        let dirty = dirty && !self.translation.injected.is(Sabotage::DropDirty);
+        let Some(page) = self.translation.pages.page_mut(key) else {
+            return Outcome::UnderWay;
         };
-        page.unreported = page.unreported.saturating_sub(1);
-        page.dirty |= dirty;
-        page.accessed |= accessed;
-        self.settle(key, out);
+        page.entries.unreported = page.entries.unreported.saturating_sub(1);
+        page.entries.accessed |= accessed;
+        page.content.dirty |= dirty;
+        Outcome::Settle
+    }
+
+    /// Whether nothing can write a draining page any more.
+    pub(crate) fn is_drained(&self, key: ObjectPage) -> bool {
+        let page = self.translation.pages.page(key);
+        page.is_some_and(|page| page.entries.unreported == 0)
+            || self.translation.injected.is(Sabotage::SkipDrain)
     }
 
     /// Nothing can write the page now, and the dirty bit is exact.
-    fn drained(&mut self, key: ObjectPage, purpose: Purpose, out: &mut Vec<Action>) {
-        let writes = self.writes_back(key);
-        let direct = self.pages.get(&key).is_some_and(|p| p.direct.is_some());
-        let host = self.host_address(key).is_some();
+    pub(crate) fn drained(&mut self, key: ObjectPage, purpose: Purpose) -> Outcome {
+        let Translation {
+            pages,
+            issued,
+            counts,
+            ..
+        } = &mut self.translation;
+        let writes = pages.writes_back(key);
+        let host = pages.host_address(key).is_some();
+        let asid = pages.brought_by(key);
+        let Some(page) = pages.page_mut(key) else {
+            return Outcome::UnderWay;
+        };
+        let direct = page.place.direct.is_some();
         if host && !direct {
-            return self.host_drained(key, purpose, writes, out);
+            return host_memory::drained(pages, issued, counts, key, purpose, writes);
+        }
+        if purpose == Purpose::Release && page.content.drop_dirty {
+            page.content.dirty = false;
         }
         // Programs have shared memory in place: there is nothing to write.
-        let writes = writes && !host;
-        let Some(page) = self.pages.get_mut(&key) else {
-            return;
-        };
-        if purpose == Purpose::Release && page.drop_dirty {
-            page.dirty = false;
+        let saves = page.content.dirty && writes && !host;
+        if saves && direct {
+            return self.save_direct(key, purpose);
         }
-        if page.dirty && writes && page.direct.is_some() {
-            return self.save_direct(key, purpose, out);
-        }
-        if page.dirty && writes {
+        if saves {
             page.enter(State::WritingBack {
                 purpose,
                 stage: Stage::AwaitingBuffer,
             });
             // No request waits for a page that is cleaned ahead.
-            let ahead = purpose == Purpose::Clean
-                && page.joined.is_empty()
-                && page.leaving.is_empty()
-                && page.waiters.is_empty();
+            let ahead = purpose == Purpose::Clean && !page.is_awaited();
             let urgency = if ahead { Urgency::Soon } else { Urgency::Head };
-            self.buffer_queue.push(key, urgency);
-            return;
+            self.buffers.push(key, urgency);
+            return Outcome::UnderWay;
         }
-        page.dirty = false;
+        page.content.dirty = false;
         if purpose == Purpose::Release {
-            self.statistics.pages_dropped_clean += 1;
-            self.count_of(key, |space| space.pages_dropped_clean += 1);
+            counts.dropped_clean(asid);
         }
-        self.written_back(key, purpose, Ok(()), out);
-    }
-
-    /// Whether a page is dirty and must be written.
-    fn writes_back(&self, key: ObjectPage) -> bool {
-        !self.part_on(key).is_empty()
-            && self
-                .objects
-                .get(&key.object)
-                .is_some_and(|object| !object.discard)
+        Outcome::WrittenBack(purpose, Ok(()))
     }
 
     /// Begins to copy out a page that was given a buffer.
-    pub(crate) fn begin_copy_out(
-        &mut self,
-        key: ObjectPage,
-        purpose: Purpose,
-        part: Part,
-        out: &mut Vec<Action>,
-    ) {
-        let early = purpose == Purpose::Release && self.sabotaged(Sabotage::ReuseEarly);
-        let Some(page) = self.pages.get_mut(&key) else {
+    pub(crate) fn begin_copy_out(&mut self, key: ObjectPage, purpose: Purpose, part: Part) {
+        let Some(page) = self.translation.pages.page_mut(key) else {
             return;
         };
         page.enter(State::WritingBack {
             purpose,
             stage: Stage::CopyingOut(part),
         });
-        page.dirty = false;
-        page.moved = 0;
-        if !self.begin_pieces_out(key, part, out) {
-            self.copy_piece_out(key, part, out);
+        page.content.dirty = false;
+        page.progress.moved = 0;
+        if !self.begin_pieces(key, part) {
+            self.copy_piece_out(key, part);
         }
-        if early {
-            self.give_frame_back(key);
+        let translation = &mut self.translation;
+        if purpose == Purpose::Release && translation.injected.is(Sabotage::ReuseEarly) {
+            if let Some(page) = translation.pages.page_mut(key) {
+                translation.memory.take_back(translation.spaces, page);
+            }
         }
     }
 
     /// Copies as much of the unsaved data as the buffer holds.
-    fn copy_piece_out(&mut self, key: ObjectPage, part: Part, out: &mut Vec<Action>) {
-        let piece = self.piece(key);
-        let Some(page) = self.pages.get(&key) else {
+    fn copy_piece_out(&mut self, key: ObjectPage, part: Part) {
+        let piece = self.translation.pages.piece(key);
+        let Some(page) = self.translation.pages.page(key) else {
             return;
         };
         // If a page is not all the object's, the rest is copied too, to see whether it was written.
@@ -240,30 +163,32 @@ impl Pager {
                 (piece.at - lead, piece.place - lead, piece.row_bytes())
             }
         };
-        if let Some(from) = page.place(at) {
+        if let Some(from) = page.address_of(at) {
             let operation = Operation::CopyOut {
                 from,
                 to: part.address.offset(place),
                 bytes,
-                stripe: page.stripe,
+                stripe: page.place.stripe,
             };
-            let step = Step::new(operation, Some(Meaning::CopiedOut(key))).of(page.charged);
-            self.issued.command(step, out);
+            let step = Step::new(operation, Some(Meaning::CopiedOut(key)));
+            self.translation.issued.command(step.of(page.place.charged));
         }
     }
 
-    /// The data is in the buffer. With the last piece, a page that stays may be written again.
-    pub(crate) fn copied_out(
-        &mut self,
-        key: ObjectPage,
-        status: CommandStatus,
-        out: &mut Vec<Action>,
-    ) {
-        if self.returned(key, status, out) {
-            return;
+    /// The data is in the buffer, or in host memory. With the last piece, a page that stays may be written again.
+    pub(crate) fn copied_out(&mut self, key: ObjectPage, status: CommandStatus) -> Outcome {
+        let injected = self.translation.injected;
+        let Translation {
+            pages,
+            issued,
+            counts,
+            ..
+        } = &mut self.translation;
+        if let Some(outcome) = host_memory::returned(pages, issued, counts, key, status) {
+            return outcome;
         }
-        let mut piece = self.piece(key);
-        let size = self.size_of(key).bytes();
+        let mut piece = pages.piece(key);
+        let size = pages.size_of(key).bytes();
         let around = match piece.edge {
             true => Around {
                 before: piece.at,
@@ -275,167 +200,134 @@ impl Pager {
                 Around { before, behind }
             }
         };
-        if self.sabotaged(Sabotage::WriteTail) {
+        if injected.is(Sabotage::WriteTail) {
             piece.bytes = size;
         }
         let Some(State::WritingBack {
             purpose,
             stage: Stage::CopyingOut(part),
-        }) = self.pages.get(&key).map(|page| page.state)
+        }) = pages.state(key)
         else {
-            return;
+            return Outcome::UnderWay;
         };
         if status != CommandStatus::Ok {
             self.buffers.give(part);
-            let error = self.card_error(Direction::Write, key, status);
-            return self.written_back(key, purpose, Err(error), out);
+            let error = pages.card_error(Direction::Write, key, status);
+            return Outcome::WrittenBack(purpose, Err(error));
         }
-        let io = self.issued.io(key, Direction::Write);
-        out.push(piece.write(io, key, part, around));
+        let io = issued.io(key, Direction::Write);
+        issued.push(piece.write(io, key, part, around));
         if piece.last {
-            self.all_copied_out(key, purpose, part, out);
+            self.all_copied_out(key, purpose, part);
         }
+        Outcome::UnderWay
     }
 
     /// All of the page is copied out: it is written, and a page that stays may be written again.
-    pub(crate) fn all_copied_out(
-        &mut self,
-        key: ObjectPage,
-        purpose: Purpose,
-        part: Part,
-        out: &mut Vec<Action>,
-    ) {
-        if let Some(page) = self.pages.get_mut(&key) {
+    pub(crate) fn all_copied_out(&mut self, key: ObjectPage, purpose: Purpose, part: Part) {
+        if let Some(page) = self.translation.pages.page_mut(key) {
             page.enter(State::WritingBack {
                 purpose,
                 stage: Stage::Writing(part),
             });
         }
         if purpose == Purpose::Clean {
-            self.serve_now(key, out);
+            self.translation.serve_now(key);
         }
     }
 
     /// Handles the end of a write to the object, successful or not.
-    pub(crate) fn write_done(
-        &mut self,
-        key: ObjectPage,
-        result: Result<u64, IoError>,
-        out: &mut Vec<Action>,
-    ) {
-        if self.direct_saved(key, result, out) {
-            return;
-        }
-        let piece = self.piece(key);
-        let wanted = piece.bytes;
-        let Some(State::WritingBack {
-            purpose,
-            stage: Stage::Writing(part) | Stage::CopyingOut(part),
-        }) = self.pages.get(&key).map(|page| page.state)
-        else {
-            return;
+    pub(crate) fn write_done(&mut self, key: ObjectPage, result: Result<u64, IoError>) -> Outcome {
+        let injected = self.translation.injected;
+        let Translation { pages, counts, .. } = &mut self.translation;
+        let Some(State::WritingBack { purpose, stage }) = pages.state(key) else {
+            return Outcome::UnderWay;
         };
+        let part = match stage {
+            Stage::Saving => return self.direct_saved(key, purpose, result),
+            Stage::Writing(part) | Stage::CopyingOut(part) => part,
+            _ => return Outcome::UnderWay,
+        };
+        let piece = pages.piece(key);
         let result = match result {
-            Err(_) if self.sabotaged(Sabotage::TrustFailedWrite) => Ok(()),
-            other => IoError::check(other, wanted),
+            Err(_) if injected.is(Sabotage::TrustFailedWrite) => Ok(()),
+            other => IoError::check(other, piece.bytes),
         };
         if result.is_ok() {
-            self.statistics.pages_written += u64::from(piece.last);
-            self.count_of(key, |space| space.pages_written += u64::from(piece.last));
-            self.count_moved(key, Direction::Write, wanted);
+            let asid = pages.brought_by(key);
+            if piece.last {
+                counts.page_written(asid);
+            }
+            counts.moved(asid, Direction::Write, piece.bytes);
             self.note_saved(key);
             if !piece.last {
-                if let Some(page) = self.pages.get_mut(&key) {
-                    page.moved += wanted;
+                if let Some(page) = self.translation.pages.page_mut(key) {
+                    page.progress.moved += piece.bytes;
                 }
-                return self.copy_piece_out(key, part, out);
+                self.copy_piece_out(key, part);
+                return Outcome::UnderWay;
             }
         }
         self.buffers.give(part);
-        let result = result.map_err(|error| self.io_error(Direction::Write, key, error));
-        self.written_back(key, purpose, result, out);
+        let result = result.map_err(|error| piece.error(Direction::Write, key, error));
+        Outcome::WrittenBack(purpose, result)
     }
 
     /// Records that bytes of a page were saved to the object: it is no longer zero.
     pub(crate) fn note_saved(&mut self, key: ObjectPage) {
-        let forget = self.sabotaged(Sabotage::ForgetSaved);
-        let size = self.size_of(key);
-        if let Some(object) = self.objects.get_mut(&key.object).filter(|_| !forget) {
-            object.saved(key.index, size);
+        if !self.translation.injected.is(Sabotage::ForgetSaved) {
+            self.translation.pages.note_saved(key);
         }
     }
 
-    /// The end of a write-back.
-    pub(crate) fn written_back(
+    /// Saves a dirty page from its place in host memory to the object, once all writes to it are blocked.
+    fn save_direct(&mut self, key: ObjectPage, purpose: Purpose) -> Outcome {
+        let forgets = self.translation.injected.is(Sabotage::ForgetDirect);
+        let Translation { pages, issued, .. } = &mut self.translation;
+        let Some(extent) = pages.direct_part(key) else {
+            return Outcome::UnderWay;
+        };
+        let Some(page) = pages.page_mut(key) else {
+            return Outcome::UnderWay;
+        };
+        page.content.dirty = false;
+        if forgets {
+            return Outcome::WrittenBack(purpose, Ok(()));
+        }
+        page.enter(State::WritingBack {
+            purpose,
+            stage: Stage::Saving,
+        });
+        let io = issued.io(key, Direction::Write);
+        issued.push(Action::SaveDirect {
+            io,
+            object: key.object,
+            offset: extent.offset,
+            bytes: extent.bytes,
+            at: extent.at,
+            around: extent.around,
+        });
+        Outcome::UnderWay
+    }
+
+    /// Handles the end of such a save, successful or not.
+    fn direct_saved(
         &mut self,
         key: ObjectPage,
         purpose: Purpose,
-        result: Result<(), PagerError>,
-        out: &mut Vec<Action>,
-    ) {
-        let discard = self
-            .objects
-            .get(&key.object)
-            .is_some_and(|object| object.discard);
-        let result = if discard { Ok(()) } else { result };
-        self.cleaning.remove(&key);
-        let Some(page) = self.pages.get_mut(&key) else {
-            return;
-        };
-        page.moved = 0;
-        if let Err(error) = result {
-            self.statistics.write_backs_failed += 1;
-            page.dirty = true;
-            page.unsaved = true;
-            self.releasing.remove(&key);
-            if page.joined.is_empty() && page.leaving.is_empty() {
-                out.push(Action::WriteBackFailed { error });
-            }
-        } else {
-            page.unsaved = false;
+        result: Result<u64, IoError>,
+    ) -> Outcome {
+        let Translation { pages, counts, .. } = &mut self.translation;
+        let wanted = pages.own_bytes(key);
+        let result = IoError::check(result, wanted);
+        if result.is_ok() {
+            let asid = pages.brought_by(key);
+            counts.page_written(asid);
+            counts.moved(asid, Direction::Write, wanted);
+            counts.add(|total| total.pages_direct_written += 1);
+            pages.note_saved(key);
         }
-        let mut ended = std::mem::take(&mut page.joined);
-        match (purpose, result) {
-            (Purpose::Release, Ok(())) => return self.released(key, ended, out),
-            (Purpose::Release, Err(_)) => {
-                ended.append(&mut page.leaving);
-                ended.append(&mut page.returning);
-            }
-            (Purpose::Clean, _) => {}
-        }
-        page.enter(State::Resident);
-        self.end_requests(ended, result, out);
-        self.settle(key, out);
-    }
-
-    /// Drained and saved: the frame is free. The page may already be requested again.
-    fn released(&mut self, key: ObjectPage, mut ended: Vec<RequestId>, out: &mut Vec<Action>) {
-        if self
-            .pages
-            .get(&key)
-            .is_some_and(|page| page.direct.is_none())
-        {
-            self.policies.eviction.removed(key);
-        }
-        self.releasing.remove(&key);
-        self.give_frame_back(key);
-        let Some(page) = self.pages.get_mut(&key) else {
-            return;
-        };
-        ended.append(&mut page.leaving);
-        ended.append(&mut page.wanted);
-        ended.append(&mut page.returning);
-        if page.waiters.is_empty() {
-            self.forget(key);
-        } else {
-            // A block of several sizes is fetched again in small pages, unless there is room.
-            let splits = self.varies(key) && !self.fits_again(key) && self.split_wanted(key, out);
-            if let Some(page) = self.pages.get_mut(&key).filter(|_| !splits) {
-                page.enter(State::Waiting);
-                let urgency = page.urgency;
-                self.frame_queue.push(key, urgency);
-            }
-        }
-        self.end_requests(ended, Ok(()), out);
+        let result = result.map_err(|error| pages.io_error(Direction::Write, key, error));
+        Outcome::WrittenBack(purpose, result)
     }
 }

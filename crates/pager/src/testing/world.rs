@@ -12,8 +12,9 @@ use crate::event::Event;
 use crate::eviction::Eviction;
 use crate::fetch::{Amounts, Chosen, OnDemand, ReadAhead};
 use crate::ids::{ObjectId, ObjectPage};
-use crate::pager::{Pager, Policies};
+use crate::pager::Pager;
 use crate::placement::Striped;
+use crate::policies::Policies;
 use crate::size::{PageSizePolicy, SizeTouch};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use units::{

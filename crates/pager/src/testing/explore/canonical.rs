@@ -44,7 +44,7 @@ impl Whole {
             left,
             failed,
         } = &self.world;
-        let issued = pager.issued.operations();
+        let issued = pager.issued().operations();
         (issued.len(), commands.len(), events.len()).hash(&mut hasher);
         for command in commands {
             issued.get(&command.id).hash(&mut hasher);
@@ -83,9 +83,9 @@ impl Whole {
     fn poison(&mut self) {
         let world = &mut self.world;
         let mut live: BTreeSet<u64> = world.table.values().map(|entry| entry.frame).collect();
-        for page in self.brain.pager.pages.values() {
+        for (_, page) in self.brain.pager.pages().iter() {
             let empty = matches!(
-                page.state,
+                page.state(),
                 State::Waiting
                     | State::AwaitingBuffer
                     | State::AwaitingZero
@@ -101,7 +101,7 @@ impl Whole {
                 live.insert(*frame);
             }
         }
-        let free: Vec<_> = self.brain.pager.buffers.free().collect();
+        let free: Vec<_> = self.brain.pager.buffers().free().collect();
         let mut full: Vec<bool> = (0..world.buffers.len())
             .map(|buffer| free.iter().all(|part| part.buffer.0 as usize != buffer))
             .collect();

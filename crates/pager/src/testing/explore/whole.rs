@@ -9,8 +9,9 @@ use crate::event::{Event, ObjectKind};
 use crate::eviction::{Choice, EvictionPolicy, Fifo};
 use crate::ids::{IoId, ObjectId, ObjectPage, RequestId};
 use crate::page::State;
-use crate::pager::{Pager, Policies};
+use crate::pager::Pager;
 use crate::placement::Striped;
+use crate::policies::Policies;
 use crate::testing::Verdict;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -567,14 +568,13 @@ impl Whole {
     }
 
     fn is_file(&self) -> bool {
-        let object = self.brain.pager.objects.get(&OBJECT);
+        let object = self.brain.pager.pages().object(OBJECT);
         object.is_some_and(|object| object.kind != ObjectKind::Anonymous)
     }
 
     fn state(&self, index: u64) -> Option<State> {
         let object = OBJECT;
-        let page = self.brain.pager.pages.get(&ObjectPage { object, index });
-        page.map(|page| page.state)
+        self.brain.pager.pages().state(ObjectPage { object, index })
     }
 
     /// Records that every page meets an event.
@@ -592,7 +592,7 @@ impl Whole {
                 found.pairs.insert((kind(state), name));
             }
             Event::OperationDone { id, status, .. } => {
-                let meaning = self.brain.pager.issued.operations().get(id);
+                let meaning = self.brain.pager.issued().operations().get(id);
                 let page = meaning.and_then(|meaning| meaning.page());
                 let good = *status == CommandStatus::Ok;
                 let name = if good {
