@@ -53,9 +53,7 @@ module tmb_dma_card_writer import tmb_pkg::*; import tmb_dma_pkg::*; #(
 
   tmb_arbiter #(
     .NumRequests(NumSources),
-    .Policy(ArbiterPreferred),
-    .Preferred(0),
-    .Share(CopyShare)
+    .Cfg('{Policy: ArbiterPreferred, Preferred: 0, Share: CopyShare})
   ) u_arbiter (
     .clk_i,
     .rst_ni,

@@ -7,7 +7,6 @@
 // time, and no queue waits for another's copies to end.
 //
 // NumQueues    queues
-// QueueDepth   copies of each queue that wait here
 // Scheduled    the unit uses the host link: a scheduler (tmb_schedule) says whose bursts may be chosen. Queue 0
 //              belongs to no space: its bursts may always be
 // LowRows      what it lets lower levels have outstanding: about what the link needs to be busy. At most
@@ -26,7 +25,6 @@
 
 module tmb_dma_share import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_schedule_pkg::*; #(
   parameter int unsigned NumQueues = 1,
-  parameter int unsigned QueueDepth = 4,
   parameter bit Scheduled = 1'b0,
   parameter int unsigned LowRows = 256,
   localparam int unsigned NumScheduled = NumQueues > 1 ? NumQueues - 1 : 1
@@ -51,6 +49,8 @@ module tmb_dma_share import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_schedu
 );
 
   localparam int unsigned IndexWidth = NumQueues > 1 ? $clog2(NumQueues) : 1;
+  // Copies of each queue that wait here.
+  localparam int unsigned QueueDepth = 4;
   // log2 of the cycles for which the bound stays: about the time from a fault to the next one of its slot.
   localparam int unsigned RecentLog2 = 14;
 
@@ -122,8 +122,7 @@ module tmb_dma_share import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_schedu
       .NumRequests(NumQueues),
       .NumSlots(NumScheduled),
       .RequestsPerSlot(1),
-      .LowRows(LowRows),
-      .RecentLog2(RecentLog2)
+      .Bound('{LowRows: LowRows, RecentLog2: RecentLog2})
     ) u_schedule (
       .clk_i,
       .rst_ni,

@@ -4,17 +4,11 @@
 //
 // One memory channel: arbitrates requests, drives the memory controller, sends responses back.
 //
-// NumReaders, NumWriters            requesters of the fabric
-// PreferredReader, PreferredWriter  the DMA engine among them
-// Policy, PreferredShare            who goes first (tmb_arbiter)
-// NumSlots, PortsPerSlot            the first NumSlots x PortsPerSlot readers and writers are ports of
-//                                   slots: a scheduler before each arbiter (tmb_schedule). NumSlots
-//                                   = 0: none
-// MaxReads, MaxWrites               bursts outstanding: more than a controller takes, so that those on
-//                                   their way back leave no place of its queue empty
-// MaxReadRows                       reads leave while no more rows than this are outstanding
+// Requesters   of the fabric (requesters_cfg_t). With ports of slots among them a scheduler before each
+//              arbiter (tmb_schedule)
+// Cfg          of the channel (channel_cfg_t)
 //
-// A controller answers in order, so what is asked waits for all rows asked before. MaxReadRows keeps
+// A controller answers in order, so a read waits for all rows asked before. Cfg.MaxReadRows keeps
 // that short without letting the memory idle: what does not fit waits before the arbiter, where a
 // walk of the page table, or another slot, goes in turn and not at the end.
 //
@@ -39,18 +33,11 @@
 `include "tmb_assert.svh"
 
 module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_schedule_pkg::*; #(
-  parameter int unsigned NumReaders = 2,
-  parameter int unsigned NumWriters = 2,
-  parameter int unsigned PreferredReader = 0,
-  parameter int unsigned PreferredWriter = 0,
-  parameter arbiter_policy_e Policy = ArbiterPreferred,
-  parameter int unsigned PreferredShare = 4,
-  parameter int unsigned ChannelBytesLog2 = 34,
-  parameter int unsigned MaxReads = 64,
-  parameter int unsigned MaxWrites = 32,
-  parameter int unsigned MaxReadRows = 128,
-  parameter int unsigned NumSlots = 0,
-  parameter int unsigned PortsPerSlot = 1,
+  parameter requesters_cfg_t Requesters = unscheduled(2, 2),
+  parameter channel_cfg_t Cfg = DefaultChannelCfg,
+  localparam int unsigned NumReaders = Requesters.NumReaders,
+  localparam int unsigned NumWriters = Requesters.NumWriters,
+  localparam int unsigned NumSlots = Requesters.NumSlots,
   localparam int unsigned SlotElements = NumSlots == 0 ? 1 : NumSlots,
   localparam int unsigned ReaderWidth = NumReaders > 1 ? $clog2(NumReaders) : 1,
   localparam int unsigned WriterWidth = NumWriters > 1 ? $clog2(NumWriters) : 1
@@ -145,9 +132,7 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_sched
 
   tmb_arbiter #(
     .NumRequests(NumReaders),
-    .Policy(Policy),
-    .Preferred(PreferredReader),
-    .Share(PreferredShare)
+    .Cfg('{Policy: Cfg.Policy, Preferred: Requesters.PreferredReader, Share: Cfg.Share})
   ) u_read_arbiter (
     .clk_i,
     .rst_ni,
@@ -174,7 +159,7 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_sched
     .rst_ni,
     .in_valid_i(read_any && read_room),
     .in_ready_o(ar_ready),
-    .in_data_i('{addr: 64'(read_won.addr[ChannelBytesLog2-1:0]), len: 8'(read_won.len)}),
+    .in_data_i('{addr: 64'(read_won.addr[Cfg.BytesLog2-1:0]), len: 8'(read_won.len)}),
     .out_valid_o(mem_ar_valid_o),
     .out_ready_i(mem_ar_ready_i),
     .out_data_o(mem_ar_o)
@@ -187,7 +172,7 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_sched
 
   tmb_fifo #(
     .T(read_order_t),
-    .Depth(MaxReads)
+    .Depth(Cfg.MaxReads)
   ) u_read_order (
     .clk_i,
     .rst_ni,
@@ -223,9 +208,9 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_sched
     else if (r_valid && r_ready) row_index_q <= r.last ? '0 : burst_len_t'(row_index_q + 1'b1);
   end
 
-  // Rows asked for and not returned: at most MaxReadRows and a burst. They are added a cycle after
+  // Rows asked for and not returned: at most Cfg.MaxReadRows and a burst. They are added a cycle after
   // the grant, which until then counts as the longest burst: its length comes late.
-  localparam int unsigned RowsWidth = $clog2(MaxReadRows + MaxBurstRows + 1);
+  localparam int unsigned RowsWidth = $clog2(Cfg.MaxReadRows + MaxBurstRows + 1);
   typedef logic [RowsWidth-1:0] rows_t;
   rows_t rows_q, rows_d;
   logic granted_q;
@@ -244,7 +229,7 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_sched
     end else begin
       rows_q <= rows_d;
       // Both compares beside the grant, which comes late.
-      rows_left_q <= granted ? rows_d < rows_t'(MaxReadRows - MaxBurstRows) : rows_d < rows_t'(MaxReadRows);
+      rows_left_q <= granted ? rows_d < rows_t'(Cfg.MaxReadRows - MaxBurstRows) : rows_d < rows_t'(Cfg.MaxReadRows);
       granted_q <= granted;
     end
   end
@@ -277,9 +262,7 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_sched
 
   tmb_arbiter #(
     .NumRequests(NumWriters),
-    .Policy(Policy),
-    .Preferred(PreferredWriter),
-    .Share(PreferredShare)
+    .Cfg('{Policy: Cfg.Policy, Preferred: Requesters.PreferredWriter, Share: Cfg.Share})
   ) u_write_arbiter (
     .clk_i,
     .rst_ni,
@@ -304,7 +287,7 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_sched
     .rst_ni,
     .in_valid_i(write_any && write_room),
     .in_ready_o(aw_ready),
-    .in_data_i('{addr: 64'(write_won.addr[ChannelBytesLog2-1:0]), len: 8'(write_won.len)}),
+    .in_data_i('{addr: 64'(write_won.addr[Cfg.BytesLog2-1:0]), len: 8'(write_won.len)}),
     .out_valid_o(mem_aw_valid_o),
     .out_ready_i(mem_aw_ready_i),
     .out_data_o(mem_aw_o)
@@ -354,7 +337,7 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_sched
 
   tmb_fifo #(
     .T(write_order_t),
-    .Depth(MaxWrites)
+    .Depth(Cfg.MaxWrites)
   ) u_write_order (
     .clk_i,
     .rst_ni,
@@ -405,13 +388,13 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_sched
 
     // The rows of a write go at the speed of the memory, so a write that has been granted is still
     // before all lower ones until it has sent them.
-    assign write_level = '{valid: managed_i && 32'(write_winner) < NumSlots * PortsPerSlot, level: level};
+    assign write_level = '{valid: managed_i && 32'(write_winner) < NumSlots * Requesters.PortsPerSlot, level: level};
     assign under_way = '{valid: turn_valid && next_turn.level.valid, level: next_turn.level.level};
 
     tmb_schedule #(
       .NumRequests(NumReaders),
       .NumSlots(NumSlots),
-      .RequestsPerSlot(PortsPerSlot)
+      .RequestsPerSlot(Requesters.PortsPerSlot)
     ) u_read_schedule (
       .clk_i,
       .rst_ni,
@@ -433,7 +416,7 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_sched
     tmb_schedule #(
       .NumRequests(NumWriters),
       .NumSlots(NumSlots),
-      .RequestsPerSlot(PortsPerSlot)
+      .RequestsPerSlot(Requesters.PortsPerSlot)
     ) u_write_schedule (
       .clk_i,
       .rst_ni,
@@ -461,8 +444,9 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_sched
   `TMB_ASSERT(ResponseWasAskedFor, !b_valid || write_order_valid)
   `TMB_ASSERT(RowsEndInTime, !(r_valid && r_ready && row_index_q == '1) || r.last)
   `TMB_ASSERT(ReadRowsAreCounted, !r_valid || rows_q != '0)
-  `TMB_ASSERT_INIT(RowsForTwoBursts, MaxReadRows >= 2 * MaxBurstRows)
-  `TMB_ASSERT_INIT(OffsetFitsAddress, ChannelBytesLog2 <= CardAddrWidth)
+  `TMB_ASSERT_INIT(RowsForTwoBursts, Cfg.MaxReadRows >= 2 * MaxBurstRows)
+  `TMB_ASSERT_INIT(BurstsMayBeOutstanding, Cfg.MaxReads >= 1 && Cfg.MaxWrites >= 1)
+  `TMB_ASSERT_INIT(OffsetFitsAddress, Cfg.BytesLog2 <= CardAddrWidth)
 
   logic unused_ok;
   assign unused_ok = &{1'b0, read_won, write_won};

@@ -5,18 +5,12 @@
 // Fabric: N readers and M writers share C memory channels, and with Cfg.HostChannel one more behind
 // them: the way to host memory (tmb_host_channel), for addresses in the host window.
 //
-// Cfg                               NumChannels, ChannelBytesLog2, ChannelPolicy, DmaShare
-// NumReaders, NumWriters            requesters
-// PreferredReader, PreferredWriter  the DMA engine among them
+// Cfg          NumChannels, ChannelBytesLog2, HostChannel, ChannelPolicy, DmaShare, Translator
+// Requesters   readers and writers, which of them are ports of slots, and whose addresses may be striped
 //
 // Parts, each with a clean seam: stripe stages (bursts become pieces on one channel), router (which
 // channel), one tmb_channel each (arbiter, order, AXI4), return networks (rows and write responses to
 // their requesters). The channels' schedulers say whose requests may be chosen, their arbiters choose.
-//
-// NumSlots, PortsPerSlot            the first NumSlots x PortsPerSlot readers and writers are ports of
-//                                   slots, which the host schedules and limits. NumSlots = 0: none
-// StripedReaders, StripedWriters    requesters whose addresses may be striped; the others' requests
-//                                   pass without the stripe stage's cycle
 //
 // Throughput: every channel reads one row and writes one row a cycle, all channels at once; every
 // reader receives and every writer gives one row a cycle. Latency: request to memory 1 cycle (2 with a
@@ -46,14 +40,10 @@
 
 module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_schedule_pkg::*; #(
   parameter shell_cfg_t Cfg = DefaultShellCfg,
-  parameter int unsigned NumReaders = 5,
-  parameter int unsigned NumWriters = 4,
-  parameter int unsigned PreferredReader = NumReaders - 1,
-  parameter int unsigned PreferredWriter = NumWriters - 1,
-  parameter logic [NumReaders-1:0] StripedReaders = '1,
-  parameter logic [NumWriters-1:0] StripedWriters = '1,
-  parameter int unsigned NumSlots = 0,
-  parameter int unsigned PortsPerSlot = 1,
+  parameter requesters_cfg_t Requesters = unscheduled(5, 4),
+  localparam int unsigned NumReaders = Requesters.NumReaders,
+  localparam int unsigned NumWriters = Requesters.NumWriters,
+  localparam int unsigned NumSlots = Requesters.NumSlots,
   localparam int unsigned SlotElements = NumSlots == 0 ? 1 : NumSlots,
   localparam int unsigned MemoryChannels = Cfg.NumChannels,
   localparam int unsigned NumChannels = MemoryChannels + 32'(Cfg.HostChannel),
@@ -104,6 +94,29 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_schedu
   output logic            mem_b_ready_o [NumChannels],
   input  logic            mem_b_error_i [NumChannels]
 );
+
+  localparam int unsigned PortsPerSlot = Requesters.PortsPerSlot;
+  localparam channels_cfg_t Channels = '{
+      NumChannels: MemoryChannels,
+      ChannelBytesLog2: Cfg.ChannelBytesLog2,
+      HostChannel: Cfg.HostChannel
+  };
+  localparam channel_cfg_t MemoryChannel = '{
+      Policy: Cfg.ChannelPolicy,
+      Share: Cfg.DmaShare,
+      BytesLog2: Cfg.ChannelBytesLog2,
+      MaxReads: DefaultChannelCfg.MaxReads,
+      MaxWrites: DefaultChannelCfg.MaxWrites,
+      MaxReadRows: DefaultChannelCfg.MaxReadRows
+  };
+  localparam channel_cfg_t HostChannel = '{
+      Policy: Cfg.ChannelPolicy,
+      Share: Cfg.DmaShare,
+      BytesLog2: HostWindowBit,
+      MaxReads: DefaultChannelCfg.MaxReads,
+      MaxWrites: DefaultChannelCfg.MaxWrites,
+      MaxReadRows: HostReadRows
+  };
 
   localparam int unsigned ChannelWidth = NumChannels > 1 ? $clog2(NumChannels) : 1;
   localparam int unsigned ReaderWidth = NumReaders > 1 ? $clog2(NumReaders) : 1;
@@ -189,7 +202,7 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_schedu
   for (genvar r = 0; r < NumReaders; r++) begin : gen_reader
     logic is_final;
 
-    if (MemoryChannels > 1 && StripedReaders[r]) begin : gen_striped
+    if (MemoryChannels > 1 && Requesters.StripedReaders[r]) begin : gen_striped
       logic unused_error;
       tmb_fabric_stripe #(
         .NumChannels(MemoryChannels),
@@ -243,7 +256,7 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_schedu
   piece_done_t done [NumWriters];
 
   for (genvar w = 0; w < NumWriters; w++) begin : gen_writer
-    if (MemoryChannels > 1 && StripedWriters[w]) begin : gen_striped
+    if (MemoryChannels > 1 && Requesters.StripedWriters[w]) begin : gen_striped
       logic is_final, failed;
 
       tmb_fabric_stripe #(
@@ -300,9 +313,7 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_schedu
 
   tmb_fabric_router #(
     .NumRequesters(NumReaders),
-    .NumChannels(NumChannels),
-    .HostChannel(Cfg.HostChannel),
-    .ChannelBytesLog2(Cfg.ChannelBytesLog2)
+    .Cfg(Channels)
   ) u_read_router (
     .valid_i(read_piece_valid),
     .ready_o(read_piece_ready),
@@ -320,9 +331,7 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_schedu
 
   tmb_fabric_router #(
     .NumRequesters(NumWriters),
-    .NumChannels(NumChannels),
-    .HostChannel(Cfg.HostChannel),
-    .ChannelBytesLog2(Cfg.ChannelBytesLog2)
+    .Cfg(Channels)
   ) u_write_router (
     .valid_i(write_valid),
     .ready_o(write_ready),
@@ -401,16 +410,8 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_schedu
 
   for (genvar c = 0; c < NumChannels; c++) begin : gen_channel
     tmb_channel #(
-      .NumReaders(NumReaders),
-      .NumWriters(NumWriters),
-      .PreferredReader(PreferredReader),
-      .PreferredWriter(PreferredWriter),
-      .Policy(Cfg.ChannelPolicy),
-      .PreferredShare(Cfg.DmaShare),
-      .ChannelBytesLog2(c < MemoryChannels ? Cfg.ChannelBytesLog2 : HostWindowBit),
-      .MaxReadRows(c < MemoryChannels ? 128 : HostReadRows),
-      .NumSlots(NumSlots),
-      .PortsPerSlot(PortsPerSlot)
+      .Requesters(Requesters),
+      .Cfg(c < MemoryChannels ? MemoryChannel : HostChannel)
     ) u_channel (
       .clk_i,
       .rst_ni,
@@ -490,9 +491,9 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_schedu
     .data_o(done)
   );
 
-  `TMB_ASSERT_INIT(ChannelsArePowerOfTwo, (MemoryChannels & (MemoryChannels - 1)) == 0)
-  `TMB_ASSERT_INIT(ChannelsFitAddress, Cfg.ChannelBytesLog2 + $clog2(MemoryChannels)
-      <= CardAddrWidth - 32'(Cfg.HostChannel))
+  `TMB_ASSERT_INIT(RequestersFitSet, NumReaders >= 1 && NumReaders <= MaxRequesters
+      && NumWriters >= 1 && NumWriters <= MaxRequesters)
+  `TMB_ASSERT_INIT(SlotsAreRequesters, NumLimited <= NumReaders && NumLimited <= NumWriters)
 
   for (genvar r = 0; r < NumReaders; r++) begin : gen_unused
     logic unused_ok;

@@ -23,6 +23,62 @@ package tmb_fabric_pkg;
     row_t row;
   } channel_r_t;
 
+  // Channels of the fabric. Card address = {channel, offset}.
+  typedef struct packed {
+    int unsigned NumChannels;       // memory channels; the host channel is behind them
+    int unsigned ChannelBytesLog2;  // where the channel number starts in the address
+    bit HostChannel;                // there is one: requests in the host window are for it
+  } channels_cfg_t;
+
+  localparam channels_cfg_t DefaultChannelsCfg =
+      '{NumChannels: 2, ChannelBytesLog2: 34, HostChannel: 1'b0};
+
+  // Requesters of the fabric, at most MaxRequesters of each kind.
+  localparam int unsigned MaxRequesters = 2 ** RequesterIdWidth;
+  typedef struct packed {
+    int unsigned NumReaders;
+    int unsigned NumWriters;
+    int unsigned PreferredReader;  // the DMA engine among them
+    int unsigned PreferredWriter;
+    int unsigned NumSlots;         // the first NumSlots x PortsPerSlot readers and writers are ports of
+    int unsigned PortsPerSlot;     // slots, which the host schedules and limits. NumSlots = 0: none
+    logic [MaxRequesters-1:0] StripedReaders;  // their addresses may be striped; the others' requests
+    logic [MaxRequesters-1:0] StripedWriters;  // pass without the stripe stage's cycle
+  } requesters_cfg_t;
+
+  // Without slots: every address may be striped, the last reader and the last writer are preferred.
+  function automatic requesters_cfg_t unscheduled(int unsigned readers, int unsigned writers);
+    return '{
+        NumReaders: readers,
+        NumWriters: writers,
+        PreferredReader: readers - 1,
+        PreferredWriter: writers - 1,
+        NumSlots: 0,
+        PortsPerSlot: 1,
+        StripedReaders: '1,
+        StripedWriters: '1
+    };
+  endfunction
+
+  // One channel (tmb_channel).
+  typedef struct packed {
+    arbiter_policy_e Policy;  // which requester goes first (tmb_arbiter)
+    int unsigned Share;       // of the preferred one
+    int unsigned BytesLog2;   // offsets in the channel
+    int unsigned MaxReads;    // bursts outstanding: more than a controller takes, so that those on their
+    int unsigned MaxWrites;   // way back leave no place of its queue empty
+    int unsigned MaxReadRows; // reads leave while no more rows than this are outstanding
+  } channel_cfg_t;
+
+  localparam channel_cfg_t DefaultChannelCfg = '{
+      Policy: ArbiterPreferred,
+      Share: 4,
+      BytesLog2: 34,
+      MaxReads: 64,
+      MaxWrites: 32,
+      MaxReadRows: 128
+  };
+
   // Rows that the host channel has asked for and not passed on: 32 KiB, 2 us of the link.
   localparam int unsigned HostReadRows = 512;
 

@@ -5,20 +5,19 @@
 // Router: which channel a request is for. Card address = {channel, offset}.
 //
 // NumRequesters     requests that are looked at side by side
-// NumChannels       memory channels, and behind them the host channel if there is one
-// HostChannel       there is one: requests in the host window are for it
-// ChannelBytesLog2  where the channel number starts in the address
+// Cfg               the channels (channels_cfg_t)
 //
 // Combinational; every requester has its own lane, so there is no throughput to share. A requester
 // is ready when the channel that its request names takes it. Address bits above the channel number
 // are ignored: whoever makes the address (translator, DMA decoder) has checked it.
 
+`include "tmb_assert.svh"
+
 module tmb_fabric_router import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   parameter int unsigned NumRequesters = 1,
-  parameter int unsigned NumChannels = 2,
-  parameter bit HostChannel = 1'b0,
-  parameter int unsigned ChannelBytesLog2 = 34,
-  localparam int unsigned MemoryChannels = NumChannels - 32'(HostChannel),
+  parameter channels_cfg_t Cfg = DefaultChannelsCfg,
+  localparam int unsigned MemoryChannels = Cfg.NumChannels,
+  localparam int unsigned NumChannels = MemoryChannels + 32'(Cfg.HostChannel),
   localparam int unsigned MemoryWidth = MemoryChannels > 1 ? $clog2(MemoryChannels) : 1,
   localparam int unsigned ChannelWidth = NumChannels > 1 ? $clog2(NumChannels) : 1
 ) (
@@ -34,11 +33,11 @@ module tmb_fabric_router import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   for (genvar r = 0; r < NumRequesters; r++) begin : gen_requester
     logic [ChannelWidth-1:0] memory_channel;
     if (MemoryChannels > 1) begin : gen_many
-      assign memory_channel = ChannelWidth'(req_i[r].addr[ChannelBytesLog2+:MemoryWidth]);
+      assign memory_channel = ChannelWidth'(req_i[r].addr[Cfg.ChannelBytesLog2+:MemoryWidth]);
     end else begin : gen_one
       assign memory_channel = '0;
     end
-    if (HostChannel) begin : gen_host
+    if (Cfg.HostChannel) begin : gen_host
       assign channel_o[r] =
           req_i[r].addr[HostWindowBit] ? ChannelWidth'(MemoryChannels) : memory_channel;
     end else begin : gen_memory
@@ -52,5 +51,9 @@ module tmb_fabric_router import tmb_pkg::*; import tmb_fabric_pkg::*; #(
     logic unused_ok;
     assign unused_ok = &{1'b0, req_i[r]};
   end
+
+  `TMB_ASSERT_INIT(ChannelsArePowerOfTwo, (MemoryChannels & (MemoryChannels - 1)) == 0)
+  `TMB_ASSERT_INIT(ChannelsFitAddress, Cfg.ChannelBytesLog2 + $clog2(MemoryChannels)
+      <= CardAddrWidth - 32'(Cfg.HostChannel))
 
 endmodule

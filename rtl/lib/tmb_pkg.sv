@@ -275,6 +275,15 @@ package tmb_pkg;
     ArbiterRoundRobin = 2'd2
   } arbiter_policy_e;
 
+  // One arbiter (tmb_arbiter).
+  typedef struct packed {
+    arbiter_policy_e Policy;
+    int unsigned Preferred;  // requester; without meaning for ArbiterRoundRobin
+    int unsigned Share;      // its grants in a row, or in a round: 1 .. 15
+  } arbiter_cfg_t;
+
+  localparam arbiter_cfg_t DefaultArbiterCfg = '{Policy: ArbiterPreferred, Preferred: 0, Share: 4};
+
   // The directory of a shell that keeps a CPU's copies of lines coherent (tmb_directory, tmb_home).
   typedef struct packed {
     int unsigned Slices;         // link channel pairs; 0: there is no directory
@@ -285,6 +294,10 @@ package tmb_pkg;
 
   localparam directory_cfg_t NoDirectory = '{Slices: 0, UnitsPerSlice: 2, SetsPerUnit: 2, Ways: 2};
 
+  // Every line of a CPU cache of 16 MiB.
+  localparam directory_cfg_t DefaultDirectoryCfg =
+      '{Slices: 2, UnitsPerSlice: 32, SetsPerUnit: 128, Ways: 16};
+
   // The card's cache of lines whose home is the CPU, one each slice of the link (tmb_host_lines); needs a directory.
   typedef struct packed {
     int unsigned Sets;       // 0: there is no cache
@@ -293,6 +306,7 @@ package tmb_pkg;
   } cache_cfg_t;
 
   localparam cache_cfg_t NoCache = '{Sets: 0, Ways: 2, HoldLimit: 1};
+  localparam cache_cfg_t DefaultCacheCfg = '{Sets: 64, Ways: 4, HoldLimit: 1024};
 
   typedef struct packed {
     int unsigned NumSlots;

@@ -5,7 +5,7 @@
 // The one interface of arbitration policies: requests in, one choice out, accept_i when it was taken.
 // Whoever arbitrates over something shared instantiates this and knows nothing of the policy.
 //
-// Policy      ArbiterPreferred   requester Preferred first, at most Share times in a row while others
+// Cfg.Policy  ArbiterPreferred   requester Preferred first, at most Share times in a row while others
 //                                wait; the others round robin (FSRF: PCIe first; the bound is ours)
 //             ArbiterWeighted    round robin, with Share turns a round for Preferred and one for each
 //                                of the others
@@ -24,9 +24,7 @@
 
 module tmb_arbiter import tmb_pkg::*; #(
   parameter int unsigned NumRequests = 2,
-  parameter arbiter_policy_e Policy = ArbiterPreferred,
-  parameter int unsigned Preferred = 0,
-  parameter int unsigned Share = 4,
+  parameter arbiter_cfg_t Cfg = DefaultArbiterCfg,
   localparam int unsigned IndexWidth = NumRequests > 1 ? $clog2(NumRequests) : 1
 ) (
   input  logic                   clk_i,
@@ -38,11 +36,11 @@ module tmb_arbiter import tmb_pkg::*; #(
   output logic [IndexWidth-1:0]  index_o    // the choice, as a number
 );
 
-  if (Policy == ArbiterPreferred) begin : gen_preferred
+  if (Cfg.Policy == ArbiterPreferred) begin : gen_preferred
     tmb_arbiter_dma_first #(
       .NumRequests(NumRequests),
-      .Preferred(Preferred),
-      .MaxStreak(Share)
+      .Preferred(Cfg.Preferred),
+      .MaxStreak(Cfg.Share)
     ) u_policy (
       .clk_i,
       .rst_ni,
@@ -52,10 +50,10 @@ module tmb_arbiter import tmb_pkg::*; #(
       .grant_o,
       .index_o
     );
-  end else if (Policy == ArbiterWeighted) begin : gen_weighted
-    // One each, and Share for the preferred one.
+  end else if (Cfg.Policy == ArbiterWeighted) begin : gen_weighted
+    // One each, and Cfg.Share for the preferred one.
     localparam logic [NumRequests-1:0][3:0] Weights =
-        {NumRequests{4'd1}} + ((4 * NumRequests)'(Share - 1) << (4 * Preferred));
+        {NumRequests{4'd1}} + ((4 * NumRequests)'(Cfg.Share - 1) << (4 * Cfg.Preferred));
 
     tmb_weighted_arbiter #(
       .NumRequests(NumRequests),
@@ -83,7 +81,7 @@ module tmb_arbiter import tmb_pkg::*; #(
     );
   end
 
-  `TMB_ASSERT_INIT(PreferredExists, Preferred < NumRequests)
-  `TMB_ASSERT_INIT(ShareIsPossible, Share >= 1 && Share <= 15)
+  `TMB_ASSERT_INIT(PreferredExists, Cfg.Preferred < NumRequests)
+  `TMB_ASSERT_INIT(ShareIsPossible, Cfg.Share >= 1 && Cfg.Share <= 15)
 
 endmodule

@@ -8,8 +8,7 @@
 // NumRequests     requesters
 // NumSlots        slots; request r < NumSlots x RequestsPerSlot is of slot r / RequestsPerSlot, the
 //                 others are the shell's own (page-table reads, DMA): they may always be chosen
-// LowRows         the bound below
-// RecentLog2      log2 of the cycles for which it stays
+// Bound           LowRows and RecentLog2 of the bound below
 //
 // While `managed_i` is 0 (no slot differs from the others) every request may be chosen: the arbiter
 // behind is all there is, cycle for cycle. Otherwise, of the requests of slots,
@@ -52,8 +51,7 @@ module tmb_schedule import tmb_pkg::*; import tmb_schedule_pkg::*; #(
   parameter int unsigned NumRequests = 4,
   parameter int unsigned NumSlots = 1,
   parameter int unsigned RequestsPerSlot = 2,
-  parameter int unsigned LowRows = 42,
-  parameter int unsigned RecentLog2 = 12
+  parameter bound_cfg_t Bound = DefaultBoundCfg
 ) (
   input  logic clk_i,
   input  logic rst_ni,
@@ -272,9 +270,9 @@ module tmb_schedule import tmb_pkg::*; import tmb_schedule_pkg::*; #(
   // ---------------------------------------------------------------------------------------------
 
   // The burst of this cycle counts as the longest one until its length is known.
-  localparam int unsigned RowsWidth = $clog2(LowRows + MaxBurstRows) + 1;
+  localparam int unsigned RowsWidth = $clog2(Bound.LowRows + MaxBurstRows) + 1;
   typedef logic [RowsWidth-1:0] rows_t;
-  localparam rows_t Room = LowRows > MaxBurstRows ? rows_t'(LowRows - MaxBurstRows) : '0;
+  localparam rows_t Room = Bound.LowRows > MaxBurstRows ? rows_t'(Bound.LowRows - MaxBurstRows) : '0;
   rows_t low_rows_q, low_rows_d;
   slots_t below;
   logic no_room;
@@ -286,7 +284,7 @@ module tmb_schedule import tmb_pkg::*; import tmb_schedule_pkg::*; #(
 
   // Levels that have asked of late, in either direction.
   levels_t active, recent_q, seen_q;
-  logic [RecentLog2-1:0] age_q;
+  logic [Bound.RecentLog2-1:0] age_q;
   logic aged;
   assign active = level_asks
       | (peer_i.waiting.valid ? levels_t'(1) << peer_i.waiting.level : levels_t'(0));
@@ -321,7 +319,7 @@ module tmb_schedule import tmb_pkg::*; import tmb_schedule_pkg::*; #(
     end else begin
       low_q <= below;
       low_rows_q <= low_rows_d;
-      low_full_q <= (taken && low_o) ? no_room : low_rows_d >= rows_t'(LowRows);
+      low_full_q <= (taken && low_o) ? no_room : low_rows_d >= rows_t'(Bound.LowRows);
     end
   end
 
@@ -332,9 +330,9 @@ module tmb_schedule import tmb_pkg::*; import tmb_schedule_pkg::*; #(
   `TMB_ASSERT_INIT(RequestsExist, NumSlots >= 1 && RequestsPerSlot >= 1
       && NumScheduled <= NumRequests)
   `TMB_ASSERT_INIT(BurstIsPowerOfTwo, MaxBurstRows == (1 << BurstBits))
-  `TMB_ASSERT_INIT(BoundIsPositive, LowRows >= 1)
+  `TMB_ASSERT_INIT(BoundIsPositive, Bound.LowRows >= 1)
   `TMB_ASSERT(OnlyRequested, (candidate_o & ~request_i) == '0)
-  `TMB_ASSERT(BoundIsKept, 32'(low_rows_q) < LowRows + MaxBurstRows)
+  `TMB_ASSERT(BoundIsKept, 32'(low_rows_q) < Bound.LowRows + MaxBurstRows)
   `TMB_ASSERT(LowRowsAreCounted, !low_done_i || low_rows_q != '0 || low_taken_q)
 
 endmodule

@@ -33,6 +33,15 @@ package tmb_schedule_pkg;
   localparam schedule_t DefaultSchedule =
       '{level: level_t'(1), weight: weight_t'(1), floor: LeastFloor, limit: '0};
 
+  // The bound of what lower levels have outstanding (tmb_schedule).
+  typedef struct packed {
+    int unsigned LowRows;     // rows
+    int unsigned RecentLog2;  // log2 of the cycles for which the bound stays
+  } bound_cfg_t;
+
+  // Of a memory channel: about what it needs outstanding to be busy.
+  localparam bound_cfg_t DefaultBoundCfg = '{LowRows: 42, RecentLog2: 12};
+
   // The highest level of some requests, if there are any.
   typedef struct packed {
     logic   valid;

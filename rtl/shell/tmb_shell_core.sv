@@ -127,10 +127,16 @@ module tmb_shell_core
   localparam int unsigned NumFabricChannels = NumChannels + 32'(Cfg.HostChannel);
 
   // Page tables are never striped: their addresses mean what they say.
-  localparam logic [NumReaders-1:0] StripedReaders =
-      NumReaders'({NumPorts{1'b1}}) | (NumReaders'(1) << DmaReader);
-  localparam logic [NumWriters-1:0] StripedWriters =
-      NumWriters'({NumPorts{1'b1}}) | (NumWriters'(1) << DmaWriter);
+  localparam requesters_cfg_t Requesters = '{
+      NumReaders: NumReaders,
+      NumWriters: NumWriters,
+      PreferredReader: DmaReader,
+      PreferredWriter: DmaWriter,
+      NumSlots: NumSlots,
+      PortsPerSlot: Cfg.PortsPerSlot,
+      StripedReaders: MaxRequesters'({NumPorts{1'b1}}) | (MaxRequesters'(1) << DmaReader),
+      StripedWriters: MaxRequesters'({NumPorts{1'b1}}) | (MaxRequesters'(1) << DmaWriter)
+  };
 
   // ---------------------------------------------------------------------------------------------
   // Control: BAR, registers, slots
@@ -764,14 +770,7 @@ module tmb_shell_core
 
   tmb_fabric #(
     .Cfg(Cfg),
-    .NumReaders(NumReaders),
-    .NumWriters(NumWriters),
-    .PreferredReader(DmaReader),
-    .PreferredWriter(DmaWriter),
-    .StripedReaders(StripedReaders),
-    .StripedWriters(StripedWriters),
-    .NumSlots(NumSlots),
-    .PortsPerSlot(Cfg.PortsPerSlot)
+    .Requesters(Requesters)
   ) u_fabric (
     .clk_i,
     .rst_ni(parts_rst_n),

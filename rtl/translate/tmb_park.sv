@@ -20,9 +20,9 @@
 // reported is looked up again after the next reply; without look-ahead no reply need be due, and the
 // burst is looked up again when it has become the oldest.
 //
-// Depth        bursts, a power of two, at most 64
-// LookAhead    open reports beyond that of the oldest burst
-// HostChannel  a reply may name a page in host memory; its frame lies in the host window
+// Requester   its number: even for the reads of a port, odd for the writes
+// Cfg         park_cfg_t. With HostChannel a reply may name a page in host memory; its frame lies in the
+//             host window
 //
 // Throughput: one burst a cycle in, one lookup a cycle, one burst a cycle out. Latency: 1 cycle to
 // the lookup, 1 from the result to departure. Ordering: bursts leave in the order in which they
@@ -43,9 +43,7 @@ module tmb_park
   import tmb_translate_pkg::*;
 #(
   parameter int unsigned Requester = 0,
-  parameter int unsigned Depth = 64,
-  parameter int unsigned LookAhead = 8,
-  parameter bit HostChannel = 1'b0,  // pages in host memory can be reached
+  parameter park_cfg_t Cfg = DefaultParkCfg,
   localparam bit IsWrite = 1'(Requester % 2)
 ) (
   input  logic        clk_i,
@@ -80,19 +78,19 @@ module tmb_park
   output port_events_t events_o
 );
 
-  localparam int unsigned IndexWidth = $clog2(Depth);
+  localparam int unsigned IndexWidth = $clog2(Cfg.Depth);
   typedef logic [IndexWidth-1:0] index_t;
   typedef logic [IndexWidth:0] pointer_t;  // one bit more: tells full from empty
 
   // The state of each burst, one hot: bit i belongs to index i. An index without a bit is free.
-  typedef logic [Depth-1:0] set_t;
+  typedef logic [Cfg.Depth-1:0] set_t;
   set_t to_lookup_q, looking_q, ready_q, error_q, faulted_q;
 
-  block_t block_q [Depth];
-  logic [MinPageBits-1:0] offset_q [Depth];  // in the block
-  burst_len_t len_q [Depth];
-  logic refused_q [Depth];
-  frame_t frame_q [Depth];
+  block_t block_q [Cfg.Depth];
+  logic [MinPageBits-1:0] offset_q [Cfg.Depth];  // in the block
+  burst_len_t len_q [Cfg.Depth];
+  logic refused_q [Cfg.Depth];
+  frame_t frame_q [Cfg.Depth];
 
   pointer_t tail_q, head_q, head_d, look_q;
   index_t tail, head, look;
@@ -107,7 +105,7 @@ module tmb_park
   // Entry and departure
   // ---------------------------------------------------------------------------------------------
 
-  assign burst_ready_o = (tail_q - head_q) != pointer_t'(Depth);
+  assign burst_ready_o = (tail_q - head_q) != pointer_t'(Cfg.Depth);
   assign enter = burst_valid_i && burst_ready_o;
 
   logic head_leaves;
@@ -135,7 +133,7 @@ module tmb_park
   assign reply_ready_o = !reply_valid_q;
   // A reply to a burst that does not wait for one is ignored.
   assign reply_meant = reply_valid_q && faulted_q[reply_index]
-      && (32'(reply_q.token.index) < Depth) && !port_reset_i;
+      && (32'(reply_q.token.index) < Cfg.Depth) && !port_reset_i;
 
   logic lookup_valid_q, lookup_free, look_asks, look_goes, look_moves;
   lookup_t lookup_q;
@@ -168,8 +166,8 @@ module tmb_park
           block: block_q[ask_index],
           is_reply: reply_goes,
           fail: reply_q.fail
-              || !reachable(reply_q.entry.target, reply_q.entry.frame[FrameWidth-1], HostChannel),
-          frame: card_frame(reply_q.entry.frame, reply_q.entry.target, HostChannel),
+              || !reachable(reply_q.entry.target, reply_q.entry.frame[FrameWidth-1], Cfg.HostChannel),
+          frame: card_frame(reply_q.entry.frame, reply_q.entry.target, Cfg.HostChannel),
           size_class: reply_q.entry.size_class,
           page_read: reply_q.entry.read,
           page_write: reply_q.entry.write,
@@ -187,7 +185,7 @@ module tmb_park
   // ---------------------------------------------------------------------------------------------
 
   // Place 0 is for the burst at the head, the others for look-ahead.
-  localparam int unsigned NumReports = LookAhead + 1;
+  localparam int unsigned NumReports = Cfg.LookAhead + 1;
   localparam int unsigned ReportWidth = NumReports > 1 ? $clog2(NumReports) : 1;
   typedef logic [ReportWidth-1:0] report_t;
 
@@ -287,7 +285,7 @@ module tmb_park
   // Without look-ahead only the oldest burst reports. One that faulted while it was second, behind a burst
   // that did not fault, waits for no reply: it is looked up again as the oldest.
   logic stranded;
-  if (LookAhead == 0) begin : gen_no_look_ahead
+  if (Cfg.LookAhead == 0) begin : gen_no_look_ahead
     assign stranded = !empty && to_lookup_q[head] && (look_q != head_q) && !report_valid_q[0];
   end else begin : gen_look_ahead
     assign stranded = 1'b0;
@@ -380,8 +378,8 @@ module tmb_park
   logic unused_ok;
   assign unused_ok = &{1'b0, result_i, reply_q};
 
-  `TMB_ASSERT_INIT(DepthPowerOfTwo, (Depth & (Depth - 1)) == 0)
-  `TMB_ASSERT_INIT(DepthInRange, Depth >= 2 && Depth <= (1 << ParkIndexWidth))
+  `TMB_ASSERT_INIT(DepthPowerOfTwo, (Cfg.Depth & (Cfg.Depth - 1)) == 0)
+  `TMB_ASSERT_INIT(DepthInRange, Cfg.Depth >= 2 && Cfg.Depth <= (1 << ParkIndexWidth))
   `TMB_ASSERT_INIT(RequesterInRange, Requester < (1 << RequesterIdWidth))
   `TMB_ASSERT(ResultIsExpected, result_valid_i |-> looking_q[result_index])
   `TMB_ASSERT(ReportsFit, report |-> fault_room)

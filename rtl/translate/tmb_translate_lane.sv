@@ -38,13 +38,10 @@ module tmb_translate_lane
   import tmb_translate_pkg::*;
   import tmb_schedule_pkg::*;
 #(
-  parameter int unsigned NumRequesters = 2,  // of this lane
-  parameter int unsigned First = 0,       // number of its first requester on the card
-  parameter int unsigned RequestersPerSlot = NumRequesters,
-  parameter int unsigned NumSlots = 1,    // at least those that it has requesters of
-  parameter int unsigned MaxWalks = 64,   // of this lane, in all queues
-  parameter l1_cfgs_t L1 = DefaultShellCfg.L1,
-  parameter bit Segments = 1'b0           // L1[0].Ways segments in place of the first L1 TLB
+  parameter int unsigned First = 0,  // number of its first requester on the card
+  parameter lane_cfg_t Cfg = single_slot_lane(2, DefaultShellCfg.L1),
+  localparam int unsigned NumRequesters = Cfg.NumRequesters,
+  localparam int unsigned NumSlots = Cfg.NumSlots
 ) (
   input  logic    clk_i,
   input  logic    rst_ni,
@@ -88,7 +85,7 @@ module tmb_translate_lane
   localparam int unsigned CreditWidth = $clog2(QueueDepth + 1);
   localparam int unsigned NumResults = QueueDepth * NumSlots;
   localparam int unsigned QueuedWidth = $clog2(NumResults + 1);
-  localparam int unsigned WalksWidth = $clog2(MaxWalks + NumResults + 1);
+  localparam int unsigned WalksWidth = $clog2(Cfg.MaxWalks + NumResults + 1);
   localparam int unsigned SlotWidth = NumSlots > 1 ? $clog2(NumSlots) : 1;
   typedef logic [RequesterWidth-1:0] requester_t;
   typedef logic [SlotWidth-1:0] slot_t;
@@ -141,7 +138,7 @@ module tmb_translate_lane
   endfunction
 
   function automatic int unsigned slot_of(int unsigned requester);
-    return (First + requester) / RequestersPerSlot - First / RequestersPerSlot;
+    return (First + requester) / Cfg.RequestersPerSlot - First / Cfg.RequestersPerSlot;
   endfunction
 
   // ---------------------------------------------------------------------------------------------
@@ -179,7 +176,7 @@ module tmb_translate_lane
     assign reply_frame[s] =
         frame_of_block(lookup_i[s].frame, frame_t'(lookup_i[s].block), lookup_i[s].size_class);
     assign reply_fill[s] =
-        walker_off_i[lookup_i[s].asid] ? l1_of_class(L1, lookup_i[s].size_class) : '0;
+        walker_off_i[lookup_i[s].asid] ? l1_of_class(Cfg.L1, lookup_i[s].size_class) : '0;
   end
 
   always_comb begin
@@ -259,7 +256,7 @@ module tmb_translate_lane
           outcome: walk_i.outcome,
           cause: walk_i.cause,
           frame: walk_i.frame,
-          fill: l1_of_class(L1, walk_i.size_class),
+          fill: l1_of_class(Cfg.L1, walk_i.size_class),
           size_class: walk_i.size_class,
           page_read: walk_i.page_read,
           page_write: walk_i.page_write,
@@ -362,9 +359,9 @@ module tmb_translate_lane
   l1_set_t found_granted, found_allowed;
 
   for (genvar i = 0; i < MaxL1s; i++) begin : gen_l1
-    if (Segments && i == 0) begin : gen_segments
+    if (Cfg.Segments && i == 0) begin : gen_segments
       tmb_translate_segment #(
-        .NumSegments(L1[i].Ways)
+        .NumSegments(Cfg.L1[i].Ways)
       ) i_segments (
         .clk_i         (clk_i),
         .rst_ni        (rst_ni),
@@ -386,11 +383,11 @@ module tmb_translate_lane
         .kill_i        (is_kill),
         .kill_mask_i   (update_q.mask)
       );
-    end else if (L1[i].Ways != 0) begin : gen_present
+    end else if (Cfg.L1[i].Ways != 0) begin : gen_present
       tmb_l1_tlb #(
-        .PageBits(L1[i].PageBits),
-        .SetsLog2(L1[i].SetsLog2),
-        .Ways    (L1[i].Ways)
+        .PageBits(Cfg.L1[i].PageBits),
+        .SetsLog2(Cfg.L1[i].SetsLog2),
+        .Ways    (Cfg.L1[i].Ways)
       ) i_l1_tlb (
         .clk_i              (clk_i),
         .rst_ni             (rst_ni),
@@ -428,7 +425,7 @@ module tmb_translate_lane
     end
   end
 
-  if (!Segments) begin : gen_no_segments
+  if (!Cfg.Segments) begin : gen_no_segments
     logic unused_ok;
     assign unused_ok = &{1'b0, update_q.size_class};
   end
@@ -604,7 +601,8 @@ module tmb_translate_lane
     end
   end
 
-  `TMB_ASSERT_INIT(L1sInOrder, l1_cfgs_legal(L1))
+  `TMB_ASSERT_INIT(SlotsHaveRequesters, NumSlots >= 1 && Cfg.RequestersPerSlot >= 1)
+  `TMB_ASSERT_INIT(L1sInOrder, l1_cfgs_legal(Cfg.L1))
   `TMB_ASSERT(OneHit, look_valid_q |-> $onehot0(hits))
   `TMB_ASSERT(UnheldAreQueued, unheld_q <= queued_q)
   `TMB_ASSERT(ResultHasRoom, look_answers |-> look_room)

@@ -11,25 +11,21 @@
 // No deadlock: see the parts. The chain is lane -> walker -> table engine -> memory, and no part
 // waits for one before it.
 
+`include "tmb_assert.svh"
+
 module tmb_translate_paged
   import tmb_pkg::*;
   import tmb_translate_pkg::*;
   import tmb_schedule_pkg::*;
 #(
-  parameter int unsigned NumRequesters = 2,
-  parameter int unsigned NumPorts = 1,
-  parameter int unsigned NumSlots = 1,  // divides NumRequesters
-  parameter int unsigned NumLanes = 1,  // divides NumRequesters; each has neighbours
-  parameter int unsigned NumSpaces = 4,
-  parameter int unsigned MaxWalks = 64,  // 0: no walker; what misses in the L1 TLBs is a fault
-  parameter int unsigned FilterLog2 = 12,  // 0: no size-class filter
-  parameter l1_cfgs_t L1 = DefaultShellCfg.L1,
-  parameter bit Segments = 1'b0,  // a lane's first L1 TLB is L1[0].Ways segments
-  parameter bit HostChannel = 1'b0  // pages in host memory can be reached
+  parameter translator_cfg_t Cfg = DefaultTranslatorCfg,
+  localparam int unsigned NumRequesters = Cfg.NumRequesters,
+  localparam int unsigned NumPorts = Cfg.NumPorts,
+  localparam int unsigned NumSlots = Cfg.NumSlots
 ) (
   input  logic       clk_i,
   input  logic       rst_ni,
-  input  space_cfg_t space_cfg_i [NumSpaces],
+  input  space_cfg_t space_cfg_i [Cfg.NumSpaces],
   // levels of slots
   input  logic       managed_i,
   input  level_t     level_i [NumSlots],
@@ -73,14 +69,14 @@ module tmb_translate_paged
   input  mem_write_rsp_t  write_rsp_i
 );
 
-  localparam int unsigned RequestersPerLane = NumRequesters / NumLanes;
+  localparam int unsigned RequestersPerLane = NumRequesters / Cfg.NumLanes;
   localparam int unsigned RequestersPerSlot = NumRequesters / NumSlots;
 
   // A lane has requesters of so many slots at most; of each it has a queue of misses.
   function automatic int unsigned slots_per_lane();
     int unsigned most, first, last;
     most = 1;
-    for (int unsigned l = 0; l < NumLanes; l++) begin
+    for (int unsigned l = 0; l < Cfg.NumLanes; l++) begin
       first = l * RequestersPerLane / RequestersPerSlot;
       last = ((l + 1) * RequestersPerLane - 1) / RequestersPerSlot;
       if (last - first + 1 > most) most = last - first + 1;
@@ -88,16 +84,32 @@ module tmb_translate_paged
     return most;
   endfunction
   localparam int unsigned LaneSlots = slots_per_lane();
-  localparam int unsigned NumMisses = NumLanes * LaneSlots;
+  localparam int unsigned NumMisses = Cfg.NumLanes * LaneSlots;
 
-  // Every ASID that can be said; those beyond NumSpaces are not enabled.
+  localparam lane_cfg_t LaneCfg = '{
+      NumRequesters: RequestersPerLane,
+      RequestersPerSlot: RequestersPerSlot,
+      NumSlots: LaneSlots,
+      MaxWalks: Cfg.MaxWalks,
+      L1: Cfg.L1,
+      Segments: Cfg.Segments
+  };
+  localparam walker_cfg_t WalkerCfg = '{
+      NumLanes: Cfg.NumLanes,
+      RequestersPerLane: RequestersPerLane,
+      NumMisses: NumMisses,
+      MaxWalks: Cfg.MaxWalks,
+      HostChannel: Cfg.HostChannel
+  };
+
+  // Every ASID that can be said; those beyond Cfg.NumSpaces are not enabled.
   space_cfg_t space [2**AsidWidth];
   logic [2**AsidWidth-1:0] space_enable, space_flushing, l1_off, walker_off;
   for (genvar a = 0; a < 2**AsidWidth; a++) begin : gen_space
-    if (a < NumSpaces) begin : gen_configured
+    if (a < Cfg.NumSpaces) begin : gen_configured
       assign space[a] = space_cfg_i[a];
       assign l1_off[a] = space_cfg_i[a].l1_off;
-      assign walker_off[a] = space_cfg_i[a].walker_off || (MaxWalks == 0);
+      assign walker_off[a] = space_cfg_i[a].walker_off || (Cfg.MaxWalks == 0);
     end else begin : gen_absent
       assign space[a] = '0;
       assign l1_off[a] = 1'b0;
@@ -114,8 +126,8 @@ module tmb_translate_paged
   logic miss_ready [NumMisses];
   miss_t miss [NumMisses];
   level_t miss_level [NumMisses];
-  logic walk_valid [NumLanes];
-  logic walk_ready [NumLanes];
+  logic walk_valid [Cfg.NumLanes];
+  logic walk_ready [Cfg.NumLanes];
   walk_result_t walk;
 
   // A space whose table grows waits. Its lookups are skipped rather than made retries over and over,
@@ -128,10 +140,10 @@ module tmb_translate_paged
   logic hold_valid, kill_valid, epoch;
   region_t region, kill_region;
   block_t kill_block;
-  logic [NumLanes-1:0] kill_busy, lane_reply_busy, walks_even, walks_odd;
+  logic [Cfg.NumLanes-1:0] kill_busy, lane_reply_busy, walks_even, walks_odd;
   assign kill_region = '{asid: region.asid, block: kill_block, mask: region.mask};
 
-  for (genvar l = 0; l < NumLanes; l++) begin : gen_lane
+  for (genvar l = 0; l < Cfg.NumLanes; l++) begin : gen_lane
     logic lane_lookup_valid [RequestersPerLane];
     logic lane_lookup_ready [RequestersPerLane];
     lookup_t lane_lookup [RequestersPerLane];
@@ -160,13 +172,8 @@ module tmb_translate_paged
     end
 
     tmb_translate_lane #(
-      .NumRequesters(RequestersPerLane),
-      .First     (l * RequestersPerLane),
-      .RequestersPerSlot(RequestersPerSlot),
-      .NumSlots  (LaneSlots),
-      .MaxWalks  (MaxWalks),
-      .L1        (L1),
-      .Segments  (Segments)
+      .First(l * RequestersPerLane),
+      .Cfg  (LaneCfg)
     ) i_lane (
       .clk_i           (clk_i),
       .rst_ni          (rst_ni),
@@ -214,7 +221,7 @@ module tmb_translate_paged
   block_t filter_block;
   size_class_t filter_class;
 
-  if (MaxWalks > 0) begin : gen_walker
+  if (Cfg.MaxWalks > 0) begin : gen_walker
     logic query;
     asid_t query_asid;
     block_t query_block;
@@ -222,11 +229,7 @@ module tmb_translate_paged
     logic may_be [2];
 
     tmb_walker #(
-      .NumLanes  (NumLanes),
-      .RequestersPerLane(RequestersPerLane),
-      .NumMisses (NumMisses),
-      .MaxWalks  (MaxWalks),
-      .HostChannel(HostChannel)
+      .Cfg(WalkerCfg)
     ) i_walker (
       .clk_i           (clk_i),
       .rst_ni          (rst_ni),
@@ -259,10 +262,10 @@ module tmb_translate_paged
       .read_rsp_i      (read_rsp_i[0])
     );
 
-    if (FilterLog2 != 0) begin : gen_filter
+    if (Cfg.FilterLog2 != 0) begin : gen_filter
       tmb_size_filter #(
-        .NumSpaces (NumSpaces),
-        .BitsLog2  (FilterLog2),
+        .NumSpaces (Cfg.NumSpaces),
+        .BitsLog2  (Cfg.FilterLog2),
         .NumQueries(2)
       ) i_filter (
         .clk_i         (clk_i),
@@ -298,7 +301,7 @@ module tmb_translate_paged
       logic unused_ok;
       assign unused_ok = &{1'b0, miss_valid[m], miss[m], miss_level[m]};
     end
-    for (genvar l = 0; l < NumLanes; l++) begin : gen_lane
+    for (genvar l = 0; l < Cfg.NumLanes; l++) begin : gen_lane
       assign walk_valid[l] = 1'b0;
 
       logic unused_ok;
@@ -322,7 +325,7 @@ module tmb_translate_paged
   region_t invalidate;
 
   tmb_table_engine #(
-    .HostChannel(HostChannel)
+    .HostChannel(Cfg.HostChannel)
   ) i_table_engine (
     .clk_i             (clk_i),
     .rst_ni            (rst_ni),
@@ -387,7 +390,7 @@ module tmb_translate_paged
   end
 
   tmb_invalidate #(
-    .L1(L1)
+    .L1(Cfg.L1)
   ) i_invalidate (
     .clk_i           (clk_i),
     .rst_ni          (rst_ni),
@@ -413,5 +416,8 @@ module tmb_translate_paged
   assign flash_asid_o = region.asid;
   assign reply_stall_o = invalidate_busy;
   assign epoch_o = epoch;
+
+  `TMB_ASSERT_INIT(LanesShareRequesters, Cfg.NumLanes >= 1 && NumRequesters % Cfg.NumLanes == 0)
+  `TMB_ASSERT_INIT(SlotsShareRequesters, NumSlots >= 1 && NumRequesters % NumSlots == 0)
 
 endmodule

@@ -16,6 +16,84 @@ package tmb_translate_pkg;
   typedef page_number_t block_t;
 
   // ---------------------------------------------------------------------------------------------
+  // Configuration
+  // ---------------------------------------------------------------------------------------------
+
+  // Where the bursts of one requester wait (tmb_park).
+  typedef struct packed {
+    int unsigned Depth;      // bursts, a power of two, at most 64
+    int unsigned LookAhead;  // open reports beyond that of the oldest burst
+    bit HostChannel;         // pages in host memory can be reached
+  } park_cfg_t;
+
+  localparam park_cfg_t DefaultParkCfg = '{
+      Depth: DefaultShellCfg.ParkDepth,
+      LookAhead: DefaultShellCfg.LookAhead,
+      HostChannel: DefaultShellCfg.HostChannel
+  };
+
+  // The paged translator (tmb_translate_paged).
+  typedef struct packed {
+    int unsigned NumRequesters;
+    int unsigned NumPorts;
+    int unsigned NumSlots;    // divides NumRequesters
+    int unsigned NumLanes;    // divides NumRequesters; each has neighbours
+    int unsigned NumSpaces;
+    int unsigned MaxWalks;    // 0: no walker; an access that misses in the L1 TLBs is a fault
+    int unsigned FilterLog2;  // 0: no size-class filter
+    l1_cfgs_t L1;             // of a lane
+    bit Segments;             // a lane's first L1 TLB is L1[0].Ways segments
+    bit HostChannel;          // pages in host memory can be reached
+  } translator_cfg_t;
+
+  localparam translator_cfg_t DefaultTranslatorCfg = '{
+      NumRequesters: 2,
+      NumPorts: 1,
+      NumSlots: 1,
+      NumLanes: 1,
+      NumSpaces: DefaultShellCfg.NumSpaces,
+      MaxWalks: DefaultShellCfg.MaxWalks,
+      FilterLog2: DefaultShellCfg.FilterLog2,
+      L1: DefaultShellCfg.L1,
+      Segments: 1'b0,
+      HostChannel: DefaultShellCfg.HostChannel
+  };
+
+  // One address lane of it (tmb_translate_lane).
+  typedef struct packed {
+    int unsigned NumRequesters;      // of this lane
+    int unsigned RequestersPerSlot;  // on the card
+    int unsigned NumSlots;           // at least as many as this lane has requesters of
+    int unsigned MaxWalks;           // of this lane, in all queues
+    l1_cfgs_t L1;
+    bit Segments;                    // L1[0].Ways segments instead of the first L1 TLB
+  } lane_cfg_t;
+
+  // A lane with the requesters of one slot.
+  function automatic lane_cfg_t single_slot_lane(int unsigned requesters, l1_cfgs_t l1);
+    return '{
+        NumRequesters: requesters,
+        RequestersPerSlot: requesters,
+        NumSlots: 1,
+        MaxWalks: 64,
+        L1: l1,
+        Segments: 1'b0
+    };
+  endfunction
+
+  // The page-table walker (tmb_walker).
+  typedef struct packed {
+    int unsigned NumLanes;
+    int unsigned RequestersPerLane;
+    int unsigned NumMisses;  // queues of misses
+    int unsigned MaxWalks;   // walks in flight
+    bit HostChannel;         // pages in host memory can be reached
+  } walker_cfg_t;
+
+  localparam walker_cfg_t DefaultWalkerCfg =
+      '{NumLanes: 1, RequestersPerLane: 1, NumMisses: 1, MaxWalks: 64, HostChannel: 1'b0};
+
+  // ---------------------------------------------------------------------------------------------
   // Port and park
   // ---------------------------------------------------------------------------------------------
 

@@ -115,6 +115,21 @@ module tmb_virtual_memory
   logic reply_busy [NumRequesters];
   logic reply_stall;
 
+  localparam park_cfg_t ParkCfg =
+      '{Depth: Cfg.ParkDepth, LookAhead: Cfg.LookAhead, HostChannel: Cfg.HostChannel};
+  localparam translator_cfg_t TranslatorCfg = '{
+      NumRequesters: NumRequesters,
+      NumPorts: NumPorts,
+      NumSlots: Cfg.NumSlots,
+      NumLanes: Cfg.NumLanes,
+      NumSpaces: Cfg.NumSpaces,
+      MaxWalks: Cfg.MaxWalks,
+      FilterLog2: Cfg.FilterLog2,
+      L1: Cfg.L1,
+      Segments: Cfg.Translator == TranslatorSegment,
+      HostChannel: Cfg.HostChannel
+  };
+
   // ---------------------------------------------------------------------------------------------
   // Ports and parks
   // ---------------------------------------------------------------------------------------------
@@ -190,10 +205,8 @@ module tmb_virtual_memory
 
     for (genvar d = 0; d < 2; d++) begin : gen_park
       tmb_park #(
-        .Requester   (2 * p + d),
-        .Depth    (Cfg.ParkDepth),
-        .LookAhead(Cfg.LookAhead),
-        .HostChannel(Cfg.HostChannel)
+        .Requester(2 * p + d),
+        .Cfg      (ParkCfg)
       ) i_park (
         .clk_i            (clk_i),
         .rst_ni           (rst_ni),
@@ -279,16 +292,7 @@ module tmb_virtual_memory
     end
 
     tmb_translate_paged #(
-      .NumRequesters(NumRequesters),
-      .NumPorts  (NumPorts),
-      .NumSlots  (Cfg.NumSlots),
-      .NumLanes  (Cfg.NumLanes),
-      .NumSpaces (Cfg.NumSpaces),
-      .MaxWalks  (Cfg.MaxWalks),
-      .FilterLog2(Cfg.FilterLog2),
-      .L1        (Cfg.L1),
-      .Segments  (Cfg.Translator == TranslatorSegment),
-      .HostChannel(Cfg.HostChannel)
+      .Cfg(TranslatorCfg)
     ) i_translator (
       .clk_i             (clk_i),
       .rst_ni            (rst_ni),

@@ -11,8 +11,6 @@
 // entry that has not been accessed, or a write to a clean page, goes to the table engine, which
 // sets the bits in the table and gives the entry back; only then does the walk end.
 //
-// MaxWalks   walks in flight
-//
 // While slots differ (managed_i) a walk has the level of its slot. One ticket is kept for each level
 // (tmb_walk_tickets); of misses that can begin, and of walks that have a further set to read, the highest
 // level goes first (tmb_schedule_levels), and so do marks. So what a miss of a high level waits for of lower
@@ -35,11 +33,9 @@ module tmb_walker
   import tmb_translate_pkg::*;
   import tmb_schedule_pkg::*;
 #(
-  parameter int unsigned NumLanes = 1,
-  parameter int unsigned RequestersPerLane = 1,
-  parameter int unsigned NumMisses = NumLanes,  // queues of misses
-  parameter int unsigned MaxWalks = 64,
-  parameter bit HostChannel = 1'b0  // pages in host memory can be reached
+  parameter walker_cfg_t Cfg = DefaultWalkerCfg,
+  localparam int unsigned NumLanes = Cfg.NumLanes,
+  localparam int unsigned NumMisses = Cfg.NumMisses
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -76,7 +72,7 @@ module tmb_walker
   input  mem_read_rsp_t read_rsp_i
 );
 
-  localparam int unsigned TicketWidth = MaxWalks > 1 ? $clog2(MaxWalks) : 1;
+  localparam int unsigned TicketWidth = Cfg.MaxWalks > 1 ? $clog2(Cfg.MaxWalks) : 1;
   localparam int unsigned LaneWidth = NumLanes > 1 ? $clog2(NumLanes) : 1;
   localparam int unsigned MissWidth = NumMisses > 1 ? $clog2(NumMisses) : 1;
   // Of the levels: those of the misses, and of the walks that go on.
@@ -89,7 +85,7 @@ module tmb_walker
     level_t level;
     miss_t  miss;
   } walk_t;
-  walk_t walk_q [MaxWalks];
+  walk_t walk_q [Cfg.MaxWalks];
 
   // What the set read of a ticket looks for, and what is left to try after it.
   typedef struct packed {
@@ -97,7 +93,7 @@ module tmb_walker
     size_class_t size_class;
     classes_t    others;
   } probe_t;
-  probe_t probe_q [MaxWalks];
+  probe_t probe_q [Cfg.MaxWalks];
 
   // ---------------------------------------------------------------------------------------------
   // Tickets
@@ -109,7 +105,7 @@ module tmb_walker
   walk_t begun;
 
   tmb_walk_tickets #(
-    .MaxWalks(MaxWalks)
+    .MaxWalks(Cfg.MaxWalks)
   ) i_tickets (
     .clk_i          (clk_i),
     .rst_ni         (rst_ni),
@@ -406,7 +402,7 @@ module tmb_walker
       found_ends = found_valid_q && !to_further;
     end else if (!found_right) begin
       found_end.cause = FaultPermission;
-    end else if (!reachable(found_q.target, found_q.frame[FrameWidth-1], HostChannel)) begin
+    end else if (!reachable(found_q.target, found_q.frame[FrameWidth-1], Cfg.HostChannel)) begin
       found_end.cause = FaultTarget;
     end else begin
       found_end.outcome = OutcomeReady;
@@ -419,7 +415,7 @@ module tmb_walker
 
   tmb_level_queue #(
     .T    (ticket_t),
-    .Depth(MaxWalks)
+    .Depth(Cfg.MaxWalks)
   ) i_further (
     .clk_i      (clk_i),
     .rst_ni     (rst_ni),
@@ -445,7 +441,7 @@ module tmb_walker
 
   tmb_level_queue #(
     .T    (ticket_t),
-    .Depth(MaxWalks)
+    .Depth(Cfg.MaxWalks)
   ) i_marks (
     .clk_i      (clk_i),
     .rst_ni     (rst_ni),
@@ -489,7 +485,7 @@ module tmb_walker
 
   tmb_fifo #(
     .T    (end_t),
-    .Depth(MaxWalks)
+    .Depth(Cfg.MaxWalks)
   ) i_ends (
     .clk_i      (clk_i),
     .rst_ni     (rst_ni),
@@ -520,7 +516,7 @@ module tmb_walker
           epoch: end_walk.miss.epoch,
           outcome: finished.outcome,
           cause: finished.cause,
-          frame: frame_of_block(card_frame(finished.entry.frame, finished.entry.target, HostChannel),
+          frame: frame_of_block(card_frame(finished.entry.frame, finished.entry.target, Cfg.HostChannel),
                                 frame_t'(end_walk.miss.block), end_class),
           size_class: end_class,
           page_read: finished.entry.read,
@@ -530,11 +526,11 @@ module tmb_walker
     end
   end
 
-  // Lane l has the requesters from l * RequestersPerLane on.
+  // Lane l has the requesters from l * Cfg.RequestersPerLane on.
   always_comb begin
     result_lane = '0;
     for (int unsigned l = 1; l < NumLanes; l++) begin
-      if (32'(result_q.token.requester) >= l * RequestersPerLane) result_lane = LaneWidth'(l);
+      if (32'(result_q.token.requester) >= l * Cfg.RequestersPerLane) result_lane = LaneWidth'(l);
     end
   end
   assign result_taken = walk_ready_i[result_lane];

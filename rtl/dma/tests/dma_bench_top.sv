@@ -351,8 +351,7 @@ module dma_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma
   logic [1:0] unused_quiet;
   tmb_fabric #(
     .Cfg(Cfg),
-    .NumReaders(1),
-    .NumWriters(1)
+    .Requesters(tmb_fabric_pkg::unscheduled(1, 1))
   ) u_fabric (
     .clk_i,
     .rst_ni,

@@ -56,8 +56,7 @@ module fabric_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   logic [1:0] unused_quiet;
   tmb_fabric #(
     .Cfg(bench_cfg()),
-    .NumReaders(NumReaders),
-    .NumWriters(NumWriters)
+    .Requesters(unscheduled(NumReaders, NumWriters))
   ) u_fabric (
     .clk_i,
     .rst_ni,

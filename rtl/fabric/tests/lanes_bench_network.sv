@@ -48,8 +48,7 @@ module lanes_bench_network import tmb_pkg::*; import tmb_translate_pkg::*; #(
 
     tmb_park #(
       .Requester(2 * e + 32'(IsWrite)),
-      .Depth(16),
-      .LookAhead(0)
+      .Cfg('{Depth: 16, LookAhead: 0, HostChannel: 1'b0})
     ) u_park (
       .clk_i,
       .rst_ni,
@@ -113,10 +112,8 @@ module lanes_bench_network import tmb_pkg::*; import tmb_translate_pkg::*; #(
 
     // The lane counts its requesters from nought: the parks' own numbers differ by direction.
     tmb_translate_lane #(
-      .NumRequesters(PerLane),
       .First(0),
-      .MaxWalks(64),
-      .L1(L1)
+      .Cfg(single_slot_lane(PerLane, L1))
     ) u_lane (
       .clk_i,
       .rst_ni,

@@ -40,6 +40,14 @@ module lanes_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_t
     return cfg;
   endfunction
 
+  function automatic requesters_cfg_t requesters();
+    requesters_cfg_t cfg;
+    cfg = unscheduled(NumEngines, NumEngines);
+    cfg.StripedReaders = '0;
+    cfg.StripedWriters = '0;
+    return cfg;
+  endfunction
+
   logic [31:0] now_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) now_q <= '0;
@@ -187,10 +195,7 @@ module lanes_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_t
   logic [1:0] unused_quiet;
   tmb_fabric #(
     .Cfg(bench_cfg()),
-    .NumReaders(NumEngines),
-    .NumWriters(NumEngines),
-    .StripedReaders('0),
-    .StripedWriters('0)
+    .Requesters(requesters())
   ) u_fabric (
     .clk_i,
     .rst_ni,

@@ -37,9 +37,10 @@ module lanes_synth_lane import tmb_pkg::*; import tmb_translate_pkg::*; #(
   output logic [1:0] walks_o
 );
 
+  localparam l1_cfgs_t L1 = '{0: '{PageBits: 21, SetsLog2: 0, Ways: 8}, default: NoL1};
+
   tmb_translate_lane #(
-    .NumRequesters(NumRequesters),
-    .L1('{0: '{PageBits: 21, SetsLog2: 0, Ways: 8}, default: NoL1})
+    .Cfg(single_slot_lane(NumRequesters, L1))
   ) u_lane (.*);
 
 endmodule

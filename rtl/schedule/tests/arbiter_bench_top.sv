@@ -19,9 +19,7 @@ module arbiter_bench_top import tmb_pkg::*; #(
   for (genvar p = 0; p < 3; p++) begin : gen_policy
     tmb_arbiter #(
       .NumRequests(NumRequests),
-      .Policy(arbiter_policy_e'(p)),
-      .Preferred(NumRequests - 1),
-      .Share(4)
+      .Cfg('{Policy: arbiter_policy_e'(p), Preferred: NumRequests - 1, Share: 4})
     ) u_arbiter (
       .clk_i,
       .rst_ni,

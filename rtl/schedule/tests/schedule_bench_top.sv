@@ -58,7 +58,7 @@ module schedule_bench_top import tmb_pkg::*; import tmb_schedule_pkg::*; #(
       .NumRequests(NumRequests),
       .NumSlots(NumSlots),
       .RequestsPerSlot(RequestsPerSlot),
-      .RecentLog2(7)
+      .Bound('{LowRows: DefaultBoundCfg.LowRows, RecentLog2: 7})
     ) u_schedule (
       .clk_i,
       .rst_ni,
@@ -79,9 +79,7 @@ module schedule_bench_top import tmb_pkg::*; import tmb_schedule_pkg::*; #(
 
     tmb_arbiter #(
       .NumRequests(NumRequests),
-      .Policy(ArbiterPreferred),
-      .Preferred(NumRequests - 1),
-      .Share(4)
+      .Cfg('{Policy: ArbiterPreferred, Preferred: NumRequests - 1, Share: 4})
     ) u_arbiter (
       .clk_i,
       .rst_ni,

@@ -82,13 +82,9 @@ fn narrow_list() -> Result<String, Failure> {
 /// The tools are missing, or the checkout is not writable.
 pub fn measure(mut tell: impl FnMut(&str)) -> Result<Vec<Area>, Failure> {
     let list = narrow_list()?;
-    let mut map = |top: &str, parameters: &[(&str, u32)]| -> Result<Report, Failure> {
-        let parameters: Vec<String> = parameters
-            .iter()
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect();
+    let mut map = |top: &str, parameters: &[String]| -> Result<Report, Failure> {
         tell(&format!("{top} {}", parameters.join(" ")));
-        synthesis::synthesize_with(&list, top, &parameters)
+        synthesis::synthesize_with(&list, top, parameters)
     };
     let part = |name, count, report: &Report| InterconnectPart {
         name,
@@ -99,18 +95,24 @@ pub fn measure(mut tell: impl FnMut(&str)) -> Result<Vec<Area>, Failure> {
     let channel = map(
         "tmb_channel",
         &[
-            ("NumReaders", ENGINES),
-            ("NumWriters", ENGINES),
-            ("ChannelBytesLog2", 20),
+            format!("Requesters=tmb_fabric_pkg::unscheduled({ENGINES},{ENGINES})"),
+            "Cfg='{Policy:tmb_pkg::ArbiterPreferred,Share:4,BytesLog2:20,MaxReads:64,MaxWrites:32,MaxReadRows:128}"
+                .to_owned(),
         ],
     )?;
-    let routes = [("NumChannels", ENGINES), ("ChannelBytesLog2", 20)];
-    let router = map("tmb_fabric_router", &routes)?;
-    let returns = map("lanes_synth_return", &[("NumChannels", ENGINES)])?;
-    let park = map("tmb_park", &[("Depth", 16), ("LookAhead", 0)])?;
+    let channels = format!("Cfg='{{NumChannels:{ENGINES},ChannelBytesLog2:20,HostChannel:0}}");
+    let router = map("tmb_fabric_router", &[channels])?;
+    let returns = map("lanes_synth_return", &[format!("NumChannels={ENGINES}")])?;
+    let park = map(
+        "tmb_park",
+        &["Cfg='{Depth:16,LookAhead:0,HostChannel:0}".to_owned()],
+    )?;
     let mut areas = Vec::new();
     for lanes in LANES {
-        let lane = map("lanes_synth_lane", &[("NumRequesters", ENGINES / lanes)])?;
+        let lane = map(
+            "lanes_synth_lane",
+            &[format!("NumRequesters={}", ENGINES / lanes)],
+        )?;
         let parts = vec![
             part("channels", ENGINES, &channel),
             part("returns", ENGINES, &returns),
