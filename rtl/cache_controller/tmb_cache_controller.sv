@@ -13,8 +13,8 @@
 //                                holds ◄────────┘  └──► responses, lines ──► link
 //
 // Slice, NumSlices   which lines: folded line number mod NumSlices
-// Sets, Ways         geometry of the cache
-// HoldLimit          cycles that a hold lasts once somebody else wants the line
+// Cfg                Sets and Ways: geometry of the cache. HoldLimit: cycles that a hold lasts once
+//                    another agent wants the line
 //
 // Accesses. Up to 32, by tag, answered in any order. A hold is a line that stays exclusive until its
 // release: loads and stores with `held` take place only while it stands, so what is done under one hold
@@ -59,9 +59,7 @@ module tmb_cache_controller
 #(
   parameter int unsigned Slice = 0,
   parameter int unsigned NumSlices = 1,
-  parameter int unsigned Sets = 64,
-  parameter int unsigned Ways = 4,
-  parameter int unsigned HoldLimit = 1024
+  parameter cache_cfg_t Cfg = DefaultCacheCfg
 ) (
   input  logic          clk_i,
   input  logic          rst_ni,
@@ -105,10 +103,6 @@ module tmb_cache_controller
 
   localparam int unsigned SliceWidth = $clog2(NumSlices);
   localparam int unsigned LocalWidth = LineWidth - SliceWidth;
-  localparam int unsigned FillDepth = 8;
-  localparam int unsigned FillIndexWidth = $clog2(FillDepth);
-  localparam int unsigned HeaderDepth = 16;
-  localparam int unsigned LineDepth = 8;
 
   typedef logic [LocalWidth-1:0] local_t;
 
@@ -288,12 +282,7 @@ module tmb_cache_controller
   tmb_cache_controller_pipeline #(
     .Slice(Slice),
     .NumSlices(NumSlices),
-    .Sets(Sets),
-    .Ways(Ways),
-    .HoldLimit(HoldLimit),
-    .FillDepth(FillDepth),
-    .HeaderDepth(HeaderDepth),
-    .LineDepth(LineDepth),
+    .Cfg(Cfg),
     .sink_t(sink_t),
     .access_t(access_t)
   ) u_pipeline (

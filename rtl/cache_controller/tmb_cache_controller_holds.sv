@@ -5,16 +5,17 @@
 // The exclusive holds: which places of the cache are held, and which forwards wait for that.
 //
 // A hold begins at its grant and ends with the owner's release, or it is broken: when somebody wants
-// the line (a forward of the home, another access, the need of a way) and Limit cycles have passed
+// the line (a forward of the home, another access, the need of a way) and HoldLimit cycles have passed
 // since. The owner of a broken hold learns it from the status of its next access or its release; the
 // index is not given to others before. A forward to a held place parks here, one a hold: the home
 // sends no second one before the first is answered. It leaves when the hold has ended, and until it is
 // answered (settle_i) nobody acquires the line.
 //
-// Limit   cycles that a hold lasts after somebody wants the line
+// Cfg          of the cache. HoldLimit: cycles that a hold lasts after another agent wants the line
+// LocalWidth   line number without slice
 //
 // Latency: changes are visible in the next cycle. Throughput: one change of each kind a cycle.
-// No deadlock: each hold ends without the owner, at most Limit cycles after somebody wants the line.
+// No deadlock: each hold ends without the owner, at most HoldLimit cycles after somebody wants the line.
 // An idle or unwanted hold does not toggle.
 
 `include "tmb_assert.svh"
@@ -23,10 +24,10 @@ module tmb_cache_controller_holds
   import tmb_cache_controller_pkg::*;
   import tmb_mesi_protocol_pkg::*;
 #(
-  parameter int unsigned Limit = 1024,
-  parameter int unsigned SetWidth = 6,
-  parameter int unsigned WayWidth = 2,
-  parameter int unsigned LocalWidth = 33
+  parameter tmb_pkg::cache_cfg_t Cfg = tmb_pkg::DefaultCacheCfg,
+  parameter int unsigned LocalWidth = 33,
+  localparam int unsigned SetWidth = $clog2(Cfg.Sets),
+  localparam int unsigned WayWidth = $clog2(Cfg.Ways)
 ) (
   input  logic                         clk_i,
   input  logic                         rst_ni,
@@ -67,7 +68,7 @@ module tmb_cache_controller_holds
   output logic [LocalWidth-1:0]        forward_line_o
 );
 
-  localparam int unsigned AgeWidth = $clog2(Limit + 1);
+  localparam int unsigned AgeWidth = $clog2(Cfg.HoldLimit + 1);
   typedef logic [SetWidth+WayWidth-1:0] place_t;
 
   typedef enum logic [1:0] {
@@ -91,7 +92,7 @@ module tmb_cache_controller_holds
       here[h] = place_q[h] == place_i;
       in_set[h] = place_q[h][WayWidth+:SetWidth] == place_i[WayWidth+:SetWidth];
       is_free[h] = state_q[h] == HoldFree && !parked_q[h];
-      expires[h] = stands[h] && wanted_q[h] && age_q[h] == AgeWidth'(Limit);
+      expires[h] = stands[h] && wanted_q[h] && age_q[h] == AgeWidth'(Cfg.HoldLimit);
       leaving[h] = parked_q[h] && !sent_q[h] && !stands[h];
       if (stands[h] && place_q[h][WayWidth+:SetWidth] == set_i) begin
         ways_held_o[place_q[h][WayWidth-1:0]] = 1'b1;
@@ -169,7 +170,7 @@ module tmb_cache_controller_holds
     end
   end
 
-  `TMB_ASSERT_INIT(LimitIsPositive, Limit >= 1)
+  `TMB_ASSERT_INIT(LimitIsPositive, Cfg.HoldLimit >= 1)
   `TMB_ASSERT(BeginsWhereFree, !begin_i || (free_o && !held_o))
   `TMB_ASSERT(OneHoldAPlace, $onehot0(standing_here))
   `TMB_ASSERT(OneForwardAHold, !park_i || (held_o && (parked_q & standing_here) == '0))

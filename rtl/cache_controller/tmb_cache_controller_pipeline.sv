@@ -17,8 +17,8 @@
 // done exactly once. Accesses are not checked at issue, so hits of one line follow each other in
 // every cycle; one that was overtaken by a change of its set notices it at commit and tries again.
 //
-// Sets, Ways   geometry; HoldLimit: see tmb_cache_controller_holds
-// HeaderDepth, LineDepth   queues behind the pipeline for messages without and with data
+// Slice, NumSlices   which lines: folded line number mod NumSlices
+// Cfg                see tmb_cache_controller
 //
 // Throughput: one event a cycle. Latency: an access that hits is answered four cycles after it was
 // taken from its queue.
@@ -35,17 +35,11 @@ module tmb_cache_controller_pipeline
 #(
   parameter int unsigned Slice = 0,
   parameter int unsigned NumSlices = 1,
-  parameter int unsigned Sets = 64,
-  parameter int unsigned Ways = 4,
-  parameter int unsigned HoldLimit = 1024,
-  parameter int unsigned FillDepth = 8,
-  parameter int unsigned HeaderDepth = 16,
-  parameter int unsigned LineDepth = 8,
+  parameter cache_cfg_t Cfg = DefaultCacheCfg,
   parameter type sink_t = logic,
   parameter type access_t = logic,
   localparam int unsigned SliceWidth = $clog2(NumSlices),
-  localparam int unsigned LocalWidth = LineWidth - SliceWidth,
-  localparam int unsigned FillIndexWidth = $clog2(FillDepth)
+  localparam int unsigned LocalWidth = LineWidth - SliceWidth
 ) (
   input  logic                      clk_i,
   input  logic                      rst_ni,
@@ -91,6 +85,8 @@ module tmb_cache_controller_pipeline
   output cache_error_t              error_o
 );
 
+  localparam int unsigned Sets = Cfg.Sets;
+  localparam int unsigned Ways = Cfg.Ways;
   localparam int unsigned SetWidth = $clog2(Sets);
   localparam int unsigned WayWidth = $clog2(Ways);
   localparam int unsigned TagWidth = LocalWidth - SetWidth;
@@ -413,9 +409,7 @@ module tmb_cache_controller_pipeline
   logic hold_begins, hold_released, wants_place, wants_set, parks, settles;
 
   tmb_cache_controller_holds #(
-    .Limit(HoldLimit),
-    .SetWidth(SetWidth),
-    .WayWidth(WayWidth),
+    .Cfg(Cfg),
     .LocalWidth(LocalWidth)
   ) u_holds (
     .clk_i,

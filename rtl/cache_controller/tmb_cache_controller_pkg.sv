@@ -26,6 +26,13 @@ package tmb_cache_controller_pkg;
   typedef logic [HoldIndexWidth-1:0] hold_index_t;
   typedef logic [NumHolds-1:0] holds_t;
 
+  // Lines that arrive from the home and are not yet in the cache.
+  localparam int unsigned FillDepth = 8;
+  localparam int unsigned FillIndexWidth = $clog2(FillDepth);
+  // Messages to the home without and with data, in the queues behind the pipeline.
+  localparam int unsigned HeaderDepth = 16;
+  localparam int unsigned LineDepth = 8;
+
   typedef enum logic [2:0] {
     AccessLoad = 3'd0,     // answers with the row
     AccessStore = 3'd1,    // writes the bytes of the strobe

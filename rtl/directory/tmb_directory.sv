@@ -5,11 +5,10 @@
 // Directory controller: keeps the CPU's copies of the card's lines coherent, and lets an application on
 // the card watch and steer them.
 //
-// NumSlices      link channel pairs (Enzian: 2, even and odd lines)
-// UnitsPerSlice  units; together they have the geometry of the CPU's last-level cache:
-// SetsPerUnit    NumSlices x UnitsPerSlice x SetsPerUnit x Ways lines (default: 16 MiB)
-// Ways
-// Patience       cycles a request waits for a way before another line is recalled
+// Cfg           Slices: link channel pairs (Enzian: 2, even and odd lines). The units together have the
+//               geometry of the CPU's last-level cache: Slices x UnitsPerSlice x SetsPerUnit x Ways lines
+//               (default: 16 MiB)
+// RecallDelay   cycles a request waits for a way before another line is recalled
 //
 // Each slice is complete in itself: its own link channels, operations and AXI4 manager. Which line is
 // whose: see tmb_directory_pkg (fold_line). Throughput, latency, ordering, back-pressure and why
@@ -21,11 +20,9 @@ module tmb_directory
   import tmb_pkg::*;
   import tmb_directory_pkg::*;
 #(
-  parameter int unsigned NumSlices = 2,
-  parameter int unsigned UnitsPerSlice = 32,
-  parameter int unsigned SetsPerUnit = 128,
-  parameter int unsigned Ways = 16,
-  parameter int unsigned Patience = 255
+  parameter directory_cfg_t Cfg = DefaultDirectoryCfg,
+  parameter int unsigned RecallDelay = 255,
+  localparam int unsigned NumSlices = Cfg.Slices
 ) (
   input  logic           clk_i,
   input  logic           rst_ni,
@@ -105,11 +102,8 @@ module tmb_directory
   for (genvar s = 0; s < NumSlices; s++) begin : gen_slice
     tmb_directory_slice #(
       .Slice(s),
-      .NumSlices(NumSlices),
-      .Units(UnitsPerSlice),
-      .Sets(SetsPerUnit),
-      .Ways(Ways),
-      .Patience(Patience)
+      .Cfg(Cfg),
+      .RecallDelay(RecallDelay)
     ) u_slice (
       .clk_i,
       .rst_ni,
@@ -154,10 +148,7 @@ module tmb_directory
   end
 
   tmb_directory_registers #(
-    .NumSlices(NumSlices),
-    .Units(UnitsPerSlice),
-    .Sets(SetsPerUnit),
-    .Ways(Ways)
+    .Cfg(Cfg)
   ) u_registers (
     .clk_i,
     .rst_ni,

@@ -15,10 +15,8 @@
 module tmb_directory_registers
   import tmb_directory_pkg::*;
 #(
-  parameter int unsigned NumSlices = 2,
-  parameter int unsigned Units = 32,
-  parameter int unsigned Sets = 128,
-  parameter int unsigned Ways = 16
+  parameter tmb_pkg::directory_cfg_t Cfg = tmb_pkg::DefaultDirectoryCfg,
+  localparam int unsigned NumSlices = Cfg.Slices
 ) (
   input  logic          clk_i,
   input  logic          rst_ni,
@@ -96,9 +94,9 @@ module tmb_directory_registers
   assign keep_error = error_valid && !from_block.STATUS.ERROR.value;
 
   assign to_block.GEOMETRY.SLICES.next = 8'(NumSlices);
-  assign to_block.GEOMETRY.UNITS.next = 8'(Units);
-  assign to_block.GEOMETRY.SETS_LOG2.next = 8'($clog2(Sets));
-  assign to_block.GEOMETRY.WAYS.next = 8'(Ways);
+  assign to_block.GEOMETRY.UNITS.next = 8'(Cfg.UnitsPerSlice);
+  assign to_block.GEOMETRY.SETS_LOG2.next = 8'($clog2(Cfg.SetsPerUnit));
+  assign to_block.GEOMETRY.WAYS.next = 8'(Cfg.Ways);
   assign to_block.STATUS.BUSY.next = busy;
   assign to_block.STATUS.ERROR.hwset = keep_error;
   assign to_block.ERROR.INFO.next = error.info;

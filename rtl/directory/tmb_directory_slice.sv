@@ -10,9 +10,9 @@
 //
 // Header and payload part at the entrance; payloads wait in buffers and join at the exit.
 //
-// Slice, NumSlices   which lines: folded line number mod NumSlices
-// Units              units; Sets, Ways: directory of each
-// Patience           see tmb_directory_unit
+// Slice         which lines: those with this folded line number mod Cfg.Slices
+// Cfg           of the directory: UnitsPerSlice units of SetsPerUnit x Ways places
+// RecallDelay   see tmb_directory_unit
 //
 // The application, or memory, is an AXI4 subordinate (axi_*): a read means that the CPU has no copy
 // or only shared ones, a write brings a line home. IDs are {unit, set, way}: one access at a time for
@@ -40,11 +40,8 @@ module tmb_directory_slice
   import tmb_directory_pkg::*;
 #(
   parameter int unsigned Slice = 0,
-  parameter int unsigned NumSlices = 2,
-  parameter int unsigned Units = 32,
-  parameter int unsigned Sets = 128,
-  parameter int unsigned Ways = 16,
-  parameter int unsigned Patience = 255
+  parameter directory_cfg_t Cfg = DefaultDirectoryCfg,
+  parameter int unsigned RecallDelay = 255
 ) (
   input  logic           clk_i,
   input  logic           rst_ni,
@@ -99,10 +96,11 @@ module tmb_directory_slice
   output error_t         error_o
 );
 
-  localparam int unsigned SliceWidth = $clog2(NumSlices);
+  localparam int unsigned Units = Cfg.UnitsPerSlice;
+  localparam int unsigned SliceWidth = $clog2(Cfg.Slices);
   localparam int unsigned UnitWidth = $clog2(Units);
-  localparam int unsigned SetWidth = $clog2(Sets);
-  localparam int unsigned WayWidth = $clog2(Ways);
+  localparam int unsigned SetWidth = $clog2(Cfg.SetsPerUnit);
+  localparam int unsigned WayWidth = $clog2(Cfg.Ways);
   localparam int unsigned LocalWidth = LineWidth - SliceWidth - UnitWidth;
 
   typedef logic [UnitWidth-1:0] unit_t;
@@ -385,10 +383,9 @@ module tmb_directory_slice
   for (genvar u = 0; u < Units; u++) begin : gen_unit
     action_t action;
     tmb_directory_unit #(
-      .Sets(Sets),
-      .Ways(Ways),
+      .Cfg(Cfg),
       .LocalWidth(LocalWidth),
-      .Patience(Patience),
+      .RecallDelay(RecallDelay),
       .sink_t(sink_t),
       .start_t(start_t),
       .action_t(action_t)
@@ -448,7 +445,7 @@ module tmb_directory_slice
   assign first_access.line = unfold_line(first_line);
   assign first_access.id =
       (axi_id_t'(first.unit_index) << (SetWidth + WayWidth))
-      | ((axi_id_t'(first.action.line) & axi_id_t'(Sets - 1)) << WayWidth)
+      | ((axi_id_t'(first.action.line) & axi_id_t'(Cfg.SetsPerUnit - 1)) << WayWidth)
       | axi_id_t'(first.action.way);
   always_comb begin
     first_write.access = first_access;
@@ -854,7 +851,8 @@ module tmb_directory_slice
   `TMB_ASSERT_INIT(RequestIdsFit, RequestIdWidth <= OperationTagWidth)
   `TMB_ASSERT_INIT(IdsFit, UnitWidth + SetWidth + WayWidth <= AxiIdWidth)
   `TMB_ASSERT_INIT(UnitsArePowerOfTwo, Units >= 2 && (Units & (Units - 1)) == 0)
-  `TMB_ASSERT_INIT(SlicesArePowerOfTwo, NumSlices >= 1 && (NumSlices & (NumSlices - 1)) == 0)
+  `TMB_ASSERT_INIT(SlicesArePowerOfTwo, Cfg.Slices >= 1 && (Cfg.Slices & (Cfg.Slices - 1)) == 0)
+  `TMB_ASSERT_INIT(SliceExists, Slice < Cfg.Slices)
   `TMB_ASSERT(ForwardsHaveRoom, !first_valid || forward_room)
   `TMB_ASSERT(ReadsHaveRoom, !first_valid || read_room)
   `TMB_ASSERT(WritesHaveRoom, !first_valid || write_room)

@@ -14,8 +14,8 @@
 //   lookup  protocol ROM
 //   commit  write state and labels, emit the actions, or put a stalled event back
 //
-// Sets, Ways    geometry of the CPU cache's share
-// Patience      cycles that a request waits for a way before another line is recalled: most often
+// Cfg           of the directory; SetsPerUnit x Ways: the unit's share of the CPU's cache
+// RecallDelay   cycles that a request waits for a way before another line is recalled: most often
 //               the eviction that makes room is on its way
 //
 // Throughput: one event a cycle, as long as events of one set are four cycles apart. Latency: an
@@ -45,10 +45,9 @@ module tmb_directory_unit
   import tmb_mesi_protocol_pkg::*;
   import tmb_directory_pkg::*;
 #(
-  parameter int unsigned Sets = 128,
-  parameter int unsigned Ways = 16,
+  parameter tmb_pkg::directory_cfg_t Cfg = tmb_pkg::DefaultDirectoryCfg,
   parameter int unsigned LocalWidth = 27,  // line number without slice and unit
-  parameter int unsigned Patience = 255,
+  parameter int unsigned RecallDelay = 255,
   parameter type sink_t = logic,
   parameter type start_t = logic,
   parameter type action_t = logic
@@ -91,6 +90,8 @@ module tmb_directory_unit
   // One copy of the code for all units.
   /* verilator no_inline_module */
 
+  localparam int unsigned Sets = Cfg.SetsPerUnit;
+  localparam int unsigned Ways = Cfg.Ways;
   localparam int unsigned SetWidth = $clog2(Sets);
   localparam int unsigned WayWidth = $clog2(Ways);
   localparam int unsigned TagWidth = LocalWidth - SetWidth;
@@ -603,25 +604,25 @@ module tmb_directory_unit
   // Recall of another line when a set is full
   // ---------------------------------------------------------------------------------------------
 
-  localparam int unsigned PatienceWidth = $clog2(Patience + 1);
-  logic [PatienceWidth-1:0] patience_q;
-  logic waits_for_way, counting, patience_ends;
+  localparam int unsigned DelayWidth = $clog2(RecallDelay + 1);
+  logic [DelayWidth-1:0] recall_delay_q;
+  logic waits_for_way, counting, recall_delay_ends;
   assign waits_for_way = commit_valid_q && !own && !go && commit_q.source != FromSweep;
-  assign counting = patience_q != '0;
-  assign patience_ends = patience_q == PatienceWidth'(1);
+  assign counting = recall_delay_q != '0;
+  assign recall_delay_ends = recall_delay_q == DelayWidth'(1);
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      patience_q <= '0;
+      recall_delay_q <= '0;
       recall_allowed_q <= 1'b0;
       recall_under_way_q <= 1'b0;
       victims_q <= '0;
     end else begin
-      if (request_empty && operation_empty) patience_q <= '0;
-      else if (counting) patience_q <= patience_q - 1'b1;
-      else if (waits_for_way && !recall_allowed_q) patience_q <= PatienceWidth'(Patience);
+      if (request_empty && operation_empty) recall_delay_q <= '0;
+      else if (counting) recall_delay_q <= recall_delay_q - 1'b1;
+      else if (waits_for_way && !recall_allowed_q) recall_delay_q <= DelayWidth'(RecallDelay);
 
-      if (patience_ends) recall_allowed_q <= 1'b1;
+      if (recall_delay_ends) recall_allowed_q <= 1'b1;
       else if ((go && !own) || (request_empty && operation_empty)) recall_allowed_q <= 1'b0;
 
       if (go && !own) recall_under_way_q <= !entry.done;
@@ -632,9 +633,9 @@ module tmb_directory_unit
     end
   end
 
-  // Waiting events are tried again after every step and when patience ends. Nothing else can make room
+  // Waiting events are tried again after every step and when the recall delay ends. Nothing else can make room
   // for them: a line that cannot be recalled now is freed by a step (an unlock, an answer).
-  assign wake = go || patience_ends;
+  assign wake = go || recall_delay_ends;
 
   // ---------------------------------------------------------------------------------------------
   // Sweep

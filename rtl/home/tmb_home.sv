@@ -88,6 +88,12 @@ module tmb_home
   input  mem_write_rsp_t  write_rsp_i [NumLinks]
 );
 
+  localparam home_memory_cfg_t MemoryCfg = '{
+      NumSlices: NumLinks,
+      NumChannels: NumChannels,
+      ChannelBytesLog2: ChannelBytesLog2,
+      NumReads: DefaultHomeMemoryCfg.NumReads
+  };
   localparam int unsigned SlotWidth = NumSlots > 1 ? $clog2(NumSlots) : 1;
 
   // ---------------------------------------------------------------------------------------------
@@ -360,9 +366,7 @@ module tmb_home
     end
     tmb_home_memory #(
       .Slice(s),
-      .NumSlices(NumLinks),
-      .NumChannels(NumChannels),
-      .ChannelBytesLog2(ChannelBytesLog2)
+      .Cfg(MemoryCfg)
     ) u_memory (
       .clk_i,
       .rst_ni,
@@ -503,10 +507,7 @@ module tmb_home
   // ---------------------------------------------------------------------------------------------
 
   tmb_directory #(
-    .NumSlices(Directory.Slices),
-    .UnitsPerSlice(Directory.UnitsPerSlice),
-    .SetsPerUnit(Directory.SetsPerUnit),
-    .Ways(Directory.Ways)
+    .Cfg(Directory)
   ) u_directory (
     .clk_i,
     .rst_ni,

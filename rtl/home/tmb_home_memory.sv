@@ -5,9 +5,8 @@
 // Card memory behind a slice of the directory: turns the guard's accesses to lines into bursts of the
 // fabric.
 //
-// Slice, NumSlices                which lines come here
-// NumChannels, ChannelBytesLog2   as the shell's
-// NumReads                        reads that the guard may have under way
+// Slice   which lines come here: those with this folded line number mod Cfg.NumSlices
+// Cfg     slices, channels, and reads that the guard may have under way (home_memory_cfg_t)
 //
 // Where a line is: with at least as many channels as slices, a slice has the channel of its number to
 // itself (line n of memory is place n / NumSlices there); else all lines are in channel 0, in their order.
@@ -27,12 +26,10 @@
 module tmb_home_memory
   import tmb_pkg::*;
   import tmb_directory_pkg::*;
+  import tmb_home_pkg::*;
 #(
   parameter int unsigned Slice = 0,
-  parameter int unsigned NumSlices = 1,
-  parameter int unsigned NumChannels = 2,
-  parameter int unsigned ChannelBytesLog2 = 34,
-  parameter int unsigned NumReads = 32
+  parameter home_memory_cfg_t Cfg = DefaultHomeMemoryCfg
 ) (
   input  logic            clk_i,
   input  logic            rst_ni,
@@ -63,11 +60,11 @@ module tmb_home_memory
   input  mem_write_rsp_t  write_rsp_i
 );
 
-  localparam bit OwnChannel = NumChannels >= NumSlices;
+  localparam bit OwnChannel = Cfg.NumChannels >= Cfg.NumSlices;
   localparam int unsigned Channel = OwnChannel ? Slice : 0;
-  localparam int unsigned Drop = OwnChannel ? $clog2(NumSlices) : 0;
+  localparam int unsigned Drop = OwnChannel ? $clog2(Cfg.NumSlices) : 0;
   localparam int unsigned FrameLinesLog2 = MinPageBits - LineOffsetWidth;
-  localparam int unsigned ReadWidth = $clog2(NumReads);
+  localparam int unsigned ReadWidth = $clog2(Cfg.NumReads);
 
   // The fabric's tag: the guard's ID, and whether the line is outside.
   localparam int unsigned OutsideBit = MemTagWidth - 1;
@@ -83,7 +80,7 @@ module tmb_home_memory
     request_of = '0;
     request_of.addr = {outside ? base : base + frame_t'(frame),
                        place[FrameLinesLog2-1:0], LineOffsetWidth'(0)}
-        | (card_addr_t'(Channel) << ChannelBytesLog2);
+        | (card_addr_t'(Channel) << Cfg.ChannelBytesLog2);
     request_of.len = burst_len_t'(LineRows - 1);
     request_of.tag = mem_tag_t'(id);
     request_of.tag[OutsideBit] = outside;
@@ -119,7 +116,7 @@ module tmb_home_memory
   };
   tmb_fifo #(
     .T(axi_r_t),
-    .Depth(LineRows * NumReads),
+    .Depth(LineRows * Cfg.NumReads),
     .FallThrough(1'b1)
   ) u_rows (
     .clk_i,
@@ -200,8 +197,8 @@ module tmb_home_memory
       r_valid: row_valid
   };
 
-  `TMB_ASSERT_INIT(ReadsArePowerOfTwo, NumReads >= 2 && (NumReads & (NumReads - 1)) == 0)
-  `TMB_ASSERT_INIT(ChannelsFit, OwnChannel || NumChannels >= 1)
+  `TMB_ASSERT_INIT(ReadsArePowerOfTwo, Cfg.NumReads >= 2 && (Cfg.NumReads & (Cfg.NumReads - 1)) == 0)
+  `TMB_ASSERT_INIT(ChannelsFit, OwnChannel || Cfg.NumChannels >= 1)
   `TMB_ASSERT(RowsHaveRoom, !read_rsp_valid_i || read_rsp_ready_o)
 
   logic unused_ok;

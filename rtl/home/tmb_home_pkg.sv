@@ -69,5 +69,16 @@ package tmb_home_pkg;
     logic [63:0] at;
   } home_violation_t;
 
+  // Card memory behind the slices (tmb_home_memory).
+  typedef struct packed {
+    int unsigned NumSlices;
+    int unsigned NumChannels;       // as the shell's
+    int unsigned ChannelBytesLog2;
+    int unsigned NumReads;          // reads that the guard may have under way
+  } home_memory_cfg_t;
+
+  localparam home_memory_cfg_t DefaultHomeMemoryCfg =
+      '{NumSlices: 1, NumChannels: 2, ChannelBytesLog2: 34, NumReads: 32};
+
 endpackage
 // verilator lint_on UNUSEDPARAM

@@ -204,9 +204,7 @@ module tmb_host_lines
     tmb_cache_controller #(
       .Slice(s),
       .NumSlices(NumSlices),
-      .Sets(Cache.Sets),
-      .Ways(Cache.Ways),
-      .HoldLimit(Cache.HoldLimit)
+      .Cfg(Cache)
     ) u_controller (
       .clk_i,
       .rst_ni,

@@ -111,10 +111,7 @@ module memory_bench_top
 
     tmb_home_memory #(
       .Slice(1),
-      .NumSlices(s == 0 ? 2 : 4),
-      .NumChannels(2),
-      .ChannelBytesLog2(24),
-      .NumReads(8)
+      .Cfg('{NumSlices: s == 0 ? 2 : 4, NumChannels: 2, ChannelBytesLog2: 24, NumReads: 8})
     ) u_memory (
       .clk_i,
       .rst_ni,

@@ -18,7 +18,7 @@ from verilator_bench import ROOT, build_cpp, run_cpp  # noqa: E402
 def bench():
     files = ["rtl/lib/tmb_pkg.sv", "rtl/lib/tmb_fifo.sv", "rtl/lib/tmb_spill_register.sv",
              "protocols/generated/tmb_mesi_protocol_pkg.sv", "rtl/directory/tmb_directory_pkg.sv",
-             "rtl/home/tmb_home_memory.sv"]
+             "rtl/home/tmb_home_pkg.sv", "rtl/home/tmb_home_memory.sv"]
     return build_cpp("home_memory", "memory_bench_top", [*(ROOT / file for file in files), HERE / "memory_bench_top.sv"],
                      HERE / "memory_bench.cpp")
 

@@ -78,9 +78,7 @@ module tmb_cache_controller_harness
                        last: response_data_last_i};
 
   tmb_cache_controller #(
-    .Sets(Sets),
-    .Ways(Ways),
-    .HoldLimit(HoldLimit)
+    .Cfg('{Sets: Sets, Ways: Ways, HoldLimit: HoldLimit})
   ) u_controller (
     .clk_i,
     .rst_ni,

@@ -140,11 +140,8 @@ module tmb_directory_harness
   end
 
   tmb_directory #(
-    .NumSlices(NumSlices),
-    .UnitsPerSlice(UnitsPerSlice),
-    .SetsPerUnit(SetsPerUnit),
-    .Ways(Ways),
-    .Patience(Patience)
+    .Cfg('{Slices: NumSlices, UnitsPerSlice: UnitsPerSlice, SetsPerUnit: SetsPerUnit, Ways: Ways}),
+    .RecallDelay(Patience)
   ) u_directory (
     .clk_i,
     .rst_ni,
