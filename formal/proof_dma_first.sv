@@ -2,8 +2,8 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Proof: tmb_arbiter_dma_first grants one of those who ask, the DMA engine whenever it may, and
-// lets nobody wait for more than MaxStreak + 1 acceptances for each of the others.
+// Proof: tmb_arbiter_dma_first grants one of those that ask, the DMA engine whenever it may, and
+// lets no requester wait for more than MaxStreak + 1 acceptances for each of the others.
 
 module proof_dma_first #(
   parameter int unsigned NumRequests = 4,

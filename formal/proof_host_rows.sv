@@ -106,7 +106,7 @@ module proof_host_rows
       assume (!u_host.turn_copy || copy_out_w_i);
       assume (!u_host.turn_event || event_w_i);
       assume (!u_host.turn_direct || page_w_i);
-      // What the proof rests on: the counts of both sides agree.
+      // Invariant that the proof rests on: the counts of both sides agree.
       assert (4'(u_host.writes_q) == 4'(addresses_left_q) + 4'(addresses_q) + 4'(u_host.b_valid_q));
       assert (4'(data_q) + 4'(rows_left_q) == 4'(addresses_q) + 4'(addresses_left_q));
       assert (4'(addresses_left_q) == 4'(u_host.u_aw.out_valid_q) + 4'(u_host.u_aw.spare_valid_q));
@@ -117,7 +117,7 @@ module proof_host_rows
       assert (u_host.u_turn.count_q != '0 || !(u_host.u_w.spare_valid_q ? !u_host.u_w.spare_q.w.last
           : u_host.u_w.out_valid_q && !u_host.u_w.out_q.w.last));
       assert (u_host.u_turn.empty_q == (u_host.u_turn.count_q == '0) && u_host.u_turn.count_q <= 2'd2);
-      // What is proved.
+      // The property.
       assert (!(late && late_q));
     end
   end

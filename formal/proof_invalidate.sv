@@ -19,7 +19,7 @@
 //   parked_q    a parked burst that may leave
 //   left_q[e]   a burst that has left in epoch e and has no response yet
 //
-// Of the surroundings is assumed: a covered region is started only after the entry was removed; old
+// Assumed: a covered region is started only after the entry was removed; old
 // replies come before that; walks_i, bursts_i and reply_busy_i are up while their bit is, and the
 // first two rise only for the present epoch.
 
@@ -146,7 +146,7 @@ module proof_invalidate import tmb_pkg::*; import tmb_translate_pkg::*; (
       kills_page_q <= {kills_page_q[0], kill_page};
       l1_q <= (l1_q && !kills_page_q[1] && !lost_i)
           || ((walk_ends || reply_ends) && passes);
-      // The read is not told of a kill or fill at the end of the lane: worse than the RTL.
+      // The read does not learn of a kill or fill at the end of the lane: worse than the RTL.
       compare_q <= lookup_i && l1_q;
       early_q <= hold_valid ? queue_stay[0] : (queue_stay != '0 || to_queue);
       late_q <= hold_valid && (queue_stay[1] || to_queue);

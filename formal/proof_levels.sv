@@ -2,8 +2,8 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Proof: behind tmb_schedule_levels nobody that has waited a cycle is passed by a lower level, except by
-// turns, which are MaxStreak choices apart; and whoever waits is chosen after a bounded number of choices.
+// Proof: behind tmb_schedule_levels no request that has waited a cycle is passed by a lower level, except by
+// turns, which are MaxStreak choices apart; and a request that waits is chosen after a bounded number of choices.
 
 module proof_levels import tmb_schedule_pkg::*; #(
   parameter int unsigned NumSlots = 3,
@@ -37,7 +37,7 @@ module proof_levels import tmb_schedule_pkg::*; #(
     .index_o(unused_index)
   );
 
-  // What the chosen one has waited for.
+  // Waiting time of the chosen one.
   logic [CountWidth-1:0] passed_q;   // choices of others
   logic [CountWidth-1:0] since_q;    // choices since a lower level passed by
   logic waited_q, started_q, idle_q, lower, old_q;
@@ -92,10 +92,10 @@ module proof_levels import tmb_schedule_pkg::*; #(
       // Who asks goes on until it is chosen.
       assume ((request_q & ~request_i) == '0);
       assume (valid || !accept_i);
-      // Somebody may always go, but for a cycle: who was given a turn was chosen in that cycle.
+      // One may always go, but for a cycle: the one with a turn was chosen in that cycle.
       assert (valid || request_i == '0 || !idle_q);
       assert (32'(passed_q) <= Bound);
-      // Of those that a lower level passed once, the next time is MaxStreak choices later.
+      // A lower level that passed it once passes it again MaxStreak choices later at the earliest.
       assert (!(waited_q && lower && old_q) || 32'(since_q) >= MaxStreak);
     end
   end

@@ -39,7 +39,7 @@ module proof_port_guard import tmb_pkg::*; import tmb_guard_pkg::*; (
     .violation_o(violation), .status_o(status)
   );
 
-  // What was offered the cycle before, and not taken. Data of W are part of it.
+  // Offers of the cycle before, not taken. Data of W are part of it.
   axi_ax_t ar_q, aw_q;
   axi_w_t w_q;
   logic ar_open_q, aw_open_q, w_open_q, in_reset_q;

@@ -2,9 +2,9 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Proof: while any access that a kernel had begun when it was asked is not answered, tmb_port_owed says
-// so (unless the port says that all is settled); and it says so only while something is unanswered. One
-// access of either direction is watched: any of those begun in any cycle in which somebody asks.
+// Proof: while any access that a kernel had begun when it was asked is not answered, tmb_port_owed reports
+// it (unless the port reports that all is settled); and it does so only while something is unanswered. One
+// access of either direction is watched: any of those begun in any cycle of a request.
 //
 // Assumed of the port: B follows an address and all its data, R an address, fewer than six outstanding;
 // of the kernel: offers stay (the guard closes the slot otherwise).
@@ -120,7 +120,7 @@ module proof_port_owed
       assert (!read_watched_q || owed.reads);
       assert (!write_watched_q || owed.writes);
       assert (!announced_watched_q || owed.announced);
-      // Nobody waits for nothing. An offer may be what is owed.
+      // Nothing is reported without reason. An offer may be what is owed.
       assert (!owed.reads || reads_begun != '0);
       assert (!(owed.writes || owed.announced) || writes_begun != '0);
     end

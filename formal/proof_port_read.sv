@@ -2,7 +2,7 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Proof: whatever a kernel asks, tmb_port_read hands on legal bursts only, and answers each once, whole.
+// Proof: whatever a kernel asks, tmb_port_read forwards legal bursts only, and answers each once, whole.
 //
 // The kernel asks for anything at any time and takes its data when it likes; the slot is closed and reset
 // at any time; a park of two bursts and a fabric, which returns the rows of different bursts in any
@@ -142,7 +142,7 @@ module proof_port_read
   end
   assign take_ar = ar_valid_i && ar_ready;
 
-  // What the port has taken when its reset begins is forgotten, but for what goes into the park just then.
+  // Bursts taken when the reset begins are forgotten, but for one that enters the park just then.
   always_ff @(posedge clk_i) begin
     if (!rst_n || port_reset_q) addresses_q <= '0;
     else addresses_q <= addresses_q + 2'(take_ar) - 2'(enter);

@@ -2,7 +2,7 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Proof: whatever a kernel writes, tmb_port_write hands on whole and legal bursts, and answers each once.
+// Proof: whatever a kernel writes, tmb_port_write forwards whole and legal bursts, and answers each once.
 //
 // The kernel sends any addresses and any data at any time; the slot is closed and reset at any time; a
 // park of two bursts and a fabric answer when and how they like.

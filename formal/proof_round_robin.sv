@@ -2,8 +2,8 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Proof: tmb_round_robin_arbiter grants one of those who ask, sticks to an offer that is not taken,
-// and lets nobody wait for more than one acceptance of each other.
+// Proof: tmb_round_robin_arbiter grants one of those that ask, sticks to an offer that is not taken,
+// and lets no requester wait for more than one acceptance of each other.
 
 module proof_round_robin #(
   parameter int unsigned NumRequests = 4,
@@ -58,7 +58,7 @@ module proof_round_robin #(
       assert (!valid || grant[index]);
       // The choice that was not taken stays while it asks.
       assert (!(open_q && (last_grant_q & request_i) != '0) || grant == last_grant_q);
-      // Nobody is served a second time before the one that waits.
+      // No requester is served a second time before the one that waits.
       assert (!(request_i[chosen_i] && accept_i) || (served_q & grant) == '0);
     end
   end

@@ -4,7 +4,7 @@
 //
 // Proof: when the host resets the shell in the middle of anything, every burst that host memory had taken has been
 // answered before, and no write or read leaves after the reset that was granted before it. tmb_shell_reset and
-// tmb_dma_host together, with pages in host memory: their channel grants nothing either once it is told to stop, and
+// tmb_dma_host together, with pages in host memory: their channel grants nothing either once stop is high, and
 // is quiet when what it granted is answered (tmb_channel). The reset also waits for what network interfaces have sent.
 //
 // Assumed of the host: a response follows its address and all its data, and rows end; of a user's writes: rows have a
@@ -29,7 +29,7 @@ module proof_shell_reset
   input logic copy_out_last_i,
   input logic event_aw_i,
   input logic event_w_i,
-  // Of the channel of pages: it grants, it offers what it has granted.
+  // The channel of pages grants; it offers what it has granted.
   input logic page_read_i,
   input logic page_write_i,
   input logic page_ar_i,

@@ -2,7 +2,7 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Turns an AXI4 address beat into a burst of rows, and tells whether the shell serves it, or which
+// Turns an AXI4 address beat into a burst of rows, and decides whether the shell serves it, or which
 // rule it breaks.
 //
 // Served: INCR of any start and any size up to a row, that stays in a 4 KiB block, at a virtual
@@ -26,7 +26,7 @@ module tmb_burst_decode
   typedef logic [LastWidth-1:0] last_t;
 
   // First bytes of the first beat, as far as the bus is concerned, and of the last one, counted from
-  // the block and from the first row. A legal beat lies inside a row, so these tell its rows.
+  // the block and from the first row. A legal beat lies inside a row, so these give its rows.
   logic [BlockBits-1:0] start;
   last_t last;
   logic [BlockBits-1:0] last_in_rows;

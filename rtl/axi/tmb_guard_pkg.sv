@@ -2,7 +2,7 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the guard of a slot says: which rule a kernel broke, and what its ports wait for. The numbers
+// Reports of a slot's guard: the rule that a kernel broke, and the outstanding accesses of its ports. The numbers
 // are those of the registers (tmb_shell.rdl, PORT).
 
 package tmb_guard_pkg;
@@ -38,7 +38,7 @@ package tmb_guard_pkg;
 
   localparam int unsigned WaitWidth = 10;
 
-  // What one direction of a port waits for.
+  // Outstanding accesses of one direction of a port.
   typedef struct packed {
     logic [WaitWidth-1:0] outstanding;  // bursts
     logic                 address_offered;
@@ -55,7 +55,7 @@ package tmb_guard_pkg;
     logic [7:0]  beats;    // taken
   } collection_t;
 
-  // What a port still owes of what it had taken when it was asked (tmb_port_owed).
+  // Accesses taken before the request (mark, announce) and not yet answered (tmb_port_owed).
   typedef struct packed {
     logic reads;
     logic writes;

@@ -6,7 +6,7 @@
 //
 // All five channels are registered here (spill registers), so that no combinational path leads from
 // a slot's input to a slot's output. Behind them are two halves that share nothing: tmb_port_read
-// and tmb_port_write. tmb_port_guard watches, tmb_port_owed says what is not answered.
+// and tmb_port_write. tmb_port_guard watches, tmb_port_owed reports unanswered accesses.
 //
 // Throughput: one row a cycle read and one written, at the same time. Latency of the boundary: one
 // cycle each way. Ordering: reads among themselves and writes among themselves are in order; a read
@@ -15,7 +15,7 @@
 //
 // port_reset_i: the slot is held in reset. Nothing is accepted and every output to the kernel is
 // low; what was issued drains here.
-// closed_i: the guard has closed the slot. What comes is answered with an error.
+// closed_i: the guard has closed the slot. Every access is answered with an error.
 
 module tmb_port
   import tmb_pkg::*;

@@ -5,7 +5,7 @@
 // The guard of one port: watches what the kernel does at the boundary, keeps the first rule that it
 // breaks, and knows what the port waits for.
 //
-// It changes nothing by itself. violation_o pulses when the first rule is broken; tmb_slot_guard
+// It only observes. violation_o pulses when the first rule is broken; tmb_slot_guard
 // closes the slot then. Rules of a burst's shape are found where bursts are decoded and collected
 // (tmb_port_read, tmb_port_write) and come in as reports; rules of the handshake are found here: an
 // offer that is not taken stays, unchanged. The data of W are compared by a fold to 64 bits: what

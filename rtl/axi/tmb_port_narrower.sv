@@ -6,8 +6,8 @@
 //
 // An INCR burst of whole beats (AxSIZE 7) becomes one of 64-byte beats with the same bytes: two for each of the kernel's,
 // one for a first beat that begins in the upper half. Bursts of narrower beats keep their length; their data move
-// between the halves as their addresses say. Signals that stay as they are (IDs, addresses, AxBURST, B) pass beside
-// this module. What the slot cannot do (AxSIZE 7 with another burst type, or more beats than AXI4 has room for) leaves
+// between the halves as their addresses say. Signals that stay as they are (IDs, addresses, AxBURST, B) bypass
+// this module. A burst that the slot cannot do (AxSIZE 7 with another burst type, or more beats than AXI4 has) leaves
 // with AxSIZE 7, which the slot answers with an error.
 //
 // ReadBursts   read bursts between address and last beat; more stall at AR
@@ -29,7 +29,7 @@ module tmb_port_narrower #(
 ) (
   input  logic clk_i,
   input  logic rst_ni,
-  // what passes beside this module
+  // bypasses this module
   input  logic [6:0] araddr_i,  // low bits
   input  logic [1:0] arburst_i,
   input  logic [6:0] awaddr_i,  // low bits
@@ -195,7 +195,7 @@ module tmb_port_narrower #(
     .out_data_o (write)
   );
 
-  // Beats are counted by AWLEN, as the slot counts them, whatever WLAST says.
+  // Beats are counted by AWLEN, as the slot counts them, independently of WLAST.
   assign write_offset = (write_beats_q == '0) ? write.beats.offset : write_next_q;
   assign write_upper = write_offset[6];
   assign write_ends_beat = !write.beats.whole || write_upper;

@@ -2,13 +2,13 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What one port owes its kernel: whether the accesses that it had taken, or was offered, when
-// somebody asked have been answered meanwhile.
+// Completion of one port's accesses: whether those taken, or offered, at the moment of a request
+// have been answered since.
 //
 // A kernel may say that it is done when its accesses are taken, and not yet answered. Its host asks in
-// that moment (mark_i: a register of the kernel was read; announce_i: its interrupt has risen). What
-// counts is what the kernel had begun by then: an address offered, data offered, a burst of which beats
-// are still to come. Later accesses do not count, so a kernel that goes on for ever owes nothing for
+// that moment (mark_i: a register of the kernel was read; announce_i: its interrupt has risen). Every
+// access that the kernel had begun by then counts: an address offered, data offered, a burst of which
+// beats are still to come. Later accesses do not count, so a kernel that goes on for ever owes nothing for
 // long. Responses come in the order of the addresses, so an answer is one less, and no burst has to be
 // remembered.
 //

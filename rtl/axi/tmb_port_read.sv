@@ -6,7 +6,7 @@
 //
 // A burst reserves its rows in a circular buffer before it enters the park. When it leaves the park
 // it is issued with the place of its rows in the tag; responses are written straight there, so that
-// bursts of different channels may come back in any order. One bit a row says that it has arrived.
+// bursts of different channels may come back in any order. One bit a row marks its arrival.
 // A narrow burst (AxSIZE below the bus width) reads whole rows and repeats each one for its beats.
 //
 // BufferRows   rows of the buffer, a power of two, at least one burst (64)
@@ -128,7 +128,7 @@ module tmb_port_read
     .out_data_o (ask)
   );
 
-  // What the kernel must get back, oldest first.
+  // Responses due to the kernel, oldest first.
   typedef struct packed {
     axi_id_t                   id;
     logic [7:0]                len;     // beats - 1

@@ -7,7 +7,7 @@
 // The slot serves bursts of narrow beats (AxSIZE below 6), so no burst is changed: only the data of
 // each beat moves to, or comes from, the byte lanes that its address selects, as AXI4 defines them
 // for the wider bus. Signals that stay as they are (IDs, upper address bits, ARLEN, AxBURST, WLAST,
-// responses) pass beside this module.
+// responses) bypass this module.
 //
 // DataWidth    bits of the kernel's port: 32, 64, 128 or 256
 // ReadBursts   read bursts between address and last beat; more stall at AR
@@ -34,7 +34,7 @@ module tmb_port_widener #(
 ) (
   input  logic clk_i,
   input  logic rst_ni,
-  // what passes beside this module
+  // bypasses this module
   input  logic [5:0] araddr_i,  // low bits
   input  logic       rvalid_i,
   input  logic       rready_i,
@@ -160,7 +160,7 @@ module tmb_port_widener #(
   assign wide_awvalid_o = narrow_awvalid_i && write_room;
   assign narrow_awready_o = wide_awready_i && write_room;
 
-  // Beats are counted by AWLEN, as the slot counts them, whatever WLAST says.
+  // Beats are counted by AWLEN, as the slot counts them, independently of WLAST.
   assign write_beat = narrow_wvalid_i && wide_wready_i && write_known;
   assign write_last = write_beats_q == write.len;
   assign write_offset = (write_beats_q == '0) ? write.offset : write_next_q;

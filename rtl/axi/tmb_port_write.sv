@@ -6,8 +6,8 @@
 // translated, and answers in order.
 //
 // Beats are packed into rows (a narrow burst fills a row over several beats) in a circular buffer.
-// A burst enters the park with its last beat. A burst that is refused, or whose WLAST is not where
-// AWLEN says, gives its rows back at once. A burst ends with the beat that AWLEN says, or with an
+// A burst enters the park with its last beat. A burst that is refused, or whose WLAST does not
+// match AWLEN, gives its rows back at once. A burst ends with its last beat by AWLEN, or with an
 // earlier WLAST: then it is answered with an error, as is one without WLAST at its end.
 //
 // BufferRows   rows of the buffer, a power of two, at least one burst (64)
@@ -184,8 +184,8 @@ module tmb_port_write
     if (take) offset_q <= last_offset + row_offset_t'(1);
   end
 
-  // What the guard learns: a burst that is refused, a WLAST in the wrong place, and where the
-  // collection stands.
+  // Reported to the guard: a refused burst, a WLAST in the wrong place, and the state of the
+  // collection.
   rule_e broken;
   always_comb begin
     broken = RuleNone;

@@ -19,7 +19,7 @@
 // Accesses. Up to 32, by tag, answered in any order. A hold is a line that stays exclusive until its
 // release: loads and stores with `held` take place only while it stands, so what is done under one hold
 // is atomic for the CPU and for other accesses of the card (which wait; loads do not). A hold
-// that somebody wants is broken after HoldLimit cycles; its owner's next held access answers `Lost`
+// that another agent wants is broken after HoldLimit cycles; its owner's next held access answers `Lost`
 // and does nothing, and it still has to release. A request/answer port instead of AXI4, since AXI4 knows
 // no holds (exclusive accesses fail rather than wait, and cover one access), keeps order by ID, and
 // would split the tag from the data of a store.
@@ -44,7 +44,7 @@
 //    take requests. Accesses that wait do so in a ring with room for all, apart from new ones.
 // 4. An access waits for its line's answer (2), for a way: a line that is idle (the access takes
 //    it or evicts it), under way (2) or held (bounded), or for a hold (bounded).
-// What is not promised: a bound for an acquire. A forward may overtake each of its grants; then the
+// An acquire has no bound. A forward may overtake each of its grants; then the
 // line is given up at once and the acquire tries again, until one arrives in time.
 //
 // Source: CCKit, sections 3.3 and 4.2.

@@ -4,18 +4,18 @@
 //
 // The exclusive holds: which places of the cache are held, and which forwards wait for that.
 //
-// A hold begins at its grant and ends with the owner's release, or it is broken: when somebody wants
+// A hold begins at its grant and ends with the owner's release, or it is broken: when another agent wants
 // the line (a forward of the home, another access, the need of a way) and HoldLimit cycles have passed
 // since. The owner of a broken hold learns it from the status of its next access or its release; the
 // index is not given to others before. A forward to a held place parks here, one a hold: the home
 // sends no second one before the first is answered. It leaves when the hold has ended, and until it is
-// answered (settle_i) nobody acquires the line.
+// answered (settle_i) no access acquires the line.
 //
 // Cfg          of the cache. HoldLimit: cycles that a hold lasts after another agent wants the line
 // LocalWidth   line number without slice
 //
 // Latency: changes are visible in the next cycle. Throughput: one change of each kind a cycle.
-// No deadlock: each hold ends without the owner, at most HoldLimit cycles after somebody wants the line.
+// No deadlock: each hold ends without the owner, at most HoldLimit cycles after another agent wants the line.
 // An idle or unwanted hold does not toggle.
 
 `include "tmb_assert.svh"
@@ -36,7 +36,7 @@ module tmb_cache_controller_holds
   input  logic [SetWidth-1:0]          set_i,
   output logic [2**WayWidth-1:0]       ways_held_o,
 
-  // What is known of a place.
+  // State of a place.
   input  logic [SetWidth+WayWidth-1:0] place_i,
   output logic                         held_o,       // a hold stands
   output logic                         parked_o,     // a forward waits for the end of a hold
@@ -50,8 +50,8 @@ module tmb_cache_controller_holds
   output hold_index_t                  free_index_o,
   input  logic                         begin_i,      // ... at place_i
   input  logic                         release_i,    // hold index_i
-  input  logic                         want_place_i, // somebody waits for place_i
-  input  logic                         want_set_i,   // somebody waits for a way of place_i's set
+  input  logic                         want_place_i, // an access or a forward waits for place_i
+  input  logic                         want_set_i,   // an access waits for a way of place_i's set
   input  logic                         park_i,       // a forward to place_i
   input  cache_event_e                 park_event_i,
   input  logic [LocalWidth-1:0]        park_line_i,

@@ -68,7 +68,7 @@ module tmb_cache_controller_pipeline
   input  line_rows_t                fill_rows_i,
   output logic                      fill_free_o,
 
-  // Into the queues behind; they count what leaves by *_pop_i.
+  // Into the queues behind; they count departures by *_pop_i.
   output logic                      request_push_o,   // room for every tag
   output link_header_t              request_o,
   output logic                      response_push_o,
@@ -101,7 +101,7 @@ module tmb_cache_controller_pipeline
     logic [CacheStateWidth-1:0] state;
   } place_t;
 
-  // An event on its way. What only one kind of event uses is zero in the other.
+  // An event on its way. Fields of one kind of event are zero in the other.
   typedef struct packed {
     logic                      is_access;
     tag_t                      tag;
@@ -228,7 +228,7 @@ module tmb_cache_controller_pipeline
     .read_data_o(places)
   );
 
-  // What an event may have missed: a change of a state of its set, and of data of its set, since it
+  // Changes that an event may have missed: a change of a state of its set, and of data of its set, since it
   // read the set.
   logic state_changes, data_changes;
   logic match_stale_q, match_touched_q, lookup_stale_q, lookup_touched_q;
@@ -400,7 +400,7 @@ module tmb_cache_controller_pipeline
     end
   end
 
-  // What the holds say.
+  // Results of the holds.
   logic here_held, here_parked, hold_stands, hold_exists, hold_broken, hold_free, hold_ended;
   logic hold_was_broken;
   hold_index_t hold_free_index, parked_index;

@@ -8,7 +8,7 @@
 //
 // Source: CCKit, sections 3.3 and 4.2 (the remote agent).
 
-// Whoever imports a package uses a part of it.
+// An importer uses a part of a package.
 // verilator lint_off UNUSEDPARAM
 package tmb_cache_controller_pkg;
 
@@ -67,7 +67,7 @@ package tmb_cache_controller_pkg;
     row_t        row;   // of a load or an acquire
   } access_rsp_t;
 
-  // What is kept of an access until it is answered, by tag.
+  // An access until it is answered, by tag.
   typedef struct packed {
     access_e     access;
     logic        second;
@@ -84,13 +84,13 @@ package tmb_cache_controller_pkg;
     line_rows_t   rows;
   } link_line_t;
 
-  // What an unexpected event (ErrorUnexpected) is about.
+  // State and kind of an unexpected event (ErrorUnexpected).
   typedef struct packed {
     cache_state_e state;
     cache_event_e kind;
   } cache_error_t;
 
-  // What can be counted.
+  // Counted events.
   typedef struct packed {
     logic hit;        // a load or a store that needed no message
     logic request;    // a request to the home

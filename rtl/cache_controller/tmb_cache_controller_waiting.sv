@@ -5,15 +5,15 @@
 // Accesses that wait: for a line's transaction, for a way, for a hold of another.
 //
 // A ring. An access enters (again) when a try was in vain; after wake_i everything in the ring is
-// tried once, in order. What comes in after a wake is not tried before the next one: the wake of the
+// tried once, in order. An access that enters after a wake is not tried before the next one: the wake of the
 // same cycle counts. New accesses do not pass through here before their first try, so none waits
 // behind those that wait.
 //
 // Depth   as many as there are accesses
 //
 // Throughput: one in and one out a cycle. Latency: one cycle. Ordering: that of entering.
-// Back-pressure: none, there is room for every access. No deadlock: whoever changes what an access may
-// wait for raises wake_i; a ring in which everything waits does not toggle.
+// Back-pressure: none, there is room for every access. No deadlock: every change that an access may
+// wait for comes with wake_i; a ring in which everything waits does not toggle.
 
 `include "tmb_assert.svh"
 

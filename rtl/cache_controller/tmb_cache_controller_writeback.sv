@@ -7,7 +7,7 @@
 // Depth   lines
 //
 // Throughput: one row a cycle. Latency: two cycles from entry to first row. Back-pressure: out_ready_i
-// holds the row; whoever pushes knows by counting that there is room. No deadlock: only out_ready_i is
+// holds the row; the pipeline knows by counting that there is room. No deadlock: only out_ready_i is
 // waited for, and the home takes responses without condition.
 
 `include "tmb_assert.svh"

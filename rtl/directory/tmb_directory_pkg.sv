@@ -10,7 +10,7 @@
 //
 // Source: CCKit, sections 3.3, 4.1 and 4.3; the public documentation of Enzian's link.
 
-// Whoever imports a package uses a part of it.
+// An importer uses a part of a package.
 // verilator lint_off UNUSEDPARAM
 package tmb_directory_pkg;
 
@@ -73,7 +73,7 @@ package tmb_directory_pkg;
 
   typedef struct packed {
     message_e                 message;    // [63:59]
-    logic                     poisoned;   // [58] whoever has the line answered with an error: no data
+    logic                     poisoned;   // [58] the holder of the line answered with an error: no data
     logic [7-RequestIdWidth:0] reserved_h; // [57:55]
     request_id_t              id;         // [54:50] of a request and of what answers it
     dmask_t                   dmask;      // [49:46] parts that the payload holds
@@ -188,7 +188,7 @@ package tmb_directory_pkg;
     logic [15:0]  info;  // Unexpected: state and event. Timeout: operation?, ID or tag
   } error_t;
 
-  // What the registers count.
+  // Counted events.
   typedef struct packed {
     logic request;
     logic operation;

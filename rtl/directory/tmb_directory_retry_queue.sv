@@ -12,9 +12,9 @@
 //
 // Throughput: one in and one out a cycle. Latency: one cycle. Ordering: none (the link keeps none).
 // Back-pressure: in_ready_o, a register, falls while the outcome of an entry is due, which may come
-// back, and the cycle after all places were taken. in_valid_i rises only while it is high: whoever offers has
-// looked already, and a second look would be a level of the longest path. Whoever uses the queue never has more than Depth
-// entries in it; should it, one more is accepted and takes the place of another.
+// back, and the cycle after all places were taken. in_valid_i rises only while it is high: the sender has
+// checked already, and a second check would be a level of the longest path. The unit never has more than Depth
+// entries in the queue; should it, one more is accepted and takes the place of another.
 // No deadlock: an entry that comes back always has its place.
 
 `include "tmb_assert.svh"
@@ -55,7 +55,7 @@ module tmb_directory_retry_queue #(
   assign push = in_valid_i;
   assign store = push || again_i;
 
-  // What comes in comes late in the cycle: it only chooses between sums. (A count of what is in the
+  // An entry arrives late in the cycle: it only chooses between sums. (A count of what is in the
   // memory would not stay one: synthesis makes one adder behind the choice of the two.)
   index_t read_next;
   count_t places_less, places_more;

@@ -36,7 +36,7 @@ module tmb_directory_sink_queue #(
   assign push = in_valid_i && ready_q;
   assign pop = out_valid_o && out_ready_i;
 
-  // Bit n: more than n words. What comes in comes late in the cycle, and an adder behind it would be
+  // Bit n: more than n words. A word arrives late in the cycle, and an adder behind it would be
   // long: the bits move by one.
   logic [Depth-1:0] fill_q, fill_less, fill_more;
   assign fill_less = pop ? {1'b0, fill_q[Depth-1:1]} : fill_q;

@@ -23,12 +23,12 @@
 // every data path. Latency: a message that needs no memory has its answer at the output in cycle 9; a
 // read enters in cycle 0, is at AXI in cycle 9, and leaves 10 cycles after its last row.
 // Ordering: none, as on the link. Back-pressure: see the units.
-// No deadlock. What the slice sends waits in queues that hold all that can be outstanding: answers
+// No deadlock. Messages of the slice wait in queues with room for all that can be outstanding: answers
 // and reads for the CPU are bounded by the request IDs, forwards and acknowledgements by the operation
 // tags plus one recall a unit, writes by the payload buffers. So the units never wait for link,
 // memory or application, and what comes back from them always sinks. The CPU must accept answers and
 // forwards without condition; the application must accept writes and acknowledgements without
-// condition. It may delay reads as it likes: they wait in a queue of their own.
+// condition. It may delay reads indefinitely: they wait in a queue of their own.
 //
 // Source: CCKit, section 4.3 and figure 3.
 
@@ -661,7 +661,7 @@ module tmb_directory_slice
     .out_data_o(acknowledge_tag)
   );
 
-  // Lines that came with an error in either row; the message that carries one says so. Both rows are here
+  // Lines that came with an error in either row; the message that carries one is marked. Both rows are here
   // before the message is made.
   logic [NumPayloads-1:0] poisoned_q;
   always_ff @(posedge clk_i) begin

@@ -4,7 +4,7 @@
 //
 // Finds requests and operations that take too long.
 //
-// One bit an item says that it is under way, a second that it already was at the last look. A look
+// One bit an item marks it as under way, a second that it already was at the last look. A look
 // happens every period_i cycles while something is under way: an item that is seen twice has taken
 // one to two periods. It is reported then, and again every period. The counter stands still while
 // nothing is under way.

@@ -70,7 +70,7 @@ module tmb_directory_unit
   output logic    operation_ready_o,
   input  start_t  operation_i,
 
-  // What to do. The two parts of an action leave on their own: `first` (forwards and accesses to
+  // Actions. The two parts of an action leave on their own: `first` (forwards and accesses to
   // memory) and `last` (answers and acknowledgements).
   output action_t action_o,
   output logic    first_valid_o,
@@ -667,7 +667,7 @@ module tmb_directory_unit
   // Actions
   // ---------------------------------------------------------------------------------------------
 
-  // The two parts of an action that are still to leave. They stand beside the queue, the head's in
+  // The two parts of an action that are still to leave. They are kept apart from the queue, the head's in
   // registers, since the choice among all units begins with them.
   typedef struct packed {
     logic first;

@@ -9,7 +9,7 @@
 //
 // Throughput: one row a cycle, a line in two. Latency: one cycle from descriptor to address and
 // first row. Ordering: that of the descriptors; the address is valid with the first row or before.
-// Back-pressure: AXI4 holds address and row; buffers are written without condition (whoever writes
+// Back-pressure: AXI4 holds address and row; buffers are written without condition (the writer
 // owns the place).
 // No deadlock: waits for memory's acceptance only.
 

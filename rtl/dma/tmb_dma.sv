@@ -2,7 +2,7 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// DMA engine: runs the host's commands and tells it what happens.
+// DMA engine: runs the host's commands and reports events to it.
 //
 // Cfg   geometry of the shell: card memory, spaces, streams, slots, queues
 //
@@ -21,7 +21,7 @@
 // Throughput: one row a cycle from the host and one to it, at the same time. Latency: doorbell to
 // fetch 3 cycles; command to first burst 5 cycles.
 // Back-pressure: reads of either side are asked for only with room for them; an event ring without
-// room holds completions, then units, then dispatch. No deadlock: every unit's header says why;
+// room holds completions, then units, then dispatch. No deadlock: every unit's header argues why;
 // between units, waiting goes one way only: queue -> dispatch -> units -> completions -> events ->
 // host (which gives room back by a register write).
 //

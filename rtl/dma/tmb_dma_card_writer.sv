@@ -7,7 +7,7 @@
 // Copies come first, but bounded: while both ask, Zero has one burst in CopyShare + 1. A copy comes
 // over the link, whose time is dear; zeroes cost nothing to make, and would else take half of a slow
 // memory from the copies. Each source's rows follow in the order in which its requests were taken,
-// without a bubble between bursts. The top bit of a tag says whose it is.
+// without a bubble between bursts. The top bit of a tag names its source.
 //
 // CopyShare   bursts of CopyIn in a row while Zero waits
 //

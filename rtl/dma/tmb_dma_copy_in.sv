@@ -129,7 +129,7 @@ module tmb_dma_copy_in import tmb_pkg::*; import tmb_dma_pkg::*; #(
     end
   end
 
-  // One entry for each burst that is there.
+  // One entry for each complete burst.
   tmb_fifo #(
     .T(logic),
     .Depth(MaxBursts)

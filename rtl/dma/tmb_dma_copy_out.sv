@@ -145,7 +145,7 @@ module tmb_dma_copy_out import tmb_pkg::*; import tmb_dma_pkg::*; #(
     else if (send) send_index_q <= burst_index_t'(send_index_q + 1'b1);
   end
 
-  // Of a burst: all of it is there; a row of it failed.
+  // The burst at the head: complete; a row of it failed.
   logic head_arrived, head_error;
 
   tmb_ring_flags #(

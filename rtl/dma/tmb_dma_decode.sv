@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Checks a command as it arrives from the host. One that is malformed, or could not be read, goes to
-// no unit: it carries its status along and is answered in its turn, also if nobody asked for that.
+// no unit: it carries its status along and is answered in its turn, even without `notify`.
 //
 // Cfg   geometry of the shell: card memory, spaces, requesters
 //

@@ -9,7 +9,7 @@
 //
 // Throughput: one fetch a cycle asked for, one command a cycle back. Latency: one cycle to the host
 // bus, none back. Ordering: fetches of all queues are answered in order (one AXI ID); a short queue
-// says whose is next. Back-pressure: a fetch waits while MaxFetches are outstanding; commands are
+// holds whose is next. Back-pressure: a fetch waits while MaxFetches are outstanding; commands are
 // always taken. No deadlock: the host answers reads without anything of ours.
 //
 // Source: FSRF section 5.4 (a virtual queue an application).

@@ -5,7 +5,7 @@
 // Types of the DMA block: commands, completions, and the host side of the shell.
 // docs/architecture.md has the formats of the two rings.
 
-// Whoever imports a package uses a part of it.
+// An importer uses a part of a package.
 // verilator lint_off UNUSEDPARAM
 package tmb_dma_pkg;
 
@@ -126,7 +126,7 @@ package tmb_dma_pkg;
   localparam int unsigned QueueWidth = 5;
   typedef logic [QueueWidth-1:0] queue_t;
 
-  // What is kept of a command until it completes.
+  // A command under way, until it completes.
   typedef struct packed {
     queue_t      queue_id;
     logic        notify;
@@ -151,7 +151,7 @@ package tmb_dma_pkg;
     logic        fail;
   } command_t;
 
-  // What a copy unit needs of it.
+  // The same for a copy unit.
   typedef struct packed {
     note_t      note;
     card_addr_t card_addr;

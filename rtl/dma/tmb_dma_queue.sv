@@ -74,8 +74,8 @@ module tmb_dma_queue import tmb_pkg::*; import tmb_dma_pkg::*; #(
   assign waiting = ring_i.host_count - fetch_q;
   assign last_place = ~(32'hFFFF_FFFF << ring_i.size_log2);
   assign place = fetch_q & last_place;
-  // Ring or block end within the longest fetch, and after how many commands: a look at the upper bits says the
-  // one, the lower ones say the other. The block does not end before the ring if the ring is that short.
+  // Ring or block end within the longest fetch, and after how many commands: the upper bits give the
+  // one, the lower bits the other. The block does not end before the ring if the ring is that short.
   assign ring_ends = (place ^ last_place) >> DepthLog2 == '0;
   assign block_ends = place[BurstLenWidth-1:0] >> DepthLog2 == {BurstLenWidth{1'b1}} >> DepthLog2;
   assign ring_left = count_t'((place ^ last_place) & 32'(FetchDepth - 1)) + 1'b1;

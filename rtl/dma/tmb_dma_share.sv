@@ -7,7 +7,7 @@
 // time, and no queue waits for another's copies to end.
 //
 // NumQueues    queues
-// Scheduled    the unit uses the host link: a scheduler (tmb_schedule) says whose bursts may be chosen. Queue 0
+// Scheduled    the unit uses the host link: a scheduler (tmb_schedule) decides whose bursts may be chosen. Queue 0
 //              belongs to no space: its bursts may always be
 // LowRows      what it lets lower levels have outstanding: about what the link needs to be busy. At most
 //              these rows and a burst are then before a burst of a higher level, and no whole row buffer

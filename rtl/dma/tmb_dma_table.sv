@@ -7,7 +7,7 @@
 // Throughput: as the table engine; a fault reply takes three cycles. Completion: the table engine's
 // answer, or the acceptance of the reply. Back-pressure: a short queue, so that copies behind a few
 // of these are still dispatched.
-// No deadlock: the table engine answers by itself (docs/architecture.md, Invalidation), and replies
+// No deadlock: the table engine answers unconditionally (docs/architecture.md, Invalidation), and replies
 // are taken without waiting for table commands.
 
 module tmb_dma_table import tmb_pkg::*; import tmb_dma_pkg::*; #(

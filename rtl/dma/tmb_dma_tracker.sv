@@ -2,7 +2,7 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Follows the bursts of a copy unit and says when a command is complete.
+// Follows the bursts of a copy unit and reports complete commands.
 //
 // NumQueues    command queues
 //
@@ -72,7 +72,7 @@ module tmb_dma_tracker import tmb_dma_pkg::*; #(
   assign source = QueueIndexWidth'(head.note.queue_id);
   assign head_failed = failed_q[source] || head_error;
 
-  // The command that is complete: nobody is told, or a completion is offered.
+  // The complete command: silent, or its completion is offered.
   logic silent_q, offered_q, command_failed_q;
   queue_t queue_q;
   logic [31:0] id_q;

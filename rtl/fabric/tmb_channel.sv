@@ -228,7 +228,7 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_sched
       granted_q <= 1'b0;
     end else begin
       rows_q <= rows_d;
-      // Both compares beside the grant, which comes late.
+      // Both compares in parallel with the grant, which comes late.
       rows_left_q <= granted ? rows_d < rows_t'(Cfg.MaxReadRows - MaxBurstRows) : rows_d < rows_t'(Cfg.MaxReadRows);
       granted_q <= granted;
     end

@@ -31,8 +31,8 @@
 //    channel could take a writer's second request before the first was enqueued elsewhere; the
 //    request port of a writer is one in-order queue, which excludes this.
 //  - Neither kernel nor host software is waited for. The host channel takes the rows of a write as the
-//    PCIe link does, which needs nothing of this card; a writer whose rows go there holds a turn that it
-//    has at a memory channel for so long.
+//    PCIe link does, which needs nothing of this card; a writer whose rows go there holds a turn at
+//    a memory channel meanwhile.
 //
 // Source: FSRF section 5.3.
 
@@ -240,7 +240,7 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_schedu
       assign unused_ok = &{1'b0, read_stripe_i[r], row[r].cut};
     end
 
-    // Whoever asked for the burst sees one last row.
+    // The requester of the burst sees one last row.
     assign read_rsp_valid_o[r] = row_valid[r];
     always_comb begin
       read_rsp_o[r] = row[r].rsp;

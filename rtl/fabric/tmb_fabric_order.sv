@@ -9,7 +9,7 @@
 //
 // Throughput: one piece enqueued and one row left a cycle. Latency: one cycle from a piece to its first row.
 // Ordering: rows leave in the order of their pieces.
-// No deadlock: a piece waits for the rows of those before it; tmb_fabric says why they leave.
+// No deadlock: a piece waits for the rows of those before it; tmb_fabric argues why they leave.
 
 module tmb_fabric_order import tmb_pkg::*; #(
   parameter int unsigned NumChannels = 2,

@@ -5,7 +5,7 @@
 // Types of the fabric: what passes between a channel and its memory controller, and between the
 // stripe stages and the channels.
 
-// Whoever imports a package uses a part of it.
+// An importer uses a part of a package.
 // verilator lint_off UNUSEDPARAM
 package tmb_fabric_pkg;
 

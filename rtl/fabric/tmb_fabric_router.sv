@@ -9,7 +9,7 @@
 //
 // Combinational; every requester has its own lane, so there is no throughput to share. A requester
 // is ready when the channel that its request names takes it. Address bits above the channel number
-// are ignored: whoever makes the address (translator, DMA decoder) has checked it.
+// are ignored: the source of the address (translator, DMA decoder) has checked it.
 
 `include "tmb_assert.svh"
 

@@ -15,13 +15,13 @@
 // Registers, from the start of the window: the directory's (docs/directory_registers.md) at 0, the
 // route's and the guards' (docs/home_registers.md) at 0x1000.
 //
-// When whoever is behind the directory goes (its slot is closed or reset, or the route changes), the directory
+// When the agent behind the directory goes (its slot is closed or reset, or the route changes), the directory
 // is swept: lines that the CPU has are recalled, what it writes back is dropped, and locks are released. Only
 // then does the next one come. RECALL does the first half while the kernel is still there.
 //
-// All slices lie in front of one slot at a time, or of card memory. A slot may be beside card memory: its kernel sends
+// All slices lie in front of one slot at a time, or of card memory. A slot may go with card memory: its kernel sends
 // line operations for the lines that memory serves. When such a kernel goes, the same sweep releases its locks, and what
-// the CPU writes back reaches memory. Whoever has neither slot nor memory has the shell:
+// the CPU writes back reaches memory. Without slot and memory the shell answers:
 // reads end with zeroes and SLVERR, writes are dropped with SLVERR.
 //
 // Throughput, latency, ordering, back-pressure, no deadlock: tmb_directory_slice and tmb_home_guard; the
@@ -197,7 +197,7 @@ module tmb_home
   tmb_home_regblock_pkg::tmb_home__out_t from_block;
 
   // open: lines are served. line_open: the slot's kernel may send line operations; it is the one that serves the
-  // lines, or is beside memory that does. gone_q: what closes now served them.
+  // lines, or goes with memory that does. gone_q: what closes now served them.
   logic [NumSlots-1:0] routed;
   logic to_memory, closing, gone_q, open_d, open_q, line_open_d, line_open_q;
   assign to_memory = from_block.ROUTE.MEMORY.value;
@@ -241,7 +241,7 @@ module tmb_home
   home_violation_t violation_info [NumLinks];
 
   for (genvar s = 0; s < NumLinks; s++) begin : gen_guard
-    // What the chosen slot drives.
+    // Driven by the chosen slot.
     logic line_req_valid, line_ack_ready;
     operation_req_t line_req;
     always_comb begin
@@ -351,8 +351,8 @@ module tmb_home
   assign to_block.RECALL.ALL.hwclr = sweep && swept;
   assign to_block.RECALL.CLOSING.next = closing;
 
-  // Card memory takes what the guard offers only while it is behind the directory; what it still has to
-  // answer then, nobody waits for.
+  // Card memory takes what the guard offers only while it is behind the directory; its
+  // later answers are dropped.
   for (genvar s = 0; s < NumLinks; s++) begin : gen_memory
     always_comb begin
       memory_req[s] = home_req[s];

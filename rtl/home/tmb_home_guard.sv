@@ -14,12 +14,12 @@
 //
 // Guard: every answer must belong to an access, have two rows together, and come within `patience_i` to
 // twice that many cycles (0: any time); every operation must be known, whole, and have a tag that is not
-// in use. What breaks a rule goes no further, and violation_o pulses: the slot's guard then closes the
-// slot. While the way is not open (closed, in reset, nobody routed here) the shell answers in the kernel's
+// in use. A violation goes no further, and violation_o pulses: the slot's guard then closes the
+// slot. While the way is not open (closed, in reset, no slot routed here) the shell answers in the kernel's
 // place: reads end with zeroes and SLVERR, writes with SLVERR, also those that the kernel
 // had; acknowledgements are dropped. So the CPU goes on. A kernel that is cut off sees its offers
 // withdrawn. Its line operations have a way of their own (line_open_i): they stay out while it is not open, also
-// beside memory that serves the lines.
+// while memory serves the lines.
 //
 // Throughput: a row a cycle each way. Latency: one cycle each way (two for rows of writes). Ordering: none
 // beyond what an AXI4 ID has. Back-pressure: reads wait while NumReads are under way.
@@ -444,7 +444,7 @@ module tmb_home_guard
   end
 
   // ---------------------------------------------------------------------------------------------
-  // What the guard says
+  // Reports
   // ---------------------------------------------------------------------------------------------
 
   logic [NumReads-1:0] late_reads, late_reads_first;

@@ -4,7 +4,7 @@
 //
 // Types of the way from the directory's slices to the slots, and of the link to the CPU.
 
-// Whoever imports a package uses a part of it.
+// An importer uses a part of a package.
 // verilator lint_off UNUSEDPARAM
 package tmb_home_pkg;
 
@@ -52,7 +52,7 @@ package tmb_home_pkg;
     operation_rsp_t ack;
   } line_rsp_t;
 
-  // What a kernel behind the directory did wrong; the first that a guard sees is kept.
+  // Violation by a kernel behind the directory; the first that a guard sees is kept.
   typedef enum logic [3:0] {
     HomeRuleNone = 4'd0,
     HomeRuleReadLate = 4'd1,      // a read of a line was not answered in time; at: the line's address

@@ -52,7 +52,7 @@ module tmb_home_sweeps (
         if (gap_q == '1) state_d = StClosed;
       end
       default: begin
-        // What was granted since this sweep began is seen by the next; so is what goes with its last cycle.
+        // Lines granted since this sweep began are seen by the next; so are those of its last cycle.
         left_d = left_q || goes_i;
         if (swept_i) state_d = left_d ? StGap : StRest;
       end

@@ -143,7 +143,7 @@ module tmb_host_lines
         response_data: data_out
     };
 
-    // What the chosen slot drives.
+    // Driven by the chosen slot.
     logic req_valid, req_ready, rsp_valid, rsp_ready;
     access_req_t req;
     access_rsp_t rsp;

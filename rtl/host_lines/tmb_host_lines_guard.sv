@@ -8,10 +8,10 @@
 // Sets               of the controller
 //
 // Guard: an access must be known, have a tag that is not in use, and a line of this slice in the range that the host
-// gave; a hold must be released within `patience_i` to twice that many cycles (0: any time). What breaks a rule goes no
+// gave; a hold must be released within `patience_i` to twice that many cycles (0: any time). A violation goes no
 // further, and violation_o pulses: the slot's guard then closes the slot.
 //
-// When the way closes (the slot is closed or reset, or nobody is routed here), what the kernel offered is dropped, its
+// When the way closes (the slot is closed or reset, or no slot is routed here), what the kernel offered is dropped, its
 // accesses end unseen, every hold is released, and a sweep of all sets sends the lines home. Only then may the
 // way open again.
 //
@@ -19,7 +19,7 @@
 // Back-pressure: the controller's; answers wait as long as the kernel likes.
 // No deadlock: the kernel cannot hold anybody up. Answers that it does not take wait in the controller, which has
 // room for one for each tag, and a tag is in use until its answer has left there. A hold ends without its owner: the controller
-// breaks it once somebody wants the line, this guard after its patience. Closing waits for the accesses under way,
+// breaks it once another agent wants the line, this guard after its timeout. Closing waits for the accesses under way,
 // which wait for the CPU alone (tmb_cache_controller, "No deadlock"), and then for accesses of its own, one at a time:
 // a release always ends, and a sweep finds lines that are neither held nor under way.
 //
@@ -110,7 +110,7 @@ module tmb_host_lines_guard
   assign own = (head_folded & line_t'(NumSlices - 1)) == line_t'(Slice);
   assign good = known && tag_free && in_range && own;
 
-  // What the shell itself asks for when the kernel is gone: one access at a time, under tag 0.
+  // Accesses of the shell when the kernel is gone: one access at a time, under tag 0.
   logic own_sent_q, own_ends;
   logic [SetWidth-1:0] count_q;
   access_req_t sweep;
@@ -222,7 +222,7 @@ module tmb_host_lines_guard
   assign closing_o = state_q == StDrain || ours || (state_q == StOpen && !open_i);
 
   // ---------------------------------------------------------------------------------------------
-  // What the guard says
+  // Reports
   // ---------------------------------------------------------------------------------------------
 
   holds_t late, late_first;

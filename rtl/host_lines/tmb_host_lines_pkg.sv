@@ -4,7 +4,7 @@
 //
 // Types of the way from a slot to the card's cache of the CPU's lines, and of the cache's link to the CPU.
 
-// Whoever imports a package uses a part of it.
+// An importer uses a part of a package.
 // verilator lint_off UNUSEDPARAM
 package tmb_host_lines_pkg;
 
@@ -50,7 +50,7 @@ package tmb_host_lines_pkg;
     access_rsp_t answer;
   } line_access_rsp_t;
 
-  // What a kernel that uses the CPU's lines did wrong; the first that a guard sees is kept, with the line's address.
+  // Violation by a kernel that uses the CPU's lines; the first that a guard sees is kept, with the line's address.
   typedef enum logic [3:0] {
     HostRuleNone = 4'd0,
     HostRuleAccess = 4'd1,  // no such access

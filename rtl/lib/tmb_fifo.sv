@@ -46,7 +46,7 @@ module tmb_fifo #(
   index_t write_index_q, read_index_q;
   count_t count_q;
 
-  // Kept beside the count, so that what the output leads to begins at one register.
+  // Kept in addition to the count, so that what the output leads to begins at one register.
   logic empty_q;
 
   logic empty, push, pop, bypass;

@@ -8,7 +8,7 @@
 // page-table set. A *burst* is 1 to 64 rows that never cross a 4 KiB boundary, so that one
 // translation serves all of it. docs/architecture.md explains the formats.
 
-// Whoever imports a package uses a part of it.
+// An importer uses a part of a package.
 // verilator lint_off UNUSEDPARAM
 package tmb_pkg;
 
@@ -101,7 +101,7 @@ package tmb_pkg;
     return frame | window;
   endfunction
 
-  // What the translator needs to know of an address space.
+  // An address space, for the translator.
   typedef struct packed {
     logic                      enable;
     card_addr_t                table_base;       // aligned to the table's size
@@ -197,7 +197,7 @@ package tmb_pkg;
   // ---------------------------------------------------------------------------------------------
 
   // How the card addresses of a space are spread over channels: over 2^channels_log2 neighbouring
-  // channels, 2^granule_log2 bytes on each in turn. channels_log2 = 0: an address means what it says.
+  // channels, 2^granule_log2 bytes on each in turn. channels_log2 = 0: addresses are not striped.
   // docs/architecture.md, Striping. Legal: MinGranuleLog2 <= granule_log2 <= ChannelBytesLog2.
   localparam int unsigned MinGranuleLog2 = RowOffsetWidth;
   typedef struct packed {
@@ -206,7 +206,7 @@ package tmb_pkg;
   } stripe_t;
 
   // ---------------------------------------------------------------------------------------------
-  // Requests to card memory (the seam between whoever has an address and the fabric)
+  // Requests to card memory (the seam between sources of addresses and the fabric)
   // ---------------------------------------------------------------------------------------------
 
   // The requester's own note; comes back with the response.
@@ -302,7 +302,7 @@ package tmb_pkg;
   typedef struct packed {
     int unsigned Sets;       // 0: there is no cache
     int unsigned Ways;
-    int unsigned HoldLimit;  // cycles that a hold lasts once somebody wants the line
+    int unsigned HoldLimit;  // cycles that a hold lasts once another agent wants the line
   } cache_cfg_t;
 
   localparam cache_cfg_t NoCache = '{Sets: 0, Ways: 2, HoldLimit: 1};

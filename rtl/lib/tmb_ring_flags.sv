@@ -13,7 +13,7 @@
 // what follows from its flag. The number of the next place is kept in a register too.
 //
 // Throughput: one flag up and one down a cycle. Latency: one cycle from set_valid_i to flag_o.
-// After a jump flag_o is low for one cycle, whatever the flag says, and the head does not step in it.
+// After a jump flag_o is low for one cycle, whatever the flag, and the head does not step in it.
 // No deadlock: waits for nothing.
 
 `include "tmb_assert.svh"

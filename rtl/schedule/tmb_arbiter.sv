@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The one interface of arbitration policies: requests in, one choice out, accept_i when it was taken.
-// Whoever arbitrates over something shared instantiates this and knows nothing of the policy.
+// Every shared resource instantiates this and knows nothing of the policy.
 //
 // Cfg.Policy  ArbiterPreferred   requester Preferred first, at most Share times in a row while others
 //                                wait; the others round robin (FSRF: PCIe first; the bound is ours)

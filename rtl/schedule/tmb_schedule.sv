@@ -2,7 +2,7 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The scheduler of one direction (reads or writes) of one device: says which of the waiting requests
+// The scheduler of one direction (reads or writes) of one device: decides which of the waiting requests
 // may be chosen now. An arbiter (tmb_arbiter) behind it chooses among them, in turn.
 //
 // NumRequests     requesters
@@ -21,13 +21,13 @@
 // is a share of the rows that all slots get here while the slot waits; what it gives is not taken
 // from the weight. No floor is less than LeastFloor, so nothing that waits starves.
 //
-// What has been issued cannot be taken back. So the slots of lower levels than one that asked in the
+// Issued requests cannot be taken back. So the slots of lower levels than one that asked in the
 // last 2^RecentLog2 cycles have, together, at most LowRows - 1 rows and a burst outstanding: when the
 // higher level asks again, at most these rows (LowRows + 63; 6.6 KiB with LowRows = 42) are before it in
 // this direction, and what floors owe (three bursts a slot at most; they are promised, so they do not
 // wait for the bound) and the shell's own bursts. A level that has not asked for twice as long finds
 // what the device takes. LowRows is about what the device needs outstanding to be busy: rows of a
-// latency delay nobody.
+// latency delay no request.
 //
 // A device that moves one row a cycle for reads and writes together has one scheduler each, which
 // know of one another (peer_i, one cycle later): while a request waits in the other direction, or is
@@ -35,11 +35,11 @@
 // all that ask here, what is granted there counts for their floors.
 //
 // Throughput: one choice a cycle. Latency: none, combinational from request_i. New settings count in the cycle
-// that they come in (the bound: some later). What was granted counts two cycles later: two bursts
+// that they come in (the bound: some later). Grants count two cycles later: two bursts
 // that follow each other without a cycle between them may be of the same account.
 // Ordering: of each requester's requests only the first is seen here, so their order stays.
 // No deadlock: a request may be held because a higher level waits here or in the other direction, or
-// because rows of its level are outstanding. Of all that waits, the highest level is held by neither
+// because rows of its level are outstanding. The highest level that waits is held by neither
 // of the first two, and rows that are outstanding return without help from here.
 //
 // Source: vFPIO section 4.4 (round robin at equal priority, else the highest priority first,
@@ -155,7 +155,7 @@ module tmb_schedule import tmb_pkg::*; import tmb_schedule_pkg::*; #(
   end
 
   // ---------------------------------------------------------------------------------------------
-  // What was granted
+  // Grants
   // ---------------------------------------------------------------------------------------------
 
   slots_t granted, granted_q, asked_q;
@@ -236,7 +236,7 @@ module tmb_schedule import tmb_pkg::*; import tmb_schedule_pkg::*; #(
 
       // Who asks is known late, so both sums are there before it.
       earned = due_t'(least) * due_t'({1'b0, earns ? rows : '0});
-      // One row more than the length says.
+      // One row more than the length field.
       spent = paid ? due_t'({len_q, floor_t'(0)}) : '0;
       own = due_rows_q[s] + earned - spent - due_t'({paid, floor_t'(0)});
       both = due_rows_q[s] + earned + due_t'(least) * due_t'({1'b0, peer_rows}) - spent

@@ -9,7 +9,7 @@
 // NumSlots    who asks
 // MaxStreak   choices that pass a lower level by, before it has a turn
 //
-// While `managed_i` is 0 all may be chosen. Otherwise whoever is below a level that waited in the last
+// While `managed_i` is 0 all may be chosen. Otherwise requests below a level that waited in the last
 // cycle may not. So a request that has just come may see one of a lower level go first, and no more,
 // except that after MaxStreak choices that passed a lower level by, one of those that wait has a turn of its
 // own. They take these turns round robin: whatever waits is chosen after at most
@@ -19,7 +19,7 @@
 //
 // Throughput: one choice a cycle. Latency: pass_o comes from registers. Ordering: none of its own.
 // No deadlock: of what waits, the highest level may always be chosen, or one that has a turn; a turn ends
-// when it is taken, or when who has it does not wait any more.
+// when it is taken, or when its owner does not wait any more.
 //
 // Source: vFPIO section 4.4 (the highest priority first); the turns are ours.
 

@@ -13,7 +13,7 @@
 // withdrawn.
 //
 // Throughput: one request a cycle and requester. Latency: none while the account holds something.
-// Ordering: each requester's requests stay in order. No deadlock: an account fills by itself; without
+// Ordering: each requester's requests stay in order. No deadlock: an account fills at its rate; without
 // a limit it is not asked.
 //
 // Source: ours.

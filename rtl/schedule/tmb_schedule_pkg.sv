@@ -2,9 +2,9 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Types of the scheduler: what the host says about a slot, and what schedulers tell one another.
+// Types of the scheduler: the host's settings of a slot, and messages between schedulers.
 
-// Whoever imports a package uses a part of it.
+// An importer uses a part of a package.
 // verilator lint_off UNUSEDPARAM
 package tmb_schedule_pkg;
 
@@ -19,10 +19,10 @@ package tmb_schedule_pkg;
   typedef logic [7:0] floor_t;   // in 1/256
   typedef logic [23:0] limit_t;  // in rows a 2^16 cycles; 0: none
 
-  // Nobody gets less than this, so that whatever waits comes to its end.
+  // No slot gets less than this, so that every request ends.
   localparam floor_t LeastFloor = 8'd1;
 
-  // What the host says about a slot.
+  // The host's settings of a slot.
   typedef struct packed {
     level_t  level;
     weight_t weight;  // share among slots of its level
@@ -39,7 +39,7 @@ package tmb_schedule_pkg;
     int unsigned RecentLog2;  // log2 of the cycles for which the bound stays
   } bound_cfg_t;
 
-  // Of a memory channel: about what it needs outstanding to be busy.
+  // For a memory channel: about as many rows as keep it busy.
   localparam bound_cfg_t DefaultBoundCfg = '{LowRows: 42, RecentLog2: 12};
 
   // The highest level of some requests, if there are any.
@@ -48,7 +48,7 @@ package tmb_schedule_pkg;
     level_t level;
   } waiting_t;
 
-  // What the scheduler of one direction tells that of the other.
+  // From the scheduler of one direction to that of the other.
   typedef struct packed {
     waiting_t   waiting;  // here
     logic       taken;    // a burst of a slot was granted

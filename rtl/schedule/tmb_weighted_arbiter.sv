@@ -4,8 +4,8 @@
 //
 // Weighted round-robin choice among requests.
 //
-// A round gives each requester as many grants as its weight, in turns; whoever asks while it has
-// none left waits until nobody who has one asks. Then a new round begins. So under load the
+// A round gives each requester as many grants as its weight, in turns; a requester that
+// has none left waits while one that has some asks. Then a new round begins. So under load the
 // requesters' shares are as their weights, and a request waits for at most what the others have in two
 // rounds: the rest of the one in which it has had its turns, and the next.
 //

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // An access to an array of register groups: which element and which word of it, what a write makes
-// of the word, and the answer. Whoever stores the array multiplexes its words and keeps its state.
+// of the word, and the answer. The owner of the array multiplexes its words and keeps its state.
 //
 // NumElements   elements that exist; the others read as zero and ignore writes
 // StrideLog2    log2 of the bytes of an element's group

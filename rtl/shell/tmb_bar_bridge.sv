@@ -211,7 +211,7 @@ module tmb_bar_bridge import tmb_shell_pkg::*; import tmb_register_map_pkg::*; #
   logic unused_ok;
   assign unused_ok = &{1'b0, araddr_q[1:0], awaddr_q[1:0]};
 
-  // The whole address, for who asks what has failed.
+  // The whole address, for the report of a failed access.
   logic [23:0] address_q;
   logic ends;
   always_ff @(posedge clk_i) begin

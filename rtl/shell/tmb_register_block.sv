@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // All registers of the shell: the generated block (tmb_shell.rdl), the arrays behind it (those that move
-// with the traffic stand beside it), and the names that the rest of the shell uses.
+// with the traffic are outside it), and the names that the rest of the shell uses.
 //
 // Latency: done_o in the cycle of valid_i for plain registers, one or two cycles later for arrays.
 // State changes only on an access of the host or on a counted event.
@@ -23,7 +23,7 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
   output logic         done_o,
   output access_rsp_t  rsp_o,
 
-  // What the board and the slots say they are.
+  // Description of the board, identities of the slots.
   input  card_facts_t  card_i,
   input  logic [63:0]  slot_identity_i [Cfg.NumSlots],
 
@@ -57,7 +57,7 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
   input  unanswered_t  slot_unanswered_i [Cfg.NumSlots],
   input  read_notes_t  slot_notes_i [Cfg.NumSlots],
   output logic         slot_rearm_o [Cfg.NumSlots],
-  // arrays that stand beside the block, because they move with the traffic
+  // arrays outside the block, because they move with the traffic
   output array_req_t   ports_req_o,       // tmb_guard_registers
   input  array_rsp_t   ports_rsp_i,
   output array_req_t   requesters_req_o,  // tmb_requester_counters

@@ -2,10 +2,10 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the host says about slots, by command queue: copies and table commands come by queue. Queue
+// The host's settings of slots, by command queue: copies and table commands come by queue. Queue
 // 1 + ASID mod (NumQueues - 1) is that of a space (docs/architecture.md, Command ring), queue 0 of none.
 //
-// A queue is as its highest slot that runs; without any, as a slot that nobody has changed.
+// A queue is as its highest slot that runs; without any, as a slot with default settings.
 //
 // NumSlots    slots
 // NumQueues   command queues; with one there is nothing to tell apart

@@ -58,7 +58,7 @@ module tmb_shell
   input  logic clk_i,
   input  logic rst_ni,
 
-  // What the board says of the card (card_facts_t): constants.
+  // The board's description of the card (card_facts_t): constants.
   input  logic [31:0] card_clock_period_i,
   input  logic [63:0] card_channel_bytes_i,
 

@@ -50,7 +50,7 @@ module tmb_shell_core
   input  logic network_quiet_i,
   output logic peripheral_rst_no,
 
-  // What the board says of the card.
+  // The board's description of the card.
   input  card_facts_t card_i,
 
   // The host: its register accesses, interrupts (one cycle each), and its memory.
@@ -342,7 +342,7 @@ module tmb_shell_core
     assign switch_o[p] = '{source: switch_source[p], forget: switch_forget[p]};
   end
 
-  // What the guards see moves with the traffic: the registers are shown it when they are asked.
+  // The guards' state moves with the traffic: the registers get it only when they are read.
   guard_status_t guard_asked [NumPorts];
   for (genvar p = 0; p < NumPorts; p++) begin : gen_guard_asked
     assign guard_asked[p] = ports_req.valid ? port_guard[p] : '0;
@@ -420,7 +420,7 @@ module tmb_shell_core
       assign violations[k] = port_violation[Port];
       assign port_mark[Port] = mark;
       assign port_announce[Port] = interrupt_edge;
-      // Ports of streams are the movers': the ends of their transfers are told by themselves.
+      // Ports of streams are the movers': the ends of their transfers are reported separately.
       localparam bit IsMemory = k < Cfg.PortsPerSlot - Cfg.StreamsPerSlot;
       assign reads_owed[k] = IsMemory && port_owed[Port].reads;
       assign writes_owed[k] = IsMemory && port_owed[Port].writes;

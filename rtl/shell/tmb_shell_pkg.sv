@@ -6,7 +6,7 @@
 // buses: two structures for each, named from the side that asks: `_req_t` comes from the manager of the
 // bus, `_rsp_t` from its subordinate.
 
-// Whoever imports a package uses a part of it.
+// An importer uses a part of a package.
 // verilator lint_off UNUSEDPARAM
 package tmb_shell_pkg;
 
@@ -32,13 +32,13 @@ package tmb_shell_pkg;
     logic [31:0] data;
   } access_rsp_t;
 
-  // What the board says of the card, constant: pins that its top ties.
+  // The board's description of the card, constant: pins that its top ties.
   typedef struct packed {
     logic [31:0] clock_period;   // of clk_i, in picoseconds
     logic [63:0] channel_bytes;  // memory of each channel; where channels differ, the least of them
   } card_facts_t;
 
-  // What comes with the answer to a read of a slot's window: the user bits of its R.
+  // User bits of R in the answer to a read of a slot's window.
   typedef struct packed {
     logic closed;       // the guard has closed the slot
     logic writes_owed;  // accesses that its ports had taken by then are not answered
@@ -251,13 +251,13 @@ package tmb_shell_pkg;
   // Streams and networks
   // ---------------------------------------------------------------------------------------------
 
-  // What the registers ask of a mover, or of one direction of a network interface.
+  // Commands of the registers to a mover, or to one direction of a network interface.
   typedef struct packed {
     logic           start;  // one cycle: the command is taken
     mover_command_t command;
   } mover_control_t;
 
-  // What the registers ask of the switch at an incoming port of a kernel.
+  // Settings of the switch at an incoming port of a kernel.
   typedef struct packed {
     stream_source_t source;
     logic           forget;  // one cycle: a broken packet is forgotten
@@ -269,7 +269,7 @@ package tmb_shell_pkg;
     mover_done_t done;
   } transfer_t;
 
-  // A direction of a network interface, beside its stream: from the shell, and from its controller.
+  // A direction of a network interface, in addition to its stream: from the shell, and from its controller.
   typedef struct packed {
     logic        start;       // one cycle: a transfer of the bytes from the address on of the peer's memory
     logic        stop;        // one cycle: it ends as if the range were full; what is received is cut

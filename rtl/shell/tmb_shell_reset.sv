@@ -19,7 +19,7 @@
 // Latency: five cycles and ResetCycles, and what memories take to answer. Ordering: none.
 // No deadlock: what has been granted needs neither kernel nor host (a write leaves with its data, a read with room
 // for its answer), so quiet_i comes when memories and peers answer, or a peer is given up; an access to a kernel is
-// bounded (tmb_slot_control). What never answers holds the reset off for good: WAITS_FOR names it.
+// bounded (tmb_slot_control). A part that never answers holds the reset off for good: WAITS_FOR names it.
 
 `include "tmb_assert.svh"
 

@@ -13,7 +13,7 @@
 //
 // Latency: 2 cycles. State changes only with the kernel's line or on the host's request.
 // No deadlock: an edge is never lost, only merged with one that the host has not yet seen. A kernel that
-// never sends the data of a write announces nothing any more, and nobody else waits for it.
+// never sends the data of a write announces nothing any more, and no other slot waits for it.
 
 module tmb_slot_interrupt (
   input  logic clk_i,

@@ -3,11 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A stream into a kernel on the read channels of its AXI4 port: FSRF's streaming mode. It stands in the slot, between
-// the kernel's port and the slot's, with a stream of the slot beside it.
+// the kernel's port and the slot's, and next to a stream of the slot.
 //
 // The kernel opens the stream by a read of one beat at OpenAddress: ARID becomes the stream's ID, 2^ARSIZE bytes its
 // width. From the answer on, beats with rstream high are the stream's: RID is the ID, the bytes are the low ones of RDATA,
-// rkeep tells which (a kernel may leave it away: the others are zero), RLAST ends a packet. No read asks for them; they
+// rkeep marks them (a kernel may leave it away: the others are zero), RLAST ends a packet. No read asks for them; they
 // may come between the beats of reads. A read at CloseAddress closes the stream: no beat follows its answer, and what has
 // come by then waits for the next opening.
 //
@@ -21,7 +21,7 @@
 // stream. Ordering: reads and answers as they were asked, the stream's beats among themselves. Back-pressure: AR stalls
 // while Reads are between address and last beat.
 // No deadlock: reads that fill the queue have passed to the slot already, and an answer needs the kernel's RREADY only. A
-// stream that nobody feeds holds up nothing.
+// stream without beats holds up nothing.
 //
 // Source: FSRF section 4.8.
 
@@ -35,7 +35,7 @@ module tmb_port_stream_in #(
   input  logic               rst_ni,
   input  logic               closed_i,
   output logic               open_o,
-  // what passes beside this module, and is looked at
+  // bypasses this module, and is observed
   input  logic [63:0]        araddr_i,
   input  logic [IdWidth-1:0] arid_i,
   input  logic [7:0]         arlen_i,
@@ -203,7 +203,7 @@ module tmb_port_stream_in #(
 
   assign memory_valid = head_valid && head.operation == Pass && slot_rvalid_i;
   assign asked_valid = memory_valid || answer_valid_q;
-  // The end is told once: the beat closes the stream. Nothing is sent while the stream is being closed.
+  // The end is reported once: the beat closes the stream. Nothing is sent while the stream is being closed.
   assign stream_valid = open_q && (element_valid || over);
   assign stream_turn = stream_valid && (!asked_valid || !streamed_q);
 

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A stream out of a kernel on the write channels of its AXI4 port: FSRF's streaming mode. It stands in the slot, between
-// the kernel's port and the slot's, with a stream of the slot beside it.
+// the kernel's port and the slot's, and next to a stream of the slot.
 //
 // The kernel opens the stream by a write of one beat at OpenAddress (its data do not count): AWID becomes the stream's
 // ID, 2^AWSIZE bytes its width. From the answer on, beats of W with wstream high are the stream's and belong to no
@@ -15,8 +15,8 @@
 //            and the stream is closed. Opening it is answered by DECERR then. A packet that was cut is ended.
 //
 // DECERR also answers every other address of the window (address bit 63). SLVERR: opened twice, closed when not open, a
-// burst of more than one beat, a width beyond the port's, a packet when the stream is not open. What the slot has taken
-// goes out, whatever happens then.
+// burst of more than one beat, a width beyond the port's, a packet when the stream is not open. Beats that the slot has
+// taken always go out.
 //
 // Throughput: a beat a cycle. Latency: none for writes, one cycle for the stream, one for answers. Ordering: writes and
 // answers as they were asked, the stream's beats and answers among themselves. Back-pressure: AW stalls while Writes wait
@@ -36,7 +36,7 @@ module tmb_port_stream_out #(
   input  logic               rst_ni,
   input  logic               closed_i,
   output logic               open_o,
-  // what passes beside this module, and is looked at
+  // bypasses this module, and is observed
   input  logic [63:0]        awaddr_i,
   input  logic [IdWidth-1:0] awid_i,
   input  logic [7:0]         awlen_i,
@@ -144,7 +144,7 @@ module tmb_port_stream_out #(
   assign kernel_wready_o = wstream_i ? stream_ready : data_valid && (slot_wready_i || !data.passes);
   assign write_beat = kernel_wvalid_i && !wstream_i && kernel_wready_o;
   assign stream_beat = kernel_wvalid_i && wstream_i && kernel_wready_o;
-  // Beats are counted by AWLEN, as the slot counts them, whatever WLAST says.
+  // Beats are counted by AWLEN, as the slot counts them, independently of WLAST.
   assign data_pop = write_beat && beats_q == data.len;
   assign swallowed = data_pop && !data.passes;
 
@@ -163,7 +163,7 @@ module tmb_port_stream_out #(
   logic in_packet_q, ending_q, ending_taken;
   logic [1:0] answer_q, answer;
 
-  // Writes in the window whose data are here, and that nobody has looked at.
+  // Writes in the window whose data are here, not yet decoded.
   always_ff @(posedge clk_i) begin
     if (!rst_ni) opened_q <= '0;
     else if (swallowed != decide) opened_q <= swallowed ? opened_q + 8'd1 : opened_q - 8'd1;

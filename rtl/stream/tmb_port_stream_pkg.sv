@@ -2,7 +2,7 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What both halves of FSRF's streaming mode share: the window of addresses, and AXI's responses.
+// Common to both halves of FSRF's streaming mode: the window of addresses, and AXI's responses.
 //
 // Virtual addresses have 48 bits, so those with bit 63 are free for the stream of a port.
 

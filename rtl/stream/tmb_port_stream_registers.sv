@@ -2,7 +2,7 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the host says and sees of streams through a kernel's AXI4 ports: two registers at the end of the kernel's control
+// Control and status of streams through a kernel's AXI4 ports: two registers at the end of the kernel's control
 // window. It stands in the slot, on s_axi_control; everything below 0xFF00 passes.
 //
 // offset   bits 2p (into the kernel) and 2p+1 (out of it) belong to the kernel's port p

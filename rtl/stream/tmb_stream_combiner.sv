@@ -11,7 +11,7 @@
 //            has taken apart comes together in its order. 0: round robin among the ports that have a packet.
 //
 // A packet is never mixed with another one: once its first beat was taken, the others follow. So a packet without
-// end keeps all others away. An empty beat with TLAST is a packet. Which port a packet came from is not told.
+// end keeps all others away. An empty beat with TLAST is a packet. The port that a packet came from is not reported.
 //
 // Throughput: a beat a cycle, also from packet to packet. Latency: one cycle. Ordering: packets of a port in order.
 // Back-pressure: in_ready_o depends on registers and in_valid_i only. No deadlock: it waits for its neighbours only.

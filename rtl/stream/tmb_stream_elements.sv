@@ -7,7 +7,7 @@
 //
 // Beats that come may be partly filled, from the first byte on; elements are full, but for the last of a packet, and
 // their bytes beyond out_keep_o are zero. A packet that ends with an empty beat ends with an empty element, unless
-// bytes are left to carry the end. flush_i says that no more comes: what is left ends a packet. size_i may change at any time: bytes that are here leave at the new width.
+// bytes are left to carry the end. flush_i: no more comes, and the rest ends a packet. size_i may change at any time: bytes that are here leave at the new width.
 //
 // Throughput: an element a cycle. Latency: one cycle. Ordering: in order. Back-pressure: in_ready_o depends on the
 // fill only; out_last_o may rise while an element waits, so it needs a register behind it.

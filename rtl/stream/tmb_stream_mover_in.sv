@@ -12,10 +12,10 @@
 // ar_valid_o; from a row to its beat 1 cycle, 2 for the first of a range that is not aligned.
 // Ordering: the bytes in the order of their addresses, packets in the order of their commands.
 // Back-pressure: a kernel that does not take its beats stops the shifter; the rows that were asked for
-// wait in the port's own buffer, the next bursts are not admitted there. Nobody else waits.
+// wait in the port's own buffer, the next bursts are not admitted there. No other port waits.
 // No deadlock: what has been issued needs only memory, and room for it is reserved (tmb_port_read).
 //
-// A failed access gives zeroes; the transfer goes on to its end and says so (MoverAccess).
+// A failed access gives zeroes; the transfer goes on to its end and reports it (MoverAccess).
 // Reset (the slot's, too) forgets the transfer; there is no answer to it then.
 // Bytes beyond the end of the range are sent as zero, with TKEEP low.
 //

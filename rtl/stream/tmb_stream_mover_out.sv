@@ -5,8 +5,8 @@
 // Mover out of the kernel: takes a packet and writes it to a range of virtual memory through a port of
 // the slot. The range begins at any byte, and beats bring any number of bytes.
 //
-// The transfer ends with the beat that carries TLAST, or when the range is full. What a beat holds
-// beyond a full range stays here for the next transfer: no byte is lost. A full range whose last byte
+// The transfer ends with the beat that carries TLAST, or when the range is full. Bytes of a beat
+// beyond a full range stay here for the next transfer: no byte is lost. A full range whose last byte
 // is also the last of its packet ends with TLAST. A transfer that is stopped ends as if its range were full,
 // two cycles later: what has come is written, what comes stays for the next transfer.
 //
@@ -21,7 +21,7 @@
 // sent.
 // No deadlock: a burst is offered to the port with all its rows here, and waits for nothing else.
 //
-// Whoever sends may let a packet begin only when begin_o says so: then no beat of a packet that no transfer
+// The sender lets a packet begin only while begin_o is high: then no beat of a packet that no transfer
 // has asked for lies here, and the next packet may as well go elsewhere. Only a packet that begins while its
 // transfer is stopped waits here for the next one.
 //
@@ -376,7 +376,7 @@ module tmb_stream_mover_out
     end
   end
 
-  // What lies here while no transfer takes it waits for the next one.
+  // Bytes here without a transfer wait for the next one.
   assign state_o = '{
       busy: busy_q,
       valid: t_valid_i || (!active_q && (raw_valid || beat_valid)),

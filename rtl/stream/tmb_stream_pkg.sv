@@ -4,7 +4,7 @@
 //
 // Types of the stream ports of a slot, and of the movers behind them.
 
-// Whoever imports a package uses a part of it.
+// An importer uses a part of a package.
 // verilator lint_off UNUSEDPARAM
 package tmb_stream_pkg;
 
@@ -41,7 +41,7 @@ package tmb_stream_pkg;
     mover_status_e status;
   } mover_done_t;
 
-  // What a mover does now.
+  // State of a mover.
   typedef struct packed {
     logic        busy;
     logic        valid;  // TVALID of its stream; out of the kernel: a beat of it waits in the shell
@@ -59,7 +59,7 @@ package tmb_stream_pkg;
     pair_t pair;       // else: from the outgoing port of this pair
   } stream_source_t;
 
-  // What the switch does at an incoming port.
+  // State of the switch at an incoming port.
   typedef struct packed {
     stream_source_t source;  // that is connected now; while nothing is, the mover
     logic pending;           // the host has asked for another one

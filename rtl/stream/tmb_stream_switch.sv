@@ -3,10 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The switch between the stream ports of all slots and their movers. An incoming port of a kernel takes
-// its beats from its own mover, or from any outgoing port of any slot; the host says which, at any time.
+// its beats from its own mover, or from any outgoing port of any slot; the host chooses, at any time.
 // An outgoing port goes to the incoming one that takes from it, else to its own mover.
 //
-// NumPairs   stream pairs of all slots: so many ports into kernels, ports out of kernels, and movers
+// NumPairs   stream pairs of all slots: count of ports into kernels, of ports out of kernels, and of movers
 //
 // Changing a source drains. The old source may finish the packet that it is in, then nothing more of it
 // passes. The new one, an outgoing port, may finish its packet to where it went before. Then the port
@@ -18,13 +18,13 @@
 // Throughput: a beat a cycle at each port, all at once. Latency: from port to port 2 cycles, from a port
 // to its mover 1, from a mover to its port none. A change takes 3 cycles from the write when both sides
 // are between packets. Ordering: beats of a port in order. Back-pressure: end to end, by each connection
-// for itself; two queues of two beats lie between two kernels.
-// No deadlock: a beat that is offered waits for its sink only. What the host connects to a ring of
-// kernels is for these kernels to answer.
+// independently; two queues of two beats lie between two kernels.
+// No deadlock: a beat that is offered waits for its sink only. Kernels that the host connects to a
+// ring are responsible for it themselves.
 //
-// Reset of a slot in mid-packet. Of the sender: the receiver gets an empty beat with TLAST, so that what
-// comes next is a packet of its own. Of the receiver: what it had of the packet is gone, the rest of it
-// is taken and forgotten, and the next packet waits until the receiver lives. Both say so in
+// Reset of a slot in mid-packet. If it sends, the receiver gets an empty beat with TLAST, so that the
+// next beat begins a packet of its own. If it receives, its part of the packet is gone, the rest of it
+// is taken and dropped, and the next packet waits until the receiver lives. Both are reported in
 // state_o.broken. Another slot never waits for a slot in reset but by its own connection to it. A
 // connection outlives resets.
 //
@@ -78,7 +78,7 @@ module tmb_stream_switch
   pair_t route_pair_q [NumPairs];
   logic link_ready [NumPairs];        // it takes the next beat of its outgoing port
 
-  // Of each outgoing port: its next beat, and who is connected.
+  // By outgoing port: its next beat, and its connection.
   logic next_valid [NumPairs];
   logic next_ready [NumPairs];
   stream_beat_t next [NumPairs];
@@ -149,7 +149,7 @@ module tmb_stream_switch
     logic link_open_q, link_passes, link_leaves, crosses, swallow_q, cut_q, broken_q;
     logic source_valid, source_reset, put, put_ready, link_valid;
     stream_beat_t source_beat, link_beat;
-    // The new source is between packets, and nobody else has it.
+    // The new source is between packets, and no other port has it.
     logic opens;
 
     assign mover_leaves = route_q[i] == FromMover && source_i[i].from_port;
@@ -209,7 +209,7 @@ module tmb_stream_switch
         swallow_q <= 1'b0;
         cut_q <= 1'b0;
       end else if (reset_i[i]) begin
-        // The end that was to be sent has nobody to go to.
+        // The end that was to be sent has no receiver.
         cut_q <= 1'b0;
         swallow_q <= link_open_q && !cut_q && !(swallow_q && source_valid && source_beat.last);
         if (cut_q || (swallow_q && source_valid && source_beat.last)) link_open_q <= 1'b0;

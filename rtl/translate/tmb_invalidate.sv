@@ -9,7 +9,7 @@
 //           killed set by set; all L1 TLBs are, if the region is a whole space.
 //   Drain   the kills reach the L1 TLBs.
 //   Flash   parked bursts of the space that have a translation but have not left lose it, and the
-//           epoch flips: what leaves later belongs to the new epoch.
+//           epoch flips: later departures belong to the new epoch.
 //   Walks   walks of the old epoch end (their results meet the hold), and so do replies of the host
 //           that came before; new ones wait outside. Then the hold is released.
 //   Bursts  bursts that left in the old epoch get their responses.
@@ -159,7 +159,7 @@ module tmb_invalidate
   assign flushing_d = (flushing_q & ~(flush_done ? (spaces_t'(1) << region_q.asid) : spaces_t'(0)))
       | (enable_q & ~space_enable_i);
 
-  // A space to flush keeps it busy by itself.
+  // A space to flush alone keeps it busy.
   assign stays_busy = !(state_q == StateIdle && !start_valid_i)
       && !(state_q == StateBursts && !bursts_i[!epoch_q]);
 

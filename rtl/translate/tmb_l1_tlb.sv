@@ -20,8 +20,8 @@
 // They are cleared set by set after reset; until that is over nothing hits and nothing is filled.
 //
 // Throughput: one lookup and one update a cycle. Latency: hit_o in the cycle after look_read_i.
-// Ordering: who reads a set sees what was written up to the cycle of the read, that one too. What a
-// lookup found is zero on a miss.
+// Ordering: a read of a set sees all writes up to and including the cycle of the read. The result of
+// a lookup is zero on a miss.
 // No deadlock: nothing waits.
 //
 // FSRF section 5.2 (SRAM TLB), figure 2.

@@ -8,11 +8,11 @@
 //
 // An entry that is removed, downgraded or replaced is followed by the sequence of tmb_invalidate
 // before the command is answered; marks are served meanwhile. A mark decides on the set as it is
-// now, not as the walk saw it: if the entry has gone or lost the right, the walk is told so.
+// now, not as the walk saw it: the answer to the walk reports an entry that has gone or lost the right.
 //
 // A table grows (TableGrow) in chunks: the space's lookups wait (growing_o), one invalidation of the
 // whole space ends its walks, tmb_table_mover moves chunk after chunk, marks of other spaces take
-// turns with them, and table_switch_o tells the space's registers. The old table stays as it is, so
+// turns with them, and table_switch_o updates the space's registers. The old table stays as it is, so
 // a move that fails changes nothing.
 //
 // Throughput: one command per read and write round trip (8 cycles plus two memory latencies); marks
@@ -103,7 +103,7 @@ module tmb_table_engine
 
   state_e state_q, state_d;
 
-  // What is being done.
+  // The command under way.
   table_op_e op_q;
   asid_t asid_q;
   virt_addr_t addr_q;

@@ -4,13 +4,13 @@
 //
 // Marks of the walker: sets accessed, and for a write dirty, in entries of the page tables, several
 // at a time. Each reads its set again, decides on what is there now, writes the one entry, and gives
-// it back when the write has been answered; if the entry has gone or lost the right, it says so.
+// it back when the write has been answered; it reports an entry that has gone or lost the right.
 //
 // Two marks never work on the same set at a time: the later one waits, and those behind it. So a
 // mark sees what the marks before it wrote, and the writes, which touch one entry each, do not undo
 // one another. Commands and marks exclude one another (allow_i, busy_o).
 //
-// Many bursts of a requester meet a page that nobody has touched at the same time, and each walk
+// Many bursts of a requester meet an untouched page at the same time, and each walk
 // brings its mark. The entries marked last are kept until the next command, so that all but the
 // first of these marks take a few cycles.
 //
@@ -82,7 +82,7 @@ module tmb_table_marks
     page_entry_t entry;
   } recent_t;
 
-  // What is kept of a mark in its place.
+  // A mark in its place.
   typedef struct packed {
     mark_t                    mark;
     card_addr_t               row_addr;
@@ -223,7 +223,7 @@ module tmb_table_marks
   end
   assign writes = usable && (marked != found_q);
 
-  // What leaves is in a register each for reads, writes and results, which take the lowest place: a
+  // Reads, writes and results leave from a register each, which takes the lowest place: a
   // request does not change while it waits, and a write's row is that of its request.
   tickets_t read_next, write_next, done_next;
   ticket_t read_ticket, write_ticket, done_ticket;

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Moves a few sets of a page table to a table of twice as many. Set k goes to sets k and k + 2^S of
-// the new table, each entry to the one that its page number says, in the same way: so nothing is
+// the new table, each entry to the one of its page number, in the same way: so nothing is
 // searched, no set can overflow, and every row is written whole.
 //
 // ChunkSets   sets of one start: one read burst, two write bursts

@@ -152,7 +152,7 @@ module tmb_translate_lane
   slot_t account [NumRequesters];  // whose places a requester's lookups take
   lookup_t lookup;
 
-  // Beside the choice, not behind it: who may go, and what a reply says.
+  // In parallel with the choice, not behind it: candidates, and the content of replies.
   frame_t reply_frame [NumRequesters];
   l1_set_t reply_fill [NumRequesters];
   assign turn = (grant & may_go) != '0;
@@ -161,7 +161,7 @@ module tmb_translate_lane
   assign update_taken = kill_valid_i || walk_valid_i || reply_taken;
   assign walk_ready_o = !kill_valid_i;
 
-  // While slots are alike who has no place keeps its turn; otherwise it holds up nobody.
+  // While slots are alike a requester without a place keeps its turn; otherwise it holds up no other.
   logic [NumRequesters-1:0] could_look;
   for (genvar s = 0; s < NumRequesters; s++) begin : gen_request
     localparam int unsigned Slot = slot_of(s);
@@ -354,7 +354,7 @@ module tmb_translate_lane
   assign fill = (may_fill && !update_in_hold) ? update_q.fill : '0;
   assign missed = look_valid_q && (look_answer.result.outcome == OutcomeMiss);
 
-  // What each L1 TLB found; zeroes where there is none.
+  // Result of each L1 TLB; zeroes where there is none.
   frame_t found_frame [MaxL1s];
   l1_set_t found_granted, found_allowed;
 
@@ -455,8 +455,8 @@ module tmb_translate_lane
   logic look_answers;
   logic [QueuedWidth-1:0] queued_q, queued_d, unheld_q;
   assign look_answers = look_valid_q && !missed;
-  // Whether a lookup is answered is known late, so both numbers are there before it. What comes leaves at once
-  // unless an update answers; what leaves then is the oldest.
+  // Whether a lookup is answered is known late, so both numbers are there before it. A new answer leaves at once
+  // unless an update answers; the oldest leaves then.
   logic [QueuedWidth-1:0] queued_with, queued_without;
   assign queued_with = queued_q + QueuedWidth'(update_answers);
   assign queued_without = queued_q - QueuedWidth'(queued_q != '0 && !update_answers);

@@ -72,7 +72,7 @@ module tmb_translate_paged
   localparam int unsigned RequestersPerLane = NumRequesters / Cfg.NumLanes;
   localparam int unsigned RequestersPerSlot = NumRequesters / NumSlots;
 
-  // A lane has requesters of so many slots at most; of each it has a queue of misses.
+  // The most slots that a lane has requesters of; it has a queue of misses for each.
   function automatic int unsigned slots_per_lane();
     int unsigned most, first, last;
     most = 1;

@@ -14,7 +14,7 @@
 //
 // Throughput: one lookup and one update a cycle. Latency: none; the caller's two stages (tmb_l1_tlb) stay,
 // and the answer is that of the second. Ordering: a lookup sees the updates of the cycles before.
-// What a lookup found is zero on a miss.
+// The result of a lookup is zero on a miss.
 // No deadlock: nothing waits.
 //
 // AmorphOS's segment translation as in FSRF section 6.2; figure 2 has the same as a TLB of 4 GiB pages.

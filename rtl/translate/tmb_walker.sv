@@ -75,7 +75,7 @@ module tmb_walker
   localparam int unsigned TicketWidth = Cfg.MaxWalks > 1 ? $clog2(Cfg.MaxWalks) : 1;
   localparam int unsigned LaneWidth = NumLanes > 1 ? $clog2(NumLanes) : 1;
   localparam int unsigned MissWidth = NumMisses > 1 ? $clog2(NumMisses) : 1;
-  // Of the levels: those of the misses, and of the walks that go on.
+  // Requesters by level: the misses, and the walks that go on.
   localparam int unsigned RequesterWidth = $clog2(NumMisses + 1);
   typedef logic [TicketWidth-1:0] ticket_t;
   typedef logic [MaxSizeClass:0] classes_t;
@@ -87,7 +87,7 @@ module tmb_walker
   } walk_t;
   walk_t walk_q [Cfg.MaxWalks];
 
-  // What the set read of a ticket looks for, and what is left to try after it.
+  // Target of a ticket's set read, and the classes left to try after it.
   typedef struct packed {
     tag_t        tag;
     size_class_t size_class;
@@ -122,7 +122,7 @@ module tmb_walker
   // Next probe: a further class of a walk, or a new walk
   // ---------------------------------------------------------------------------------------------
 
-  // While slots are alike, further classes go first, and who has no ticket keeps its turn.
+  // While slots are alike, further classes go first, and a miss without a ticket keeps its turn.
   logic [NumMisses-1:0] could_begin, miss_request, miss_grant, miss_pass;
   logic [MissWidth-1:0] miss_from;
   logic miss_any, further_valid, further_pass, further_take, advance, loops, enters;

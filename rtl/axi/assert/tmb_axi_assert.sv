@@ -16,10 +16,10 @@
 // burst across 4 KiB; as many beats of data as announced, WLAST on the last and only there; strobes
 // only on the lanes of the beat; IDs of the announced width. The subordinate: an offer stays; none in
 // reset; a response only to a burst that was accepted, of a write also with all its data; its ID; the
-// announced number of beats, RLAST on the last and only there; no EXOKAY, which nobody asks for.
+// announced number of beats, RLAST on the last and only there; no EXOKAY, which is never requested.
 // VALID and READY are never unknown (seen by simulators with four states).
 //
-// A kernel that broke a rule may have confused everybody's count of bursts. From then on, until its
+// A kernel that broke a rule may have confused every count of bursts. From then on, until its
 // slot is reset, the subordinate is held to its offers only. That is so on the bus where the rule was
 // broken. The guard closes the whole slot then, but what it answers on the slot's other ports is legal
 // AXI, and is held to all rules.

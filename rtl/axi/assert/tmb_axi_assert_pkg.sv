@@ -2,7 +2,7 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the two halves of tmb_axi_assert know of a burst. For simulation only.
+// State of a burst in the two halves of tmb_axi_assert. For simulation only.
 
 // A function looks at what it needs of a burst.
 // verilator lint_off UNUSEDSIGNAL

@@ -39,7 +39,7 @@ module tmb_axi_write_assert import tmb_axi_assert_pkg::*; #(
 );
 
   // Complete bursts of data that may be here before their addresses: more than any buffer in front
-  // of whoever counts.
+  // of the counter.
   localparam int unsigned MaxEarly = 8;
   localparam int unsigned IndexWidth = $clog2(MaxBursts);
   localparam int unsigned EarlyWidth = $clog2(MaxEarly);

@@ -5,7 +5,7 @@
 // An offer that was not taken stays, unchanged, and there is none in reset (IHI 0022, A3.1.2 and
 // A3.2). For simulation only.
 //
-// Ours   whoever offers is part of the shell or of the simulator, not a kernel
+// Ours   the sender is part of the shell or of the simulator, not a kernel
 //
 // Costs next to nothing while offers are taken at once: the payload is copied, and compared, only
 // while it waits.

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The shell's manager to host memory with all its users, and the way to pages in host memory, with flat pins for
-// link_bench.cpp. Of a row the lowest 64 bits are here.
+// link_bench.cpp. A row has its lowest 64 bits here.
 
 module link_bench_top
   import tmb_pkg::*;

@@ -2,8 +2,8 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Traffic engines, address lanes, the fabric and its channels, and nothing of a shell beside them:
-// FlexiMem's interconnect (section IV-A). Rows are as wide as tmb_pkg says: its benches build it with
+// Traffic engines, address lanes, the fabric and its channels, and no other part of a shell:
+// FlexiMem's interconnect (section IV-A). Rows have the width of tmb_pkg: its benches build it with
 // 128 bits.
 //
 // NumEngines    readers, and as many writers

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A traffic engine: bursts of one length without an end, of reads or of writes, from the place behind a
-// port. FlexiMem's scatter-gather engines, of which it says no more than that they "create memory
+// port. FlexiMem's scatter-gather engines, which the paper describes only by: they "create memory
 // requests non-stop".
 //
 // Number      of the engine; its own channel is this number modulo NumChannels
@@ -13,7 +13,7 @@
 // Places: apart_i: bursts at random places of the engine's own channel (no contention); else at random
 // places of random channels. A burst starts at a multiple of its own length, so it stays in 4 KiB.
 //
-// What it checks: rows that it reads hold their own address, which is that of the burst (the translation is
+// It checks: rows that it reads hold their own address, which is that of the burst (the translation is
 // the identity), so their sum is known in advance (wrong_o when it is idle and the sums differ). Rows that
 // it writes hold theirs, which the memory checks.
 //

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // tmb_home_guard with flat pins for guard_bench.cpp: the directory's slice (d_*) on one side, a kernel (k_*)
-// on the other. Small, so that everything fills up. Of a row the lowest 64 bits are here: the guard does not
+// on the other. Small, so that everything fills up. A row has its lowest 64 bits here: the guard does not
 // look at it.
 
 module guard_bench_top

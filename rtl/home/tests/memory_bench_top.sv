@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // tmb_home_memory twice with flat pins for memory_bench.cpp: a slice with a channel to itself (0), and one of more
-// slices than channels (1). Of a row the lowest 64 bits are here.
+// slices than channels (1). A row has its lowest 64 bits here.
 
 module memory_bench_top
   import tmb_pkg::*;

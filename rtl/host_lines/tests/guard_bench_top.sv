@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // tmb_host_lines_guard with flat pins for guard_bench.cpp: a kernel (k_*) on one side, the cache controller (c_*) on the
-// other. The second slice of two, with few sets. Of a row the lowest 64 bits are here: the guard does not look at it.
+// other. The second slice of two, with few sets. A row has its lowest 64 bits here: the guard does not look at it.
 
 module guard_bench_top
   import tmb_pkg::*;

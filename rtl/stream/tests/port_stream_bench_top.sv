@@ -141,7 +141,7 @@ module port_stream_bench_top (
     .out_last_o      (out_last_o)
   );
 
-  // A host that writes CLOSED when told, and reads OPEN all the time; the kernel behind answers nothing.
+  // A host that writes CLOSED on command, and reads OPEN all the time; the kernel behind answers nothing.
   logic address_ready, data_ready, read_valid;
   logic [31:0] read_data;
   assign c_written_o = address_ready && data_ready;

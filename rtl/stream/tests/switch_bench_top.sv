@@ -2,8 +2,8 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The stream switch of four pairs, each in a slot of its own, with flat pins for switch_bench.cpp. Of the
-// data a beat has 64 bits here: the switch does not look at them.
+// The stream switch of four pairs, each in a slot of its own, with flat pins for switch_bench.cpp. A beat
+// has 64 bits of data here: the switch does not look at them.
 
 module switch_bench_top
   import tmb_pkg::*;
