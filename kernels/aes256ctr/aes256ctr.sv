@@ -170,7 +170,7 @@ module aes256ctr (
   assign m_axi_gmem1_awsize = 3'd6;
   assign m_axi_gmem1_awburst = 2'b01;
 
-  // Of an access that failed, the shell tells the host.
+  // The shell reports failed accesses to the host.
   logic unused_responses, unused_argument;
   assign unused_argument = ^arguments.unused;
   assign unused_responses = ^{m_axi_gmem0_rresp, m_axi_gmem1_bresp};

@@ -43,7 +43,7 @@ package aes_pkg;
     return {value[6:0], 1'b0} ^ (value[7] ? 8'h1b : 8'h00);
   endfunction
 
-  // What SubBytes and MixColumns make of a byte in row 0: its share of the column's four rows.
+  // SubBytes and MixColumns of a byte in row 0: its share of the column's four rows.
   function automatic column_t column_share(logic [7:0] value);
     logic [7:0] once, twice;
     once = SBox[value];

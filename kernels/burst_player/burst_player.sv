@@ -6,8 +6,8 @@
 //
 // The list (`program`) and the results are rows of 64 bytes on port m_axi_gmem0: descriptor_t and
 // result_t below. A burst is any that AXI4 allows with INCR, of any size, start and length, with any
-// ID; data and strobes of a write follow from seeds, and every beat of a read goes into a hash. What
-// is random is the list; nothing is here. Made for tests of whatever is behind the port.
+// ID; data and strobes of a write follow from seeds, and every beat of a read goes into a hash. The
+// list is random; nothing is here. Made for tests of whatever is behind the port.
 //
 // Bursts are issued in the order of the list, up to 32 outstanding in each direction. One with
 // `barrier` waits until all before it are over. Results come in the order of completion.

@@ -177,7 +177,7 @@ module conv (
   `TMB_READ_WHOLE_ROWS(m_axi_gmem0)
   `TMB_WRITE_WHOLE_ROWS(m_axi_gmem1)
 
-  // Of an access that failed, the shell tells the host.
+  // The shell reports failed accesses to the host.
   logic unused_ok;
   assign unused_ok = &{1'b0, m_axi_gmem0_rresp, m_axi_gmem1_bresp, arguments.weights[11:9],
                        arguments.shift[31:5]};

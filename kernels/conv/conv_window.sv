@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Rows of 64 pixels in, line by line; out come the 64 pixels of each with all their neighbours: three lines of
-// 66. What lies outside the image is zero.
+// 66. Pixels outside the image are zero.
 //
 // MaxBlocks   rows of 64 pixels that a line may have; two lines are kept in memories
 //
@@ -40,7 +40,7 @@ module conv_window #(
 
   typedef logic [BlockWidth-1:0] block_t;
 
-  // What a step is, besides its pixels.
+  // A step, without its pixels.
   typedef struct packed {
     logic first;    // of a line
     logic last;     // of a line

@@ -10,7 +10,7 @@
 // counts: one whose word has an update under way waits for it, so the table ends as if all were made one after
 // the other.
 //
-// Throughput: an update a cycle, Outstanding of them under way, or as many as `under_way` says (0: Outstanding): few
+// Throughput: an update a cycle, Outstanding of them under way, or `under_way` of them (0: Outstanding): few
 // behave as a kernel that cannot hide memory's latency. Latency of an update: a read and a write.
 // Ordering: updates of a word in the order of the sequence; of others, none is promised and none matters.
 // Back-pressure: rows wait while no write is taken, requests while all places are used. No deadlock: an update
@@ -218,7 +218,7 @@ module gups #(
   `TMB_READ_WHOLE_ROWS(m_axi_gmem0)
   `TMB_WRITE_WHOLE_ROWS(m_axi_gmem0)
 
-  // Of an access that failed, the shell tells the host.
+  // The shell reports failed accesses to the host.
   logic unused_ok;
   assign unused_ok = &{1'b0, m_axi_gmem0_rresp, m_axi_gmem0_rlast, m_axi_gmem0_bresp,
                        arguments.words_log2[63:6], arguments.under_way[63:$clog2(Outstanding)]};

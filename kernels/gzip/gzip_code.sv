@@ -19,7 +19,7 @@ module gzip_code (
   input  logic [7:0]  literal_i,
   input  logic [8:0]  length_i,
   input  logic [15:0] distance_i,
-  // Of the packet, with its end.
+  // The packet's, with its end.
   input  logic [31:0] crc_i,
   input  logic [31:0] bytes_i,
   // Bits that are missing to a whole byte.

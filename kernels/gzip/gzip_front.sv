@@ -6,7 +6,7 @@
 // whose four bytes have the same hash.
 //
 // Throughput: a byte a cycle, at most 508 ahead of the matcher. Latency: a candidate is known two cycles after its
-// fourth byte. What is read is there a cycle after the address. No deadlock: it waits for the matcher only, which never
+// fourth byte. Read data come a cycle after the address. No deadlock: it waits for the matcher only, which never
 // waits for more than 258 bytes.
 
 module gzip_front (
@@ -29,7 +29,7 @@ module gzip_front (
   // Bytes that can be read; positions below candidates_o have had their chance of a candidate.
   output logic [31:0] bytes_o,
   output logic [31:0] candidates_o,
-  // Of all bytes, when ended.
+  // Over all bytes, when ended.
   output logic [31:0] crc_o,
 
   // The window, at two places. The candidate is of position near_address_i.

@@ -13,7 +13,7 @@
 // StateWords     words of 32 bits of a chaining value and of a digest
 // InitialState   word 0 in the low bits
 // BigEndian      words of digests, and the length, have their first byte high
-// Packets        the input is a packet of any length, whose last row says so; else bytes_i says how many
+// Packets        the input is a packet of any length, whose last row is marked; else bytes_i is its length
 // MaxLanes       a power of two; more lanes than the rounds have stages, plus two, fill the pipeline
 //
 // Throughput: a block a cycle, or lanes / (stages + 2) where that is less; after the rows, one or two blocks of

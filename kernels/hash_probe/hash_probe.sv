@@ -149,7 +149,7 @@ module hash_probe (
   `TMB_READ_WHOLE_ROWS(m_axi_gmem0)
   `TMB_WRITE_WHOLE_ROWS(m_axi_gmem1)
 
-  // Of an access that failed, the shell tells the host.
+  // The shell reports failed accesses to the host.
   logic unused_ok;
   assign unused_ok = &{1'b0, m_axi_gmem0_rresp, m_axi_gmem0_rlast, m_axi_gmem1_bresp, hash[63:61],
                        arguments.unused, arguments.bits[31:6], read_address[5:0],

@@ -2,8 +2,8 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernel: writes a pattern, and says that it is done before its writes are answered, or after, as its
-// mode tells it (README.md). For tests of the end of a run.
+// Kernel: writes a pattern, and reports its end before its writes are answered, or after, depending on its
+// mode (README.md). For tests of the end of a run.
 //
 // Throughput: a row a cycle, unless the mode slows it down. Control: ap_ctrl_hs; the next run is to be
 // started when the writes of the last one are over.
@@ -49,7 +49,7 @@ module hasty (
   assign mute = arguments.mode[5];
   assign burst_log2 = arguments.mode[10:8];
 
-  // Rows whose address, and whose data, are taken; bursts that are not answered.
+  // Rows with their address, and with their data, taken; bursts that are not answered.
   row_t rows, burst_rows, address_row_q, data_row_q, address_left, length;
   row_t outstanding_q;
   logic running_q, writing_q, read_asked_q, read_open_q;

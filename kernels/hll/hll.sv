@@ -113,7 +113,7 @@ module hll (
     drain_q <= state_q == StDrain ? drain_q - 4'd1 : Latency;
   end
 
-  // The numbers of a row that are there.
+  // The valid numbers of a row.
   logic [Lanes-1:0] kept;
   assign kept = rows_q == 58'd1 && tail_q != '0 ? ~(8'hff << tail_q) : '1;
 
@@ -190,7 +190,7 @@ module hll (
   `TMB_READ_WHOLE_ROWS(m_axi_gmem0)
   `TMB_WRITE_WHOLE_ROWS(m_axi_gmem1)
 
-  // Of an access that failed, the shell tells the host.
+  // The shell reports failed accesses to the host.
   logic unused_ok;
   assign unused_ok = &{1'b0, m_axi_gmem0_rresp, m_axi_gmem1_bresp};
 

@@ -4,7 +4,7 @@
 //
 // Kernel: adds to words of the CPU's own memory, which its cores change, too (CCKit, section 3.2: the card as remote
 // agent). The card caches the lines; under a hold what it does to one is atomic for the CPU. It can load and store them
-// instead and says how long that took. For a link of one slice; host_counter_engine does the work.
+// instead and measures the time. For a link of one slice; host_counter_engine does the work.
 //
 // Register map: kernel.toml. Control: ap_ctrl_hs.
 

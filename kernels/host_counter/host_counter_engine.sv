@@ -2,7 +2,7 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What host_counter does at one port for the CPU's lines: goes through `rows` lines from `base` on, over and over,
+// host_counter at one port for the CPU's lines: goes through `rows` lines from `base` on, over and over,
 // and does one thing to each of those that belong to its slice, `updates` times in all; then it stores
 // what it counted to the line `result`, if its slice has that line.
 //

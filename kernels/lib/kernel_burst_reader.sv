@@ -5,7 +5,7 @@
 // Reads arrays of equal length from memory and hands them on as rows of 64 bytes, in order.
 //
 // NumSources   Arrays read through the one port. Their bursts take turns: up to 64 rows of array 0,
-//              as many of array 1, and so on; row_source_o says whose row it is. All have the same
+//              as many of array 1, and so on; row_source_o is the array of a row. All have the same
 //              ID, so rows come back in the order of the requests.
 //
 // A burst ends at the first 4 KiB boundary of any array, so it is 64 rows long when the arrays are
@@ -13,7 +13,7 @@
 //
 // Throughput: one row a cycle. Latency: first request one cycle after start_i, and two cycles from
 // the memory's row to row_o. Back-pressure: a row that is not taken holds up the rows behind it.
-// No deadlock: requests never wait for rows. Whoever takes the rows must not need a later row to
+// No deadlock: requests never wait for rows. The consumer must not need a later row to
 // take an earlier one; with several sources that means room for 64 rows of each but the last.
 
 module kernel_burst_reader #(

@@ -12,7 +12,7 @@
 //
 // Register map: kernel.toml. Control: ap_ctrl_hs. Throughput: a plain read every three cycles, a write every four; one answer at
 // a time. Latency: two cycles from a read, or from the acknowledgement of the recall, to the first row. Ordering: reads in their
-// order; writes beside them. No deadlock: writes are always taken, also while a read waits for its recall, which ends by itself.
+// order; writes concurrently. No deadlock: writes are always taken, also while a read waits for its recall, which always ends.
 
 module line_answer (
   input  logic         ap_clk,

@@ -8,7 +8,7 @@
 //
 // With `add` other than 0 each value is increased by it after it was summed: one write of 8 bytes a node
 // (port m_axi_gmem1), which is complete before the next node is read. With `limit` other than 0 it ends after
-// so many nodes, so that a ring ends too.
+// `limit` nodes, so that a ring ends too.
 //
 // Throughput: one node a round trip (two with `add`): each address is in the node before. Ordering: a node's
 // write has its response before the next read leaves, and before the result is written. Deadlock: one
@@ -124,7 +124,7 @@ module list_sum (
   `TMB_READ_WHOLE_ROWS(m_axi_gmem0)
   `TMB_WRITE_WHOLE_ROWS(m_axi_gmem1)
 
-  // Of an access that failed, the shell tells the host.
+  // The shell reports failed accesses to the host.
   logic unused_ok;
   assign unused_ok = &{1'b0, m_axi_gmem0_rresp, m_axi_gmem0_rlast, m_axi_gmem0_rdata[511:128],
                        m_axi_gmem1_bresp, node_q[5:0]};

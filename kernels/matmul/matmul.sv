@@ -143,7 +143,7 @@ module matmul (
   assign out_tkeep = {64{phase_q != StCut}};
   assign out_tlast = out_last_q;
 
-  // Beats are full; of a packet's last one, its last byte says whether it is.
+  // Beats are full; the last byte of a packet's last one shows whether it is.
   logic unused_keep;
   assign unused_keep = ^in_tkeep[62:0];
 

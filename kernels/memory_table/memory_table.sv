@@ -2,7 +2,7 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernel: counts in lines of card memory that the CPU changes, too. Memory serves the lines; this kernel is beside it
+// Kernel: counts in lines of card memory that the CPU changes, too. Memory serves the lines; this kernel goes with it
 // and has line operations only (CCKit, section 3.3, figure 2). It goes through `rows` lines
 // from `base` on, over and over, `updates` times in all: locks the line, reads it, adds 1 to its word 1, writes that
 // quarter of it, unlocks it. While a line is locked the CPU has no copy of it and gets none.

@@ -38,7 +38,7 @@ module nw (
     logic [63:0] query_bytes;    // 0x10
   } arguments_t;
 
-  // What passes by with a letter.
+  // State that travels with a letter.
   typedef struct packed {
     logic letter;   // there is one; an empty beat with TLAST has none
     logic first;    // of its target
@@ -98,7 +98,7 @@ module nw (
   logic [31:0] diagonal_q [Cells];  // what came from the left a letter ago
   logic [31:0] row_q;               // letters of this target so far, as gaps
 
-  // Scores without a letter of the target: so many gaps.
+  // Scores without a letter of the target: gaps only.
   logic [31:0] border_q [Cells+1];
   always_ff @(posedge ap_clk) begin
     // A new border is right after as many cycles as there are cells before it; the first letter is slower.

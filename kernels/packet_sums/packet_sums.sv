@@ -4,12 +4,12 @@
 //
 // Kernel: the sum of the 32-bit integers of each packet, as a packet of 8 bytes. The one to read first for streams on a
 // memory port (FSRF's streaming mode): it has nothing but one AXI4 port, opens its streams itself by a read and a write,
-// and is told by DECERR that the other end has closed.
+// and learns from DECERR that the other end has closed.
 //
 // 1. A read opens `numbers` with 4 bytes a beat, a write opens `sums` with 8.
 // 2. Each beat with rstream is an integer; the one with RLAST ends the packet, and its sum leaves with wstream and WLAST.
-// 3. The end of `numbers` (DECERR) ends the run: `sums` is closed, and the counts are written to memory. When nobody takes
-//    sums any more (DECERR, too), those that follow are counted, not sent.
+// 3. The end of `numbers` (DECERR) ends the run: `sums` is closed, and the counts are written to memory. When sums are not
+//    taken any more (DECERR, too), those that follow are counted, not sent.
 //
 // Throughput: an integer a cycle within a packet; a packet ends in five cycles and more. Integers wrap in 64 bits.
 // Register map: kernel.toml. Control: ap_ctrl_hs.

@@ -7,7 +7,7 @@
 //
 // A burst is asked for when all its chunk may be: a chunk is over when its last row has come. With
 // window = 1 the next chunk is asked for when the one before is there, as a program does that waits
-// for each of its transfers; `pause` cycles later, with any window at most one chunk in so many.
+// for each of its transfers; `pause` cycles later, with any window at most one chunk in `pause` cycles.
 //
 // Throughput: 64 bytes a cycle while the window lasts. Register map: kernel.toml. Control: ap_ctrl_hs.
 
@@ -149,7 +149,7 @@ module perf (
   `TMB_READ_WHOLE_ROWS(m_axi_gmem0)
   `TMB_WRITE_WHOLE_ROWS(m_axi_gmem1)
 
-  // Of an access that failed, the shell tells the host.
+  // The shell reports failed accesses to the host.
   logic unused_responses;
   assign unused_responses = ^{m_axi_gmem0_rresp, m_axi_gmem1_bresp};
   logic unused_arguments;

@@ -7,7 +7,7 @@
 // evaluation (section 6.1). 16 bytes a record, 8 an edge, 8 a weight in and 8 out, which are the bytes, reuse and read
 // shares of the paper's table 1 (README.md).
 //
-// Ranks are fixed-point numbers of 64 bits, 2^62 for 1. Of a vertex with the sum S of the weights at its edges' sources:
+// Ranks are fixed-point numbers of 64 bits, 2^62 for 1. With the sum S of the weights at its edges' sources a vertex has:
 //
 //   rank   = base + floor(damping * S / 2^32)
 //   weight = floor(rank / outgoing), or rank if nothing goes out or `ranks` is 1
@@ -246,7 +246,7 @@ module pgrnk (
   `TMB_READ_WHOLE_ROWS(m_axi_gmem0)
   `TMB_WRITE_WHOLE_ROWS(m_axi_gmem1)
 
-  // Of an access that failed, the shell tells the host.
+  // The shell reports failed accesses to the host.
   logic unused_ok;
   assign unused_ok = &{1'b0, m_axi_gmem0_rresp, m_axi_gmem1_bresp, arguments.ranks[31:1], ranks_empty};
 

@@ -11,10 +11,10 @@
 //
 // An edge whose source is not below `sources_i` reads row 0 of the weights, adds nothing and is counted.
 //
-// Throughput: an edge a cycle, less the cycles in which a stream's burst is requested. Latency: five cycles beside
+// Throughput: an edge a cycle, less the cycles in which a stream's burst is requested. Latency: five cycles in addition to
 // memory's from an edge's row to its weight. Ordering: all reads have one ID, so responses come in the order of
-// requests; a queue says what each is. Back-pressure: a request is made only with room reserved for its response, so
-// responses are always taken. No deadlock: requests wait for room alone, which whoever takes rows and weights gives.
+// requests; a queue holds the kind of each. Back-pressure: a request is made only with room reserved for its response, so
+// responses are always taken. No deadlock: requests wait for room alone, which the consumer of rows and weights gives.
 
 module pgrnk_fetch #(
   parameter int unsigned StreamRows = 32,

@@ -6,7 +6,7 @@
 // section 5.5). It serves the CPU's lines from `base` on with the bytes of the pages at `data`: what is mapped
 // there, a file or memory, is what cores load and store.
 //
-// Eight units hold a block of 8 KiB each. A line that is in no block is read by itself, at once, and its block
+// Eight units hold a block of 8 KiB each. A line that is in no block is read alone, at once, and its block
 // is fetched behind it; a line in the second half of a block asks for the next one. A block is two bursts of 64
 // rows, one through each memory port. Write-backs go to memory, and the line is read there from then on.
 //

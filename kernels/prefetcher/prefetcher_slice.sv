@@ -6,8 +6,8 @@
 // directly from memory; writes to memory.
 //
 // A read looks its block up, a cycle each. Is its line here, its two rows go to the directory; is it on
-// its way, the read goes to the end of a queue of such; else it goes to memory by itself (`direct_*`), and the
-// block is asked for (`fetch_*`, a wish that nobody has to fulfil). A line in the second half of a block
+// its way, the read goes to the end of a queue of such; else it goes to memory alone (`direct_*`), and the
+// block is asked for (`fetch_*`, a hint). A line in the second half of a block
 // asks for the next block.
 //
 // Throughput: a row a cycle each way. Latency of a line that is here: three cycles.
@@ -269,7 +269,7 @@ module prefetcher_slice #(
   );
 
   // ---------------------------------------------------------------------------------------------
-  // Lines that memory gives by themselves
+  // Single lines from memory
   // ---------------------------------------------------------------------------------------------
 
   kernel_fifo #(

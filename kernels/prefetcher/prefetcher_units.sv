@@ -160,7 +160,7 @@ module prefetcher_units #(
     end
   end
 
-  // The last use of each: who is used now is older than nobody.
+  // The last use of each: a unit that is used now is older than none.
   logic [Units-1:0] touched;
   assign touched = used_i[0] | used_i[1] | (take ? oldest : '0);
   always_ff @(posedge clk_i) begin

@@ -4,23 +4,23 @@
 //
 // Kernel: calls through two coherent lines (CCKit, section 5.7). It stands behind the directory and is the
 // memory of 64 lines of 128 bytes from `base` on. Lines 0 and 1 are the call's of context 0, the next two those of
-// context 1, and so on, as many as `contexts` says; each context has a call under way of its own:
+// context 1, and so on, `contexts` in all; each context has a call under way of its own:
 //
 //   the CPU has one of them (the request line; after a reset line 0), writes the arguments into it, and loads the
-//   other one, for itself alone. The kernel sees that read, brings the request line home, and only
+//   other one, exclusively. The kernel sees that read, brings the request line home, and only
 //   then answers, with the result. Now the CPU has the other line: the roles have changed.
 //
 // The roles stay from run to run. The other lines are plain memory, zero at first; so are all while no run is under way. Lines
 // outside of the 64 are answered with an error.
 //
 // The request line is brought home by a clean-invalidate. Its arguments are here as soon as they have been
-// written; if the CPU's copy was not dirty they are here already, and the acknowledgement says so. The
-// answer waits for whichever comes first; the CPU waits with it, so nobody can change the request line
+// written; if the CPU's copy was not dirty they are here already, and the acknowledgement shows it. The
+// answer waits for whichever comes first; the CPU waits with it, so no store can change the request line
 // meanwhile.
 //
 // Register map: kernel.toml. Control: ap_ctrl_hs. Throughput: a plain read every three cycles, a write every
 // four. Latency: a read two cycles to its first row; an echo one cycle after the arguments.
-// Ordering: one read at a time; writes beside it. Calls wait aside for the end of their operations, and
+// Ordering: one read at a time; writes concurrently. Calls wait aside for the end of their operations, and
 // are answered as their arguments come, the lowest context first. No deadlock: writes are always taken, and a call
 // waits for nothing but its operation's end.
 
@@ -128,11 +128,11 @@ module rpc (
   line_t line_q;        // that is answered
   line_t request_q;     // with what is in this one
 
-  // Of each context: the request line is its second; a call waits; its recall is not offered yet; the
+  // By context: the request line is its second; a call waits; its recall is not offered yet; the
   // arguments are here.
   logic [Contexts-1:0] turn_q, wait_q, ask_q, home_q;
   logic [15:0] call_id_q [Contexts];
-  // Of each line: its recall has been offered, and not been acknowledged.
+  // By line: its recall has been offered, and not been acknowledged.
   logic [2*Contexts-1:0] busy_q;
   logic line_valid_q;   // a recall is offered
   line_t recall_q;      // of this line

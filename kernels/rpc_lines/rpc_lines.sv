@@ -6,14 +6,14 @@
 // B, behind both slices of the directory:
 //
 //   the CPU has the request's lines in both. It writes the payload and, into the control line, how many lines that
-//   is; it sends all of them home, and loads the other control line, for itself alone. That is the
+//   is; it sends all of them home, and loads the other control line, exclusively. That is the
 //   call. The kernel gathers the lines as they come, in whatever order, and answers when it has them
 //   all. Then windows and control lines have changed roles: what the kernel answers is in the window
 //   that the CPU writes next.
 //
 // The kernel knows which lines the CPU has, and waits for those; so the paper's barrier between payload and call is
-// not needed, and the call may go first. What the CPU
-// did not send is called home: the control line at once, payload lines when none has come for 256 cycles.
+// not needed, and the call may go first. Lines that the CPU
+// did not send are called home: the control line at once, payload lines when none has come for 256 cycles.
 //
 // Register map: kernel.toml. Control: ap_ctrl_hs; a run has no end. Throughput: a line each way every one and a half
 // cycles (3 cycles a slice); the link is slower. Latency: see rpc_lines_slice; the answer goes out three cycles after

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One slice of the directory's lines of kernel rpc_lines: every other payload line of both windows, and a control line
-// (A of slice 0, B of slice 1). `turn_i` says which window and which control line are the request's.
+// (A of slice 0, B of slice 1). `turn_i` selects the window and the control line of the request.
 //
 // Reads of the request's window and control line are served at once; those of the answer's window wait for the next
 // turn, the one of the answer's control line is a call. A payload line is *away* from the read that brought it
@@ -84,7 +84,7 @@ module rpc_lines_slice #(
   typedef logic [LineWidth-1:0] line_t;
   typedef logic [PairWidth-1:0] pair_t;
 
-  // What a line of the link is here.
+  // A line of the link.
   typedef struct packed {
     logic  error;
     logic  control;

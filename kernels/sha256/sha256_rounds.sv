@@ -21,7 +21,7 @@ module sha256_rounds import sha256_pkg::*; (
   input  logic [511:0] block_i,
   input  logic [255:0] state_i,
 
-  // What is to be added to the chaining value.
+  // To be added to the chaining value.
   output logic         result_valid_o,
   output logic [255:0] result_o
 );

@@ -173,7 +173,7 @@ module shared_table #(
   // Locks and unlocks
   // ---------------------------------------------------------------------------------------------
 
-  // Of a tag: under way, and whether it is the unlock.
+  // By tag: under way, and whether it is the unlock.
   logic [Tags-1:0] busy_q, unlocking_q;
   logic running_q, lock_valid, lock_sent;
   logic [31:0] left_q, pause_q;
@@ -200,7 +200,7 @@ module shared_table #(
     .out_data_o(locked_tag)
   );
 
-  // What is offered stays until it is taken. Unlocks first.
+  // An offer stays until it is taken. Unlocks first.
   logic offer_q, offer_unlock_q;
   logic [5:0] offer_tag_q;
   line_t offer_line_q;

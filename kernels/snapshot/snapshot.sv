@@ -10,7 +10,7 @@
 // the first, however often the record changes meanwhile:
 //
 // - A version is made in a place of its own. Before it becomes the current one, the first line of every window that the
-//   CPU may have is locked: nobody can begin. Then the lines that changed are called home, the first lines unlocked.
+//   CPU may have is locked: no reader can begin. Then the lines that changed are called home, the first lines unlocked.
 // - So a reader that finds its first line in the cache reads the current version; one that does not asks the kernel,
 //   which sees that it begins, and answers when the CPU has none of its lines that differ.
 // - A line that is called home while its reader is in the middle comes again from that reader's version.
@@ -18,7 +18,7 @@
 // With `plain`, for comparison, all share the first window, and the changed lines are locked and changed in place, all
 // at once: a sequence lock, whose readers must load the first line again at the end and begin anew if it changed.
 //
-// What the CPU writes in a window is refused (SLVERR). Register map: kernel.toml. Control: ap_ctrl_hs, done when the
+// Writes of the CPU to a window are refused (SLVERR). Register map: kernel.toml. Control: ap_ctrl_hs, done when the
 // last version of the run is current.
 //
 // Throughput: a line of the CPU every three cycles; a version in the time of a lock and an unlock. Latency: two cycles

@@ -2,11 +2,11 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a snapshot knows of its readers: the version that each one reads, the lines of it that the CPU may have,
+// State of a snapshot's readers: the version that each one reads, the lines of it that the CPU may have,
 // those that differ in the current version, and which of these are to be called home.
 //
-// A line that the CPU has and that differs is called home at once, whether its reader begins again or not: whoever
-// still reads the version before gets that line of that version again. So when a reader begins, only what
+// A line that the CPU has and that differs is called home at once, whether its reader begins again or not: a reader
+// of the version before gets that line of that version again. So when a reader begins, only what
 // it asked for again meanwhile is left to call. In the time of one beginning, a line is called once: a reader that
 // goes on asking for other lines while it begins cannot make itself wait for ever.
 //
@@ -123,7 +123,7 @@ module snapshot_readers #(
         asked_q[begin_reader_i] <= '0;
         version_q[begin_reader_i] <= current_i;
         has_q[begin_reader_i][0] <= 1'b1;
-        // What it asked for while it began, against the rule, is old and stays to be called.
+        // Lines that it asked for while it began, against the rule, are old and stay to be called.
         differs_q[begin_reader_i] <= differs_q[begin_reader_i] & has_q[begin_reader_i] & ~Lines'(1);
       end
     end

@@ -2,11 +2,11 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the versions of a snapshot's record hold: put your own source here. Row by row, it makes a version of the one
-// before, and says which rows it changes. The first line changes always.
+// Content of the versions of a snapshot's record: put your own source here. Row by row, it makes a version of the one
+// before, and marks the rows that it changes. The first line changes always.
 //
 // This one writes its number, times 65536, plus the word's place into each word of the lines that it changes:
-// beside the first line `changes_i` of the other 31, from where the version before stopped.
+// the first line and `changes_i` of the other 31, from where the version before stopped.
 //
 // Throughput: a row a cycle. Latency: none.
 

@@ -3,11 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The versions of a snapshot's record: their memory, and what makes the next one of the current one, in a place that
-// nobody reads. With two places more than there are readers one is always free: making never waits for a reader.
+// has no reader. With two places more than there are readers one is always free: making never waits for a reader.
 //
 // Versions   places of a whole version
 //
-// Throughput: a version every 67 cycles; a row read a cycle beside it. Latency: a row is there one cycle after read_i.
+// Throughput: a version every 67 cycles; a row read a cycle concurrently. Latency: a row comes one cycle after read_i.
 // Ordering: a version is current from the cycle after switch_i on. After a reset the record is zeroes, and ready_o is
 // low until it is. No deadlock: it waits for switch_i alone.
 

@@ -2,7 +2,7 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What kernels with streams of 64 bytes share.
+// Common to kernels with streams of 64 bytes.
 
 package kernel_stream_pkg;
 
@@ -14,7 +14,7 @@ package kernel_stream_pkg;
     end
   endfunction
 
-  // TKEEP of a beat of so many bytes.
+  // TKEEP of a beat of `bytes` bytes.
   function automatic logic [63:0] keep_of(logic [6:0] bytes);
     for (int unsigned i = 0; i < 64; i++) keep_of[i] = 7'(i) < bytes;
   endfunction

@@ -17,7 +17,7 @@
 //
 // Throughput: a row in and a row out a cycle. Latency: one cycle from a row that comes to the
 // same that goes. No deadlock: requests wait for nothing but the port; rows wait only for their
-// request, which goes out by itself. Register map: kernel.toml. Control: ap_ctrl_hs.
+// request, which goes out unconditionally. Register map: kernel.toml. Control: ap_ctrl_hs.
 
 `include "tmb_ports.svh"
 
@@ -59,7 +59,7 @@ module traffic (
     return b ^ (b << 17);
   endfunction
 
-  // Of a run: rows of the buffers, and of a burst, minus one.
+  // Settings of a run: rows of the buffers, and of a burst, minus one.
   logic [57:0] rows_mask_q;
   logic [5:0] len_q;
 
@@ -139,7 +139,7 @@ module traffic (
       if (start) writes_left_q <= arguments.bursts;
       else if (announces) writes_left_q <= writes_left_q - 64'd1;
       if (aw_free) awvalid_q <= announces;
-      // Bursts whose request was made, and whose rows have not all gone.
+      // Requested bursts with rows still to go.
       owed_q <= owed_q + 64'(announces) - 64'(burst_leaves);
       if (row_leaves) beat_q <= m_axi_gmem1_wlast ? '0 : beat_q + 6'd1;
       busy_q <= start || (busy_q && !done);
@@ -190,7 +190,7 @@ module traffic (
   `TMB_READ_WHOLE_ROWS(m_axi_gmem0)
   `TMB_WRITE_WHOLE_ROWS(m_axi_gmem1)
 
-  // Of an access that failed, the shell tells the host.
+  // The shell reports failed accesses to the host.
   logic unused_ok;
   assign unused_ok = &{1'b0, m_axi_gmem0_rresp, m_axi_gmem0_rlast, m_axi_gmem1_bresp,
                        arguments.rows_log2[63:6], arguments.length_log2[63:3],

@@ -88,7 +88,7 @@ module transform (
   `TMB_READ_WHOLE_ROWS(m_axi_gmem0)
   `TMB_WRITE_WHOLE_ROWS(m_axi_gmem0)
 
-  // Of an access that failed, the shell tells the host.
+  // The shell reports failed accesses to the host.
   logic unused_responses;
   assign unused_responses = ^{m_axi_gmem0_rresp, m_axi_gmem0_bresp};
 

@@ -6,7 +6,7 @@
 // words, one a vertex: a count, and as many neighbours, increasing, each given as the place of its record. So a neighbour
 // is looked up without an index, by one read. Each edge is stored once, at its first end (README.md).
 //
-// Of each record in `records` the list is held on the chip, and each neighbour's record in `graph` is merged with the
+// The list of each record in `records` is held on the chip, and each neighbour's record in `graph` is merged with the
 // entries behind that neighbour's: a number that both have is a triangle. The last neighbour has none behind it and is not
 // looked up.
 //
@@ -341,7 +341,7 @@ module triangles #(
   `TMB_READ_WHOLE_ROWS(m_axi_gmem0)
   `TMB_WRITE_WHOLE_ROWS(m_axi_gmem1)
 
-  // Of an access that failed, the shell tells the host. No entry behind the last is used.
+  // The shell reports failed accesses to the host. No entry behind the last is used.
   logic unused_ok;
   assign unused_ok = &{1'b0, m_axi_gmem0_rresp, m_axi_gmem0_rlast, m_axi_gmem1_bresp, arguments.records_at[5:0],
                        arguments.graph_at[5:0], merge_at[IndexWidth-1]};

@@ -10,7 +10,7 @@
 // Rests        rows behind first ones requested ahead, a power of two
 //
 // Throughput: a row a cycle. Latency: four cycles in addition to memory's. Ordering: all reads have one ID, so responses
-// come in the order of requests; a queue says what each is. Each kind leaves in its own order. Back-pressure: a request is
+// come in the order of requests; a queue holds the kind of each. Each kind leaves in its own order. Back-pressure: a request is
 // made only with room reserved for its response, so responses are always taken; of first rows the caller has no more than
 // Firsts under way. No deadlock: requests wait for room alone.
 

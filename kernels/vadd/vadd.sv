@@ -188,7 +188,7 @@ module vadd (
   assign m_axi_gmem1_awsize = 3'd6;
   assign m_axi_gmem1_awburst = 2'b01;
 
-  // Of an access that failed, the shell tells the host.
+  // The shell reports failed accesses to the host.
   logic unused_responses, unused_length;
   assign unused_responses = ^{m_axi_gmem0_rresp, m_axi_gmem1_bresp};
   assign unused_length = ^arguments.length[63:62];

@@ -6,7 +6,7 @@
 //
 // Operations: add, subtract, add or subtract by s_axis_operation, multiply, divide, square root, reciprocal, reciprocal square
 // root, compare, absolute value, fused multiply-add and multiply-subtract, exponential, logarithm, and conversions between
-// fixed, half, single and double. Of every format up to double, with IEEE's exponent widths.
+// fixed, half, single and double. Every format up to double, with IEEE's exponent widths.
 // Results are rounded to nearest, ties to even; denormals count as zeroes, as the operator has it. exp, log, recip, rsqrt may
 // differ in the last bit. Fused operations are rounded twice.
 // Without tready (C_THROTTLE_SCHEME 3, which HLS takes): a result each cycle, C_LATENCY cycles behind its operands. With

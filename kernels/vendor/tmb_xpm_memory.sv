@@ -2,7 +2,7 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the stand-ins for XPM's memories have in common: two ports to words of one width.
+// Common to the models of XPM's memories: two ports to words of one width.
 //
 // Width        bits of a word
 // Words        how many
@@ -61,7 +61,7 @@ module tmb_xpm_memory #(
   assign place_a = PlaceWidth'(addra_i);
   assign place_b = PlaceWidth'(addrb_i);
 
-  // What a port reads in the cycle of its access.
+  // Data that a port reads in the cycle of its access.
   logic [Width-1:0] now_a, now_b, merged_a, merged_b;
   assign now_a = mem_q[place_a];
   assign now_b = mem_q[place_b];

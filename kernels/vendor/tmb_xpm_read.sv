@@ -2,7 +2,7 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The registers behind a read of a stand-in for XPM's memories.
+// The registers behind a read of a model of XPM's memories.
 //
 // Latency  how many; 0: data_o is data_i. The first takes when take_i is high, the last, of several, when enable_last_i is.
 

@@ -5,7 +5,7 @@
 // Stand-in for xpm_cdc_handshake: a bus from one clock to another with a request and an acknowledgement.
 //
 // The source holds src_send until src_rcv is high, and lowers it until src_rcv is low. dest_out keeps what src_in was when
-// src_send rose. With DEST_EXT_HSK = 0 the destination acknowledges by itself, one cycle behind dest_req.
+// src_send rose. With DEST_EXT_HSK = 0 the destination acknowledges automatically, one cycle behind dest_req.
 // Latency: one cycle of the source and DEST_SYNC_FF + 1 of the destination; the way back is SRC_SYNC_FF + 1.
 
 // Some of the parameters and ports are for tools and for simulations of the vendor's.

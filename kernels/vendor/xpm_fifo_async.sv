@@ -110,7 +110,7 @@ module xpm_fifo_async #(
   assign wr_rst_busy = rst || hold_q || hold_back;
   assign rd_rst_busy = hold_rd;
 
-  // Places with one bit more, which says how often the end was passed.
+  // Places with one bit more: how often the end was passed, modulo 2.
   logic [CountWidth-1:0] tail_q, tail_rd, head_q, head_wr;
   xpm_cdc_gray #(
     .DEST_SYNC_FF(Stages),

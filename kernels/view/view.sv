@@ -135,7 +135,7 @@ module view #(
   assign m_bvalid = '{m_axi_gmem0_bvalid, m_axi_gmem1_bvalid};
   assign m_bresp = '{m_axi_gmem0_bresp, m_axi_gmem1_bresp};
 
-  // What the slices ask of the directory, and their readiness for its answers.
+  // Requests of the slices to the directory, and their readiness for its answers.
   logic op_valid [2];
   logic [5:0] op_tag [2];
   logic [LineWidth-1:0] op_line [2];

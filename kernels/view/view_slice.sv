@@ -2,17 +2,17 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// One slice of the directory, and the memory port beside it: lines of the table are memory's, lines of the view
+// One slice of the directory, and its memory port: lines of the table are memory's, lines of the view
 // come from the sums, the slice's synchronisation line is answered when a commit is over.
 //
 // A commit (`begin_i`) calls the lines of the table home that the CPU may have changed, first_i to end_i - 1,
-// and all lines of the view that the CPU has read. What a line of the table holds is taken on its way to
+// and all lines of the view that the CPU has read. The content of a line of the table is taken on its way to
 // memory; a line that came home earlier is read from memory. Each is counted once, when its operation is
 // acknowledged. With `recompute_i` nothing is counted then; `scan_i` reads the whole table, of which this
 // slice's port has every other page of 4 KiB.
 //
 // Throughput: a line of the table every two cycles each way. Ordering: none between lines.
-// No deadlock: reads of lines never wait for a commit, but for the synchronisation line, which nobody calls
+// No deadlock: reads of lines never wait for a commit, but for the synchronisation line, which is not called
 // home before it is answered; there is a place for it apart. Writes wait for memory alone, and reads of
 // a line for the write of it that memory has not answered.
 
@@ -339,7 +339,7 @@ module view_slice #(
   assign op_tag_o = op_tag_q;
   assign op_line_o = op_view_q ? view_i + line_t'(op_given_q) : base_i + line_t'(op_index_q);
 
-  // What lines hold that are on their way home, by the low bits of their pair: those under way differ there.
+  // Content of lines on their way home, by the low bits of their pair: those under way differ there.
   logic [Tags-1:0] caught_valid_q;
   index_t caught_index [Tags];
   logic [127:0] caught [Tags];

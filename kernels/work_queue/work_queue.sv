@@ -5,7 +5,7 @@
 // Kernel: a queue of work from which a plain load takes an item. It stands behind the directory and is the memory of
 // 64 lines of 128 bytes from `base` on, four for each of 16 consumers. A consumer loads its lines one after the other,
 // round and round. Each load is answered with the next item of the queue; while there is none, the load waits,
-// and the CPU with it. So every item is taken once, by whoever came first, without a lock, an atomic operation, a poll
+// and the CPU with it. So every item is taken once, in order of arrival, without a lock, an atomic operation, a poll
 // over the link or an interrupt.
 //
 // The first row of an answer: status in word 0 (0: an item; 1: none came for `wait` cycles, try again; 2: no more
@@ -13,7 +13,7 @@
 //
 // A load must miss for that. So when a line is loaded, the one that the same consumer will load two loads later is
 // brought home (a clean-invalidate), and an answer waits until the consumer has no copy of the line that comes next. That
-// was asked for one load before, so nobody waits for it as a rule. A consumer that loads its lines in another order
+// was asked for one load before, so no load waits for it as a rule. A consumer that loads its lines in another order
 // reads what they had before: it sees items twice, and takes none from others.
 //
 // Register map: kernel.toml. Control: ap_ctrl_hs, done with the last item. Throughput: an item every three cycles.
@@ -151,13 +151,13 @@ module work_queue (
   answer_e answer_q;
   logic [63:0] number_q, value_q;
 
-  // Of each consumer: the line that it takes next with; it waits; it waited at the last tick; the recall of a
+  // By consumer: the line that it takes next with; it waits; it waited at the last tick; the recall of a
   // line is to be asked for.
   place_t next_q [Consumers];
   logic [Consumers-1:0] wait_q, old_q, late_q, ask_q;
   place_t ask_place_q [Consumers];
   logic [15:0] wait_id_q [Consumers];
-  // Of each line: its consumer has no copy.
+  // By line: its consumer has no copy.
   logic [(1<<LinesLog2)-1:0] clear_q;
 
   logic ar_taken, ar_inside, is_take, row_taken, picked;
@@ -256,7 +256,7 @@ module work_queue (
   assign write_data = s_home_rdata;
   assign write_strobes = '1;
 
-  // Consumers. Whoever waits at a tick and at the next one has waited long.
+  // Consumers. One that waits at a tick and at the next one has waited long.
   logic tick;
   logic [31:0] ticks_q;
   assign tick = ticks_q == '0;

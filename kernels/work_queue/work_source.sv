@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Where the items of work_queue come from: numbers 0 to items_i - 1, each with a value that is a hash of its number.
-// Put your own source here: it offers items with valid_o, and says with ended_o that there are no more.
+// Put your own source here: it offers items with valid_o, and ended_o: there are no more.
 //
 // Throughput: an item every two cycles, or every pace_i of them. Latency: one cycle. Ordering: as numbered.
 
