@@ -43,7 +43,10 @@ impl Faults<'_> {
             cause: _,
         } = fault;
         let translation = &mut self.demand.translation;
-        translation.counts.fault(asid, ahead);
+        translation.counts.add_in(Some(asid), |counts| {
+            counts.faults += 1;
+            counts.faults_ahead += u64::from(ahead);
+        });
         let space = translation.spaces.space(asid);
         let found = space.and_then(|space| space.find(address));
         let usual = translation.pages.sizes().usual;
@@ -71,7 +74,11 @@ impl Faults<'_> {
         let urgency = if ahead { Urgency::Ahead } else { Urgency::Head };
         let translation = &mut self.demand.translation;
         if let Some(state) = translation.pages.state(page) {
-            translation.counts.fault_found(asid, state.serves());
+            let resident = u64::from(state.serves());
+            translation.counts.add_in(Some(asid), |counts| {
+                counts.faults_resident += resident;
+                counts.faults_joined += 1 - resident;
+            });
         }
         let waiter = Waiter {
             address: address.page_base(size),
@@ -238,8 +245,8 @@ impl Faults<'_> {
                 let (key, size) = pages.page_for(at, most);
                 let large = size >= whole;
                 counts.add(|total| {
-                    total.pages_large += u64::from(large);
-                    total.pages_small += u64::from(!large);
+                    total.sizes.large += u64::from(large);
+                    total.sizes.small += u64::from(!large);
                 });
                 (key, size)
             }

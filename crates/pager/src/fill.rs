@@ -53,7 +53,8 @@ impl Fill<'_> {
             page.enter(State::AwaitingBuffer);
             self.buffers.push(key, urgency);
         } else {
-            counts.page_zeroed(charged, size.bytes());
+            counts.add_in(charged, |counts| counts.pages_zeroed += 1);
+            counts.add(|total| total.bytes_zeroed += size.bytes());
             if !config.overlap {
                 return self.load(key, None);
             }
@@ -289,8 +290,8 @@ impl Fill<'_> {
     fn direct_there(&mut self, key: ObjectPage) -> Outcome {
         let bytes = self.translation.pages.own_bytes(key);
         self.translation.counts.add(|total| {
-            total.pages_direct += 1;
-            total.bytes_direct += bytes;
+            total.direct.pages += 1;
+            total.direct.bytes += bytes;
         });
         Outcome::Resident
     }

@@ -163,7 +163,7 @@ pub(crate) fn protected(
         (State::Upgrading, Ok(_)) => {
             page.exclusive = true;
             page.enter(State::Resident);
-            translation.counts.add(|total| total.pages_upgraded += 1);
+            translation.counts.add(|total| total.shared.upgraded += 1);
             Outcome::Settle
         }
         (State::Upgrading, Err(error)) => {
@@ -254,8 +254,8 @@ pub(crate) fn give_back(
         Purpose::Release => HostAccess::ReadWrite,
     };
     counts.add(|total| match purpose {
-        Purpose::Clean => total.pages_shared += 1,
-        Purpose::Release => total.pages_returned += 1,
+        Purpose::Clean => total.shared.shared += 1,
+        Purpose::Release => total.shared.returned += 1,
     });
     protect(pages, issued, key, access);
 }

@@ -79,4 +79,7 @@ pub use ids::{BufferId, IoId, ObjectId, ObjectPage, RequestId};
 pub use mapping_info::MappingInfo;
 pub use pager::{Occupied, Pager, Waits};
 pub use policies::Policies;
-pub use statistics::{SpaceStatistics, Statistics};
+pub use statistics::{
+    DirectStatistics, PieceStatistics, SharedStatistics, SizeStatistics, SpaceStatistics,
+    Statistics,
+};

@@ -42,7 +42,7 @@ impl Fill<'_> {
         if let Some(page) = pages.page_mut(key) {
             page.progress.filling.reading = pieces.len() as u8;
         }
-        counts.add(|total| total.pages_in_pieces += 1);
+        counts.add(|total| total.pieces.read += 1);
         let edges = pages.edges(key);
         self.copy_pieces(key, edges);
         true
@@ -124,7 +124,7 @@ impl Fill<'_> {
         page.progress.filling.loading = 0;
         match failed {
             None => counts.page_read(asid),
-            Some(_) => counts.add(|total| total.pages_in_pieces_failed += 1),
+            Some(_) => counts.add(|total| total.pieces.failed += 1),
         }
         match failed {
             Some(reason) if loading == 0 => {
@@ -180,7 +180,7 @@ impl WriteBack<'_> {
             let meaning = Meaning::PieceOut(key, number as u8);
             issued.command(Step::new(operation, Some(meaning)).of(page.place.charged));
         }
-        counts.add(|total| total.pages_saved_in_pieces += 1);
+        counts.add(|total| total.pieces.saved += 1);
         true
     }
 

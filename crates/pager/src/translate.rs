@@ -131,7 +131,8 @@ impl Translation<'_> {
         if self.conflict(asid, address, entry).is_some() {
             self.grow_table(asid, steps);
             if let Some((victim, page)) = self.conflict(asid, address, entry) {
-                self.counts.set_conflict(asid);
+                self.counts
+                    .add_in(Some(asid), |counts| counts.set_conflicts += 1);
                 let before = steps.len();
                 self.remove_entry(page, asid, victim, steps);
                 if self.injected.is(Sabotage::OverfillSet) {
@@ -220,7 +221,8 @@ impl Translation<'_> {
         let Some(access) = waiter.access() else {
             return;
         };
-        self.counts.access_failed(waiter.asid);
+        self.counts
+            .add_in(Some(waiter.asid), |counts| counts.accesses_failed += 1);
         let reply = Operation::FaultReply {
             token: access.token,
             entry: None,

@@ -441,10 +441,13 @@ fn known_zeroes_are_not_read_until_they_are_saved() {
     desk.touch(0, 16, true);
     desk.touch(0, 17, true);
     // Page 0 was evicted dirty: from now on it is somewhere.
-    assert_eq!(desk.pager.statistics().pages_written, 1);
+    assert_eq!(desk.pager.statistics().spaces.pages_written, 1);
     desk.touch(0, 16, false);
     let statistics = desk.pager.statistics();
-    assert_eq!((statistics.pages_zeroed, statistics.pages_read), (2, 1));
+    assert_eq!(
+        (statistics.spaces.pages_zeroed, statistics.spaces.pages_read),
+        (2, 1)
+    );
 }
 
 #[test]
@@ -480,7 +483,7 @@ fn faults_on_a_page_join_its_fill_and_spaces_share_the_frame() {
     let expected = ["in", "install", "reply", "reply", "install", "reply"];
     assert_eq!(names(&load), expected);
     assert_eq!(desk.pager.resident_pages(), 1);
-    assert_eq!(desk.pager.statistics().faults_joined, 2);
+    assert_eq!(desk.pager.statistics().spaces.faults_joined, 2);
 }
 
 #[test]
@@ -580,7 +583,7 @@ fn clean_pages_are_not_written() {
         result(&desk.done(id_of(&leave[0]), false)),
         Ok(Success::Done)
     );
-    assert_eq!(desk.pager.statistics().pages_written, 0);
+    assert_eq!(desk.pager.statistics().spaces.pages_written, 0);
 }
 
 #[test]
@@ -724,7 +727,7 @@ fn a_space_at_its_limit_evicts_its_own() {
     desk.touch(1, 18, false);
     desk.touch(0, 16, false);
     desk.touch(0, 17, false);
-    assert_eq!(desk.pager.statistics().evictions, 1);
+    assert_eq!(desk.pager.statistics().spaces.evictions, 1);
     assert_eq!(names(&desk.fault(1, 18, false)), ["reply"]);
 }
 
@@ -953,13 +956,13 @@ fn an_isolated_space_stays_on_its_channel_and_evicts_only_there() {
         let actions = desk.fault(1, page, false);
         assert_eq!(channels_of_copies(&desk.serve(actions)), [1]);
     }
-    assert_eq!(desk.pager.statistics().evictions, 10 - FRAMES);
+    assert_eq!(desk.pager.statistics().spaces.evictions, 10 - FRAMES);
     // Its neighbour finds its channel untouched.
     for page in 0..FRAMES {
         let actions = desk.fault(0, page, false);
         assert_eq!(channels_of_copies(&desk.serve(actions)), [0]);
     }
-    assert_eq!(desk.pager.statistics().evictions, 10 - FRAMES);
+    assert_eq!(desk.pager.statistics().spaces.evictions, 10 - FRAMES);
 }
 
 #[test]
@@ -1076,7 +1079,7 @@ fn an_object_lies_on_its_channels_whatever_space_wants_it() {
         let actions = desk.fault((page % 2) as u8, page, false);
         assert_eq!(channels_of_copies(&desk.serve(actions)), [1]);
     }
-    assert_eq!(desk.pager.statistics().evictions, 10 - FRAMES);
+    assert_eq!(desk.pager.statistics().spaces.evictions, 10 - FRAMES);
     let actions = desk.fault(1, 32, false);
     assert_eq!(channels_of_copies(&desk.serve(actions)), []);
 }
@@ -1230,7 +1233,7 @@ fn a_table_that_is_full_enough_grows() {
     assert_eq!(desk.pager.free_frames(), free - 32, "128 KiB");
     desk.done(id_of(&install[0]), false);
     assert_eq!(desk.pager.free_frames(), free - 16, "the old table is free");
-    assert_eq!(desk.pager.statistics().set_conflicts, 0);
+    assert_eq!(desk.pager.statistics().spaces.set_conflicts, 0);
 }
 
 impl Desk {
@@ -1347,7 +1350,7 @@ fn what_was_written_is_saved_before_a_refresh_or_dropped() {
         let next = desk.done(id_of(&leaves[0]), true);
         if discard {
             assert_eq!(result(&next), Ok(Success::Done));
-            assert_eq!(desk.pager.statistics().pages_written, 0);
+            assert_eq!(desk.pager.statistics().spaces.pages_written, 0);
             continue;
         }
         let write = desk.done(id_of(&next[0]), false);
@@ -1417,7 +1420,7 @@ fn a_sync_saves_every_page_of_a_block_that_is_joined_meanwhile() {
     let fill = desk.fault(0, 17, true);
     joins.store(false, Ordering::Relaxed);
     desk.serve(fill);
-    assert_eq!(desk.pager.statistics().pages_joined, 0);
+    assert_eq!(desk.pager.statistics().sizes.joined, 0);
 
     // Neither can be written now, and the second one could not be saved.
     let sync = |desk: &mut Desk| {
@@ -1445,8 +1448,8 @@ fn a_sync_saves_every_page_of_a_block_that_is_joined_meanwhile() {
     assert!(!answered(&again), "the second page is not saved: {again:?}");
     let done = desk.serve(again);
     assert!(answered(&done));
-    assert_eq!(desk.pager.statistics().pages_written, 1);
-    assert_eq!(desk.pager.statistics().pages_joined, 1, "in the end");
+    assert_eq!(desk.pager.statistics().spaces.pages_written, 1);
+    assert_eq!(desk.pager.statistics().sizes.joined, 1, "in the end");
 }
 
 /// A pager whose work overlaps, with buffers enough, that reads ahead a page.
@@ -1589,5 +1592,5 @@ fn pieces_are_written_while_others_are_copied_out() {
     let done = desk.serve(sync);
     assert_eq!(saved(&done).len(), 4);
     assert_eq!(result(&done), Ok(Success::Done));
-    assert_eq!(desk.pager.statistics().pages_saved_in_pieces, 2);
+    assert_eq!(desk.pager.statistics().pieces.saved, 2);
 }

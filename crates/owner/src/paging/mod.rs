@@ -368,9 +368,9 @@ impl Paging {
                 Picoseconds::ZERO => Picoseconds::ZERO,
                 _ => kernels.now(),
             },
-            bytes_in: paging.bytes_read + paging.bytes_zeroed,
-            bytes_out: paging.bytes_written,
-            faults: paging.faults,
+            bytes_in: paging.spaces.bytes_read + paging.bytes_zeroed,
+            bytes_out: paging.spaces.bytes_written,
+            faults: paging.spaces.faults,
         }
     }
 

@@ -198,15 +198,15 @@ impl<'a> Words<'a> {
                 ", merged into pages of {page_size} in place where a space exceeds the reach of the L1 TLB for {parts} \
                  pages ({}; {} merged)",
                 bytes(reach),
-                self.paging.pages_joined
+                self.paging.sizes.joined
             ),
         };
         if auto {
-            let pager = self.paging;
+            let sizes = self.paging.sizes;
             return format!(
                 "pages of up to {page_size} while card memory lasts, smaller ones afterwards (automatic: {} faults on large \
                  pages, {} on small ones, {} merged, {} split), {how} ({why}), {leaves}{place}",
-                pager.pages_large, pager.pages_small, pager.pages_joined, pager.pages_split
+                sizes.large, sizes.small, sizes.joined, sizes.split
             );
         }
         format!("pages of {parts} ({size}){joined}, {how} ({why}), {leaves}{place}")

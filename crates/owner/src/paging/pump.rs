@@ -38,11 +38,11 @@ impl Paging {
         let mut next = Some(event);
         while let Some(event) = next {
             let mut actions = Vec::new();
-            let evictions = self.pager.statistics().evictions;
+            let evictions = self.pager.statistics().spaces.evictions;
             self.pager.handle(event, &mut actions);
             let now = kernels.now();
             self.trace
-                .evictions(now, self.pager.statistics().evictions - evictions);
+                .evictions(now, self.pager.statistics().spaces.evictions - evictions);
             for action in actions {
                 self.perform(kernels, action)?;
             }

@@ -405,7 +405,7 @@ impl Pager {
             Ok(known) => known,
         };
         known.expected = 0..0;
-        self.counts.add(|total| total.host_traps += 1);
+        self.counts.add(|total| total.shared.traps += 1);
         let index = offset >> self.pages.page_size_of(object).bits();
         let key = ObjectPage { object, index };
         self.requests.open(request, Last::Answer);

@@ -199,7 +199,7 @@ impl Pager {
         };
         self.completion().end_all(key, Ok(()));
         self.work.forget(&mut self.pages, key);
-        self.counts.add(|total| total.pages_split += 1);
+        self.counts.add(|total| total.sizes.split += 1);
         let mut demand = self.demand();
         for waiter in split.waiters {
             demand.want_small(waiter, split.unit, split.urgency);
@@ -351,7 +351,8 @@ impl Pager {
                 // The block must not be divided again before it is whole.
                 self.work.await_frame(first, Urgency::Head);
             }
-            self.counts.evicted(self.pages.brought_by(key));
+            let asid = self.pages.brought_by(key);
+            self.counts.add_in(asid, |counts| counts.evictions += 1);
             self.begin_write_back(key, Purpose::Release);
         }
     }
@@ -486,7 +487,7 @@ impl Pager {
         self.policies.eviction.joined(&block.parts, block.key);
         self.issued.commands(steps);
         block.show(&mut self.translation());
-        self.counts.add(|total| total.pages_joined += 1);
+        self.counts.add(|total| total.sizes.joined += 1);
     }
 
     /// Ends a dependency of each of these requests.

@@ -95,24 +95,24 @@ pub struct Tally {
 
 impl Tally {
     fn statistics(&mut self, statistics: &Statistics) {
-        self.pages_in_pieces += statistics.pages_in_pieces;
-        self.pages_in_pieces_failed += statistics.pages_in_pieces_failed;
-        self.evictions += statistics.evictions;
-        self.set_conflicts += statistics.set_conflicts;
+        self.pages_in_pieces += statistics.pieces.read;
+        self.pages_in_pieces_failed += statistics.pieces.failed;
+        self.evictions += statistics.spaces.evictions;
+        self.set_conflicts += statistics.spaces.set_conflicts;
         self.write_backs_failed += statistics.write_backs_failed;
-        self.faults_joined += statistics.faults_joined;
-        self.pages_zeroed += statistics.pages_zeroed;
+        self.faults_joined += statistics.spaces.faults_joined;
+        self.pages_zeroed += statistics.spaces.pages_zeroed;
         self.pages_hinted += statistics.pages_hinted;
         self.pages_cleaned_ahead += statistics.pages_cleaned_ahead;
         self.pages_cleaned_behind += statistics.pages_cleaned_behind;
-        self.pages_saved_in_pieces += statistics.pages_saved_in_pieces;
+        self.pages_saved_in_pieces += statistics.pieces.saved;
         self.tables_grown += statistics.tables_grown;
-        self.pages_large += statistics.pages_large;
-        self.pages_small += statistics.pages_small;
-        self.pages_split += statistics.pages_split;
-        self.pages_joined += statistics.pages_joined;
-        self.pages_direct += statistics.pages_direct;
-        self.pages_direct_written += statistics.pages_direct_written;
+        self.pages_large += statistics.sizes.large;
+        self.pages_small += statistics.sizes.small;
+        self.pages_split += statistics.sizes.split;
+        self.pages_joined += statistics.sizes.joined;
+        self.pages_direct += statistics.direct.pages;
+        self.pages_direct_written += statistics.direct.written;
     }
 
     /// Adds another run.

@@ -44,16 +44,18 @@ fn nothing_is_lost_in_random_lives() {
         let (statistics, by_kernels, by_programs) = live(seed, 0);
         kernels += by_kernels;
         programs += by_programs;
-        all.host_traps += statistics.host_traps;
-        all.pages_upgraded += statistics.pages_upgraded;
-        all.pages_shared += statistics.pages_shared;
-        all.pages_returned += statistics.pages_returned;
-        all.evictions += statistics.evictions;
+        all.shared.traps += statistics.shared.traps;
+        all.shared.upgraded += statistics.shared.upgraded;
+        all.shared.shared += statistics.shared.shared;
+        all.shared.returned += statistics.shared.returned;
+        all.spaces.evictions += statistics.spaces.evictions;
     }
     eprintln!("{kernels} accesses of kernels, {programs} of programs, {all:?}");
     assert!(kernels > 20_000 && programs > 20_000);
-    assert!(all.host_traps > 5_000 && all.pages_upgraded > 1_000 && all.evictions > 1_000);
-    assert!(all.pages_shared > 1_000 && all.pages_returned > 1_000);
+    assert!(
+        all.shared.traps > 5_000 && all.shared.upgraded > 1_000 && all.spaces.evictions > 1_000
+    );
+    assert!(all.shared.shared > 1_000 && all.shared.returned > 1_000);
 }
 
 #[test]
@@ -65,7 +67,7 @@ fn pages_that_are_shared_leave_before_those_that_the_card_owns() {
             world.kernel(0, page, write);
             world.rest();
         }
-        assert_eq!(world.pager.statistics().evictions, 1);
+        assert_eq!(world.pager.statistics().spaces.evictions, 1);
         let owned = world.entry(0, 0).is_some_and(|entry| entry.write);
         let copied = world.copied.1;
         world.put_away();
@@ -164,7 +166,7 @@ fn a_first_read_leaves_programs_reading_and_an_upgrade_moves_no_data() {
     // A program reads without a trap; the kernel's write takes the page away from it.
     world.program(0, 0, false);
     world.rest();
-    assert_eq!(world.pager.statistics().host_traps, 0);
+    assert_eq!(world.pager.statistics().shared.traps, 0);
     world.kernel(0, 0, true);
     world.rest();
     assert_eq!(world.access[0], HostAccess::None);
