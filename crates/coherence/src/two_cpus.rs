@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
 
 use protocol::generate::Protocol;
-use protocol::machine::{Cell, DirEvent, Memory};
+use protocol::machine::{Cell, DirEvent, MemoryAccess};
 use protocol::spec::{OpId, Spec};
 
 use crate::home::HomeError;
@@ -119,15 +119,15 @@ impl SecondCpu {
             self.claiming = self.claiming.saturating_sub(1);
         }
         match actions.memory {
-            Memory::None => {}
-            Memory::Read => {
+            MemoryAccess::None => {}
+            MemoryAccess::Read => {
                 let takes = match self.cached.remove(&line) {
                     true => self.cached_ps,
                     false => self.home_ps,
                 };
                 self.accesses.push(Reverse((now + takes, line, true)));
             }
-            Memory::WritePayload | Memory::WriteHeld | Memory::WriteOperation => {
+            MemoryAccess::WritePayload | MemoryAccess::WriteHeld | MemoryAccess::WriteOperation => {
                 if let Some((parts, data)) = entry.payload.take() {
                     let memory = self
                         .memory

@@ -1,7 +1,7 @@
 //! Shared memory: pages that programs of the host and kernels both read and write.
 //!
 //! The states are FlexiMem's (§III-C), and the transitions those of the generated table
-//! `protocol::tables::esi`, with which `tests/esi.rs` compares them. The host is the table's home, the card
+//! `protocols/generated/esi.rs`, with which `tests/shared/esi.rs` compares them. The host is the table's home, the card
 //! its remote. For a page that is
 //!
 //! - *Invalid* at the card there is no record, or one without data: programs read and write;

@@ -175,7 +175,7 @@ pub struct Actions {
     /// Messages to send. A message with data carries the line returned by the memory read of this event.
     pub sends: Vec<Send>,
     /// Memory access to start.
-    pub memory: Memory,
+    pub memory: MemoryAccess,
     /// Acknowledge the operation that is under way (or that is the event).
     pub done: bool,
 }
@@ -191,7 +191,7 @@ pub struct Send {
 
 /// A memory access of the directory. A line has at most one under way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Memory {
+pub enum MemoryAccess {
     /// No memory access.
     #[default]
     None,
@@ -205,25 +205,25 @@ pub enum Memory {
     WriteOperation,
 }
 
-impl Memory {
+impl MemoryAccess {
     /// All values, in the order of their codes.
-    pub const ALL: [Memory; 5] = [
-        Memory::None,
-        Memory::Read,
-        Memory::WritePayload,
-        Memory::WriteHeld,
-        Memory::WriteOperation,
+    pub const ALL: [MemoryAccess; 5] = [
+        MemoryAccess::None,
+        MemoryAccess::Read,
+        MemoryAccess::WritePayload,
+        MemoryAccess::WriteHeld,
+        MemoryAccess::WriteOperation,
     ];
 
     /// Name in every output.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Memory::None => "None",
-            Memory::Read => "Read",
-            Memory::WritePayload => "WritePayload",
-            Memory::WriteHeld => "WriteHeld",
-            Memory::WriteOperation => "WriteOperation",
+            MemoryAccess::None => "None",
+            MemoryAccess::Read => "Read",
+            MemoryAccess::WritePayload => "WritePayload",
+            MemoryAccess::WriteHeld => "WriteHeld",
+            MemoryAccess::WriteOperation => "WriteOperation",
         }
     }
 }

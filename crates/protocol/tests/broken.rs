@@ -43,7 +43,7 @@ fn a_shared_grant_to_a_second_writer_is_found() {
         .find(|&n| name(n) == "I__E")
         .unwrap();
     let actions = protocol::machine::Actions {
-        memory: protocol::machine::Memory::Read,
+        memory: protocol::machine::MemoryAccess::Read,
         ..Default::default()
     };
     directory.cells[shared * width + column] = Cell::Go {

@@ -64,7 +64,7 @@ fn the_number_of_states_is_known() {
 /// A line that another cache reads is not written to memory; a dirty copy is shared.
 #[test]
 fn an_owner_answers_a_reader_without_memory() {
-    use protocol::machine::{Cell, Memory};
+    use protocol::machine::{Cell, MemoryAccess};
     for name in ["mosi", "moesi"] {
         let protocol = common::protocol(name, 2);
         let (spec, home) = (&protocol.spec, &protocol.directory);
@@ -84,7 +84,7 @@ fn an_owner_answers_a_reader_without_memory() {
                 };
                 assert_eq!(
                     actions.memory,
-                    Memory::None,
+                    MemoryAccess::None,
                     "{name}: a copy is written nowhere"
                 );
                 passed_on += actions.sends.len();

@@ -1,14 +1,19 @@
-//! Compares the pager with `protocol::tables::esi`: from each state, each action of a kernel, a program or the eviction
-//! must end in the same state, with the same data transfers.
+//! Compares the pager with the generated table of `protocols/esi.protocol`: from each state, each action of a kernel, a
+//! program or the eviction must end in the same state, with the same data transfers.
 
 use crate::world::World;
-use protocol::tables::esi::{
+use std::collections::VecDeque;
+use table::{
     home_step, remote_step, HomeEvent, HomeOutcome, HomeState, Memory, Message, RemoteEvent,
     RemoteOutcome, RemoteState,
 };
-use std::collections::VecDeque;
 use tombolo_pager::InstallOrder;
 use units::HostAccess;
+
+#[rustfmt::skip]
+#[allow(dead_code)]
+#[path = "../../../../protocols/generated/esi.rs"]
+mod table;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Stimulus {

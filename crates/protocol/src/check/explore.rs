@@ -241,7 +241,7 @@ fn expand_piece<const W: usize>(
         letters.clear();
         letters.reserve(piece.len() * LETTERS_A_STATE);
     }
-    let mut writer = Writer {
+    let mut writer = LetterWriter {
         model,
         boxes,
         from: 0,
@@ -270,7 +270,7 @@ fn expand_piece<const W: usize>(
 }
 
 /// Writes a letter for each step of a piece.
-struct Writer<'a, const W: usize> {
+struct LetterWriter<'a, const W: usize> {
     model: &'a Model<W>,
     boxes: Outbox<W>,
     from: StateId,
@@ -283,7 +283,7 @@ struct Writer<'a, const W: usize> {
     broken: Option<(StateId, Violation)>,
 }
 
-impl<const W: usize> Sink<W> for Writer<'_, W> {
+impl<const W: usize> Sink<W> for LetterWriter<'_, W> {
     fn step(&mut self, _: Step, next: State<W>, delivery: bool) {
         self.steps += 1;
         let state = self.model.canonical(&next);

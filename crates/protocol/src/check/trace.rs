@@ -105,7 +105,7 @@ pub(super) fn build<const W: usize>(
         path.push(last);
     }
     path.reverse();
-    let writer = Writer {
+    let writer = TraceWriter {
         protocol,
         layout: model.layout,
     };
@@ -188,13 +188,13 @@ fn last_deliveries<const W: usize>(model: &Model<W>, start: &State<W>) -> Vec<(S
 }
 
 /// All steps of a state's expansion.
-struct Moves<const W: usize> {
+struct Expansion<const W: usize> {
     /// The step, the state after, and whether it is a delivery.
     taken: Vec<(Step, State<W>, bool)>,
     broken: Vec<(Step, Violation)>,
 }
 
-impl<const W: usize> Sink<W> for Moves<W> {
+impl<const W: usize> Sink<W> for Expansion<W> {
     fn step(&mut self, step: Step, next: State<W>, delivery: bool) {
         self.taken.push((step, next, delivery));
     }
@@ -208,8 +208,8 @@ impl<const W: usize> Sink<W> for Moves<W> {
     fn cache_cell(&mut self, _: usize) {}
 }
 
-fn moves_of<const W: usize>(model: &Model<W>, state: &State<W>) -> Moves<W> {
-    let mut moves = Moves {
+fn moves_of<const W: usize>(model: &Model<W>, state: &State<W>) -> Expansion<W> {
+    let mut moves = Expansion {
         taken: Vec::new(),
         broken: Vec::new(),
     };
@@ -218,12 +218,12 @@ fn moves_of<const W: usize>(model: &Model<W>, state: &State<W>) -> Moves<W> {
 }
 
 /// Describes states and steps in words.
-struct Writer<'a> {
+struct TraceWriter<'a> {
     protocol: &'a Protocol,
     layout: Layout,
 }
 
-impl Writer<'_> {
+impl TraceWriter<'_> {
     fn agents(&self) -> Vec<String> {
         let spec = &self.protocol.spec;
         let mut names = vec![spec.home.clone()];

@@ -8,13 +8,13 @@ use std::fmt::Write;
 use super::banner;
 use crate::check::Setting;
 use crate::generate::Protocol;
-use crate::machine::{CacheEvent, Cell, DirEvent, Memory};
+use crate::machine::{CacheEvent, Cell, DirEvent, MemoryAccess};
 use crate::spec::{MsgId, Spec};
 
 /// The model for one line and the number of caches the protocol was generated for.
 #[must_use]
 pub fn murphi(protocol: &Protocol, setting: &Setting) -> String {
-    let mut writer = Writer {
+    let mut writer = MurphiWriter {
         protocol,
         spec: &protocol.spec,
         text: String::new(),
@@ -27,13 +27,13 @@ pub fn murphi(protocol: &Protocol, setting: &Setting) -> String {
     writer.text
 }
 
-struct Writer<'a> {
+struct MurphiWriter<'a> {
     protocol: &'a Protocol,
     spec: &'a Spec,
     text: String,
 }
 
-impl Writer<'_> {
+impl MurphiWriter<'_> {
     fn line(&mut self, text: &str) {
         self.text.push_str(text);
         self.text.push('\n');
@@ -225,11 +225,11 @@ impl Writer<'_> {
                     Cell::Go { next, actions } => {
                         let mut room = String::new();
                         let mut body = format!("{begin} ");
-                        if actions.memory != Memory::None {
+                        if actions.memory != MemoryAccess::None {
                             let access = match actions.memory {
-                                Memory::Read => "A_Read",
-                                Memory::WritePayload => "A_Payload",
-                                Memory::WriteHeld => "A_Held",
+                                MemoryAccess::Read => "A_Read",
+                                MemoryAccess::WritePayload => "A_Payload",
+                                MemoryAccess::WriteHeld => "A_Held",
                                 _ => "A_Operation",
                             };
                             let _ = write!(body, "start({access}, payload_old); ");

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use super::names::{bits, camel, distinct_camel};
 use super::{addressed, banner, places, Agent, Listing, Outcome};
 use crate::generate::Protocol;
-use crate::machine::{DirEvent, Memory};
+use crate::machine::{DirEvent, MemoryAccess};
 
 // No importer uses all of the package.
 const LINT_OFF: &str = "// verilator lint_off UNUSEDPARAM";
@@ -38,7 +38,10 @@ pub fn systemverilog_package(protocol: &Protocol) -> String {
         &classes,
     );
     enumeration(&mut text, "Messages.", "message_e", "Msg", &messages);
-    let memory: Vec<String> = Memory::ALL.iter().map(|m| m.name().to_owned()).collect();
+    let memory: Vec<String> = MemoryAccess::ALL
+        .iter()
+        .map(|m| m.name().to_owned())
+        .collect();
     let doc = "Memory access that a step starts: read; write the event's payload, the payload of \
                the\n  // request being served, or the data of the operation under way.";
     enumeration(&mut text, doc, "memory_e", "Mem", &memory);
@@ -400,7 +403,7 @@ impl<'a> Packer<'a> {
                 for (message, cache) in sends.iter().map(|send| addressed(send)) {
                     slots[cache] = spec.messages.iter().position(|m| m.name == message);
                 }
-                memory = Memory::ALL
+                memory = MemoryAccess::ALL
                     .iter()
                     .position(|m| m.name() == access)
                     .unwrap_or(0);
@@ -426,7 +429,7 @@ impl<'a> Packer<'a> {
             fields.push((usize::from(message.is_some_and(|m| m.data)), 1));
         }
         if self.agent == Agent::Home {
-            fields.push((memory, bits(Memory::ALL.len())));
+            fields.push((memory, bits(MemoryAccess::ALL.len())));
         }
         fields.push((usize::from(flag), 1));
         fields

@@ -8,7 +8,7 @@ use crate::spec::{GrantWhen, MsgId, Spec, StateId, Trigger};
 
 /// A state of the cache before it has a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Key {
+enum CacheKey {
     Stable(StateId),
     Waiting(Waiting),
 }
@@ -34,9 +34,9 @@ enum WaitRule {
 
 /// Builds the cache's machine from its rules.
 pub(super) fn build(spec: &Spec) -> Result<CacheMachine, GenerateError> {
-    let builder = Builder { spec };
+    let builder = CacheBuilder { spec };
     let events = builder.events();
-    let mut keys = vec![Key::Stable(Spec::NO_COPY)];
+    let mut keys = vec![CacheKey::Stable(Spec::NO_COPY)];
     let mut numbers = HashMap::from([(keys[0], 0)]);
     let mut steps = Vec::new();
     let mut done = 0;
@@ -76,13 +76,13 @@ fn make_names_unique(states: &mut [CacheState]) {
     }
 }
 
-type Outcome = Option<(Key, Option<MsgId>, bool)>;
+type Outcome = Option<(CacheKey, Option<MsgId>, bool)>;
 
-struct Builder<'a> {
+struct CacheBuilder<'a> {
     spec: &'a Spec,
 }
 
-impl Builder<'_> {
+impl CacheBuilder<'_> {
     fn events(&self) -> Vec<CacheEvent> {
         let spec = self.spec;
         let mut events = Vec::new();
@@ -97,20 +97,20 @@ impl Builder<'_> {
         events
     }
 
-    fn step(&self, key: Key, event: CacheEvent) -> Result<Outcome, GenerateError> {
+    fn step(&self, key: CacheKey, event: CacheEvent) -> Result<Outcome, GenerateError> {
         match (key, event) {
-            (Key::Stable(state), CacheEvent::Receive(message)) => {
+            (CacheKey::Stable(state), CacheEvent::Receive(message)) => {
                 Ok(self.forward_meets_stable(state, message))
             }
-            (Key::Stable(state), event) => Ok(self.start(state, event)),
-            (Key::Waiting(waiting), CacheEvent::Receive(message)) => {
+            (CacheKey::Stable(state), event) => Ok(self.start(state, event)),
+            (CacheKey::Waiting(waiting), CacheEvent::Receive(message)) => {
                 if self.spec.forwards.iter().any(|f| f.message == message) {
                     Ok(self.forward_meets_waiting(waiting, message))
                 } else {
                     self.answer(waiting, message)
                 }
             }
-            (Key::Waiting(_), _) => Ok(None),
+            (CacheKey::Waiting(_), _) => Ok(None),
         }
     }
 
@@ -118,7 +118,7 @@ impl Builder<'_> {
     fn start(&self, state: StateId, event: CacheEvent) -> Outcome {
         let spec = self.spec;
         let waiting = |rule, copy| {
-            Key::Waiting(Waiting {
+            CacheKey::Waiting(Waiting {
                 rule,
                 copy,
                 closed: false,
@@ -150,14 +150,14 @@ impl Builder<'_> {
                 let rule = &spec.downgrades[usize::from(index)];
                 let next = match rule.answer {
                     Some(_) => waiting(WaitRule::Downgrade(index), rule.to),
-                    None => Key::Stable(rule.to),
+                    None => CacheKey::Stable(rule.to),
                 };
                 (rule.from == state).then_some((next, rule.message, false))
             }
             CacheEvent::Store => spec
                 .state(state)
                 .store_to
-                .map(|next| (Key::Stable(next), None, true)),
+                .map(|next| (CacheKey::Stable(next), None, true)),
             CacheEvent::Receive(_) => None,
         }
     }
@@ -179,7 +179,7 @@ impl Builder<'_> {
             forward.answer
         };
         let left = forward.leaves(spec.state(state).dirty);
-        Some((Key::Stable(state.min(left)), Some(answer), false))
+        Some((CacheKey::Stable(state.min(left)), Some(answer), false))
     }
 
     /// A forward arrives while an answer is outstanding. The cache answers it immediately: the home may wait for this
@@ -223,7 +223,7 @@ impl Builder<'_> {
                 next.copy = left;
             }
         }
-        Some((Key::Waiting(next), Some(answer), false))
+        Some((CacheKey::Waiting(next), Some(answer), false))
     }
 
     /// The answer of the transaction arrives.
@@ -232,12 +232,12 @@ impl Builder<'_> {
         match waiting.rule {
             WaitRule::Access(index) => {
                 let rule = &spec.accesses[usize::from(index)];
-                let next = Key::Stable(waiting.copy);
+                let next = CacheKey::Stable(waiting.copy);
                 Ok((rule.answer == message).then_some((next, None, false)))
             }
             WaitRule::Downgrade(index) => {
                 let rule = &spec.downgrades[usize::from(index)];
-                let next = Key::Stable(waiting.copy);
+                let next = CacheKey::Stable(waiting.copy);
                 Ok((rule.answer == Some(message)).then_some((next, None, false)))
             }
             WaitRule::Upgrade(index) => {
@@ -255,7 +255,7 @@ impl Builder<'_> {
                             .filter(|d| d.from == rule.to && d.to <= most && d.answer.is_none())
                             .max_by_key(|d| d.to);
                         if let Some(back) = back {
-                            return Ok(Some((Key::Stable(back.to), back.message, store)));
+                            return Ok(Some((CacheKey::Stable(back.to), back.message, store)));
                         }
                         let acknowledged = spec
                             .downgrades
@@ -275,9 +275,9 @@ impl Builder<'_> {
                             closed: false,
                             pass: None,
                         };
-                        Ok(Some((Key::Waiting(next), back.message, store)))
+                        Ok(Some((CacheKey::Waiting(next), back.message, store)))
                     }
-                    _ => Ok(Some((Key::Stable(rule.to), None, store))),
+                    _ => Ok(Some((CacheKey::Stable(rule.to), None, store))),
                 }
             }
         }
@@ -306,11 +306,11 @@ impl Builder<'_> {
         }
     }
 
-    fn describe(&self, key: Key) -> CacheState {
+    fn describe(&self, key: CacheKey) -> CacheState {
         let spec = self.spec;
         let name = |id: StateId| spec.state(id).name.as_str();
         match key {
-            Key::Stable(state) => CacheState {
+            CacheKey::Stable(state) => CacheState {
                 name: name(state).to_owned(),
                 copy: state,
                 keeps_data: state != Spec::NO_COPY,
@@ -319,7 +319,7 @@ impl Builder<'_> {
                 aim: state,
                 pass: None,
             },
-            Key::Waiting(waiting) => {
+            CacheKey::Waiting(waiting) => {
                 let (mut label, waits_for, from, aim) = match waiting.rule {
                     WaitRule::Upgrade(index) => {
                         let rule = &spec.upgrades[usize::from(index)];

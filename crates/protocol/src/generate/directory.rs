@@ -1,6 +1,6 @@
 //! The home agent: one track per cache, the transaction under way, the memory access under way.
 //!
-//! One function, [`Builder::handle`], defines the home's step on an event; exploring it from the initial state gives
+//! One function, [`DirectoryBuilder::handle`], defines the home's step on an event; exploring it from the initial state gives
 //! the table. The order of actions:
 //!
 //! * copies beyond those that a grant or an operation tolerates are recalled by forwards first, and only when no
@@ -16,7 +16,7 @@ use std::collections::{HashMap, HashSet};
 use super::track::{Conclusion, TrackId, Tracks};
 use super::GenerateError;
 use crate::machine::{
-    permutations, Actions, CacheMachine, Cell, DirEvent, DirState, Directory, Memory, Send,
+    permutations, Actions, CacheMachine, Cell, DirEvent, DirState, Directory, MemoryAccess, Send,
 };
 use crate::spec::{AccessKind, Effect, MsgId, OpId, Operation, Spec, StateId};
 
@@ -27,11 +27,11 @@ const MOST_STATES: usize = 200_000;
 
 /// A state of the directory before it has a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Key {
+struct DirectoryKey {
     tracks: [TrackId; MOST_CACHES],
     transaction: Transaction,
     locked: bool,
-    memory: Memory,
+    memory: MemoryAccess,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -46,7 +46,7 @@ enum Transaction {
 enum Reaction {
     Unexpected,
     Stall,
-    Go(Key, Actions),
+    Go(DirectoryKey, Actions),
 }
 
 /// Builds the directory's machine; also returns the number of tracks before and after uniting.
@@ -57,14 +57,14 @@ pub(super) fn build(
 ) -> Result<(Directory, usize, usize), GenerateError> {
     // First with every belief distinguished, for as few caches as show all of them; then again with compatible beliefs
     // united.
-    let mut builder = Builder {
+    let mut builder = DirectoryBuilder {
         spec,
         caches: caches.min(2),
         tracks: Tracks::new(spec, cache)?,
     };
     explore(&mut builder)?;
     let beliefs = builder.tracks.len();
-    let mut builder = Builder {
+    let mut builder = DirectoryBuilder {
         spec,
         caches,
         tracks: builder.tracks.united(),
@@ -72,14 +72,14 @@ pub(super) fn build(
     Ok((explore(&mut builder)?, beliefs, builder.tracks.len()))
 }
 
-fn explore(builder: &mut Builder<'_>) -> Result<Directory, GenerateError> {
+fn explore(builder: &mut DirectoryBuilder<'_>) -> Result<Directory, GenerateError> {
     let caches = builder.caches;
     let events = builder.events();
-    let start = Key {
+    let start = DirectoryKey {
         tracks: [0; MOST_CACHES],
         transaction: Transaction::None,
         locked: false,
-        memory: Memory::None,
+        memory: MemoryAccess::None,
     };
     let mut keys = vec![start];
     let mut numbers = HashMap::from([(start, 0u32)]);
@@ -139,7 +139,7 @@ fn make_names_unique(states: &mut [DirState]) {
 }
 
 /// The key with cache `order[i]` renamed to `i`.
-fn permuted(key: Key, order: &[usize]) -> Key {
+fn permuted(key: DirectoryKey, order: &[usize]) -> DirectoryKey {
     let mut image = key;
     for (new, &old) in order.iter().enumerate() {
         image.tracks[new] = key.tracks[old];
@@ -150,13 +150,13 @@ fn permuted(key: Key, order: &[usize]) -> Key {
     image
 }
 
-struct Builder<'a> {
+struct DirectoryBuilder<'a> {
     spec: &'a Spec,
     caches: usize,
     tracks: Tracks<'a>,
 }
 
-impl Builder<'_> {
+impl DirectoryBuilder<'_> {
     fn events(&self) -> Vec<DirEvent> {
         let mut events = Vec::new();
         for cache in 0..self.caches as u8 {
@@ -171,16 +171,18 @@ impl Builder<'_> {
         events
     }
 
-    fn track(&self, key: &Key, cache: usize) -> &Conclusion {
+    fn track(&self, key: &DirectoryKey, cache: usize) -> &Conclusion {
         &self.tracks.get(key.tracks[cache]).facts
     }
 
-    fn handle(&mut self, key: Key, event: DirEvent) -> Result<Reaction, GenerateError> {
+    fn handle(&mut self, key: DirectoryKey, event: DirEvent) -> Result<Reaction, GenerateError> {
         match event {
             DirEvent::Receive { cache, message } => self.receive(key, cache, message),
             DirEvent::Operation(op) => self.operation(key, op),
-            DirEvent::ReadDone if key.memory == Memory::Read => self.read_done(key),
-            DirEvent::WriteDone if !matches!(key.memory, Memory::None | Memory::Read) => {
+            DirEvent::ReadDone if key.memory == MemoryAccess::Read => self.read_done(key),
+            DirEvent::WriteDone
+                if !matches!(key.memory, MemoryAccess::None | MemoryAccess::Read) =>
+            {
                 self.write_done(key)
             }
             DirEvent::ReadDone | DirEvent::WriteDone => Ok(Reaction::Unexpected),
@@ -189,7 +191,7 @@ impl Builder<'_> {
 
     fn receive(
         &mut self,
-        mut key: Key,
+        mut key: DirectoryKey,
         cache: u8,
         message: MsgId,
     ) -> Result<Reaction, GenerateError> {
@@ -204,8 +206,9 @@ impl Builder<'_> {
             let held = (0..self.caches)
                 .filter(|&i| self.track(&before, i).held.is_some())
                 .count();
-            let idle =
-                key.transaction == Transaction::None && key.memory == Memory::None && !key.locked;
+            let idle = key.transaction == Transaction::None
+                && key.memory == MemoryAccess::None
+                && !key.locked;
             let at_once = held == 0 && idle && self.tracks.get(next).facts.answerable;
             if held >= self.spec.hold && !at_once {
                 return Ok(Reaction::Stall);
@@ -217,14 +220,14 @@ impl Builder<'_> {
                 }
             }
         } else if self.spec.message(message).data {
-            if key.memory != Memory::None {
+            if key.memory != MemoryAccess::None {
                 return Err(GenerateError::DataWhileBusy {
                     state: self.describe(before).name,
                     message: self.spec.message(message).name.clone(),
                 });
             }
-            key.memory = Memory::WritePayload;
-            actions.memory = Memory::WritePayload;
+            key.memory = MemoryAccess::WritePayload;
+            actions.memory = MemoryAccess::WritePayload;
         }
         let answer = self
             .spec
@@ -242,9 +245,9 @@ impl Builder<'_> {
         self.advance(before, key, actions)
     }
 
-    fn operation(&mut self, mut key: Key, op: OpId) -> Result<Reaction, GenerateError> {
+    fn operation(&mut self, mut key: DirectoryKey, op: OpId) -> Result<Reaction, GenerateError> {
         let operation = &self.spec.operations[op.index()];
-        let free = key.transaction == Transaction::None && key.memory == Memory::None;
+        let free = key.transaction == Transaction::None && key.memory == MemoryAccess::None;
         let quiet = (0..self.caches).all(|i| {
             let track = self.track(&key, i);
             !track.forwarded
@@ -259,9 +262,9 @@ impl Builder<'_> {
         self.advance(before, key, Actions::default())
     }
 
-    fn read_done(&mut self, mut key: Key) -> Result<Reaction, GenerateError> {
+    fn read_done(&mut self, mut key: DirectoryKey) -> Result<Reaction, GenerateError> {
         let before = key;
-        key.memory = Memory::None;
+        key.memory = MemoryAccess::None;
         let mut actions = Actions::default();
         match key.transaction {
             Transaction::Serve(cache) => self.grant(&mut key, cache, &mut actions)?,
@@ -274,27 +277,27 @@ impl Builder<'_> {
         self.advance(before, key, actions)
     }
 
-    fn write_done(&mut self, mut key: Key) -> Result<Reaction, GenerateError> {
+    fn write_done(&mut self, mut key: DirectoryKey) -> Result<Reaction, GenerateError> {
         let before = key;
         let mut actions = Actions::default();
         match (key.memory, key.transaction) {
-            (Memory::WriteHeld, Transaction::Serve(cache)) => {
+            (MemoryAccess::WriteHeld, Transaction::Serve(cache)) => {
                 self.grant(&mut key, cache, &mut actions)?;
             }
-            (Memory::WriteOperation, _) => {
+            (MemoryAccess::WriteOperation, _) => {
                 actions.done = true;
                 key.transaction = Transaction::None;
             }
             _ => {}
         }
-        key.memory = Memory::None;
+        key.memory = MemoryAccess::None;
         self.advance(before, key, actions)
     }
 
     /// Answers the held request of a cache, which ends its transaction.
     fn grant(
         &mut self,
-        key: &mut Key,
+        key: &mut DirectoryKey,
         cache: u8,
         actions: &mut Actions,
     ) -> Result<(), GenerateError> {
@@ -310,11 +313,11 @@ impl Builder<'_> {
     /// Performs all steps that are possible now, up to the next event that is needed.
     fn advance(
         &mut self,
-        before: Key,
-        mut key: Key,
+        before: DirectoryKey,
+        mut key: DirectoryKey,
         mut actions: Actions,
     ) -> Result<Reaction, GenerateError> {
-        while key.memory == Memory::None {
+        while key.memory == MemoryAccess::None {
             match key.transaction {
                 Transaction::None => {
                     let waiting = (0..self.caches).find(|&i| self.track(&key, i).answerable);
@@ -363,7 +366,7 @@ impl Builder<'_> {
     /// Makes every cache but one give up its rights beyond `most`; returns true when all have.
     fn fetch(
         &mut self,
-        key: &mut Key,
+        key: &mut DirectoryKey,
         most: Option<StateId>,
         except: Option<u8>,
         actions: &mut Actions,
@@ -392,7 +395,7 @@ impl Builder<'_> {
     }
 
     /// Whether the copy that just arrived may answer the request being served: all other caches have given up enough.
-    fn may_pass_on(&self, key: &Key) -> bool {
+    fn may_pass_on(&self, key: &DirectoryKey) -> bool {
         let Transaction::Serve(reader) = key.transaction else {
             return false;
         };
@@ -403,7 +406,7 @@ impl Builder<'_> {
     }
 
     /// Whether the held request of a cache is answered with data that the request does not carry.
-    fn needs_data(&self, key: &Key, cache: u8) -> bool {
+    fn needs_data(&self, key: &DirectoryKey, cache: u8) -> bool {
         let id = key.tracks[usize::from(cache)];
         let held = self.tracks.get(id).facts.held;
         let answer = self.tracks.grant(id);
@@ -412,7 +415,7 @@ impl Builder<'_> {
     }
 
     /// The cache other than `reader` whose copy is newer than memory.
-    fn owner(&self, key: &Key, reader: u8) -> Option<usize> {
+    fn owner(&self, key: &DirectoryKey, reader: u8) -> Option<usize> {
         let owned = self.spec.owned()?;
         let mut others = (0..self.caches).filter(|&slot| slot != usize::from(reader));
         others.find(|&slot| self.track(key, slot).level == owned)
@@ -421,7 +424,7 @@ impl Builder<'_> {
     /// Asks the owner of the latest value for a copy.
     fn ask_owner(
         &mut self,
-        key: &mut Key,
+        key: &mut DirectoryKey,
         owner: usize,
         actions: &mut Actions,
     ) -> Result<(), GenerateError> {
@@ -437,16 +440,21 @@ impl Builder<'_> {
         Ok(())
     }
 
-    fn finish_operation(&self, key: &mut Key, operation: &Operation, actions: &mut Actions) {
+    fn finish_operation(
+        &self,
+        key: &mut DirectoryKey,
+        operation: &Operation,
+        actions: &mut Actions,
+    ) {
         match operation.effect {
             Effect::Read => {
-                key.memory = Memory::Read;
-                actions.memory = Memory::Read;
+                key.memory = MemoryAccess::Read;
+                actions.memory = MemoryAccess::Read;
                 return;
             }
             Effect::Write => {
-                key.memory = Memory::WriteOperation;
-                actions.memory = Memory::WriteOperation;
+                key.memory = MemoryAccess::WriteOperation;
+                actions.memory = MemoryAccess::WriteOperation;
                 return;
             }
             Effect::Lock => key.locked = true,
@@ -459,16 +467,16 @@ impl Builder<'_> {
 
     fn finish_request(
         &mut self,
-        key: &mut Key,
+        key: &mut DirectoryKey,
         cache: u8,
         actions: &mut Actions,
     ) -> Result<(), GenerateError> {
         let id = key.tracks[usize::from(cache)];
         let held = self.tracks.get(id).facts.held;
         if self.access(held) == Some(AccessKind::Write) {
-            key.memory = Memory::WriteHeld;
+            key.memory = MemoryAccess::WriteHeld;
         } else if self.needs_data(key, cache) {
-            key.memory = Memory::Read;
+            key.memory = MemoryAccess::Read;
         } else {
             return self.grant(key, cache, actions);
         }
@@ -477,7 +485,7 @@ impl Builder<'_> {
     }
 
     /// Maximum rights of the other caches while `cache` gets what its held request asks for.
-    fn tolerated(&self, key: &Key, cache: u8) -> StateId {
+    fn tolerated(&self, key: &DirectoryKey, cache: u8) -> StateId {
         let held = self.track(key, usize::from(cache)).held;
         match self.access(held) {
             Some(AccessKind::Read) => self.spec.strongest_reader(),
@@ -512,7 +520,7 @@ impl Builder<'_> {
         !track.forwarded && !track.data_in_flight_beyond(self.spec, most)
     }
 
-    fn describe(&self, key: Key) -> DirState {
+    fn describe(&self, key: DirectoryKey) -> DirState {
         let mut name = (0..self.caches)
             .map(|i| self.tracks.get(key.tracks[i]).name.as_str())
             .collect::<Vec<_>>()
@@ -532,13 +540,13 @@ impl Builder<'_> {
             Transaction::Serve(_) => {}
         }
         name.push_str(match key.memory {
-            Memory::None => "",
-            Memory::Read => "_reading",
-            Memory::WritePayload => "_writing_back",
-            Memory::WriteHeld | Memory::WriteOperation => "_writing",
+            MemoryAccess::None => "",
+            MemoryAccess::Read => "_reading",
+            MemoryAccess::WritePayload => "_writing_back",
+            MemoryAccess::WriteHeld | MemoryAccess::WriteOperation => "_writing",
         });
         let stable = key.transaction == Transaction::None
-            && key.memory == Memory::None
+            && key.memory == MemoryAccess::None
             && (0..self.caches).all(|i| {
                 let track = self.track(&key, i);
                 track.ready && !track.forwarded && track.held.is_none()

@@ -6,7 +6,7 @@ use std::hash::Hash;
 use crate::machine::{permutations, CacheMachine, Cell, DirState, Directory};
 
 /// A machine as the refinement sees it: per state and event an output and an optional next state.
-struct Moves<'a> {
+struct TransitionTable<'a> {
     states: usize,
     events: usize,
     /// By state and event: number of the output, and the next state.
@@ -15,7 +15,7 @@ struct Moves<'a> {
 
 /// The coarsest stable partition that is finer than `start`; by state the class's number, with classes in order of
 /// their first state.
-fn refine<K: Eq + Hash>(moves: &Moves<'_>, start: impl Fn(usize) -> K) -> Vec<usize> {
+fn refine<K: Eq + Hash>(moves: &TransitionTable<'_>, start: impl Fn(usize) -> K) -> Vec<usize> {
     let mut classes = number((0..moves.states).map(start));
     loop {
         let signature = |state: usize| {
@@ -67,7 +67,7 @@ pub fn merge_bisimilar(machine: &CacheMachine) -> CacheMachine {
             (send * 2 + u32::from(step.store), Some(step.next))
         }
     };
-    let moves = Moves {
+    let moves = TransitionTable {
         states: machine.states.len(),
         events: machine.events.len(),
         cell: &cell,
@@ -120,7 +120,7 @@ pub fn directory_classes(machine: &Directory) -> Vec<usize> {
         .collect();
     let events = machine.events.len();
     let cell = |state: usize, event: usize| flat[state * events + event];
-    let moves = Moves {
+    let moves = TransitionTable {
         states: machine.states.len(),
         events,
         cell: &cell,

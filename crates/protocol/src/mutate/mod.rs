@@ -6,7 +6,7 @@
 
 use crate::check::{check, CheckError, Setting, Verdict};
 use crate::generate::Protocol;
-use crate::machine::{Actions, Cell, Memory, Send};
+use crate::machine::{Actions, Cell, MemoryAccess, Send};
 use crate::spec::{MsgId, Spec};
 
 mod product;
@@ -203,9 +203,9 @@ fn home_mutations(protocol: &Protocol, number: usize, cell: &Cell) -> Vec<Mutati
                     },
                 ));
             }
-            for memory in Memory::ALL
+            for memory in MemoryAccess::ALL
                 .into_iter()
-                .filter(|_| actions.memory != Memory::None)
+                .filter(|_| actions.memory != MemoryAccess::None)
             {
                 if memory != actions.memory {
                     all.push(go(

@@ -12,7 +12,7 @@ mod validate;
 
 pub use diagnostic::{Fault, Span, SpecError};
 pub use model::{
-    Access, AccessKind, Class, ClassId, Downgrade, Effect, Forward, Grant, GrantWhen, Message,
+    Access, AccessKind, Class, ClassId, Downgrade, Effect, Forward, Grant, GrantWhen, MessageType,
     MsgId, OpId, Operation, Spec, State, StateId, Trigger, Upgrade,
 };
 

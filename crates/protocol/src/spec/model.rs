@@ -49,7 +49,7 @@ pub struct Spec {
     /// Message classes, one virtual channel each.
     pub classes: Vec<Class>,
     /// All messages.
-    pub messages: Vec<Message>,
+    pub messages: Vec<MessageType>,
     /// Non-posted transactions of a cache towards a stronger state.
     pub upgrades: Vec<Upgrade>,
     /// Transactions of a cache towards a weaker state.
@@ -101,7 +101,7 @@ pub struct Class {
 
 /// A message of the protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Message {
+pub struct MessageType {
     /// Name, as `ReadShared`.
     pub name: String,
     /// Message class.
@@ -258,7 +258,7 @@ impl Spec {
 
     /// A message by its identifier.
     #[must_use]
-    pub fn message(&self, id: MsgId) -> &Message {
+    pub fn message(&self, id: MsgId) -> &MessageType {
         &self.messages[id.index()]
     }
 

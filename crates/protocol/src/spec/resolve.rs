@@ -2,7 +2,7 @@
 
 use super::diagnostic::{Fault, Span};
 use super::model::{
-    Access, Class, ClassId, Downgrade, Forward, Grant, Message, MsgId, Operation, Spec, State,
+    Access, Class, ClassId, Downgrade, Forward, Grant, MessageType, MsgId, Operation, Spec, State,
     StateId, Upgrade,
 };
 use super::parse::{Name, Rule};
@@ -106,7 +106,7 @@ fn declarations(rules: &[(Span, Rule<'_>)]) -> Result<Spec, Fault> {
                     declare(&mut taken, *message)?;
                     room(*message, spec.messages.len(), MOST_MESSAGES, "messages")?;
                     let name = message.text.to_owned();
-                    spec.messages.push(Message {
+                    spec.messages.push(MessageType {
                         name,
                         class,
                         data: *data,

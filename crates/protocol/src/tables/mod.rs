@@ -1,7 +1,5 @@
-//! Generated tables for the runtime; `tombolo protocol generate` writes them, a test keeps them
-//! up to date.
+//! The generated tables that the libraries run; `tombolo protocol generate` writes them, a test keeps them up to date.
+//! A table that only tests use is in `protocols/generated`.
 
-#[rustfmt::skip]
-pub mod esi;
 #[rustfmt::skip]
 pub mod mesi;

@@ -2,13 +2,13 @@
 
 use super::facts::{HomeCell, STALL, UNEXPECTED};
 use super::properties::{effect_is_right, Locked};
-use super::{home_state, Access, Cause, Model, Sink, State, Step, HOME_STATE};
+use super::{home_state, AccessCode, Cause, Model, Sink, State, Step, HOME_STATE};
 use crate::check::layout::{
     access, cache_state, home, in_flight, message_field, operation, with_home, ACCESS_MASK,
     ACCESS_SHIFT, BUFFER_OLD, COPY_OLD, MEMORY_OLD, OPERATION_MASK, OPERATION_SHIFT,
 };
 use crate::check::Violation;
-use crate::machine::Memory;
+use crate::machine::MemoryAccess;
 use crate::spec::Effect;
 
 impl<const W: usize> Model<W> {
@@ -71,7 +71,7 @@ impl<const W: usize> Model<W> {
         let mut half = home(s[0], line);
         let mut payload = None;
         let mut kept = false;
-        let mut finished = Access::NONE;
+        let mut finished = AccessCode::NONE;
         let mut acknowledged = None;
         match cause {
             Cause::Message(cache, message) => {
@@ -89,15 +89,15 @@ impl<const W: usize> Model<W> {
                 finished = access(half);
                 half &= !(ACCESS_MASK << ACCESS_SHIFT);
                 match finished {
-                    Access::READ if half & MEMORY_OLD != 0 => {
+                    AccessCode::READ if half & MEMORY_OLD != 0 => {
                         return Err(Violation::StaleMemory { line: line8 })
                     }
-                    Access::PAYLOAD => {
+                    AccessCode::PAYLOAD => {
                         let old = half & BUFFER_OLD != 0;
                         half &= !(MEMORY_OLD | BUFFER_OLD);
                         half |= if old { MEMORY_OLD } else { 0 };
                     }
-                    Access::HELD | Access::OPERATION => {
+                    AccessCode::HELD | AccessCode::OPERATION => {
                         next[0] = with_home(next[0], line, half);
                         self.make_old(&mut next, line);
                         half = home(next[0], line) & !MEMORY_OLD;
@@ -107,18 +107,18 @@ impl<const W: usize> Model<W> {
             }
         }
         let actions = &self.actions[cell.actions as usize];
-        if payload == Some(false) && !kept && actions.memory != Memory::WritePayload {
+        if payload == Some(false) && !kept && actions.memory != MemoryAccess::WritePayload {
             return Err(Violation::ValueLost { line: line8 });
         }
-        if actions.memory != Memory::None {
-            if access(half) != Access::NONE {
+        if actions.memory != MemoryAccess::None {
+            if access(half) != AccessCode::NONE {
                 return Err(Violation::MemoryBusy { line: line8 });
             }
             if !self.has_value_for(actions.memory, &next, line, half, payload) {
                 return Err(Violation::NothingToWrite { line: line8 });
             }
-            half |= Access::of(actions.memory) << ACCESS_SHIFT;
-            if actions.memory == Memory::WritePayload && payload == Some(true) {
+            half |= AccessCode::of(actions.memory) << ACCESS_SHIFT;
+            if actions.memory == MemoryAccess::WritePayload && payload == Some(true) {
                 half |= BUFFER_OLD;
             }
         }
@@ -138,7 +138,7 @@ impl<const W: usize> Model<W> {
             if self.messages[send.message.index()].data {
                 old = match payload {
                     Some(payload) => payload,
-                    None if finished == Access::READ => half & MEMORY_OLD != 0,
+                    None if finished == AccessCode::READ => half & MEMORY_OLD != 0,
                     None => return Err(Violation::NothingToSend { line: line8 }),
                 };
             }
@@ -168,20 +168,20 @@ impl<const W: usize> Model<W> {
     /// Whether the value for a write exists.
     fn has_value_for(
         &self,
-        memory: Memory,
+        memory: MemoryAccess,
         s: &State<W>,
         line: usize,
         half: u32,
         payload: Option<bool>,
     ) -> bool {
         match memory {
-            Memory::None | Memory::Read => true,
-            Memory::WritePayload => payload.is_some(),
-            Memory::WriteOperation => {
+            MemoryAccess::None | MemoryAccess::Read => true,
+            MemoryAccess::WritePayload => payload.is_some(),
+            MemoryAccess::WriteOperation => {
                 let number = operation(half) as usize;
                 number > 0 && self.operations[number - 1].effect == Effect::Write
             }
-            Memory::WriteHeld => (0..self.layout.caches).any(|cache| {
+            MemoryAccess::WriteHeld => (0..self.layout.caches).any(|cache| {
                 let word = s[self.layout.word(line, cache)];
                 let request = self.cache_facts[cache_state(word)].waits_to_write;
                 request != 0 && in_flight(word) & request == 0
@@ -220,7 +220,7 @@ impl<const W: usize> Model<W> {
     /// A newer value of the line exists: marks all other copies as old.
     pub(super) fn make_old(&self, s: &mut State<W>, line: usize) {
         let mut half = home(s[0], line) | MEMORY_OLD;
-        if access(half) == Access::PAYLOAD {
+        if access(half) == AccessCode::PAYLOAD {
             half |= BUFFER_OLD;
         }
         s[0] = with_home(s[0], line, half);

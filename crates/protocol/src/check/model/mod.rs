@@ -12,7 +12,7 @@ mod symmetry;
 
 use super::layout::{access, cache_state, home, in_flight, operation, Layout, HOME_STATE_BITS};
 use super::Violation;
-use crate::machine::{Actions, Memory};
+use crate::machine::{Actions, MemoryAccess};
 use crate::spec::{Effect, MsgId, OpId};
 use cache_steps::At;
 use facts::{CacheCell, CacheFacts, ForwardFacts, HomeCell, MessageFacts, OperationFacts};
@@ -182,8 +182,8 @@ impl<const W: usize> Model<W> {
         let half = home(s[0], line);
         let line8 = line as u8;
         let under_way = access(half);
-        if under_way != Access::NONE && !self.application_withholds(s, line) {
-            let event = if under_way == Access::READ {
+        if under_way != AccessCode::NONE && !self.application_withholds(s, line) {
+            let event = if under_way == AccessCode::READ {
                 self.read_done
             } else {
                 self.write_done
@@ -249,22 +249,22 @@ fn home_state(half: u32) -> usize {
 }
 
 /// Codes of the memory access under way.
-struct Access;
+struct AccessCode;
 
-impl Access {
+impl AccessCode {
     const NONE: u32 = 0;
     const READ: u32 = 1;
     const PAYLOAD: u32 = 2;
     const HELD: u32 = 3;
     const OPERATION: u32 = 4;
 
-    fn of(memory: Memory) -> u32 {
+    fn of(memory: MemoryAccess) -> u32 {
         match memory {
-            Memory::None => Self::NONE,
-            Memory::Read => Self::READ,
-            Memory::WritePayload => Self::PAYLOAD,
-            Memory::WriteHeld => Self::HELD,
-            Memory::WriteOperation => Self::OPERATION,
+            MemoryAccess::None => Self::NONE,
+            MemoryAccess::Read => Self::READ,
+            MemoryAccess::WritePayload => Self::PAYLOAD,
+            MemoryAccess::WriteHeld => Self::HELD,
+            MemoryAccess::WriteOperation => Self::OPERATION,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The properties of single states and of acknowledgements.
 
-use super::{home_state, Access, Model, State};
+use super::{home_state, AccessCode, Model, State};
 use crate::check::layout::{access, cache_state, home, operation, COPY_OLD, MEMORY_OLD, MESSAGES};
 use crate::check::Violation;
 use crate::spec::Effect;
@@ -64,7 +64,7 @@ impl<const W: usize> Model<W> {
         (0..self.layout.lines).all(|line| {
             let half = home(s[0], line);
             self.home_stable[home_state(half)]
-                && access(half) == Access::NONE
+                && access(half) == AccessCode::NONE
                 && operation(half) == 0
                 && (0..self.layout.caches).all(|cache| {
                     let word = s[self.layout.word(line, cache)];
@@ -87,8 +87,8 @@ pub(super) fn effect_is_right(effect: Option<Effect>, finished: u32, locked: Loc
     match effect {
         Some(Effect::Lock) => is,
         Some(Effect::Unlock) => !is,
-        Some(Effect::Read) => finished == Access::READ && was == is,
-        Some(Effect::Write) => finished == Access::OPERATION && was == is,
+        Some(Effect::Read) => finished == AccessCode::READ && was == is,
+        Some(Effect::Write) => finished == AccessCode::OPERATION && was == is,
         Some(Effect::Nothing) | None => was == is,
     }
 }
