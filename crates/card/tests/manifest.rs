@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tombolo_card::kernel::{
-    AccessMode, ControlProtocol, KernelError, KernelPackage, Manifest, Numbers, ResetPolarity,
-    Rule, Sideband,
+    AccessMode, ControlProtocol, KernelError, KernelPackage, Manifest, ManifestRule, Numbers,
+    ResetPolarity, Sideband,
 };
 use tombolo_card::stream::{StreamDirection, StreamId};
 
@@ -47,7 +47,7 @@ fn parse(text: &str) -> Result<Manifest, KernelError> {
 }
 
 /// The rule, key and line that refuse `VALID` with `from` replaced by `to`.
-fn refusal(from: &str, to: &str) -> (Rule, &'static str, usize) {
+fn refusal(from: &str, to: &str) -> (ManifestRule, &'static str, usize) {
     assert!(VALID.contains(from), "`{from}` is not in the example");
     match parse(&VALID.replacen(from, to, 1)) {
         Err(KernelError::Manifest {
@@ -102,7 +102,7 @@ fn a_good_manifest_is_read_whole() {
 
 #[test]
 fn names_are_identifiers_and_unique() {
-    let bad = |name: &str| Rule::Identifier(name.to_owned());
+    let bad = |name: &str| ManifestRule::Identifier(name.to_owned());
     assert_eq!(
         refusal("\"scale\"", "\"9scale\""),
         (bad("9scale"), "kernel.name", 2)
@@ -116,7 +116,7 @@ fn names_are_identifiers_and_unique() {
         refusal("\"factor\"", "\"é\""),
         (bad("é"), "argument.name", 29)
     );
-    let twice = |name: &str| Rule::Duplicate(name.to_owned());
+    let twice = |name: &str| ManifestRule::Duplicate(name.to_owned());
     assert_eq!(
         refusal("\"m_axi_out\"", "\"m_axi_in\""),
         (twice("m_axi_in"), "port.name", 16)
@@ -134,11 +134,15 @@ fn names_are_identifiers_and_unique() {
 #[test]
 fn sources_stay_in_the_folder() {
     for path in ["../other.sv", "/etc/passwd", "sub/../../x.sv", ""] {
-        let expected = (Rule::OutsideFolder(path.to_owned()), "kernel.sources", 5);
+        let expected = (
+            ManifestRule::OutsideFolder(path.to_owned()),
+            "kernel.sources",
+            5,
+        );
         assert_eq!(refusal("sub/part.sv", path), expected);
     }
     let none = refusal("[\"scale.sv\", \"sub/part.sv\"]", "[]");
-    assert_eq!(none, (Rule::NoSources, "kernel.sources", 5));
+    assert_eq!(none, (ManifestRule::NoSources, "kernel.sources", 5));
 }
 
 #[test]
@@ -161,23 +165,26 @@ fn ports_behind_the_directory_come_in_pairs() {
         Err(KernelError::Manifest { rule, .. }) => rule,
         other => panic!("{ports} gave {other:?}"),
     };
-    assert_eq!(rule(&home), Rule::CoherentPairs { homes: 1, lines: 0 });
+    assert_eq!(
+        rule(&home),
+        ManifestRule::CoherentPairs { homes: 1, lines: 0 }
+    );
     assert_eq!(
         rule(&format!("{home}data_width = 512\n{line}")),
-        Rule::CoherentPort
+        ManifestRule::CoherentPort
     );
-    assert_eq!(rule(&port("m_axi", "axi4")), Rule::NoDataWidth);
+    assert_eq!(rule(&port("m_axi", "axi4")), ManifestRule::NoDataWidth);
     let twice = port("s_home", "line_operations");
     assert_eq!(
         rule(&format!("{home}{twice}")),
-        Rule::Duplicate("s_home".to_owned())
+        ManifestRule::Duplicate("s_home".to_owned())
     );
 }
 
 #[test]
 fn ports_are_what_a_slot_offers() {
     for width in [0, 16, 48, 2048] {
-        let expected = (Rule::DataWidth(width), "port.data_width", 18);
+        let expected = (ManifestRule::DataWidth(width), "port.data_width", 18);
         assert_eq!(
             refusal("data_width = 64", &format!("data_width = {width}")),
             expected
@@ -186,7 +193,7 @@ fn ports_are_what_a_slot_offers() {
     let port = "[[port]]\nname = \"p#\"\nkind = \"axi4\"\ndata_width = 32\naccess = \"read\"\n";
     let many: String = (0..31).map(|i| port.replace('#', &i.to_string())).collect();
     let (rule, key, _) = refusal("[[argument]]", &format!("{many}[[argument]]"));
-    assert_eq!((rule, key), (Rule::TooManyPorts(33), "port"));
+    assert_eq!((rule, key), (ManifestRule::TooManyPorts(33), "port"));
 }
 
 #[test]
@@ -197,13 +204,13 @@ fn streams_have_a_direction_and_a_width_in_bytes() {
     };
     for width in [0, 12, 4104] {
         let text = format!("direction = \"in\"\ndata_width = {width}");
-        assert_eq!(port(&text), Rule::StreamWidth(width));
+        assert_eq!(port(&text), ManifestRule::StreamWidth(width));
     }
-    assert_eq!(port("data_width = 8"), Rule::StreamPortDirection);
+    assert_eq!(port("data_width = 8"), ManifestRule::StreamPortDirection);
     let both = "data_width = 8\ndirection = \"in\"\naccess = \"read\"";
-    assert_eq!(port(both), Rule::StreamPortDirection);
+    assert_eq!(port(both), ManifestRule::StreamPortDirection);
     let memory = refusal("access = \"read_write\"", "direction = \"in\"").0;
-    assert_eq!(memory, Rule::PortAccess);
+    assert_eq!(memory, ManifestRule::PortAccess);
 }
 
 #[test]
@@ -250,11 +257,11 @@ fn what_is_dropped_leaves_the_kernel() {
     let Err(KernelError::Manifest { rule, key, .. }) = port("in", "[\"tuser\"]") else {
         panic!("accepted")
     };
-    assert_eq!((rule, key), (Rule::Drops, "port.drops"));
+    assert_eq!((rule, key), (ManifestRule::Drops, "port.drops"));
     let told = port("out", "[\"tstrb\"]").unwrap_err().to_string();
     assert!(told.contains("tdest"), "{told}");
     let memory = refusal("data_width = 64", "data_width = 64\ndrops = []");
-    assert_eq!(memory.0, Rule::Drops);
+    assert_eq!(memory.0, ManifestRule::Drops);
 }
 
 #[test]
@@ -262,16 +269,16 @@ fn arguments_fit_the_register_map() {
     let offset = |value: &str| refusal("offset = 0x1c", &format!("offset = {value}"));
     assert_eq!(
         offset("0x0c"),
-        (Rule::OffsetReserved(0x0c), "argument.offset", 30)
+        (ManifestRule::OffsetReserved(0x0c), "argument.offset", 30)
     );
     assert_eq!(
         offset("0x1e"),
-        (Rule::OffsetMisaligned(0x1e), "argument.offset", 30)
+        (ManifestRule::OffsetMisaligned(0x1e), "argument.offset", 30)
     );
-    let beyond = |offset, bytes| Rule::OffsetBeyondWindow { offset, bytes };
+    let beyond = |offset, bytes| ManifestRule::OffsetBeyondWindow { offset, bytes };
     assert_eq!(offset("0x10000").0, beyond(0x1_0000, 4));
     assert_eq!(offset("0xfffffffc").0, beyond(0xffff_fffc, 4));
-    let overlap = Rule::Overlap {
+    let overlap = ManifestRule::Overlap {
         offset: 0x14,
         other: "source".to_owned(),
         start: 0x10,
@@ -279,7 +286,7 @@ fn arguments_fit_the_register_map() {
     };
     assert_eq!(offset("0x14"), (overlap, "argument.offset", 30));
     for bytes in [0, 3, 6] {
-        let expected = (Rule::ArgumentBytes(bytes), "argument.bytes", 31);
+        let expected = (ManifestRule::ArgumentBytes(bytes), "argument.bytes", 31);
         assert_eq!(refusal("bytes = 4", &format!("bytes = {bytes}")), expected);
     }
 }
@@ -288,13 +295,17 @@ fn arguments_fit_the_register_map() {
 fn pointers_name_a_port_that_can() {
     assert_eq!(
         refusal("bytes = 8", "bytes = 4"),
-        (Rule::PointerBytes(4), "argument.bytes", 24)
+        (ManifestRule::PointerBytes(4), "argument.bytes", 24)
     );
     assert_eq!(
         refusal("port = \"m_axi_in\"", "port = \"gmem\""),
-        (Rule::NoSuchPort("gmem".to_owned()), "argument.port", 25)
+        (
+            ManifestRule::NoSuchPort("gmem".to_owned()),
+            "argument.port",
+            25
+        )
     );
-    let beyond = Rule::AccessBeyondPort {
+    let beyond = ManifestRule::AccessBeyondPort {
         access: "write",
         port: "m_axi_in".to_owned(),
         port_access: "read",
@@ -307,9 +318,9 @@ fn pointers_name_a_port_that_can() {
         panic!("accepted")
     };
     assert_eq!(rule, beyond);
-    let lonely = (Rule::AccessWithoutPort, "argument.access", 32);
+    let lonely = (ManifestRule::AccessWithoutPort, "argument.access", 32);
     assert_eq!(refusal("bytes = 4", "bytes = 4\naccess = \"read\""), lonely);
-    let lonely = (Rule::AccessWithoutPort, "argument.port", 32);
+    let lonely = (ManifestRule::AccessWithoutPort, "argument.port", 32);
     assert_eq!(
         refusal("bytes = 4", "bytes = 4\nport = \"m_axi_in\""),
         lonely
@@ -352,7 +363,7 @@ fn a_number_is_one_that_the_kernel_takes() {
         "least = 65\nmost = 127\nmultiple_of = 64",
     ] {
         let Err(KernelError::Manifest {
-            rule: Rule::Numbers(_),
+            rule: ManifestRule::Numbers(_),
             line: 32,
             ..
         }) = parse(&with(keys))
@@ -362,7 +373,7 @@ fn a_number_is_one_that_the_kernel_takes() {
     }
     let long = refusal("bytes = 4", "bytes = 12\nmost = 3");
     assert!(
-        matches!(long, (Rule::Numbers(_), "argument", 32)),
+        matches!(long, (ManifestRule::Numbers(_), "argument", 32)),
         "{long:?}"
     );
     let pointer = refusal(
@@ -370,14 +381,14 @@ fn a_number_is_one_that_the_kernel_takes() {
         "access = \"read\"\nmost = 3\n\n[[argument]]",
     );
     assert!(
-        matches!(pointer, (Rule::Numbers(_), "argument", 27)),
+        matches!(pointer, (ManifestRule::Numbers(_), "argument", 27)),
         "{pointer:?}"
     );
 }
 
 #[test]
 fn a_kernel_that_nothing_starts_may_have_registers_and_has_no_interrupt() {
-    let expected = (Rule::NoInterrupt, "kernel.control", 6);
+    let expected = (ManifestRule::NoInterrupt, "kernel.control", 6);
     assert_eq!(refusal("ap_ctrl_hs", "ap_ctrl_none"), expected);
     let quiet = VALID.replace("interrupt = true\n", "");
     let manifest = parse(&quiet.replace("ap_ctrl_hs", "ap_ctrl_none")).unwrap();
@@ -463,7 +474,7 @@ fn an_address_of_a_pointer_fits_its_port_and_its_registers() {
     let Err(KernelError::Manifest { rule, .. }) = parse(&short) else {
         panic!("4 bytes are no address of 33 bits");
     };
-    assert_eq!(rule, Rule::PointerBytes(4));
+    assert_eq!(rule, ManifestRule::PointerBytes(4));
 }
 
 #[test]
@@ -483,14 +494,14 @@ fn two_bundles_share_the_window() {
     };
     assert_eq!(
         rule(text.clone()),
-        Rule::NoSuchBundle("control_r".to_owned())
+        ManifestRule::NoSuchBundle("control_r".to_owned())
     );
     let beyond = text.replace("offset = 0x10\nbytes = 4", "offset = 0x8000\nbytes = 4") + two;
-    assert_eq!(rule(beyond), Rule::OffsetBeyondBundle(0x8000));
+    assert_eq!(rule(beyond), ManifestRule::OffsetBeyondBundle(0x8000));
     let third = two.to_owned() + "[[port]]\nname = \"third\"\nkind = \"axi4_lite\"\n";
-    assert_eq!(rule(text.clone() + &third), Rule::TooManyBundles);
+    assert_eq!(rule(text.clone() + &third), ManifestRule::TooManyBundles);
     let width = two.replace("data_width = 64", "data_width = 128");
-    assert_eq!(rule(text + &width), Rule::RegisterWidth(128));
+    assert_eq!(rule(text + &width), ManifestRule::RegisterWidth(128));
 }
 
 #[test]
@@ -502,25 +513,28 @@ fn what_cannot_be_is_refused_by_its_key() {
     let clock = |ratio: &str| format!("\n[[clock]]\nname = \"c\"\nratio = \"{ratio}\"\n");
     assert_eq!(
         rule(&clock("0")),
-        (Rule::Ratio("0".to_owned()), "clock.ratio")
+        (ManifestRule::Ratio("0".to_owned()), "clock.ratio")
     );
     assert_eq!(
         rule(&clock("65/1")),
-        (Rule::Ratio("65/1".to_owned()), "clock.ratio")
+        (ManifestRule::Ratio("65/1".to_owned()), "clock.ratio")
     );
     assert_eq!(rule(&clock("2").repeat(2)).1, "clock.name");
     let text = rule("\n[parameters]\nNAME = \"a\\\"b\"\n");
-    assert_eq!(text, (Rule::Text("a\"b".to_owned()), "parameters"));
+    assert_eq!(text, (ManifestRule::Text("a\"b".to_owned()), "parameters"));
     assert_eq!(rule("\n[parameters]\n\"a b\" = 1\n").1, "parameters");
     assert_eq!(rule("\n[defines]\n\"-x\" = 1\n").1, "defines");
     let vhdl = refusal("sub/part.sv", "sub/part.vhd");
-    assert_eq!(vhdl.0, Rule::Vhdl("sub/part.vhd".to_owned()));
+    assert_eq!(vhdl.0, ManifestRule::Vhdl("sub/part.vhd".to_owned()));
     let width = refusal("data_width = 64", "data_width = 64\naddress_width = 31");
-    assert_eq!(width.0, Rule::AddressWidth(31));
+    assert_eq!(width.0, ManifestRule::AddressWidth(31));
     let include = refusal("control = ", "include = [\"../up\"]\ncontrol = ");
     assert_eq!(
         (include.0, include.1),
-        (Rule::OutsideFolder("../up".to_owned()), "kernel.include")
+        (
+            ManifestRule::OutsideFolder("../up".to_owned()),
+            "kernel.include"
+        )
     );
 }
 
@@ -574,7 +588,7 @@ fn missing_files_are_named() {
     let KernelError::Manifest { rule, line: 5, .. } = open(&folder) else {
         panic!("accepted")
     };
-    assert_eq!(rule, Rule::NoSuchFile("sub/part.sv".to_owned()));
+    assert_eq!(rule, ManifestRule::NoSuchFile("sub/part.sv".to_owned()));
 
     let no_library = VALID.replace("control", "libraries = [\"absent\"]\ncontrol");
     fs::write(folder.join("sub/part.sv"), "").unwrap();
@@ -582,7 +596,7 @@ fn missing_files_are_named() {
     let KernelError::Manifest { rule, line: 6, .. } = open(&folder) else {
         panic!("accepted")
     };
-    assert_eq!(rule, Rule::NoSuchLibrary("absent".to_owned()));
+    assert_eq!(rule, ManifestRule::NoSuchLibrary("absent".to_owned()));
 }
 
 #[test]
@@ -594,7 +608,7 @@ fn a_link_out_of_the_folder_is_refused() {
     let Err(KernelError::Manifest { rule, .. }) = KernelPackage::open(&folder) else {
         panic!("accepted")
     };
-    assert_eq!(rule, Rule::OutsideFolder("sub/part.sv".to_owned()));
+    assert_eq!(rule, ManifestRule::OutsideFolder("sub/part.sv".to_owned()));
 }
 
 #[test]

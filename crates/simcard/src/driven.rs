@@ -160,7 +160,7 @@ impl fmt::Display for Fault {
 }
 
 /// Result of an access.
-enum Answer {
+enum RegisterAccess {
     Okay(u32),
     Error,
     Nothing,
@@ -239,7 +239,7 @@ impl Host {
         Ok(())
     }
 
-    fn write(&mut self, offset: u32, value: u32) -> Result<Answer, ModelFailure> {
+    fn write(&mut self, offset: u32, value: u32) -> Result<RegisterAccess, ModelFailure> {
         for (name, value) in [
             ("awaddr", offset.into()),
             ("wdata", value.into()),
@@ -252,7 +252,7 @@ impl Host {
         self.access(&channels, ("bvalid", "bready", "bresp", "bvalid"))
     }
 
-    fn read(&mut self, offset: u32) -> Result<Answer, ModelFailure> {
+    fn read(&mut self, offset: u32) -> Result<RegisterAccess, ModelFailure> {
         self.set("araddr", offset.into());
         self.set("rready", 1);
         self.access(
@@ -266,11 +266,11 @@ impl Host {
         &mut self,
         asked: &[(&'static str, &'static str)],
         (valid, ready, response, data): (&str, &str, &str, &str),
-    ) -> Result<Answer, ModelFailure> {
+    ) -> Result<RegisterAccess, ModelFailure> {
         for (offered, _) in asked {
             self.set(offered, 1);
         }
-        let mut answer = Answer::Nothing;
+        let mut answer = RegisterAccess::Nothing;
         for _ in 0..PATIENCE {
             self.instance.settle(self.now)?;
             let taken = |&&(offered, taken): &&(&'static str, &'static str)| {
@@ -279,15 +279,15 @@ impl Host {
             let over: Vec<_> = asked.iter().filter(taken).collect();
             if self.get(valid) == 1 {
                 answer = match self.get(response) & 2 {
-                    0 => Answer::Okay(self.get(data) as u32),
-                    _ => Answer::Error,
+                    0 => RegisterAccess::Okay(self.get(data) as u32),
+                    _ => RegisterAccess::Error,
                 };
             }
             self.cycle()?;
             for (offered, _) in over {
                 self.set(offered, 0);
             }
-            if !matches!(answer, Answer::Nothing) {
+            if !matches!(answer, RegisterAccess::Nothing) {
                 break;
             }
         }
@@ -381,9 +381,9 @@ impl<'a> Driven<'a> {
     fn write(&mut self, word: Word<'_>, value: u32) -> Result<(), Fault> {
         let register = word.to_string();
         match self.host.write(word.offset, value)? {
-            Answer::Okay(_) => Ok(()),
-            Answer::Error => Err(Fault::Refused { register }),
-            Answer::Nothing => Err(Fault::Silent {
+            RegisterAccess::Okay(_) => Ok(()),
+            RegisterAccess::Error => Err(Fault::Refused { register }),
+            RegisterAccess::Nothing => Err(Fault::Silent {
                 register,
                 write: true,
             }),
@@ -393,9 +393,9 @@ impl<'a> Driven<'a> {
     /// Reads a register; `None` if the kernel reports that it is not readable.
     fn read(&mut self, word: Word<'_>) -> Result<Option<u32>, Fault> {
         match self.host.read(word.offset)? {
-            Answer::Okay(value) => Ok(Some(value)),
-            Answer::Error => Ok(None),
-            Answer::Nothing => Err(Fault::Silent {
+            RegisterAccess::Okay(value) => Ok(Some(value)),
+            RegisterAccess::Error => Ok(None),
+            RegisterAccess::Nothing => Err(Fault::Silent {
                 register: word.to_string(),
                 write: false,
             }),

@@ -23,7 +23,7 @@ const WRITE_ADDRESSES: usize = 4;
 /// Maximum number of posted rows that wait for the link, before back-pressure to the shell.
 const POSTED_ROWS: usize = 256;
 
-struct Read {
+struct ReadBurst {
     id: u8,
     /// Memory and offset of the bytes; `None` for an error.
     source: Option<(Arc<HostMemory>, usize)>,
@@ -32,7 +32,7 @@ struct Read {
     transfer: Transfer,
 }
 
-impl Read {
+impl ReadBurst {
     /// Time at which the next row is available: the first with the first completion, the last with the last.
     fn next_row_at(&self) -> Picoseconds {
         if self.done + 1 == self.rows {
@@ -59,7 +59,7 @@ struct Posted {
     visible: Picoseconds,
 }
 
-struct Answer {
+struct WriteResponse {
     id: u8,
     code: u8,
     at: Picoseconds,
@@ -72,12 +72,12 @@ pub(crate) struct HostPort {
     rid: Pin<u8>,
     awid: Pin<u8>,
     bid: Pin<u8>,
-    reads: VecDeque<Read>,
+    reads: VecDeque<ReadBurst>,
     writes: VecDeque<Write>,
     posted: VecDeque<Posted>,
     /// Rows and strobes of `writes` and `posted`, in order.
     rows: VecDeque<(Row, u64)>,
-    answers: VecDeque<Answer>,
+    answers: VecDeque<WriteResponse>,
     row_taken: bool,
     answer_taken: bool,
     /// No access is under way, and the shell's inputs are idle.
@@ -136,7 +136,7 @@ impl HostPort {
             Some(_) => response::OKAY,
             None => response::DECODE_ERROR,
         };
-        self.answers.push_back(Answer {
+        self.answers.push_back(WriteResponse {
             id: write.id,
             code,
             at: transfer.first,
@@ -292,7 +292,7 @@ impl Surrounding for HostPort {
             let bytes = u64::from(rows) * 64;
             let source = way.map.find(self.bus.araddr.get(), bytes);
             self.bytes_to_card += bytes;
-            self.reads.push_back(Read {
+            self.reads.push_back(ReadBurst {
                 id: self.arid.get(),
                 source: source.map(|(memory, offset)| (memory.clone(), offset)),
                 rows,
@@ -319,7 +319,7 @@ impl Surrounding for HostPort {
     }
 
     fn next_event(&self, _: Picoseconds) -> Option<Picoseconds> {
-        let read = self.reads.front().map(Read::next_row_at);
+        let read = self.reads.front().map(ReadBurst::next_row_at);
         let answer = self.answers.front().map(|answer| answer.at);
         // Room for write data is freed when posted rows become visible.
         let room = match self.rows.len() < POSTED_ROWS {

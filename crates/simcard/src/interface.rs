@@ -24,7 +24,7 @@ pub(crate) type Bound = (&'static Signal, Option<ModelPort>);
 
 /// An additional clock, with its reset.
 #[derive(Clone, Debug)]
-pub(crate) struct OtherClock {
+pub(crate) struct ExtraClock {
     pub(crate) clock: ModelPort,
     /// Reset of the clock; none behind a wrapper.
     pub(crate) reset: Option<(ModelPort, ResetPolarity)>,
@@ -69,7 +69,7 @@ pub(crate) struct KernelInterface {
     /// The register bundles that a wrapper joins, with their data widths in bits; every signal of [`CONTROL`] each.
     pub(crate) bundles: Vec<(u32, Vec<Bound>)>,
     /// Additional clocks, at other frequencies.
-    pub(crate) clocks: Vec<OtherClock>,
+    pub(crate) clocks: Vec<ExtraClock>,
     /// The reset port.
     pub(crate) reset: Option<ModelPort>,
     /// Inputs with a constant value.
@@ -101,7 +101,7 @@ impl KernelInterface {
         for clock in &manifest.clocks {
             let reset = matcher.reset(clock.reset, &clock.reset_name)?;
             let why = "the manifest lists this clock (`[[clock]]`)";
-            clocks.push(OtherClock {
+            clocks.push(ExtraClock {
                 clock: matcher.require(&clock.name, 1, Direction::Input, why)?,
                 reset: reset.map(|reset| (reset, clock.reset)),
                 ratio: clock.ratio,

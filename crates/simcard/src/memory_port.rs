@@ -20,7 +20,7 @@ const WRITE_ADDRESSES: usize = 4;
 
 /// An accepted burst.
 #[derive(Clone, Copy, Debug)]
-struct Burst {
+struct AcceptedBurst {
     offset: u64,
     rows: u16,
     /// Number of rows transferred over the bus.
@@ -29,7 +29,7 @@ struct Burst {
     error: bool,
 }
 
-impl Burst {
+impl AcceptedBurst {
     fn access(&self, write: bool) -> Access {
         Access {
             token: 0,
@@ -46,11 +46,11 @@ pub(crate) struct MemoryPort {
     store: Store,
     model: Box<dyn MemoryChannel + Send>,
     /// Reads in order; the first one is being answered.
-    reads: VecDeque<Burst>,
+    reads: VecDeque<AcceptedBurst>,
     /// A read for which the model has no room.
     read_waits: Option<Access>,
     /// Writes whose data are being received, in order.
-    writes: VecDeque<Burst>,
+    writes: VecDeque<AcceptedBurst>,
     /// A write with all its data, for which the model has no room.
     write_waits: Option<Access>,
     /// For each unanswered write, in order: whether it failed.
@@ -99,9 +99,9 @@ impl MemoryPort {
         self.store.put(offset, bytes)
     }
 
-    fn burst(&self, offset: u64, len: u8) -> Burst {
+    fn burst(&self, offset: u64, len: u8) -> AcceptedBurst {
         let rows = u16::from(len) + 1;
-        Burst {
+        AcceptedBurst {
             offset,
             rows,
             done: 0,

@@ -160,12 +160,12 @@ impl OwnerObserver {
 
 /// One stream pair of a slot. A packet counts as a burst, a beat as a row.
 pub(crate) struct StreamObserver {
-    into: StreamPins,
-    out: StreamPins,
+    into: DirectionObserver,
+    out: DirectionObserver,
 }
 
 /// One direction. Stalls count from the first offered beat of a packet to its last accepted one.
-struct StreamPins {
+struct DirectionObserver {
     keep: Pin<u64>,
     last: Pin<u8>,
     valid: Pin<u8>,
@@ -176,7 +176,7 @@ struct StreamPins {
     counts: RequesterStatistics,
 }
 
-impl StreamPins {
+impl DirectionObserver {
     fn new(shell: &Instance, pair: u32, from_kernel: bool) -> Result<Self, BuildError> {
         let (prefix, manager, subordinate) = match from_kernel {
             true => ("sout", "i", "o"),
@@ -223,8 +223,8 @@ impl StreamPins {
 impl StreamObserver {
     pub(crate) fn new(shell: &Instance, pair: u32) -> Result<Self, BuildError> {
         Ok(Self {
-            into: StreamPins::new(shell, pair, false)?,
-            out: StreamPins::new(shell, pair, true)?,
+            into: DirectionObserver::new(shell, pair, false)?,
+            out: DirectionObserver::new(shell, pair, true)?,
         })
     }
 

@@ -11,13 +11,13 @@ use units::Picoseconds;
 use verilated::BuildError;
 
 /// A port element, by name.
-struct Place<'a> {
+struct PortElement<'a> {
     instance: &'a Instance,
     name: String,
     element: u32,
 }
 
-impl Place<'_> {
+impl PortElement<'_> {
     fn missing(&self) -> BuildError {
         BuildError::Mismatch {
             kernel: self.instance.info().name.clone(),
@@ -38,7 +38,7 @@ impl Place<'_> {
     }
 
     /// Connects this output to an input of the other model.
-    fn join(&self, to: &Place<'_>, wires: &mut Wires) -> Result<(), BuildError> {
+    fn join(&self, to: &PortElement<'_>, wires: &mut Wires) -> Result<(), BuildError> {
         // Equal widths have equal storage; only IDs and control addresses may differ.
         let same = self.width()? == to.width()?;
         let joint = if let (true, Some(from), Some(to)) = (same, self.pin(), to.pin()) {
@@ -109,7 +109,7 @@ pub(crate) fn quieten(shell: &Instance, place: SlotPlace) -> Result<(), BuildErr
     for signal in CONTROL.iter().filter(|signal| !signal.manager) {
         set_constant(shell, "ctl", signal, place.slot, 0)?;
     }
-    let interrupt = Place {
+    let interrupt = PortElement {
         instance: shell,
         name: "slot_interrupt_i".to_owned(),
         element: place.slot,
@@ -125,7 +125,7 @@ fn set_constant(
     element: u32,
     value: u64,
 ) -> Result<(), BuildError> {
-    let place = Place {
+    let place = PortElement {
         instance: shell,
         name: format!("{prefix}_{}_i", signal.name),
         element,
@@ -150,7 +150,7 @@ pub(crate) struct KernelSlot {
     /// AxLOCK pins of the memory ports.
     locks: Vec<LockPins>,
     /// Additional clocks, at other frequencies.
-    clocks: Vec<OtherClock>,
+    clocks: Vec<ExtraClockPin>,
     /// Edges of the main clock so far.
     edges: u64,
     /// Edges of other clocks after the last edge of the main clock are still to come.
@@ -167,7 +167,7 @@ struct LockPins {
 }
 
 /// A clock other than the main clock.
-struct OtherClock {
+struct ExtraClockPin {
     pin: NumberPin,
     ratio: Ratio,
 }
@@ -186,13 +186,13 @@ impl KernelSlot {
             let (signal, Some(port)) = bound else {
                 return Ok(());
             };
-            let kernel = Place {
+            let kernel = PortElement {
                 instance: &instance,
                 name: port.name.clone(),
                 element: 0,
             };
             let direction = if driven { "i" } else { "o" };
-            let shell = Place {
+            let shell = PortElement {
                 instance: shell,
                 name: format!("{prefix}_{}_{direction}", signal.name),
                 element,
@@ -236,7 +236,7 @@ impl KernelSlot {
         for bound in interface.control.iter().flatten() {
             join("ctl", place.slot, bound, !bound.0.manager)?;
         }
-        let single = |name: &str, shell_side: bool| Place {
+        let single = |name: &str, shell_side: bool| PortElement {
             instance: if shell_side { shell } else { &instance },
             name: name.to_owned(),
             element: if shell_side { place.slot } else { 0 },
@@ -264,7 +264,7 @@ impl KernelSlot {
         });
         let locks = locks.collect::<Result<_, BuildError>>()?;
         let clocks = interface.clocks.iter().map(|other| {
-            Ok(OtherClock {
+            Ok(ExtraClockPin {
                 pin: single(&other.clock.name, false).number()?,
                 ratio: other.ratio,
             })
@@ -304,7 +304,7 @@ impl KernelSlot {
         }
         self.kernel.settle(now)?;
         let edges = self.edges;
-        let with = |clock: &&OtherClock| clock.ratio.coincides(edges);
+        let with = |clock: &&ExtraClockPin| clock.ratio.coincides(edges);
         for clock in self.clocks.iter().filter(with) {
             clock.pin.set(1);
         }

@@ -14,7 +14,7 @@ use units::{CommandId, CommandStatus, Fault, FaultToken, Operation, Picoseconds}
 use verilated::BuildError;
 
 /// A burst between its address and its last beat or response.
-struct Burst {
+struct TracedBurst {
     since: Picoseconds,
     address: u64,
     bytes: u64,
@@ -34,7 +34,7 @@ struct Direction {
     /// Absent if every answer is the last.
     last: Option<Pin<u8>>,
     response: Pin<u8>,
-    open: VecDeque<Burst>,
+    open: VecDeque<TracedBurst>,
 }
 
 impl Direction {
@@ -60,7 +60,7 @@ impl Direction {
         }
         if self.offered.0.high() && self.offered.1.high() {
             let size = self.size.as_ref().map_or(6, Pin::get);
-            self.open.push_back(Burst {
+            self.open.push_back(TracedBurst {
                 since: now,
                 address: self.address.get(),
                 bytes: (u64::from(self.len.get()) + 1) << size,
@@ -97,7 +97,7 @@ impl SlotPort {
 }
 
 /// A bus and its name.
-struct Place<'a> {
+struct TracedBus<'a> {
     find: Finder<'a>,
     /// The shell is the manager.
     shell_drives: bool,
@@ -107,7 +107,7 @@ struct Place<'a> {
 }
 
 impl Probe {
-    fn new(timeline: &Timeline, place: &Place<'_>) -> Result<Self, BuildError> {
+    fn new(timeline: &Timeline, place: &TracedBus<'_>) -> Result<Self, BuildError> {
         let (manager, subordinate) = match place.shell_drives {
             true => ("o", "i"),
             false => ("i", "o"),
@@ -175,7 +175,7 @@ impl Probe {
             let track = |write| place.track(timeline, write, None);
             probes.push(Self::new(
                 timeline,
-                &Place {
+                &TracedBus {
                     find: find("port", port),
                     shell_drives: false,
                     tracks: (track(false), track(true)),
@@ -186,7 +186,7 @@ impl Probe {
         for channel in 0..u32::from(config.channels) {
             probes.push(Self::new(
                 timeline,
-                &Place {
+                &TracedBus {
                     find: find("mem", channel),
                     shell_drives: true,
                     tracks: tracks("card memory", &format!("channel {channel}")),
@@ -196,7 +196,7 @@ impl Probe {
         }
         probes.push(Self::new(
             timeline,
-            &Place {
+            &TracedBus {
                 find: find("host", 0),
                 shell_drives: true,
                 tracks: tracks("PCIe", "host memory"),

@@ -119,7 +119,7 @@ pub struct Network {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Text {
+struct NetworkFileContents {
     format: u32,
     name: String,
     #[serde(rename = "description")]
@@ -150,7 +150,8 @@ impl Network {
     /// # Errors
     /// The text is no TOML, a key is missing or unknown, or a figure breaks a rule.
     pub fn parse(text: &str) -> Result<Self, NetworkError> {
-        let read: Text = toml::from_str(text).map_err(|error| NetworkError(error.to_string()))?;
+        let read: NetworkFileContents =
+            toml::from_str(text).map_err(|error| NetworkError(error.to_string()))?;
         if read.format != 1 {
             return Err(NetworkError("this version reads format 1".to_owned()));
         }

@@ -6,7 +6,7 @@
 mod figures;
 
 pub use figures::{
-    AddressMap, Clock, Controller, CpuFigures, HostFigures, LinkFigures, Memory, MemoryKind,
+    AddressMap, Clock, ControllerFigures, CpuFigures, HostFigures, LinkFigures, Memory, MemoryKind,
     MemoryTiming, PcieFigures, MAX_BANKS,
 };
 
@@ -20,7 +20,7 @@ pub const FORMAT: u32 = 1;
 /// A named set of hardware figures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Platform {
-    figures: Figures,
+    figures: PlatformFile,
     hash: String,
     path: PathBuf,
 }
@@ -37,7 +37,7 @@ pub struct Coherent<'a> {
 /// The serialised form of the file.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Figures {
+struct PlatformFile {
     format: u32,
     name: String,
     description: String,
@@ -125,7 +125,9 @@ impl Platform {
         let path = path.as_ref().to_owned();
         let parsed = std::str::from_utf8(bytes)
             .map_err(|error| error.to_string())
-            .and_then(|text| toml::from_str::<Figures>(text).map_err(|error| error.to_string()));
+            .and_then(|text| {
+                toml::from_str::<PlatformFile>(text).map_err(|error| error.to_string())
+            });
         let figures = match parsed {
             Ok(figures) => figures,
             Err(message) => return Err(PlatformError::Parse { path, message }),
@@ -264,7 +266,7 @@ fn names<D: AsRef<Path>>(directories: &[D]) -> Vec<String> {
     names
 }
 
-fn check(figures: &Figures) -> Result<(), Broken> {
+fn check(figures: &PlatformFile) -> Result<(), Broken> {
     if figures.format != FORMAT {
         return Err(broken(
             "format",

@@ -34,7 +34,7 @@ pub enum KernelError {
         /// The key, for example `port.data_width`.
         key: &'static str,
         /// Violated rule.
-        rule: Rule,
+        rule: ManifestRule,
     },
     /// The functional card has no model of the kernel.
     #[error(
@@ -82,7 +82,7 @@ pub enum KernelError {
 
 /// A rule of `kernel.toml` (docs/kernels.md), with the value that broke it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Rule {
+pub enum ManifestRule {
     /// A name that is no valid signal name.
     #[error("`{0}` is not an identifier: up to 64 letters, digits and `_`, no digit first")]
     Identifier(String),

@@ -6,7 +6,7 @@ mod manifest;
 mod read;
 mod rtl;
 
-pub use error::{KernelError, Rule};
+pub use error::{KernelError, ManifestRule};
 pub use manifest::{
     AccessMode, Argument, ControlProtocol, Manifest, Numbers, PacketOrder, Port, PortKind,
     RegisterPort, ResetPolarity, Sideband, StreamPort, SECOND_BUNDLE, STREAMS_CLOSED, STREAMS_OPEN,

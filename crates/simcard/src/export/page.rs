@@ -1,12 +1,12 @@
 //! `README.md` of an exported shell.
 
-use super::pins::Pin;
+use super::pins::TopPort;
 use super::{ARRAYS, TOP};
 use crate::config::ShellConfig;
 use std::fmt::Write;
 
 /// The text of the page.
-pub(super) fn page(config: &ShellConfig, pins: &[Pin]) -> String {
+pub(super) fn page(config: &ShellConfig, pins: &[TopPort]) -> String {
     let mut text = format!(
         "# {TOP}\n\nTombolo's shell as plain RTL, made by `tombolo shell export`: virtual memory for the kernels \
          of {} slot(s), a DMA engine, and {} channel(s) of card memory. The folder needs nothing else: no other \

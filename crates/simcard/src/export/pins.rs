@@ -19,7 +19,7 @@ use crate::top::shell_ports;
 
 /// A port of the exported top.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Pin {
+pub(super) struct TopPort {
     /// Name in the exported top.
     pub(super) name: String,
     /// Bus of the pin, if any: the name without the signal's.
@@ -54,8 +54,8 @@ const MANNER: [(&str, u32, &str); 4] = [
 ];
 
 /// Every port of the exported top.
-pub(super) fn pins(config: &ShellConfig) -> Vec<Pin> {
-    let mut pins: Vec<Pin> = Vec::new();
+pub(super) fn pins(config: &ShellConfig) -> Vec<TopPort> {
+    let mut pins: Vec<TopPort> = Vec::new();
     for port in shell_ports(config) {
         for element in 0..port.elements.unwrap_or(1) {
             if is_of_mover(config, &port.name, element) {
@@ -66,7 +66,7 @@ pub(super) fn pins(config: &ShellConfig) -> Vec<Pin> {
                 Some(_) => format!("{}[{element}]", port.name),
                 None => port.name.clone(),
             };
-            pins.push(Pin {
+            pins.push(TopPort {
                 name,
                 bus,
                 width: port.width,
@@ -164,10 +164,10 @@ fn outside(config: &ShellConfig, inner: &str, element: u32) -> (Option<String>, 
 }
 
 /// AXI signals that the shell lacks.
-fn extras(config: &ShellConfig) -> Vec<Pin> {
+fn extras(config: &ShellConfig) -> Vec<TopPort> {
     let mut pins = Vec::new();
     let mut add = |bus: &str, signal: String, width: u32, end: End| {
-        pins.push(Pin {
+        pins.push(TopPort {
             name: format!("{bus}_{signal}"),
             bus: Some(bus.to_owned()),
             width,

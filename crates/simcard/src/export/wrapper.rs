@@ -1,7 +1,7 @@
 //! The two generated modules: `tombolo_shell`, plain Verilog, which block designs accept directly,
 //! and `tombolo_shell_arrays`, SystemVerilog, with the same ports and the configured shell.
 
-use super::pins::{is_of_mover, End, Pin};
+use super::pins::{is_of_mover, End, TopPort};
 use super::{ARRAYS, TOP};
 use crate::config::ShellConfig;
 use crate::top::{instantiate_shell, shell_ports};
@@ -12,7 +12,7 @@ const LICENSE: &str = "// Copyright Tombolo contributors.\n\
     // SPDX-License-Identifier: Apache-2.0\n//\n";
 
 /// `tombolo_shell.v`.
-pub(super) fn top(pins: &[Pin]) -> String {
+pub(super) fn top(pins: &[TopPort]) -> String {
     let mut buses: Vec<&str> = pins
         .iter()
         .filter_map(|pin| pin.bus.as_deref())
@@ -49,7 +49,7 @@ pub(super) fn top(pins: &[Pin]) -> String {
 }
 
 /// `tombolo_shell_arrays.sv`.
-pub(super) fn arrays(config: &ShellConfig, pins: &[Pin]) -> String {
+pub(super) fn arrays(config: &ShellConfig, pins: &[TopPort]) -> String {
     let ports = shell_ports(config);
     let declarations: Vec<String> = pins
         .iter()
@@ -101,7 +101,7 @@ pub(super) fn arrays(config: &ShellConfig, pins: &[Pin]) -> String {
     text
 }
 
-fn declaration(pin: &Pin, kind: &str) -> String {
+fn declaration(pin: &TopPort, kind: &str) -> String {
     let direction = if pin.input { "input " } else { "output" };
     let range = match pin.width {
         1 => String::new(),

@@ -34,7 +34,7 @@ use std::sync::{Arc, Mutex};
 use timing::dram::Controller;
 use timing::host::{Host, HostModel};
 use timing::pcie::PcieLink;
-use transport::Read;
+use transport::RegisterRead;
 use units::Picoseconds;
 use verilated::{BuildError, Builder, Progress};
 
@@ -63,7 +63,7 @@ pub struct Machine {
     model: Rc<Model>,
     probe: Option<ShellProbe>,
     /// The register read under way.
-    read: Option<Read>,
+    read: Option<RegisterRead>,
     /// Time at which the host next looks at the event ring, and the last interrupt known to it.
     wakes_at: Option<Picoseconds>,
     last_interrupt: Picoseconds,

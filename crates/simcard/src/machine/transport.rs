@@ -17,7 +17,7 @@ use units::{HostAddr, Picoseconds};
 
 /// Progress of a register read.
 #[derive(Clone, Copy)]
-pub(super) enum Read {
+pub(super) enum RegisterRead {
     /// The shell has not answered.
     Asked,
     /// The answer is in flight, and reaches the host at this time.
@@ -29,7 +29,7 @@ impl Transport for Machine {
         let arrives = self.engine.link.register_read_request(self.engine.now());
         self.engine.around.bar.read(arrives, address);
         self.register_reads += 1;
-        self.read = Some(Read::Asked);
+        self.read = Some(RegisterRead::Asked);
         Ok(Poll::Pending)
     }
 
@@ -77,7 +77,7 @@ impl Transport for Machine {
                 (Until::Events(deadline), _) => {
                     (deadline.unwrap_or(Picoseconds::MAX), bell.as_deref())
                 }
-                (Until::Answer, Some(Read::Answered(_, at))) => (at, None),
+                (Until::Answer, Some(RegisterRead::Answered(_, at))) => (at, None),
                 (Until::Answer, _) => (Picoseconds::MAX, None),
             };
             match self.advance(end, bell, events)? {
@@ -142,7 +142,7 @@ impl Machine {
     fn take_answer(&mut self) {
         if let Some(answer) = self.engine.take_answer() {
             let back = self.engine.link.register_read_response(answer.at);
-            self.read = Some(Read::Answered(answer, back));
+            self.read = Some(RegisterRead::Answered(answer, back));
         }
     }
 
@@ -150,7 +150,7 @@ impl Machine {
     fn end_wait(&mut self, until: Until, stop: &Stop) -> Option<Woken> {
         match (until, stop) {
             (Until::Answer, Stop::Reached) => {
-                let Some(Read::Answered(answer, _)) = self.read.take() else {
+                let Some(RegisterRead::Answered(answer, _)) = self.read.take() else {
                     return None;
                 };
                 Some(Woken::Answer(Answer {

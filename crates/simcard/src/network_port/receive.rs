@@ -10,7 +10,7 @@ use timing::network::{NetworkFigures, NetworkLink};
 use units::Picoseconds;
 
 /// Bytes that arrive together.
-struct Packet {
+struct ReceivedPacket {
     bytes: Vec<u8>,
     /// Arrival time; never, if it was lost.
     arrives: Picoseconds,
@@ -21,7 +21,7 @@ pub(super) struct Receiver {
     pub(super) common: Common,
     /// Requested and not yet accepted packets, in order, and the number of bytes
     /// accepted of the first.
-    packets: VecDeque<Packet>,
+    packets: VecDeque<ReceivedPacket>,
     taken: usize,
     outstanding: u64,
     /// Number of bytes of the transfer that were requested.
@@ -130,7 +130,7 @@ impl Receiver {
                 let (now, later) = rest.split_at(bytes as usize);
                 rest = later;
                 let bytes = now.to_vec();
-                packets.push_back(Packet { bytes, arrives });
+                packets.push_back(ReceivedPacket { bytes, arrives });
             };
             match is_up {
                 true => link.read(at, bytes, push),

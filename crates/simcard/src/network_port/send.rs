@@ -10,7 +10,7 @@ use timing::network::{NetworkFigures, NetworkLink};
 use units::Picoseconds;
 
 /// A packet that is not acknowledged yet.
-struct Packet {
+struct UnacknowledgedPacket {
     bytes: u64,
     first: bool,
     /// Time of the acknowledgement; never, if the packet was lost.
@@ -24,7 +24,7 @@ pub(super) struct Sender {
     gathered: Vec<u8>,
     /// Their address in the peer's memory.
     next: u64,
-    flight: VecDeque<Packet>,
+    flight: VecDeque<UnacknowledgedPacket>,
     /// Number of bytes in `flight`, and number of bytes acknowledged.
     unacknowledged: u64,
     acknowledged: u64,
@@ -163,7 +163,7 @@ impl Sender {
                 }
             };
             self.unacknowledged += bytes;
-            self.flight.push_back(Packet {
+            self.flight.push_back(UnacknowledgedPacket {
                 bytes,
                 first,
                 acknowledged,

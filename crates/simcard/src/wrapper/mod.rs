@@ -10,7 +10,7 @@ mod carried;
 mod wide;
 
 use crate::interface::{
-    direction_at_kernel, stream_driven_by_kernel, Bound, KernelInterface, Lock, OtherClock, CLOCK,
+    direction_at_kernel, stream_driven_by_kernel, Bound, ExtraClock, KernelInterface, Lock, CLOCK,
     DATA_WIDTH, RESET,
 };
 use crate::names;
@@ -114,7 +114,7 @@ impl Wrapper {
             if let Some((reset, polarity)) = &other.reset {
                 module.connect_reset(&reset.name, *polarity);
             }
-            clocks.push(OtherClock {
+            clocks.push(ExtraClock {
                 clock: outer,
                 reset: None,
                 ratio: other.ratio,

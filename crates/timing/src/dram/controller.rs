@@ -44,7 +44,7 @@ const BURST_ROWS: usize = 64;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Controller {
-    figures: Figures,
+    figures: ControllerTiming,
     cutter: Cutter,
     devices: Devices,
     /// Mask of the bank group in a bank's number.
@@ -85,12 +85,12 @@ pub struct Controller {
 
 /// Figures that the controller needs at every step.
 #[derive(Clone, Copy, Debug)]
-struct Figures {
+struct ControllerTiming {
     clock_ps: u64,
     refi: u64,
     read_clocks: u64,
     columns: u8,
-    controller: platform::Controller,
+    controller: platform::ControllerFigures,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -115,7 +115,7 @@ impl Controller {
         let c = memory.controller;
         let reads = c.read_accesses as usize;
         Self {
-            figures: Figures {
+            figures: ControllerTiming {
                 clock_ps: memory.timing.clock_ps.get(),
                 refi: memory.timing.refi,
                 read_clocks: memory.timing.cl + memory.timing.burst,

@@ -90,7 +90,7 @@ fn pages(
 /// A host file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostFile {
-    text: Text,
+    text: HostFileContents,
     hash: String,
     path: PathBuf,
 }
@@ -98,7 +98,7 @@ pub struct HostFile {
 /// The serialised form of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Text {
+struct HostFileContents {
     format: u32,
     name: String,
     description: String,
@@ -148,7 +148,8 @@ impl HostFile {
         };
         let hash = sha256_hex(&bytes);
         let text = String::from_utf8(bytes).map_err(|error| malformed(error.to_string()))?;
-        let text: Text = toml::from_str(&text).map_err(|error| malformed(error.to_string()))?;
+        let text: HostFileContents =
+            toml::from_str(&text).map_err(|error| malformed(error.to_string()))?;
         if text.format != FORMAT {
             let what = format!("format {}; this version reads {FORMAT}", text.format);
             return Err(malformed(what));
@@ -177,7 +178,7 @@ impl HostFile {
     /// # Errors
     /// None that a caller can cause: figures and two texts are always TOML.
     pub fn text_of(name: &str, description: &str, traps: TrapFigures) -> Result<String, io::Error> {
-        let text = Text {
+        let text = HostFileContents {
             format: FORMAT,
             name: name.to_owned(),
             description: description.to_owned(),

@@ -42,7 +42,7 @@ pub struct Memory {
     /// Timing of the devices.
     pub timing: MemoryTiming,
     /// The controller in front of them.
-    pub controller: Controller,
+    pub controller: ControllerFigures,
 }
 
 /// Address mapping of a channel. From the lowest bit: 64-byte row offset, bank group, column, bank, DRAM row; the bank
@@ -117,7 +117,7 @@ pub struct MemoryTiming {
 /// The memory controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Controller {
+pub struct ControllerFigures {
     /// Maximum outstanding reads (bursts) at the user side.
     pub read_accesses: u32,
     /// Maximum outstanding writes (bursts) at the user side.
@@ -557,7 +557,7 @@ impl MemoryTiming {
     }
 }
 
-impl Controller {
+impl ControllerFigures {
     fn check(&self, key: &str) -> Result<(), Broken> {
         let at = |name: &str| format!("{key}.{name}");
         for (name, value) in [

@@ -1,7 +1,7 @@
 //! `[[argument]]`.
 
 use super::{RawArgument, Reader, CONTROL_WINDOW};
-use crate::kernel::error::{KernelError, Rule};
+use crate::kernel::error::{KernelError, ManifestRule};
 use crate::kernel::manifest::{AccessMode, Argument, Numbers, Port, RegisterPort, SECOND_BUNDLE};
 use std::collections::HashSet;
 use std::ops::Range;
@@ -57,7 +57,7 @@ impl Reader<'_> {
             None => 0,
             Some(name) => {
                 let found = bundles.iter().position(|one| one.name == *name.get_ref());
-                let rule = || Rule::NoSuchBundle(name.get_ref().clone());
+                let rule = || ManifestRule::NoSuchBundle(name.get_ref().clone());
                 found.ok_or_else(|| self.broken("argument.bundle", name.span(), rule()))?
             }
         };
@@ -71,29 +71,31 @@ impl Reader<'_> {
         let bytes = *argument.bytes.get_ref();
         let at_offset = |rule| Err(self.broken("argument.offset", argument.offset.span(), rule));
         if offset < window.start {
-            return at_offset(Rule::OffsetReserved(offset));
+            return at_offset(ManifestRule::OffsetReserved(offset));
         }
         if offset % 4 != 0 {
-            return at_offset(Rule::OffsetMisaligned(offset));
+            return at_offset(ManifestRule::OffsetMisaligned(offset));
         }
         if bytes == 0 || bytes % 4 != 0 {
-            let rule = Rule::ArgumentBytes(bytes);
+            let rule = ManifestRule::ArgumentBytes(bytes);
             return Err(self.broken("argument.bytes", argument.bytes.span(), rule));
         }
         let end = match offset.checked_add(bytes) {
             Some(end) if end <= window.end => end,
-            Some(_) if bundles.len() > 1 => return at_offset(Rule::OffsetBeyondBundle(offset)),
+            Some(_) if bundles.len() > 1 => {
+                return at_offset(ManifestRule::OffsetBeyondBundle(offset))
+            }
             Some(end) if end <= CONTROL_WINDOW => {
                 let rule = "offsets from 0xff00 on belong to the slot";
-                return at_offset(Rule::Through(rule));
+                return at_offset(ManifestRule::Through(rule));
             }
-            _ => return at_offset(Rule::OffsetBeyondWindow { offset, bytes }),
+            _ => return at_offset(ManifestRule::OffsetBeyondWindow { offset, bytes }),
         };
         let (first, end) = (base + offset, base + end);
         let overlaps = |other: &&Argument| first < other.offset + other.bytes && other.offset < end;
         match before.iter().find(overlaps) {
             None => Ok(first),
-            Some(other) => at_offset(Rule::Overlap {
+            Some(other) => at_offset(ManifestRule::Overlap {
                 offset,
                 other: other.name.clone(),
                 start: other.offset - base,
@@ -110,8 +112,10 @@ impl Reader<'_> {
         };
         let bytes = *alignment.get_ref();
         let rule = match is_pointer {
-            false => Rule::AlignmentWithoutPort,
-            true if !bytes.is_power_of_two() || bytes > MAX_ALIGNMENT => Rule::Alignment(bytes),
+            false => ManifestRule::AlignmentWithoutPort,
+            true if !bytes.is_power_of_two() || bytes > MAX_ALIGNMENT => {
+                ManifestRule::Alignment(bytes)
+            }
             true => return Ok(bytes),
         };
         Err(self.broken("argument.alignment", alignment.span(), rule))
@@ -137,7 +141,7 @@ impl Reader<'_> {
         let some = numbers.least.checked_next_multiple_of(unit);
         match is_number && unit != 0 && some.is_some_and(|number| number <= numbers.most) {
             true => Ok(numbers),
-            false => Err(self.broken("argument", first.span(), Rule::Numbers(numbers))),
+            false => Err(self.broken("argument", first.span(), ManifestRule::Numbers(numbers))),
         }
     }
 
@@ -162,25 +166,33 @@ impl Reader<'_> {
             (None, None) => return Ok((None, AccessMode::Read)),
             (Some(name), Some(access)) => (name, access),
             (Some(only), None) => {
-                return Err(self.broken("argument.port", only.span(), Rule::AccessWithoutPort))
+                return Err(self.broken(
+                    "argument.port",
+                    only.span(),
+                    ManifestRule::AccessWithoutPort,
+                ))
             }
             (None, Some(only)) => {
-                return Err(self.broken("argument.access", only.span(), Rule::AccessWithoutPort))
+                return Err(self.broken(
+                    "argument.access",
+                    only.span(),
+                    ManifestRule::AccessWithoutPort,
+                ))
             }
         };
         let Some(index) = ports.iter().position(|port| port.name == *name.get_ref()) else {
-            let rule = Rule::NoSuchPort(name.get_ref().clone());
+            let rule = ManifestRule::NoSuchPort(name.get_ref().clone());
             return Err(self.broken("argument.port", name.span(), rule));
         };
         let bytes = *argument.bytes.get_ref();
         let short = bytes == 4 && ports[index].address_width <= 32;
         if bytes != 8 && !short {
-            let rule = Rule::PointerBytes(bytes);
+            let rule = ManifestRule::PointerBytes(bytes);
             return Err(self.broken("argument.bytes", argument.bytes.span(), rule));
         }
         let (wanted, offered) = (*access.get_ref(), ports[index].access);
         if (wanted.reads() && !offered.reads()) || (wanted.writes() && !offered.writes()) {
-            let rule = Rule::AccessBeyondPort {
+            let rule = ManifestRule::AccessBeyondPort {
                 access: wanted.as_str(),
                 port: ports[index].name.clone(),
                 port_access: offered.as_str(),

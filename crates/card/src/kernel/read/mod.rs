@@ -4,7 +4,7 @@ mod arguments;
 mod ports;
 mod rtl;
 
-use super::error::{KernelError, Rule};
+use super::error::{KernelError, ManifestRule};
 use super::manifest::{
     AccessMode, ControlProtocol, Manifest, PacketOrder, PortKind, RegisterPort, ResetPolarity,
     Sideband, STREAMS_CLOSED,
@@ -244,20 +244,20 @@ impl Reader<'_> {
             let name = source.display().to_string();
             match root.join(source).canonicalize() {
                 Ok(file) if !file.starts_with(&root) => {
-                    return broken("kernel.sources", span, Rule::OutsideFolder(name));
+                    return broken("kernel.sources", span, ManifestRule::OutsideFolder(name));
                 }
                 Ok(file) if file.is_file() => {}
-                _ => return broken("kernel.sources", span, Rule::NoSuchFile(name)),
+                _ => return broken("kernel.sources", span, ManifestRule::NoSuchFile(name)),
             }
         }
         for (include, span) in manifest.include.iter().zip(spans.include) {
             let name = include.display().to_string();
             match root.join(include).canonicalize() {
                 Ok(path) if !path.starts_with(&root) => {
-                    return broken("kernel.include", span, Rule::OutsideFolder(name));
+                    return broken("kernel.include", span, ManifestRule::OutsideFolder(name));
                 }
                 Ok(path) if path.is_dir() => {}
-                _ => return broken("kernel.include", span, Rule::NoSuchFolder(name)),
+                _ => return broken("kernel.include", span, ManifestRule::NoSuchFolder(name)),
             }
         }
         for (library, span) in manifest.libraries.iter().zip(spans.libraries) {
@@ -265,7 +265,7 @@ impl Reader<'_> {
                 return broken(
                     "kernel.libraries",
                     span,
-                    Rule::NoSuchLibrary(library.clone()),
+                    ManifestRule::NoSuchLibrary(library.clone()),
                 );
             }
         }
@@ -277,7 +277,7 @@ impl Reader<'_> {
         1 + before.iter().filter(|&&byte| byte == b'\n').count()
     }
 
-    fn broken(&self, key: &'static str, span: Range<usize>, rule: Rule) -> KernelError {
+    fn broken(&self, key: &'static str, span: Range<usize>, rule: ManifestRule) -> KernelError {
         KernelError::Manifest {
             path: self.path.to_owned(),
             line: self.line(span),
@@ -310,7 +310,11 @@ impl Reader<'_> {
         let is_bundle = |port: &Spanned<RawPort>| port.get_ref().kind == PortKind::Axi4Lite;
         let has_registers = starts || !raw.argument.is_empty() || rest.iter().any(is_bundle);
         if !starts && interrupt.is_some() {
-            return Err(self.broken("kernel.control", kernel.control.span(), Rule::NoInterrupt));
+            return Err(self.broken(
+                "kernel.control",
+                kernel.control.span(),
+                ManifestRule::NoInterrupt,
+            ));
         }
         let Listed {
             ports,
@@ -330,7 +334,7 @@ impl Reader<'_> {
             return Err(self.broken(
                 "kernel.control",
                 kernel.control.span(),
-                Rule::ThroughBundles,
+                ManifestRule::ThroughBundles,
             ));
         }
         let window = if through {
@@ -385,7 +389,7 @@ impl Reader<'_> {
         if head && rest && name.len() <= MAX_NAME {
             Ok(name)
         } else {
-            Err(self.broken(key, span, Rule::Identifier(name)))
+            Err(self.broken(key, span, ManifestRule::Identifier(name)))
         }
     }
 
@@ -401,7 +405,7 @@ impl Reader<'_> {
         if seen.insert(name.clone()) {
             Ok(name)
         } else {
-            Err(self.broken(key, span, Rule::Duplicate(name)))
+            Err(self.broken(key, span, ManifestRule::Duplicate(name)))
         }
     }
 }

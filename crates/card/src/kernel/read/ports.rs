@@ -1,7 +1,7 @@
 //! `[[port]]`.
 
 use super::{RawPort, Reader};
-use crate::kernel::error::{KernelError, Rule};
+use crate::kernel::error::{KernelError, ManifestRule};
 use crate::kernel::manifest::{PacketOrder, Port, PortKind, RegisterPort, StreamPort};
 use crate::stream::StreamDirection;
 use std::collections::HashSet;
@@ -51,7 +51,7 @@ impl Reader<'_> {
                 port.address_width.is_some(),
             ];
             if of_others.contains(&true) {
-                return Err(self.broken("port", last, Rule::CoherentPort));
+                return Err(self.broken("port", last, ManifestRule::CoherentPort));
             }
             let name = self.unique("port.name", port.name, seen)?;
             match port.kind {
@@ -62,7 +62,7 @@ impl Reader<'_> {
         }
         // A kernel without home ports operates on lines that card memory serves.
         if !homes.is_empty() && homes.len() != lines.len() {
-            let rule = Rule::CoherentPairs {
+            let rule = ManifestRule::CoherentPairs {
                 homes: homes.len(),
                 lines: lines.len(),
             };
@@ -88,13 +88,13 @@ impl Reader<'_> {
             port.address_width.is_some(),
         ];
         if of_others.contains(&true) {
-            return Err(self.broken("port", span, Rule::BundleKeys));
+            return Err(self.broken("port", span, ManifestRule::BundleKeys));
         }
         let data_width = match &port.data_width {
             None => 32,
             Some(width) if matches!(width.get_ref(), 32 | 64) => *width.get_ref(),
             Some(width) => {
-                let rule = Rule::RegisterWidth(*width.get_ref());
+                let rule = ManifestRule::RegisterWidth(*width.get_ref());
                 return Err(self.broken("port.data_width", width.span(), rule));
             }
         };
@@ -132,7 +132,7 @@ impl Reader<'_> {
             let port = port.into_inner();
             if port.kind == PortKind::Axi4Lite {
                 if bundles.len() == MAX_BUNDLES {
-                    return Err(self.broken("port", span, Rule::TooManyBundles));
+                    return Err(self.broken("port", span, ManifestRule::TooManyBundles));
                 }
                 bundles.push(self.bundle(span, port, seen)?);
                 continue;
@@ -144,7 +144,7 @@ impl Reader<'_> {
                 matches!(&port.direction, Some(way) if *way.get_ref() == StreamDirection::Out);
             if let Some(drops) = &port.drops {
                 if port.kind != PortKind::Axi4Stream || !outgoing || port.through.is_some() {
-                    return Err(self.broken("port.drops", drops.span(), Rule::Drops));
+                    return Err(self.broken("port.drops", drops.span(), ManifestRule::Drops));
                 }
             }
             let drops = port.drops.map(Spanned::into_inner).unwrap_or_default();
@@ -157,7 +157,7 @@ impl Reader<'_> {
                 let rule = match (port.kind, port.direction) {
                     (PortKind::Axi4Stream, Some(direction)) if alone && registers => {
                         if streams.len() == MAX_STREAMS {
-                            let rule = Rule::TooManyStreams(all_streams);
+                            let rule = ManifestRule::TooManyStreams(all_streams);
                             return Err(self.broken("port", span, rule));
                         }
                         carried.push((streams.len(), through));
@@ -181,16 +181,24 @@ impl Reader<'_> {
                          opens it with"
                     }
                 };
-                return Err(self.broken("port.through", through.span(), Rule::Through(rule)));
+                return Err(self.broken(
+                    "port.through",
+                    through.span(),
+                    ManifestRule::Through(rule),
+                ));
             }
             if let (Some(width), PortKind::Axi4Stream) = (&port.address_width, port.kind) {
-                return Err(self.broken("port.address_width", width.span(), Rule::StreamAddress));
+                return Err(self.broken(
+                    "port.address_width",
+                    width.span(),
+                    ManifestRule::StreamAddress,
+                ));
             }
             if prefix.is_some() && !members.is_empty() {
-                return Err(self.broken("port", span, Rule::MemberPrefix));
+                return Err(self.broken("port", span, ManifestRule::MemberPrefix));
             }
             let Some(data_width) = port.data_width else {
-                return Err(self.broken("port", span, Rule::NoDataWidth));
+                return Err(self.broken("port", span, ManifestRule::NoDataWidth));
             };
             let width = *data_width.get_ref();
             let wrong_width = |rule| {
@@ -200,17 +208,17 @@ impl Reader<'_> {
             match (port.kind, port.access, port.direction) {
                 (PortKind::Axi4, Some(access), None) => {
                     if !width.is_power_of_two() || !(32..=1024).contains(&width) {
-                        return wrong_width(Rule::DataWidth(width));
+                        return wrong_width(ManifestRule::DataWidth(width));
                     }
                     if ports.len() == MAX_PORTS {
-                        let rule = Rule::TooManyPorts(all_ports);
+                        let rule = ManifestRule::TooManyPorts(all_ports);
                         return Err(self.broken("port", span, rule));
                     }
                     let address_width = match &port.address_width {
                         None => ADDRESS_WIDTH,
                         Some(bits) if (32..=64).contains(bits.get_ref()) => *bits.get_ref(),
                         Some(bits) => {
-                            let rule = Rule::AddressWidth(*bits.get_ref());
+                            let rule = ManifestRule::AddressWidth(*bits.get_ref());
                             return Err(self.broken("port.address_width", bits.span(), rule));
                         }
                     };
@@ -225,10 +233,10 @@ impl Reader<'_> {
                 }
                 (PortKind::Axi4Stream, None, Some(direction)) => {
                     if width == 0 || width % 8 != 0 || width > MAX_STREAM_WIDTH {
-                        return wrong_width(Rule::StreamWidth(width));
+                        return wrong_width(ManifestRule::StreamWidth(width));
                     }
                     if streams.len() == MAX_STREAMS {
-                        let rule = Rule::TooManyStreams(all_streams);
+                        let rule = ManifestRule::TooManyStreams(all_streams);
                         return Err(self.broken("port", span, rule));
                     }
                     streams.push(StreamPort {
@@ -243,10 +251,10 @@ impl Reader<'_> {
                     });
                 }
                 (PortKind::Axi4, _, _) => {
-                    return Err(self.broken("port", span, Rule::PortAccess));
+                    return Err(self.broken("port", span, ManifestRule::PortAccess));
                 }
                 (_, _, _) => {
-                    return Err(self.broken("port", span, Rule::StreamPortDirection));
+                    return Err(self.broken("port", span, ManifestRule::StreamPortDirection));
                 }
             }
         }
@@ -270,7 +278,7 @@ impl Reader<'_> {
     ) -> Result<usize, KernelError> {
         let broken = |rule| Err(self.broken("port.through", name.span(), rule));
         let Some(index) = ports.iter().position(|port| port.name == *name.get_ref()) else {
-            return broken(Rule::NoSuchPort(name.get_ref().clone()));
+            return broken(ManifestRule::NoSuchPort(name.get_ref().clone()));
         };
         let (port, direction) = (&ports[index], streams[number].direction);
         let has_channel = match direction {
@@ -280,17 +288,19 @@ impl Reader<'_> {
         let taken =
             |other: &StreamPort| other.through == Some(index) && other.direction == direction;
         if port.data_width != CARRIED_WIDTH {
-            broken(Rule::Through("its port has 512 bits"))
+            broken(ManifestRule::Through("its port has 512 bits"))
         } else if port.address_width != ADDRESS_WIDTH {
-            broken(Rule::Through("its port has addresses of 64 bits"))
+            broken(ManifestRule::Through("its port has addresses of 64 bits"))
         } else if !has_channel {
             let rule = "one into the kernel comes on the read channels of its port, one out of it on the write \
                         channels, and `access` says that the port has not these";
-            broken(Rule::Through(rule))
+            broken(ManifestRule::Through(rule))
         } else if index >= MAX_CARRIERS {
-            broken(Rule::Through("its port is one of the first sixteen"))
+            broken(ManifestRule::Through(
+                "its port is one of the first sixteen",
+            ))
         } else if streams.iter().any(taken) {
-            broken(Rule::Through("a port carries one of a direction"))
+            broken(ManifestRule::Through("a port carries one of a direction"))
         } else {
             Ok(index)
         }
@@ -307,14 +317,16 @@ impl Reader<'_> {
     ) -> Result<Vec<String>, KernelError> {
         let Some(raw) = raw else {
             return match packets {
-                Some(packets) => Err(self.broken("port.packets", packets.span(), Rule::Members(0))),
+                Some(packets) => {
+                    Err(self.broken("port.packets", packets.span(), ManifestRule::Members(0)))
+                }
                 None => Ok(Vec::new()),
             };
         };
         let span = raw.span();
         let count = raw.get_ref().len();
         if kind != PortKind::Axi4Stream || !(2..=MAX_STREAMS).contains(&count) {
-            return Err(self.broken("port.members", span, Rule::Members(count)));
+            return Err(self.broken("port.members", span, ManifestRule::Members(count)));
         }
         let names = raw.into_inner().into_iter();
         names

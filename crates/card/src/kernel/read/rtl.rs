@@ -1,7 +1,7 @@
 //! Sources, their compilation options, and clocks.
 
 use super::{RawClock, RawConstant, RawDefine, RawInterrupt, RawParameter, Reader};
-use crate::kernel::error::{KernelError, Rule};
+use crate::kernel::error::{KernelError, ManifestRule};
 use crate::kernel::rtl::{ClockInput, Constant, Parameter, Ratio, DEFAULT_INTERRUPT};
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Component, Path, PathBuf};
@@ -16,7 +16,7 @@ impl Reader<'_> {
         let text = path.into_inner();
         let inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
         if text.is_empty() || text.contains('\0') || !Path::new(&text).components().all(inside) {
-            return Err(self.broken(key, span, Rule::OutsideFolder(text)));
+            return Err(self.broken(key, span, ManifestRule::OutsideFolder(text)));
         }
         let parts = Path::new(&text).components();
         Ok(parts
@@ -30,7 +30,7 @@ impl Reader<'_> {
     ) -> Result<Vec<PathBuf>, KernelError> {
         const KEY: &str = "kernel.sources";
         if raw.get_ref().is_empty() {
-            return Err(self.broken(KEY, raw.span(), Rule::NoSources));
+            return Err(self.broken(KEY, raw.span(), ManifestRule::NoSources));
         }
         let mut seen = HashSet::new();
         let mut sources = Vec::new();
@@ -40,10 +40,10 @@ impl Reader<'_> {
             let plain = self.inside(KEY, source)?;
             let kind = plain.extension().and_then(|kind| kind.to_str());
             if matches!(kind, Some("vhd" | "vhdl")) {
-                return Err(self.broken(KEY, span, Rule::Vhdl(text)));
+                return Err(self.broken(KEY, span, ManifestRule::Vhdl(text)));
             }
             if !seen.insert(plain.clone()) {
-                return Err(self.broken(KEY, span, Rule::Duplicate(text)));
+                return Err(self.broken(KEY, span, ManifestRule::Duplicate(text)));
             }
             sources.push(plain);
         }
@@ -81,7 +81,7 @@ impl Reader<'_> {
                     RawParameter::Text(text) if is_literal(&text) => text,
                     RawParameter::Text(text) if is_plain(&text) => format!("\"{text}\""),
                     RawParameter::Text(text) => {
-                        return Err(self.broken("parameters", span, Rule::Text(text)))
+                        return Err(self.broken("parameters", span, ManifestRule::Text(text)))
                     }
                 };
                 Ok(Parameter { name, value })
@@ -139,7 +139,7 @@ impl Reader<'_> {
                     defines.push(format!("{name}={text}"));
                 }
                 RawDefine::Text(text) => {
-                    return Err(self.broken("defines", span, Rule::Text(text)))
+                    return Err(self.broken("defines", span, ManifestRule::Text(text)))
                 }
             }
         }
@@ -158,12 +158,12 @@ impl Reader<'_> {
             let span = clock.span();
             let clock = clock.into_inner();
             if clocks.len() == MAX_CLOCKS {
-                return Err(self.broken("clock", span, Rule::TooManyClocks));
+                return Err(self.broken("clock", span, ManifestRule::TooManyClocks));
             }
             let ratio_span = clock.ratio.span();
             let text = clock.ratio.into_inner();
             let Some(ratio) = Ratio::parse(&text) else {
-                return Err(self.broken("clock.ratio", ratio_span, Rule::Ratio(text)));
+                return Err(self.broken("clock.ratio", ratio_span, ManifestRule::Ratio(text)));
             };
             let name = self.unique("clock.name", clock.name, &mut seen)?;
             let reset_name = match clock.reset_name {
