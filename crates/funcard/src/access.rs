@@ -119,14 +119,14 @@ pub(super) struct PortMemory<'a> {
 impl VirtualMemory for PortMemory<'_> {
     fn read(&mut self, port: usize, address: u64, to: &mut [u8]) -> Access {
         match self.admit(port, false, address, to.len()) {
-            Ok(Place::Host(at)) => match self.host.and_then(|host| host.read(at, to)) {
+            Ok(BurstTarget::Host(at)) => match self.host.and_then(|host| host.read(at, to)) {
                 Some(()) => Access::Done,
                 None => {
                     to.fill(0);
                     Access::Failed
                 }
             },
-            Ok(Place::Card(at)) => {
+            Ok(BurstTarget::Card(at)) => {
                 for (at, range) in self.memory.pieces(self.stripe(), at, to.len() as u64) {
                     let channel = self.memory.channel(at.get());
                     self.channels[channel].rows_read += rows(at.get(), range.len());
@@ -147,11 +147,11 @@ impl VirtualMemory for PortMemory<'_> {
             return Access::Blocked;
         }
         match self.admit(port, true, address, from.len()) {
-            Ok(Place::Host(at)) => match self.host.and_then(|host| host.write(at, from)) {
+            Ok(BurstTarget::Host(at)) => match self.host.and_then(|host| host.write(at, from)) {
                 Some(()) => Access::Done,
                 None => Access::Failed,
             },
-            Ok(Place::Card(at)) => {
+            Ok(BurstTarget::Card(at)) => {
                 for (at, range) in self.memory.pieces(self.stripe(), at, from.len() as u64) {
                     let channel = self.memory.channel(at.get());
                     self.channels[channel].rows_written += rows(at.get(), range.len());
@@ -224,7 +224,7 @@ impl PortMemory<'_> {
         write: bool,
         address: u64,
         bytes: usize,
-    ) -> Result<Place, Access> {
+    ) -> Result<BurstTarget, Access> {
         let direction = if write { "writes" } else { "reads" };
         let number = 2 * port + usize::from(write);
         if number >= self.requesters.len() {
@@ -273,10 +273,11 @@ impl PortMemory<'_> {
         requester.statistics.bytes += rows * units::ROW_BYTES;
         found
             .filter(|place| match *place {
-                Place::Card(at) => self
-                    .memory
-                    .contains_striped(self.stripe(), at, bytes as u64),
-                Place::Host(_) => true,
+                BurstTarget::Card(at) => {
+                    self.memory
+                        .contains_striped(self.stripe(), at, bytes as u64)
+                }
+                BurstTarget::Host(_) => true,
             })
             .ok_or(Access::Failed)
     }
@@ -287,7 +288,7 @@ impl PortMemory<'_> {
         number: usize,
         address: VirtAddr,
         write: bool,
-    ) -> Result<Option<Place>, Access> {
+    ) -> Result<Option<BurstTarget>, Access> {
         let found = self.look_up(address, write, true);
         let statistics = &mut self.requesters[number].statistics;
         match found {
@@ -302,9 +303,9 @@ impl PortMemory<'_> {
         address: VirtAddr,
         write: bool,
         mark: bool,
-    ) -> Result<Option<Place>, FaultCause> {
+    ) -> Result<Option<BurstTarget>, FaultCause> {
         if !self.translated {
-            return Ok(CardAddr::new(address.get()).map(Place::Card));
+            return Ok(CardAddr::new(address.get()).map(BurstTarget::Card));
         }
         let space = self.space.ok_or(FaultCause::Absent)?;
         let entry = match self.l1 {
@@ -391,7 +392,7 @@ impl PortMemory<'_> {
 
 /// Location of a burst's bytes.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum BurstTarget {
     /// In card memory.
     Card(CardAddr),
     /// In host memory, at this host address.
@@ -399,11 +400,11 @@ enum Place {
 }
 
 /// The location of an access through an entry; `None` beyond 37 bits.
-fn place(entry: &PageEntry, address: VirtAddr) -> Option<Place> {
+fn place(entry: &PageEntry, address: VirtAddr) -> Option<BurstTarget> {
     let at = entry.frame.card_address().get() + address.page_offset(entry.size);
     match entry.target {
-        Target::Host => Some(Place::Host(at)),
-        _ => CardAddr::new(at).map(Place::Card),
+        Target::Host => Some(BurstTarget::Host(at)),
+        _ => CardAddr::new(at).map(BurstTarget::Card),
     }
 }
 

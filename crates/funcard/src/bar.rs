@@ -5,7 +5,7 @@ use card::registers::{self, geometry, memory};
 use card::{CardDescription, CardError};
 
 /// Target of a BAR address.
-pub(super) enum Place {
+pub(super) enum BarTarget {
     /// The shell, at an offset.
     Shell(u32),
     /// The control window of a slot, at an offset.
@@ -17,19 +17,19 @@ pub(super) fn error(address: u32, what: &'static str) -> CardError {
 }
 
 /// The target of an access.
-pub(super) fn place(address: u32) -> Result<Place, CardError> {
+pub(super) fn place(address: u32) -> Result<BarTarget, CardError> {
     let window = registers::SLOT_CONTROL;
     if address % 4 != 0 {
         return Err(error(address, "register addresses are multiples of 4"));
     }
     if address < window.base {
-        return Ok(Place::Shell(address));
+        return Ok(BarTarget::Shell(address));
     }
     let slot = (address - window.base) / window.stride;
     if slot >= window.count {
         return Err(error(address, "beyond the BAR"));
     }
-    Ok(Place::Slot(
+    Ok(BarTarget::Slot(
         slot as usize,
         (address - window.base) % window.stride,
     ))

@@ -34,8 +34,8 @@ impl Card for FunctionalCard {
     fn read_register(&mut self, address: u32) -> Result<u32, CardError> {
         self.statistics.link.register_reads += 1;
         match bar::place(address)? {
-            bar::Place::Shell(offset) => self.read_shell(offset),
-            bar::Place::Slot(slot, offset) => {
+            bar::BarTarget::Shell(offset) => self.read_shell(offset),
+            bar::BarTarget::Slot(slot, offset) => {
                 let loaded = bar::kernel(&mut self.slots, slot, address)?;
                 let value = loaded.registers.read(offset);
                 self.slots[slot].mark();
@@ -47,8 +47,8 @@ impl Card for FunctionalCard {
     fn write_register(&mut self, address: u32, value: u32) -> Result<(), CardError> {
         self.statistics.link.register_writes += 1;
         let (slot, offset) = match bar::place(address)? {
-            bar::Place::Slot(slot, offset) => (slot, offset),
-            bar::Place::Shell(offset) => {
+            bar::BarTarget::Slot(slot, offset) => (slot, offset),
+            bar::BarTarget::Shell(offset) => {
                 let none = "the functional card has no such register to write";
                 let space = bar::mode_of_space(offset).ok_or(bar::error(address, none))?;
                 if let Some(mode) = self.modes.get_mut(space) {

@@ -1,6 +1,6 @@
 //! `kernels/aes256ctr`, with the cipher of the RustCrypto project as an independent judge.
 
-use super::sequential::{Plan, SequentialKernel};
+use super::sequential::{SequentialKernel, SequentialPlan};
 use crate::kernel::{Arguments, KernelModel};
 use ctr::cipher::{KeyIvInit, StreamCipher};
 
@@ -17,11 +17,11 @@ pub(super) const MODEL: KernelModel = KernelModel {
     create: || Box::new(SequentialKernel::new(plan)),
 };
 
-fn plan(arguments: &Arguments<'_>) -> Plan {
+fn plan(arguments: &Arguments<'_>) -> SequentialPlan {
     let key: [u8; 32] = arguments.array("key");
     let iv: [u8; 16] = arguments.array("iv");
     let mut cipher = ctr::Ctr128BE::<aes::Aes256>::new(&key.into(), &iv.into());
-    Plan {
+    SequentialPlan {
         inputs: vec![arguments.number("input")],
         output: arguments.number("output"),
         bytes: arguments.number("bytes"),

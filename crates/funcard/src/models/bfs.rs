@@ -24,7 +24,7 @@ const UNREACHED: u32 = u32::MAX;
 
 /// The access that comes next.
 #[derive(Clone, Copy, Debug, Default)]
-enum Phase {
+enum BfsPhase {
     #[default]
     Begin,
     /// The source gets its level, and then its place.
@@ -45,7 +45,7 @@ enum Phase {
 
 #[derive(Debug, Default)]
 struct Bfs {
-    phase: Phase,
+    phase: BfsPhase,
     head: u32,
     tail: u32,
     level: u32,
@@ -76,72 +76,72 @@ impl Bfs {
         &mut self,
         arguments: &Arguments<'_>,
         memory: &mut dyn VirtualMemory,
-    ) -> Option<Option<Phase>> {
+    ) -> Option<Option<BfsPhase>> {
         let (vertices, source) = (
             arguments.number("vertices") as u32,
             arguments.number("source") as u32,
         );
         let at = |array: &str, index: u32| place(arguments, array, index.into());
         let next = match self.phase {
-            Phase::Begin => {
+            BfsPhase::Begin => {
                 *self = Self::default();
                 match source < vertices {
-                    true => Phase::Seed,
-                    false => Phase::Result,
+                    true => BfsPhase::Seed,
+                    false => BfsPhase::Result,
                 }
             }
-            Phase::Seed => {
+            BfsPhase::Seed => {
                 store(memory, at("levels", source), &[0; 4])?;
-                Phase::First
+                BfsPhase::First
             }
-            Phase::First => {
+            BfsPhase::First => {
                 store(memory, at("queue", 0), &source.to_le_bytes())?;
                 self.tail = 1;
-                Phase::Vertex
+                BfsPhase::Vertex
             }
-            Phase::Vertex if self.head == self.tail => Phase::Result,
-            Phase::Vertex => {
+            BfsPhase::Vertex if self.head == self.tail => BfsPhase::Result,
+            BfsPhase::Vertex => {
                 let vertex = number(memory, at("queue", self.head))?;
                 self.head += 1;
-                Phase::Level(vertex)
+                BfsPhase::Level(vertex)
             }
-            Phase::Level(vertex) => {
+            BfsPhase::Level(vertex) => {
                 self.level = number(memory, at("levels", vertex))?;
-                Phase::Offset(vertex)
+                BfsPhase::Offset(vertex)
             }
-            Phase::Offset(vertex) => {
+            BfsPhase::Offset(vertex) => {
                 self.edge = number(memory, at("offsets", vertex))?;
-                Phase::End(vertex)
+                BfsPhase::End(vertex)
             }
-            Phase::End(vertex) => {
+            BfsPhase::End(vertex) => {
                 let after = place(arguments, "offsets", u64::from(vertex) + 1);
                 self.end = number(memory, after)?;
-                Phase::Target
+                BfsPhase::Target
             }
-            Phase::Target if self.edge >= self.end => Phase::Vertex,
-            Phase::Target => {
+            BfsPhase::Target if self.edge >= self.end => BfsPhase::Vertex,
+            BfsPhase::Target => {
                 let target = number(memory, at("edges", self.edge))?;
                 self.edge += 1;
                 match target < vertices && self.tail != vertices {
-                    true => Phase::Visit(target),
-                    false => Phase::Target,
+                    true => BfsPhase::Visit(target),
+                    false => BfsPhase::Target,
                 }
             }
-            Phase::Visit(target) => match number(memory, at("levels", target))? {
-                UNREACHED => Phase::Mark(target),
-                _ => Phase::Target,
+            BfsPhase::Visit(target) => match number(memory, at("levels", target))? {
+                UNREACHED => BfsPhase::Mark(target),
+                _ => BfsPhase::Target,
             },
-            Phase::Mark(target) => {
+            BfsPhase::Mark(target) => {
                 let level = self.level.wrapping_add(1);
                 store(memory, at("levels", target), &level.to_le_bytes())?;
-                Phase::Push(target)
+                BfsPhase::Push(target)
             }
-            Phase::Push(target) => {
+            BfsPhase::Push(target) => {
                 store(memory, at("queue", self.tail), &target.to_le_bytes())?;
                 self.tail += 1;
-                Phase::Target
+                BfsPhase::Target
             }
-            Phase::Result => {
+            BfsPhase::Result => {
                 let mut row = [0; 64];
                 row[..4].copy_from_slice(&self.tail.to_le_bytes());
                 row[8..12].copy_from_slice(&self.level.to_le_bytes());

@@ -1,6 +1,6 @@
 //! `kernels/conv`.
 
-use super::sequential::{Plan, SequentialKernel};
+use super::sequential::{SequentialKernel, SequentialPlan};
 use crate::kernel::{Arguments, KernelModel};
 use std::collections::VecDeque;
 
@@ -21,7 +21,7 @@ pub(super) const MODEL: KernelModel = KernelModel {
 const BLOCK: u64 = 64;
 const MAX_BLOCKS: u64 = 4096;
 
-fn plan(arguments: &Arguments<'_>) -> Plan {
+fn plan(arguments: &Arguments<'_>) -> SequentialPlan {
     let (blocks, lines) = (arguments.number("blocks"), arguments.number("lines"));
     let fits = (1..=MAX_BLOCKS).contains(&blocks) && lines >> 32 == 0;
     let width = if fits { blocks * BLOCK } else { 0 };
@@ -35,7 +35,7 @@ fn plan(arguments: &Arguments<'_>) -> Plan {
         lines: VecDeque::from([vec![0; width as usize]]),
         line: Vec::new(),
     };
-    Plan {
+    SequentialPlan {
         inputs: vec![arguments.number("input")],
         output: arguments.number("output"),
         bytes: width * if fits { lines } else { 0 },

@@ -16,11 +16,11 @@ const AHEAD: usize = 16;
 
 #[derive(Debug, Default)]
 struct Gups {
-    run: Option<Run>,
+    run: Option<GupsRun>,
 }
 
 #[derive(Debug)]
-struct Run {
+struct GupsRun {
     base: u64,
     mask: u64,
     left: u64,
@@ -35,7 +35,7 @@ fn step(value: u64) -> u64 {
     value << 1 ^ if value >> 63 == 1 { 7 } else { 0 }
 }
 
-impl Run {
+impl GupsRun {
     fn new(arguments: &Arguments<'_>) -> Self {
         Self {
             base: arguments.number("table") & !63,
@@ -90,7 +90,7 @@ impl FunctionalKernel for Gups {
     fn step(&mut self, arguments: &Arguments<'_>, memory: &mut dyn VirtualMemory) -> Step {
         go_on(
             &mut self.run,
-            || Run::new(arguments),
+            || GupsRun::new(arguments),
             |run| run.step(memory),
         )
     }

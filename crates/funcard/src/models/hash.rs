@@ -1,6 +1,6 @@
 //! `kernels/sha256` and `kernels/md5`, with the hashes of the RustCrypto project as independent judges.
 
-use super::reduce::{Plan, ReduceKernel, Reduction};
+use super::reduce::{ReduceKernel, ReducePlan, Reduction};
 use crate::kernel::{Arguments, KernelModel};
 use sha2::Digest;
 
@@ -25,34 +25,52 @@ const ROW: usize = 64;
 const MAX_LANES: u64 = 128;
 
 /// Row i belongs to lane i mod lanes; the rows of a lane are a message.
-struct Lanes<Hash> {
+pub(super) struct HashLanes<Hash> {
     lanes: Vec<Hash>,
-    next: usize,
+    bytes: usize,
 }
 
-impl<Hash: Digest + Send> Reduction for Lanes<Hash> {
-    fn take(&mut self, bytes: &[u8]) {
-        for row in bytes.chunks(ROW) {
-            self.lanes[self.next].update(row);
-            self.next = (self.next + 1) % self.lanes.len();
+impl<Hash: Digest> HashLanes<Hash> {
+    pub(super) fn new(arguments: &Arguments<'_>) -> Self {
+        let lanes = arguments.number("lanes").clamp(1, MAX_LANES);
+        Self {
+            lanes: (0..lanes).map(|_| Hash::new()).collect(),
+            bytes: 0,
         }
     }
 
-    fn result(&mut self) -> Vec<u8> {
+    pub(super) fn update(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let (row, rest) = bytes.split_at((ROW - self.bytes % ROW).min(bytes.len()));
+            let lane = self.bytes / ROW % self.lanes.len();
+            self.lanes[lane].update(row);
+            self.bytes += row.len();
+            bytes = rest;
+        }
+    }
+
+    /// Ends the messages: the hashes of all lanes, in order.
+    pub(super) fn finalize(&mut self) -> Vec<u8> {
         let lanes = self.lanes.drain(..);
         lanes.flat_map(|lane| lane.finalize().to_vec()).collect()
     }
 }
 
-fn plan<Hash: Digest + Send + 'static>(arguments: &Arguments<'_>) -> Plan {
-    let lanes = arguments.number("lanes").clamp(1, MAX_LANES);
-    Plan {
+impl<Hash: Digest + Send> Reduction for HashLanes<Hash> {
+    fn take(&mut self, bytes: &[u8]) {
+        self.update(bytes);
+    }
+
+    fn result(&mut self) -> Vec<u8> {
+        self.finalize()
+    }
+}
+
+fn plan<Hash: Digest + Send + 'static>(arguments: &Arguments<'_>) -> ReducePlan {
+    ReducePlan {
         input: arguments.number("input"),
         bytes: arguments.number("bytes"),
         output: arguments.number("output"),
-        reduction: Box::new(Lanes {
-            lanes: (0..lanes).map(|_| Hash::new()).collect(),
-            next: 0,
-        }),
+        reduction: Box::new(HashLanes::<Hash>::new(arguments)),
     }
 }

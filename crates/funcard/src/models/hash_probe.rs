@@ -21,7 +21,7 @@ const WRITE_PORT: usize = 1;
 
 /// The next access.
 #[derive(Clone, Copy, Debug, Default)]
-enum Phase {
+enum HashProbePhase {
     #[default]
     Begin,
     Key,
@@ -35,7 +35,7 @@ enum Phase {
 
 #[derive(Debug, Default)]
 struct HashProbe {
-    phase: Phase,
+    phase: HashProbePhase,
     index: u64,
 }
 
@@ -54,44 +54,44 @@ fn number(memory: &mut dyn VirtualMemory, address: u64) -> Option<u64> {
 impl FunctionalKernel for HashProbe {
     fn step(&mut self, arguments: &Arguments<'_>, memory: &mut dyn VirtualMemory) -> Step {
         match self.phase {
-            Phase::Begin => {
+            HashProbePhase::Begin => {
                 *self = Self {
-                    phase: Phase::Key,
+                    phase: HashProbePhase::Key,
                     index: 0,
                 };
             }
-            Phase::Key if self.index == arguments.number("count") => {
+            HashProbePhase::Key if self.index == arguments.number("count") => {
                 *self = Self::default();
                 return Step::Done;
             }
-            Phase::Key => {
+            HashProbePhase::Key => {
                 let at = arguments.number("keys").wrapping_add(8 * self.index);
                 let Some(key) = number(memory, at) else {
                     return Step::Blocked;
                 };
-                self.phase = Phase::Bucket(key);
+                self.phase = HashProbePhase::Bucket(key);
             }
-            Phase::Bucket(key) => {
+            HashProbePhase::Bucket(key) => {
                 let mask = (1 << (arguments.number("bits") & 63)) - 1;
                 let bucket = (key ^ (key >> 21) ^ (key >> 42)) & mask;
                 let at = arguments.number("buckets").wrapping_add(8 * bucket);
                 let Some(node) = number(memory, at) else {
                     return Step::Blocked;
                 };
-                self.phase = Phase::Node(key, node);
+                self.phase = HashProbePhase::Node(key, node);
             }
-            Phase::Node(_, 0) => self.phase = Phase::Store(None),
-            Phase::Node(key, node) => {
+            HashProbePhase::Node(_, 0) => self.phase = HashProbePhase::Store(None),
+            HashProbePhase::Node(key, node) => {
                 let Some(row) = row(memory, node) else {
                     return Step::Blocked;
                 };
                 self.phase = if word(&row, 8) == key {
-                    Phase::Store(Some(word(&row, 16)))
+                    HashProbePhase::Store(Some(word(&row, 16)))
                 } else {
-                    Phase::Node(key, word(&row, 0))
+                    HashProbePhase::Node(key, word(&row, 0))
                 };
             }
-            Phase::Store(found) => {
+            HashProbePhase::Store(found) => {
                 let mut result = [0; 16];
                 result[..8].copy_from_slice(&u64::from(found.is_some()).to_le_bytes());
                 result[8..].copy_from_slice(&found.unwrap_or(0).to_le_bytes());
@@ -100,7 +100,7 @@ impl FunctionalKernel for HashProbe {
                     return Step::Blocked;
                 }
                 self.index += 1;
-                self.phase = Phase::Key;
+                self.phase = HashProbePhase::Key;
             }
         }
         Step::Working

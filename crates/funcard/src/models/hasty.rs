@@ -23,17 +23,17 @@ const SOURCE_BYTES: usize = 16 * 64;
 
 #[derive(Default)]
 struct Hasty {
-    run: Option<Run>,
+    run: Option<HastyRun>,
 }
 
 impl FunctionalKernel for Hasty {
     fn step(&mut self, arguments: &Arguments<'_>, memory: &mut dyn VirtualMemory) -> Step {
-        let begin = || Run::new(arguments);
+        let begin = || HastyRun::new(arguments);
         go_on(&mut self.run, begin, |run| run.step(memory))
     }
 }
 
-struct Run {
+struct HastyRun {
     output: u64,
     content: Vec<u8>,
     written: usize,
@@ -43,7 +43,7 @@ struct Run {
     source: Option<u64>,
 }
 
-impl Run {
+impl HastyRun {
     fn new(arguments: &Arguments<'_>) -> Self {
         let (bytes, mode) = (arguments.number("bytes"), arguments.number("mode"));
         let seed = arguments.number("seed") as u32;

@@ -1,6 +1,6 @@
 //! `kernels/hll`.
 
-use super::reduce::{Plan, ReduceKernel, Reduction};
+use super::reduce::{ReduceKernel, ReducePlan, Reduction};
 use crate::kernel::{Arguments, KernelModel};
 
 pub(super) const MODEL: KernelModel = KernelModel {
@@ -41,8 +41,8 @@ impl Reduction for Sketch {
     }
 }
 
-fn plan(arguments: &Arguments<'_>) -> Plan {
-    Plan {
+fn plan(arguments: &Arguments<'_>) -> ReducePlan {
+    ReducePlan {
         input: arguments.number("input"),
         bytes: arguments.number("length").wrapping_mul(8),
         output: arguments.number("output"),

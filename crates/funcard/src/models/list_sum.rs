@@ -15,7 +15,7 @@ const WRITE_PORT: usize = 1;
 
 /// The next access.
 #[derive(Clone, Copy, Debug, Default)]
-enum Phase {
+enum ListSumPhase {
     #[default]
     Begin,
     Read,
@@ -26,7 +26,7 @@ enum Phase {
 
 #[derive(Debug, Default)]
 struct ListSum {
-    phase: Phase,
+    phase: ListSumPhase,
     node: u64,
     sum: u64,
     count: u64,
@@ -36,17 +36,17 @@ impl FunctionalKernel for ListSum {
     fn step(&mut self, arguments: &Arguments<'_>, memory: &mut dyn VirtualMemory) -> Step {
         let (add, limit) = (arguments.number("add"), arguments.number("limit"));
         match self.phase {
-            Phase::Begin => {
+            ListSumPhase::Begin => {
                 *self = Self {
-                    phase: Phase::Read,
+                    phase: ListSumPhase::Read,
                     node: arguments.number("head"),
                     ..Self::default()
                 };
             }
-            Phase::Read if self.node == 0 || (limit != 0 && self.count == limit) => {
-                self.phase = Phase::Result;
+            ListSumPhase::Read if self.node == 0 || (limit != 0 && self.count == limit) => {
+                self.phase = ListSumPhase::Result;
             }
-            Phase::Read => {
+            ListSumPhase::Read => {
                 let mut row = [0; 64];
                 if memory.read(READ_PORT, self.node & !63, &mut row) == Access::Blocked {
                     return Step::Blocked;
@@ -57,18 +57,18 @@ impl FunctionalKernel for ListSum {
                 if add == 0 {
                     self.node = next;
                 } else {
-                    self.phase = Phase::Store(value.wrapping_add(add), next);
+                    self.phase = ListSumPhase::Store(value.wrapping_add(add), next);
                 }
             }
-            Phase::Store(value, next) => {
+            ListSumPhase::Store(value, next) => {
                 let at = (self.node & !63) + 8;
                 if memory.write(WRITE_PORT, at, &value.to_le_bytes()) == Access::Blocked {
                     return Step::Blocked;
                 }
                 self.node = next;
-                self.phase = Phase::Read;
+                self.phase = ListSumPhase::Read;
             }
-            Phase::Result => {
+            ListSumPhase::Result => {
                 let mut row = [0; 64];
                 row[..8].copy_from_slice(&self.sum.to_le_bytes());
                 row[8..16].copy_from_slice(&self.count.to_le_bytes());

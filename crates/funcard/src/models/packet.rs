@@ -1,5 +1,6 @@
 //! Kernels that transform packets, with the models of those that need a few lines.
 
+use super::hash::HashLanes;
 use crate::kernel::{Arguments, FunctionalKernel, KernelModel, Step, VirtualMemory};
 use ctr::cipher::{KeyIvInit, StreamCipher};
 use sha2::Digest;
@@ -100,14 +101,14 @@ pub(super) const SHA256: KernelModel = KernelModel {
     name: "sha256_stream",
     arguments: &[("lanes", 8)],
     ports: 0,
-    create: || Box::new(PacketKernel::new(Lanes::<sha2::Sha256>::begin, true)),
+    create: || Box::new(PacketKernel::new(hash::<sha2::Sha256>, true)),
 };
 
 pub(super) const MD5: KernelModel = KernelModel {
     name: "md5_stream",
     arguments: &[("lanes", 8)],
     ports: 0,
-    create: || Box::new(PacketKernel::new(Lanes::<md5::Md5>::begin, true)),
+    create: || Box::new(PacketKernel::new(hash::<md5::Md5>, true)),
 };
 
 pub(super) const NW: KernelModel = KernelModel {
@@ -192,36 +193,15 @@ impl Work for Cipher {
     }
 }
 
-const ROW: usize = 64;
-
-/// Row i belongs to lane i mod lanes; the rows of a lane are a message. With the hashes of the RustCrypto project.
-struct Lanes<Hash> {
-    lanes: Vec<Hash>,
-    taken: usize,
+fn hash<Hash: Digest + Send + 'static>(arguments: &Arguments<'_>) -> Box<dyn Work> {
+    Box::new(HashLanes::<Hash>::new(arguments))
 }
 
-impl<Hash: Digest + Send + 'static> Lanes<Hash> {
-    fn begin(arguments: &Arguments<'_>) -> Box<dyn Work> {
-        let lanes = arguments.number("lanes").clamp(1, 128);
-        Box::new(Self {
-            lanes: (0..lanes).map(|_| Hash::new()).collect(),
-            taken: 0,
-        })
-    }
-}
-
-impl<Hash: Digest + Send> Work for Lanes<Hash> {
-    fn take(&mut self, mut bytes: &[u8], last: bool, out: &mut Vec<u8>) -> bool {
-        while !bytes.is_empty() {
-            let count = (ROW - self.taken % ROW).min(bytes.len());
-            let lane = self.taken / ROW % self.lanes.len();
-            self.lanes[lane].update(&bytes[..count]);
-            self.taken += count;
-            bytes = &bytes[count..];
-        }
+impl<Hash: Digest + Send> Work for HashLanes<Hash> {
+    fn take(&mut self, bytes: &[u8], last: bool, out: &mut Vec<u8>) -> bool {
+        self.update(bytes);
         if last {
-            let lanes = self.lanes.drain(..);
-            out.extend(lanes.flat_map(|lane| lane.finalize().to_vec()));
+            out.extend(self.finalize());
         }
         last
     }

@@ -31,7 +31,7 @@ const WORD: u64 = 8;
 
 #[derive(Debug, Default)]
 struct PageRank {
-    run: Option<Run>,
+    run: Option<PageRankRun>,
 }
 
 /// A vertex whose weights are being added up.
@@ -43,7 +43,7 @@ struct Vertex {
 }
 
 #[derive(Debug)]
-struct Run {
+struct PageRankRun {
     records: Rows,
     sources: Rows,
     weights: u64,
@@ -67,7 +67,7 @@ struct Run {
     out_of_range: u64,
 }
 
-impl Run {
+impl PageRankRun {
     fn new(arguments: &Arguments<'_>) -> Self {
         let number = |name| arguments.number(name);
         Self {
@@ -212,7 +212,7 @@ impl FunctionalKernel for PageRank {
     fn step(&mut self, arguments: &Arguments<'_>, memory: &mut dyn VirtualMemory) -> Step {
         go_on(
             &mut self.run,
-            || Run::new(arguments),
+            || PageRankRun::new(arguments),
             |run| run.go(memory).unwrap_or(Step::Blocked),
         )
     }

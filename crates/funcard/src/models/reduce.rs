@@ -19,7 +19,7 @@ pub(super) trait Reduction: Send {
 }
 
 /// Parameters of a run.
-pub(super) struct Plan {
+pub(super) struct ReducePlan {
     pub(super) input: u64,
     pub(super) bytes: u64,
     pub(super) output: u64,
@@ -28,17 +28,17 @@ pub(super) struct Plan {
 
 /// A kernel that follows a plan made from its arguments.
 pub(super) struct ReduceKernel {
-    plan: fn(&Arguments<'_>) -> Plan,
-    run: Option<Run>,
+    plan: fn(&Arguments<'_>) -> ReducePlan,
+    run: Option<ReduceRun>,
 }
 
 impl ReduceKernel {
-    pub(super) fn new(plan: fn(&Arguments<'_>) -> Plan) -> Self {
+    pub(super) fn new(plan: fn(&Arguments<'_>) -> ReducePlan) -> Self {
         Self { plan, run: None }
     }
 }
 
-struct Run {
+struct ReduceRun {
     reader: Requests,
     output: u64,
     reduction: Box<dyn Reduction>,
@@ -46,8 +46,8 @@ struct Run {
     writer: Option<(Requests, Vec<u8>)>,
 }
 
-impl Run {
-    fn new(plan: Plan) -> Self {
+impl ReduceRun {
+    fn new(plan: ReducePlan) -> Self {
         Self {
             reader: Requests::new(&[plan.input], plan.bytes),
             output: plan.output,
@@ -87,7 +87,7 @@ impl Run {
 
 impl FunctionalKernel for ReduceKernel {
     fn step(&mut self, arguments: &Arguments<'_>, memory: &mut dyn VirtualMemory) -> Step {
-        let begin = || Run::new((self.plan)(arguments));
+        let begin = || ReduceRun::new((self.plan)(arguments));
         go_on(&mut self.run, begin, |run| run.step(memory))
     }
 }

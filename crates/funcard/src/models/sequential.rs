@@ -17,7 +17,7 @@ const BUFFER: usize = 4 * BLOCK as usize;
 pub(super) type Combine = Box<dyn FnMut(&[&[u8]], &mut Vec<u8>) + Send>;
 
 /// Parameters of a run.
-pub(super) struct Plan {
+pub(super) struct SequentialPlan {
     pub(super) inputs: Vec<u64>,
     pub(super) output: u64,
     /// Of the output and of each input.
@@ -27,13 +27,13 @@ pub(super) struct Plan {
 
 /// A kernel that follows a plan made from its arguments.
 pub(super) struct SequentialKernel {
-    plan: fn(&Arguments<'_>) -> Plan,
+    plan: fn(&Arguments<'_>) -> SequentialPlan,
     write_port: usize,
-    run: Option<Run>,
+    run: Option<SequentialRun>,
 }
 
 impl SequentialKernel {
-    pub(super) fn new(plan: fn(&Arguments<'_>) -> Plan) -> Self {
+    pub(super) fn new(plan: fn(&Arguments<'_>) -> SequentialPlan) -> Self {
         Self {
             plan,
             write_port: 1,
@@ -52,12 +52,12 @@ impl SequentialKernel {
 
 impl FunctionalKernel for SequentialKernel {
     fn step(&mut self, arguments: &Arguments<'_>, memory: &mut dyn VirtualMemory) -> Step {
-        let begin = || Run::new((self.plan)(arguments), self.write_port);
+        let begin = || SequentialRun::new((self.plan)(arguments), self.write_port);
         go_on(&mut self.run, begin, |run| run.step(memory))
     }
 }
 
-struct Run {
+struct SequentialRun {
     write_port: usize,
     reader: Requests,
     writer: Requests,
@@ -68,8 +68,8 @@ struct Run {
     results: Vec<u8>,
 }
 
-impl Run {
-    fn new(plan: Plan, write_port: usize) -> Self {
+impl SequentialRun {
+    fn new(plan: SequentialPlan, write_port: usize) -> Self {
         Self {
             write_port,
             reader: Requests::new(&plan.inputs, plan.bytes),

@@ -23,7 +23,7 @@ const AHEAD: usize = 16;
 
 #[derive(Debug, Default)]
 struct Traffic {
-    run: Option<Run>,
+    run: Option<TrafficRun>,
 }
 
 /// Where the bursts of one direction are.
@@ -75,7 +75,7 @@ fn step(mut x: u64) -> u64 {
 }
 
 #[derive(Debug)]
-struct Run {
+struct TrafficRun {
     reads: Places,
     writes: Places,
     left: u64,
@@ -83,7 +83,7 @@ struct Run {
     rows: Option<Vec<u8>>,
 }
 
-impl Run {
+impl TrafficRun {
     fn new(arguments: &Arguments<'_>) -> Self {
         let seed = arguments.number("seed");
         let random = arguments.number("random");
@@ -135,7 +135,7 @@ impl FunctionalKernel for Traffic {
     fn step(&mut self, arguments: &Arguments<'_>, memory: &mut dyn VirtualMemory) -> Step {
         go_on(
             &mut self.run,
-            || Run::new(arguments),
+            || TrafficRun::new(arguments),
             |run| run.step(memory),
         )
     }

@@ -1,6 +1,6 @@
 //! `kernels/transform`.
 
-use super::sequential::{Plan, SequentialKernel};
+use super::sequential::{SequentialKernel, SequentialPlan};
 use crate::kernel::{Arguments, KernelModel};
 
 pub(super) const MODEL: KernelModel = KernelModel {
@@ -10,10 +10,10 @@ pub(super) const MODEL: KernelModel = KernelModel {
     create: || Box::new(SequentialKernel::new(plan).through_one_port()),
 };
 
-fn plan(arguments: &Arguments<'_>) -> Plan {
+fn plan(arguments: &Arguments<'_>) -> SequentialPlan {
     let data = arguments.number("data");
     let addend = arguments.number("addend") as u32;
-    Plan {
+    SequentialPlan {
         inputs: vec![data],
         output: data,
         bytes: arguments.number("bytes"),

@@ -28,7 +28,7 @@ const LONGEST: u64 = 8192;
 
 #[derive(Debug, Default)]
 struct Triangles {
-    run: Option<Run>,
+    run: Option<TrianglesRun>,
 }
 
 /// Where a run is in the records.
@@ -54,7 +54,7 @@ struct Merge {
 }
 
 #[derive(Debug)]
-struct Run {
+struct TrianglesRun {
     records: Rows,
     graph: Rows,
     graph_at: u64,
@@ -81,7 +81,7 @@ fn get(rows: &mut Rows, place: u64, memory: &mut dyn VirtualMemory) -> Option<u3
     Some(u32::from_le_bytes(word))
 }
 
-impl Run {
+impl TrianglesRun {
     fn new(arguments: &Arguments<'_>) -> Self {
         let number = |name| arguments.number(name);
         Self {
@@ -221,7 +221,7 @@ impl FunctionalKernel for Triangles {
     fn step(&mut self, arguments: &Arguments<'_>, memory: &mut dyn VirtualMemory) -> Step {
         go_on(
             &mut self.run,
-            || Run::new(arguments),
+            || TrianglesRun::new(arguments),
             |run| run.go(memory).unwrap_or(Step::Blocked),
         )
     }

@@ -1,6 +1,6 @@
 //! `kernels/vadd`.
 
-use super::sequential::{Plan, SequentialKernel};
+use super::sequential::{SequentialKernel, SequentialPlan};
 use crate::kernel::{Arguments, KernelModel};
 
 pub(super) const MODEL: KernelModel = KernelModel {
@@ -10,8 +10,8 @@ pub(super) const MODEL: KernelModel = KernelModel {
     create: || Box::new(SequentialKernel::new(plan)),
 };
 
-fn plan(arguments: &Arguments<'_>) -> Plan {
-    Plan {
+fn plan(arguments: &Arguments<'_>) -> SequentialPlan {
+    SequentialPlan {
         inputs: vec![arguments.number("a"), arguments.number("b")],
         output: arguments.number("c"),
         bytes: arguments.number("length").wrapping_mul(4),
