@@ -4,7 +4,7 @@ use crate::home::HomeError;
 use crate::model::{build_changed, Mutation};
 use crate::platform::LinkFigures;
 use crate::system::SystemError;
-use crate::torture::{run_on, Plan};
+use crate::torture::{run_on, DirectoryPlan};
 
 /// The mutants that are tried.
 pub const MUTANTS: [Mutation; 13] = [
@@ -101,7 +101,11 @@ pub enum Fate {
 ///
 /// # Errors
 /// [`SystemError`] when it cannot be built, or its text is not where it should be.
-pub fn try_mutant(mutant: Mutation, plan: &Plan, link: &LinkFigures) -> Result<Fate, SystemError> {
+pub fn try_mutant(
+    mutant: Mutation,
+    plan: &DirectoryPlan,
+    link: &LinkFigures,
+) -> Result<Fate, SystemError> {
     let library = build_changed(plan.geometry, Some(mutant)).map_err(HomeError::from)?;
     Ok(match run_on(&library, plan, link) {
         Err(error) => Fate::Found(error.to_string()),

@@ -7,7 +7,7 @@ use crate::cache::{Access, Cache, Outcome};
 use crate::home::{Acknowledge, Directory, HomeError, Operation, OperationKind, Surroundings};
 use crate::judge::Judge;
 use crate::line::{write_parts, Data, PlainLine, WORDS};
-use crate::model::{build, Geometry, Model};
+use crate::model::{build, DirectoryGeometry, DirectoryModel};
 use crate::platform::LinkFigures;
 use crate::random::Random;
 use crate::system::{mesi, System, SystemError};
@@ -20,9 +20,9 @@ const MOST_BEFORE_RESET: u64 = 3_000;
 
 /// Parameters of a run.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct DirectoryPlan {
     /// Size of directory and cache.
-    pub geometry: Geometry,
+    pub geometry: DirectoryGeometry,
     /// Accesses and operations to complete.
     pub operations: u64,
     /// Lines that they fall on.
@@ -41,7 +41,7 @@ pub struct Plan {
 
 /// Result of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct DirectoryReport {
     /// Accesses of the CPU that completed.
     pub cpu: u64,
     /// Operations of the card that completed.
@@ -63,7 +63,7 @@ enum Lock {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct CpuAccess {
+struct PendingCpuAccess {
     line: PlainLine,
     access: Access,
     start: u64,
@@ -78,24 +78,24 @@ struct CardOperation {
     start: u64,
 }
 
-struct Torture {
+struct DirectoryTorture {
     system: System<Directory>,
     judge: Judge,
     random: Random,
     lines: Vec<PlainLine>,
     locks: HashMap<PlainLine, Lock>,
-    cpu: HashMap<u64, CpuAccess>,
+    cpu: HashMap<u64, PendingCpuAccess>,
     card: Vec<Vec<Option<CardOperation>>>,
     stamps: u64,
     tokens: u64,
-    report: Report,
+    report: DirectoryReport,
 }
 
 /// Runs a plan to its end.
 ///
 /// # Errors
 /// [`SystemError`] if the directory reports an error, stops, or gets stuck.
-pub fn run(plan: &Plan, link: &LinkFigures) -> Result<Report, SystemError> {
+pub fn run(plan: &DirectoryPlan, link: &LinkFigures) -> Result<DirectoryReport, SystemError> {
     let library = build(plan.geometry).map_err(HomeError::from)?;
     run_on(&library, plan, link)
 }
@@ -104,8 +104,12 @@ pub fn run(plan: &Plan, link: &LinkFigures) -> Result<Report, SystemError> {
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_on(library: &Path, plan: &Plan, link: &LinkFigures) -> Result<Report, SystemError> {
-    let mut model = Model::load(library, plan.geometry.slices).map_err(HomeError::from)?;
+pub fn run_on(
+    library: &Path,
+    plan: &DirectoryPlan,
+    link: &LinkFigures,
+) -> Result<DirectoryReport, SystemError> {
+    let mut model = DirectoryModel::load(library, plan.geometry.slices).map_err(HomeError::from)?;
     for reset in 1..=plan.resets {
         let mut torture = start(model, plan, plan.seed + reset, link)?;
         for _ in 0..torture.random.below(MOST_BEFORE_RESET) {
@@ -119,7 +123,12 @@ pub fn run_on(library: &Path, plan: &Plan, link: &LinkFigures) -> Result<Report,
 }
 
 /// Resets the model and surrounds it anew.
-fn start(model: Model, plan: &Plan, seed: u64, link: &LinkFigures) -> Result<Torture, SystemError> {
+fn start(
+    model: DirectoryModel,
+    plan: &DirectoryPlan,
+    seed: u64,
+    link: &LinkFigures,
+) -> Result<DirectoryTorture, SystemError> {
     let protocol = mesi()?;
     let surroundings = Surroundings {
         memory_latency: 2,
@@ -149,7 +158,7 @@ fn start(model: Model, plan: &Plan, seed: u64, link: &LinkFigures) -> Result<Tor
             _ => PlainLine(random.below(1 << 33)),
         })
         .collect();
-    Ok(Torture {
+    Ok(DirectoryTorture {
         system: System::new(cache, home, &link, 3106, geometry.slices, seed),
         judge: Judge::default(),
         random,
@@ -159,11 +168,11 @@ fn start(model: Model, plan: &Plan, seed: u64, link: &LinkFigures) -> Result<Tor
         card: vec![vec![None; plan.card_operations.min(64)]; geometry.slices],
         stamps: 0,
         tokens: 0,
-        report: Report::default(),
+        report: DirectoryReport::default(),
     })
 }
 
-impl Torture {
+impl DirectoryTorture {
     fn run(&mut self, operations: u64) -> Result<(), SystemError> {
         let (mut done, mut since) = (0, 0);
         while done < operations {
@@ -275,7 +284,7 @@ impl Torture {
             return;
         }
         let start = self.judge.begin();
-        let begun = CpuAccess {
+        let begun = PendingCpuAccess {
             line,
             access,
             start,
@@ -291,7 +300,7 @@ impl Torture {
         }
     }
 
-    fn cpu_done(&mut self, begun: CpuAccess, data: &Data) {
+    fn cpu_done(&mut self, begun: PendingCpuAccess, data: &Data) {
         self.report.cpu += 1;
         match begun.access {
             Access::Store { parts, stamp } => {

@@ -4,14 +4,14 @@
 use coherence::cache_controller::controller::{
     Access, AccessKind, Answer, ControllerError, Status, ROW_WORDS,
 };
-use coherence::cache_controller::model::{build, Geometry};
+use coherence::cache_controller::model::{build, ControllerGeometry};
 use coherence::cache_controller::system::{CardError, CardSystem};
-use coherence::cache_controller::torture::{self, Plan};
+use coherence::cache_controller::torture::{self, ControllerPlan};
 use coherence::line::{PlainLine, WORDS};
 use coherence::platform::Platform;
 use cpu::home::{HomeAccess, HomeFigures};
 
-const GEOMETRY: Geometry = Geometry::SMALL;
+const GEOMETRY: ControllerGeometry = ControllerGeometry::SMALL;
 /// More than a round trip with everything that it may wait for but a hold.
 const SOON: u64 = 600;
 
@@ -66,7 +66,7 @@ fn random_accesses_are_explained() {
     let platform = Platform::enzian().expect("platform");
     let library = build(GEOMETRY, None).expect("model");
     for seed in [1, 2] {
-        let plan = Plan::small(25_000, seed);
+        let plan = ControllerPlan::small(25_000, seed);
         let report = torture::run(&plan, &library, &platform.link).expect("run");
         assert_eq!(report.unexplained, 0, "{:?}", report.first);
         assert!(report.card > 5_000 && report.cpu > 5_000, "{report:?}");
@@ -86,9 +86,9 @@ fn a_reset_at_any_moment_leaves_nothing() {
     let platform = Platform::enzian().expect("platform");
     let library = build(GEOMETRY, None).expect("model");
     for seed in [3, 1000] {
-        let plan = Plan {
+        let plan = ControllerPlan {
             resets: 60,
-            ..Plan::small(10_000, seed)
+            ..ControllerPlan::small(10_000, seed)
         };
         let report = torture::run(&plan, &library, &platform.link).expect("run");
         assert_eq!(report.unexplained, 0, "{:?}", report.first);

@@ -3,16 +3,16 @@
 use coherence::cache::{Access, Cache, Outcome};
 use coherence::home::{Directory, HomeError, Operation, OperationKind, Surroundings};
 use coherence::line::{write_parts, PlainLine, WORDS};
-use coherence::model::Geometry;
+use coherence::model::DirectoryGeometry;
 use coherence::mutants::{try_mutant, Fate, MUTANTS};
 use coherence::platform::Platform;
 use coherence::registers;
 use coherence::system::{mesi, System, SystemError};
-use coherence::torture::{self, Plan};
+use coherence::torture::{self, DirectoryPlan};
 
-fn plan(seed: u64) -> Plan {
-    Plan {
-        geometry: Geometry::SMALL,
+fn plan(seed: u64) -> DirectoryPlan {
+    DirectoryPlan {
+        geometry: DirectoryGeometry::SMALL,
         operations: 30_000,
         lines: 48,
         card_operations: 24,
@@ -26,7 +26,7 @@ fn plan(seed: u64) -> Plan {
 fn system() -> System<Directory> {
     let platform = Platform::enzian().expect("platform");
     let protocol = mesi().expect("protocol");
-    let geometry = Geometry::SMALL;
+    let geometry = DirectoryGeometry::SMALL;
     let surroundings = Surroundings {
         memory_latency: 2,
         stalls: 0,
@@ -95,7 +95,7 @@ fn random_operations_are_explained() {
 fn a_reset_at_any_moment_leaves_nothing() {
     let platform = Platform::enzian().expect("platform");
     for seed in [5, 1000] {
-        let plan = Plan {
+        let plan = DirectoryPlan {
             operations: 10_000,
             resets: 60,
             ..plan(seed)
@@ -110,7 +110,7 @@ fn one_credit_a_lane_is_enough_to_get_on() {
     let mut link = Platform::enzian().expect("platform").link;
     link.header_credits = 1;
     link.data_credits = 1;
-    let plan = Plan {
+    let plan = DirectoryPlan {
         operations: 5_000,
         ..plan(4)
     };
@@ -122,7 +122,7 @@ fn one_credit_a_lane_is_enough_to_get_on() {
 fn sets_that_overflow_are_recalled() {
     // Many more lines than places, all from few sets.
     let platform = Platform::enzian().expect("platform");
-    let plan = Plan {
+    let plan = DirectoryPlan {
         lines: 400,
         operations: 20_000,
         ..plan(3)

@@ -4,7 +4,7 @@ use super::{directory, touch, Bar, MOST_CYCLES};
 use crate::cache::Access;
 use crate::home::{Directory, Operation, OperationKind};
 use crate::line::{PlainLine, BYTES, WORDS};
-use crate::model::Geometry;
+use crate::model::DirectoryGeometry;
 use crate::platform::Platform;
 use crate::system::{System, SystemError};
 
@@ -75,7 +75,10 @@ fn invalidate_all(system: &mut System<Directory>, lines: u64) -> Result<f64, Sys
 ///
 /// # Errors
 /// [`SystemError`].
-pub fn invalidations(platform: &Platform, geometry: Geometry) -> Result<Vec<Bar>, SystemError> {
+pub fn invalidations(
+    platform: &Platform,
+    geometry: DirectoryGeometry,
+) -> Result<Vec<Bar>, SystemError> {
     let mut system = directory(platform, geometry)?;
     let lines = || (0..INVALIDATED).map(PlainLine);
     touch(&mut system, platform, Access::Load, lines())?;

@@ -3,7 +3,7 @@
 use super::{baseline, directory, Bar, REGION};
 use crate::cache::{Access, Outcome};
 use crate::line::PlainLine;
-use crate::model::Geometry;
+use crate::model::DirectoryGeometry;
 use crate::platform::Platform;
 use crate::random::Random;
 use crate::system::{Home, System, SystemError};
@@ -31,7 +31,10 @@ fn load_latency<H: Home>(system: &mut System<H>, loads: u64) -> Result<f64, Syst
 ///
 /// # Errors
 /// [`SystemError`].
-pub fn latencies(platform: &Platform, geometry: Geometry) -> Result<Vec<Bar>, SystemError> {
+pub fn latencies(
+    platform: &Platform,
+    geometry: DirectoryGeometry,
+) -> Result<Vec<Bar>, SystemError> {
     let mut system = directory(platform, geometry)?;
     let ours = load_latency(&mut system, 200)?;
     let moments = system.home.moments;

@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::cache::{Access, Cache, Outcome};
 use crate::home::{Directory, Surroundings};
 use crate::line::{PlainLine, BYTES};
-use crate::model::Geometry;
+use crate::model::DirectoryGeometry;
 use crate::platform::Platform;
 use crate::system::{mesi, Home, System, SystemError};
 use crate::two_cpus::SecondCpu;
@@ -94,7 +94,10 @@ impl fmt::Display for Bar {
     }
 }
 
-fn directory(platform: &Platform, geometry: Geometry) -> Result<System<Directory>, SystemError> {
+fn directory(
+    platform: &Platform,
+    geometry: DirectoryGeometry,
+) -> Result<System<Directory>, SystemError> {
     let protocol = mesi()?;
     let surroundings = Surroundings {
         memory_latency: platform.memory.latency_cycles,

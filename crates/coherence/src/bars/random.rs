@@ -1,19 +1,19 @@
 //! The random test at length, and whether it sees faults of the RTL.
 
 use super::Bar;
-use crate::model::{Geometry, Mutation};
+use crate::model::{DirectoryGeometry, Mutation};
 use crate::mutants::{try_mutant, Fate, MUTANTS};
 use crate::platform::Platform;
 use crate::system::SystemError;
-use crate::torture::{self, Plan};
+use crate::torture::{self, DirectoryPlan};
 
 /// Parameters of the random test, of every hundred operations: geometry, lines, jitter, share, seeds.
-const RANDOM: [(Geometry, u64, u64, u64, &[u64]); 3] = [
-    (Geometry::SMALL, 48, 200_000, 15, &[42, 43, 44, 45]),
+const RANDOM: [(DirectoryGeometry, u64, u64, u64, &[u64]); 3] = [
+    (DirectoryGeometry::SMALL, 48, 200_000, 15, &[42, 43, 44, 45]),
     // More lines than places: recalls.
-    (Geometry::SMALL, 400, 200_000, 10, &[46, 47]),
+    (DirectoryGeometry::SMALL, 400, 200_000, 10, &[46, 47]),
     // Every unit of the paper's directory, and arrivals spread over ten round trips.
-    (Geometry::WIDE, 400, 400_000, 10, &[48, 49]),
+    (DirectoryGeometry::WIDE, 400, 400_000, 10, &[48, 49]),
 ];
 
 /// `directory.random_ops_unexplained`.
@@ -24,7 +24,7 @@ pub fn random_operations(platform: &Platform, operations: u64) -> Result<Vec<Bar
     let (mut done, mut unexplained, mut wide) = (0, 0, 0);
     for (geometry, lines, jitter_ps, share, seeds) in RANDOM {
         for &seed in seeds {
-            let plan = Plan {
+            let plan = DirectoryPlan {
                 geometry,
                 operations: operations * share / 100,
                 lines,
@@ -40,7 +40,7 @@ pub fn random_operations(platform: &Platform, operations: u64) -> Result<Vec<Bar
             }
             done += report.cpu + report.card;
             unexplained += report.unexplained;
-            if geometry == Geometry::WIDE {
+            if geometry == DirectoryGeometry::WIDE {
                 wide += report.cpu + report.card;
             }
         }
@@ -59,8 +59,8 @@ pub fn random_operations(platform: &Platform, operations: u64) -> Result<Vec<Bar
 /// # Errors
 /// [`SystemError`].
 pub fn wide_requests(platform: &Platform, operations: u64) -> Result<Vec<Bar>, SystemError> {
-    let plan = Plan {
-        geometry: Geometry::WIDE.with_wide_requests(),
+    let plan = DirectoryPlan {
+        geometry: DirectoryGeometry::WIDE.with_wide_requests(),
         operations,
         lines: 1000,
         card_operations: 24,
@@ -96,8 +96,8 @@ pub fn mutants(
     for mutant in MUTANTS {
         let mut fate = Fate::Survived;
         for seed in HUNTS {
-            let plan = Plan {
-                geometry: Geometry::SMALL,
+            let plan = DirectoryPlan {
+                geometry: DirectoryGeometry::SMALL,
                 operations: 60_000,
                 lines: 48,
                 card_operations: 24,

@@ -5,7 +5,7 @@ use super::{baseline, directory, Bar, Cores, MOST_CYCLES, REGION};
 use crate::cache::Access;
 use crate::line::{PlainLine, BYTES};
 use crate::link::HEADER_BYTES;
-use crate::model::Geometry;
+use crate::model::DirectoryGeometry;
 use crate::platform::Platform;
 use crate::random::Random;
 use crate::system::{Home, System, SystemError};
@@ -114,7 +114,7 @@ const WRITE: (&str, Access) = (
 /// Rate of a stream, as a share of the link's payload rate.
 fn share_of_link(
     platform: &Platform,
-    geometry: Geometry,
+    geometry: DirectoryGeometry,
     access: Access,
     order: Order,
 ) -> Result<f64, SystemError> {
@@ -146,7 +146,7 @@ fn rate<H: Home>(
 ///
 /// # Errors
 /// [`SystemError`].
-pub fn figure6(platform: &Platform, geometry: Geometry) -> Result<Vec<Bar>, SystemError> {
+pub fn figure6(platform: &Platform, geometry: DirectoryGeometry) -> Result<Vec<Bar>, SystemError> {
     let gib = |lines: f64| lines * BYTES as f64 / (1u64 << 30) as f64;
     let mut bars = Vec::new();
     let mut least = f64::INFINITY;
@@ -172,7 +172,10 @@ pub fn figure6(platform: &Platform, geometry: Geometry) -> Result<Vec<Bar>, Syst
 ///
 /// # Errors
 /// [`SystemError`].
-pub fn request_numbers(platform: &Platform, geometry: Geometry) -> Result<Vec<Bar>, SystemError> {
+pub fn request_numbers(
+    platform: &Platform,
+    geometry: DirectoryGeometry,
+) -> Result<Vec<Bar>, SystemError> {
     let gib = (1u64 << 30) as f64;
     let mut slow = platform.clone();
     slow.memory.latency_cycles = AXI_PS.div_ceil(platform.clock_ps);
@@ -200,7 +203,7 @@ pub fn request_numbers(platform: &Platform, geometry: Geometry) -> Result<Vec<Ba
 ///
 /// # Errors
 /// [`SystemError`].
-pub fn streams(platform: &Platform, geometry: Geometry) -> Result<Vec<Bar>, SystemError> {
+pub fn streams(platform: &Platform, geometry: DirectoryGeometry) -> Result<Vec<Bar>, SystemError> {
     let mut bars = Vec::new();
     for (kind, access) in [READ, WRITE] {
         for order in [Order::Sequential, Order::Random] {
@@ -228,7 +231,7 @@ pub fn streams(platform: &Platform, geometry: Geometry) -> Result<Vec<Bar>, Syst
 ///
 /// # Errors
 /// [`SystemError`].
-pub fn choices(platform: &Platform, geometry: Geometry) -> Result<Vec<Bar>, SystemError> {
+pub fn choices(platform: &Platform, geometry: DirectoryGeometry) -> Result<Vec<Bar>, SystemError> {
     let changed = |change: fn(&mut Platform)| {
         let mut platform = platform.clone();
         change(&mut platform);

@@ -3,9 +3,9 @@
 use cpu::home::HomeFigures;
 
 use super::controller::{Access, AccessKind, Status, ROW_WORDS};
-use super::model::{build, Geometry};
+use super::model::{build, ControllerGeometry};
 use super::system::{CardError, CardSystem};
-use super::torture::{self, Plan, Report};
+use super::torture::{self, ControllerPlan, ControllerReport};
 use crate::line::{PlainLine, BYTES};
 use crate::platform::Platform;
 
@@ -37,7 +37,7 @@ pub struct Speed {
 
 /// A controller of default size before a CPU whose home takes the baseline's time.
 fn system(platform: &Platform) -> Result<CardSystem, CardError> {
-    let geometry = Geometry::DEFAULT;
+    let geometry = ControllerGeometry::DEFAULT;
     let library = build(geometry, None)?;
     let cpu = HomeFigures {
         memory_ps: platform.two_cpus.home_ps,
@@ -130,7 +130,7 @@ pub fn speed(platform: &Platform) -> Result<Speed, CardError> {
         store += one(&mut card, AccessKind::Store, 4 * number + 2)?;
     }
     // As many lines as the cache holds half of.
-    let rows = (Geometry::DEFAULT.sets * Geometry::DEFAULT.ways) as u64;
+    let rows = (ControllerGeometry::DEFAULT.sets * ControllerGeometry::DEFAULT.ways) as u64;
     let base = 1 << 20;
     stream(&mut card, AccessKind::Store, |i| base + i % rows)?;
     let stores = stream(&mut card, AccessKind::Store, |i| base + i % rows)?;
@@ -152,20 +152,23 @@ pub fn speed(platform: &Platform) -> Result<Speed, CardError> {
 ///
 /// # Errors
 /// [`CardError`].
-pub fn random_operations(platform: &Platform, operations: u64) -> Result<Vec<Report>, CardError> {
-    let small = build(Geometry::SMALL, None)?;
-    let default = build(Geometry::DEFAULT, None)?;
+pub fn random_operations(
+    platform: &Platform,
+    operations: u64,
+) -> Result<Vec<ControllerReport>, CardError> {
+    let small = build(ControllerGeometry::SMALL, None)?;
+    let default = build(ControllerGeometry::DEFAULT, None)?;
     let seeds = 4;
     let mut reports = Vec::new();
     for seed in 1..=seeds {
-        let plan = Plan::small(operations / (seeds + 1), seed);
+        let plan = ControllerPlan::small(operations / (seeds + 1), seed);
         reports.push(torture::run(&plan, &small, &platform.link)?);
     }
-    let plan = Plan {
-        geometry: Geometry::DEFAULT,
+    let plan = ControllerPlan {
+        geometry: ControllerGeometry::DEFAULT,
         lines: 400,
         counters: 8,
-        ..Plan::small(operations / (seeds + 1), 99)
+        ..ControllerPlan::small(operations / (seeds + 1), 99)
     };
     reports.push(torture::run(&plan, &default, &platform.link)?);
     Ok(reports)

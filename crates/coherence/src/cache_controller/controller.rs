@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use protocol::spec::Spec;
 
-use super::model::{Inputs, Model, Outputs};
+use super::model::{ControllerModel, Inputs, Outputs};
 use crate::line::{Data, PlainLine, WORDS};
 use crate::link::Link;
 use crate::message::Message;
@@ -122,14 +122,14 @@ pub struct Counts {
 
 /// Lanes of the link, one a class.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Lanes {
+pub(crate) struct ControllerLanes {
     pub(crate) request: usize,
     pub(crate) forward: usize,
     pub(crate) response: usize,
     pub(crate) response_data: usize,
 }
 
-impl Lanes {
+impl ControllerLanes {
     pub(crate) fn of(spec: &Spec) -> Self {
         let class = |name: &str| {
             let place = spec.classes.iter().position(|class| class.name == name);
@@ -146,8 +146,8 @@ impl Lanes {
 
 /// The controller with its pins.
 pub struct Controller {
-    model: Model,
-    lanes: Lanes,
+    model: ControllerModel,
+    lanes: ControllerLanes,
     messages: usize,
     inputs: Inputs,
     outputs: Outputs,
@@ -183,7 +183,7 @@ impl Controller {
     /// # Errors
     /// [`ControllerError`].
     pub(super) fn new(
-        model: Model,
+        model: ControllerModel,
         sets: usize,
         spec: &Spec,
         stalls: u64,
@@ -191,7 +191,7 @@ impl Controller {
     ) -> Result<Self, ControllerError> {
         let mut controller = Self {
             model,
-            lanes: Lanes::of(spec),
+            lanes: ControllerLanes::of(spec),
             messages: spec.messages.len(),
             inputs: Inputs::default(),
             outputs: Outputs::default(),
@@ -217,7 +217,7 @@ impl Controller {
     }
 
     /// The model, in its present state.
-    pub(super) fn into_model(self) -> Model {
+    pub(super) fn into_model(self) -> ControllerModel {
         self.model
     }
 

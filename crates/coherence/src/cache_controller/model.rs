@@ -9,7 +9,7 @@ use crate::model::{outcome, Loaded, ModelError, Mutation, Recipe, Row};
 
 /// Size of a cache controller: its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Geometry {
+pub struct ControllerGeometry {
     /// Number of sets.
     pub sets: usize,
     /// Ways per set.
@@ -18,7 +18,7 @@ pub struct Geometry {
     pub hold_limit: usize,
 }
 
-impl Geometry {
+impl ControllerGeometry {
     /// 32 KiB, as the RTL's parameters say.
     pub const DEFAULT: Self = Self {
         sets: 64,
@@ -38,7 +38,10 @@ impl Geometry {
 ///
 /// # Errors
 /// [`ModelError`] names the tool and what it said.
-pub fn build(geometry: Geometry, mutation: Option<Mutation>) -> Result<PathBuf, ModelError> {
+pub fn build(
+    geometry: ControllerGeometry,
+    mutation: Option<Mutation>,
+) -> Result<PathBuf, ModelError> {
     Recipe {
         name: "cache_controller",
         rtl: "rtl/cache_controller/tmb_cache_controller.f",
@@ -120,9 +123,9 @@ pub struct Outputs {
 type Cycle = unsafe extern "C" fn(*mut c_void, *const Inputs, *mut Outputs) -> c_int;
 
 /// One cache controller.
-pub struct Model(Loaded<Cycle>);
+pub struct ControllerModel(Loaded<Cycle>);
 
-impl Model {
+impl ControllerModel {
     /// Loads a library that [`build`] made, and makes a model.
     ///
     /// # Errors

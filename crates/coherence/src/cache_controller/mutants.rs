@@ -1,8 +1,8 @@
 //! Single changes of the controller's RTL. The random test has to find each of them.
 
-use super::model::{build, Geometry};
+use super::model::{build, ControllerGeometry};
 use super::system::CardError;
-use super::torture::{self, Plan};
+use super::torture::{self, ControllerPlan};
 use crate::model::Mutation;
 use crate::platform::LinkFigures;
 
@@ -126,16 +126,16 @@ const RESETS: u64 = 60;
 /// # Errors
 /// [`CardError`] only if the mutant cannot be built.
 pub fn judge(mutation: Mutation, most: u64, link: &LinkFigures) -> Result<Verdict, CardError> {
-    let geometry = Geometry::SMALL;
+    let geometry = ControllerGeometry::SMALL;
     let library = build(geometry, Some(mutation))?;
     let what = mutation.what;
     let mut operations = 10_000;
     let mut tried = 0;
     while tried < most {
         tried += operations;
-        let plan = Plan {
+        let plan = ControllerPlan {
             resets: RESETS,
-            ..Plan::small(operations, tried)
+            ..ControllerPlan::small(operations, tried)
         };
         let said = match torture::run(&plan, &library, link) {
             Ok(report) => report.first,

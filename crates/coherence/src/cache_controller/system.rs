@@ -6,7 +6,7 @@ use cpu::home::{Home, HomeError, HomeFigures};
 use protocol::generate::GenerateError;
 
 use super::controller::{Controller, ControllerError};
-use super::model::{Geometry, Model};
+use super::model::{ControllerGeometry, ControllerModel};
 use crate::link::Link;
 use crate::model::ModelError;
 use crate::platform::{LinkFigures, PlatformError};
@@ -62,14 +62,14 @@ impl CardSystem {
     /// [`CardError`].
     pub fn new(
         library: &Path,
-        geometry: Geometry,
+        geometry: ControllerGeometry,
         link: &LinkFigures,
         cpu: HomeFigures,
         period: u64,
         stalls: u64,
         seed: u64,
     ) -> Result<Self, CardError> {
-        let model = Model::load(library)?;
+        let model = ControllerModel::load(library)?;
         Self::from_model(model, geometry, link, cpu, period, stalls, seed)
     }
 
@@ -78,8 +78,8 @@ impl CardSystem {
     /// # Errors
     /// [`CardError`].
     pub(super) fn from_model(
-        model: Model,
-        geometry: Geometry,
+        model: ControllerModel,
+        geometry: ControllerGeometry,
         link: &LinkFigures,
         cpu: HomeFigures,
         period: u64,

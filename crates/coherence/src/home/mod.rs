@@ -9,11 +9,13 @@ use std::path::Path;
 use protocol::spec::Spec;
 
 use memory::SliceMemory;
-use pins::{Lanes, SlicePins};
+use pins::{SliceLanes, SlicePins};
 
 use crate::line::{Data, FoldedLine, PlainLine, WORDS};
 use crate::link::Link;
-use crate::model::{build, Geometry, Model, ModelError, Registers, SliceInputs, SliceOutputs};
+use crate::model::{
+    build, DirectoryGeometry, DirectoryModel, ModelError, Registers, SliceInputs, SliceOutputs,
+};
 use crate::random::Random;
 use crate::registers;
 
@@ -113,10 +115,10 @@ pub struct Surroundings {
 
 /// The directory with memory and application.
 pub struct Directory {
-    model: Model,
-    geometry: Geometry,
+    model: DirectoryModel,
+    geometry: DirectoryGeometry,
     spec: Spec,
-    lanes: Lanes,
+    lanes: SliceLanes,
     inputs: Vec<SliceInputs>,
     outputs: Vec<SliceOutputs>,
     registers: Registers,
@@ -142,7 +144,7 @@ impl Directory {
     /// # Errors
     /// [`HomeError`].
     pub fn new(
-        geometry: Geometry,
+        geometry: DirectoryGeometry,
         spec: &Spec,
         surroundings: Surroundings,
         seed: u64,
@@ -156,12 +158,12 @@ impl Directory {
     /// [`HomeError`].
     pub fn from_library(
         library: &Path,
-        geometry: Geometry,
+        geometry: DirectoryGeometry,
         spec: &Spec,
         surroundings: Surroundings,
         seed: u64,
     ) -> Result<Self, HomeError> {
-        let model = Model::load(library, geometry.slices)?;
+        let model = DirectoryModel::load(library, geometry.slices)?;
         Self::from_model(model, geometry, spec, surroundings, seed)
     }
 
@@ -170,8 +172,8 @@ impl Directory {
     /// # Errors
     /// [`HomeError`].
     pub(crate) fn from_model(
-        model: Model,
-        geometry: Geometry,
+        model: DirectoryModel,
+        geometry: DirectoryGeometry,
         spec: &Spec,
         surroundings: Surroundings,
         seed: u64,
@@ -181,7 +183,7 @@ impl Directory {
             model,
             geometry,
             spec: spec.clone(),
-            lanes: Lanes::of(spec),
+            lanes: SliceLanes::of(spec),
             inputs: vec![SliceInputs::default(); slices],
             outputs: vec![SliceOutputs::default(); slices],
             registers: Registers::default(),
@@ -207,13 +209,13 @@ impl Directory {
     }
 
     /// The model, in its present state.
-    pub(crate) fn into_model(self) -> Model {
+    pub(crate) fn into_model(self) -> DirectoryModel {
         self.model
     }
 
     /// Size of the directory.
     #[must_use]
-    pub fn geometry(&self) -> Geometry {
+    pub fn geometry(&self) -> DirectoryGeometry {
         self.geometry
     }
 

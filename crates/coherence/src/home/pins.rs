@@ -20,7 +20,7 @@ pub(super) struct SlicePins {
 
 /// Lane of each class in a slice.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lanes {
+pub(super) struct SliceLanes {
     count: usize,
     request: usize,
     request_data: usize,
@@ -29,7 +29,7 @@ pub(super) struct Lanes {
     response_data: usize,
 }
 
-impl Lanes {
+impl SliceLanes {
     pub(super) fn of(spec: &Spec) -> Self {
         let class = |name: &str| {
             spec.classes

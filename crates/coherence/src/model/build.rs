@@ -8,7 +8,7 @@ use super::library::{Mutation, Recipe};
 
 /// Size of a directory: the parameters of `tmb_directory`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Geometry {
+pub struct DirectoryGeometry {
     /// Link channel pairs.
     pub slices: usize,
     /// Units of a slice.
@@ -23,7 +23,7 @@ pub struct Geometry {
     pub request_ids: usize,
 }
 
-impl Geometry {
+impl DirectoryGeometry {
     /// The paper's: 64 units in two slices, 16 MiB of lines.
     pub const PAPER: Self = Self {
         slices: 2,
@@ -107,11 +107,11 @@ pub enum ModelError {
     Stopped,
 }
 
-/// Builds a model, or finds it in the cache; returns the library for [`super::Model::load`].
+/// Builds a model, or finds it in the cache; returns the library for [`super::DirectoryModel::load`].
 ///
 /// # Errors
 /// [`ModelError`] names the tool and what it said.
-pub fn build(geometry: Geometry) -> Result<PathBuf, ModelError> {
+pub fn build(geometry: DirectoryGeometry) -> Result<PathBuf, ModelError> {
     build_changed(geometry, None)
 }
 
@@ -120,7 +120,7 @@ pub fn build(geometry: Geometry) -> Result<PathBuf, ModelError> {
 /// # Errors
 /// [`ModelError`] names the tool and what it said, or the mutation that does not fit.
 pub fn build_changed(
-    geometry: Geometry,
+    geometry: DirectoryGeometry,
     mutation: Option<Mutation>,
 ) -> Result<PathBuf, ModelError> {
     let wide = geometry.request_ids > usize::from(crate::cache::REQUESTS);

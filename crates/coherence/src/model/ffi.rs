@@ -113,12 +113,12 @@ type Cycle = unsafe extern "C" fn(
 ) -> c_int;
 
 /// One directory controller.
-pub struct Model {
+pub struct DirectoryModel {
     loaded: Loaded<Cycle>,
     slices: usize,
 }
 
-impl Model {
+impl DirectoryModel {
     /// Loads a library that [`super::build()`] made for this many slices, and makes a model.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use super::{directory, prefetch, rpc, Failure};
 use crate::experiment::cckit::Cckit;
 use crate::row::{Row, Target};
 use coherence::bars;
-use coherence::model::Geometry;
+use coherence::model::DirectoryGeometry;
 use coherence::platform::Platform;
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -100,7 +100,7 @@ pub(super) fn random_lines() -> impl FnMut() -> u64 {
 /// Measures table 2.
 pub fn latencies() -> Result<Vec<Row>, Failure> {
     let platform = Platform::enzian()?;
-    let latencies = bars::latencies(&platform, Geometry::COMPACT)?;
+    let latencies = bars::latencies(&platform, DirectoryGeometry::COMPACT)?;
     let two_cpus = latencies
         .iter()
         .find(|bar| bar.name == "directory.two_cpus_read_ns");
@@ -194,7 +194,7 @@ pub fn contended_cpus() -> Result<Vec<Row>, Failure> {
 /// Measures figure 6.
 pub fn streams() -> Result<Vec<Row>, Failure> {
     let platform = Platform::enzian()?;
-    let mut rows = directory::rows(bars::figure6(&platform, Geometry::COMPACT)?);
+    let mut rows = directory::rows(bars::figure6(&platform, DirectoryGeometry::COMPACT)?);
     for (kind, name) in [(StreamKind::Read, "read"), (StreamKind::Write, "write")] {
         let (_card, memory) = ddr()?;
         let rate = stream(&memory, (kind, WINDOW), sequential_lines())?;

@@ -4,10 +4,10 @@ use super::Failure;
 use crate::row::{Row, Target};
 use crate::synthesis::{synthesize, Report};
 use coherence::bars::{self, Bar};
-use coherence::model::Geometry;
+use coherence::model::DirectoryGeometry;
 use coherence::mutants::Fate;
 use coherence::platform::Platform;
-use coherence::torture::{self, Plan};
+use coherence::torture::{self, DirectoryPlan};
 use std::time::Instant;
 
 /// Operations of the random test.
@@ -35,30 +35,33 @@ pub(super) fn rows(bars: Vec<Bar>) -> Vec<Row> {
 
 pub fn latencies() -> Result<Vec<Row>, Failure> {
     let platform = Platform::enzian()?;
-    Ok(rows(bars::latencies(&platform, Geometry::PAPER)?))
+    Ok(rows(bars::latencies(&platform, DirectoryGeometry::PAPER)?))
 }
 
 pub fn streams() -> Result<Vec<Row>, Failure> {
     let platform = Platform::enzian()?;
-    Ok(rows(bars::streams(&platform, Geometry::PAPER)?))
+    Ok(rows(bars::streams(&platform, DirectoryGeometry::PAPER)?))
 }
 
 /// More than 64 outstanding requests.
 pub fn request_numbers() -> Result<Vec<Row>, Failure> {
     let platform = Platform::enzian()?;
-    let mut rows = rows(bars::request_numbers(&platform, Geometry::PAPER)?);
+    let mut rows = rows(bars::request_numbers(&platform, DirectoryGeometry::PAPER)?);
     rows.extend(self::rows(bars::wide_requests(&platform, WIDE_OPERATIONS)?));
     Ok(rows)
 }
 
 pub fn choices() -> Result<Vec<Row>, Failure> {
     let platform = Platform::enzian()?;
-    Ok(rows(bars::choices(&platform, Geometry::COMPACT)?))
+    Ok(rows(bars::choices(&platform, DirectoryGeometry::COMPACT)?))
 }
 
 pub fn invalidations() -> Result<Vec<Row>, Failure> {
     let platform = Platform::enzian()?;
-    Ok(rows(bars::invalidations(&platform, Geometry::PAPER)?))
+    Ok(rows(bars::invalidations(
+        &platform,
+        DirectoryGeometry::PAPER,
+    )?))
 }
 
 pub fn random_operations() -> Result<Vec<Row>, Failure> {
@@ -70,8 +73,8 @@ pub fn random_operations() -> Result<Vec<Row>, Failure> {
 pub fn speed() -> Result<Vec<Row>, Failure> {
     let platform = Platform::enzian()?;
     let run = |operations| {
-        let plan = Plan {
-            geometry: Geometry::WIDE,
+        let plan = DirectoryPlan {
+            geometry: DirectoryGeometry::WIDE,
             operations,
             lines: 400,
             card_operations: 24,

@@ -1,6 +1,6 @@
 //! The card's side: loads, stores, evictions, and what is done under holds.
 
-use super::Torture;
+use super::ControllerTorture;
 use crate::cache_controller::controller::{Access, AccessKind, Answer, RowData, Status, ROW_WORDS};
 use crate::judge::PART_WORDS;
 use crate::line::PlainLine;
@@ -64,7 +64,7 @@ fn strobe_of(parts: u8) -> u64 {
     part(0) | part(1)
 }
 
-impl Torture {
+impl ControllerTorture {
     pub(super) fn free_tag(&self) -> Option<usize> {
         self.jobs.iter().position(Option::is_none)
     }

@@ -1,6 +1,6 @@
 //! The CPU's side: accesses of its own to the same lines.
 
-use super::Torture;
+use super::ControllerTorture;
 use crate::judge::PART_WORDS;
 use crate::line::{Data, PlainLine, WORDS};
 use ::cpu::home::HomeAccess;
@@ -67,7 +67,7 @@ pub(super) struct CpuJob {
     start: u64,
 }
 
-impl Torture {
+impl ControllerTorture {
     pub(super) fn cpu_work(&mut self, start: bool) {
         if self.random.chance(1, 8) {
             for line in self.system.cpu.wanted() {

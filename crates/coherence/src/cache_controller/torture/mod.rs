@@ -15,7 +15,7 @@ use card::{Job, TAGS};
 use cpu::CpuJob;
 
 use super::controller::{RowData, ROW_WORDS};
-use super::model::{Geometry, Model};
+use super::model::{ControllerGeometry, ControllerModel};
 use super::system::{CardError, CardSystem};
 use crate::judge::{Judge, PART_WORDS};
 use crate::line::{PlainLine, WORDS};
@@ -30,9 +30,9 @@ const MOST_BEFORE_RESET: u64 = 3_000;
 
 /// Parameters of a run.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct ControllerPlan {
     /// Size of the controller.
-    pub geometry: Geometry,
+    pub geometry: ControllerGeometry,
     /// Accesses to complete, on both sides together.
     pub operations: u64,
     /// Plain lines.
@@ -49,12 +49,12 @@ pub struct Plan {
     pub seed: u64,
 }
 
-impl Plan {
+impl ControllerPlan {
     /// Few lines on a controller of eight, a short link, and much reordering.
     #[must_use]
     pub fn small(operations: u64, seed: u64) -> Self {
         Self {
-            geometry: Geometry::SMALL,
+            geometry: ControllerGeometry::SMALL,
             operations,
             lines: 24,
             counters: 4,
@@ -68,7 +68,7 @@ impl Plan {
 
 /// Result of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct ControllerReport {
     /// Accesses of the CPU that completed.
     pub cpu: u64,
     /// Accesses of the card that completed.
@@ -91,7 +91,7 @@ pub struct Report {
     pub first: Option<String>,
 }
 
-struct Torture {
+struct ControllerTorture {
     system: CardSystem,
     judge: Judge,
     random: Random,
@@ -107,15 +107,19 @@ struct Torture {
     values: HashSet<(PlainLine, u64)>,
     stamps: u64,
     tokens: u64,
-    report: Report,
+    report: ControllerReport,
 }
 
 /// Runs a plan to its end on a model that [`build`](super::model::build) made.
 ///
 /// # Errors
 /// [`CardError`] if controller or CPU meet what they do not know, stop, or get stuck.
-pub fn run(plan: &Plan, library: &Path, link: &LinkFigures) -> Result<Report, CardError> {
-    let mut model = Model::load(library)?;
+pub fn run(
+    plan: &ControllerPlan,
+    library: &Path,
+    link: &LinkFigures,
+) -> Result<ControllerReport, CardError> {
+    let mut model = ControllerModel::load(library)?;
     for reset in 1..=plan.resets {
         let mut torture = start(model, plan, plan.seed + reset, link)?;
         for _ in 0..torture.random.below(MOST_BEFORE_RESET) {
@@ -129,7 +133,12 @@ pub fn run(plan: &Plan, library: &Path, link: &LinkFigures) -> Result<Report, Ca
 }
 
 /// Resets the model and surrounds it anew.
-fn start(model: Model, plan: &Plan, seed: u64, link: &LinkFigures) -> Result<Torture, CardError> {
+fn start(
+    model: ControllerModel,
+    plan: &ControllerPlan,
+    seed: u64,
+    link: &LinkFigures,
+) -> Result<ControllerTorture, CardError> {
     let link = LinkFigures {
         round_trip_ps: plan.round_trip_ps,
         jitter_ps: plan.jitter_ps,
@@ -145,7 +154,7 @@ fn start(model: Model, plan: &Plan, seed: u64, link: &LinkFigures) -> Result<Tor
         .collect();
     lines.dedup();
     let counters = lines.split_off(plan.lines as usize);
-    Ok(Torture {
+    Ok(ControllerTorture {
         system: CardSystem::from_model(model, plan.geometry, &link, cpu, 3106, 4, seed)?,
         judge: Judge::default(),
         random,
@@ -159,11 +168,11 @@ fn start(model: Model, plan: &Plan, seed: u64, link: &LinkFigures) -> Result<Tor
         values: HashSet::new(),
         stamps: 0,
         tokens: 0,
-        report: Report::default(),
+        report: ControllerReport::default(),
     })
 }
 
-impl Torture {
+impl ControllerTorture {
     fn run(&mut self, operations: u64) -> Result<(), CardError> {
         let (mut done, mut since) = (0, 0);
         while done < operations {
