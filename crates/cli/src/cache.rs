@@ -16,11 +16,11 @@ use verilated::{BuildError, Kept};
   tombolo cache clear --unused-for 30")]
 pub struct Cache {
     #[command(subcommand)]
-    command: Command,
+    command: CacheCommand,
 }
 
 #[derive(Subcommand)]
-enum Command {
+enum CacheCommand {
     /// Lists models: name, size, days since the last use.
     List,
     /// Prints how many there are, their size, and where they are.
@@ -35,7 +35,7 @@ enum Command {
 
 /// Why the cache is not listed or cleared.
 #[derive(Debug, thiserror::Error)]
-pub enum Failure {
+pub enum CacheError {
     /// A file or folder of it.
     #[error(transparent)]
     Cache(#[from] BuildError),
@@ -57,7 +57,7 @@ fn megabytes(models: &[Kept]) -> f64 {
 
 impl Cache {
     /// Does it.
-    pub fn run(self) -> Result<(), Failure> {
+    pub fn run(self) -> Result<(), CacheError> {
         let folder = verilated::models();
         let models = Kept::all(&folder)?;
         let sum = format!(
@@ -67,7 +67,7 @@ impl Cache {
             folder.display()
         );
         match self.command {
-            Command::List => {
+            CacheCommand::List => {
                 let lines = models.iter().map(|model| {
                     let (name, size) = (model.name(), model.bytes() as f64 / 1e6);
                     format!(
@@ -77,8 +77,8 @@ impl Cache {
                 });
                 print(lines.collect::<String>() + &sum)?;
             }
-            Command::Size => print(sum)?,
-            Command::Clear { unused_for } => {
+            CacheCommand::Size => print(sum)?,
+            CacheCommand::Clear { unused_for } => {
                 let old = |model: &&Kept| unused_for.is_none_or(|least| days(model) >= least);
                 let (mut removed, mut busy) = (0, 0);
                 for model in models.iter().filter(old) {
@@ -92,7 +92,7 @@ impl Cache {
                     say!("tombolo: warning: {error}");
                 }
                 if busy > 0 {
-                    return Err(Failure::Busy(busy));
+                    return Err(CacheError::Busy(busy));
                 }
             }
         }

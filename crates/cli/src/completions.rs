@@ -42,7 +42,7 @@ pub struct Man {
 
 /// Why there is no page.
 #[derive(Debug, thiserror::Error)]
-pub enum Failure {
+pub enum CompletionsError {
     /// A page cannot be written.
     #[error("{path}: {source}", path = .path.display())]
     Io {
@@ -87,7 +87,7 @@ impl Completions {
 
 impl Man {
     /// Does it.
-    pub fn run<C: CommandFactory>(self) -> Result<(), Failure> {
+    pub fn run<C: CommandFactory>(self) -> Result<(), CompletionsError> {
         let mut command = C::command();
         command.build();
         let Some(folder) = self.into else {
@@ -106,10 +106,10 @@ fn page(command: &Command) -> String {
 }
 
 /// Writes the page of a command and those of the commands below it.
-fn write(command: &Command, folder: &std::path::Path) -> Result<(), Failure> {
+fn write(command: &Command, folder: &std::path::Path) -> Result<(), CompletionsError> {
     let name = command.get_display_name().unwrap_or(command.get_name());
     let path = folder.join(format!("{name}.1"));
-    std::fs::write(&path, page(command)).map_err(|source| Failure::Io {
+    std::fs::write(&path, page(command)).map_err(|source| CompletionsError::Io {
         path: path.clone(),
         source,
     })?;

@@ -4,7 +4,7 @@ use crate::interrupt;
 use crate::kernel::{folder_of, NoSuchKernel};
 use crate::print::{print, say, NotPrinted};
 use crate::progress::Work;
-use crate::shell::{Failure as ShellFailure, Which};
+use crate::shell::{ShellError, Which};
 use card::kernel::KernelPackage;
 use clap::Args;
 use device::{serve, Connection, Function, Interrupts, ServeError, Shell, ShellOptions};
@@ -74,9 +74,9 @@ impl FromStr for SlotArgument {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
+pub(crate) enum DeviceCommandError {
     #[error(transparent)]
-    Shell(#[from] ShellFailure),
+    Shell(#[from] ShellError),
     #[error(transparent)]
     Card(#[from] card::CardError),
     #[error(transparent)]
@@ -95,11 +95,11 @@ pub(crate) enum Failure {
 }
 
 impl Device {
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    pub(crate) fn run(self) -> Result<(), DeviceCommandError> {
         let mut kernels: Vec<(SlotId, KernelPackage)> = Vec::new();
         for SlotArgument { slot, kernel } in &self.slots {
             if kernels.iter().any(|(other, _)| other == slot) {
-                return Err(Failure::Twice(slot.0));
+                return Err(DeviceCommandError::Twice(slot.0));
             }
             let package =
                 KernelPackage::open(&folder_of(kernel)?).map_err(card::CardError::from)?;
@@ -121,7 +121,7 @@ impl Device {
         drop(work);
         if let Some(path) = &self.card {
             let text = CardFile::of(shell.description()).to_toml();
-            std::fs::write(path, text).map_err(|source| Failure::CardFile {
+            std::fs::write(path, text).map_err(|source| DeviceCommandError::CardFile {
                 path: path.clone(),
                 source,
             })?;

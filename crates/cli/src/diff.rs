@@ -27,7 +27,7 @@ pub struct Diff {
 
 /// Why two reports are not compared.
 #[derive(Debug, thiserror::Error)]
-pub enum Failure {
+pub enum DiffError {
     /// A file cannot be read.
     #[error("{}: {source}", path.display())]
     Read {
@@ -57,23 +57,23 @@ pub enum Failure {
     Print(#[from] NotPrinted),
 }
 
-fn read(path: &Path) -> Result<serde_json::Value, Failure> {
+fn read(path: &Path) -> Result<serde_json::Value, DiffError> {
     let text = match path.as_os_str() == "-" {
         true => io::read_to_string(io::stdin()),
         false => std::fs::read_to_string(path),
     };
     let named = || path.to_owned();
-    let text = text.map_err(|source| Failure::Read {
+    let text = text.map_err(|source| DiffError::Read {
         path: named(),
         source,
     })?;
-    let json = serde_json::from_str(&text).map_err(|source| Failure::Json {
+    let json = serde_json::from_str(&text).map_err(|source| DiffError::Json {
         path: named(),
         source,
     })?;
     // A report compares with itself; this names the file that is none.
     let known = Comparison::of(&json, &json).map(|_| json);
-    known.map_err(|source| Failure::Report {
+    known.map_err(|source| DiffError::Report {
         path: named(),
         source,
     })
@@ -81,10 +81,10 @@ fn read(path: &Path) -> Result<serde_json::Value, Failure> {
 
 impl Diff {
     /// Does it.
-    pub fn run(self) -> Result<(), Failure> {
+    pub fn run(self) -> Result<(), DiffError> {
         let (first, second) = (read(&self.first)?, read(&self.second)?);
         let compared = Comparison::of(&first, &second);
-        let compared = compared.map_err(|source| Failure::Report {
+        let compared = compared.map_err(|source| DiffError::Report {
             path: self.second,
             source,
         })?;

@@ -239,7 +239,7 @@ struct Shared {
 
     /// Only these parts of it.
     #[arg(long)]
-    part: Vec<Part>,
+    part: Vec<FlexiMemPart>,
 
     /// Writes a line a page size to this file; without pages among the parts, a line a number of lanes and length.
     #[arg(long, value_name = "FILE")]
@@ -251,7 +251,7 @@ struct Shared {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Part {
+enum FlexiMemPart {
     /// Table I: what systems offer.
     Features,
     /// Figures 7 and 8: shared pointers, by page size.
@@ -266,7 +266,7 @@ enum Part {
 }
 
 impl Shared {
-    fn has(&self, part: Part) -> bool {
+    fn has(&self, part: FlexiMemPart) -> bool {
         self.part.is_empty() || self.part.contains(&part)
     }
 
@@ -279,10 +279,10 @@ impl Shared {
             return Ok(());
         }
         let mut measured = FleximemFigures::default();
-        if self.has(Part::Features) {
+        if self.has(FlexiMemPart::Features) {
             print(format_args!("{}\n", features::table()))?;
         }
-        if self.has(Part::Pages) {
+        if self.has(FlexiMemPart::Pages) {
             let mut tell = steps("pages", experiment.steps());
             let pages = experiment.pages(&mut tell)?;
             print(format_args!("{}\n", experiment.table(&pages)))?;
@@ -291,20 +291,20 @@ impl Shared {
             }
             measured.pages = Some(pages);
         }
-        if self.has(Part::Lanes) {
+        if self.has(FlexiMemPart::Lanes) {
             let figure = LaneFigure::measure(&mut |progress| say!("{progress}"))?;
             print(format_args!("{}\n", figure.table()))?;
-            if let Some(path) = self.csv.as_ref().filter(|_| !self.has(Part::Pages)) {
+            if let Some(path) = self.csv.as_ref().filter(|_| !self.has(FlexiMemPart::Pages)) {
                 write(path, figure.comma_separated())?;
             }
             measured.lanes = Some(figure);
         }
-        if self.has(Part::Area) {
+        if self.has(FlexiMemPart::Area) {
             let areas = area::measure(steps("area", area::STEPS))?;
             print(format_args!("{}\n", area::table(&areas)))?;
             measured.area = Some(areas);
         }
-        if self.has(Part::Components) {
+        if self.has(FlexiMemPart::Components) {
             let costs = components::measure(steps("components", components::STEPS))?;
             print(format_args!("{}\n", components::table(&costs)))?;
             measured.components = Some(costs);

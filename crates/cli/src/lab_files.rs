@@ -1,6 +1,6 @@
 //! Files of `tombolo lab`: looked at before the work, written whole behind it.
 
-use crate::outputs::{folder_of, Outputs, Place};
+use crate::outputs::{folder_of, OutputPath, Outputs};
 use crate::text_file::TextFile;
 use lab::experiment::Failure;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub(crate) fn write(path: &Path, text: String) -> Result<(), Failure> {
 }
 
 fn begin(path: &Path, outputs: &mut Outputs) -> std::io::Result<TextFile> {
-    TextFile::begin(Place::find(path)?, outputs, false)
+    TextFile::begin(OutputPath::find(path)?, outputs, false)
 }
 
 /// For `map_err`: which file it is about.

@@ -18,7 +18,7 @@ pub struct Choice {
 
     /// Only these parts; without, all, or the table if cells of it are chosen.
     #[arg(long)]
-    part: Vec<Part>,
+    part: Vec<FsrfPart>,
 
     /// Which experiment: a file of the folder `experiments` (fsrf-table2, fsrf-figure8, fsrf-random).
     #[arg(long, default_value = fsrf::TABLE, value_name = "NAME")]
@@ -67,7 +67,7 @@ pub struct Choice {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Part {
+enum FsrfPart {
     /// Table 2, and figure 5, which is made of it.
     Table2,
     /// Figure 6, one to four applications, and how equally they share.
@@ -80,7 +80,7 @@ enum Part {
     Figure9,
 }
 
-impl Part {
+impl FsrfPart {
     fn of(part: fsrf::Part) -> Self {
         match part {
             fsrf::Part::Table2 => Self::Table2,
@@ -172,7 +172,7 @@ impl Choice {
             }
             true => all.collect(),
             false => all
-                .filter(|part| self.part.contains(&Part::of(*part)))
+                .filter(|part| self.part.contains(&FsrfPart::of(*part)))
                 .collect(),
         }
     }
@@ -217,7 +217,7 @@ impl Choice {
             }
             planned.push((part, of, work));
         }
-        let mut run = Run::of(&workers, &planned);
+        let mut run = RunProgress::of(&workers, &planned);
         let mut measured = FsrfFigures::default();
         for (part, of, work) in &planned {
             let outcomes = workers.all(of, work, |work, outcome| run.ended(work, outcome));
@@ -265,7 +265,7 @@ impl Choice {
 }
 
 /// How far a run is.
-struct Run {
+struct RunProgress {
     began: Instant,
     done: usize,
     failed: usize,
@@ -276,7 +276,7 @@ struct Run {
     left: f64,
 }
 
-impl Run {
+impl RunProgress {
     fn of(workers: &Workers, planned: &[(fsrf::Part, &Experiment, Vec<Work<'_>>)]) -> Self {
         let of = planned.iter().map(|(_, _, work)| work.len()).sum();
         let mut expected = HashMap::new();

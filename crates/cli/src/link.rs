@@ -115,7 +115,7 @@ pub struct Link {
 
 /// Why nothing was linked.
 #[derive(Debug, thiserror::Error)]
-pub enum Failure {
+pub enum LinkCommandError {
     /// A file.
     #[error("{path}: {source}", path = .path.display())]
     Io {
@@ -129,7 +129,7 @@ pub enum Failure {
     Link(#[from] LinkError),
     /// A kernel's description or RTL.
     #[error(transparent)]
-    Kernel(#[from] crate::kernel::Failure),
+    Kernel(#[from] crate::kernel::KernelCommandError),
     /// There is none.
     #[error(transparent)]
     NoSuchKernel(#[from] crate::kernel::NoSuchKernel),
@@ -144,8 +144,8 @@ pub enum Failure {
     NotPrinted(#[from] NotPrinted),
 }
 
-fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Failure + '_ {
-    |source| Failure::Io {
+fn io(path: &Path) -> impl FnOnce(std::io::Error) -> LinkCommandError + '_ {
+    |source| LinkCommandError::Io {
         path: path.to_owned(),
         source,
     }
@@ -153,7 +153,7 @@ fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Failure + '_ {
 
 impl Link {
     /// Does it.
-    pub fn run(self) -> Result<(), Failure> {
+    pub fn run(self) -> Result<(), LinkCommandError> {
         let settings = self.settings()?;
         let mut designs = Vec::new();
         let mut kernels = Vec::new();
@@ -184,7 +184,7 @@ impl Link {
         Ok(())
     }
 
-    fn settings(&self) -> Result<Vec<Setting>, Failure> {
+    fn settings(&self) -> Result<Vec<Setting>, LinkCommandError> {
         let mut settings = Vec::new();
         for path in &self.config {
             let text = std::fs::read_to_string(path).map_err(io(path))?;
@@ -211,7 +211,7 @@ impl Link {
 }
 
 /// An .xclbin as input: of ours, or one that is refused as what it is.
-fn read_design(path: &Path) -> Result<Option<Design>, Failure> {
+fn read_design(path: &Path) -> Result<Option<Design>, LinkCommandError> {
     if !path.is_file() {
         return Ok(None);
     }
@@ -224,7 +224,7 @@ fn read_design(path: &Path) -> Result<Option<Design>, Failure> {
     Ok(Some(read.design))
 }
 
-fn read_kernel(path: &Path) -> Result<KernelImage, Failure> {
+fn read_kernel(path: &Path) -> Result<KernelImage, LinkCommandError> {
     let kind = path
         .extension()
         .and_then(|kind| kind.to_str())
@@ -244,7 +244,7 @@ fn read_kernel(path: &Path) -> Result<KernelImage, Failure> {
 }
 
 /// The file appears whole or not at all.
-fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), LinkCommandError> {
     let folder = crate::outputs::folder_of(path);
     let mut file = tempfile::Builder::new()
         .prefix(".tombolo-")

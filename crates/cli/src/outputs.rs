@@ -23,7 +23,7 @@ const PREFIX: &str = ".tombolo-";
 
 /// Where an output goes.
 #[derive(Debug)]
-pub struct Place {
+pub struct OutputPath {
     /// As the user calls it.
     pub named: PathBuf,
     /// Without symbolic links.
@@ -32,7 +32,7 @@ pub struct Place {
     pub there: Option<Metadata>,
 }
 
-impl Place {
+impl OutputPath {
     /// Follows symbolic links, also to what is not there yet.
     ///
     /// # Errors
@@ -191,7 +191,7 @@ fn sweep(folder: &Path) {
 #[derive(Debug)]
 struct Unfinished {
     temporary: PathBuf,
-    place: Place,
+    place: OutputPath,
     /// It tells of a run, also of one that failed.
     record: bool,
 }
@@ -212,7 +212,7 @@ impl Outputs {
     ///
     /// # Errors
     /// What is there must not be written, is no regular file, or the folder takes no new files.
-    pub fn file(&mut self, place: Place) -> io::Result<(File, PathBuf)> {
+    pub fn file(&mut self, place: OutputPath) -> io::Result<(File, PathBuf)> {
         self.in_its_folder(place, false)
     }
 
@@ -220,7 +220,7 @@ impl Outputs {
     ///
     /// # Errors
     /// As [`file`](Self::file).
-    pub fn record(&mut self, place: Place) -> io::Result<(File, PathBuf)> {
+    pub fn record(&mut self, place: OutputPath) -> io::Result<(File, PathBuf)> {
         self.in_its_folder(place, true)
     }
 
@@ -234,7 +234,7 @@ impl Outputs {
         self.files.retain(|file| file.place.named != named);
     }
 
-    fn in_its_folder(&mut self, place: Place, record: bool) -> io::Result<(File, PathBuf)> {
+    fn in_its_folder(&mut self, place: OutputPath, record: bool) -> io::Result<(File, PathBuf)> {
         let folder = self.folder_for(&place)?;
         let name = place.path.file_name().map(OsString::from);
         let temporary = folder.join(name.unwrap_or_default());
@@ -247,7 +247,12 @@ impl Outputs {
     ///
     /// # Errors
     /// As [`file`](Self::file).
-    pub fn file_at(&mut self, temporary: &Path, place: Place, record: bool) -> io::Result<File> {
+    pub fn file_at(
+        &mut self,
+        temporary: &Path,
+        place: OutputPath,
+        record: bool,
+    ) -> io::Result<File> {
         if place.is_special() {
             return Err(io::Error::new(
                 ErrorKind::InvalidInput,
@@ -281,7 +286,7 @@ impl Outputs {
     ///
     /// # Errors
     /// The place's folder takes no new files.
-    pub fn folder_for(&mut self, place: &Place) -> io::Result<PathBuf> {
+    pub fn folder_for(&mut self, place: &OutputPath) -> io::Result<PathBuf> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         sweep(folder_of(&place.path));
         loop {
@@ -346,7 +351,7 @@ mod tests {
 
     fn write(path: &Path, succeeded: bool) -> io::Result<()> {
         let mut outputs = Outputs::default();
-        let (mut file, _) = outputs.file(Place::find(path)?)?;
+        let (mut file, _) = outputs.file(OutputPath::find(path)?)?;
         file.write_all(b"new")?;
         outputs.finish(succeeded).map_err(|(_, error)| error)
     }
@@ -356,7 +361,7 @@ mod tests {
         let folder = TempDir::new().unwrap();
         let at = |name: &str| folder.path().join(name);
         let mut mine = Outputs::default();
-        let (_, under_way) = mine.file(Place::find(&at("mine")).unwrap()).unwrap();
+        let (_, under_way) = mine.file(OutputPath::find(&at("mine")).unwrap()).unwrap();
         // No process has this number.
         for name in [".tombolo-4194305-0", ".tombolo-cache", "4194305-0"] {
             fs::create_dir(at(name)).unwrap();
@@ -385,7 +390,7 @@ mod tests {
             let mut outputs = Outputs::default();
             for name in ["old", "out"] {
                 let (mut file, _) = outputs
-                    .file(Place::find(&before.join(name)).unwrap())
+                    .file(OutputPath::find(&before.join(name)).unwrap())
                     .unwrap();
                 file.write_all(b"new").unwrap();
             }

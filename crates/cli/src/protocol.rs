@@ -16,14 +16,14 @@ use std::path::{Path, PathBuf};
 docs/protocols.md describes the language.")]
 pub struct Protocol {
     #[command(subcommand)]
-    command: Command,
+    command: ProtocolCommand,
 }
 
 /// For a check, unless the command line says another number.
 const THREADS: u8 = 2;
 
 #[derive(Subcommand)]
-enum Command {
+enum ProtocolCommand {
     /// Explores every interleaving and checks every property.
     Check {
         /// The specification.
@@ -95,7 +95,7 @@ impl Protocol {
     pub fn run(self) -> Result<(), CliError> {
         let mut out = crate::print::Output;
         match self.command {
-            Command::Check {
+            ProtocolCommand::Check {
                 file,
                 caches,
                 threads,
@@ -105,7 +105,7 @@ impl Protocol {
                 let extent = extent(caches, threads, all_states);
                 check(&file, extent, traces.as_deref(), &mut out)
             }
-            Command::Generate {
+            ProtocolCommand::Generate {
                 file,
                 caches,
                 out: folder,
@@ -116,7 +116,7 @@ impl Protocol {
                 }
                 cli::generate_file(&file, usize::from(caches), &folder, &mut out)
             }
-            Command::Show {
+            ProtocolCommand::Show {
                 file,
                 caches,
                 format,

@@ -1,6 +1,6 @@
 //! A text that goes into a file, a pipe, a device or the standard output.
 
-use crate::outputs::{Outputs, Place};
+use crate::outputs::{OutputPath, Outputs};
 use crate::print::Output;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -22,7 +22,7 @@ enum Destination {
 
 impl TextFile {
     /// Begins it; a `record` gets its place also if the run fails.
-    pub fn begin(place: Place, outputs: &mut Outputs, record: bool) -> io::Result<Self> {
+    pub fn begin(place: OutputPath, outputs: &mut Outputs, record: bool) -> io::Result<Self> {
         let named = place.named.clone();
         let to = if named.is_dir() {
             return Err(io::Error::other("is a directory"));

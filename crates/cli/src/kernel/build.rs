@@ -1,6 +1,6 @@
 //! `tombolo kernel check` and `tombolo kernel build`
 
-use super::{folder_of, Failure};
+use super::{folder_of, KernelCommandError};
 use crate::print::print;
 use crate::progress::Work;
 use card::kernel::{ControlProtocol, KernelPackage, Manifest, Numbers};
@@ -23,7 +23,7 @@ use verilated::Builder;
 #[command(after_help = "Examples:
   tombolo kernel check kernels/vadd
   tombolo kernel check --no-model .")]
-pub struct Check {
+pub struct CheckKernel {
     /// The kernel's folder, or the name of one in `kernels/`.
     folder: PathBuf,
     /// Read the RTL only: build no model, and drive no registers.
@@ -36,13 +36,13 @@ pub struct Check {
 #[command(after_help = "Examples:
   tombolo kernel build kernels/vadd
   TOMBOLO_CACHE=/scratch/models tombolo kernel build .")]
-pub struct Build {
+pub struct BuildKernel {
     /// The kernel's folder, or the name of one in `kernels/`.
     folder: PathBuf,
 }
 
-impl Check {
-    pub(super) fn run(self) -> Result<(), Failure> {
+impl CheckKernel {
+    pub(super) fn run(self) -> Result<(), KernelCommandError> {
         let kernel = KernelPackage::open(&folder_of(&self.folder)?)?;
         let work = Work::spinner();
         work.say(format!("{}: reading the RTL", kernel.manifest.name));
@@ -69,8 +69,8 @@ impl Check {
     }
 }
 
-impl Build {
-    pub(super) fn run(self) -> Result<(), Failure> {
+impl BuildKernel {
+    pub(super) fn run(self) -> Result<(), KernelCommandError> {
         let kernel = KernelPackage::open(&folder_of(&self.folder)?)?;
         let builder = Builder::locate()?;
         let work = Work::spinner();

@@ -1,7 +1,7 @@
 //! `tombolo kernel new`
 
 use super::reserved::is_reserved;
-use super::{fill_new_folder, is_identifier, write, Failure};
+use super::{fill_new_folder, is_identifier, write, KernelCommandError};
 use crate::print::print;
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -88,13 +88,13 @@ const LINES: Template = Template {
 };
 
 impl New {
-    pub(super) fn run(self) -> Result<(), Failure> {
+    pub(super) fn run(self) -> Result<(), KernelCommandError> {
         if !is_identifier(&self.name) {
-            return Err(Failure::Name(self.name));
+            return Err(KernelCommandError::Name(self.name));
         }
         let template = if self.coherent { LINES } else { ARRAYS };
         let taken = |what| {
-            Err(Failure::Taken {
+            Err(KernelCommandError::Taken {
                 name: self.name.clone(),
                 what,
             })
@@ -119,7 +119,7 @@ impl New {
 }
 
 impl Template {
-    fn fill(&self, folder: &Path, name: &str) -> Result<(), Failure> {
+    fn fill(&self, folder: &Path, name: &str) -> Result<(), KernelCommandError> {
         let named = |text: &str| text.replace(self.name, name);
         let put = |file: &str, text: &str| write(&folder.join(file), text.as_bytes());
         let mut sources: Vec<String> = self

@@ -1,7 +1,7 @@
 //! `tombolo kernel list`: which kernels there are, and how each is run.
 
 use super::build::describe;
-use super::{find, folder_of, Failure};
+use super::{find, folder_of, KernelCommandError};
 use crate::print::print;
 use card::kernel::{AccessMode, Argument, KernelPackage, Manifest};
 use card::stream::StreamDirection;
@@ -23,13 +23,13 @@ pub struct List {
 }
 
 impl List {
-    pub(super) fn run(self) -> Result<(), Failure> {
+    pub(super) fn run(self) -> Result<(), KernelCommandError> {
         let mut text = String::new();
         if self.kernels.is_empty() {
             let known: Vec<Manifest> = find::known()
                 .iter()
                 .map(|name| Ok(KernelPackage::open(&find::in_library(name))?.manifest))
-                .collect::<Result<_, Failure>>()?;
+                .collect::<Result<_, KernelCommandError>>()?;
             let width = known.iter().map(|manifest| manifest.name.len()).max();
             for manifest in &known {
                 // Writing to a string cannot fail.

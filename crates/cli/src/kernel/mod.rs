@@ -20,21 +20,21 @@ use verilated::BuildError;
 #[derive(Args)]
 pub struct Kernel {
     #[command(subcommand)]
-    command: Command,
+    command: KernelCommand,
 }
 
 #[derive(Subcommand)]
-enum Command {
+enum KernelCommand {
     List(list::List),
     New(create::New),
-    Check(build::Check),
-    Build(build::Build),
+    Check(build::CheckKernel),
+    Build(build::BuildKernel),
     Import(import::Import),
 }
 
 /// Why nothing came of it.
 #[derive(Debug, thiserror::Error)]
-pub enum Failure {
+pub enum KernelCommandError {
     /// A file or folder.
     #[error("{path}: {source}", path = .path.display())]
     Io {
@@ -74,7 +74,7 @@ pub enum Failure {
     Import(#[from] import::ImportError),
 }
 
-impl Failure {
+impl KernelCommandError {
     fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
         |source| Self::Io {
             path: path.to_owned(),
@@ -85,13 +85,13 @@ impl Failure {
 
 impl Kernel {
     /// Does it.
-    pub fn run(self) -> Result<(), Failure> {
+    pub fn run(self) -> Result<(), KernelCommandError> {
         match self.command {
-            Command::List(list) => list.run(),
-            Command::New(new) => new.run(),
-            Command::Check(check) => check.run(),
-            Command::Build(build) => build.run(),
-            Command::Import(import) => import.run(),
+            KernelCommand::List(list) => list.run(),
+            KernelCommand::New(new) => new.run(),
+            KernelCommand::Check(check) => check.run(),
+            KernelCommand::Build(build) => build.run(),
+            KernelCommand::Import(import) => import.run(),
         }
     }
 }
@@ -106,14 +106,14 @@ fn is_identifier(name: &str) -> bool {
 /// Makes a folder that is not there yet, fills it, and removes it again if that fails.
 fn fill_new_folder(
     folder: &Path,
-    fill: impl FnOnce() -> Result<(), Failure>,
-) -> Result<(), Failure> {
+    fill: impl FnOnce() -> Result<(), KernelCommandError>,
+) -> Result<(), KernelCommandError> {
     if folder.exists() {
-        return Err(Failure::Exists(folder.to_owned()));
+        return Err(KernelCommandError::Exists(folder.to_owned()));
     }
     let parent = crate::outputs::folder_of(folder);
-    std::fs::create_dir_all(parent).map_err(Failure::io(parent))?;
-    interrupt::make_folder(folder).map_err(Failure::io(folder))?;
+    std::fs::create_dir_all(parent).map_err(KernelCommandError::io(parent))?;
+    interrupt::make_folder(folder).map_err(KernelCommandError::io(folder))?;
     let result = fill();
     match result.is_ok() {
         true => interrupt::keep_folder(folder),
@@ -123,9 +123,9 @@ fn fill_new_folder(
     result
 }
 
-fn write(path: &Path, text: &[u8]) -> Result<(), Failure> {
+fn write(path: &Path, text: &[u8]) -> Result<(), KernelCommandError> {
     if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).map_err(Failure::io(folder))?;
+        std::fs::create_dir_all(folder).map_err(KernelCommandError::io(folder))?;
     }
-    std::fs::write(path, text).map_err(Failure::io(path))
+    std::fs::write(path, text).map_err(KernelCommandError::io(path))
 }

@@ -1,6 +1,6 @@
 //! Options held against the kernel's manifest, before anything is built or opened.
 
-use super::{Failure, Run};
+use super::{Run, RunError};
 use crate::arguments::{SetArgument, Value};
 use crate::connect;
 use crate::standard::{was_closed, Stream};
@@ -12,9 +12,9 @@ use tombolo::{Error, SlotId};
 
 impl Run {
     /// Says what is wrong with the arguments before anything is built or opened.
-    pub(super) fn check(&self, manifest: &Manifest) -> Result<(), Failure> {
+    pub(super) fn check(&self, manifest: &Manifest) -> Result<(), RunError> {
         let names: Vec<&str> = manifest.arguments.iter().map(|a| a.name.as_str()).collect();
-        let wrong = |text: String| Err(Failure::Arguments(text));
+        let wrong = |text: String| Err(RunError::Arguments(text));
         let mut given: Vec<&str> = Vec::new();
         let maps = self.maps.iter().map(|map| (map.argument.as_str(), true));
         let sets = self.sets.iter().map(|set| (set.argument.as_str(), false));
@@ -101,8 +101,8 @@ impl Run {
 
 impl Run {
     /// Refuses a run that would read or write a standard stream that is closed.
-    fn check_standard_streams(&self, manifest: &Manifest) -> Result<(), Failure> {
-        let wrong = |text: &str| Err(Failure::Arguments(text.to_owned()));
+    fn check_standard_streams(&self, manifest: &Manifest) -> Result<(), RunError> {
+        let wrong = |text: &str| Err(RunError::Arguments(text.to_owned()));
         let fills = connect::fills_standard_output(&self.connections, manifest);
         let reads = connect::reads_standard_input(&self.connections, manifest);
         let reads = reads || self.access.as_deref() == Some(Path::new("-"));
@@ -147,7 +147,7 @@ fn no_argument(manifest: &Manifest, name: &str) -> String {
 }
 
 /// Whether a value fits its argument, and is one that the kernel takes, before anything is built for it.
-fn check_value(manifest: &Manifest, set: &SetArgument) -> Result<(), Failure> {
+fn check_value(manifest: &Manifest, set: &SetArgument) -> Result<(), RunError> {
     let mut arguments = manifest.arguments.iter();
     let Some(argument) = arguments.find(|argument| argument.name == set.argument) else {
         return Ok(());
@@ -162,7 +162,7 @@ fn check_value(manifest: &Manifest, set: &SetArgument) -> Result<(), Failure> {
             let fits = Value::in_bytes(*number, argument.bytes).is_some();
             return match (fits, argument.numbers == Numbers::ALL) {
                 (true, true) => Ok(()),
-                _ => Err(Failure::Arguments(format!(
+                _ => Err(RunError::Arguments(format!(
                     "argument `{}` of kernel {}: {number} is none of its numbers: {}",
                     set.argument,
                     manifest.name,
@@ -179,7 +179,7 @@ fn check_value(manifest: &Manifest, set: &SetArgument) -> Result<(), Failure> {
     if fits {
         return match &set.value {
             Value::Number(number) if !argument.numbers.have(*number) => {
-                Err(Failure::Library(Error::ArgumentValue {
+                Err(RunError::Library(Error::ArgumentValue {
                     kernel: manifest.name.clone(),
                     argument: set.argument.clone(),
                     value: *number,
@@ -189,7 +189,7 @@ fn check_value(manifest: &Manifest, set: &SetArgument) -> Result<(), Failure> {
             _ => Ok(()),
         };
     }
-    Err(Failure::Library(Error::ArgumentSize {
+    Err(RunError::Library(Error::ArgumentSize {
         kernel: manifest.name.clone(),
         argument: set.argument.clone(),
         expected: argument.bytes,

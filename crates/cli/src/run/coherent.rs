@@ -1,6 +1,6 @@
 //! `tombolo run --coherent`: the accesses of a CPU's cores to the lines that a kernel serves, or that it caches, from a file.
 
-use super::Failure;
+use super::RunError;
 use crate::print::{print, NotPrinted};
 use std::collections::VecDeque;
 use std::io::Read;
@@ -179,15 +179,15 @@ fn parse_words(line: usize, text: &str) -> Result<Access, String> {
 
 impl Accesses {
     /// Reads a file of accesses; `-` is the standard input.
-    pub(super) fn read(path: &Path) -> Result<Self, Failure> {
+    pub(super) fn read(path: &Path) -> Result<Self, RunError> {
         let mut text = String::new();
         let read = match path == Path::new("-") {
             true => std::io::stdin().read_to_string(&mut text).map(drop),
             false => std::fs::read_to_string(path).map(|read| text = read),
         };
-        read.map_err(Failure::writing(path))?;
+        read.map_err(RunError::writing(path))?;
         let all = Self::parse(&text).map_err(|(line, what)| {
-            Failure::Arguments(format!("{}:{line}: {what}", path.display()))
+            RunError::Arguments(format!("{}:{line}: {what}", path.display()))
         })?;
         let path = path.to_owned();
         Ok(Self { path, all })
@@ -218,11 +218,11 @@ impl Accesses {
 
     /// Refuses, before anything is built, what this kind of kernel cannot be asked: of a kernel that `serves` lines the
     /// card is their home, and only the CPU's own lines have atomic instructions.
-    pub(super) fn check(&self, serves: bool) -> Result<(), Failure> {
+    pub(super) fn check(&self, serves: bool) -> Result<(), RunError> {
         let add = |access: &&Access| matches!(access.operation, Operation::Add(_));
         match self.all.iter().find(add).filter(|_| serves) {
             None => Ok(()),
-            Some(access) => Err(Failure::Arguments(format!(
+            Some(access) => Err(RunError::Arguments(format!(
                 "{}:{}: `add` is for lines of the CPU's own memory (kernels with ports of kind host_lines), and this \
                  kernel is asked for lines that the card serves",
                 self.path.display(),
@@ -237,7 +237,7 @@ impl Accesses {
         all: &CoherentMemory,
         history: bool,
         done: &dyn Fn() -> Result<(), Error>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), RunError> {
         if history {
             self.record(all)?;
         }
@@ -247,7 +247,7 @@ impl Accesses {
         ))?;
         let failed = |access: &Access, stopped| match stopped {
             Stopped::NotPrinted(error) => error.into(),
-            Stopped::Access(source) => Failure::Access {
+            Stopped::Access(source) => RunError::Access {
                 path: self.path.clone(),
                 line: access.line,
                 source: Box::new(source),

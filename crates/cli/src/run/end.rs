@@ -1,7 +1,7 @@
 //! Files that end where a stream ended.
 
 use super::files::{Opened, Ready};
-use super::Failure;
+use super::RunError;
 use crate::arguments::Mode;
 use card::kernel::Manifest;
 use std::collections::BTreeMap;
@@ -19,13 +19,13 @@ pub(super) struct End {
 
 impl End {
     /// Cuts off what was not written.
-    pub(super) fn cut(&self, written: u64) -> Result<(), Failure> {
+    pub(super) fn cut(&self, written: u64) -> Result<(), RunError> {
         if written >= self.bytes {
             return Ok(());
         }
         let cut = self.file.set_len(self.offset + written);
         cut.map_err(|source| {
-            Failure::Library(Error::File {
+            RunError::Library(Error::File {
                 path: self.path.clone(),
                 what: "cutting it where the stream ended",
                 source,
@@ -38,7 +38,7 @@ impl End {
 pub(super) fn ends_of(
     planned: &[Ready<'_>],
     manifest: &Manifest,
-) -> Result<BTreeMap<String, End>, Failure> {
+) -> Result<BTreeMap<String, End>, RunError> {
     let mut ends = BTreeMap::new();
     for ready in planned {
         let name = &ready.map.argument;
@@ -49,7 +49,7 @@ pub(super) fn ends_of(
         let Opened::File(file) = &ready.opened else {
             continue;
         };
-        let file = file.try_clone().map_err(Failure::writing(&path))?;
+        let file = file.try_clone().map_err(RunError::writing(&path))?;
         let end = End {
             file,
             path,

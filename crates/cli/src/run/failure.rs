@@ -8,7 +8,7 @@ use tombolo::{Error, PresetError};
 
 /// What ends a run badly.
 #[derive(Debug, thiserror::Error)]
-pub enum Failure {
+pub enum RunError {
     /// The library's word.
     #[error(transparent)]
     Library(#[from] Error),
@@ -38,7 +38,7 @@ pub enum Failure {
     },
 }
 
-impl Failure {
+impl RunError {
     /// Whether it is an access that ended for this reason.
     pub(super) fn tells(&self, error: &Error) -> bool {
         let Self::Access { source, .. } = self else {
@@ -59,19 +59,19 @@ impl Failure {
     }
 }
 
-impl From<NoSuchKernel> for Failure {
+impl From<NoSuchKernel> for RunError {
     fn from(error: NoSuchKernel) -> Self {
         Self::Arguments(error.to_string())
     }
 }
 
-impl From<PresetError> for Failure {
+impl From<PresetError> for RunError {
     fn from(error: PresetError) -> Self {
         Self::Arguments(error.to_string())
     }
 }
 
-impl From<CardError> for Failure {
+impl From<CardError> for RunError {
     fn from(error: CardError) -> Self {
         Self::Library(error.into())
     }
@@ -91,7 +91,7 @@ mod tests {
                 what: what.to_owned(),
             })
         };
-        let access = |source| Failure::Access {
+        let access = |source| RunError::Access {
             path: "accesses".into(),
             line: 3,
             source: Box::new(source),
@@ -99,6 +99,6 @@ mod tests {
         assert!(access(home("is silent")).tells(&home("is silent")));
         assert!(!access(home("is silent")).tells(&home("refused a line")));
         assert!(!access(Error::NoHome).tells(&home("is silent")));
-        assert!(!Failure::from(home("is silent")).tells(&home("is silent")));
+        assert!(!RunError::from(home("is silent")).tells(&home("is silent")));
     }
 }

@@ -1,8 +1,8 @@
 //! Which files a run reads, writes and makes: all looked at before anything is built or changed.
 
-use super::Failure;
+use super::RunError;
 use crate::arguments::{MapArgument, Mode, Size};
-use crate::outputs::{file_behind, Outputs, Place};
+use crate::outputs::{file_behind, OutputPath, Outputs};
 use card::kernel::{AccessMode, KernelPackage};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -20,7 +20,7 @@ fn identity(of: &Metadata) -> Identity {
 }
 
 /// The identity of what an output replaces or makes.
-pub(super) fn identity_of(place: &Place) -> std::io::Result<Identity> {
+pub(super) fn identity_of(place: &OutputPath) -> std::io::Result<Identity> {
     if let Some(there) = &place.there {
         return Ok(identity(there));
     }
@@ -38,7 +38,7 @@ pub(super) enum Source {
     /// A stream, not open yet.
     Stream(Device),
     /// It is made, and appears at this place.
-    New(Box<Place>),
+    New(Box<OutputPath>),
 }
 
 /// A file to be mapped.
@@ -71,7 +71,7 @@ pub(super) struct Ready<'a> {
 
 impl<'a> Mapped<'a> {
     /// Begins it, if it is new.
-    pub fn begin(self, outputs: &mut Outputs) -> Result<Ready<'a>, Failure> {
+    pub fn begin(self, outputs: &mut Outputs) -> Result<Ready<'a>, RunError> {
         let options = self.options();
         let opened = match self.source {
             Source::There(file) => Opened::File(file),
@@ -102,15 +102,15 @@ impl<'a> Mapped<'a> {
     }
 }
 
-fn unmappable(path: &Path, rule: impl Into<String>) -> Failure {
-    Failure::Library(Error::Unmappable {
+fn unmappable(path: &Path, rule: impl Into<String>) -> RunError {
+    RunError::Library(Error::Unmappable {
         path: path.to_owned(),
         rule: rule.into(),
     })
 }
 
 /// The shell that was asked for has no way to host memory.
-pub(super) fn no_host_channel(path: &Path) -> Failure {
+pub(super) fn no_host_channel(path: &Path) -> RunError {
     unmappable(
         path,
         "direct pages need a shell with a way to host memory, and this one has none: leave out --preset and --coherent, \
@@ -118,9 +118,9 @@ pub(super) fn no_host_channel(path: &Path) -> Failure {
     )
 }
 
-fn failed(path: &Path, what: &'static str) -> impl FnOnce(std::io::Error) -> Failure {
+fn failed(path: &Path, what: &'static str) -> impl FnOnce(std::io::Error) -> RunError {
     let path = path.to_owned();
-    move |source| Failure::Library(Error::File { path, what, source })
+    move |source| RunError::Library(Error::File { path, what, source })
 }
 
 /// Opens what is there and finds the places of what is not, with every size.
@@ -130,7 +130,7 @@ fn failed(path: &Path, what: &'static str) -> impl FnOnce(std::io::Error) -> Fai
 pub(super) fn plan<'a>(
     maps: &'a [MapArgument],
     access_of: impl Fn(&str) -> AccessMode,
-) -> Result<Vec<Mapped<'a>>, Failure> {
+) -> Result<Vec<Mapped<'a>>, RunError> {
     let mut planned = Vec::new();
     for map in maps.iter().filter(|map| !is_new(map)) {
         planned.push(open(map, access_of(&map.argument))?);
@@ -160,7 +160,7 @@ pub(super) fn plan<'a>(
             let Mode::New(Some(Size::Of(name))) = &later[0].mode else {
                 continue;
             };
-            return Err(Failure::Arguments(format!(
+            return Err(RunError::Arguments(format!(
                 "{}: size({name}) is not known; it is the size of no file that is mapped, or leads back to \
                  this one. Write :new=BYTES",
                 later[0].file.display()
@@ -180,7 +180,7 @@ fn new_length(
     map: &MapArgument,
     sizes: &BTreeMap<&str, u64>,
     largest: Option<u64>,
-) -> Result<Option<u64>, Failure> {
+) -> Result<Option<u64>, RunError> {
     if Device::names_stream(map.file.as_os_str()) {
         let rule = "a stream is not made anew; leave `:new` away and write @0+BYTES";
         return Err(unmappable(&map.file, rule));
@@ -189,7 +189,7 @@ fn new_length(
         Mode::New(Some(Size::Bytes(bytes))) => Ok(Some(*bytes)),
         Mode::New(Some(Size::Of(name))) => Ok(sizes.get(name.as_str()).copied()),
         _ => largest.map(Some).ok_or_else(|| {
-            Failure::Arguments(format!(
+            RunError::Arguments(format!(
                 "{}: how large shall the new file be? No other file is mapped; write :new=BYTES",
                 map.file.display()
             ))
@@ -197,11 +197,11 @@ fn new_length(
     }
 }
 
-fn device_failed(error: DeviceError) -> Failure {
-    Failure::Library(error.into())
+fn device_failed(error: DeviceError) -> RunError {
+    RunError::Library(error.into())
 }
 
-fn open_remote(map: &MapArgument, write: bool) -> Result<Mapped<'_>, Failure> {
+fn open_remote(map: &MapArgument, write: bool) -> Result<Mapped<'_>, RunError> {
     let path = map.file.as_path();
     let device = Device::parse(path.as_os_str()).map_err(device_failed)?;
     if device.packets().is_some() {
@@ -235,7 +235,7 @@ fn open_remote(map: &MapArgument, write: bool) -> Result<Mapped<'_>, Failure> {
 }
 
 /// A stream at addresses. It is opened when the first byte is wanted.
-fn open_stream(map: &MapArgument, write: bool) -> Result<Mapped<'_>, Failure> {
+fn open_stream(map: &MapArgument, write: bool) -> Result<Mapped<'_>, RunError> {
     let path = map.file.as_path();
     let device = Device::parse(path.as_os_str()).map_err(device_failed)?;
     let bytes = map.bytes.filter(|_| map.offset == 0).ok_or_else(|| {
@@ -253,7 +253,7 @@ fn open_stream(map: &MapArgument, write: bool) -> Result<Mapped<'_>, Failure> {
     })
 }
 
-fn open(map: &MapArgument, access: AccessMode) -> Result<Mapped<'_>, Failure> {
+fn open(map: &MapArgument, access: AccessMode) -> Result<Mapped<'_>, RunError> {
     let path = map.file.as_path();
     let write = map.writes(access != AccessMode::Read);
     if Device::names_remote(path.as_os_str()) {
@@ -312,7 +312,7 @@ fn mistyped(path: &Path) -> Option<String> {
     })
 }
 
-fn make(map: &MapArgument, length: u64) -> Result<Mapped<'_>, Failure> {
+fn make(map: &MapArgument, length: u64) -> Result<Mapped<'_>, RunError> {
     let path = map.file.as_path();
     if Device::names_remote(path.as_os_str()) {
         return Err(unmappable(
@@ -320,7 +320,7 @@ fn make(map: &MapArgument, length: u64) -> Result<Mapped<'_>, Failure> {
             "remote memory is there and has its size; leave `:new` away",
         ));
     }
-    let place = Place::find(path).map_err(failed(path, "creating it"))?;
+    let place = OutputPath::find(path).map_err(failed(path, "creating it"))?;
     if let Some(there) = place.there.as_ref().filter(|there| !there.is_file()) {
         return Err(unmappable(path, kind_refused(there)));
     }
@@ -350,7 +350,7 @@ fn kind_refused(found: &Metadata) -> String {
 }
 
 /// Bytes that are mapped of a file of that length.
-fn range_within(map: &MapArgument, length: u64) -> Result<u64, Failure> {
+fn range_within(map: &MapArgument, length: u64) -> Result<u64, RunError> {
     let (path, offset) = (map.file.as_path(), map.offset);
     if length == 0 {
         let rule = "the file is empty; only files of at least 1 byte can be mapped";
@@ -376,7 +376,7 @@ fn range_within(map: &MapArgument, length: u64) -> Result<u64, Failure> {
 pub(super) const REPORT: &str = "--json";
 
 /// Outputs that are no mapped files: the option that names each, and where it goes.
-pub(super) type Others<'a> = [(&'static str, &'a Place)];
+pub(super) type Others<'a> = [(&'static str, &'a OutputPath)];
 
 /// Refuses outputs that would replace what the run reads or writes otherwise.
 pub(super) fn refuse_clashes(
@@ -384,7 +384,7 @@ pub(super) fn refuse_clashes(
     others: &Others<'_>,
     kernel: &KernelPackage,
     read: &[(&Path, &str)],
-) -> Result<(), Failure> {
+) -> Result<(), RunError> {
     let mut used: Vec<(Identity, String)> = Vec::new();
     let mut uses = |path: &Path, why: &str| {
         let found = path.metadata().ok().filter(Metadata::is_file);
@@ -428,7 +428,7 @@ pub(super) fn refuse_clashes(
         if place.is_special() || (*option == REPORT && place.is_standard_output()) {
             continue;
         }
-        let identity = identity_of(place).map_err(Failure::writing(&place.named))?;
+        let identity = identity_of(place).map_err(RunError::writing(&place.named))?;
         outputs.push((identity, format!("what {option} writes"), &place.named));
     }
     for (number, (identity, what, path)) in outputs.iter().enumerate() {
@@ -437,7 +437,7 @@ pub(super) fn refuse_clashes(
             .map(|(identity, what, _)| (identity, what));
         let all = used.iter().map(|(identity, what)| (identity, what));
         if let Some((_, other)) = all.chain(earlier).find(|(found, _)| *found == identity) {
-            return Err(Failure::Arguments(format!(
+            return Err(RunError::Arguments(format!(
                 "{}: it would be made anew as {what}, and is {other}; name another file (to change a file in \
                  place, map it once, `rw`)",
                 path.display()

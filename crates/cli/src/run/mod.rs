@@ -23,7 +23,7 @@ use card::kernel::{ControlProtocol, KernelPackage};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::Args;
 use coherent::Accesses;
-pub use failure::Failure;
+pub use failure::RunError;
 use files::{Opened, Ready};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -234,7 +234,7 @@ impl Run {
     ///
     /// Everything that can be refused without the card comes first, and nothing that is there is changed
     /// before the end: outputs are made beside their places.
-    pub fn run(mut self) -> Result<(), Vec<Failure>> {
+    pub fn run(mut self) -> Result<(), Vec<RunError>> {
         let environment = std::env::var("TOMBOLO_CARD").ok();
         self.look_around(environment).map_err(|error| vec![error])?;
         let connected = self.connections.iter().filter_map(ConnectArgument::file);
@@ -242,7 +242,7 @@ impl Run {
         let mut outputs = Outputs::default();
         let result = self.run_with(&mut outputs);
         // Waveforms are complete when the card is gone, which it is by now.
-        let named = |(path, source): (PathBuf, _)| Failure::Report { path, source };
+        let named = |(path, source): (PathBuf, _)| RunError::Report { path, source };
         let finished = outputs.finish(result.is_ok()).map_err(named);
         match (result, finished) {
             (Ok(()), Ok(())) => Ok(()),
@@ -254,8 +254,8 @@ impl Run {
         }
     }
 
-    fn run_with(&self, outputs: &mut Outputs) -> Result<(), Vec<Failure>> {
-        let one = |failure: Failure| vec![failure];
+    fn run_with(&self, outputs: &mut Outputs) -> Result<(), Vec<RunError>> {
+        let one = |failure: RunError| vec![failure];
         let folder = folder_of(&self.kernel).map_err(|error| one(error.into()))?;
         let kernel =
             KernelPackage::open(&folder).map_err(|error| one(Error::from(error).into()))?;
@@ -316,7 +316,7 @@ impl Run {
         }
         // What the kernel has sent since its packets were taken is lost with it. Asking takes no virtual time.
         if let (Some(slot), true) = (&ran.slot, failures.is_empty()) {
-            failures.extend(slot.check_taken().err().map(Failure::from));
+            failures.extend(slot.check_taken().err().map(RunError::from));
         }
         // Once, for the text, the JSON and the page: it takes time of the card to ask it.
         let report = match failures.is_empty() || written.page.is_some() {
@@ -332,7 +332,7 @@ impl Run {
             .as_ref()
             .map(|report| Bound::of(report, record.as_ref()));
         if let (Some(file), Some(report), Some(bound)) = (written.page.take(), &report, &bound) {
-            let shown = page::Shown {
+            let shown = page::PageContent {
                 report,
                 record: record.as_ref(),
                 bound,
@@ -345,7 +345,7 @@ impl Run {
         if let (Some(timeline), Some(path)) = (written.timeline.take(), &self.trace) {
             if let Err(error) = timeline.finish() {
                 outputs.withdraw(path);
-                failures.push(Failure::writing(path)(error));
+                failures.push(RunError::writing(path)(error));
             }
         }
         if let Some(waves) = &written.waves {
@@ -376,7 +376,7 @@ impl Run {
         mappings: &BTreeMap<String, Mapping>,
         total: u64,
         accesses: Option<&Accesses>,
-    ) -> Result<Result<Ran, Vec<Failure>>, Failure> {
+    ) -> Result<Result<Ran, Vec<RunError>>, RunError> {
         let work = Work::spinner();
         work.say(format!(
             "loading kernel {}; one that is not in the cache is built first",
@@ -420,8 +420,8 @@ impl Run {
             let failure = result.err();
             // Whose access was cut off with its kernel has been told why.
             let home = home.filter(|home| !failure.as_ref().is_some_and(|told| told.tells(home)));
-            let home = home.map(Failure::from);
-            let failures: Vec<Failure> = failure.into_iter().chain(home).collect();
+            let home = home.map(RunError::from);
+            let failures: Vec<RunError> = failure.into_iter().chain(home).collect();
             return Ok(match failures.is_empty() {
                 true => Ok(Ran::default()),
                 false => Err(failures),
@@ -447,7 +447,7 @@ impl Run {
 fn map_files(
     space: &AddressSpace,
     planned: Vec<Ready<'_>>,
-) -> Result<BTreeMap<String, Mapping>, Failure> {
+) -> Result<BTreeMap<String, Mapping>, RunError> {
     let mut mappings = BTreeMap::new();
     for file in planned {
         let mapping = match file.opened {
@@ -464,7 +464,7 @@ fn set_argument(
     slot: &mut Slot,
     set: &SetArgument,
     mappings: &BTreeMap<String, Mapping>,
-) -> Result<(), Failure> {
+) -> Result<(), RunError> {
     match &set.value {
         Value::Number(number) => slot.set(&set.argument, *number)?,
         Value::Bytes(bytes) => slot.set_bytes(&set.argument, bytes)?,

@@ -1,7 +1,7 @@
 //! From the options to a card: platform, preset, shell, memory.
 
 use super::prepare::Written;
-use super::{files, Failure, Run};
+use super::{files, Run, RunError};
 use crate::arguments::MapArgument;
 use crate::connect;
 use crate::progress::Work;
@@ -32,7 +32,7 @@ impl Run {
     }
 
     /// The system that was asked for; `fsrf` depends on the bytes of data, and on the advice for them.
-    fn find_preset(&self, bytes: u64) -> Result<Option<Preset>, Failure> {
+    fn find_preset(&self, bytes: u64) -> Result<Option<Preset>, RunError> {
         let preset = match (&self.preset, &self.shell) {
             (Some(name), _) => Preset::suited(name, bytes, self.advice())?,
             (None, Some(path)) => Preset::load(path)?,
@@ -48,7 +48,7 @@ impl Run {
     }
 
     /// Takes the card that the environment names, unless an option says which.
-    pub(super) fn look_around(&mut self, environment: Option<String>) -> Result<(), Failure> {
+    pub(super) fn look_around(&mut self, environment: Option<String>) -> Result<(), RunError> {
         let says =
             self.functional || self.coherent || self.preset.is_some() || self.shell.is_some();
         let by_default = environment.filter(|name| !name.is_empty() && !says);
@@ -56,11 +56,11 @@ impl Run {
         if self.platform == "functional" {
             let rule =
                 "--platform functional: the functional card has no platform; write --functional";
-            return Err(Failure::Arguments(rule.to_owned()));
+            return Err(RunError::Arguments(rule.to_owned()));
         }
         match self.served() {
             Some(name) if !name.starts_with("unix:") && !name.starts_with("vfio:") => {
-                Err(Failure::Arguments(format!(
+                Err(RunError::Arguments(format!(
                     "card `{name}`: write unix:FILE, the socket of a daemon, or vfio:ADDRESS?card=FILE, a PCI device (--card, \
                      TOMBOLO_CARD)"
                 )))
@@ -74,7 +74,7 @@ impl Run {
         &self,
         manifest: &Manifest,
         bytes: u64,
-    ) -> Result<(SimOptions, OwnerOptions, Option<Preset>), Failure> {
+    ) -> Result<(SimOptions, OwnerOptions, Option<Preset>), RunError> {
         let mut options = SimOptions::named(&self.platform)?;
         let mut owner = OwnerOptions::default();
         if self.coherent && options.platform.coherent().is_none() {
@@ -136,7 +136,7 @@ impl Run {
         manifest: &Manifest,
         written: &Written,
         bytes: u64,
-    ) -> Result<(Card, Option<Preset>), Failure> {
+    ) -> Result<(Card, Option<Preset>), RunError> {
         if let Some(name) = self.served() {
             return Ok((Card::open(name)?, None));
         }
@@ -190,11 +190,11 @@ fn ports_of(manifest: &Manifest) -> u8 {
 }
 
 /// An even share of the card's memory.
-fn memory_of_a_channel(bytes: u64, channels: u8, there: u64) -> Result<u64, Failure> {
+fn memory_of_a_channel(bytes: u64, channels: u8, there: u64) -> Result<u64, RunError> {
     let channels = u64::from(channels.max(1));
     let share = bytes / channels;
     if share == 0 || share % 4096 != 0 || share > there {
-        return Err(Failure::Arguments(format!(
+        return Err(RunError::Arguments(format!(
             "--card-memory {bytes}: the card's {channels} memory channels share it evenly, each gets a multiple \
              of 4096 bytes, and the card has {} bytes",
             there.saturating_mul(channels)

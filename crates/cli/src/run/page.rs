@@ -1,6 +1,6 @@
 //! `--html`: the run as one page for people.
 
-use super::{Failure, Run};
+use super::{Run, RunError};
 use crate::outputs::folder_of;
 use crate::text_file::TextFile;
 use advice::{Bound, Unmodelled};
@@ -54,7 +54,7 @@ impl Names {
 }
 
 /// What a page is made of.
-pub(super) struct Shown<'a> {
+pub(super) struct PageContent<'a> {
     pub(super) report: &'a Report,
     pub(super) record: Option<&'a Record>,
     pub(super) bound: &'a Result<Bound, Unmodelled>,
@@ -63,11 +63,11 @@ pub(super) struct Shown<'a> {
 /// Writes the page of everything that the card did; of a run that failed, too.
 pub(super) fn write(
     run: &Run,
-    shown: &Shown<'_>,
+    shown: &PageContent<'_>,
     names: &Names,
-    failures: &[Failure],
+    failures: &[RunError],
     file: TextFile,
-) -> Result<(), Failure> {
+) -> Result<(), RunError> {
     let trace = run.trace.as_deref();
     let trace = trace.and_then(|trace| link(run.html.as_deref()?, trace));
     let failure = failures.iter().fold(String::new(), |mut all, failure| {
@@ -89,7 +89,7 @@ pub(super) fn write(
         .failure((!failure.is_empty()).then(|| failure.trim_end()));
     let named = file.named().to_owned();
     file.write(&page.to_string())
-        .map_err(Failure::writing(&named))
+        .map_err(RunError::writing(&named))
 }
 
 /// How a page calls a file: by its name alone in the same folder, else by its whole path.

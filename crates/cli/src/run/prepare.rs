@@ -1,9 +1,9 @@
 //! What is opened and begun before the card is: inputs, outputs, records.
 
 use super::files::{self, Ready};
-use super::{Failure, Run};
+use super::{Run, RunError};
 use crate::connect;
-use crate::outputs::{Outputs, Place};
+use crate::outputs::{OutputPath, Outputs};
 use crate::text_file::TextFile;
 use card::kernel::{AccessMode, KernelPackage};
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ impl Run {
         &self,
         kernel: &KernelPackage,
         outputs: &mut Outputs,
-    ) -> Result<(Vec<Ready<'_>>, Written), Failure> {
+    ) -> Result<(Vec<Ready<'_>>, Written), RunError> {
         let access_of = |name: &str| {
             let stream = kernel.manifest.stream(name).map(|(port, _)| port.direction);
             match (kernel.manifest.argument(name), stream) {
@@ -40,7 +40,7 @@ impl Run {
             }
         };
         let planned = files::plan(&self.files, access_of)?;
-        let find = |path: &PathBuf| Place::find(path).map_err(Failure::writing(path));
+        let find = |path: &PathBuf| OutputPath::find(path).map_err(RunError::writing(path));
         let json = self.json.as_ref().filter(|_| !self.prints_json());
         let report = json.map(find).transpose()?;
         let page = self.html.as_ref().map(find).transpose()?;
@@ -51,11 +51,13 @@ impl Run {
             .map(find)
             .collect::<Result<Vec<_>, _>>()?;
         let fills = connect::fills_standard_output(&self.connections, &kernel.manifest);
-        if fills && (self.prints_json() || report.as_ref().is_some_and(Place::is_standard_output)) {
+        if fills
+            && (self.prints_json() || report.as_ref().is_some_and(OutputPath::is_standard_output))
+        {
             let text = "--json: a port writes the standard output; name another file";
-            return Err(Failure::Arguments(text.to_owned()));
+            return Err(RunError::Arguments(text.to_owned()));
         }
-        let mut others: Vec<(&str, &Place)> = Vec::new();
+        let mut others: Vec<(&str, &OutputPath)> = Vec::new();
         others.extend(report.iter().map(|place| (files::REPORT, place)));
         others.extend(page.iter().map(|place| ("--html", place)));
         others.extend(trace.iter().map(|place| ("--trace", place)));
@@ -84,12 +86,12 @@ impl Run {
         };
         if let Some(place) = report {
             let name = place.named.clone();
-            let file = TextFile::begin(place, outputs, false).map_err(Failure::writing(&name))?;
+            let file = TextFile::begin(place, outputs, false).map_err(RunError::writing(&name))?;
             written.report = Some(file);
         }
         if let Some(place) = page {
             let name = place.named.clone();
-            let file = TextFile::begin(place, outputs, true).map_err(Failure::writing(&name))?;
+            let file = TextFile::begin(place, outputs, true).map_err(RunError::writing(&name))?;
             written.page = Some(file);
         }
         // What was busy when: for the page, and for the sentence about the bound.
@@ -97,7 +99,7 @@ impl Run {
         written.timeline = here.then(Timeline::recorder);
         if let Some(place) = trace {
             let name = place.named.clone();
-            let timeline = begin_timeline(place, outputs).map_err(Failure::writing(&name))?;
+            let timeline = begin_timeline(place, outputs).map_err(RunError::writing(&name))?;
             written.timeline = Some(timeline);
         }
         written.waves = self.begin_waves(waves, outputs)?;
@@ -106,7 +108,7 @@ impl Run {
 }
 
 /// A timeline beside its place, or right into what is no regular file.
-fn begin_timeline(place: Place, outputs: &mut Outputs) -> std::io::Result<Timeline> {
+fn begin_timeline(place: OutputPath, outputs: &mut Outputs) -> std::io::Result<Timeline> {
     if place.is_special() {
         return Timeline::create_and_record(&place.path);
     }

@@ -1,6 +1,6 @@
 //! The report: text on the standard output, JSON in a file.
 
-use super::Failure;
+use super::RunError;
 use crate::print::{print, print_error};
 use crate::text_file::TextFile;
 use advice::{Bound, Unmodelled};
@@ -24,13 +24,13 @@ pub(super) fn write(
     bound: &Result<Bound, Unmodelled>,
     to: To,
     file: Option<TextFile>,
-) -> Result<(), Failure> {
+) -> Result<(), RunError> {
     show(report, bound, to)?;
     if let Some(file) = file {
         let named = file.named().to_owned();
         let json = with_units(report, bound).map_err(io::Error::other);
         json.and_then(|json| file.write(&(json + "\n")))
-            .map_err(Failure::writing(&named))?;
+            .map_err(RunError::writing(&named))?;
     }
     Ok(())
 }
@@ -67,7 +67,7 @@ fn with_units(report: &Report, bound: &Result<Bound, Unmodelled>) -> serde_json:
     serde_json::to_string_pretty(&json)
 }
 
-fn show(report: &Report, bound: &Result<Bound, Unmodelled>, to: To) -> Result<(), Failure> {
+fn show(report: &Report, bound: &Result<Bound, Unmodelled>, to: To) -> Result<(), RunError> {
     let advice = Bound::words(bound);
     match to {
         To::Nobody => {}

@@ -1,7 +1,7 @@
 //! Waveforms: which files, from when on, and a word if nothing happened in them.
 
-use super::{parse_time, Failure, Run};
-use crate::outputs::{Outputs, Place};
+use super::{parse_time, Run, RunError};
+use crate::outputs::{OutputPath, Outputs};
 use crate::print::say;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -76,18 +76,18 @@ impl Run {
     /// Begins the files of waveforms, under other names until they get their places.
     pub(super) fn begin_waves(
         &self,
-        places: Vec<Place>,
+        places: Vec<OutputPath>,
         outputs: &mut Outputs,
-    ) -> Result<Option<Waves>, Failure> {
+    ) -> Result<Option<Waves>, RunError> {
         let (Some(named), Some(first)) = (&self.wave, places.first()) else {
             return Ok(None);
         };
-        let folder_of = |place: &Place| crate::outputs::folder_of(&place.path).to_owned();
+        let folder_of = |place: &OutputPath| crate::outputs::folder_of(&place.path).to_owned();
         if let Some(other) = places
             .iter()
             .find(|place| folder_of(place) != folder_of(first))
         {
-            return Err(Failure::Arguments(format!(
+            return Err(RunError::Arguments(format!(
                 "{} and {}: these are links into different folders; waveforms of a run are made in one",
                 first.named.display(),
                 other.named.display()
@@ -95,13 +95,13 @@ impl Run {
         }
         let folder = outputs
             .folder_for(first)
-            .map_err(Failure::writing(&first.named))?;
+            .map_err(RunError::writing(&first.named))?;
         let base = folder.join(named.file_name().unwrap_or_default());
         for (place, temporary) in places.into_iter().zip(self.waves_at(&base)) {
             let name = place.named.clone();
             outputs
                 .file_at(&temporary, place, true)
-                .map_err(Failure::writing(&name))?;
+                .map_err(RunError::writing(&name))?;
         }
         Ok(Some(self.waves(&base)))
     }

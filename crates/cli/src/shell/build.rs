@@ -1,6 +1,6 @@
 //! `tombolo shell build`: the model of a configured shell, before it is needed.
 
-use super::{Failure, Which};
+use super::{ShellError, Which};
 use crate::print::print;
 use crate::progress::Work;
 use clap::Args;
@@ -15,13 +15,13 @@ use simcard::SimCard;
   tombolo shell build --preset coyote-2m
   tombolo shell build --shell mine.toml            what `tombolo run --shell mine.toml` runs on
   tombolo shell build --platform u55c --config shell.toml")]
-pub struct Build {
+pub struct BuildShell {
     #[command(flatten)]
     which: Which,
 }
 
-impl Build {
-    pub(super) fn run(self) -> Result<(), Failure> {
+impl BuildShell {
+    pub(super) fn run(self) -> Result<(), ShellError> {
         let options = self.which.options()?;
         let work = Work::spinner();
         let mut last = String::new();

@@ -1,6 +1,6 @@
 //! `tombolo shell export`: the configured shell as a folder of plain files.
 
-use super::{Failure, Which};
+use super::{ShellError, Which};
 use crate::interrupt;
 use crate::print::print;
 use clap::Args;
@@ -26,13 +26,13 @@ pub struct Export {
 }
 
 impl Export {
-    pub(super) fn run(self) -> Result<(), Failure> {
+    pub(super) fn run(self) -> Result<(), ShellError> {
         let options = self.which.options()?;
         let folder = self.folder;
         let settings = settings(&options.shell);
         let files = simcard::exported_files(&options.home, &options.shell, &settings)?;
         if folder.exists() {
-            return Err(Failure::Exists(folder.display().to_string()));
+            return Err(ShellError::Exists(folder.display().to_string()));
         }
         let parent = crate::outputs::folder_of(&folder);
         std::fs::create_dir_all(parent).map_err(at(parent))?;
@@ -65,6 +65,6 @@ fn settings(shell: &ShellConfig) -> String {
     format!("# The configuration of this shell: `tombolo shell export --config shell.toml FOLDER`.\n{text}")
 }
 
-fn at(path: &Path) -> impl FnOnce(std::io::Error) -> Failure + '_ {
-    |error| Failure::Io(path.display().to_string(), error)
+fn at(path: &Path) -> impl FnOnce(std::io::Error) -> ShellError + '_ {
+    |error| ShellError::Io(path.display().to_string(), error)
 }

@@ -14,13 +14,13 @@ use tombolo::{OwnerOptions, Preset, SimOptions};
 #[derive(Args)]
 pub struct Shell {
     #[command(subcommand)]
-    command: Command,
+    command: ShellCommand,
 }
 
 #[derive(Subcommand)]
-enum Command {
+enum ShellCommand {
     Show(show::Show),
-    Build(build::Build),
+    Build(build::BuildShell),
     Export(export::Export),
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Which {
 
 /// Why nothing is shown or written.
 #[derive(Debug, thiserror::Error)]
-pub enum Failure {
+pub enum ShellError {
     /// The platform, or the configuration.
     #[error(transparent)]
     Card(#[from] card::CardError),
@@ -70,18 +70,18 @@ pub enum Failure {
 
 impl Shell {
     /// Does it.
-    pub fn run(self) -> Result<(), Failure> {
+    pub fn run(self) -> Result<(), ShellError> {
         match self.command {
-            Command::Show(show) => show.run(),
-            Command::Build(build) => build.run(),
-            Command::Export(export) => export.run(),
+            ShellCommand::Show(show) => show.run(),
+            ShellCommand::Build(build) => build.run(),
+            ShellCommand::Export(export) => export.run(),
         }
     }
 }
 
 impl Which {
     /// The platform with the configuration.
-    pub(crate) fn options(&self) -> Result<SimOptions, Failure> {
+    pub(crate) fn options(&self) -> Result<SimOptions, ShellError> {
         let mut options = SimOptions::named(&self.platform)?;
         let preset = match (&self.preset, &self.shell) {
             (Some(name), _) => Some(Preset::named(name, 0)?),
@@ -94,18 +94,18 @@ impl Which {
         }
         if let Some(path) = &self.config {
             let name = path.display().to_string();
-            let text =
-                std::fs::read_to_string(path).map_err(|error| Failure::Io(name.clone(), error))?;
+            let text = std::fs::read_to_string(path)
+                .map_err(|error| ShellError::Io(name.clone(), error))?;
             // The parser's message draws the line with a caret; one line is enough for a command.
             options.shell = toml::from_str(&text).map_err(|error| {
                 let line = error.span().map_or(0, |span| {
                     text[..span.start.min(text.len())].matches('\n').count() + 1
                 });
                 let said = error.message().replace('\n', ", ");
-                Failure::Config(name.clone(), format!("line {line}: {said}"))
+                ShellError::Config(name.clone(), format!("line {line}: {said}"))
             })?;
             if let Some(rule) = options.shell.broken_rule() {
-                return Err(Failure::Config(name, rule));
+                return Err(ShellError::Config(name, rule));
             }
         }
         Ok(options)

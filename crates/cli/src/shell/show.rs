@@ -1,6 +1,6 @@
 //! `tombolo shell show`: what the shell of a card is made of.
 
-use super::{Failure, Which};
+use super::{ShellError, Which};
 use crate::print::print;
 use clap::Args;
 use serde::Serialize;
@@ -31,10 +31,10 @@ pub struct Show {
 
 /// Everything that is shown.
 #[derive(Debug, Serialize)]
-struct Shown {
+struct ShellDescription {
     configuration: ShellConfig,
     address_map: Vec<Range>,
-    ports: Vec<Port>,
+    ports: Vec<ShellPort>,
     channels: Vec<Channel>,
     registers: Vec<RegisterGroup>,
     platform: Platform,
@@ -50,7 +50,7 @@ struct Range {
 }
 
 #[derive(Debug, Serialize)]
-struct Port {
+struct ShellPort {
     port: u32,
     slot: u32,
     port_of_slot: u32,
@@ -74,11 +74,11 @@ struct Channel {
 struct RegisterGroup {
     title: String,
     place: String,
-    registers: Vec<Register>,
+    registers: Vec<ShellRegister>,
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize)]
-struct Register {
+struct ShellRegister {
     offset: u32,
     name: String,
     access: String,
@@ -103,35 +103,35 @@ struct Figure {
 }
 
 impl Show {
-    pub(super) fn run(self) -> Result<(), Failure> {
+    pub(super) fn run(self) -> Result<(), ShellError> {
         let options = self.which.options()?;
         let text = match (self.graph, self.json) {
             (true, _) => super::graph::graph(&options.shell),
             // Numbers, strings and lists always serialize.
             (_, true) => {
-                let shown = Shown::of(&options)?;
+                let shown = ShellDescription::of(&options)?;
                 serde_json::to_string_pretty(&shown).unwrap_or_default() + "\n"
             }
-            _ => Shown::of(&options)?.to_string(),
+            _ => ShellDescription::of(&options)?.to_string(),
         };
         Ok(print(text)?)
     }
 }
 
-impl Shown {
-    fn of(options: &SimOptions) -> Result<Self, Failure> {
+impl ShellDescription {
+    fn of(options: &SimOptions) -> Result<Self, ShellError> {
         let platform = &options.platform;
         let memories = options.memories()?;
         let kinds: Vec<CardMemory> = memories.iter().map(|(there, _)| there.clone()).collect();
         let shell = &options.shell;
         let path = platform.path();
         let text = std::fs::read_to_string(path)
-            .map_err(|error| Failure::Io(path.display().to_string(), error))?;
+            .map_err(|error| ShellError::Io(path.display().to_string(), error))?;
         let period = platform.clock().period_ps;
         Ok(Self {
             address_map: address_map(shell, &kinds),
             ports: (0..shell.ports())
-                .map(|port| Port {
+                .map(|port| ShellPort {
                     port,
                     slot: port / u32::from(shell.ports_per_slot),
                     port_of_slot: port % u32::from(shell.ports_per_slot),
@@ -226,12 +226,12 @@ fn registers(page: &str) -> Vec<RegisterGroup> {
 }
 
 /// A row of a table of registers.
-fn register(line: &str) -> Option<Register> {
+fn register(line: &str) -> Option<ShellRegister> {
     let mut cells = line.strip_prefix("| `0x")?.splitn(4, " | ");
     let offset = u32::from_str_radix(cells.next()?.trim_end_matches('`'), 16).ok()?;
     let (name, access) = (cells.next()?.to_owned(), cells.next()?.to_owned());
     let meaning = cells.next()?.trim_end_matches(" |");
-    Some(Register {
+    Some(ShellRegister {
         offset,
         name,
         access,
@@ -260,7 +260,7 @@ fn figures(text: &str) -> Vec<Figure> {
     figures
 }
 
-impl fmt::Display for Shown {
+impl fmt::Display for ShellDescription {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shell = &self.configuration;
         writeln!(f, "configuration")?;
@@ -347,7 +347,7 @@ impl fmt::Display for Shown {
     }
 }
 
-impl Register {
+impl ShellRegister {
     fn text(&self) -> String {
         let mut text = String::new();
         for (number, line) in self.meaning.lines().enumerate() {
@@ -409,7 +409,7 @@ mod tests {
     #[test]
     fn every_register_and_figure_is_shown() {
         use card::registers as reg;
-        let shown = Shown::of(&SimOptions::named("f1").unwrap()).unwrap();
+        let shown = ShellDescription::of(&SimOptions::named("f1").unwrap()).unwrap();
         let find = |name: &str, offset: u32| {
             let mut all = shown.registers.iter().flat_map(|group| &group.registers);
             all.any(|register| register.name == name && register.offset == offset)
@@ -433,7 +433,7 @@ mod tests {
         let event_head = format!("{:#05x}  rw EVENT_HEAD", reg::EVENT_HEAD);
         let mut networked = SimOptions::named("u280").unwrap();
         networked.shell.network_pairs = 2;
-        let networked = Shown::of(&networked).unwrap().to_string();
+        let networked = ShellDescription::of(&networked).unwrap().to_string();
         assert!(networked.contains("2, each a 100 Gb/s link"), "{networked}");
         for words in [
             "network pairs           none",

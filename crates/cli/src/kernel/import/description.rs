@@ -178,13 +178,13 @@ pub fn control_word(text: &str) -> Option<&'static str> {
 }
 
 #[derive(Deserialize)]
-struct Root {
+struct RootElement {
     #[serde(default)]
-    kernel: Vec<Kernel>,
+    kernel: Vec<KernelElement>,
 }
 
 #[derive(Deserialize)]
-struct Kernel {
+struct KernelElement {
     #[serde(rename = "@name")]
     name: String,
     #[serde(rename = "@vlnv", default)]
@@ -192,19 +192,19 @@ struct Kernel {
     #[serde(rename = "@hwControlProtocol")]
     control: Option<String>,
     #[serde(default)]
-    ports: Ports,
+    ports: PortsElement,
     #[serde(default)]
-    args: Arguments,
+    args: ArgsElement,
 }
 
 #[derive(Default, Deserialize)]
-struct Ports {
+struct PortsElement {
     #[serde(default)]
-    port: Vec<Port>,
+    port: Vec<PortElement>,
 }
 
 #[derive(Deserialize)]
-struct Port {
+struct PortElement {
     #[serde(rename = "@name")]
     name: String,
     #[serde(rename = "@mode", default)]
@@ -216,13 +216,13 @@ struct Port {
 }
 
 #[derive(Default, Deserialize)]
-struct Arguments {
+struct ArgsElement {
     #[serde(default)]
-    arg: Vec<Arg>,
+    arg: Vec<ArgElement>,
 }
 
 #[derive(Deserialize)]
-struct Arg {
+struct ArgElement {
     #[serde(rename = "@name")]
     name: String,
     #[serde(rename = "@id", default)]
@@ -254,7 +254,7 @@ impl Description {
         let text = text.trim_start_matches('\u{feff}');
         let reader = Reader { path, text };
         let root = reader.root()?;
-        let kernel = match <[Kernel; 1]>::try_from(root.kernel) {
+        let kernel = match <[KernelElement; 1]>::try_from(root.kernel) {
             Ok([kernel]) => kernel,
             Err(kernels) => {
                 let count = kernels.len();
@@ -273,7 +273,7 @@ impl Reader<'_> {
         }
     }
 
-    fn root(&self) -> Result<Root, ImportError> {
+    fn root(&self) -> Result<RootElement, ImportError> {
         // Entities of a document's own are how small files become large ones.
         if self.text.contains("<!DOCTYPE") || self.text.contains("<!ENTITY") {
             return Err(self.xml("it has a document type; a kernel.xml has none".to_owned()));
@@ -301,7 +301,7 @@ impl Reader<'_> {
         }
     }
 
-    fn kernel(&self, kernel: Kernel) -> Result<Description, ImportError> {
+    fn kernel(&self, kernel: KernelElement) -> Result<Description, ImportError> {
         let broken = |rule| Err(self.broken("kernel", &kernel.name, rule));
         if !super::super::is_identifier(&kernel.name) {
             return broken("the name is not an identifier of up to 64 characters".to_owned());
@@ -349,7 +349,7 @@ impl Reader<'_> {
     }
 
     /// A memory port, a stream, or a bundle of registers.
-    fn port(&self, port: &Port) -> Result<Listed, ImportError> {
+    fn port(&self, port: &PortElement) -> Result<Listed, ImportError> {
         let broken = |rule: String| Err(self.broken("port", &port.name, rule));
         let name = port.name.to_ascii_lowercase();
         let width = || {
@@ -384,7 +384,7 @@ impl Reader<'_> {
     /// An argument in a register; `None` for a stream, which is a port and no argument.
     fn argument(
         &self,
-        arg: &Arg,
+        arg: &ArgElement,
         (ports, streams, bundles): (&[MemoryPort], &[StreamPort], &[String]),
     ) -> Result<Option<Argument>, ImportError> {
         let broken = |rule: String| Err(self.broken("arg", &arg.name, rule));
@@ -436,7 +436,7 @@ impl Reader<'_> {
 /// An argument as a host program counts it: by its id, or in the order of the list. `None`: a stream.
 fn host_argument(
     place: usize,
-    arg: &Arg,
+    arg: &ArgElement,
     argument: Option<&Argument>,
     ports: &[MemoryPort],
 ) -> xrt::Argument {

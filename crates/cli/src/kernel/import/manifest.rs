@@ -9,13 +9,13 @@ use std::fmt::Write;
 use units::StreamDirection;
 
 /// A port of the manifest.
-struct Port {
+struct ManifestPort {
     name: String,
     bus: Bus,
 }
 
 /// An argument of the manifest.
-struct Argument {
+struct ManifestArgument {
     name: String,
     kind: String,
     offset: u64,
@@ -30,10 +30,10 @@ struct Argument {
 pub struct Draft<'a> {
     plan: &'a Plan,
     control: &'static str,
-    memories: Vec<Port>,
-    streams: Vec<Port>,
-    bundles: Vec<Port>,
-    arguments: Vec<Argument>,
+    memories: Vec<ManifestPort>,
+    streams: Vec<ManifestPort>,
+    bundles: Vec<ManifestPort>,
+    arguments: Vec<ManifestArgument>,
     clocks: Vec<Clock>,
     reset: Option<Reset>,
     interrupt: Option<String>,
@@ -160,7 +160,7 @@ impl<'a> Draft<'a> {
             for port in &description.ports {
                 let bus = self.take_bus(&mut left, &port.name, &memory)?;
                 self.same_width(&port.name, port.data_width, &bus)?;
-                self.memories.push(Port {
+                self.memories.push(ManifestPort {
                     name: port.name.clone(),
                     bus,
                 });
@@ -168,7 +168,7 @@ impl<'a> Draft<'a> {
             for port in &description.streams {
                 let bus = self.take_bus(&mut left, &port.name, &stream)?;
                 self.same_width(&port.name, port.data_width, &bus)?;
-                self.streams.push(Port {
+                self.streams.push(ManifestPort {
                     name: port.name.clone(),
                     bus,
                 });
@@ -177,7 +177,7 @@ impl<'a> Draft<'a> {
                 // Some list one that the kernel, which has no registers, has not.
                 if left.iter().any(registers) {
                     let bus = self.take_bus(&mut left, name, &registers)?;
-                    self.bundles.push(Port {
+                    self.bundles.push(ManifestPort {
                         name: name.clone(),
                         bus,
                     });
@@ -189,7 +189,7 @@ impl<'a> Draft<'a> {
                 .interface(&bus.prefix)
                 .unwrap_or(&bus.name())
                 .to_ascii_lowercase();
-            let port = Port { name, bus };
+            let port = ManifestPort { name, bus };
             match port.bus.kind {
                 Kind::Memory { .. } => self.memories.push(port),
                 Kind::Stream { .. } => self.streams.push(port),
@@ -348,8 +348,13 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    fn port_index(ports: &[Port], name: &str, interface: impl Fn(&Port) -> bool) -> Option<usize> {
-        let named = |port: &Port| port.name.eq_ignore_ascii_case(name) || port.bus.is_named(name);
+    fn port_index(
+        ports: &[ManifestPort],
+        name: &str,
+        interface: impl Fn(&ManifestPort) -> bool,
+    ) -> Option<usize> {
+        let named =
+            |port: &ManifestPort| port.name.eq_ignore_ascii_case(name) || port.bus.is_named(name);
         ports
             .iter()
             .position(named)
@@ -383,7 +388,7 @@ impl<'a> Draft<'a> {
                     .iter()
                     .find(|register| register.name == one.name);
                 let bundle = packaged.and_then(|register| self.bundle_of(register));
-                self.arguments.push(Argument {
+                self.arguments.push(ManifestArgument {
                     name: one.name.clone(),
                     kind: one.kind.clone(),
                     offset: one.offset,
@@ -402,7 +407,7 @@ impl<'a> Draft<'a> {
             let port = match &register.port {
                 None => guessed.iter().position(|name| **name == register.name),
                 Some(name) => {
-                    let same = |port: &Port| {
+                    let same = |port: &ManifestPort| {
                         self.interface(&port.bus.prefix)
                             .is_some_and(|one| one.eq_ignore_ascii_case(name))
                     };
@@ -459,7 +464,7 @@ impl<'a> Draft<'a> {
     }
 
     fn bundle_of(&self, register: &Register) -> Option<usize> {
-        let same = |port: &Port| {
+        let same = |port: &ManifestPort| {
             self.interface(&port.bus.prefix)
                 .is_some_and(|one| one.eq_ignore_ascii_case(&register.bus))
         };
@@ -474,7 +479,7 @@ impl<'a> Draft<'a> {
         {
             return;
         }
-        self.arguments.push(Argument {
+        self.arguments.push(ManifestArgument {
             name: register.name.clone(),
             kind: String::new(),
             offset: register.offset,
@@ -604,7 +609,7 @@ impl<'a> Draft<'a> {
         text
     }
 
-    fn write_argument(&self, argument: &Argument, text: &mut String) {
+    fn write_argument(&self, argument: &ManifestArgument, text: &mut String) {
         let _ = writeln!(text, "\n[[argument]]\nname = {}", quoted(&argument.name));
         if let (true, Some(bundle)) = (argument.bundle > 0, self.bundles.get(argument.bundle)) {
             let _ = writeln!(text, "bundle = {}", quoted(&bundle.name));
@@ -632,7 +637,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-impl Port {
+impl ManifestPort {
     fn head(&self, kind: &str) -> String {
         let mut text = format!(
             "\n[[port]]\nname = {}\nkind = \"{kind}\"\n",

@@ -19,7 +19,7 @@ mod xml;
 pub use description::ImportError;
 
 use super::build::summary;
-use super::{fill_new_folder, is_identifier, write, Failure};
+use super::{fill_new_folder, is_identifier, write, KernelCommandError};
 use crate::print::{print, print_error};
 use crate::progress::Work;
 use card::kernel::KernelPackage;
@@ -67,7 +67,7 @@ pub struct Import {
 }
 
 impl Import {
-    pub(super) fn run(self) -> Result<(), Failure> {
+    pub(super) fn run(self) -> Result<(), KernelCommandError> {
         let wishes = Wishes {
             top: self.top,
             parameters: parameters(&self.parameters)?,
@@ -96,7 +96,7 @@ impl Import {
 }
 
 /// What was left out or assumed.
-fn report(plan: &Plan) -> Result<(), Failure> {
+fn report(plan: &Plan) -> Result<(), KernelCommandError> {
     const SHOWN: usize = 20;
     for note in plan.notes.iter().take(SHOWN) {
         print_error(format_args!("tombolo: note: {note}\n"))?;
@@ -133,7 +133,7 @@ pub fn import_package(
     path: &Path,
     parent: &Path,
     builder: &Builder,
-) -> Result<(PathBuf, Option<Vec<xrt::Argument>>), Failure> {
+) -> Result<(PathBuf, Option<Vec<xrt::Argument>>), KernelCommandError> {
     let plan = Plan::read(path, None, Wishes::default())?;
     let folder = parent.join(&plan.name);
     fill(&folder, &plan, builder)?;
@@ -142,12 +142,12 @@ pub fn import_package(
 }
 
 /// Writes RTL and manifest; what a person has to answer.
-fn fill(folder: &Path, plan: &Plan, builder: &Builder) -> Result<Vec<String>, Failure> {
+fn fill(folder: &Path, plan: &Plan, builder: &Builder) -> Result<Vec<String>, KernelCommandError> {
     for file in plan.files.sources.iter().chain(&plan.files.beside) {
         write(&folder.join("rtl").join(&file.name), &file.bytes)?;
     }
     let rtl = folder.join("rtl");
-    std::fs::create_dir_all(&rtl).map_err(Failure::io(&rtl))?;
+    std::fs::create_dir_all(&rtl).map_err(KernelCommandError::io(&rtl))?;
     let path = folder.join("kernel.toml");
     // Enough to read the ports; control is not known yet.
     let outline =

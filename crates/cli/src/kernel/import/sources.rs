@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What a file of Verilog has and uses.
 #[derive(Debug, Default)]
-struct Outline {
+struct VerilogOutline {
     /// Modules, interfaces, primitives and programs.
     modules: Vec<String>,
     packages: Vec<String>,
@@ -78,7 +78,7 @@ pub struct Reached {
     pub blanked: Vec<String>,
 }
 
-impl Outline {
+impl VerilogOutline {
     fn of(text: &str) -> Self {
         let mut outline = Self {
             is_protected: text.contains("begin_protected"),
@@ -330,18 +330,18 @@ fn analysers(script: &str) -> Vec<String> {
     named.collect()
 }
 
-fn with_outline(file: RtlFile) -> (RtlFile, Outline) {
+fn with_outline(file: RtlFile) -> (RtlFile, VerilogOutline) {
     let is_code = matches!(file.kind(), "v" | "sv" | "vh" | "svh");
     let outline = match is_code {
-        true => Outline::of(&String::from_utf8_lossy(&file.bytes)),
-        false => Outline::default(),
+        true => VerilogOutline::of(&String::from_utf8_lossy(&file.bytes)),
+        false => VerilogOutline::default(),
     };
     (file, outline)
 }
 
 /// A tree of files with their outlines.
 pub struct Tree {
-    files: Vec<(RtlFile, Outline)>,
+    files: Vec<(RtlFile, VerilogOutline)>,
     /// Names of instances of vendor IP that come without RTL.
     instances: Vec<String>,
     /// Names of modules that a script would make with `create_ip`.
@@ -444,7 +444,7 @@ impl Tree {
 
     /// Whether a file uses a module of this name, and none has it.
     pub fn lacks(&self, module: &str) -> bool {
-        let uses = |(_, outline): &(RtlFile, Outline)| outline.words.contains(module);
+        let uses = |(_, outline): &(RtlFile, VerilogOutline)| outline.words.contains(module);
         !self.has(module) && self.files.iter().any(uses)
     }
 
@@ -471,13 +471,13 @@ impl Tree {
     /// The module with ports that no other uses, among those of some files (all, if none is named).
     pub fn guess_top(&self, among: Option<&str>) -> Result<String, SourcesError> {
         // What a test bench uses is used by no module of the kernel.
-        let benches = |outline: &Outline| {
+        let benches = |outline: &VerilogOutline| {
             outline
                 .modules
                 .iter()
                 .all(|name| !outline.with_ports.contains(name))
         };
-        let designs: Vec<&(RtlFile, Outline)> = self
+        let designs: Vec<&(RtlFile, VerilogOutline)> = self
             .files
             .iter()
             .filter(|(file, outline)| {
@@ -557,7 +557,7 @@ impl Tree {
                 known: self.modules(),
             });
         };
-        let included = |outline: &Outline| -> Vec<(usize, String)> {
+        let included = |outline: &VerilogOutline| -> Vec<(usize, String)> {
             outline
                 .includes
                 .iter()
@@ -636,7 +636,7 @@ impl Tree {
         let name = name.trim_start_matches("../").trim_start_matches("./");
         let tail = format!("/{name}");
         let whole =
-            |(file, _): &(RtlFile, Outline)| file.name == name || file.name.ends_with(&tail);
+            |(file, _): &(RtlFile, VerilogOutline)| file.name == name || file.name.ends_with(&tail);
         if let Some(number) = self.files.iter().position(whole) {
             let found = &self.files[number].0.name;
             let folder = found[..found.len() - name.len()].trim_end_matches('/');
@@ -904,10 +904,10 @@ mod tests {
 
     #[test]
     fn texts_and_comments_are_no_words() {
-        let outline = Outline::of("module a(); initial $display(\"module b \\\" c\"); // module d\n/* module e */ endmodule");
+        let outline = VerilogOutline::of("module a(); initial $display(\"module b \\\" c\"); // module d\n/* module e */ endmodule");
         assert_eq!(outline.modules, ["a"]);
         assert!(!outline.words.contains("c"));
-        let _ = Outline::of("module \\class (input c); endmodule \"open");
-        let _ = Outline::of("/* open é");
+        let _ = VerilogOutline::of("module \\class (input c); endmodule \"open");
+        let _ = VerilogOutline::of("/* open é");
     }
 }

@@ -6,13 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 /// What a file has and uses, in lower case: VHDL does not tell cases apart.
-struct Outline {
+struct VhdlOutline {
     entities: Vec<String>,
     packages: Vec<String>,
     words: BTreeSet<String>,
 }
 
-impl Outline {
+impl VhdlOutline {
     fn of(text: &str) -> Self {
         let code: String = text
             .lines()
@@ -40,7 +40,7 @@ impl Outline {
 
 /// The VHDL of a package.
 pub struct Vhdl<'a> {
-    files: Vec<(&'a RtlFile, Outline)>,
+    files: Vec<(&'a RtlFile, VhdlOutline)>,
 }
 
 impl<'a> Vhdl<'a> {
@@ -48,7 +48,7 @@ impl<'a> Vhdl<'a> {
     pub fn new(files: &'a [RtlFile]) -> Self {
         let vhdl = files.iter().filter(|file| file.is_vhdl());
         let outline =
-            |file: &'a RtlFile| (file, Outline::of(&String::from_utf8_lossy(&file.bytes)));
+            |file: &'a RtlFile| (file, VhdlOutline::of(&String::from_utf8_lossy(&file.bytes)));
         Self {
             files: vhdl.map(outline).collect(),
         }
