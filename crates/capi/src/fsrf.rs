@@ -33,22 +33,22 @@ pub struct Attached {
 }
 
 /// State of this interface, one per process as in the paper.
-pub struct State {
+pub struct FsrfState {
     files: BTreeMap<c_int, OpenFile>,
     attached: Option<Attached>,
 }
 
-static STATE: Mutex<State> = Mutex::new(State {
+static STATE: Mutex<FsrfState> = Mutex::new(FsrfState {
     files: BTreeMap::new(),
     attached: None,
 });
 
 /// The state; not to be held across a wait for a kernel.
-pub fn state() -> MutexGuard<'static, State> {
+pub fn state() -> MutexGuard<'static, FsrfState> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl State {
+impl FsrfState {
     /// The card and space that the calls use.
     pub fn attached(&mut self) -> Result<&mut Attached, Failure> {
         self.attached.as_mut().ok_or_else(|| {

@@ -87,7 +87,7 @@ struct Place {
 }
 
 /// State of this interface, one per process as in the paper.
-struct State {
+struct VfpioState {
     place: Option<Place>,
     open: BTreeMap<c_int, Arc<Open>>,
     opened: c_int,
@@ -98,7 +98,7 @@ struct State {
     stands_in: [c_int; 3],
 }
 
-static STATE: Mutex<State> = Mutex::new(State {
+static STATE: Mutex<VfpioState> = Mutex::new(VfpioState {
     place: None,
     open: BTreeMap::new(),
     opened: 0,
@@ -108,7 +108,7 @@ static STATE: Mutex<State> = Mutex::new(State {
 });
 
 /// The state; not to be held across a wait for a kernel.
-fn state() -> MutexGuard<'static, State> {
+fn state() -> MutexGuard<'static, VfpioState> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -153,7 +153,7 @@ impl Place {
     }
 }
 
-impl State {
+impl VfpioState {
     /// A slot of vfpio_init. Does not open a card: without a card there is no slot.
     fn slot(&self, slot: c_int) -> Result<Handle, Failure> {
         let place = self.place.as_ref();

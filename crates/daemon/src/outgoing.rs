@@ -16,7 +16,7 @@ use wire::{encode, ErrorCode, Failure, Frame, Kind};
 pub(crate) const MOST_UNDER_WAY: usize = 256;
 
 #[derive(Default)]
-struct State {
+struct OutgoingState {
     /// By ticket, with the quota that each counts against.
     under_way: BTreeMap<u64, Option<UnderWay>>,
     replies: VecDeque<(u64, Reply)>,
@@ -27,7 +27,7 @@ struct State {
 /// See the module.
 #[derive(Default)]
 pub(crate) struct Outgoing {
-    state: Mutex<State>,
+    state: Mutex<OutgoingState>,
     changed: Condvar,
 }
 
@@ -36,11 +36,11 @@ pub(crate) struct Outgoing {
 pub(crate) struct TicketInUse(pub(crate) u64);
 
 impl Outgoing {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, OutgoingState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+    fn wait<'a>(&self, state: MutexGuard<'a, OutgoingState>) -> MutexGuard<'a, OutgoingState> {
         let woken = self.changed.wait(state);
         woken.unwrap_or_else(PoisonError::into_inner)
     }

@@ -12,7 +12,7 @@ use wire::{ClientId, ClientStatus, Peer, Status};
 
 /// A connection, as shown in the status.
 #[derive(Debug)]
-struct Entry {
+struct ConnectionEntry {
     socket: Arc<UnixStream>,
     peer: Peer,
     tenant: Option<Arc<Tenant>>,
@@ -29,16 +29,16 @@ struct Known {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct TableState {
     next: u64,
-    connections: BTreeMap<u64, Entry>,
+    connections: BTreeMap<u64, ConnectionEntry>,
 }
 
-impl State {
+impl TableState {
     /// Number of clients of a tenant.
     fn clients_of(&self, tenant: &str) -> u64 {
         let all = self.connections.values();
-        let of = |entry: &&Entry| {
+        let of = |entry: &&ConnectionEntry| {
             entry
                 .tenant
                 .as_ref()
@@ -51,13 +51,13 @@ impl State {
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
-    state: Mutex<State>,
+    state: Mutex<TableState>,
     /// Signals that a connection has ended.
     ended: Condvar,
 }
 
 impl Table {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, TableState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -84,7 +84,7 @@ impl Table {
         }
         state.next += 1;
         let number = state.next;
-        let entry = Entry {
+        let entry = ConnectionEntry {
             socket,
             peer,
             tenant,

@@ -34,13 +34,13 @@ enum Whose {
 
 /// Cell of a picture: the owner of the page that changed last, or several changes in the interval.
 #[derive(Clone, Copy, Default)]
-struct Cell {
+struct OwnerCell {
     whose: Whose,
     changes: u32,
     waited: bool,
 }
 
-impl Cell {
+impl OwnerCell {
     fn letter(self) -> char {
         match (self.changes, self.whose) {
             (2.., _) => 't',
@@ -74,7 +74,7 @@ struct Picture {
     /// Bytes per row.
     row: u64,
     /// Cells by row.
-    cells: Vec<[Cell; COLUMNS]>,
+    cells: Vec<[OwnerCell; COLUMNS]>,
 }
 
 impl Picture {
@@ -84,7 +84,7 @@ impl Picture {
             row *= 2;
         }
         let rows = (block.end - block.start).div_ceil(row) as usize;
-        let mut cells = vec![[Cell::default(); COLUMNS]; rows];
+        let mut cells = vec![[OwnerCell::default(); COLUMNS]; rows];
         let inside = |mark: &Mark| block.contains(&mark.address);
         for (mark, what) in marks.iter().filter(|(mark, _)| inside(mark)) {
             let at = u128::from(mark.at.get()) * COLUMNS as u128 / u128::from(end.get().max(1));
@@ -310,7 +310,7 @@ fn draw(
 }
 
 /// Neighbouring cells of one kind in a row, merged into one rectangle each.
-fn runs(picture: &Picture, is: impl Fn(&Cell) -> bool) -> String {
+fn runs(picture: &Picture, is: impl Fn(&OwnerCell) -> bool) -> String {
     let mut path = String::new();
     for (y, line) in picture.cells.iter().enumerate() {
         let mut x = 0;

@@ -19,13 +19,13 @@ const SHADES: u64 = 8;
 
 /// Accesses to a cell.
 #[derive(Clone, Copy, Default)]
-struct Cell {
+struct AccessCell {
     read: u64,
     written: u64,
     faults: u64,
 }
 
-impl Cell {
+impl AccessCell {
     fn bytes(&self) -> u64 {
         self.read + self.written
     }
@@ -33,7 +33,7 @@ impl Cell {
 
 /// The cells of a mapping, and their size.
 struct Map {
-    cells: Vec<Cell>,
+    cells: Vec<AccessCell>,
     cell: u64,
 }
 
@@ -60,7 +60,7 @@ impl Map {
             cell *= 2;
         }
         let number = mapping.bytes.div_ceil(cell).max(1) as usize;
-        let mut cells = vec![Cell::default(); number];
+        let mut cells = vec![AccessCell::default(); number];
         for (track, port) in tracks {
             let touched: Vec<Touched> = track.places.cells(mapping.address.get(), cell, number);
             for (cell, touched) in cells.iter_mut().zip(touched) {
@@ -74,7 +74,7 @@ impl Map {
         Self { cells, cell }
     }
 
-    fn sum(&self, of: impl Fn(&Cell) -> u64) -> u64 {
+    fn sum(&self, of: impl Fn(&AccessCell) -> u64) -> u64 {
         self.cells.iter().map(of).sum()
     }
 }
@@ -169,8 +169,14 @@ fn map(
         map.cell,
         encoded(&map.cells)
     )?;
-    let most = map.cells.iter().map(Cell::bytes).max().unwrap_or(0).max(1);
-    let shade = |cell: &Cell| (cell.bytes() * SHADES).div_ceil(most);
+    let most = map
+        .cells
+        .iter()
+        .map(AccessCell::bytes)
+        .max()
+        .unwrap_or(0)
+        .max(1);
+    let shade = |cell: &AccessCell| (cell.bytes() * SHADES).div_ceil(most);
     for wanted in 0..=SHADES {
         squares(f, &format!("s{wanted}"), &map.cells, |cell| {
             shade(cell) == wanted
@@ -189,8 +195,8 @@ fn map(
 fn squares(
     f: &mut Formatter<'_>,
     class: &str,
-    cells: &[Cell],
-    is: impl Fn(&Cell) -> bool,
+    cells: &[AccessCell],
+    is: impl Fn(&AccessCell) -> bool,
 ) -> fmt::Result {
     let mut path = String::new();
     for (place, _) in cells.iter().enumerate().filter(|(_, cell)| is(cell)) {
@@ -204,7 +210,7 @@ fn squares(
 }
 
 /// Cells for the script: read, written, faults; a comma between, a space after; nothing for zero.
-fn encoded(cells: &[Cell]) -> String {
+fn encoded(cells: &[AccessCell]) -> String {
     let mut text = String::new();
     for cell in cells {
         if cell.bytes() + cell.faults > 0 {

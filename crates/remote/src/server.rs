@@ -47,13 +47,13 @@ pub struct Export {
 #[derive(Debug)]
 pub struct RemoteServer {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     acceptor: Option<JoinHandle<()>>,
     watcher: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct ServerState {
     export: Export,
     ended: AtomicBool,
     connections: Mutex<Vec<Arc<Connection>>>,
@@ -107,7 +107,7 @@ impl Connection {
     }
 }
 
-impl Shared {
+impl ServerState {
     fn connections(&self) -> MutexGuard<'_, Vec<Arc<Connection>>> {
         let connections = self.connections.lock();
         connections.unwrap_or_else(PoisonError::into_inner)
@@ -248,7 +248,7 @@ impl RemoteServer {
     pub fn listen(export: Export, address: &str) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         let address = listener.local_addr()?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ServerState {
             export,
             ended: AtomicBool::new(false),
             connections: Mutex::new(Vec::new()),
@@ -299,7 +299,7 @@ impl Drop for RemoteServer {
     }
 }
 
-fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+fn accept(listener: &TcpListener, shared: &Arc<ServerState>) {
     for (number, socket) in (0u64..).zip(listener.incoming()) {
         if shared.ended.load(Ordering::Acquire) {
             return;

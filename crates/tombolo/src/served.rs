@@ -25,13 +25,13 @@ pub(crate) struct Served {
     client: ClientId,
     /// Held while sending, so that frames do not interleave.
     sender: Mutex<()>,
-    shared: Arc<Shared>,
+    shared: Arc<SocketState>,
     reader: Option<JoinHandle<()>>,
     /// Process that made the connection. A forked child inherits it, but must not use it.
     process: u32,
 }
 
-struct Shared {
+struct SocketState {
     /// `None`: connecting failed.
     socket: Option<UnixStream>,
     state: Mutex<State>,
@@ -44,7 +44,7 @@ struct State {
     ended: Option<String>,
 }
 
-impl Shared {
+impl SocketState {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -66,7 +66,7 @@ impl Served {
             ))
         })?;
         let welcome = greet(&socket).map_err(failed)?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SocketState {
             socket: Some(socket),
             state: Mutex::default(),
         });
@@ -94,7 +94,7 @@ impl Served {
                 path: self.path.clone(),
                 client: self.client,
                 sender: Mutex::new(()),
-                shared: Arc::new(Shared {
+                shared: Arc::new(SocketState {
                     socket: None,
                     state: Mutex::new(state),
                 }),
@@ -242,7 +242,7 @@ fn greet(socket: &UnixStream) -> Result<Welcome, String> {
 }
 
 /// Dispatches replies to the waiting requests until the socket closes.
-fn read(shared: &Shared, path: &Path) {
+fn read(shared: &SocketState, path: &Path) {
     let Some(socket) = &shared.socket else {
         return;
     };

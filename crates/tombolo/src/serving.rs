@@ -86,12 +86,12 @@ impl Session {
 
     /// Begins the request of a message; its reply is sent with the ticket, immediately if the request is refused.
     pub fn begin(&self, ticket: u64, message: Message, descriptors: Vec<OwnedFd>) {
-        let way = || Way {
+        let reply = || ReplyPath {
             replies: self.guest.replies.clone(),
             ticket,
         };
-        match self.request(message, descriptors, way()) {
-            Err(error) => way().give::<()>(Err(error)),
+        match self.request(message, descriptors, reply()) {
+            Err(error) => reply().give::<()>(Err(error)),
             // An owner that has ended drops the request, which answers it.
             Ok(request) => drop(self.link.begin_any(ticket, request)),
         }
@@ -134,7 +134,7 @@ impl Session {
         &self,
         message: Message,
         descriptors: Vec<OwnedFd>,
-        way: Way,
+        reply: ReplyPath,
     ) -> Result<AnyRequest, Error> {
         let wanted = message.descriptors();
         if descriptors.len() != wanted {
@@ -145,7 +145,7 @@ impl Session {
             )));
         }
         let file = descriptors.into_iter().next().map(File::from);
-        let message = match AnyRequest::of(bounded(message), way.clone()) {
+        let message = match AnyRequest::of(bounded(message), reply.clone()) {
             Ok(request) => return Ok(request),
             Err(other) => *other,
         };
@@ -153,7 +153,7 @@ impl Session {
             (Message::TakeStatus(it), _) => {
                 let complete = self.guest.complete.clone();
                 let answer = move |status| complete(status);
-                Ok(AnyRequest::TakeStatus(it, way.reply_through(answer)))
+                Ok(AnyRequest::TakeStatus(it, reply.reply_through(answer)))
             }
             (Message::FetchReport(_), _) => {
                 let of = ReportOf::Client;
@@ -163,7 +163,7 @@ impl Session {
                 };
                 Ok(AnyRequest::MakeReport(
                     MakeReport { of },
-                    way.reply_through(written),
+                    reply.reply_through(written),
                 ))
             }
             (Message::LoadFolder(LoadFolder { slot, space }), Some(folder)) => {
@@ -173,7 +173,7 @@ impl Session {
                     kernel,
                     space,
                 };
-                Ok(AnyRequest::Load(load, way.reply_to()))
+                Ok(AnyRequest::Load(load, reply.reply_to()))
             }
             (Message::MapDescriptor(it), Some(file)) => {
                 let MapDescriptor {
@@ -194,7 +194,7 @@ impl Session {
                     label,
                     options,
                 };
-                Ok(AnyRequest::MapFile(map, way.reply_to()))
+                Ok(AnyRequest::MapFile(map, reply.reply_to()))
             }
             (Message::ShareDescriptor(it), Some(file)) => {
                 let ShareDescriptor {
@@ -212,7 +212,7 @@ impl Session {
                     direct,
                     file: None,
                 };
-                Ok(AnyRequest::Share(share, way.reply_to()))
+                Ok(AnyRequest::Share(share, reply.reply_to()))
             }
             (other, _) => Err(Error::Internal(format!("{} is not served", other.name()))),
         }
@@ -271,12 +271,12 @@ fn path_of(folder: &File) -> Result<PathBuf, Error> {
 
 /// The return path of one request.
 #[derive(Clone)]
-struct Way {
+struct ReplyPath {
     replies: Replies,
     ticket: u64,
 }
 
-impl Way {
+impl ReplyPath {
     fn give<T: Serialize + Send + 'static>(self, result: Result<T, Error>) {
         let reply = move || {
             let reply = result.map_err(Failure::from)?;
@@ -305,7 +305,7 @@ impl Way {
     }
 }
 
-impl WayBack for Way {
+impl WayBack for ReplyPath {
     fn reply_to<T: Serialize + Send + 'static>(self) -> ReplyTo<T> {
         self.reply_through(|reply: T| reply)
     }

@@ -19,8 +19,8 @@ use std::sync::{Arc, Mutex};
 /// Maximum number of views in a process.
 const VIEWS: usize = 1024;
 
-struct Place {
-    /// Start address; 0: the place is free, 1: it is being claimed.
+struct RangeSlot {
+    /// Start address; 0: the slot is free, 1: it is being claimed.
     start: AtomicUsize,
     end: AtomicUsize,
     desk: AtomicUsize,
@@ -28,12 +28,12 @@ struct Place {
     signal: AtomicI32,
     /// Guard whose pages a thread may map without the trap queue, if there is one.
     guarded: AtomicPtr<Guarded>,
-    /// Number of handlers that use this place now.
+    /// Number of handlers that use this slot now.
     users: AtomicUsize,
 }
 
-static PLACES: [Place; VIEWS] = [const {
-    Place {
+static RANGE_SLOTS: [RangeSlot; VIEWS] = [const {
+    RangeSlot {
         start: AtomicUsize::new(0),
         end: AtomicUsize::new(0),
         desk: AtomicUsize::new(0),
@@ -136,26 +136,25 @@ impl Watched {
             None => &PROTECTED,
         };
         install(hook)?;
-        let free = |place: &Place| {
-            place
-                .start
+        let free = |slot: &RangeSlot| {
+            slot.start
                 .compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed)
                 .is_ok()
         };
-        let Some(index) = PLACES.iter().position(free) else {
+        let Some(index) = RANGE_SLOTS.iter().position(free) else {
             return Err(io::Error::other(
                 "a process has at most 1024 blocks of shared memory; free some",
             ));
         };
-        let place = &PLACES[index];
-        place.end.store(start + bytes, Ordering::Relaxed);
-        place.desk.store(desk, Ordering::Relaxed);
-        place.signal.store(hook.signal, Ordering::Relaxed);
+        let slot = &RANGE_SLOTS[index];
+        slot.end.store(start + bytes, Ordering::Relaxed);
+        slot.desk.store(desk, Ordering::Relaxed);
+        slot.signal.store(hook.signal, Ordering::Relaxed);
         let pointer = guarded
             .as_ref()
             .map_or(null_mut(), |guarded| Arc::as_ptr(guarded).cast_mut());
-        place.guarded.store(pointer, Ordering::SeqCst);
-        place.start.store(start, Ordering::Release);
+        slot.guarded.store(pointer, Ordering::SeqCst);
+        slot.start.store(start, Ordering::Release);
         Ok(Self {
             index,
             _guarded: guarded,
@@ -165,26 +164,26 @@ impl Watched {
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        let place = &PLACES[self.index];
-        // Before the place is cleared: a handler that finds it empty sees that a watch has ended.
+        let slot = &RANGE_SLOTS[self.index];
+        // Before the slot is cleared: a handler that finds it empty sees that a watch has ended.
         ENDED.fetch_add(1, Ordering::SeqCst);
-        place.end.store(0, Ordering::SeqCst);
-        place.guarded.store(null_mut(), Ordering::SeqCst);
-        // A handler counts itself before it looks, so one that is not counted now sees an empty place.
-        while place.users.load(Ordering::SeqCst) != 0 {
+        slot.end.store(0, Ordering::SeqCst);
+        slot.guarded.store(null_mut(), Ordering::SeqCst);
+        // A handler counts itself before it looks, so one that is not counted now sees an empty slot.
+        while slot.users.load(Ordering::SeqCst) != 0 {
             std::thread::yield_now();
         }
-        place.start.store(0, Ordering::Release);
+        slot.start.store(0, Ordering::Release);
     }
 }
 
-impl Place {
+impl RangeSlot {
     fn holds(&self, address: usize) -> bool {
         let start = self.start.load(Ordering::Acquire);
         start > 1 && start <= address && address < self.end.load(Ordering::SeqCst)
     }
 
-    /// In the handler: calls `act` on this place, if it still watches the address; the place may have been reused since
+    /// In the handler: calls `act` on this slot, if it still watches the address; the slot may have been reused since
     /// it was found. The watch does not end meanwhile, so `act` must not wait.
     fn with(&self, address: usize, act: impl FnOnce(&Self) -> bool) -> bool {
         self.users.fetch_add(1, Ordering::SeqCst);
@@ -195,8 +194,8 @@ impl Place {
 
     /// In the handler: the thread maps its page, if the program may access it in this way.
     fn settle(&self, address: usize, write: bool) -> bool {
-        self.with(address, |place| {
-            let guarded = place.guarded.load(Ordering::SeqCst);
+        self.with(address, |slot| {
+            let guarded = slot.guarded.load(Ordering::SeqCst);
             // SAFETY: null, or of a `Watched` that has it until its users have gone, of whom this is one.
             let guarded = unsafe { guarded.as_ref() };
             guarded.is_some_and(|guarded| guarded.settle(address, write))
@@ -206,10 +205,10 @@ impl Place {
     /// In the handler: the thread waits for the owner's reply. Returns false if the access is to fail, or if the watch
     /// has ended.
     fn trap(&self, address: usize, write: bool, code: usize) -> bool {
-        // Before the place is used, because waiting for a record may take a while.
+        // Before the slot is used, because waiting for a record may take a while.
         let record = records::claim();
-        let post = |place: &Self| {
-            record.post(place.desk.load(Ordering::Acquire), address, write, code);
+        let post = |slot: &Self| {
+            record.post(slot.desk.load(Ordering::Acquire), address, write, code);
             true
         };
         match self.with(address, post) {
@@ -222,11 +221,11 @@ impl Place {
     }
 }
 
-/// The place that watches an access.
-fn place_of(address: usize, signal: libc::c_int) -> Option<&'static Place> {
+/// The slot that watches an access.
+fn slot_of(address: usize, signal: libc::c_int) -> Option<&'static RangeSlot> {
     let is_it =
-        |place: &&Place| place.holds(address) && place.signal.load(Ordering::Relaxed) == signal;
-    PLACES.iter().find(is_it)
+        |slot: &&RangeSlot| slot.holds(address) && slot.signal.load(Ordering::Relaxed) == signal;
+    RANGE_SLOTS.iter().find(is_it)
 }
 
 /// Restores the signal mask of the interrupted code.
@@ -288,21 +287,21 @@ extern "C" fn on_fault(
     let ours = code > 0 && unsafe { libc::getpid() } == PROCESS.load(Ordering::Acquire);
     // A page of broken or poisoned memory raises SIGBUS too, with another code.
     let ours = ours && (signal != libc::SIGBUS || code == libc::BUS_ADRERR);
-    let place = place_of(address, signal).filter(|_| ours);
-    let mut served = place.is_some_and(|place| place.settle(address, is_write(context)));
+    let slot = slot_of(address, signal).filter(|_| ours);
+    let mut served = slot.is_some_and(|slot| slot.settle(address, is_write(context)));
     if !served {
         if signal == libc::SIGBUS {
             unblock(context);
         }
         let write = is_write(context);
-        served = place.is_some_and(|place| place.trap(address, write, source::of_context(context)))
+        served = slot.is_some_and(|slot| slot.trap(address, write, source::of_context(context)))
             || (ours && is_late(address));
     }
     // SAFETY: as above.
     unsafe { *errno = saved };
     if !served {
         // Its card has been closed as the process ends. That is no error of the thread, which stops here.
-        while place.is_some() && threads::process_ends() {
+        while slot.is_some() && threads::process_ends() {
             // SAFETY: has no arguments, and may be called in a handler.
             unsafe { libc::pause() };
         }
@@ -358,7 +357,7 @@ mod tests {
         for start in [NOWHERE, NOWHERE + (1 << 20)] {
             drop(Watched::new(start, 4096, 0, None).unwrap());
         }
-        assert!(place_of(NOWHERE, libc::SIGSEGV).is_none());
+        assert!(slot_of(NOWHERE, libc::SIGSEGV).is_none());
         assert!(is_late(NOWHERE));
         // Again, unless concurrent tests have ended a watch.
         assert!((0..1000).any(|_| !is_late(NOWHERE)));

@@ -41,7 +41,7 @@ pub struct View {
     file: MappedFile,
     /// Guard by userfaultfd instead of protection. Declared before the addresses: it must end before they are reused.
     guarded: Mutex<Option<Arc<Guarded>>>,
-    place: Mutex<Place>,
+    place: Mutex<ViewLocation>,
     /// Trap method; without one, programs request the ranges that they access.
     way: Option<TrapWay>,
     _counted: Counted,
@@ -86,9 +86,9 @@ impl std::fmt::Display for TrapWay {
 
 /// Location of a view.
 #[derive(Debug)]
-enum Place {
+enum ViewLocation {
     /// At reserved addresses. In this order: the watch must end before the addresses are freed.
-    Ours {
+    Reserved {
         watched: Option<Watched>,
         _addresses: Reserved,
     },
@@ -97,7 +97,7 @@ enum Place {
     /// In a program of another process.
     Elsewhere,
     /// It was given back.
-    Given,
+    Returned,
 }
 
 impl View {
@@ -156,7 +156,7 @@ impl View {
             pieces: Pieces::new(0, 0),
             alias: Arc::new(alias),
             file: file_of(file)?,
-            place: Mutex::new(Place::Elsewhere),
+            place: Mutex::new(ViewLocation::Elsewhere),
             way: None,
             guarded: Mutex::new(None),
             _counted: Counted::new(1)?,
@@ -236,7 +236,7 @@ impl View {
             pieces: Pieces::new(start, if protects { bytes } else { 0 }),
             alias,
             file: file_number,
-            place: Mutex::new(Place::Ours {
+            place: Mutex::new(ViewLocation::Reserved {
                 watched,
                 _addresses: place,
             }),
@@ -282,7 +282,7 @@ impl View {
             pieces: Pieces::new(start, bytes),
             alias: Arc::new(alias),
             file: number,
-            place: Mutex::new(Place::Taken(taken)),
+            place: Mutex::new(ViewLocation::Taken(taken)),
             way: Some(TrapWay::Protect),
             guarded: Mutex::new(None),
             _counted: counted,
@@ -293,8 +293,10 @@ impl View {
     /// Turns existing memory of the program back as before, with its current content. Other memory is unchanged.
     pub fn give_back(&self) {
         let mut place = lock(&self.place);
-        if matches!(*place, Place::Taken(_)) {
-            if let Place::Taken(taken) = std::mem::replace(&mut *place, Place::Given) {
+        if matches!(*place, ViewLocation::Taken(_)) {
+            if let ViewLocation::Taken(taken) =
+                std::mem::replace(&mut *place, ViewLocation::Returned)
+            {
                 taken.give_back(&self.alias);
                 drop(lock(&self.desk).take());
             }
@@ -305,7 +307,7 @@ impl View {
     /// until it is given back.
     pub fn release(&self) {
         let mut place = lock(&self.place);
-        let Place::Ours { watched, .. } = &mut *place else {
+        let ViewLocation::Reserved { watched, .. } = &mut *place else {
             return;
         };
         let watched = watched.take();
@@ -327,7 +329,7 @@ impl View {
     /// Whether this process has the memory, and it was not given back.
     pub fn is_there(&self) -> bool {
         let place = lock(&self.place);
-        !matches!(*place, Place::Given | Place::Elsewhere)
+        !matches!(*place, ViewLocation::Returned | ViewLocation::Elsewhere)
     }
 
     /// Address of its first byte, as programs see it; not this process's memory if they are in another one.

@@ -147,13 +147,13 @@ pub fn parse(origin: &str, bytes: &[u8]) -> Result<Container, XrtError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::design::{ComputeUnit, File, Kernel};
+    use crate::design::{ComputeUnit, File, KernelImage};
     use proptest::prelude::*;
 
     fn design() -> Design {
         Design {
             platform: "f1".to_owned(),
-            kernels: vec![Kernel {
+            kernels: vec![KernelImage {
                 name: "k".to_owned(),
                 control: "ap_ctrl_hs".to_owned(),
                 arguments: Vec::new(),

@@ -10,7 +10,7 @@ pub struct Design {
     /// Platform of the simulated card, such as `u280`.
     pub platform: String,
     /// Kernels, by name.
-    pub kernels: Vec<Kernel>,
+    pub kernels: Vec<KernelImage>,
     /// Compute units, in slot order.
     pub units: Vec<ComputeUnit>,
     /// Streams between compute units.
@@ -24,7 +24,7 @@ pub struct Design {
 /// A kernel with its RTL.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Kernel {
+pub struct KernelImage {
     /// Kernel name, unique in the design.
     pub name: String,
     /// Value of `kernel.control` in `kernel.toml`.

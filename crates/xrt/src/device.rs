@@ -13,11 +13,11 @@ use tombolo::SimOptions;
 /// A device of this process. Clones refer to the same device; its card is closed with the last object that uses it.
 #[derive(Clone, Debug)]
 pub struct Device {
-    inner: Arc<Inner>,
+    inner: Arc<DeviceInner>,
 }
 
 #[derive(Debug)]
-struct Inner {
+struct DeviceInner {
     number: u32,
     session: Mutex<Option<Arc<Session>>>,
 }
@@ -78,7 +78,7 @@ impl Information {
     }
 }
 
-static OPEN: Mutex<BTreeMap<u32, Weak<Inner>>> = Mutex::new(BTreeMap::new());
+static OPEN: Mutex<BTreeMap<u32, Weak<DeviceInner>>> = Mutex::new(BTreeMap::new());
 
 /// Number of devices: `TOMBOLO_XRT_DEVICES`, else 1.
 pub fn device_count() -> u32 {
@@ -115,7 +115,7 @@ impl Device {
             return Ok(Self { inner });
         }
         let session = Mutex::default();
-        let inner = Arc::new(Inner { number, session });
+        let inner = Arc::new(DeviceInner { number, session });
         open.insert(number, Arc::downgrade(&inner));
         Ok(Self { inner })
     }

@@ -11,11 +11,11 @@ use tombolo::Picoseconds;
 /// A compute unit, opened exclusively, that the program controls by its registers. Clones refer to the same unit.
 #[derive(Clone, Debug)]
 pub struct Ip {
-    inner: Arc<Inner>,
+    inner: Arc<IpInner>,
 }
 
 #[derive(Debug)]
-struct Inner {
+struct IpInner {
     // Dropped first: a running kernel is stopped before its unit is released.
     registers: Registers,
     open: Open,
@@ -56,7 +56,7 @@ impl Ip {
             }
         };
         session.open_units(&[unit], true)?;
-        let inner = Arc::new(Inner {
+        let inner = Arc::new(IpInner {
             registers: Registers::new(session.clone(), unit),
             open: Open { session, unit },
         });

@@ -1,6 +1,6 @@
 //! Kernels: the compute units that a program has open.
 
-use crate::design::{ArgumentKind, Kernel as Image};
+use crate::design::{ArgumentKind, KernelImage};
 use crate::device::Device;
 use crate::error::XrtError;
 use crate::registers::Registers;
@@ -44,7 +44,7 @@ impl KernelInner {
         &self.session
     }
 
-    pub(crate) fn image(&self) -> &Image {
+    pub(crate) fn image(&self) -> &KernelImage {
         &self.session.design().kernels[self.number]
     }
 

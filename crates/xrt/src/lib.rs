@@ -31,8 +31,8 @@ mod uuid;
 pub use buffer::{Buffer, BufferFlags, Direction};
 pub use command_state::{CommandState, Repeat};
 pub use design::{
-    Argument, ArgumentKind, Clock, ComputeUnit, Design, File, Kernel as KernelImage, Memory,
-    MemoryType, StreamLink,
+    Argument, ArgumentKind, Clock, ComputeUnit, Design, File, KernelImage, Memory, MemoryType,
+    StreamLink,
 };
 pub use device::{device_count, Device, Information};
 pub use error::{Class, XrtError};

@@ -2,7 +2,7 @@
 
 use crate::asked::{card_asked_for, sim_options, AskedFor};
 use crate::container::Container;
-use crate::design::{Design, Kernel, MemoryType};
+use crate::design::{Design, KernelImage, MemoryType};
 use crate::dispatch::Dispatcher;
 use crate::error::XrtError;
 use crate::unpacked::Unpacked;
@@ -178,7 +178,7 @@ impl Session {
 }
 
 /// Each kernel has its own folder, so that libraries with the same name do not collide.
-fn kernel_folder(root: &Path, number: usize, kernel: &Kernel) -> std::path::PathBuf {
+fn kernel_folder(root: &Path, number: usize, kernel: &KernelImage) -> std::path::PathBuf {
     root.join(number.to_string()).join(&kernel.name)
 }
 

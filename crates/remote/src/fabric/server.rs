@@ -15,14 +15,14 @@ const NAP: Duration = Duration::from_millis(2);
 
 /// Memory that one client accesses, until drop.
 pub(crate) struct Served {
-    shared: Arc<Shared>,
+    shared: Arc<ServedState>,
     thread: Option<JoinHandle<()>>,
     name: Vec<u8>,
     key: u64,
     base: u64,
 }
 
-struct Shared {
+struct ServedState {
     // Closed before the endpoint.
     _region: Region,
     endpoint: Endpoint,
@@ -34,7 +34,7 @@ struct Shared {
     client: TcpStream,
 }
 
-impl Shared {
+impl ServedState {
     fn now(&self) -> u64 {
         u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
@@ -74,7 +74,7 @@ impl Served {
             _ => start as u64,
         };
         let (name, key) = (endpoint.name()?, region.key());
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ServedState {
             _region: region,
             endpoint,
             began: Instant::now(),
@@ -124,7 +124,7 @@ impl Drop for Served {
 }
 
 /// Polls the library: many providers make progress only when they are polled for completions.
-fn work(shared: &Shared) {
+fn work(shared: &ServedState) {
     // Requests of a disconnected client must not be performed: some providers (shm) would access its memory.
     while !shared.ended.load(Ordering::Acquire) && !is_gone(&shared.client) {
         for _ in 0..32 {

@@ -43,11 +43,11 @@ impl Default for CoherentMapOptions {
 /// it; the bytes written are in the CPU's lines.
 #[derive(Debug)]
 pub struct CoherentMap {
-    shared: Arc<Shared>,
+    shared: Arc<CoherentMapState>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct CoherentMapState {
     memory: CoherentMemory,
     pages: Arc<Pages>,
     options: CoherentMapOptions,
@@ -93,7 +93,7 @@ impl LinePages for Pages {
     }
 }
 
-impl Shared {
+impl CoherentMapState {
     /// Fetches the lines of a page and maps the page for the program.
     fn fill(&self, offset: u64, write: bool) -> Result<(), Error> {
         let kind = match write {
@@ -183,7 +183,7 @@ impl CoherentMemory {
             )));
         }
         // The trap queue must not keep the map, nor the card, open.
-        let place: Arc<OnceLock<Weak<Shared>>> = Arc::default();
+        let place: Arc<OnceLock<Weak<CoherentMapState>>> = Arc::default();
         let seen = place.clone();
         let desk = Desk::open(move |trapped| {
             // Without a map, the access ends as it would without traps.
@@ -195,7 +195,7 @@ impl CoherentMemory {
         let view = View::trapped(bytes as usize, PageSize::KIB_4, TrapWay::Protect, desk)
             .map_err(refused)?;
         view.protect(0, bytes, HostAccess::None).map_err(refused)?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(CoherentMapState {
             memory: self.clone(),
             pages: Arc::new(Pages { base, view }),
             options,

@@ -13,15 +13,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-
-/// Direction of a port's bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
-    /// From the device into a kernel.
-    In,
-    /// Out of a kernel to the device.
-    Out,
-}
+use units::StreamDirection;
 
 /// A device checked before its other end is connected.
 #[derive(Debug)]
@@ -216,7 +208,7 @@ impl Socket {
     }
 
     /// Opens the device, waiting for the other end.
-    pub(crate) fn open(&self, way: Way, stop: UnixStream) -> Result<End, Ending> {
+    pub(crate) fn open(&self, direction: StreamDirection, stop: UnixStream) -> Result<End, Ending> {
         if let Kind::Remote {
             address,
             offset,
@@ -250,11 +242,11 @@ impl Socket {
             })
         } else {
             match &self.device.kind {
-                Kind::Pipe(path) => waiting.open_pipe(path, way)?,
+                Kind::Pipe(path) => waiting.open_pipe(path, direction)?,
                 _ => {
-                    let fd = match way {
-                        Way::In => io::stdin().as_fd().try_clone_to_owned(),
-                        Way::Out => io::stdout().as_fd().try_clone_to_owned(),
+                    let fd = match direction {
+                        StreamDirection::In => io::stdin().as_fd().try_clone_to_owned(),
+                        StreamDirection::Out => io::stdout().as_fd().try_clone_to_owned(),
                     };
                     File::from(fd.map_err(|error| waiting.failed("opening it", error))?)
                 }
@@ -393,13 +385,17 @@ impl Waiting<'_> {
     }
 
     /// Opens a FIFO without blocking, so that the wait can be stopped.
-    fn open_pipe(&self, path: &Path, way: Way) -> Result<File, Ending> {
+    fn open_pipe(&self, path: &Path, direction: StreamDirection) -> Result<File, Ending> {
         loop {
             let mut how = OpenOptions::new();
-            how.read(way == Way::In).write(way == Way::Out);
+            how.read(direction == StreamDirection::In)
+                .write(direction == StreamDirection::Out);
             match how.custom_flags(libc::O_NONBLOCK).open(path) {
                 Ok(file) => return Ok(file),
-                Err(error) if way == Way::Out && error.raw_os_error() == Some(libc::ENXIO) => {
+                Err(error)
+                    if direction == StreamDirection::Out
+                        && error.raw_os_error() == Some(libc::ENXIO) =>
+                {
                     self.rest("nobody has opened it for reading")?;
                 }
                 Err(error) => return Err(self.failed("opening it", error)),

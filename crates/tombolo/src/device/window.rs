@@ -10,7 +10,7 @@
 //!
 //! A thread of its own waits for the device, so that a silent device delays no other client.
 
-use super::end::{End, Ending, Socket, Way};
+use super::end::{End, Ending, Socket};
 use super::name::Kind;
 use super::{Device, DeviceError};
 use file_io::{Direction, OpenFile, Transfer};
@@ -22,6 +22,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::mpsc::Receiver;
 use std::sync::Arc;
 use threads::jobs::{Failure, Jobs};
+use units::StreamDirection;
 
 /// Maximum bytes per read or write.
 const CHUNK: u64 = 64 << 10;
@@ -30,7 +31,7 @@ const CHUNK: u64 = 64 << 10;
 #[derive(Debug)]
 pub(crate) struct Source {
     socket: Arc<Socket>,
-    way: Way,
+    direction: StreamDirection,
     bytes: u64,
 }
 
@@ -55,7 +56,11 @@ impl Source {
         }
         Ok(Self {
             socket: Socket::prepare(device)?,
-            way: if out { Way::Out } else { Way::In },
+            direction: if out {
+                StreamDirection::Out
+            } else {
+                StreamDirection::In
+            },
             bytes,
         })
     }
@@ -84,7 +89,7 @@ impl Window {
     ) -> io::Result<Self> {
         let (stop, stopped) = UnixStream::pair()?;
         let name = source.socket.device.name().to_string_lossy().into_owned();
-        let work = Work {
+        let work = WindowWorker {
             source,
             name,
             store,
@@ -116,7 +121,7 @@ impl Window {
     }
 }
 
-struct Work {
+struct WindowWorker {
     source: Source,
     name: String,
     store: Arc<OpenFile>,
@@ -132,7 +137,7 @@ struct Work {
     kept: BTreeMap<u64, u64>,
 }
 
-impl Work {
+impl WindowWorker {
     fn run(mut self, inbox: &Receiver<Job>, failure: &Failure, done: impl Fn(Done)) {
         // Waiting reads, by position: a stream arrives in order.
         let mut waiting: BTreeMap<(u64, u64), Transfer> = BTreeMap::new();
@@ -167,7 +172,11 @@ impl Work {
                 }
             }
         }
-        if let Some(end) = self.end.take().filter(|_| self.source.way == Way::Out) {
+        if let Some(end) = self
+            .end
+            .take()
+            .filter(|_| self.source.direction == StreamDirection::Out)
+        {
             // All promised bytes have been sent, and reported as sent.
             let _ = end.finish(true);
         }
@@ -176,7 +185,7 @@ impl Work {
     fn end(&mut self) -> Result<&mut End, String> {
         if self.end.is_none() {
             let stop = self.stop.try_clone().map_err(|error| error.to_string())?;
-            let end = self.source.socket.open(self.source.way, stop);
+            let end = self.source.socket.open(self.source.direction, stop);
             self.end = Some(end.map_err(told)?);
         }
         self.end.as_mut().ok_or_else(|| "it is closed".to_owned())
@@ -185,7 +194,7 @@ impl Work {
     /// Reads a page for a kernel; `None` if only part of it has arrived.
     fn read(&mut self, transfer: &Transfer) -> Result<Option<usize>, String> {
         let (offset, bytes) = (transfer.file_offset, transfer.bytes as u64);
-        let comes = self.source.way == Way::In;
+        let comes = self.source.direction == StreamDirection::In;
         if let Some(why) = &self.broken {
             return Err(why.clone());
         }
@@ -247,7 +256,7 @@ impl Work {
 
     /// Sends the kept bytes.
     fn send(&mut self) -> Result<(), String> {
-        if self.source.way == Way::In {
+        if self.source.direction == StreamDirection::In {
             return Ok(());
         }
         if let Some(why) = &self.broken {

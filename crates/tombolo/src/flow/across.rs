@@ -4,12 +4,12 @@
 
 //! Connects a port to memory reached over the card's own network interface.
 
-use crate::device::end::Way;
 use crate::device::name::{Kind, NetworkPlace};
 use crate::device::{Device, DeviceError};
 use crate::stream::Stream;
 use error::Error;
 use remote::{FileNode, RemoteError, RemoteMemory};
+use units::StreamDirection;
 
 /// A range of a peer's memory.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +29,11 @@ impl PeerRange {
 }
 
 /// Connects. Returns the whole range that the name gave.
-pub(super) fn plug(stream: &Stream, way: Way, device: &Device) -> Result<PeerRange, Error> {
+pub(super) fn plug(
+    stream: &Stream,
+    direction: StreamDirection,
+    device: &Device,
+) -> Result<PeerRange, Error> {
     let Kind::Network {
         place,
         offset,
@@ -58,7 +62,7 @@ pub(super) fn plug(stream: &Stream, way: Way, device: &Device) -> Result<PeerRan
             let patience = device.timeout.unwrap_or(RemoteMemory::PATIENCE);
             let memory = RemoteMemory::connect(address, patience).map_err(DeviceError::Remote)?;
             let range = range(memory.bytes())?;
-            if way == Way::Out && !memory.is_writable() {
+            if direction == StreamDirection::Out && !memory.is_writable() {
                 return Err(DeviceError::Remote(RemoteError::Refused {
                     address: address.clone(),
                     why: "it is exported for reading only",
@@ -69,7 +73,7 @@ pub(super) fn plug(stream: &Stream, way: Way, device: &Device) -> Result<PeerRan
             Ok(range)
         }
         NetworkPlace::Node(path) => {
-            let node = FileNode::open(path, way == Way::Out);
+            let node = FileNode::open(path, direction == StreamDirection::Out);
             let node = node.map_err(|source| DeviceError::Open {
                 device: name.clone(),
                 what: "opening its file",

@@ -36,9 +36,9 @@
 //! reader that stalls keeps the kernel from sending. No byte is read that has no buffer.
 
 mod across;
-mod hose;
+mod pipe;
 
-use crate::device::end::{Socket, Way};
+use crate::device::end::Socket;
 use crate::device::name::PAGE;
 use crate::device::{Device, DeviceError, Packets};
 use crate::range::MappedRange;
@@ -49,11 +49,11 @@ use crate::stream::Stream;
 use across::PeerRange;
 use error::Error;
 use error::StreamError;
-use hose::{Event, Hose, Order};
 use owner::message::{
     Describe, InspectStream, Moved, PacketPart, PacketsMissing, PollStreams, Progress,
     SettleStream, StreamHandle, Taken, TransfersState,
 };
+use pipe::{PipeCommand, PipeEvent, PipeThread};
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -78,8 +78,8 @@ pub struct Flow<'a> {
     space: &'a AddressSpace,
     ports: Vec<Port>,
     sockets: Vec<(OsString, Arc<Socket>)>,
-    sender: Sender<(usize, Event)>,
-    events: Receiver<(usize, Event)>,
+    sender: Sender<(usize, PipeEvent)>,
+    events: Receiver<(usize, PipeEvent)>,
     now: Progress,
 }
 
@@ -98,7 +98,7 @@ pub struct Flowed {
 #[derive(Debug)]
 struct Port {
     stream: Stream,
-    way: Way,
+    direction: StreamDirection,
     plug: Plug,
     /// Out of a kernel: number of packets to take.
     wanted: Packets,
@@ -133,7 +133,7 @@ enum Plug {
 #[derive(Debug)]
 struct Plugged {
     socket: Arc<Socket>,
-    hose: Option<Hose>,
+    pipe: Option<PipeThread>,
     memory: SharedMemory,
     /// Free buffers of the card.
     free: VecDeque<usize>,
@@ -176,19 +176,19 @@ impl<'a> Flow<'a> {
         port: &str,
         device: Device,
     ) -> Result<Option<SocketAddr>, Error> {
-        let (stream, way) = open(slot, port)?;
+        let (stream, direction) = open(slot, port)?;
         let name = device.name();
         let carried = is_carried(slot, port);
         let wanted = device.wanted();
-        if way == Way::In && device.packets().is_some() {
+        if direction == StreamDirection::In && device.packets().is_some() {
             let rule = "packets= is for ports out of a kernel; leave it away";
             return Err(unfit(&device, rule).into());
         }
         if device.is_on_network() {
-            let range = across::plug(&stream, way, &device)?;
+            let range = across::plug(&stream, direction, &device)?;
             self.push(
                 stream,
-                (way, carried),
+                (direction, carried),
                 port,
                 (Plug::Peer(Some(range), name), wanted),
             );
@@ -196,7 +196,9 @@ impl<'a> Flow<'a> {
         }
         let known = self.sockets.iter().find(|(known, _)| *known == name);
         let taken = |port: &Port| match &port.plug {
-            Plug::Device(plugged) => port.way == way && plugged.socket.device.name() == name,
+            Plug::Device(plugged) => {
+                port.direction == direction && plugged.socket.device.name() == name
+            }
             Plug::Memory(_) | Plug::Peer(..) => false,
         };
         let twice = self.ports.iter().any(taken);
@@ -220,12 +222,12 @@ impl<'a> Flow<'a> {
         self.sockets.push((name, socket.clone()));
         self.push(
             stream,
-            (way, carried),
+            (direction, carried),
             port,
             (
                 Plug::Device(Box::new(Plugged {
                     socket,
-                    hose: None,
+                    pipe: None,
                     memory,
                     free: (0..BUFFERS).collect(),
                     arrived: VecDeque::new(),
@@ -264,8 +266,8 @@ impl<'a> Flow<'a> {
         range: MappedRange,
         wanted: Packets,
     ) -> Result<(), Error> {
-        let (stream, way) = open(slot, port)?;
-        if way == Way::In && wanted != Packets::One {
+        let (stream, direction) = open(slot, port)?;
+        if direction == StreamDirection::In && wanted != Packets::One {
             return Err(DeviceError::Unfit {
                 device: format!("port {port}"),
                 rule: "what goes into a kernel is one packet; packets are for ports out of it"
@@ -275,21 +277,21 @@ impl<'a> Flow<'a> {
         }
         let carried = is_carried(slot, port);
         let plug = Plug::Memory(Some(range));
-        self.push(stream, (way, carried), port, (plug, wanted));
+        self.push(stream, (direction, carried), port, (plug, wanted));
         Ok(())
     }
 
     fn push(
         &mut self,
         stream: Stream,
-        (way, carried): (Way, bool),
+        (direction, carried): (StreamDirection, bool),
         port: &str,
         (plug, wanted): (Plug, Packets),
     ) {
         self.space.let_go(stream.handle());
         self.ports.push(Port {
             stream,
-            way,
+            direction,
             plug,
             wanted,
             carried,
@@ -389,16 +391,16 @@ impl<'a> Flow<'a> {
             let Plug::Device(plugged) = &self.ports[number].plug else {
                 continue;
             };
-            let way = self.ports[number].way;
+            let direction = self.ports[number].direction;
             let users = self.ports.iter().filter(|port| match &port.plug {
                 Plug::Device(other) => Arc::ptr_eq(&other.socket, &plugged.socket),
                 Plug::Memory(_) | Plug::Peer(..) => false,
             });
             let alone = users.count() == 1;
             let events = (number, self.sender.clone());
-            let hose = Hose::start(plugged.socket.clone(), way, alone, events);
+            let pipe = PipeThread::start(plugged.socket.clone(), direction, alone, events);
             let device = &plugged.socket.device;
-            let hose = hose.map_err(|source| DeviceError::Open {
+            let pipe = pipe.map_err(|source| DeviceError::Open {
                 device: device.name().to_string_lossy().into_owned(),
                 what: "starting a thread for it",
                 source,
@@ -407,12 +409,12 @@ impl<'a> Flow<'a> {
                 continue;
             };
             for _ in 0..SPARES {
-                match way {
-                    Way::In => hose.tell(Order::Buffer(Vec::new())),
-                    Way::Out => plugged.spares.push(Vec::new()),
+                match direction {
+                    StreamDirection::In => pipe.send(PipeCommand::Buffer(Vec::new())),
+                    StreamDirection::Out => plugged.spares.push(Vec::new()),
                 }
             }
-            plugged.hose = Some(hose);
+            plugged.pipe = Some(pipe);
         }
         Ok(())
     }
@@ -433,10 +435,7 @@ impl<'a> Flow<'a> {
             if port.over || port.stopped {
                 return Ok(());
             }
-            let direction = match port.way {
-                Way::In => StreamDirection::In,
-                Way::Out => StreamDirection::Out,
-            };
+            let direction = port.direction;
             let plugged = match &mut port.plug {
                 Plug::Memory(Some(range)) if port.under_way.is_empty() => {
                     port.stream
@@ -458,8 +457,8 @@ impl<'a> Flow<'a> {
                 return Ok(());
             };
             let at = index as u64 * buffer;
-            match port.way {
-                Way::Out => {
+            match port.direction {
+                StreamDirection::Out => {
                     let range = plugged.memory.part(at, buffer)?;
                     // Transfers that were cancelled because the previous packet ended return their buffers first.
                     if port.fresh && !port.under_way.is_empty() {
@@ -473,7 +472,7 @@ impl<'a> Flow<'a> {
                     plugged.free.pop_front();
                     port.under_way.push_back(index);
                 }
-                Way::In => {
+                StreamDirection::In => {
                     let Some((bytes, last)) = plugged.arrived.pop_front() else {
                         if plugged.ended {
                             port.over = port.under_way.is_empty();
@@ -496,8 +495,8 @@ impl<'a> Flow<'a> {
                     port.flowed.packets += u64::from(last);
                     plugged.free.pop_front();
                     port.under_way.push_back(index);
-                    if let Some(hose) = &plugged.hose {
-                        hose.tell(Order::Buffer(bytes));
+                    if let Some(pipe) = &plugged.pipe {
+                        pipe.send(PipeCommand::Buffer(bytes));
                     }
                 }
             }
@@ -516,12 +515,12 @@ impl<'a> Flow<'a> {
             return Ok(());
         };
         port.flowed.bytes += moved.bytes;
-        let way = port.way;
+        let direction = port.direction;
         let Plug::Device(plugged) = &mut port.plug else {
             return self.moved_memory(number, moved);
         };
         plugged.free.push_back(index);
-        if way == Way::In {
+        if direction == StreamDirection::In {
             return Ok(());
         }
         if moved.bytes > 0 {
@@ -533,8 +532,8 @@ impl<'a> Flow<'a> {
                 let mut bytes = plugged.spares.pop().unwrap_or_default();
                 let at = index as u64 * plugged.socket.device.buffer;
                 empty(&plugged.memory, at, moved.bytes, &mut bytes)?;
-                if let Some(hose) = &plugged.hose {
-                    hose.tell(Order::Buffer(bytes));
+                if let Some(pipe) = &plugged.pipe {
+                    pipe.send(PipeCommand::Buffer(bytes));
                 }
             }
         }
@@ -571,12 +570,14 @@ impl<'a> Flow<'a> {
             }
             Plug::Device(_) => false,
         };
-        port.full = port.way == Way::Out && !left;
-        port.over = match port.way {
-            Way::In => true,
-            Way::Out => port.full || port.stopped || port.wanted.are(port.flowed.packets),
+        port.full = port.direction == StreamDirection::Out && !left;
+        port.over = match port.direction {
+            StreamDirection::In => true,
+            StreamDirection::Out => {
+                port.full || port.stopped || port.wanted.are(port.flowed.packets)
+            }
         };
-        let (out, wanted) = (port.way == Way::Out, port.wanted);
+        let (out, wanted) = (port.direction == StreamDirection::Out, port.wanted);
         let name = match &port.plug {
             Plug::Peer(_, name) if out && !moved.last && wanted == Packets::One => name.clone(),
             _ => return Ok(()),
@@ -612,7 +613,7 @@ impl<'a> Flow<'a> {
 
     /// The same for one port.
     fn settle_port(&self, port: &Port, number: usize) -> Result<(), Error> {
-        if port.way == Way::In {
+        if port.direction == StreamDirection::In {
             return Ok(());
         }
         let link = self.space.link();
@@ -655,7 +656,7 @@ impl<'a> Flow<'a> {
     ) -> Result<(), Error> {
         let may_come = self.ports.iter().any(|port| match &port.plug {
             Plug::Device(plugged) => {
-                port.way == Way::In && !plugged.ended && !plugged.free.is_empty()
+                port.direction == StreamDirection::In && !plugged.ended && !plugged.free.is_empty()
             }
             Plug::Memory(_) | Plug::Peer(..) => false,
         });
@@ -665,7 +666,8 @@ impl<'a> Flow<'a> {
         // Excess bytes at a port are reported before a waiting port is blamed.
         self.settle()?;
         let under_way = |port: &Port| !port.under_way.is_empty();
-        let in_over = |port: &Port| port.way == Way::Out || port.over || !under_way(port);
+        let in_over =
+            |port: &Port| port.direction == StreamDirection::Out || port.over || !under_way(port);
         let all_in = self.ports.iter().all(in_over);
         for number in 0..self.ports.len() {
             let port = &self.ports[number];
@@ -673,17 +675,17 @@ impl<'a> Flow<'a> {
                 continue;
             }
             let wanted = port.wanted;
-            if port.way == Way::In
+            if port.direction == StreamDirection::In
                 && self
                     .ports
                     .iter()
-                    .any(|port| port.way == Way::Out && !port.over)
+                    .any(|port| port.direction == StreamDirection::Out && !port.over)
             {
                 // Outputs are reported first: a kernel that stalls its input is still named as the cause.
                 continue;
             }
             let untouched = !port.in_packet;
-            let out = port.way == Way::Out && all_in;
+            let out = port.direction == StreamDirection::Out && all_in;
             let waiting = self.waiting(number)?;
             // A packet without TLAST is complete with the bytes that have arrived.
             let anywhere = out && !waiting.is_any() && (waiting.endless || wanted == Packets::Any);
@@ -709,7 +711,7 @@ impl<'a> Flow<'a> {
     fn expire(&mut self, waiting: &[usize], elapsed: Picoseconds) -> Result<(), Error> {
         let first_out = waiting
             .iter()
-            .find(|number| self.ports[**number].way == Way::Out);
+            .find(|number| self.ports[**number].direction == StreamDirection::Out);
         let Some(number) = first_out.or(waiting.first()).copied() else {
             return Ok(());
         };
@@ -728,14 +730,14 @@ impl<'a> Flow<'a> {
     ) -> Result<Vec<Flowed>, Error> {
         self.settle()?;
         for port in &self.ports {
-            if let (Way::Out, Plug::Device(plugged)) = (port.way, &port.plug) {
-                if let Some(hose) = &plugged.hose {
-                    hose.tell(Order::Finish);
+            if let (StreamDirection::Out, Plug::Device(plugged)) = (port.direction, &port.plug) {
+                if let Some(pipe) = &plugged.pipe {
+                    pipe.send(PipeCommand::Finish);
                 }
             }
         }
         let open = |port: &Port| match &port.plug {
-            Plug::Device(plugged) => port.way == Way::Out && !plugged.ended,
+            Plug::Device(plugged) => port.direction == StreamDirection::Out && !plugged.ended,
             Plug::Memory(_) | Plug::Peer(..) => false,
         };
         while self.ports.iter().any(open) {
@@ -763,16 +765,16 @@ impl<'a> Flow<'a> {
         }
     }
 
-    fn hear(&mut self, (number, event): (usize, Event)) -> Result<(), Error> {
+    fn hear(&mut self, (number, event): (usize, PipeEvent)) -> Result<(), Error> {
         let Some(Plug::Device(plugged)) = self.ports.get_mut(number).map(|port| &mut port.plug)
         else {
             return Ok(());
         };
         match event {
-            Event::Arrived { bytes, last } => plugged.arrived.push_back((bytes, last)),
-            Event::Ended | Event::Finished => plugged.ended = true,
-            Event::Written(bytes) => plugged.spares.push(bytes),
-            Event::Failed(error) => return Err(error.into()),
+            PipeEvent::Arrived { bytes, last } => plugged.arrived.push_back((bytes, last)),
+            PipeEvent::Ended | PipeEvent::Finished => plugged.ended = true,
+            PipeEvent::Written(bytes) => plugged.spares.push(bytes),
+            PipeEvent::Failed(error) => return Err(error.into()),
         }
         Ok(())
     }
@@ -786,30 +788,28 @@ impl Drop for Flow<'_> {
             if port.under_way.is_empty() {
                 continue;
             }
-            match (port.way, port.plug) {
-                (Way::Out, _) => {
+            match (port.direction, port.plug) {
+                (StreamDirection::Out, _) => {
                     // The kernel may be gone, or the card broken.
                     if let Err(error) = port.stream.stop() {
                         tracing::debug!(%error, "stopping a stream");
                     }
                 }
-                (Way::In, Plug::Device(plugged)) => {
+                (StreamDirection::In, Plug::Device(plugged)) => {
                     self.space
                         .keep(port.stream.handle(), Box::new(plugged.memory));
                 }
-                (Way::In, Plug::Memory(_) | Plug::Peer(..)) => {}
+                (StreamDirection::In, Plug::Memory(_) | Plug::Peer(..)) => {}
             }
         }
     }
 }
 
-fn open(slot: &Slot, port: &str) -> Result<(Stream, Way), Error> {
+fn open(slot: &Slot, port: &str) -> Result<(Stream, StreamDirection), Error> {
     let stream = slot.open_stream(port)?;
-    let way = match slot.manifest().stream(port) {
-        Some((_, id)) if id.direction == StreamDirection::In => Way::In,
-        _ => Way::Out,
-    };
-    Ok((stream, way))
+    let declared = slot.manifest().stream(port);
+    let direction = declared.map_or(StreamDirection::Out, |(_, id)| id.direction);
+    Ok((stream, direction))
 }
 
 /// Whether a memory port of the kernel carries the stream.

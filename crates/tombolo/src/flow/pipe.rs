@@ -1,16 +1,17 @@
 //! A thread that moves bytes between a device and buffers of the program. Buffers circulate: the receiver sends an
 //! empty buffer and gets it back full, so no byte is read that has no buffer.
 
-use crate::device::end::{End, Ending, Socket, Way};
+use crate::device::end::{End, Ending, Socket};
 use crate::device::DeviceError;
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{channel, Receiver, Sender};
 use std::sync::Arc;
+use units::StreamDirection;
 
 /// Messages of a thread; the number sent along is its port's.
 #[derive(Debug)]
-pub(super) enum Event {
+pub(super) enum PipeEvent {
     /// Bytes for a kernel.
     Arrived {
         bytes: Vec<u8>,
@@ -29,7 +30,7 @@ pub(super) enum Event {
 
 /// Messages to a thread.
 #[derive(Debug)]
-pub(super) enum Order {
+pub(super) enum PipeCommand {
     /// An empty buffer to fill, or a full one to write.
     Buffer(Vec<u8>),
     /// No further bytes follow.
@@ -38,72 +39,74 @@ pub(super) enum Order {
 
 /// Handle of a thread. Dropping it stops the thread.
 #[derive(Debug)]
-pub(super) struct Hose {
-    orders: Sender<Order>,
+pub(super) struct PipeThread {
+    commands: Sender<PipeCommand>,
     _stop: UnixStream,
 }
 
-impl Hose {
+impl PipeThread {
     /// Starts the thread, which opens the device.
     pub(super) fn start(
         socket: Arc<Socket>,
-        way: Way,
+        direction: StreamDirection,
         alone: bool,
-        events: (usize, Sender<(usize, Event)>),
+        events: (usize, Sender<(usize, PipeEvent)>),
     ) -> io::Result<Self> {
-        let (orders, receiver) = channel();
+        let (commands, receiver) = channel();
         let (ours, theirs) = UnixStream::pair()?;
         // Writing to a pipe without a reader gives an error, not a signal, whatever the program's disposition for that
         // signal: threads of the library block it.
         let work = move || {
             let (number, events) = events;
-            let tell = |event| {
+            let report = |event| {
                 // The receiver is gone: the program has given up.
                 events.send((number, event)).map_err(|_| Ending::Stopped)
             };
-            let work = Work {
+            let work = PipeWorker {
                 live: socket.device.live,
                 buffer: socket.device.buffer as usize,
-                orders: receiver,
-                tell: &tell,
+                commands: receiver,
+                report: &report,
             };
-            let result = socket.open(way, theirs).and_then(|end| match way {
-                Way::In if work.live => work.read_pieces(end),
-                Way::In => work.read_packet(end),
-                Way::Out => work.write(end, alone),
-            });
+            let result = socket
+                .open(direction, theirs)
+                .and_then(|end| match direction {
+                    StreamDirection::In if work.live => work.read_pieces(end),
+                    StreamDirection::In => work.read_packet(end),
+                    StreamDirection::Out => work.write(end, alone),
+                });
             if let Err(Ending::Failed(error)) = result {
-                let _ = tell(Event::Failed(error));
+                let _ = report(PipeEvent::Failed(error));
             }
         };
         threads::spawn("tombolo-device", work)?;
         Ok(Self {
-            orders,
+            commands,
             _stop: ours,
         })
     }
 
     /// A thread that has ended has sent its last event, so a failed send is ignored.
-    pub(super) fn tell(&self, order: Order) {
-        let _ = self.orders.send(order);
+    pub(super) fn send(&self, command: PipeCommand) {
+        let _ = self.commands.send(command);
     }
 }
 
-struct Work<'a> {
+struct PipeWorker<'a> {
     live: bool,
     buffer: usize,
-    orders: Receiver<Order>,
-    tell: &'a dyn Fn(Event) -> Result<(), Ending>,
+    commands: Receiver<PipeCommand>,
+    report: &'a dyn Fn(PipeEvent) -> Result<(), Ending>,
 }
 
-impl Work<'_> {
-    fn next(&self) -> Result<Order, Ending> {
-        self.orders.recv().map_err(|_| Ending::Stopped)
+impl PipeWorker<'_> {
+    fn next(&self) -> Result<PipeCommand, Ending> {
+        self.commands.recv().map_err(|_| Ending::Stopped)
     }
 
     fn empty(&self) -> Result<Vec<u8>, Ending> {
         loop {
-            if let Order::Buffer(mut buffer) = self.next()? {
+            if let PipeCommand::Buffer(mut buffer) = self.next()? {
                 buffer.clear();
                 buffer.resize(self.buffer, 0);
                 return Ok(buffer);
@@ -117,10 +120,10 @@ impl Work<'_> {
             let mut bytes = self.empty()?;
             let read = end.read(&mut bytes)?;
             if read == 0 {
-                return (self.tell)(Event::Ended);
+                return (self.report)(PipeEvent::Ended);
             }
             bytes.truncate(read);
-            (self.tell)(Event::Arrived { bytes, last: true })?;
+            (self.report)(PipeEvent::Arrived { bytes, last: true })?;
         }
     }
 
@@ -138,7 +141,7 @@ impl Work<'_> {
                 any |= read > 0;
                 let over = read == 0;
                 if let Some(bytes) = full.take_if(|_| !over || filled > 0) {
-                    (self.tell)(Event::Arrived { bytes, last: false })?;
+                    (self.report)(PipeEvent::Arrived { bytes, last: false })?;
                 }
                 if over && !any {
                     let device = end.name().to_owned();
@@ -147,8 +150,8 @@ impl Work<'_> {
                 if over {
                     bytes.truncate(filled);
                     let bytes = full.take().unwrap_or(bytes);
-                    (self.tell)(Event::Arrived { bytes, last: true })?;
-                    return (self.tell)(Event::Ended);
+                    (self.report)(PipeEvent::Arrived { bytes, last: true })?;
+                    return (self.report)(PipeEvent::Ended);
                 }
             }
             full = Some(bytes);
@@ -158,13 +161,13 @@ impl Work<'_> {
     fn write(&self, mut end: End, alone: bool) -> Result<(), Ending> {
         loop {
             match self.next()? {
-                Order::Buffer(bytes) => {
+                PipeCommand::Buffer(bytes) => {
                     end.write(&bytes)?;
-                    (self.tell)(Event::Written(bytes))?;
+                    (self.report)(PipeEvent::Written(bytes))?;
                 }
-                Order::Finish => {
+                PipeCommand::Finish => {
                     end.finish(alone)?;
-                    return (self.tell)(Event::Finished);
+                    return (self.report)(PipeEvent::Finished);
                 }
             }
         }

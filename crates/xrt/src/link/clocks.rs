@@ -1,7 +1,7 @@
 //! Clock ratios of kernels with several clocks, from the frequencies in a configuration.
 
 use super::LinkError;
-use crate::design::{Design, Kernel};
+use crate::design::{Design, KernelImage};
 use card::kernel::{Manifest, Ratio};
 use std::path::Path;
 
@@ -39,11 +39,11 @@ pub(super) fn set_ratios(design: &mut Design) -> Result<Vec<String>, LinkError> 
     Ok(notes)
 }
 
-fn manifest_name(kernel: &Kernel) -> String {
+fn manifest_name(kernel: &KernelImage) -> String {
     format!("{}/kernel.toml", kernel.name)
 }
 
-fn manifest_of(kernel: &Kernel) -> Option<Manifest> {
+fn manifest_of(kernel: &KernelImage) -> Option<Manifest> {
     let name = manifest_name(kernel);
     let file = kernel.files.iter().find(|file| file.name == name)?;
     let text = std::str::from_utf8(&file.bytes).ok()?;
@@ -111,7 +111,7 @@ fn ratio_of(
 }
 
 /// Writes a ratio to the kernel's manifest, which has that clock.
-fn set_ratio(kernel: &mut Kernel, clock: &str, ratio: Ratio) {
+fn set_ratio(kernel: &mut KernelImage, clock: &str, ratio: Ratio) {
     let name = manifest_name(kernel);
     let Some(file) = kernel.files.iter_mut().find(|file| file.name == name) else {
         return;

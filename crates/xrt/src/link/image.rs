@@ -1,7 +1,7 @@
 //! Collects a kernel's folder for a design.
 
 use super::LinkError;
-use crate::design::{Argument, ArgumentKind, File, Kernel};
+use crate::design::{Argument, ArgumentKind, File, KernelImage};
 use card::kernel::{ControlProtocol, KernelPackage, Manifest, PortKind};
 use std::path::Path;
 
@@ -13,7 +13,7 @@ const KINDS: [&str; 8] = ["v", "sv", "vh", "svh", "dat", "mem", "hex", "toml"];
 ///
 /// # Errors
 /// The manifest violates a rule; a file cannot be read; the kernel uses a coherence directory.
-pub fn image_of(folder: &Path, arguments: Option<Vec<Argument>>) -> Result<Kernel, LinkError> {
+pub fn image_of(folder: &Path, arguments: Option<Vec<Argument>>) -> Result<KernelImage, LinkError> {
     let folder = folder.canonicalize().map_err(|source| LinkError::Io {
         path: folder.to_owned(),
         source,
@@ -35,7 +35,7 @@ pub fn image_of(folder: &Path, arguments: Option<Vec<Argument>>) -> Result<Kerne
         ControlProtocol::ApCtrlNone => "ap_ctrl_none",
         ControlProtocol::UserManaged => "user_managed",
     };
-    Ok(Kernel {
+    Ok(KernelImage {
         control: control.to_owned(),
         arguments: arguments.unwrap_or_else(|| arguments_of(&manifest)),
         name: manifest.name,
@@ -110,7 +110,7 @@ fn collect(folder: &Path, prefix: &str, files: &mut Vec<File>) -> Result<(), Lin
     Ok(())
 }
 
-impl Kernel {
+impl KernelImage {
     /// Whether the manifest lists a memory port of this name, even if no argument refers to it.
     pub(super) fn has_memory_port(&self, name: &str) -> bool {
         let manifest = self

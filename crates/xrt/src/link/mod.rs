@@ -6,7 +6,7 @@ mod image;
 mod memories;
 
 use crate::asked::{sim_options, DEFAULT_PLATFORM};
-use crate::design::{ArgumentKind, Clock, ComputeUnit, Design, Kernel, StreamLink};
+use crate::design::{ArgumentKind, Clock, ComputeUnit, Design, KernelImage, StreamLink};
 use crate::error::XrtError;
 use config::{use_of, Origin, Setting, Use};
 pub use image::image_of;
@@ -123,7 +123,7 @@ pub struct Linked {
 ///
 /// # Errors
 /// [`LinkError`], with the setting and its line.
-pub fn link(kernels: Vec<Kernel>, settings: &[Setting]) -> Result<Linked, LinkError> {
+pub fn link(kernels: Vec<KernelImage>, settings: &[Setting]) -> Result<Linked, LinkError> {
     if kernels.is_empty() {
         return Err(LinkError::Nothing);
     }

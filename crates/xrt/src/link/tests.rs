@@ -3,7 +3,7 @@
 use super::*;
 use std::path::Path;
 
-fn kernels(names: &[&str]) -> Vec<Kernel> {
+fn kernels(names: &[&str]) -> Vec<KernelImage> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels");
     names
         .iter()
