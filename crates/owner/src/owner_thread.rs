@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::JoinHandle;
-use trap::Desk;
+use trap::TrapQueue;
 
 /// Handle of the owner's thread. The thread ends with the last client: when it is closed, or when its last
 /// handle is dropped.
@@ -26,7 +26,7 @@ pub struct OwnerThread {
     clients: AtomicU64,
     participants: AtomicU64,
     /// Trap queue of the memory that is shared with this card.
-    traps: Mutex<Weak<Desk>>,
+    traps: Mutex<Weak<TrapQueue>>,
 }
 
 impl OwnerThread {
@@ -119,22 +119,22 @@ impl OwnerThread {
     /// The trap queue of the memory that is shared with this card, for a block of `bytes` bytes.
     ///
     /// # Errors
-    /// As [`Desk::open`].
-    pub fn desk(self: &Arc<Self>, bytes: usize) -> Result<Arc<Desk>, Error> {
-        let mut desk = self.traps.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(open) = desk.upgrade() {
+    /// As [`TrapQueue::open`].
+    pub fn trap_queue(self: &Arc<Self>, bytes: usize) -> Result<Arc<TrapQueue>, Error> {
+        let mut queue = self.traps.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(open) = queue.upgrade() {
             return Ok(open);
         }
         // The trap queue must not keep the card open.
         let owner = Arc::downgrade(self);
-        let open = Desk::open(move |trap| {
+        let open = TrapQueue::open(move |trap| {
             // A trap that does not reach the owner ends as the access would have ended without trapping.
             if let Some(owner) = owner.upgrade() {
                 let _ = owner.send(Message::Trap(trap));
             }
         });
         let open = Arc::new(open.map_err(|source| Error::Unshareable { bytes, source })?);
-        *desk = Arc::downgrade(&open);
+        *queue = Arc::downgrade(&open);
         Ok(open)
     }
 

@@ -14,7 +14,7 @@ use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
-use trap::Desk;
+use trap::TrapQueue;
 
 /// Interval at which a waiting call checks whether it is to end.
 const PATIENCE: Duration = Duration::from_millis(40);
@@ -166,9 +166,9 @@ impl Link {
     /// The trap queue for a block of `bytes` shared with this card.
     ///
     /// # Errors
-    /// [`Error::NotCarried`]; as [`Desk::open`].
-    pub(crate) fn desk(&self, bytes: usize) -> Result<Arc<Desk>, Error> {
-        self.here("memory of the program")?.desk(bytes)
+    /// [`Error::NotCarried`]; as [`TrapQueue::open`].
+    pub(crate) fn trap_queue(&self, bytes: usize) -> Result<Arc<TrapQueue>, Error> {
+        self.here("memory of the program")?.trap_queue(bytes)
     }
 
     /// Begins a request.

@@ -10,7 +10,7 @@ use std::sync::atomic::{
     AtomicU8, AtomicUsize,
 };
 use std::sync::Arc;
-use trap::{Desk, TrapWay, View};
+use trap::{TrapQueue, TrapWay, View};
 use units::{PageSize, VirtAddr};
 
 /// Types that shared memory can be viewed as an array of.
@@ -90,8 +90,8 @@ impl AddressSpace {
     /// Out of memory; the card has no pages of that size, or they do not fit into its memory; more pages than the
     /// system can protect individually.
     pub fn alloc_with_pages(&self, bytes: usize, page: PageSize) -> Result<SharedMemory, Error> {
-        let desk = self.link().desk(bytes)?;
-        self.share_trapped(bytes, page, TrapWay::Protect, desk)
+        let queue = self.link().trap_queue(bytes)?;
+        self.share_trapped(bytes, page, TrapWay::Protect, queue)
     }
 
     /// As [`alloc_with_pages`](Self::alloc_with_pages), but the program is never trapped: before it accesses memory
@@ -120,15 +120,15 @@ impl AddressSpace {
         page: PageSize,
         way: TrapWay,
     ) -> Result<SharedMemory, Error> {
-        let desk = self.link().desk(bytes)?;
-        let way = desk.probe(way).map_or_else(
+        let queue = self.link().trap_queue(bytes)?;
+        let way = queue.probe(way).map_or_else(
             |error| {
                 tracing::warn!("{error}; pages are protected, and system calls get EFAULT");
                 TrapWay::Protect
             },
             |()| way,
         );
-        self.share_trapped(bytes, page, way, desk)
+        self.share_trapped(bytes, page, way, queue)
     }
 
     fn share_trapped(
@@ -136,9 +136,9 @@ impl AddressSpace {
         bytes: usize,
         page: PageSize,
         way: TrapWay,
-        desk: Arc<Desk>,
+        queue: Arc<TrapQueue>,
     ) -> Result<SharedMemory, Error> {
-        let made = View::trapped(bytes, page, way, desk);
+        let made = View::trapped(bytes, page, way, queue);
         let view = made.map_err(|source| Error::Unshareable { bytes, source })?;
         self.share(self.in_this_process(view), 0, bytes)
     }
@@ -221,7 +221,7 @@ impl AddressSpace {
     ) -> Result<SharedMemory, Error> {
         let at = start as usize;
         let there = self.link().call(Describe)?.card.page_sizes;
-        let desk = self.link().desk(bytes)?;
+        let queue = self.link().trap_queue(bytes)?;
         // The unaligned bytes at both ends are covered by the smallest pages and one size between: each page size that
         // a space uses costs page-table walks.
         let between = PageSize::from_bytes(64 << 10);
@@ -231,7 +231,7 @@ impl AddressSpace {
             .filter(|size| *size == page || *size < page && there.contains(*size))
             .collect();
         // SAFETY: as for this function.
-        let view = unsafe { View::register(at, bytes, &sizes, desk) };
+        let view = unsafe { View::register(at, bytes, &sizes, queue) };
         let view = view.map_err(|rule| Error::Unregistrable {
             start: at,
             bytes,

@@ -1,7 +1,7 @@
 //! Measurement of the cost of traps on this machine.
 
 use super::records::Trapped;
-use super::{Desk, TrapWay, View};
+use super::{TrapQueue, TrapWay, View};
 use std::io;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
@@ -71,9 +71,9 @@ fn measure(bytes: usize, page: PageSize, way: TrapWay) -> io::Result<(Measured, 
     let view: Arc<OnceLock<Weak<View>>> = Arc::default();
     let (opened, told) = channel();
     let opened = Mutex::new(opened);
-    let desk = {
+    let queue = {
         let view = view.clone();
-        Desk::open(move |trapped: Trapped| {
+        TrapQueue::open(move |trapped: Trapped| {
             let Some(view) = view.get().and_then(Weak::upgrade) else {
                 return;
             };
@@ -89,7 +89,7 @@ fn measure(bytes: usize, page: PageSize, way: TrapWay) -> io::Result<(Measured, 
             }
         })?
     };
-    let memory = Arc::new(View::trapped(bytes, page, way, Arc::new(desk))?);
+    let memory = Arc::new(View::trapped(bytes, page, way, Arc::new(queue))?);
     let _ = view.set(Arc::downgrade(&memory));
     let (mut protect, mut open, mut trap) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {

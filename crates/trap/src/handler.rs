@@ -23,7 +23,7 @@ struct RangeSlot {
     /// Start address; 0: the slot is free, 1: it is being claimed.
     start: AtomicUsize,
     end: AtomicUsize,
-    desk: AtomicUsize,
+    queue: AtomicUsize,
     /// Signal that a waiting access raises.
     signal: AtomicI32,
     /// Guard whose pages a thread may map without the trap queue, if there is one.
@@ -36,7 +36,7 @@ static RANGE_SLOTS: [RangeSlot; VIEWS] = [const {
     RangeSlot {
         start: AtomicUsize::new(0),
         end: AtomicUsize::new(0),
-        desk: AtomicUsize::new(0),
+        queue: AtomicUsize::new(0),
         signal: AtomicI32::new(0),
         guarded: AtomicPtr::new(null_mut()),
         users: AtomicUsize::new(0),
@@ -128,7 +128,7 @@ impl Watched {
     pub(super) fn new(
         start: usize,
         bytes: usize,
-        desk: usize,
+        queue: usize,
         guarded: Option<Arc<Guarded>>,
     ) -> io::Result<Self> {
         let hook = match guarded {
@@ -148,7 +148,7 @@ impl Watched {
         };
         let slot = &RANGE_SLOTS[index];
         slot.end.store(start + bytes, Ordering::Relaxed);
-        slot.desk.store(desk, Ordering::Relaxed);
+        slot.queue.store(queue, Ordering::Relaxed);
         slot.signal.store(hook.signal, Ordering::Relaxed);
         let pointer = guarded
             .as_ref()
@@ -208,7 +208,7 @@ impl RangeSlot {
         // Before the slot is used, because waiting for a record may take a while.
         let record = records::claim();
         let post = |slot: &Self| {
-            record.post(slot.desk.load(Ordering::Acquire), address, write, code);
+            record.post(slot.queue.load(Ordering::Acquire), address, write, code);
             true
         };
         match self.with(address, post) {

@@ -3,7 +3,7 @@
 //! Shared memory ([`View`]) is a memory file mapped twice: the program's *view*, at the address that kernels use too,
 //! which is protected page by page; and the library's *alias*, which is never protected, for DMA. A forbidden access
 //! raises SIGSEGV. The handler (`handler`) writes a preallocated record (`records`), wakes the thread of its trap queue
-//! ([`Desk`]), and sleeps; the queue reports the access to the owner of the card, and the owner lets the program's
+//! ([`TrapQueue`]), and sleeps; the queue reports the access to the owner of the card, and the owner lets the program's
 //! thread retry.
 //!
 //! A view can be guarded by userfaultfd instead (`userfault`): its pages are missing, and a thread that accesses one
@@ -21,7 +21,7 @@
 //!   segmentation fault stays one.
 
 mod calibrate;
-mod desk;
+mod trap_queue;
 mod handler;
 mod huge;
 mod places;
@@ -33,7 +33,7 @@ mod userfault;
 mod view;
 
 pub use calibrate::{measure_traps, measure_traps_with};
-pub use desk::Desk;
+pub use trap_queue::TrapQueue;
 pub use huge::PIECE;
 pub use range::RangeError;
 pub use records::Ticket;

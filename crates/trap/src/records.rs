@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Maximum concurrently trapped threads; further ones wait for a record.
 const RECORDS: usize = 256;
 /// Maximum cards with shared memory in a process.
-const DESKS: usize = 64;
+const QUEUES: usize = 64;
 
 const FREE: u32 = 0;
 const CLAIMED: u32 = 1;
@@ -30,7 +30,7 @@ struct Record {
     state: AtomicU32,
     /// Number of traps that used the record.
     generation: AtomicU32,
-    desk: AtomicUsize,
+    queue: AtomicUsize,
     address: AtomicUsize,
     /// Address of the trapped instruction.
     code: AtomicUsize,
@@ -38,7 +38,7 @@ struct Record {
     thread: AtomicI32,
 }
 
-struct DeskWords {
+struct QueueWords {
     used: AtomicU32,
     /// Number of posted records; the queue's thread sleeps on it.
     posted: AtomicU32,
@@ -49,7 +49,7 @@ static RECORD: [Record; RECORDS] = [const {
     Record {
         state: AtomicU32::new(FREE),
         generation: AtomicU32::new(0),
-        desk: AtomicUsize::new(0),
+        queue: AtomicUsize::new(0),
         address: AtomicUsize::new(0),
         code: AtomicUsize::new(0),
         write: AtomicU32::new(0),
@@ -57,13 +57,13 @@ static RECORD: [Record; RECORDS] = [const {
     }
 }; RECORDS];
 
-static DESK: [DeskWords; DESKS] = [const {
-    DeskWords {
+static QUEUE: [QueueWords; QUEUES] = [const {
+    QueueWords {
         used: AtomicU32::new(0),
         posted: AtomicU32::new(0),
         closed: AtomicU32::new(0),
     }
-}; DESKS];
+}; QUEUES];
 
 fn sleep_on(word: &AtomicU32, while_it_is: u32) {
     // SAFETY: a futex wait on a word that lives forever; no time limit.
@@ -112,16 +112,16 @@ pub(super) struct Claimed(&'static Record);
 
 impl Claimed {
     /// Posts the record to a trap queue.
-    pub(super) fn post(&self, desk: usize, address: usize, write: bool, code: usize) {
+    pub(super) fn post(&self, queue: usize, address: usize, write: bool, code: usize) {
         let record = self.0;
         record.generation.fetch_add(1, Ordering::Relaxed);
-        record.desk.store(desk, Ordering::Relaxed);
+        record.queue.store(queue, Ordering::Relaxed);
         record.address.store(address, Ordering::Relaxed);
         record.code.store(code, Ordering::Relaxed);
         record.write.store(write.into(), Ordering::Relaxed);
         record.thread.store(this_thread(), Ordering::Relaxed);
         record.state.store(POSTED, Ordering::Release);
-        ring(desk);
+        ring(queue);
     }
 
     /// Waits for the reply. Returns true if the access may be retried.
@@ -143,47 +143,47 @@ impl Claimed {
     }
 }
 
-fn ring(desk: usize) {
-    DESK[desk].posted.fetch_add(1, Ordering::Release);
-    wake(&DESK[desk].posted);
+fn ring(queue: usize) {
+    QUEUE[queue].posted.fetch_add(1, Ordering::Release);
+    wake(&QUEUE[queue].posted);
 }
 
 /// Opens a free trap queue; `None` if there are too many.
-pub(super) fn open_desk() -> Option<usize> {
+pub(super) fn open_queue() -> Option<usize> {
     let free = || {
-        DESK.iter()
-            .position(|desk| desk.used.swap(1, Ordering::Acquire) == 0)
+        QUEUE.iter()
+            .position(|queue| queue.used.swap(1, Ordering::Acquire) == 0)
     };
     // A closed queue is freed by its thread, which may not have run yet.
-    let closing = |desk: &DeskWords| desk.closed.load(Ordering::Acquire) != 0;
-    let mut desk = free();
+    let closing = |queue: &QueueWords| queue.closed.load(Ordering::Acquire) != 0;
+    let mut queue = free();
     for _ in 0..1000 {
-        if desk.is_some() || !DESK.iter().any(closing) {
+        if queue.is_some() || !QUEUE.iter().any(closing) {
             break;
         }
         std::thread::sleep(Duration::from_millis(1));
-        desk = free();
+        queue = free();
     }
-    let desk = desk?;
-    DESK[desk].closed.store(0, Ordering::Release);
-    Some(desk)
+    let queue = queue?;
+    QUEUE[queue].closed.store(0, Ordering::Release);
+    Some(queue)
 }
 
 /// Ends the thread of a trap queue.
-pub(super) fn close_desk(desk: usize) {
-    DESK[desk].closed.store(1, Ordering::Release);
-    ring(desk);
+pub(super) fn close_queue(queue: usize) {
+    QUEUE[queue].closed.store(1, Ordering::Release);
+    ring(queue);
 }
 
 /// The next trapped access; sleeps until there is one. `None` when the queue was closed.
-pub(super) fn next(desk: usize) -> Option<Trapped> {
+pub(super) fn next(queue: usize) -> Option<Trapped> {
     loop {
-        let seen = DESK[desk].posted.load(Ordering::Acquire);
+        let seen = QUEUE[queue].posted.load(Ordering::Acquire);
         // Before the records are examined: none is posted once it is closed.
-        let closed = DESK[desk].closed.load(Ordering::Acquire) != 0;
+        let closed = QUEUE[queue].closed.load(Ordering::Acquire) != 0;
         for (index, record) in RECORD.iter().enumerate() {
             if record.state.load(Ordering::Acquire) != POSTED
-                || record.desk.load(Ordering::Relaxed) != desk
+                || record.queue.load(Ordering::Relaxed) != queue
             {
                 continue;
             }
@@ -205,10 +205,10 @@ pub(super) fn next(desk: usize) -> Option<Trapped> {
             });
         }
         if closed {
-            DESK[desk].used.store(0, Ordering::Release);
+            QUEUE[queue].used.store(0, Ordering::Release);
             return None;
         }
-        sleep_on(&DESK[desk].posted, seen);
+        sleep_on(&QUEUE[queue].posted, seen);
     }
 }
 

@@ -71,13 +71,13 @@ impl Taken {
         claim: Claim,
         file: &File,
         alias: &HostMemory,
-        desk: usize,
+        queue: usize,
     ) -> Result<Self, RangeError> {
         let bytes = claim.pages.len();
         let at = claim.pages.start as *mut libc::c_void;
         let file_number = file_of(file).map_err(RangeError::system("looking at a memory file"))?;
         // From now on, a writer waits.
-        let watched = Watched::new(claim.pages.start, bytes, desk, None)
+        let watched = Watched::new(claim.pages.start, bytes, queue, None)
             .map_err(RangeError::system("watching the memory"))?;
         let undo = |what, source| {
             // SAFETY: the rights that `whole_pages` has seen.

@@ -6,7 +6,7 @@ use super::places::Reserved;
 use super::range::{file_of, parts_with, MappedFile, RangeError};
 use super::taken::{Claim, Taken};
 use super::userfault::Guarded;
-use super::Desk;
+use super::TrapQueue;
 use card::memory::HostMemory;
 use std::fs::File;
 use std::io;
@@ -46,7 +46,7 @@ pub struct View {
     way: Option<TrapWay>,
     _counted: Counted,
     /// Trap queue, while it is shared.
-    desk: Mutex<Option<Arc<Desk>>>,
+    queue: Mutex<Option<Arc<TrapQueue>>>,
 }
 
 /// A part of a block with pages of one size, aligned to them.
@@ -109,9 +109,9 @@ impl View {
         bytes: usize,
         page: PageSize,
         way: TrapWay,
-        desk: Arc<Desk>,
+        queue: Arc<TrapQueue>,
     ) -> io::Result<Self> {
-        Self::new(bytes, page, Some((way, desk))).map(|(view, _)| view)
+        Self::new(bytes, page, Some((way, queue))).map(|(view, _)| view)
     }
 
     /// The same without traps; also returns the memory as a file of fixed size, for an owner in another process.
@@ -160,18 +160,18 @@ impl View {
             way: None,
             guarded: Mutex::new(None),
             _counted: Counted::new(1)?,
-            desk: Mutex::new(None),
+            queue: Mutex::new(None),
         })
     }
 
     fn new(
         bytes: usize,
         page: PageSize,
-        traps: Option<(TrapWay, Arc<Desk>)>,
+        traps: Option<(TrapWay, Arc<TrapQueue>)>,
     ) -> io::Result<(Self, File)> {
-        let (way, desk) = traps.unzip();
-        let userfault = match (way, &desk) {
-            (Some(way), Some(desk)) => desk.userfault(way)?,
+        let (way, queue) = traps.unzip();
+        let userfault = match (way, &queue) {
+            (Some(way), Some(queue)) => queue.userfault(way)?,
             _ => None,
         };
         let page_bytes = page.bytes() as usize;
@@ -216,13 +216,13 @@ impl View {
         let guard =
             |userfault| Guarded::new(userfault, start..start + bytes, page_bytes, alias.clone());
         let guarded = userfault.map(guard).transpose()?;
-        let watched = match (way, &desk) {
-            (Some(TrapWay::Protect), Some(desk)) => {
-                Some(Watched::new(start, bytes, desk.index(), None)?)
+        let watched = match (way, &queue) {
+            (Some(TrapWay::Protect), Some(queue)) => {
+                Some(Watched::new(start, bytes, queue.index(), None)?)
             }
-            (Some(TrapWay::InThread), Some(desk)) => {
+            (Some(TrapWay::InThread), Some(queue)) => {
                 let guarded = guarded.clone();
-                Some(Watched::new(start, bytes, desk.index(), guarded)?)
+                Some(Watched::new(start, bytes, queue.index(), guarded)?)
             }
             _ => None,
         };
@@ -243,7 +243,7 @@ impl View {
             way,
             guarded: Mutex::new(guarded),
             _counted: counted,
-            desk: Mutex::new(desk),
+            queue: Mutex::new(queue),
         };
         Ok((view, file))
     }
@@ -258,7 +258,7 @@ impl View {
         start: usize,
         bytes: usize,
         sizes: &[PageSize],
-        desk: Arc<Desk>,
+        queue: Arc<TrapQueue>,
     ) -> Result<Self, RangeError> {
         // SAFETY: the page of the first byte is the caller's.
         let claim = unsafe { Claim::new(start, bytes) }?;
@@ -274,7 +274,7 @@ impl View {
             Ok((file, number, alias))
         });
         let (file, number, alias) = made.map_err(RangeError::system("making a memory file"))?;
-        let taken = Taken::new(claim, &file, &alias, desk.index())?;
+        let taken = Taken::new(claim, &file, &alias, queue.index())?;
         Ok(Self {
             start,
             bytes,
@@ -286,7 +286,7 @@ impl View {
             way: Some(TrapWay::Protect),
             guarded: Mutex::new(None),
             _counted: counted,
-            desk: Mutex::new(Some(desk)),
+            queue: Mutex::new(Some(queue)),
         })
     }
 
@@ -298,7 +298,7 @@ impl View {
                 std::mem::replace(&mut *place, ViewLocation::Returned)
             {
                 taken.give_back(&self.alias);
-                drop(lock(&self.desk).take());
+                drop(lock(&self.queue).take());
             }
         }
     }
@@ -318,8 +318,8 @@ impl View {
             guarded.end();
         }
         drop(watched);
-        let desk = lock(&self.desk).take();
-        drop(desk);
+        let queue = lock(&self.queue).take();
+        drop(queue);
     }
 
     fn guarded(&self) -> Option<Arc<Guarded>> {

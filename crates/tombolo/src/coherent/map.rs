@@ -13,7 +13,7 @@ use owner::message::{HidePages, ShowPage};
 use std::io;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
-use trap::{Desk, TrapWay, Trapped, View};
+use trap::{TrapQueue, TrapWay, Trapped, View};
 use units::access::{AccessKind, LINE_BYTES};
 use units::HostAccess;
 use units::PageSize;
@@ -185,14 +185,14 @@ impl CoherentMemory {
         // The trap queue must not keep the map, nor the card, open.
         let place: Arc<OnceLock<Weak<CoherentMapState>>> = Arc::default();
         let seen = place.clone();
-        let desk = Desk::open(move |trapped| {
+        let queue = TrapQueue::open(move |trapped| {
             // Without a map, the access ends as it would without traps.
             if let Some(shared) = seen.get().and_then(Weak::upgrade) {
                 shared.serve(trapped);
             }
         });
-        let desk = Arc::new(desk.map_err(refused)?);
-        let view = View::trapped(bytes as usize, PageSize::KIB_4, TrapWay::Protect, desk)
+        let queue = Arc::new(queue.map_err(refused)?);
+        let view = View::trapped(bytes as usize, PageSize::KIB_4, TrapWay::Protect, queue)
             .map_err(refused)?;
         view.protect(0, bytes, HostAccess::None).map_err(refused)?;
         let shared = Arc::new(CoherentMapState {
@@ -203,7 +203,7 @@ impl CoherentMemory {
         });
         let map = CoherentMap { shared };
         if place.set(Arc::downgrade(&map.shared)).is_err() {
-            return Err(Error::Internal("a new map has a desk already".to_owned()));
+            return Err(Error::Internal("a new map has a trap queue already".to_owned()));
         }
         if options.eager {
             for offset in (0..bytes).step_by(PAGE_BYTES) {

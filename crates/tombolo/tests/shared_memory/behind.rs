@@ -459,8 +459,8 @@ fn threads(name: &str) -> Vec<i32> {
 }
 
 #[test]
-fn a_debugger_that_stops_the_desk_delays_traps_and_nothing_else() {
-    const NAME: &str = "behind::a_debugger_that_stops_the_desk_delays_traps_and_nothing_else";
+fn a_debugger_that_stops_the_trap_queue_delays_traps_and_nothing_else() {
+    const NAME: &str = "behind::a_debugger_that_stops_the_trap_queue_delays_traps_and_nothing_else";
     if std::env::var_os(CHILD).is_none() {
         let status = in_a_process(NAME);
         assert!(status.success(), "{status}");
@@ -468,12 +468,12 @@ fn a_debugger_that_stops_the_desk_delays_traps_and_nothing_else() {
     }
     // A thread gives itself its name, and that of a card that has gone may be about to end.
     let wait_for = |name: &str, count: usize| {
-        let mut desks = threads(name);
-        while desks.len() != count {
+        let mut queues = threads(name);
+        while queues.len() != count {
             std::thread::yield_now();
-            desks = threads(name);
+            queues = threads(name);
         }
-        desks
+        queues
     };
     for way in WAYS {
         for name in ["tombolo faults", "tombolo traps"] {
@@ -488,8 +488,8 @@ fn a_debugger_that_stops_the_desk_delays_traps_and_nothing_else() {
             _ => "tombolo traps",
         };
         let traps = || world.card.report().unwrap().paging.sharing.traps;
-        let desks = wait_for(name, 1);
-        let Some(debugger) = Debugger::stop(desks[0]) else {
+        let queues = wait_for(name, 1);
+        let Some(debugger) = Debugger::stop(queues[0]) else {
             return skipped(NAME, "ptrace is not allowed");
         };
         let (there, before) = (AtomicBool::new(false), traps());

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 type Serve = Arc<dyn Fn(Trapped) + Send + Sync>;
 
 /// See the module. Its threads end on drop.
-pub struct Desk {
+pub struct TrapQueue {
     index: usize,
     serve: Serve,
     /// Opened for the first memory that needs it.
@@ -19,9 +19,9 @@ pub struct Desk {
     in_thread: Mutex<Option<Arc<Userfault>>>,
 }
 
-impl std::fmt::Debug for Desk {
+impl std::fmt::Debug for TrapQueue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Desk({})", self.index)
+        write!(f, "TrapQueue({})", self.index)
     }
 }
 
@@ -31,13 +31,13 @@ fn serve_or_refuse(serve: &Serve, trapped: Trapped) {
     }
 }
 
-impl Desk {
+impl TrapQueue {
     /// Opens a trap queue; `serve` receives each trapped access.
     ///
     /// # Errors
     /// The system cannot create a thread, or there are too many trap queues.
     pub fn open(serve: impl Fn(Trapped) + Send + Sync + 'static) -> io::Result<Self> {
-        let index = records::open_desk().ok_or_else(|| {
+        let index = records::open_queue().ok_or_else(|| {
             io::Error::other("a process can share memory with at most 64 cards at once")
         })?;
         let serve: Serve = Arc::new(serve);
@@ -48,14 +48,14 @@ impl Desk {
             }
         });
         // Without a thread, nothing else would free the queue.
-        let desk = |_| Self {
+        let queue = |_| Self {
             index,
             serve,
             userfault: Mutex::default(),
             in_thread: Mutex::default(),
         };
-        spawned.map(desk).inspect_err(|_| {
-            records::close_desk(index);
+        spawned.map(queue).inspect_err(|_| {
+            records::close_queue(index);
             let _ = records::next(index);
         })
     }
@@ -95,9 +95,9 @@ impl Desk {
     }
 }
 
-impl Drop for Desk {
+impl Drop for TrapQueue {
     fn drop(&mut self) {
-        records::close_desk(self.index);
+        records::close_queue(self.index);
         let place = self.userfault.get_mut();
         if let Some(userfault) = place.unwrap_or_else(PoisonError::into_inner) {
             userfault.close();
