@@ -24,7 +24,7 @@ fn call<R: Send>(py: Python<'_>, call: impl Send + FnOnce() -> Result<R, XrtErro
 
 fn uuid_of(text: &str) -> PyResult<Uuid> {
     text.parse()
-        .map_err(|error: xrt::NoUuid| PyRuntimeError::new_err(error.to_string()))
+        .map_err(|error: xrt::UuidError| PyRuntimeError::new_err(error.to_string()))
 }
 
 /// Where the shell's RTL is, unless `TOMBOLO_HOME` says.

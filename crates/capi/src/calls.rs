@@ -1,7 +1,7 @@
 //! Outstanding operations of a core: accesses, a write buffer, calls to kernels through coherent lines.
 
-use crate::handles::{self, Handle, Thing};
-use crate::pointers::{self, Answer};
+use crate::handles::{self, Handle, HandleObject};
+use crate::pointers::{self, OutputPointer};
 use crate::status::{entry, Failure};
 use std::ffi::{c_int, c_void};
 use std::slice;
@@ -17,8 +17,8 @@ fn locked<T>(thing: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Creates a handle for the object that `make` builds from the memory.
 unsafe fn of_memory(
     coherent: Handle,
-    answer: Answer<Handle>,
-    make: impl FnOnce(&CoherentMemory) -> Result<Thing, Error>,
+    answer: OutputPointer<Handle>,
+    make: impl FnOnce(&CoherentMemory) -> Result<HandleObject, Error>,
 ) -> Result<(), Failure> {
     let made = handles::with_coherent(coherent, |memory| Ok(make(memory)?))?;
     let made = handles::insert(coherent, made)?;
@@ -27,8 +27,8 @@ unsafe fn of_memory(
     Ok(())
 }
 
-fn begun(pending: PendingLine) -> Thing {
-    Thing::Access(Mutex::new(Some(pending)))
+fn begun(pending: PendingLine) -> HandleObject {
+    HandleObject::Access(Mutex::new(Some(pending)))
 }
 
 /// The caller's bytes, at most `most`; empty if there are none.
@@ -64,7 +64,7 @@ pub unsafe extern "C" fn tmb_coherent_begin_load(
     access: *mut Handle,
 ) -> c_int {
     entry(|| {
-        let answer = Answer::at(access, "access")?;
+        let answer = OutputPointer::at(access, "access")?;
         // SAFETY: the caller's place.
         unsafe {
             of_memory(coherent, answer, |memory| {
@@ -86,7 +86,7 @@ pub unsafe extern "C" fn tmb_coherent_begin_store(
     access: *mut Handle,
 ) -> c_int {
     entry(|| {
-        let answer = Answer::at(access, "access")?;
+        let answer = OutputPointer::at(access, "access")?;
         // SAFETY: so many bytes, as the header asks; the caller's place.
         unsafe {
             let data = pointers::bytes(data, count, "bytes")?;
@@ -127,11 +127,11 @@ pub extern "C" fn tmb_access_close(access: Handle) -> c_int {
 #[no_mangle]
 pub unsafe extern "C" fn tmb_write_buffer_open(coherent: Handle, buffer: *mut Handle) -> c_int {
     entry(|| {
-        let answer = Answer::at(buffer, "buffer")?;
+        let answer = OutputPointer::at(buffer, "buffer")?;
         // SAFETY: the caller's place.
         unsafe {
             of_memory(coherent, answer, |memory| {
-                Ok(Thing::WriteBuffer(Mutex::new(memory.write_buffer())))
+                Ok(HandleObject::WriteBuffer(Mutex::new(memory.write_buffer())))
             })
         }
     })
@@ -178,7 +178,7 @@ pub unsafe extern "C" fn tmb_rpc_connect(
     rpc: *mut Handle,
 ) -> c_int {
     entry(|| {
-        let answer = Answer::at(rpc, "rpc")?;
+        let answer = OutputPointer::at(rpc, "rpc")?;
         let lines = 2 * LINE as u64;
         // SAFETY: the caller's place.
         unsafe {
@@ -189,7 +189,7 @@ pub unsafe extern "C" fn tmb_rpc_connect(
                     0 => rpc,
                     _ => rpc.pushing(),
                 };
-                Ok(Thing::Rpc(Mutex::new(rpc)))
+                Ok(HandleObject::Rpc(Mutex::new(rpc)))
             })
         }
     })
@@ -203,7 +203,7 @@ pub unsafe extern "C" fn tmb_rpc_call(
     result: *mut c_void,
 ) -> c_int {
     entry(|| {
-        let answer = Answer::at(result.cast::<[u8; LINE]>(), "result")?;
+        let answer = OutputPointer::at(result.cast::<[u8; LINE]>(), "result")?;
         // SAFETY: so many bytes, as the header asks.
         let arguments = unsafe { bytes(arguments, count, LINE as u64, "arguments") }?;
         let line = handles::with_rpc(rpc, |rpc| Ok(locked(rpc).call(&arguments)?))?;
@@ -221,7 +221,7 @@ pub unsafe extern "C" fn tmb_rpc_begin_call(
     access: *mut Handle,
 ) -> c_int {
     entry(|| {
-        let answer = Answer::at(access, "access")?;
+        let answer = OutputPointer::at(access, "access")?;
         // SAFETY: so many bytes, as the header asks.
         let arguments = unsafe { bytes(arguments, count, LINE as u64, "arguments") }?;
         let pending = handles::with_rpc(rpc, |rpc| Ok(locked(rpc).begin_call(&arguments)?))?;
@@ -252,12 +252,12 @@ pub struct LinesAnswer {
 #[no_mangle]
 pub unsafe extern "C" fn tmb_rpc_lines_connect(coherent: Handle, rpc: *mut Handle) -> c_int {
     entry(|| {
-        let answer = Answer::at(rpc, "rpc")?;
+        let answer = OutputPointer::at(rpc, "rpc")?;
         // SAFETY: the caller's place.
         unsafe {
             of_memory(coherent, answer, |memory| {
                 let rpc = RpcLines::connect(memory.clone())?;
-                Ok(Thing::RpcLines(Mutex::new(rpc)))
+                Ok(HandleObject::RpcLines(Mutex::new(rpc)))
             })
         }
     })

@@ -1,8 +1,8 @@
 //! Cards.
 
-use crate::handles::{self, Handle, OpenCard, Thing};
+use crate::handles::{self, Handle, HandleObject, OpenCard};
 use crate::options::{self, CardOptions};
-use crate::pointers::{array, new_text, optional_text, text, Answer};
+use crate::pointers::{array, new_text, optional_text, text, OutputPointer};
 use crate::status::{entry, Failure};
 use std::ffi::{c_char, c_int, c_void, CString};
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ impl BuildCallback {
 #[no_mangle]
 pub unsafe extern "C" fn tmb_card_open(name: *const c_char, card: *mut Handle) -> c_int {
     entry(|| {
-        let answer = Answer::at(card, "card")?;
+        let answer = OutputPointer::at(card, "card")?;
         // SAFETY: null or a string, as the header asks.
         let name = unsafe { text(name, "name") }?;
         let opened = handles::insert_card(OpenCard::new(Card::open(name)?, None));
@@ -48,7 +48,7 @@ pub unsafe extern "C" fn tmb_card_open_functional(
     card: *mut Handle,
 ) -> c_int {
     entry(|| {
-        let answer = Answer::at(card, "card")?;
+        let answer = OutputPointer::at(card, "card")?;
         // SAFETY: null or the caller's options, as the header asks.
         let options = unsafe { options::read(options) }?;
         for (given, name) in [
@@ -102,7 +102,7 @@ pub unsafe extern "C" fn tmb_card_open_simulated(
     card: *mut Handle,
 ) -> c_int {
     entry(|| {
-        let answer = Answer::at(card, "card")?;
+        let answer = OutputPointer::at(card, "card")?;
         // SAFETY: null or the caller's options, as the header asks.
         let given = unsafe { options::read(options) }?;
         // SAFETY: null or strings, as the header asks.
@@ -198,11 +198,11 @@ pub unsafe extern "C" fn tmb_card_wait_any(
     place: *mut usize,
 ) -> c_int {
     entry(|| {
-        let answer = Answer::at(place, "place")?;
+        let answer = OutputPointer::at(place, "place")?;
         // SAFETY: null, or so many handles, as the header asks.
         let found = handles::slots(unsafe { array(slots, count, "slots") }?)?;
         let found = found.iter().map(|thing| match &**thing {
-            Thing::Slot(slot) => Ok(&**slot),
+            HandleObject::Slot(slot) => Ok(&**slot),
             // `slots` has checked it.
             _ => Err(Failure::argument("slots has something else".to_owned())),
         });
@@ -223,7 +223,7 @@ pub extern "C" fn tmb_card_close(card: Handle) -> c_int {
 #[no_mangle]
 pub unsafe extern "C" fn tmb_card_report(card: Handle, text: *mut *mut c_char) -> c_int {
     entry(|| {
-        let answer = Answer::at(text, "text")?;
+        let answer = OutputPointer::at(text, "text")?;
         let report = handles::with_card(card, |card| Ok(card.report()?))?;
         // SAFETY: the caller's place for a string.
         unsafe { answer.give(new_text(report.to_string())?) };
@@ -234,7 +234,7 @@ pub unsafe extern "C" fn tmb_card_report(card: Handle, text: *mut *mut c_char) -
 #[no_mangle]
 pub unsafe extern "C" fn tmb_card_report_json(card: Handle, text: *mut *mut c_char) -> c_int {
     entry(|| {
-        let answer = Answer::at(text, "text")?;
+        let answer = OutputPointer::at(text, "text")?;
         let report = handles::with_card(card, |card| Ok(card.report()?))?;
         let json = serde_json::to_string(&report)
             .map_err(|error| tombolo::Error::Internal(error.to_string()))?;

@@ -1,7 +1,7 @@
 //! Coherent memory: cache lines of a coherent card's CPU.
 
-use crate::handles::{self, Handle, Thing};
-use crate::pointers::{self, Answer};
+use crate::handles::{self, Handle, HandleObject};
+use crate::pointers::{self, OutputPointer};
 use crate::status::{entry, Failure};
 use std::ffi::{c_int, c_void};
 use tombolo::{Card, CoherentMapOptions, CoherentMemory, Error};
@@ -12,13 +12,13 @@ const LINE: usize = 128;
 fn memory(
     card: Handle,
     core: u32,
-    answer: Answer<Handle>,
+    answer: OutputPointer<Handle>,
     make: impl FnOnce(&Card) -> Result<CoherentMemory, Error>,
 ) -> Result<(), Failure> {
     let core = u8::try_from(core)
         .map_err(|_| Failure::argument(format!("core {core}: cores are numbered from 0 to 255")))?;
     let made = handles::with_card(card, |card| Ok(make(card)?))?.on_core(core);
-    let made = handles::insert(card, Thing::CoherentMemory(made))?;
+    let made = handles::insert(card, HandleObject::CoherentMemory(made))?;
     // SAFETY: the caller's place for a handle.
     unsafe { answer.give(made) };
     Ok(())
@@ -33,7 +33,7 @@ pub unsafe extern "C" fn tmb_coherent_open(
     coherent: *mut Handle,
 ) -> c_int {
     entry(|| {
-        let answer = Answer::at(coherent, "coherent")?;
+        let answer = OutputPointer::at(coherent, "coherent")?;
         memory(card, core, answer, |card| card.coherent_memory(base, bytes))
     })
 }
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn tmb_coherent_open_home(
     coherent: *mut Handle,
 ) -> c_int {
     entry(|| {
-        let answer = Answer::at(coherent, "coherent")?;
+        let answer = OutputPointer::at(coherent, "coherent")?;
         memory(card, core, answer, Card::home_memory)
     })
 }
@@ -58,7 +58,7 @@ pub unsafe extern "C" fn tmb_coherent_load(
     line: *mut c_void,
 ) -> c_int {
     entry(|| {
-        let answer = Answer::at(line.cast::<[u8; LINE]>(), "line")?;
+        let answer = OutputPointer::at(line.cast::<[u8; LINE]>(), "line")?;
         let loaded = handles::with_coherent(coherent, |memory| match exclusive {
             0 => Ok(memory.load(offset)?),
             _ => Ok(memory.load_exclusive(offset)?),
@@ -111,13 +111,13 @@ pub unsafe extern "C" fn tmb_coherent_map_open(
     map: *mut Handle,
 ) -> c_int {
     entry(|| {
-        let answer = Answer::at(map, "map")?;
+        let answer = OutputPointer::at(map, "map")?;
         let options = CoherentMapOptions {
             write: write != 0,
             eager: eager != 0,
         };
         let made = handles::with_coherent(coherent, |memory| Ok(memory.map_with(options)?))?;
-        let made = handles::insert(coherent, Thing::CoherentMap(made))?;
+        let made = handles::insert(coherent, HandleObject::CoherentMap(made))?;
         // SAFETY: the caller's place for a handle.
         unsafe { answer.give(made) };
         Ok(())
@@ -127,7 +127,7 @@ pub unsafe extern "C" fn tmb_coherent_map_open(
 #[no_mangle]
 pub unsafe extern "C" fn tmb_coherent_map_pointer(map: Handle, pointer: *mut *mut c_void) -> c_int {
     entry(|| {
-        let answer = Answer::at(pointer, "pointer")?;
+        let answer = OutputPointer::at(pointer, "pointer")?;
         let start = handles::with_coherent_map(map, |map| Ok(map.as_ptr()))?;
         // SAFETY: the caller's place for a pointer.
         unsafe { answer.give(start.cast()) };

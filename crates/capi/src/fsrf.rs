@@ -1,8 +1,8 @@
 //! `fsrf.h`: the six calls of figure 3 of FSRF's paper, as printed, for the space that
 //! `fsrf_tombolo_attach` names.
 
-use crate::handles::{self, Handle, Thing};
-use crate::pointers::{text, Answer};
+use crate::handles::{self, Handle, HandleObject};
+use crate::pointers::{text, OutputPointer};
 use crate::space;
 use crate::status::{entry, Failure, Status};
 use libc::{MAP_FIXED, MAP_SHARED, MS_ASYNC, MS_INVALIDATE, MS_SYNC, PROT_READ, PROT_WRITE};
@@ -130,7 +130,7 @@ impl Attached {
         handles::forget(handle);
         for part in parts {
             let (address, bytes) = (part.address().get(), part.bytes());
-            let handle = handles::insert(self.space, Thing::Mapping(part))?;
+            let handle = handles::insert(self.space, HandleObject::Mapping(part))?;
             self.mappings.insert(address, (bytes, handle));
         }
         Ok(())
@@ -179,7 +179,7 @@ pub unsafe extern "C" fn fsrf_open(
     mode: c_int,
 ) -> c_int {
     entry(|| {
-        let answer = Answer::at(fd, "fd")?;
+        let answer = OutputPointer::at(fd, "fd")?;
         // SAFETY: null or a string, as the header asks.
         let path = unsafe { text(path, "path") }?;
         check_prot(prot)?;
@@ -233,7 +233,7 @@ pub unsafe extern "C" fn fsrf_mmap(
     offset: usize,
 ) -> c_int {
     entry(|| {
-        let answer = Answer::at(addr, "addr")?;
+        let answer = OutputPointer::at(addr, "addr")?;
         check_prot(prot)?;
         if len == 0 {
             return Err(Failure::argument("len is 0"));
@@ -277,7 +277,7 @@ pub unsafe extern "C" fn fsrf_mmap(
             Ok(space.map_open_file(opened, Path::new(&name), options)?)
         })?;
         let (address, bytes) = (mapped.address().get(), mapped.bytes());
-        let handle = handles::insert(attached.space, Thing::Mapping(mapped))?;
+        let handle = handles::insert(attached.space, HandleObject::Mapping(mapped))?;
         attached.mappings.insert(address, (bytes, handle));
         // SAFETY: the caller's place for an address.
         unsafe { answer.give(address as *mut c_void) };

@@ -4,8 +4,8 @@
 use crate::fsrf::state;
 use crate::handles::{self, Handle};
 use crate::options::WaitOptions;
-use crate::pointers::{bytes, text, Answer};
-use crate::slot::{self, Wanted};
+use crate::pointers::{bytes, text, OutputPointer};
+use crate::slot::{self, RegisterCondition};
 use crate::status::{entry, Failure, Status};
 use std::ffi::{c_char, c_int, c_void};
 use std::path::Path;
@@ -109,7 +109,7 @@ pub unsafe extern "C" fn fsrf_tombolo_read_register(
     value: *mut u32,
 ) -> c_int {
     entry(|| {
-        let answer = Answer::at(value, "value")?;
+        let answer = OutputPointer::at(value, "value")?;
         let read = slot::read_register(loaded(number)?, offset)?;
         // SAFETY: the caller's place for a number.
         unsafe { answer.give(read) };
@@ -127,7 +127,7 @@ pub unsafe extern "C" fn fsrf_tombolo_wait_register(
     found: *mut u32,
 ) -> c_int {
     entry(|| {
-        let wanted = Wanted {
+        let wanted = RegisterCondition {
             offset,
             mask,
             value,

@@ -12,7 +12,7 @@ use tombolo::{
 };
 
 /// The object of a handle.
-pub enum Thing {
+pub enum HandleObject {
     OpenCard(OpenCard),
     Space(AddressSpace),
     Mapping(Mapping),
@@ -62,7 +62,7 @@ impl Deref for OpenCard {
     }
 }
 
-impl Thing {
+impl HandleObject {
     fn kind(&self) -> &'static str {
         match self {
             Self::OpenCard(_) => "card",
@@ -108,7 +108,7 @@ struct Table {
 }
 
 struct Entry {
-    thing: Arc<Thing>,
+    thing: Arc<HandleObject>,
     /// The card that the object was created on; for a card, its own handle.
     card: Handle,
 }
@@ -126,7 +126,7 @@ fn table() -> MutexGuard<'static, Table> {
 
 impl Table {
     /// Handle values are never reused.
-    fn insert(&mut self, thing: Thing, card: impl FnOnce(Handle) -> Handle) -> Handle {
+    fn insert(&mut self, thing: HandleObject, card: impl FnOnce(Handle) -> Handle) -> Handle {
         let handle = Handle(self.next);
         self.next += STEP;
         let (thing, card) = (Arc::new(thing), card(handle));
@@ -145,19 +145,19 @@ impl Table {
 
 /// A handle of a card.
 pub fn insert_card(card: OpenCard) -> Handle {
-    table().insert(Thing::OpenCard(card), |own| own)
+    table().insert(HandleObject::OpenCard(card), |own| own)
 }
 
 /// A handle of XRT's interface, which has no card.
 pub fn insert_xrt(object: Object) -> Handle {
-    table().insert(Thing::Xrt(object), |own| own)
+    table().insert(HandleObject::Xrt(object), |own| own)
 }
 
 /// A handle of an object created on the card of another object, or on that card.
 ///
 /// # Errors
 /// The card was closed meanwhile, and its objects have ended.
-pub fn insert(made_on: Handle, thing: Thing) -> Result<Handle, Failure> {
+pub fn insert(made_on: Handle, thing: HandleObject) -> Result<Handle, Failure> {
     let mut table = table();
     match table.things.get(&made_on).map(|entry| entry.card) {
         Some(card) => Ok(table.insert(thing, |_| card)),
@@ -197,7 +197,7 @@ fn gone(handle: Handle, kind: &str, why: &'static str) -> Failure {
 }
 
 /// The object of a handle.
-fn find(handle: Handle, kind: &'static str) -> Result<Arc<Thing>, Failure> {
+fn find(handle: Handle, kind: &'static str) -> Result<Arc<HandleObject>, Failure> {
     let table = table();
     match table.things.get(&handle).map(|entry| &entry.thing) {
         None => Err(table.missing(handle, kind)),
@@ -222,24 +222,27 @@ pub fn close(handle: Handle, kind: &'static str) -> Result<(), Failure> {
         return find(handle, kind).map(drop);
     }
     let ended = match &*found {
-        Thing::OpenCard(card) => {
+        HandleObject::OpenCard(card) => {
             let closed = card.close();
             end_all_of(handle);
             closed
         }
-        Thing::Space(space) => space.close(),
-        Thing::Mapping(mapping) => mapping.unmap(),
-        Thing::Slot(slot) => slot.close(),
+        HandleObject::Space(space) => space.close(),
+        HandleObject::Mapping(mapping) => mapping.unmap(),
+        HandleObject::Slot(slot) => slot.close(),
         // It is freed before its handle is removed.
-        Thing::Memory(_) => Ok(()),
+        HandleObject::Memory(_) => Ok(()),
         // It holds nothing on the card.
-        Thing::CoherentMemory(_) => Ok(()),
+        HandleObject::CoherentMemory(_) => Ok(()),
         // Dropping it unmaps it; without a card there are no lines.
-        Thing::CoherentMap(_) => Ok(()),
+        HandleObject::CoherentMap(_) => Ok(()),
         // If dropped, they run to completion.
-        Thing::Access(_) | Thing::WriteBuffer(_) | Thing::Rpc(_) | Thing::RpcLines(_) => Ok(()),
+        HandleObject::Access(_)
+        | HandleObject::WriteBuffer(_)
+        | HandleObject::Rpc(_)
+        | HandleObject::RpcLines(_) => Ok(()),
         // Its users hold references of their own.
-        Thing::Xrt(_) => Ok(()),
+        HandleObject::Xrt(_) => Ok(()),
     };
     match ended {
         Err(tombolo::Error::Gone { .. }) => Ok(()),
@@ -259,7 +262,7 @@ fn end_all_of(card: Handle) {
             continue;
         };
         match &*entry.thing {
-            Thing::Memory(_) => {
+            HandleObject::Memory(_) => {
                 // Registered memory is ordinary memory again, since it is no longer shared.
                 memories.push(entry.thing.clone());
                 drop(table.things.insert(handle, entry));
@@ -274,7 +277,7 @@ fn end_all_of(card: Handle) {
     drop(table);
     drop(ended);
     for memory in memories {
-        if let Thing::Memory(memory) = &*memory {
+        if let HandleObject::Memory(memory) = &*memory {
             let mut memory = memory.lock().unwrap_or_else(PoisonError::into_inner);
             // The result is ignored: the card is gone.
             let _ = memory.free();
@@ -309,7 +312,7 @@ macro_rules! callers {
                 call: impl FnOnce(&$held) -> Result<R, Failure>,
             ) -> Result<R, Failure> {
                 match &*find(handle, $kind)? {
-                    Thing::$variant(thing) => call(thing),
+                    HandleObject::$variant(thing) => call(thing),
                     other => Err(wrong(handle, $kind, other.kind())),
                 }
             }
@@ -335,7 +338,7 @@ pub fn with_xrt<R>(
     call: impl FnOnce(&Object) -> Result<R, Failure>,
 ) -> Result<R, Failure> {
     match &*find(handle, XRT)? {
-        Thing::Xrt(object) => call(object),
+        HandleObject::Xrt(object) => call(object),
         other => Err(wrong(handle, XRT, other.kind())),
     }
 }
@@ -346,7 +349,7 @@ pub fn close_xrt(handle: Handle) -> Result<(), Failure> {
 }
 
 /// The slots of several handles, in order.
-pub fn slots(handles: &[Handle]) -> Result<Vec<Arc<Thing>>, Failure> {
+pub fn slots(handles: &[Handle]) -> Result<Vec<Arc<HandleObject>>, Failure> {
     handles.iter().map(|slot| find(*slot, "slot")).collect()
 }
 
@@ -356,7 +359,7 @@ pub fn with_memory<R>(
     call: impl FnOnce(&Mutex<SharedMemory>) -> Result<R, Failure>,
 ) -> Result<R, Failure> {
     match &*find(handle, "shared memory")? {
-        Thing::Memory(memory) => call(memory),
+        HandleObject::Memory(memory) => call(memory),
         other => Err(wrong(handle, "shared memory", other.kind())),
     }
 }
@@ -367,7 +370,7 @@ pub fn with_space<R>(
     call: impl FnOnce(&AddressSpace) -> Result<R, Failure>,
 ) -> Result<R, Failure> {
     match &*find(handle, "address space")? {
-        Thing::Space(space) => call(space),
+        HandleObject::Space(space) => call(space),
         other => Err(wrong(handle, "address space", other.kind())),
     }
 }

@@ -1,8 +1,8 @@
 //! Shared memory.
 
-use crate::handles::{self, Handle, Thing};
+use crate::handles::{self, Handle, HandleObject};
 use crate::options::page_size as size_of_pages;
-use crate::pointers::Answer;
+use crate::pointers::OutputPointer;
 use crate::status::{entry, Failure};
 use std::ffi::{c_int, c_void};
 use std::sync::{Mutex, PoisonError};
@@ -15,13 +15,13 @@ fn share(
     make: impl FnOnce(&AddressSpace, Option<PageSize>) -> Result<SharedMemory, Error>,
 ) -> c_int {
     entry(|| {
-        let answer = Answer::at(memory, "memory")?;
+        let answer = OutputPointer::at(memory, "memory")?;
         let page = match page_size {
             0 => None,
             bytes => Some(size_of_pages(bytes)?),
         };
         let made = handles::with_space(space, |space| Ok(make(space, page)?))?;
-        let made = handles::insert(space, Thing::Memory(Mutex::new(made)))?;
+        let made = handles::insert(space, HandleObject::Memory(Mutex::new(made)))?;
         // SAFETY: the caller's place for a handle.
         unsafe { answer.give(made) };
         Ok(())
@@ -129,7 +129,7 @@ pub unsafe extern "C" fn tmb_memory_register(
 #[no_mangle]
 pub unsafe extern "C" fn tmb_memory_pointer(memory: Handle, pointer: *mut *mut c_void) -> c_int {
     entry(|| {
-        let answer = Answer::at(pointer, "pointer")?;
+        let answer = OutputPointer::at(pointer, "pointer")?;
         let start = handles::with_memory(memory, |memory| {
             let memory = memory.lock().unwrap_or_else(PoisonError::into_inner);
             Ok(memory.as_ptr())

@@ -27,9 +27,9 @@ pub unsafe fn optional_text<'a>(
 }
 
 /// An output parameter: checked before the call does anything, written when it succeeds.
-pub struct Answer<T>(*mut T);
+pub struct OutputPointer<T>(*mut T);
 
-impl<T> Answer<T> {
+impl<T> OutputPointer<T> {
     /// The caller's location for a result.
     pub fn at(pointer: *mut T, what: &str) -> Result<Self, Failure> {
         match pointer.is_null() {

@@ -1,8 +1,8 @@
 //! Slots.
 
-use crate::handles::{self, Handle, Thing};
+use crate::handles::{self, Handle, HandleObject};
 use crate::options::{self, Progress, ScheduleOptions, WaitOptions};
-use crate::pointers::{bytes, text, Answer};
+use crate::pointers::{bytes, text, OutputPointer};
 use crate::status::{entry, Failure};
 use std::ffi::{c_char, c_int, c_void};
 use std::path::Path;
@@ -25,7 +25,7 @@ fn load_with(
     let slot = handles::with_card(card, |card| {
         handles::with_space(space, |space| Ok(load(card, space)?))
     })?;
-    handles::insert(card, Thing::Slot(Box::new(slot)))
+    handles::insert(card, HandleObject::Slot(Box::new(slot)))
 }
 
 #[no_mangle]
@@ -36,7 +36,7 @@ pub unsafe extern "C" fn tmb_slot_load_anywhere(
     slot: *mut Handle,
 ) -> c_int {
     entry(|| {
-        let answer = Answer::at(slot, "slot")?;
+        let answer = OutputPointer::at(slot, "slot")?;
         // SAFETY: null or a string, as the header asks.
         let folder = Path::new(unsafe { text(folder, "folder") }?);
         let made = load_with(card, space, |card, space| card.load_anywhere(folder, space))?;
@@ -55,7 +55,7 @@ pub unsafe extern "C" fn tmb_slot_load(
     slot: *mut Handle,
 ) -> c_int {
     entry(|| {
-        let answer = Answer::at(slot, "slot")?;
+        let answer = OutputPointer::at(slot, "slot")?;
         // SAFETY: null or a string, as the header asks.
         let folder = Path::new(unsafe { text(folder, "folder") }?);
         let made = load(card, number, folder, space)?;
@@ -187,7 +187,7 @@ pub unsafe extern "C" fn tmb_slot_read_register(
     value: *mut u32,
 ) -> c_int {
     entry(|| {
-        let answer = Answer::at(value, "value")?;
+        let answer = OutputPointer::at(value, "value")?;
         let read = read_register(slot, offset)?;
         // SAFETY: the caller's place for a number.
         unsafe { answer.give(read) };
@@ -196,9 +196,13 @@ pub unsafe extern "C" fn tmb_slot_read_register(
 }
 
 /// Waits for a register value and returns the register.
-pub fn wait_register(slot: Handle, wanted: Wanted, deadline_ps: u64) -> Result<u32, Failure> {
+pub fn wait_register(
+    slot: Handle,
+    wanted: RegisterCondition,
+    deadline_ps: u64,
+) -> Result<u32, Failure> {
     aligned(wanted.offset)?;
-    let Wanted {
+    let RegisterCondition {
         offset,
         mask,
         value,
@@ -211,7 +215,7 @@ pub fn wait_register(slot: Handle, wanted: Wanted, deadline_ps: u64) -> Result<u
 
 /// The register condition of a wait.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted {
+pub struct RegisterCondition {
     pub offset: u32,
     pub mask: u32,
     pub value: u32,
@@ -227,7 +231,7 @@ pub unsafe extern "C" fn tmb_slot_wait_register(
     found: *mut u32,
 ) -> c_int {
     entry(|| {
-        let wanted = Wanted {
+        let wanted = RegisterCondition {
             offset,
             mask,
             value,

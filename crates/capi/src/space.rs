@@ -1,8 +1,8 @@
 //! Address spaces and mappings.
 
-use crate::handles::{self, Handle, Thing};
+use crate::handles::{self, Handle, HandleObject};
 use crate::options::{self, page_size, MapOptions, SpaceOptions};
-use crate::pointers::{text, Answer};
+use crate::pointers::{text, OutputPointer};
 use crate::status::{entry, Failure};
 use std::ffi::{c_char, c_int};
 use std::path::Path;
@@ -15,7 +15,7 @@ pub unsafe extern "C" fn tmb_space_create(
     space: *mut Handle,
 ) -> c_int {
     entry(|| {
-        let answer = Answer::at(space, "space")?;
+        let answer = OutputPointer::at(space, "space")?;
         // SAFETY: null or the caller's options, as the header asks.
         let options = unsafe { options::read(options) }?;
         let placement = options.placement()?;
@@ -28,7 +28,7 @@ pub unsafe extern "C" fn tmb_space_create(
                 .limit(limit);
             Ok(card.create_space_with(made.translation(translation))?)
         })?;
-        let made = handles::insert(card, Thing::Space(made))?;
+        let made = handles::insert(card, HandleObject::Space(made))?;
         // SAFETY: the caller's place for a handle.
         unsafe { answer.give(made) };
         Ok(())
@@ -94,13 +94,13 @@ pub unsafe extern "C" fn tmb_map_file(
     mapping: *mut Handle,
 ) -> c_int {
     entry(|| {
-        let answer = Answer::at(mapping, "mapping")?;
+        let answer = OutputPointer::at(mapping, "mapping")?;
         // SAFETY: null or a string, as the header asks.
         let path = Path::new(unsafe { text(path, "path") }?);
         // SAFETY: null or the caller's options, as the header asks.
         let options = library(&unsafe { options::read(options) }?)?;
         let mapped = handles::with_space(space, |space| Ok(space.map_file(path, options)?))?;
-        let made = handles::insert(space, Thing::Mapping(mapped))?;
+        let made = handles::insert(space, HandleObject::Mapping(mapped))?;
         // SAFETY: the caller's place for a handle.
         unsafe { answer.give(made) };
         Ok(())
@@ -110,7 +110,7 @@ pub unsafe extern "C" fn tmb_map_file(
 #[no_mangle]
 pub unsafe extern "C" fn tmb_mapping_address(mapping: Handle, address: *mut u64) -> c_int {
     entry(|| {
-        let answer = Answer::at(address, "address")?;
+        let answer = OutputPointer::at(address, "address")?;
         let (found, _) = handles::mapping_range(mapping)?;
         // SAFETY: the caller's place for a number.
         unsafe { answer.give(found) };
@@ -121,7 +121,7 @@ pub unsafe extern "C" fn tmb_mapping_address(mapping: Handle, address: *mut u64)
 #[no_mangle]
 pub unsafe extern "C" fn tmb_mapping_bytes(mapping: Handle, bytes: *mut u64) -> c_int {
     entry(|| {
-        let answer = Answer::at(bytes, "bytes")?;
+        let answer = OutputPointer::at(bytes, "bytes")?;
         let (_, found) = handles::mapping_range(mapping)?;
         // SAFETY: the caller's place for a number.
         unsafe { answer.give(found) };

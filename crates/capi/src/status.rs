@@ -167,18 +167,18 @@ fn of_system(error: &(dyn std::error::Error + 'static)) -> Option<c_int> {
 }
 
 /// The last failure of a thread.
-struct Told {
+struct LastFailure {
     message: Option<CString>,
     errno: c_int,
 }
 
 /// Thread-local without a destructor: calls are also made after destructors of thread-locals have run, from atexit
 /// handlers, destructors of static objects and of other thread-locals.
-type Lasting<T> = ManuallyDrop<RefCell<T>>;
+type UndroppedCell<T> = ManuallyDrop<RefCell<T>>;
 
 thread_local! {
-    static LAST: Lasting<Told> = const {
-        ManuallyDrop::new(RefCell::new(Told { message: None, errno: 0 }))
+    static LAST: UndroppedCell<LastFailure> = const {
+        ManuallyDrop::new(RefCell::new(LastFailure { message: None, errno: 0 }))
     };
 }
 
@@ -241,7 +241,7 @@ fn run(call: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
     if let Err(failure) = &answer {
         let text: Vec<u8> = failure.message.bytes().filter(|byte| *byte != 0).collect();
         LAST.with(|last| {
-            *last.borrow_mut() = Told {
+            *last.borrow_mut() = LastFailure {
                 message: CString::new(text).ok(),
                 errno: failure.errno,
             };

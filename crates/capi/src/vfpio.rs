@@ -1,6 +1,6 @@
 //! `vfpio.h`: table 1 of vFPIO's paper, over the streams of the library.
 
-use crate::handles::{self, Handle, OpenCard, Thing};
+use crate::handles::{self, Handle, HandleObject, OpenCard};
 use crate::options::{self, ScheduleOptions};
 use crate::pointers::text;
 use crate::status::{with_errno, Failure, Status};
@@ -51,7 +51,7 @@ enum Peer {
 const NETWORK: &str = "net:";
 
 /// The object of a dev_fd.
-struct Open {
+struct OpenDevice {
     slot: c_int,
     device: Device,
     inputs: Vec<Stream>,
@@ -70,15 +70,15 @@ type Memory = (Arc<SharedMemory>, u64);
 
 /// Timeout of a wait for transfers.
 #[derive(Clone, Copy)]
-enum Patience {
-    None,
+enum WaitLimit {
+    NoWait,
     /// Virtual time.
     Within(Picoseconds),
-    Endless,
+    Unlimited,
 }
 
 /// The card that the calls use.
-struct Place {
+struct OpenedCard {
     card: Handle,
     attached: bool,
     space: AddressSpace,
@@ -88,14 +88,14 @@ struct Place {
 
 /// State of this interface, one per process as in the paper.
 struct VfpioState {
-    place: Option<Place>,
-    open: BTreeMap<c_int, Arc<Open>>,
+    place: Option<OpenedCard>,
+    open: BTreeMap<c_int, Arc<OpenDevice>>,
     opened: c_int,
     memory: BTreeMap<usize, Arc<SharedMemory>>,
     /// Location of `RDMA_MEM`.
     peer: Option<Peer>,
     /// By device: its substitute.
-    stands_in: [c_int; 3],
+    substitutes: [c_int; 3],
 }
 
 static STATE: Mutex<VfpioState> = Mutex::new(VfpioState {
@@ -104,7 +104,7 @@ static STATE: Mutex<VfpioState> = Mutex::new(VfpioState {
     opened: 0,
     memory: BTreeMap::new(),
     peer: None,
-    stands_in: [HOST_MEM, FPGA_MEM, RDMA_MEM],
+    substitutes: [HOST_MEM, FPGA_MEM, RDMA_MEM],
 });
 
 /// The state; not to be held across a wait for a kernel.
@@ -141,7 +141,7 @@ fn open_card(peer: Option<&Peer>) -> Result<Card, Failure> {
     Ok(Card::simulated(options, OwnerOptions::default(), |_| {})?)
 }
 
-impl Place {
+impl OpenedCard {
     fn new(card: Handle, attached: bool) -> Result<Self, Failure> {
         let space = handles::with_card(card, |card| Ok(card.create_space()?))?;
         Ok(Self {
@@ -165,11 +165,11 @@ impl VfpioState {
     }
 
     /// The card; opened if there is none.
-    fn place(&mut self) -> Result<&mut Place, Failure> {
+    fn place(&mut self) -> Result<&mut OpenedCard, Failure> {
         if self.place.is_none() {
             let card = OpenCard::new(open_card(self.peer.as_ref())?, None);
             let card = handles::insert_card(card);
-            let place = Place::new(card, false);
+            let place = OpenedCard::new(card, false);
             // The handle was not given out yet.
             let place = place.or_else(|why| handles::close(card, "card").and(Err(why)))?;
             self.place = Some(place);
@@ -179,12 +179,12 @@ impl VfpioState {
         place.ok_or_else(|| Failure::new(Status::Order, rule))
     }
 
-    fn device(&self, dev_fd: c_int) -> Result<Arc<Open>, Failure> {
+    fn device(&self, dev_fd: c_int) -> Result<Arc<OpenDevice>, Failure> {
         let found = self.open.get(&dev_fd).map(Arc::clone);
         found.ok_or_else(|| unknown(dev_fd))
     }
 
-    fn add(&mut self, open: Open) -> c_int {
+    fn add(&mut self, open: OpenDevice) -> c_int {
         // As for descriptors, the first three numbers are reserved.
         let dev_fd = 3 + self.opened;
         self.opened += 1;
@@ -278,12 +278,12 @@ fn open_ports(
     }
 }
 
-impl Open {
+impl OpenDevice {
     /// Waits for all transfers that were begun; returns the first failure.
-    fn sync(&self, patience: Patience) -> Result<(), Failure> {
+    fn sync(&self, limit: WaitLimit) -> Result<(), Failure> {
         let mut result = Ok(());
         for (stream, writes) in self.streams() {
-            result = result.and(self.drain(stream, writes, patience).map(drop));
+            result = result.and(self.drain(stream, writes, limit).map(drop));
         }
         result
     }
@@ -296,15 +296,15 @@ impl Open {
 
     /// Waits for all transfers that were begun at a port; returns the bytes of the last one, or the first failure.
     /// Transfers that miss the timeout stay under way.
-    fn drain(&self, stream: &Stream, writes: bool, patience: Patience) -> Result<u64, Failure> {
+    fn drain(&self, stream: &Stream, writes: bool, limit: WaitLimit) -> Result<u64, Failure> {
         // The bytes go to the memory of their own transfer, whichever thread waits for it.
         let _turn = lock(&self.turn);
         let mut result = Ok(0);
         loop {
-            let waited = match patience {
-                Patience::None => stream.poll(),
-                Patience::Within(time) => stream.wait(Some(time), |_| Continue::Yes).map(Some),
-                Patience::Endless => stream.wait(None, |_| Continue::Yes).map(Some),
+            let waited = match limit {
+                WaitLimit::NoWait => stream.poll(),
+                WaitLimit::Within(time) => stream.wait(Some(time), |_| Continue::Yes).map(Some),
+                WaitLimit::Unlimited => stream.wait(None, |_| Continue::Yes).map(Some),
             };
             let over = match waited {
                 Ok(Some(moved)) => Ok(moved),
@@ -437,8 +437,8 @@ fn transfer(
     if !open.waits {
         return Ok(size);
     }
-    let moved = open.drain(stream, writes, Patience::Endless)?;
-    open.sync(Patience::Endless)?;
+    let moved = open.drain(stream, writes, WaitLimit::Unlimited)?;
+    open.sync(WaitLimit::Unlimited)?;
     Ok(usize::try_from(moved).unwrap_or(size))
 }
 
@@ -469,7 +469,7 @@ pub unsafe extern "C" fn vfpio_init(bitstream: *const c_void) -> c_int {
         let slot = handles::with_card(place.card, |card| {
             Ok(card.load(SlotId(free), folder, &place.space)?)
         })?;
-        let slot = handles::insert(place.card, Thing::Slot(Box::new(slot)))?;
+        let slot = handles::insert(place.card, HandleObject::Slot(Box::new(slot)))?;
         place.slots.insert(free.into(), slot);
         Ok(free.into())
     })
@@ -549,7 +549,7 @@ pub extern "C" fn vfpio_open(
     with_errno(-1, || {
         let mut state = state();
         let device = known(device_type)?;
-        let given = state.stands_in[device];
+        let given = state.substitutes[device];
         let mut network = None;
         let device = match (given, state.peer.clone()) {
             (RDMA_MEM, None) => {
@@ -571,11 +571,11 @@ pub extern "C" fn vfpio_open(
             handles::with_slot(slot, |slot| open_ports(slot, rw_flag, port_id))?;
         if let Some(address) = network {
             for stream in inputs.iter().chain(&outputs) {
-                let peer = RemoteMemory::connect(&address, RemoteMemory::PATIENCE);
+                let peer = RemoteMemory::connect(&address, RemoteMemory::TIMEOUT);
                 stream.plug_peer(peer.map_err(remote)?)?;
             }
         }
-        Ok(state.add(Open {
+        Ok(state.add(OpenDevice {
             slot: slot_id,
             device,
             inputs,
@@ -601,7 +601,7 @@ fn known(device: c_int) -> Result<usize, Failure> {
 pub extern "C" fn vfpio_stand_in(missing: c_int, instead: c_int) -> c_int {
     with_errno(-1, || {
         let (missing, _) = (known(missing)?, known(instead)?);
-        state().stands_in[missing] = instead;
+        state().substitutes[missing] = instead;
         Ok(0)
     })
 }
@@ -615,7 +615,7 @@ pub unsafe extern "C" fn vfpio_peer(address: *const c_char) -> c_int {
             Some(place) => (place, true),
             None => (address, false),
         };
-        let peer = RemoteMemory::connect(place, RemoteMemory::PATIENCE).map_err(remote)?;
+        let peer = RemoteMemory::connect(place, RemoteMemory::TIMEOUT).map_err(remote)?;
         state().peer = Some(match on_card {
             true => Peer::Network(place.to_owned()),
             false => Peer::Host(Arc::new(Mutex::new(peer))),
@@ -668,7 +668,7 @@ pub unsafe extern "C" fn vfpio_open_file(
         let (inputs, outputs) =
             handles::with_slot(slot, |slot| open_ports(slot, rw_flag, port_id))?;
         let file = state.place()?.space.map_file(path, options)?;
-        Ok(state.add(Open {
+        Ok(state.add(OpenDevice {
             slot: slot_id,
             device: Device::File {
                 file,
@@ -702,7 +702,7 @@ pub extern "C" fn vfpio_connect(
                 handles::with_card(card, |card| Ok(card.connect(from, &output, to, &input)?))
             })
         })?;
-        Ok(state.add(Open {
+        Ok(state.add(OpenDevice {
             slot: from_slot_id,
             device: Device::Port(connection),
             inputs: Vec::new(),
@@ -720,7 +720,7 @@ pub extern "C" fn vfpio_close(dev_fd: c_int) -> c_int {
     with_errno(-1, || {
         let open = state().device(dev_fd)?;
         // Finished transfers that were not waited for are delivered, and their result is returned.
-        let mut told = open.sync(Patience::None);
+        let mut told = open.sync(WaitLimit::NoWait);
         if open.begun.iter().any(|begun| !lock(begun).is_empty()) {
             told?;
             let rule =
@@ -764,7 +764,7 @@ const LONGEST_LIST: usize = 1 << 16;
 ///
 /// # Safety
 /// Null, or a list that ends with -1.
-unsafe fn sync(dev_fds: *const c_int, patience: Patience) -> Result<c_int, Failure> {
+unsafe fn sync(dev_fds: *const c_int, limit: WaitLimit) -> Result<c_int, Failure> {
     if dev_fds.is_null() {
         return Err(Failure::argument("dev_fds is a null pointer"));
     }
@@ -777,7 +777,7 @@ unsafe fn sync(dev_fds: *const c_int, patience: Patience) -> Result<c_int, Failu
         }
         all.push(state().device(dev_fd)?);
     }
-    let results: Vec<_> = all.iter().map(|open| open.sync(patience)).collect();
+    let results: Vec<_> = all.iter().map(|open| open.sync(limit)).collect();
     results.into_iter().collect::<Result<(), _>>()?;
     Ok(0)
 }
@@ -785,14 +785,14 @@ unsafe fn sync(dev_fds: *const c_int, patience: Patience) -> Result<c_int, Failu
 #[no_mangle]
 pub unsafe extern "C" fn vfpio_sync(dev_fds: *const c_int) -> c_int {
     // SAFETY: as the header asks.
-    with_errno(-1, || unsafe { sync(dev_fds, Patience::Endless) })
+    with_errno(-1, || unsafe { sync(dev_fds, WaitLimit::Unlimited) })
 }
 
 #[no_mangle]
 pub unsafe extern "C" fn vfpio_sync_within(dev_fds: *const c_int, deadline_ps: u64) -> c_int {
-    let patience = Patience::Within(Picoseconds::new(deadline_ps));
+    let limit = WaitLimit::Within(Picoseconds::new(deadline_ps));
     // SAFETY: as the header asks.
-    with_errno(-1, || unsafe { sync(dev_fds, patience) })
+    with_errno(-1, || unsafe { sync(dev_fds, limit) })
 }
 
 #[no_mangle]
@@ -817,7 +817,7 @@ pub extern "C" fn vfpio_attach(card: Handle) -> c_int {
             let rule = "there is a card already: call vfpio_detach first";
             return Err(Failure::new(Status::Order, rule));
         }
-        state.place = Some(Place::new(card, true)?);
+        state.place = Some(OpenedCard::new(card, true)?);
         Ok(0)
     })
 }

@@ -1,7 +1,7 @@
 //! Functions of `tombolo_xrt.h`, on which the C++ headers for XRT programs are built.
 
 use crate::handles::{self, Handle};
-use crate::pointers::{new_text, text, Answer};
+use crate::pointers::{new_text, text, OutputPointer};
 use crate::status::{self, Failure};
 use crate::xrt_object::Object;
 use std::ffi::{c_char, c_int, c_uchar, c_void, CStr};
@@ -86,11 +86,11 @@ objects! {
 }
 
 /// The caller's buffer of 16 bytes for a UUID.
-struct UuidAnswer(*mut c_uchar);
+struct UuidOutput(*mut c_uchar);
 
-impl UuidAnswer {
+impl UuidOutput {
     fn at(pointer: *mut c_uchar) -> Result<Self, Failure> {
-        Answer::at(pointer, "uuid").map(|_| Self(pointer))
+        OutputPointer::at(pointer, "uuid").map(|_| Self(pointer))
     }
 
     unsafe fn give(self, uuid: Uuid) {
@@ -129,7 +129,7 @@ fn answering<T>(
     call: impl FnOnce() -> Result<T, Failure>,
 ) -> c_int {
     entry(|| {
-        let answer = Answer::at(pointer, what)?;
+        let answer = OutputPointer::at(pointer, what)?;
         let value = call()?;
         // SAFETY: the caller's place, as the header asks.
         unsafe { answer.give(value) };
@@ -183,7 +183,7 @@ pub unsafe extern "C" fn tmb_xrt_device_load_file(
     uuid: *mut c_uchar,
 ) -> c_int {
     entry(|| {
-        let answer = UuidAnswer::at(uuid)?;
+        let answer = UuidOutput::at(uuid)?;
         // SAFETY: null or a string, as the header asks.
         let path = unsafe { text(path, "path") }?;
         let loaded = with_device(device, |device| Ok(device.load_file(Path::new(path))?))?;
@@ -200,7 +200,7 @@ pub unsafe extern "C" fn tmb_xrt_device_load_xclbin(
     uuid: *mut c_uchar,
 ) -> c_int {
     entry(|| {
-        let answer = UuidAnswer::at(uuid)?;
+        let answer = UuidOutput::at(uuid)?;
         let container = with_xclbin(xclbin, |xclbin| Ok(Container::clone(xclbin)))?;
         let origin = "the xclbin given".to_owned();
         let loaded = with_device(device, |device| Ok(device.load(origin, container)?))?;
@@ -213,7 +213,7 @@ pub unsafe extern "C" fn tmb_xrt_device_load_xclbin(
 #[no_mangle]
 pub unsafe extern "C" fn tmb_xrt_device_uuid(device: Handle, uuid: *mut c_uchar) -> c_int {
     entry(|| {
-        let answer = UuidAnswer::at(uuid)?;
+        let answer = UuidOutput::at(uuid)?;
         let loaded = with_device(device, |device| Ok(device.uuid()))?;
         // SAFETY: the caller's place for it.
         unsafe { answer.give(loaded) };
@@ -261,7 +261,7 @@ pub unsafe extern "C" fn tmb_xrt_device_now(device: Handle, picoseconds: *mut u6
 #[no_mangle]
 pub unsafe extern "C" fn tmb_xrt_uuid_parse(text: *const c_char, uuid: *mut c_uchar) -> c_int {
     entry(|| {
-        let answer = UuidAnswer::at(uuid)?;
+        let answer = UuidOutput::at(uuid)?;
         // SAFETY: null or a string, as the header asks.
         let text = unsafe { crate::pointers::text(text, "text") }?;
         let parsed: Result<Uuid, _> = text.parse();
@@ -336,7 +336,7 @@ pub unsafe extern "C" fn tmb_xrt_xclbin_of_device(device: Handle, xclbin: *mut H
 #[no_mangle]
 pub unsafe extern "C" fn tmb_xrt_xclbin_uuid(xclbin: Handle, uuid: *mut c_uchar) -> c_int {
     entry(|| {
-        let answer = UuidAnswer::at(uuid)?;
+        let answer = UuidOutput::at(uuid)?;
         let own = with_xclbin(xclbin, |xclbin| Ok(xclbin.uuid))?;
         // SAFETY: the caller's place for it.
         unsafe { answer.give(own) };
@@ -351,7 +351,7 @@ pub unsafe extern "C" fn tmb_xrt_xclbin_bytes(
     count: *mut usize,
 ) -> c_int {
     entry(|| {
-        Answer::at(count, "count")?;
+        OutputPointer::at(count, "count")?;
         let written = with_xclbin(xclbin, |xclbin| Ok(container::write(&xclbin.design)))?;
         // SAFETY: not null; the header requires a count, and that many bytes at the pointer.
         unsafe { give_bytes(&written, bytes, count) };
@@ -562,7 +562,7 @@ pub unsafe extern "C" fn tmb_xrt_bo_write(
     seek: usize,
 ) -> c_int {
     entry(|| {
-        Answer::at(source.cast_mut(), "source")?;
+        OutputPointer::at(source.cast_mut(), "source")?;
         with_buffer(bo, |bo| {
             // SAFETY: not null; the header requires `count` bytes.
             Ok(unsafe { bo.write(source.cast(), count, seek) }?)
@@ -578,7 +578,7 @@ pub unsafe extern "C" fn tmb_xrt_bo_read(
     skip: usize,
 ) -> c_int {
     entry(|| {
-        Answer::at(target, "target")?;
+        OutputPointer::at(target, "target")?;
         // SAFETY: not null; the header requires `count` bytes.
         with_buffer(bo, |bo| Ok(unsafe { bo.read(target.cast(), count, skip) }?))
     })
@@ -681,7 +681,7 @@ pub unsafe extern "C" fn tmb_xrt_kernel_name(kernel: Handle, name: *mut *mut c_c
 #[no_mangle]
 pub unsafe extern "C" fn tmb_xrt_kernel_uuid(kernel: Handle, uuid: *mut c_uchar) -> c_int {
     entry(|| {
-        let answer = UuidAnswer::at(uuid)?;
+        let answer = UuidOutput::at(uuid)?;
         let own = with_kernel(kernel, |kernel| Ok(kernel.uuid()))?;
         // SAFETY: the caller's place for it.
         unsafe { answer.give(own) };
@@ -779,7 +779,7 @@ pub extern "C" fn tmb_xrt_run_renew(run: Handle) -> c_int {
 
 /// `tmb_xrt_argument` of the header.
 #[repr(C)]
-pub struct ArgumentAnswer {
+pub struct ArgumentInfo {
     kind: u32,
     bytes: u32,
     is_real: c_int,
@@ -789,12 +789,12 @@ pub struct ArgumentAnswer {
 pub unsafe extern "C" fn tmb_xrt_run_argument(
     run: Handle,
     index: u32,
-    argument: *mut ArgumentAnswer,
+    argument: *mut ArgumentInfo,
 ) -> c_int {
     answering(argument, "argument", || {
         let found = with_run(run, |run| Ok(run.argument_of(index)?))?;
         let is_real = ["float", "double"].contains(&found.host_type.trim());
-        Ok(ArgumentAnswer {
+        Ok(ArgumentInfo {
             kind: number_of_kind(found.kind),
             bytes: found.bytes,
             is_real: c_int::from(is_real),
@@ -817,7 +817,7 @@ pub unsafe extern "C" fn tmb_xrt_run_read_argument(
     count: *mut usize,
 ) -> c_int {
     entry(|| {
-        Answer::at(count, "count")?;
+        OutputPointer::at(count, "count")?;
         let found = with_run(run, |run| Ok(run.read_argument(index)?))?;
         // SAFETY: not null; the header requires a count, and that many bytes at the pointer.
         unsafe { give_bytes(&found, bytes, count) };

@@ -2,7 +2,7 @@
 
 use crate::print::{print, say, NotPrinted};
 use clap::{Args, Subcommand};
-use verilated::{BuildError, Kept};
+use verilated::{BuildError, CachedModel};
 
 /// Lists, measures and clears the cache of built models.
 ///
@@ -47,19 +47,19 @@ pub enum CacheError {
     NotPrinted(#[from] NotPrinted),
 }
 
-fn days(model: &Kept) -> u64 {
+fn days(model: &CachedModel) -> u64 {
     model.unused().as_secs() / 86_400
 }
 
-fn megabytes(models: &[Kept]) -> f64 {
-    models.iter().map(Kept::bytes).sum::<u64>() as f64 / 1e6
+fn megabytes(models: &[CachedModel]) -> f64 {
+    models.iter().map(CachedModel::bytes).sum::<u64>() as f64 / 1e6
 }
 
 impl Cache {
     /// Does it.
     pub fn run(self) -> Result<(), CacheError> {
         let folder = verilated::models();
-        let models = Kept::all(&folder)?;
+        let models = CachedModel::all(&folder)?;
         let sum = format!(
             "{} models, {:.1} MB, in {}\n",
             models.len(),
@@ -79,7 +79,8 @@ impl Cache {
             }
             CacheCommand::Size => print(sum)?,
             CacheCommand::Clear { unused_for } => {
-                let old = |model: &&Kept| unused_for.is_none_or(|least| days(model) >= least);
+                let old =
+                    |model: &&CachedModel| unused_for.is_none_or(|least| days(model) >= least);
                 let (mut removed, mut busy) = (0, 0);
                 for model in models.iter().filter(old) {
                     match model.remove()? {

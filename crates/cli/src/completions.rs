@@ -19,11 +19,11 @@ use std::path::PathBuf;
     tombolo completions fish >~/.config/fish/completions/tombolo.fish")]
 pub struct Completions {
     /// Which shell.
-    shell: For,
+    shell: CompletionShell,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum For {
+enum CompletionShell {
     Bash,
     Zsh,
     Fish,
@@ -70,9 +70,9 @@ impl Completions {
     /// Does it.
     pub fn run<C: CommandFactory>(self) -> Result<(), NotPrinted> {
         let shell = match self.shell {
-            For::Bash => Shell::Bash,
-            For::Zsh => Shell::Zsh,
-            For::Fish => Shell::Fish,
+            CompletionShell::Bash => Shell::Bash,
+            CompletionShell::Zsh => Shell::Zsh,
+            CompletionShell::Fish => Shell::Fish,
         };
         let mut script = Vec::new();
         generate(

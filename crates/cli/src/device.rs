@@ -4,7 +4,7 @@ use crate::interrupt;
 use crate::kernel::{folder_of, NoSuchKernel};
 use crate::print::{print, say, NotPrinted};
 use crate::progress::Work;
-use crate::shell::{ShellError, Which};
+use crate::shell::{ShellError, ShellSelection};
 use card::kernel::KernelPackage;
 use clap::Args;
 use device::{serve, Connection, Function, Interrupts, ServeError, Shell, ShellOptions};
@@ -31,7 +31,7 @@ pub(crate) struct Device {
     socket: PathBuf,
 
     #[command(flatten)]
-    which: Which,
+    which: ShellSelection,
 
     /// What is in a slot: a kernel's folder, or the name of one in `kernels/`.
     #[arg(long = "slot", value_name = "SLOT=KERNEL")]

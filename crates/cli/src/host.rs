@@ -27,7 +27,7 @@ struct Traps {}
 
 /// How accesses of programs are trapped.
 #[derive(Clone, Copy, Default, ValueEnum)]
-enum Way {
+enum TrapMethod {
     /// Pages are protected: mprotect and SIGSEGV.
     #[default]
     Protect,
@@ -37,12 +37,12 @@ enum Way {
     InThread,
 }
 
-impl From<Way> for TrapWay {
-    fn from(way: Way) -> Self {
+impl From<TrapMethod> for TrapWay {
+    fn from(way: TrapMethod) -> Self {
         match way {
-            Way::Protect => Self::Protect,
-            Way::Userfault => Self::Userfault,
-            Way::InThread => Self::InThread,
+            TrapMethod::Protect => Self::Protect,
+            TrapMethod::Userfault => Self::Userfault,
+            TrapMethod::InThread => Self::InThread,
         }
     }
 }
@@ -56,7 +56,7 @@ struct Calibrate {
 
     /// The way to trap whose costs are measured.
     #[arg(long, value_enum, default_value_t, value_name = "WAY")]
-    traps: Way,
+    traps: TrapMethod,
 }
 
 /// Why there is no such file.

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// Compilers get so long to remove their temporary files, and are killed then.
 const POLITE: Duration = Duration::from_millis(200);
 /// What does not die within this time is left to the system.
-const PATIENCE: Duration = Duration::from_millis(500);
+const CHILD_TIMEOUT: Duration = Duration::from_millis(500);
 /// A folder that somebody still writes to may need it.
 const ATTEMPTS: u32 = 3;
 
@@ -35,12 +35,12 @@ pub fn say(words: &'static str) {
 }
 
 /// What comes before the end, once.
-type Before = Box<dyn FnOnce() + Send>;
-static BEFORE: Mutex<Option<Before>> = Mutex::new(None);
+type ExitAction = Box<dyn FnOnce() + Send>;
+static EXIT_ACTION: Mutex<Option<ExitAction>> = Mutex::new(None);
 
 /// A signal lets this be done before the process ends; a second one ends it at once.
 pub fn before_the_end(act: impl FnOnce() + Send + 'static) {
-    *BEFORE.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(act));
+    *EXIT_ACTION.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(act));
 }
 
 fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
@@ -64,7 +64,10 @@ pub fn listen() {
     };
     let started = Builder::new().spawn(move || {
         for signal in signals.forever() {
-            let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let before = EXIT_ACTION
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take();
             let Some(before) = before else {
                 end(signal);
                 return;
@@ -141,7 +144,7 @@ fn end_children() {
     let begin = Instant::now();
     loop {
         let children = descendants(std::process::id());
-        if children.is_empty() || begin.elapsed() > PATIENCE {
+        if children.is_empty() || begin.elapsed() > CHILD_TIMEOUT {
             return;
         }
         let signal = match begin.elapsed() > POLITE {

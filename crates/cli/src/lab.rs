@@ -1,7 +1,7 @@
 //! `tombolo lab`: the papers' experiments, our figures beside the published ones.
 
 use crate::lab_files::{at, can_be_written, write};
-use crate::lab_fsrf::Choice;
+use crate::lab_fsrf::FsrfOptions;
 use crate::print::{print, say};
 use clap::{Args, Subcommand, ValueEnum};
 use lab::experiment::cckit::{Cckit, Figure};
@@ -48,7 +48,7 @@ pub struct Lab {
 enum Paper {
     /// FSRF, table 2, figures 5 to 9 and fairness: files in FPGA virtual memory against Coyote's TLB, AmorphOS and physical
     /// addresses.
-    Fsrf(Choice),
+    Fsrf(FsrfOptions),
     /// FlexiMem: an array in the program's memory changed in place, by page size (figures 7 and 8), the interconnect
     /// by address lanes (figure 6, table II), components (table III), features of systems (table I).
     Fleximem(Shared),

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 /// What is run, and what becomes of it.
 #[derive(Args)]
-pub struct Choice {
+pub struct FsrfOptions {
     /// Only small data sets on the card.
     #[arg(long)]
     quick: bool,
@@ -112,7 +112,7 @@ enum Extent {
     Oversubscribed,
 }
 
-impl Choice {
+impl FsrfOptions {
     fn takes(&self, cell: &Cell<'_>) -> bool {
         let named = |list: &[String], name: &str| list.is_empty() || list.iter().any(|n| n == name);
         let warmth = match cell.temperature {
@@ -153,7 +153,7 @@ impl Choice {
     }
 }
 
-impl Choice {
+impl FsrfOptions {
     /// Whether only cells of the table are wanted, and some of them.
     fn chooses_cells(&self) -> bool {
         let lists = [&self.workload, &self.system];

@@ -90,7 +90,7 @@ pub const MUTANTS: [Mutation; 13] = [
 
 /// Result of a mutant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum MutantResult {
     /// The run went wrong: how.
     Found(String),
     /// The test did not detect it.
@@ -105,13 +105,13 @@ pub fn try_mutant(
     mutant: Mutation,
     plan: &DirectoryPlan,
     link: &LinkFigures,
-) -> Result<Fate, SystemError> {
+) -> Result<MutantResult, SystemError> {
     let library = build_changed(plan.geometry, Some(mutant)).map_err(HomeError::from)?;
     Ok(match run_on(&library, plan, link) {
-        Err(error) => Fate::Found(error.to_string()),
+        Err(error) => MutantResult::Found(error.to_string()),
         Ok(report) if report.unexplained > 0 => {
-            Fate::Found(report.first.unwrap_or_else(|| "unexplained".to_owned()))
+            MutantResult::Found(report.first.unwrap_or_else(|| "unexplained".to_owned()))
         }
-        Ok(_) => Fate::Survived,
+        Ok(_) => MutantResult::Survived,
     })
 }

@@ -13,7 +13,7 @@ use crate::random::Random;
 use crate::system::{mesi, System, SystemError};
 
 /// Cycles without any completion after which a run counts as stuck.
-const PATIENCE: u64 = 400_000;
+const TIMEOUT_CYCLES: u64 = 400_000;
 
 /// Cycles of traffic before a reset, at most: enough that places, queues and timers are in use.
 const MOST_BEFORE_RESET: u64 = 3_000;
@@ -193,7 +193,7 @@ impl DirectoryTorture {
     }
 
     fn check_progress(&self, since: u64) -> Result<(), SystemError> {
-        if since < PATIENCE {
+        if since < TIMEOUT_CYCLES {
             return Ok(());
         }
         let card = self.card.iter().flatten().flatten().count();

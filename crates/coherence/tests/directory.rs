@@ -4,7 +4,7 @@ use coherence::cache::{Access, Cache, Outcome};
 use coherence::home::{Directory, HomeError, Operation, OperationKind, Surroundings};
 use coherence::line::{write_parts, PlainLine, WORDS};
 use coherence::model::DirectoryGeometry;
-use coherence::mutants::{try_mutant, Fate, MUTANTS};
+use coherence::mutants::{try_mutant, MutantResult, MUTANTS};
 use coherence::platform::Platform;
 use coherence::registers;
 use coherence::system::{mesi, System, SystemError};
@@ -402,5 +402,5 @@ fn a_fault_that_an_assertion_sees_is_an_error() {
         .find(|mutant| mutant.what == "locked lines are recalled");
     let mutant = locked.expect("the mutant");
     let fate = try_mutant(mutant, &plan(1), &platform.link).expect("a model");
-    assert!(matches!(fate, Fate::Found(_)), "{fate:?}");
+    assert!(matches!(fate, MutantResult::Found(_)), "{fate:?}");
 }

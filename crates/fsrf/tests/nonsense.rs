@@ -182,8 +182,8 @@ fn any_bytes_are_decoded_or_refused() {
 
 fn connect(served: &Served) -> UnixStream {
     let socket = UnixStream::connect(served.path("socket")).unwrap();
-    let patience = Some(Duration::from_secs(60));
-    socket.set_read_timeout(patience).unwrap();
+    let timeout = Some(Duration::from_secs(60));
+    socket.set_read_timeout(timeout).unwrap();
     socket
 }
 

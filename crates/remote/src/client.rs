@@ -1,7 +1,7 @@
 //! The client, which reads and writes.
 
-use super::fabric::{is_provider, FabricError, Moved, Mover};
-use super::wire::{Answer, Ask, Hello, Operation, Status, LARGEST};
+use super::fabric::{is_provider, FabricClient, FabricError, TransferBuffer};
+use super::wire::{Hello, Operation, ReplyHeader, RequestHeader, Status, LARGEST};
 use super::RemoteError;
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
@@ -22,7 +22,7 @@ pub struct RemoteMemory {
     tag: u64,
     broken: bool,
     /// One-sided accesses, if the address requests them.
-    fabric: Option<Mover>,
+    fabric: Option<FabricClient>,
     /// Time of the last `Work` message to the server.
     told: Option<Instant>,
 }
@@ -35,7 +35,11 @@ const WORKING: Duration = Duration::from_millis(2);
 
 impl RemoteMemory {
     /// Default timeout of a silent peer: silence is an error within 2 s.
-    pub const PATIENCE: Duration = Duration::from_millis(1500);
+    pub const TIMEOUT: Duration = Duration::from_millis(1500);
+
+    /// The former name of [`TIMEOUT`](Self::TIMEOUT).
+    #[deprecated(note = "use RemoteMemory::TIMEOUT")]
+    pub const PATIENCE: Duration = Self::TIMEOUT;
 
     /// Connects to a server: `HOST:PORT` is plain TCP, `fabric+PROVIDER://HOST:PORT` one-sided accesses through that
     /// provider of libfabric. `timeout` is the maximum silence of the peer during a request.
@@ -135,7 +139,7 @@ impl RemoteMemory {
         };
         let ticket = (u64::from_le_bytes(*key), u64::from_le_bytes(*base), name);
         let local = local.map_err(|source| self.lost("its own address", source))?;
-        let mover = Mover::open(provider, local.ip(), ticket);
+        let mover = FabricClient::open(provider, local.ip(), ticket);
         self.fabric = Some(mover.map_err(|source| RemoteError::Fabric {
             address: self.address.clone(),
             source,
@@ -146,9 +150,9 @@ impl RemoteMemory {
     /// Moves bytes by one-sided accesses.
     fn one_sided(
         &mut self,
-        mover: Mover,
+        mover: FabricClient,
         offset: u64,
-        bytes: Moved<'_>,
+        bytes: TransferBuffer<'_>,
     ) -> Result<(), RemoteError> {
         // The library must not be polled for a peer that has disconnected.
         self.look()?;
@@ -245,9 +249,9 @@ impl RemoteMemory {
     pub fn read(&mut self, offset: u64, to: &mut [u8]) -> Result<(), RemoteError> {
         self.check(offset, to.len())?;
         if let Some(mover) = self.fabric.take() {
-            return self.one_sided(mover, offset, Moved::To(to));
+            return self.one_sided(mover, offset, TransferBuffer::To(to));
         }
-        let mut asked: VecDeque<Ask> = VecDeque::new();
+        let mut asked: VecDeque<RequestHeader> = VecDeque::new();
         let mut rest = to;
         let mut next = offset;
         let end = offset + rest.len() as u64;
@@ -276,9 +280,9 @@ impl RemoteMemory {
     pub fn write(&mut self, offset: u64, from: &[u8]) -> Result<(), RemoteError> {
         self.check(offset, from.len())?;
         if let Some(mover) = self.fabric.take() {
-            return self.one_sided(mover, offset, Moved::From(from));
+            return self.one_sided(mover, offset, TransferBuffer::From(from));
         }
-        let mut asked: VecDeque<Ask> = VecDeque::new();
+        let mut asked: VecDeque<RequestHeader> = VecDeque::new();
         let mut next = offset;
         for piece in from.chunks(LARGEST as usize) {
             if asked.len() == WINDOW {
@@ -295,7 +299,7 @@ impl RemoteMemory {
         Ok(())
     }
 
-    fn oldest(&mut self, asked: &mut VecDeque<Ask>) -> Result<(), RemoteError> {
+    fn oldest(&mut self, asked: &mut VecDeque<RequestHeader>) -> Result<(), RemoteError> {
         match asked.pop_front() {
             Some(ask) => self.answer(&ask),
             None => Ok(()),
@@ -319,9 +323,9 @@ impl RemoteMemory {
         })
     }
 
-    fn ask(&mut self, operation: Operation, offset: u64, bytes: u32) -> Ask {
+    fn ask(&mut self, operation: Operation, offset: u64, bytes: u32) -> RequestHeader {
         self.tag += 1;
-        Ask {
+        RequestHeader {
             operation,
             tag: self.tag,
             key: self.hello.key,
@@ -330,14 +334,14 @@ impl RemoteMemory {
         }
     }
 
-    fn answer(&mut self, ask: &Ask) -> Result<(), RemoteError> {
+    fn answer(&mut self, ask: &RequestHeader) -> Result<(), RemoteError> {
         let answer = self.reply(ask)?;
         self.good(&answer)
     }
 
     /// Receives the reply and the bytes behind it, in one call if they have arrived together.
-    fn answer_with(&mut self, ask: &Ask, to: &mut [u8]) -> Result<(), RemoteError> {
-        let mut head = [0; Answer::BYTES];
+    fn answer_with(&mut self, ask: &RequestHeader, to: &mut [u8]) -> Result<(), RemoteError> {
+        let mut head = [0; ReplyHeader::BYTES];
         let mut got = 0;
         while got < head.len() {
             let mut parts = [IoSliceMut::new(&mut head[got..]), IoSliceMut::new(&mut *to)];
@@ -351,19 +355,19 @@ impl RemoteMemory {
                 Err(error) => return Err(self.failed("the peer went away", error)),
             }
         }
-        let answer = Answer::decode(&head, ask).map_err(|rule| self.lies(rule))?;
+        let answer = ReplyHeader::decode(&head, ask).map_err(|rule| self.lies(rule))?;
         // A refusal has no payload; bytes behind it belong to another reply, and the connection is closed.
         self.good(&answer)?;
         self.receive(&mut to[got - head.len()..])
     }
 
-    fn reply(&mut self, ask: &Ask) -> Result<Answer, RemoteError> {
-        let mut head = [0; Answer::BYTES];
+    fn reply(&mut self, ask: &RequestHeader) -> Result<ReplyHeader, RemoteError> {
+        let mut head = [0; ReplyHeader::BYTES];
         self.receive(&mut head)?;
-        Answer::decode(&head, ask).map_err(|rule| self.lies(rule))
+        ReplyHeader::decode(&head, ask).map_err(|rule| self.lies(rule))
     }
 
-    fn good(&mut self, answer: &Answer) -> Result<(), RemoteError> {
+    fn good(&mut self, answer: &ReplyHeader) -> Result<(), RemoteError> {
         let why = match answer.status {
             Status::Good => return Ok(()),
             Status::OutOfRange => "it has fewer bytes than it said",

@@ -2,7 +2,7 @@
 
 use super::fabric::{is_provider, Served};
 use super::mapped::{drain, Mapped};
-use super::wire::{Answer, Ask, Hello, Operation, Status, LARGEST_TICKET};
+use super::wire::{Hello, Operation, ReplyHeader, RequestHeader, Status, LARGEST_TICKET};
 use file_io::lock::{NotLocked, RangeLock};
 use std::collections::hash_map::RandomState;
 use std::fs::File;
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// Maximum concurrent connections.
 const CONNECTIONS: usize = 64;
 /// Timeout of a client that stops in the middle of a message.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum time of a message with its payload and reply: a client that transfers it byte by byte would otherwise hold
 /// its connection forever.
 const MESSAGE: Duration = Duration::from_secs(30);
@@ -65,12 +65,12 @@ struct Connection {
     number: u64,
     /// The same socket that its thread serves.
     socket: TcpStream,
-    at: Mutex<At>,
+    at: Mutex<ClientActivity>,
 }
 
 /// Activity of a client.
 #[derive(Clone, Copy, Debug)]
-enum At {
+enum ClientActivity {
     /// It has not sent a request since it connected.
     Silent(Instant),
     /// It is sending a request, or its reply is under way.
@@ -80,20 +80,24 @@ enum At {
 }
 
 impl Connection {
-    fn at(&self) -> At {
+    fn at(&self) -> ClientActivity {
         *self.at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn is(&self, at: At) {
+    fn is(&self, at: ClientActivity) {
         *self.at.lock().unwrap_or_else(PoisonError::into_inner) = at;
     }
 
     /// Rank for losing its connection to a new client: the greatest first. `None` if it may not.
     fn idleness(&self) -> Option<(bool, Duration)> {
         match self.at() {
-            At::Silent(since) => Some((true, since.elapsed())).filter(|idle| idle.1 >= SILENT),
-            At::Idle(since) => Some((false, since.elapsed())).filter(|idle| idle.1 >= IDLE),
-            At::Message(_) => None,
+            ClientActivity::Silent(since) => {
+                Some((true, since.elapsed())).filter(|idle| idle.1 >= SILENT)
+            }
+            ClientActivity::Idle(since) => {
+                Some((false, since.elapsed())).filter(|idle| idle.1 >= IDLE)
+            }
+            ClientActivity::Message(_) => None,
         }
     }
 
@@ -147,7 +151,8 @@ impl ServerState {
     /// Ends connections whose message takes too long.
     fn end_slow(&self) {
         for connection in self.connections().iter() {
-            if matches!(connection.at(), At::Message(since) if since.elapsed() >= MESSAGE) {
+            if matches!(connection.at(), ClientActivity::Message(since) if since.elapsed() >= MESSAGE)
+            {
                 connection.end("a message of it is not over in time");
             }
         }
@@ -224,7 +229,7 @@ impl Export {
         self.bytes
     }
 
-    fn allowed(&self, ask: &Ask, key: u64) -> Status {
+    fn allowed(&self, ask: &RequestHeader, key: u64) -> Status {
         let end = ask.offset.checked_add(u64::from(ask.bytes));
         if ask.key != key {
             Status::WrongKey
@@ -320,7 +325,7 @@ fn accept(listener: &TcpListener, shared: &Arc<ServerState>) {
         let connection = Arc::new(Connection {
             number,
             socket: copy,
-            at: Mutex::new(At::Silent(Instant::now())),
+            at: Mutex::new(ClientActivity::Silent(Instant::now())),
         });
         shared.connections().push(connection.clone());
         let serving = shared.clone();
@@ -354,8 +359,8 @@ fn send_away(mut socket: TcpStream, export: &Export) {
 /// Serves a client until it leaves or breaks a rule.
 fn serve(mut socket: TcpStream, export: &Export, connection: &Connection) -> io::Result<()> {
     socket.set_nodelay(true)?;
-    socket.set_write_timeout(Some(PATIENCE))?;
-    socket.set_read_timeout(Some(PATIENCE))?;
+    socket.set_write_timeout(Some(TIMEOUT))?;
+    socket.set_read_timeout(Some(TIMEOUT))?;
     // Not a secret, but unlikely to be another connection's.
     let key = RandomState::new().build_hasher().finish();
     let hello = Hello {
@@ -369,13 +374,13 @@ fn serve(mut socket: TcpStream, export: &Export, connection: &Connection) -> io:
     let mut asked = false;
     loop {
         if asked {
-            connection.is(At::Idle(Instant::now()));
+            connection.is(ClientActivity::Idle(Instant::now()));
         }
         let ask = next(&mut socket, connection)?;
         asked = true;
         let length = ask.bytes as usize;
         let mut status = export.allowed(&ask, key);
-        let mut answer = Answer {
+        let mut answer = ReplyHeader {
             status,
             tag: ask.tag,
             bytes: 0,
@@ -428,15 +433,15 @@ fn serve(mut socket: TcpStream, export: &Export, connection: &Connection) -> io:
 }
 
 /// Receives the next request. A client may be silent between requests, but not in the middle of one.
-fn next(socket: &mut TcpStream, connection: &Connection) -> io::Result<Ask> {
-    let mut head = [0; Ask::BYTES];
+fn next(socket: &mut TcpStream, connection: &Connection) -> io::Result<RequestHeader> {
+    let mut head = [0; RequestHeader::BYTES];
     let mut got = 0;
     while got < head.len() {
         match socket.read(&mut head[got..]) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(bytes) => {
                 if got == 0 {
-                    connection.is(At::Message(Instant::now()));
+                    connection.is(ClientActivity::Message(Instant::now()));
                 }
                 got += bytes;
             }
@@ -447,7 +452,7 @@ fn next(socket: &mut TcpStream, connection: &Connection) -> io::Result<Ask> {
             },
         }
     }
-    Ask::decode(&head).map_err(|rule| io::Error::new(io::ErrorKind::InvalidData, rule))
+    RequestHeader::decode(&head).map_err(|rule| io::Error::new(io::ErrorKind::InvalidData, rule))
 }
 
 /// Gives the client access to the memory through libfabric; returns the data that it needs, or the reason of the

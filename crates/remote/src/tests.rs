@@ -1,6 +1,6 @@
 //! Checks that remote memory preserves every byte, refuses bad requests, and never trusts its peer.
 
-use super::wire::{Answer, Ask, Hello, Operation, Status};
+use super::wire::{Hello, Operation, ReplyHeader, RequestHeader, Status};
 use super::{Export, RemoteError, RemoteMemory, RemoteServer};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -71,7 +71,7 @@ fn a_peer_that_lies_is_found_out() {
         let error = RemoteMemory::connect(&address, SHORT).unwrap_err();
         assert!(matches!(error, RemoteError::Lies { .. }), "{error}");
     }
-    let answer = |tag, bytes, status| Answer { status, tag, bytes };
+    let answer = |tag, bytes, status| ReplyHeader { status, tag, bytes };
     let cases = [
         (answer(2, 10, Status::Good), "the reply to request 2 came"),
         (
@@ -98,7 +98,7 @@ fn a_peer_that_lies_is_found_out() {
     for (answer, told) in cases {
         let address = liar(move |mut socket| {
             socket.write_all(&hello.encode()).unwrap();
-            socket.read_exact(&mut [0; Ask::BYTES]).unwrap();
+            socket.read_exact(&mut [0; RequestHeader::BYTES]).unwrap();
             socket.write_all(&answer.encode()).unwrap();
             let _ = socket.read(&mut [0; 1]);
         });
@@ -158,7 +158,7 @@ fn a_client_that_lies_harms_nobody() {
         socket.read_exact(&mut hello).unwrap();
         let key = Hello::decode(&hello).unwrap().key;
         // A forbidden write: another key, beyond the end; then noise in its head; then noise.
-        let mut bytes = Ask {
+        let mut bytes = RequestHeader {
             operation: Operation::Write,
             tag: 1,
             key: key.wrapping_add(u64::from(round % 3 == 0)),

@@ -51,7 +51,7 @@ pub(super) enum Operation {
 
 /// Head of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Ask {
+pub(super) struct RequestHeader {
     pub(super) operation: Operation,
     pub(super) tag: u64,
     pub(super) key: u64,
@@ -73,7 +73,7 @@ pub(super) enum Status {
 
 /// Head of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Answer {
+pub(super) struct ReplyHeader {
     pub(super) status: Status,
     pub(super) tag: u64,
     pub(super) bytes: u32,
@@ -146,7 +146,7 @@ impl Hello {
     }
 }
 
-impl Ask {
+impl RequestHeader {
     pub(super) const BYTES: usize = 64;
 
     pub(super) fn encode(self) -> [u8; Self::BYTES] {
@@ -198,7 +198,7 @@ impl Ask {
     }
 }
 
-impl Answer {
+impl ReplyHeader {
     pub(super) const BYTES: usize = 64;
 
     pub(super) fn encode(self) -> [u8; Self::BYTES] {
@@ -216,7 +216,7 @@ impl Answer {
     }
 
     /// Decodes the reply to this request; any other is an error.
-    pub(super) fn decode(bytes: &[u8; Self::BYTES], ask: &Ask) -> Result<Self, String> {
+    pub(super) fn decode(bytes: &[u8; Self::BYTES], ask: &RequestHeader) -> Result<Self, String> {
         if word(bytes, 0) != REPLY || !is_zero(&bytes[20..]) {
             return Err("no head of a reply".to_owned());
         }
@@ -266,20 +266,20 @@ mod tests {
             key: u64::MAX,
         };
         assert_eq!(Hello::decode(&hello.encode()), Ok(hello));
-        let ask = Ask {
+        let ask = RequestHeader {
             operation: Operation::Write,
             tag: 1 << 40,
             key: 3,
             offset: u64::MAX,
             bytes: LARGEST,
         };
-        assert_eq!(Ask::decode(&ask.encode()), Ok(ask));
-        let answer = Answer {
+        assert_eq!(RequestHeader::decode(&ask.encode()), Ok(ask));
+        let answer = ReplyHeader {
             status: Status::Good,
             tag: 1 << 40,
             bytes: 0,
         };
-        assert_eq!(Answer::decode(&answer.encode(), &ask), Ok(answer));
+        assert_eq!(ReplyHeader::decode(&answer.encode(), &ask), Ok(answer));
         let mut seed = 1u64;
         let mut random = || {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -288,12 +288,12 @@ mod tests {
         let (mut good, mut decoded) = (ask.encode(), 0);
         for round in 0..200_000 {
             // Noise, and valid heads with a byte of noise.
-            let noise: [u8; Ask::BYTES] = std::array::from_fn(|_| random());
+            let noise: [u8; RequestHeader::BYTES] = std::array::from_fn(|_| random());
             let _ = Hello::decode(noise.first_chunk().unwrap());
-            let _ = Answer::decode(noise.first_chunk().unwrap(), &ask);
-            assert!(Ask::decode(&noise).is_err());
-            good[round % Ask::BYTES] = random();
-            if let Ok(head) = Ask::decode(&good) {
+            let _ = ReplyHeader::decode(noise.first_chunk().unwrap(), &ask);
+            assert!(RequestHeader::decode(&noise).is_err());
+            good[round % RequestHeader::BYTES] = random();
+            if let Ok(head) = RequestHeader::decode(&good) {
                 let work = head.operation == Operation::Work;
                 assert!(work || (1..=LARGEST).contains(&head.bytes));
                 decoded += 1;

@@ -2,7 +2,7 @@
 
 use super::bus::Finder;
 use super::model::{Instance, NumberPin, Pin};
-use super::surrounding::{Surrounding, Way};
+use super::surrounding::{HostPath, Surrounding};
 use card::guard::SlotNotes;
 use card::CardError;
 use std::collections::VecDeque;
@@ -162,7 +162,7 @@ impl BarPort {
 }
 
 impl Surrounding for BarPort {
-    fn sample(&mut self, now: Picoseconds, _: &mut Way<'_>) -> Result<bool, CardError> {
+    fn sample(&mut self, now: Picoseconds, _: &mut HostPath<'_>) -> Result<bool, CardError> {
         let Some(access) = self.current else {
             return Ok(false);
         };

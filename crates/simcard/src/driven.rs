@@ -14,7 +14,7 @@ use units::Picoseconds;
 use verilated::{BuildError, Builder, ProgressSink};
 
 /// Maximum number of shell cycles for an answer, as in a slot (`docs/blocks/guard.md`).
-const PATIENCE: u32 = 4096;
+const TIMEOUT_CYCLES: u32 = 4096;
 /// Number of cycles in reset, and after it.
 const RESET_CYCLES: u32 = 16;
 const PERIOD: Picoseconds = Picoseconds::from_nanos(4);
@@ -135,7 +135,7 @@ impl fmt::Display for Fault {
                 let access = if *write { "write" } else { "read" };
                 write!(
                     f,
-                    "{register}: a {access} is not answered in {PATIENCE} cycles"
+                    "{register}: a {access} is not answered in {TIMEOUT_CYCLES} cycles"
                 )
             }
             Self::Refused { register } => write!(
@@ -271,7 +271,7 @@ impl Host {
             self.set(offered, 1);
         }
         let mut answer = RegisterAccess::Nothing;
-        for _ in 0..PATIENCE {
+        for _ in 0..TIMEOUT_CYCLES {
             self.instance.settle(self.now)?;
             let taken = |&&(offered, taken): &&(&'static str, &'static str)| {
                 self.get(offered) == 1 && self.get(taken) == 1

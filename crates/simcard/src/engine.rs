@@ -16,7 +16,7 @@ use super::model::{Instance, ModelFailure, Pin};
 use super::network_port::NetworkPort;
 use super::observer::{OwnerObserver, PortObserver, StreamObserver};
 use super::slot::{quieten, KernelSlot, SlotPlace};
-use super::surrounding::{Surroundings, Way};
+use super::surrounding::{HostPath, Surroundings};
 use super::top::STREAM_WAITS;
 use super::trace::Probe;
 use crate::error::not_built;
@@ -473,11 +473,11 @@ impl Engine {
             let arrives = self.link.interrupt(at);
             self.notices.push(Notice::Interrupt(arrives));
         }
-        let mut way = Way {
+        let mut path = HostPath {
             link: &mut *self.link,
             map: &self.map,
         };
-        active |= self.around.sample(at, &mut way)?;
+        active |= self.around.sample(at, &mut path)?;
         if self
             .around
             .coherent

@@ -7,7 +7,7 @@
 use super::bus::{response, Finder, ManagerBus};
 use super::model::{Instance, Pin, Row};
 use super::store::merge;
-use super::surrounding::{Surrounding, Way};
+use super::surrounding::{HostPath, Surrounding};
 use card::memory::HostMemory;
 use card::CardError;
 use std::collections::VecDeque;
@@ -272,7 +272,7 @@ fn write_host_row(memory: &HostMemory, offset: usize, row: &Row, strobe: u64) {
 }
 
 impl Surrounding for HostPort {
-    fn sample(&mut self, now: Picoseconds, way: &mut Way<'_>) -> Result<bool, CardError> {
+    fn sample(&mut self, now: Picoseconds, path: &mut HostPath<'_>) -> Result<bool, CardError> {
         let used = if self.at_rest {
             self.bus.any_offered()
         } else {
@@ -285,24 +285,24 @@ impl Surrounding for HostPort {
         self.row_taken = self.bus.rvalid.high() && self.bus.rready.high();
         self.answer_taken = self.bus.bvalid.high() && self.bus.bready.high();
         if self.bus.wvalid.high() && self.bus.wready.high() {
-            self.take_write_row(now, way.link);
+            self.take_write_row(now, path.link);
         }
         if self.bus.arvalid.high() && self.bus.arready.high() {
             let rows = u16::from(self.bus.arlen.get()) + 1;
             let bytes = u64::from(rows) * 64;
-            let source = way.map.find(self.bus.araddr.get(), bytes);
+            let source = path.map.find(self.bus.araddr.get(), bytes);
             self.bytes_to_card += bytes;
             self.reads.push_back(ReadBurst {
                 id: self.arid.get(),
                 source: source.map(|(memory, offset)| (memory.clone(), offset)),
                 rows,
                 done: 0,
-                transfer: way.link.read_host(now, bytes),
+                transfer: path.link.read_host(now, bytes),
             });
         }
         if self.bus.awvalid.high() && self.bus.awready.high() {
             let rows = u16::from(self.bus.awlen.get()) + 1;
-            let target = way.map.find(self.bus.awaddr.get(), u64::from(rows) * 64);
+            let target = path.map.find(self.bus.awaddr.get(), u64::from(rows) * 64);
             self.writes.push_back(Write {
                 id: self.awid.get(),
                 target: target.map(|(memory, offset)| (memory.clone(), offset)),

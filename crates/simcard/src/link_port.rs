@@ -8,14 +8,14 @@
 //! When the host resets the shell, the link is reset, too: messages on it are lost, the CPU has no line of the card any
 //! more and takes its own lines back with its memory's content, and accesses under way end with an error.
 
+mod home_port_monitor;
 mod host;
 mod pages;
 mod pins;
-mod witness;
 
 use super::config::ShellConfig;
 use super::model::{Instance, Pin};
-use super::surrounding::{peripheral_reset, Surrounding, Way};
+use super::surrounding::{peripheral_reset, HostPath, Surrounding};
 use crate::error::not_built;
 use card::coherent::{
     AccessEnd, AccessId, AccessKind, LineAccess, LineBytes, LineHome, CORES, LINE_BYTES,
@@ -26,6 +26,7 @@ use cpu::cache::{Access, Cache, Outcome};
 use cpu::core::Core;
 use cpu::link::Link;
 use cpu::message::Message;
+use home_port_monitor::HomePortMonitor;
 use host::HostLines;
 use pins::SlicePins;
 use std::collections::{BTreeMap, VecDeque};
@@ -33,7 +34,6 @@ use timing::platform::Coherent;
 use units::line::{Data, FoldedLine, PlainLine, BYTES, WORDS};
 use units::Picoseconds;
 use verilated::BuildError;
-use witness::Witness;
 
 /// Seed of the link's jitter: equal in every run.
 const SEED: u64 = 0x636f_6865_7265;
@@ -67,7 +67,7 @@ pub(crate) struct LinkPort {
     /// Shown pages of programs, by page number.
     shown: BTreeMap<u64, pages::Shown>,
     history: History,
-    witnesses: Vec<Witness>,
+    monitors: Vec<HomePortMonitor>,
     /// Active low: the host resets the shell.
     reset: Pin<u8>,
     in_reset: bool,
@@ -140,8 +140,8 @@ impl LinkPort {
             done: Vec::new(),
             shown: BTreeMap::new(),
             history: History::default(),
-            witnesses: (0..homes)
-                .map(|home| Witness::new(shell, home))
+            monitors: (0..homes)
+                .map(|home| HomePortMonitor::new(shell, home))
                 .collect::<Result<_, BuildError>>()
                 .map_err(not_built)?,
             reset: peripheral_reset(shell).map_err(not_built)?,
@@ -404,7 +404,7 @@ impl LinkPort {
 }
 
 impl Surrounding for LinkPort {
-    fn sample(&mut self, at: Picoseconds, _: &mut Way<'_>) -> Result<bool, CardError> {
+    fn sample(&mut self, at: Picoseconds, _: &mut HostPath<'_>) -> Result<bool, CardError> {
         let now = at.get();
         if !self.reset.high() {
             if !std::mem::replace(&mut self.in_reset, true) {
@@ -465,8 +465,8 @@ impl Surrounding for LinkPort {
             }
         }
         if !self.history.lines().is_empty() {
-            for witness in &mut self.witnesses {
-                witness.sample(at, self.period, &mut self.history);
+            for monitor in &mut self.monitors {
+                monitor.sample(at, self.period, &mut self.history);
             }
         }
         Ok(active)

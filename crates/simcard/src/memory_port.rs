@@ -7,7 +7,7 @@
 use super::bus::{response, Finder, ManagerBus};
 use super::model::Instance;
 use super::store::Store;
-use super::surrounding::{Surrounding, Way};
+use super::surrounding::{HostPath, Surrounding};
 use card::CardError;
 use card::ChannelStatistics;
 use std::collections::VecDeque;
@@ -241,7 +241,7 @@ impl MemoryPort {
 
 impl Surrounding for MemoryPort {
     #[inline]
-    fn sample(&mut self, now: Picoseconds, _: &mut Way<'_>) -> Result<bool, CardError> {
+    fn sample(&mut self, now: Picoseconds, _: &mut HostPath<'_>) -> Result<bool, CardError> {
         // At rest, nothing is offered to the shell.
         let used = if self.at_rest {
             self.bus.any_offered()

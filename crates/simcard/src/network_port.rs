@@ -17,7 +17,7 @@ mod send;
 
 use super::bus::Finder;
 use super::model::{Instance, Pin, Row};
-use super::surrounding::{peripheral_reset, Surrounding, Way};
+use super::surrounding::{peripheral_reset, HostPath, Surrounding};
 use card::network::{Peer, PeerError};
 use card::CardError;
 use receive::Receiver;
@@ -300,7 +300,7 @@ impl NetworkPort {
 }
 
 impl Surrounding for NetworkPort {
-    fn sample(&mut self, at: Picoseconds, _: &mut Way<'_>) -> Result<bool, CardError> {
+    fn sample(&mut self, at: Picoseconds, _: &mut HostPath<'_>) -> Result<bool, CardError> {
         if !self.reset.high() {
             self.sender = Sender::default();
             self.receiver = Receiver::default();

@@ -4,7 +4,7 @@ use super::clocked::Clocked;
 use super::interface::{stream_driven_by_kernel, stream_group, Bound, KernelInterface, Lock};
 use super::model::{Instance, ModelFailure, NumberPin, Pin, Row};
 use super::signals::{Signal, ACCESS, AXI4, AXI4_STREAM, CONTROL, HOME, LINE};
-use super::wires::{Joint, Wires};
+use super::wires::{Connection, Wires};
 use card::kernel::Ratio;
 use card::stream::{StreamDirection, StreamId};
 use units::Picoseconds;
@@ -42,13 +42,13 @@ impl PortElement<'_> {
         // Equal widths have equal storage; only IDs and control addresses may differ.
         let same = self.width()? == to.width()?;
         let joint = if let (true, Some(from), Some(to)) = (same, self.pin(), to.pin()) {
-            Joint::Byte(from, to)
+            Connection::Byte(from, to)
         } else if let (true, Some(from), Some(to)) = (same, self.pin(), to.pin()) {
-            Joint::Word(from, to)
+            Connection::Word(from, to)
         } else if let (true, Some(from), Some(to)) = (same, self.pin(), to.pin()) {
-            Joint::Row(from, to)
+            Connection::Row(from, to)
         } else {
-            Joint::Number(self.number()?, to.number()?)
+            Connection::Number(self.number()?, to.number()?)
         };
         wires.add(self.instance, joint);
         Ok(())

@@ -17,7 +17,7 @@ use units::Picoseconds;
 use verilated::BuildError;
 
 /// The path to the host, shared by the units that move bytes.
-pub(crate) struct Way<'a> {
+pub(crate) struct HostPath<'a> {
     pub(crate) link: &'a mut dyn Link,
     pub(crate) map: &'a AddressMap,
 }
@@ -36,7 +36,7 @@ pub(crate) fn peripheral_reset(shell: &Instance) -> Result<Pin<u8>, BuildError> 
 /// A unit in the surroundings of the shell.
 pub(crate) trait Surrounding {
     /// Samples the transfers at this edge. Returns whether the pins are in use.
-    fn sample(&mut self, at: Picoseconds, way: &mut Way<'_>) -> Result<bool, CardError>;
+    fn sample(&mut self, at: Picoseconds, path: &mut HostPath<'_>) -> Result<bool, CardError>;
 
     /// Drives the inputs of the shell for the next edge. Returns whether any changed.
     fn drive(&mut self, at: Picoseconds) -> bool;
@@ -58,18 +58,22 @@ pub(crate) struct Surroundings {
 impl Surroundings {
     /// Samples all units. Returns whether any pins are in use.
     #[inline]
-    pub(crate) fn sample(&mut self, at: Picoseconds, way: &mut Way<'_>) -> Result<bool, CardError> {
+    pub(crate) fn sample(
+        &mut self,
+        at: Picoseconds,
+        path: &mut HostPath<'_>,
+    ) -> Result<bool, CardError> {
         let mut active = false;
         for memory in &mut self.memories {
-            active |= memory.sample(at, way)?;
+            active |= memory.sample(at, path)?;
         }
-        active |= self.host.sample(at, way)?;
-        active |= self.bar.sample(at, way)?;
+        active |= self.host.sample(at, path)?;
+        active |= self.bar.sample(at, path)?;
         if let Some(link) = &mut self.coherent {
-            active |= link.sample(at, way)?;
+            active |= link.sample(at, path)?;
         }
         for network in &mut self.networks {
-            active |= network.sample(at, way)?;
+            active |= network.sample(at, path)?;
         }
         Ok(active)
     }

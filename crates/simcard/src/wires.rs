@@ -7,14 +7,14 @@
 use super::model::{Instance, NumberPin, Pin, Row, Stretch, StretchBytes};
 
 /// A connection from an output to an input.
-pub(crate) enum Joint {
+pub(crate) enum Connection {
     Byte(Pin<u8>, Pin<u8>),
     Word(Pin<u64>, Pin<u64>),
     Row(Pin<Row>, Pin<Row>),
     Number(NumberPin, NumberPin),
 }
 
-impl Joint {
+impl Connection {
     /// Address and size of the output.
     fn place(&self) -> (usize, usize) {
         match self {
@@ -43,7 +43,7 @@ struct Bundle {
     /// Content when the wires were last copied, if they were.
     seen: StretchBytes,
     copied: bool,
-    wires: Vec<Joint>,
+    wires: Vec<Connection>,
 }
 
 /// Wires in one direction.
@@ -51,12 +51,12 @@ struct Bundle {
 pub(crate) struct Wires {
     bundles: Vec<Bundle>,
     /// Wires outside the bundles: rows, which change with each transfer.
-    single: Vec<Joint>,
+    single: Vec<Connection>,
 }
 
 impl Wires {
     /// Adds a wire from an output of `instance`.
-    pub(crate) fn add(&mut self, instance: &Instance, joint: Joint) {
+    pub(crate) fn add(&mut self, instance: &Instance, joint: Connection) {
         let (address, size) = joint.place();
         let Some(stretch) = instance.stretch(address, size) else {
             self.single.push(joint);

@@ -105,7 +105,7 @@ impl Mask {
 pub fn as_guest<T>(act: impl FnOnce() -> T) -> T {
     let outside = OUTSIDE.get();
     let before = Mask::of_the_library().take();
-    let _back = Back(before, outside);
+    let _back = RestoredMask(before, outside);
     if PROGRAM.get().is_none() && outside.is_none() {
         OUTSIDE.set(Some(before));
     }
@@ -113,9 +113,9 @@ pub fn as_guest<T>(act: impl FnOnce() -> T) -> T {
 }
 
 /// Restores a thread's previous mask, and the record of it outside.
-struct Back(Mask, Option<Mask>);
+struct RestoredMask(Mask, Option<Mask>);
 
-impl Drop for Back {
+impl Drop for RestoredMask {
     fn drop(&mut self) {
         OUTSIDE.set(self.1);
         self.0.take();
@@ -129,7 +129,7 @@ pub fn as_program<T>(act: impl FnOnce() -> T) -> T {
         return act();
     };
     OUTSIDE.set(None);
-    let _back = Back(outside.take(), Some(outside));
+    let _back = RestoredMask(outside.take(), Some(outside));
     act()
 }
 

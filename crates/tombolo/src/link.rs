@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use trap::TrapQueue;
 
 /// Interval at which a waiting call checks whether it is to end.
-const PATIENCE: Duration = Duration::from_millis(40);
+const POLL_INTERVAL: Duration = Duration::from_millis(40);
 
 /// Maximum time that a process waits at its end for write-backs.
 const PATIENCE_AT_END: Duration = Duration::from_secs(30);
@@ -258,12 +258,12 @@ impl<T> Ticket<'_, T> {
     pub(crate) fn wait(self) -> Result<T, Error> {
         loop {
             let began = Instant::now();
-            threads::as_program(|| self.answer.sleep(PATIENCE));
+            threads::as_program(|| self.answer.sleep(POLL_INTERVAL));
             match self.answer.look() {
                 Found::Reply(answer) => return answer,
                 Found::Never => return Err(self.link.client.owner.ended()),
                 // A signal may have ended the sleep early.
-                Found::NotYet if began.elapsed() < PATIENCE => {}
+                Found::NotYet if began.elapsed() < POLL_INTERVAL => {}
                 Found::NotYet if threads::as_program(|| self.link.is_to_end()) => {
                     self.link.cancel(self.ticket)?;
                     return Err(Error::Interrupted);

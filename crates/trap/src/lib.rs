@@ -21,7 +21,6 @@
 //!   segmentation fault stays one.
 
 mod calibrate;
-mod trap_queue;
 mod handler;
 mod huge;
 mod places;
@@ -29,16 +28,17 @@ mod range;
 mod records;
 mod source;
 mod taken;
+mod trap_queue;
 mod userfault;
 mod view;
 
 pub use calibrate::{measure_traps, measure_traps_with};
-pub use trap_queue::TrapQueue;
 pub use huge::PIECE;
 pub use range::RangeError;
 pub use records::Ticket;
 pub use records::{Trapped, Wake};
 pub use source::Sources;
+pub use trap_queue::TrapQueue;
 pub use view::Part;
 pub use view::{TrapWay, View};
 

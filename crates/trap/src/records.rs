@@ -151,7 +151,8 @@ fn ring(queue: usize) {
 /// Opens a free trap queue; `None` if there are too many.
 pub(super) fn open_queue() -> Option<usize> {
     let free = || {
-        QUEUE.iter()
+        QUEUE
+            .iter()
             .position(|queue| queue.used.swap(1, Ordering::Acquire) == 0)
     };
     // A closed queue is freed by its thread, which may not have run yet.

@@ -16,12 +16,12 @@
 //! again.
 
 mod builder;
+mod cached_model;
 mod compile;
 mod compiler;
 mod design;
 mod entry;
 mod error;
-mod kept;
 mod model;
 mod prebuilt;
 mod program;
@@ -29,10 +29,10 @@ mod toolchain;
 mod verilator;
 
 pub use builder::{remove_unfinished, Builder, BuiltModel, Progress, ProgressSink};
+pub use cached_model::{models, CachedModel};
 pub use compiler::Compiler;
 pub use design::{Design, FileSet};
 pub use error::BuildError;
-pub use kept::{models, Kept};
 pub use model::compile::ABI;
 pub use model::ports::{Direction, ModelPort};
 pub use model::sleep::can_sleep;

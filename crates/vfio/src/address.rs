@@ -15,12 +15,12 @@ pub struct PciAddress {
 /// Malformed PCI address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no PCI address: `lspci -D` prints them, such as 0000:01:00.0")]
-pub struct NoAddress(String);
+pub struct PciAddressError(String);
 
 impl FromStr for PciAddress {
-    type Err = NoAddress;
+    type Err = PciAddressError;
 
-    fn from_str(text: &str) -> Result<Self, NoAddress> {
+    fn from_str(text: &str) -> Result<Self, PciAddressError> {
         let parse = || {
             let (domain, rest) = text.split_once(':')?;
             let (bus, rest) = rest.split_once(':')?;
@@ -37,7 +37,7 @@ impl FromStr for PciAddress {
                 function: narrow(function, 1, 8)? as u8,
             })
         };
-        parse().ok_or_else(|| NoAddress(text.to_owned()))
+        parse().ok_or_else(|| PciAddressError(text.to_owned()))
     }
 }
 

@@ -8,14 +8,14 @@ use units::{PageSize, PageSizes};
 /// A register with a geometry that no shell has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
-pub struct Nonsense {
+pub struct GeometryError {
     what: String,
 }
 
-fn check(holds: bool, what: impl FnOnce() -> String) -> Result<(), Nonsense> {
+fn check(holds: bool, what: impl FnOnce() -> String) -> Result<(), GeometryError> {
     match holds {
         true => Ok(()),
-        false => Err(Nonsense { what: what() }),
+        false => Err(GeometryError { what: what() }),
     }
 }
 
@@ -28,7 +28,7 @@ pub(crate) fn describe(
     file: &CardFile,
     bar_bytes: u64,
     read: impl Fn(u32) -> u32,
-) -> Result<CardDescription, Nonsense> {
+) -> Result<CardDescription, GeometryError> {
     let (id, version) = (read(reg::ID), read(reg::VERSION));
     check(id == reg::ID_MAGIC, || match id {
         u32::MAX => {
@@ -106,7 +106,7 @@ fn l1_of(register: u32) -> Option<(PageSize, u64)> {
     (ways > 0).then(|| (page, u64::from(ways) << reg::l1_0::SETS_LOG2.get(register)))
 }
 
-fn check_sense(card: &CardDescription) -> Result<(), Nonsense> {
+fn check_sense(card: &CardDescription) -> Result<(), GeometryError> {
     let within = |what: &str, value: u8, most: u32| {
         check(value > 0 && u32::from(value) <= most, || {
             format!("its registers say {value} {what}: 1 to {most} are possible")
@@ -188,14 +188,14 @@ mod tests {
 
     fn describe_with(
         change: impl Fn(&mut BTreeMap<u32, u32>),
-    ) -> Result<CardDescription, Nonsense> {
+    ) -> Result<CardDescription, GeometryError> {
         describe_in(2 << 20, change)
     }
 
     fn describe_in(
         bar_bytes: u64,
         change: impl Fn(&mut BTreeMap<u32, u32>),
-    ) -> Result<CardDescription, Nonsense> {
+    ) -> Result<CardDescription, GeometryError> {
         let mut registers = shell();
         change(&mut registers);
         describe("card".into(), &file(), bar_bytes, |address| {

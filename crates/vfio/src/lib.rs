@@ -6,14 +6,14 @@ mod card;
 mod card_file;
 mod device;
 mod error;
-mod geometry;
 #[cfg(test)]
-mod liar;
+mod faulty_device;
+mod geometry;
 mod system;
 mod transport;
 mod watch;
 
-pub use address::{NoAddress, PciAddress};
+pub use address::{PciAddress, PciAddressError};
 pub use card::VfioCard;
 pub use card_file::{CardFile, CardFileError};
 pub use device::Device;

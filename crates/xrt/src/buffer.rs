@@ -23,12 +23,12 @@ impl BufferFlags {
     /// Cacheable, carve-out, SVM: accepted as hints, without effect.
     const HINTS: u32 = 1 << 24 | 1 << 25 | 1 << 27;
 
-    fn place(self) -> Result<Place, XrtError> {
+    fn kind(self) -> Result<BufferKind, XrtError> {
         match Self(self.0 & !Self::HINTS) {
-            Self::NORMAL => Ok(Place::Normal),
-            Self::DEVICE_ONLY => Ok(Place::DeviceOnly),
-            Self::HOST_ONLY => Ok(Place::HostOnly),
-            Self::P2P => Ok(Place::P2p),
+            Self::NORMAL => Ok(BufferKind::Normal),
+            Self::DEVICE_ONLY => Ok(BufferKind::DeviceOnly),
+            Self::HOST_ONLY => Ok(BufferKind::HostOnly),
+            Self::P2P => Ok(BufferKind::P2p),
             _ => Err(XrtError::Flags {
                 flags: self.0,
                 rule: "give one of normal, device_only, host_only and p2p",
@@ -38,7 +38,7 @@ impl BufferFlags {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum BufferKind {
     Normal,
     DeviceOnly,
     HostOnly,
@@ -57,14 +57,14 @@ pub enum Direction {
 /// A buffer or a sub-buffer. Clones refer to the same buffer.
 #[derive(Clone, Debug)]
 pub struct Buffer {
-    whole: Arc<Whole>,
+    inner: Arc<BufferInner>,
     offset: usize,
     bytes: usize,
 }
 
 #[derive(Debug)]
-struct Whole {
-    place: Place,
+struct BufferInner {
+    kind: BufferKind,
     flags: BufferFlags,
     group: u32,
     /// The host copy, if it is separate from the card's memory.
@@ -158,7 +158,7 @@ impl Buffer {
                 pointer: pointer as usize,
             });
         }
-        if flags.place()? != Place::Normal {
+        if flags.kind()? != BufferKind::Normal {
             return Err(XrtError::Flags {
                 flags: flags.0,
                 rule: "a user pointer is the host's copy of a normal buffer",
@@ -184,7 +184,7 @@ impl Buffer {
                 rule: "a buffer has at least one byte".to_owned(),
             });
         }
-        let place = flags.place()?;
+        let kind = flags.kind()?;
         let memories = &session.design().memories;
         let Some(memory) = memories.get(group as usize) else {
             let count = memories.len();
@@ -199,7 +199,7 @@ impl Buffer {
                 rule: format!("{} has {} bytes", memory.tag, memory.bytes),
             });
         }
-        let in_host = place == Place::HostOnly || memory.kind == MemoryType::Host;
+        let in_host = kind == BufferKind::HostOnly || memory.kind == MemoryType::Host;
         if in_host && host.is_some() {
             return Err(XrtError::Flags {
                 flags: flags.0,
@@ -216,22 +216,22 @@ impl Buffer {
         }
         let space = session.space();
         let page = space.page_for(bytes)?;
-        let card = match place {
+        let card = match kind {
             _ if in_host => space.alloc_direct(bytes, page)?,
-            Place::P2p => space.alloc_with_pages(bytes, page)?,
+            BufferKind::P2p => space.alloc_with_pages(bytes, page)?,
             _ => space.alloc_untrapped(bytes, page)?,
         };
-        let place = match in_host {
-            true => Place::HostOnly,
-            false => place,
+        let kind = match in_host {
+            true => BufferKind::HostOnly,
+            false => kind,
         };
-        let host = match (place, host) {
-            (Place::Normal, None) => Some(HostCopy::new(bytes)?),
-            (Place::Normal, host) => host,
+        let host = match (kind, host) {
+            (BufferKind::Normal, None) => Some(HostCopy::new(bytes)?),
+            (BufferKind::Normal, host) => host,
             _ => None,
         };
-        let whole = Arc::new(Whole {
-            place,
+        let inner = Arc::new(BufferInner {
+            kind,
             flags,
             group,
             host,
@@ -239,7 +239,7 @@ impl Buffer {
             session,
         });
         Ok(Self {
-            whole,
+            inner,
             offset: 0,
             bytes,
         })
@@ -252,7 +252,7 @@ impl Buffer {
     pub fn part(&self, bytes: usize, offset: usize) -> Result<Self, XrtError> {
         self.check("sub-buffer", bytes, offset)?;
         Ok(Self {
-            whole: self.whole.clone(),
+            inner: self.inner.clone(),
             offset: self.offset + offset,
             bytes,
         })
@@ -260,7 +260,7 @@ impl Buffer {
 
     /// Copies the card's bytes to a new buffer in another memory group.
     pub(crate) fn copied_to(&self, group: u32) -> Result<Self, XrtError> {
-        let (session, flags) = (self.whole.session.clone(), BufferFlags::DEVICE_ONLY);
+        let (session, flags) = (self.inner.session.clone(), BufferFlags::DEVICE_ONLY);
         let other = Self::in_session(session, self.bytes, flags, group, None)?;
         other.copy(self, self.bytes, 0, 0)?;
         Ok(other)
@@ -282,13 +282,13 @@ impl Buffer {
     }
 
     pub(crate) fn is_of(&self, session: &Arc<Session>) -> bool {
-        Arc::ptr_eq(&self.whole.session, session)
+        Arc::ptr_eq(&self.inner.session, session)
     }
 
     /// Whether both refer to the same bytes.
     pub fn is(&self, other: &Self) -> bool {
         let (own, its) = ((self.offset, self.bytes), (other.offset, other.bytes));
-        Arc::ptr_eq(&self.whole, &other.whole) && own == its
+        Arc::ptr_eq(&self.inner, &other.inner) && own == its
     }
 
     /// Size in bytes.
@@ -299,17 +299,17 @@ impl Buffer {
 
     /// Its memory group.
     pub fn group(&self) -> u32 {
-        self.whole.group
+        self.inner.group
     }
 
     /// The flags that it was created with.
     pub fn flags(&self) -> BufferFlags {
-        self.whole.flags
+        self.inner.flags
     }
 
     /// Address of the first byte, as kernels use it.
     pub fn address(&self) -> u64 {
-        self.whole.card.address().get() + self.offset as u64
+        self.inner.card.address().get() + self.offset as u64
     }
 
     /// Address of the host copy, for the program.
@@ -317,9 +317,9 @@ impl Buffer {
     /// # Errors
     /// [`XrtError::NoHostCopy`].
     pub fn map(&self) -> Result<*mut u8, XrtError> {
-        let start = match (&self.whole.host, self.whole.place) {
+        let start = match (&self.inner.host, self.inner.kind) {
             (Some(host), _) => host.start,
-            (None, Place::HostOnly | Place::P2p) => self.whole.card.as_ptr(),
+            (None, BufferKind::HostOnly | BufferKind::P2p) => self.inner.card.as_ptr(),
             (None, _) => return Err(XrtError::NoHostCopy),
         };
         Ok(start.wrapping_add(self.offset))
@@ -329,10 +329,10 @@ impl Buffer {
     fn card_bytes(&self, offset: usize, bytes: usize, write: bool) -> Result<*mut u8, XrtError> {
         let at = self.offset + offset;
         // Buffers of the other kinds never move to the card, or a trap brings them back.
-        if matches!(self.whole.place, Place::Normal | Place::DeviceOnly) {
-            self.whole.card.take(at as u64, bytes as u64, write)?;
+        if matches!(self.inner.kind, BufferKind::Normal | BufferKind::DeviceOnly) {
+            self.inner.card.take(at as u64, bytes as u64, write)?;
         }
-        Ok(self.whole.card.as_ptr().wrapping_add(at))
+        Ok(self.inner.card.as_ptr().wrapping_add(at))
     }
 
     /// Copies `bytes` bytes from `offset` on between host copy and card, and returns when the copy is complete. Data
@@ -343,7 +343,7 @@ impl Buffer {
     /// [`XrtError::BufferRange`]; the card is broken.
     pub fn sync(&self, direction: Direction, bytes: usize, offset: usize) -> Result<(), XrtError> {
         self.check("sync", bytes, offset)?;
-        let Some(host) = &self.whole.host else {
+        let Some(host) = &self.inner.host else {
             return Ok(());
         };
         let host = host.start.wrapping_add(self.offset + offset);
@@ -356,7 +356,7 @@ impl Buffer {
         // the card's range was taken for this copy.
         unsafe { std::ptr::copy_nonoverlapping(from, to, bytes) };
         if direction == Direction::ToDevice {
-            self.whole.card.prefetch()?;
+            self.inner.card.prefetch()?;
         }
         Ok(())
     }
@@ -375,8 +375,8 @@ impl Buffer {
         seek: usize,
     ) -> Result<(), XrtError> {
         self.check("write", bytes, seek)?;
-        let to = match self.whole.place {
-            Place::DeviceOnly => self.card_bytes(seek, bytes, true)?,
+        let to = match self.inner.kind {
+            BufferKind::DeviceOnly => self.card_bytes(seek, bytes, true)?,
             _ => self.map()?.wrapping_add(seek),
         };
         // SAFETY: the caller guarantees `bytes` bytes at `source`; this buffer has as many, as checked.
@@ -393,8 +393,8 @@ impl Buffer {
     /// [`XrtError::BufferRange`]; the card is broken.
     pub unsafe fn read(&self, target: *mut u8, bytes: usize, skip: usize) -> Result<(), XrtError> {
         self.check("read", bytes, skip)?;
-        let from = match self.whole.place {
-            Place::DeviceOnly => self.card_bytes(skip, bytes, false)?,
+        let from = match self.inner.kind {
+            BufferKind::DeviceOnly => self.card_bytes(skip, bytes, false)?,
             _ => self.map()?.wrapping_add(skip),
         };
         // SAFETY: the caller guarantees `bytes` bytes at `target`; this buffer has as many, as checked.

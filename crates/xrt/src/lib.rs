@@ -40,4 +40,4 @@ pub use ip::Ip;
 pub use kernel::{Kernel, UnitAccess};
 pub use places::{home_near, set_home};
 pub use run::Run;
-pub use uuid::{NoUuid, Uuid};
+pub use uuid::{Uuid, UuidError};

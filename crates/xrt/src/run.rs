@@ -325,9 +325,9 @@ impl Run {
     pub fn wait_for(
         &self,
         milliseconds: u64,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<(Option<CommandState>, u64), XrtError> {
-        let end = Instant::now() + patience;
+        let end = Instant::now() + timeout;
         let mut left = milliseconds;
         loop {
             // One millisecond of virtual time takes a millisecond or more of real time if the kernel is busy.

@@ -13,7 +13,7 @@ pub struct Uuid(pub [u8; 16]);
 /// Malformed UUID: not 32 hexadecimal digits, with or without dashes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no UUID: 32 hexadecimal digits are, with or without dashes")]
-pub struct NoUuid(pub String);
+pub struct UuidError(pub String);
 
 impl fmt::Display for Uuid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -28,10 +28,10 @@ impl fmt::Display for Uuid {
 }
 
 impl FromStr for Uuid {
-    type Err = NoUuid;
+    type Err = UuidError;
 
-    fn from_str(text: &str) -> Result<Self, NoUuid> {
-        let refuse = || NoUuid(text.chars().take(80).collect());
+    fn from_str(text: &str) -> Result<Self, UuidError> {
+        let refuse = || UuidError(text.chars().take(80).collect());
         let digits: Vec<u8> = text.bytes().filter(|byte| *byte != b'-').collect();
         if digits.len() != 32 {
             return Err(refuse());

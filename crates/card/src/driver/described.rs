@@ -22,7 +22,7 @@ const MEMORY: &str =
     "give the description the memory of the board, or tie the shell's card_channel_bytes_i to the bytes that it says";
 
 /// A property given twice: by a register's field, and by the description.
-struct Fact {
+struct DeclaredProperty {
     register: &'static str,
     address: u32,
     field: Field,
@@ -30,7 +30,7 @@ struct Fact {
     remedy: &'static str,
 }
 
-impl Fact {
+impl DeclaredProperty {
     fn new(register: &'static str, address: u32, field: Field, described: impl Into<u64>) -> Self {
         Self {
             register,
@@ -56,7 +56,7 @@ pub(super) fn check<T: Transport>(
     if read(reg::ID)? != reg::ID_MAGIC || reg::version::MAJOR.get(version) != reg::VERSION_MAJOR {
         return Ok(());
     }
-    let differs = |fact: &Fact, found: u64| CardError::Description {
+    let differs = |fact: &DeclaredProperty, found: u64| CardError::Description {
         card: description.name.clone(),
         register: fact.register,
         read: found,
@@ -74,9 +74,9 @@ pub(super) fn check<T: Transport>(
             return Err(differs(fact, found));
         }
     }
-    let bytes = Fact {
+    let bytes = DeclaredProperty {
         remedy: MEMORY,
-        ..Fact::new(
+        ..DeclaredProperty::new(
             "CHANNEL_BYTES",
             reg::CHANNEL_BYTES_LO,
             WORD,
@@ -92,32 +92,32 @@ pub(super) fn check<T: Transport>(
 }
 
 /// Properties that every shell of this major version reports.
-fn geometry(card: &CardDescription) -> Vec<Fact> {
+fn geometry(card: &CardDescription) -> Vec<DeclaredProperty> {
     use reg::{geometry as g, memory as m, stream_geometry as s};
     vec![
-        Fact::new("GEOMETRY.SLOTS", reg::GEOMETRY, g::SLOTS, card.slots),
-        Fact::new(
+        DeclaredProperty::new("GEOMETRY.SLOTS", reg::GEOMETRY, g::SLOTS, card.slots),
+        DeclaredProperty::new(
             "GEOMETRY.PORTS_PER_SLOT",
             reg::GEOMETRY,
             g::PORTS_PER_SLOT,
             card.ports_per_slot,
         ),
-        Fact::new("GEOMETRY.SPACES", reg::GEOMETRY, g::SPACES, card.spaces),
-        Fact::new("GEOMETRY.QUEUES", reg::GEOMETRY, g::QUEUES, card.queues),
-        Fact::new("MEMORY.CHANNELS", reg::MEMORY, m::CHANNELS, card.channels),
-        Fact::new(
+        DeclaredProperty::new("GEOMETRY.SPACES", reg::GEOMETRY, g::SPACES, card.spaces),
+        DeclaredProperty::new("GEOMETRY.QUEUES", reg::GEOMETRY, g::QUEUES, card.queues),
+        DeclaredProperty::new("MEMORY.CHANNELS", reg::MEMORY, m::CHANNELS, card.channels),
+        DeclaredProperty::new(
             "MEMORY.CHANNEL_BYTES_LOG2",
             reg::MEMORY,
             m::CHANNEL_BYTES_LOG2,
             card.channel_bytes_log2,
         ),
-        Fact::new(
+        DeclaredProperty::new(
             "STREAM_GEOMETRY.PER_SLOT",
             reg::STREAM_GEOMETRY,
             s::PER_SLOT,
             card.streams_per_slot,
         ),
-        Fact::new(
+        DeclaredProperty::new(
             "STREAM_GEOMETRY.NETWORK",
             reg::STREAM_GEOMETRY,
             s::NETWORK,
@@ -127,24 +127,24 @@ fn geometry(card: &CardDescription) -> Vec<Fact> {
 }
 
 /// Properties that only later minor versions report.
-fn features(card: &CardDescription) -> Vec<Fact> {
+fn features(card: &CardDescription) -> Vec<DeclaredProperty> {
     let host_channel = reg::features::HOST_CHANNEL;
     vec![
-        Fact::new(
+        DeclaredProperty::new(
             "FEATURES.HOST_CHANNEL",
             reg::FEATURES,
             host_channel,
             card.host_channel,
         ),
-        Fact::new(
+        DeclaredProperty::new(
             "PAGE_SIZES.MASK",
             reg::PAGE_SIZES,
             reg::page_sizes::MASK,
             card.page_sizes.bits(),
         ),
-        Fact {
+        DeclaredProperty {
             remedy: CLOCK,
-            ..Fact::new(
+            ..DeclaredProperty::new(
                 "CLOCK.PERIOD",
                 reg::CLOCK,
                 reg::clock::PERIOD,

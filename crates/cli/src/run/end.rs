@@ -10,14 +10,14 @@ use std::path::PathBuf;
 use tombolo::Error;
 
 /// A new file that takes what comes out of a port: it ends where this ends.
-pub(super) struct End {
+pub(super) struct StreamFile {
     file: File,
     path: PathBuf,
     offset: u64,
     bytes: u64,
 }
 
-impl End {
+impl StreamFile {
     /// Cuts off what was not written.
     pub(super) fn cut(&self, written: u64) -> Result<(), RunError> {
         if written >= self.bytes {
@@ -38,7 +38,7 @@ impl End {
 pub(super) fn ends_of(
     planned: &[Ready<'_>],
     manifest: &Manifest,
-) -> Result<BTreeMap<String, End>, RunError> {
+) -> Result<BTreeMap<String, StreamFile>, RunError> {
     let mut ends = BTreeMap::new();
     for ready in planned {
         let name = &ready.map.argument;
@@ -50,7 +50,7 @@ pub(super) fn ends_of(
             continue;
         };
         let file = file.try_clone().map_err(RunError::writing(&path))?;
-        let end = End {
+        let end = StreamFile {
             file,
             path,
             offset: ready.map.offset,

@@ -214,7 +214,7 @@ pub struct Run {
 
 /// What a kernel did that has not failed.
 #[derive(Default)]
-struct Ran {
+struct RunResult {
     /// Through its stream ports.
     flowed: Vec<Flowed>,
     /// Where it is still, unless it was closed.
@@ -289,7 +289,7 @@ impl Run {
         let mappings = map_files(&space, planned).map_err(one)?;
         let mut names = page::Names::of(self, &kernel.manifest, &space, &mappings);
         let mut failures = Vec::new();
-        let mut ran = Ran::default();
+        let mut ran = RunResult::default();
         match self.run_kernel(&card, &folder, &space, &mappings, total, accesses.as_ref()) {
             // What a kernel did that failed is worth seeing; a run that did not begin did nothing.
             Ok(result) => {
@@ -352,10 +352,10 @@ impl Run {
             self.warn_if_flat(&card, waves);
         }
         let place = match connect::fills_standard_output(&self.connections, &kernel.manifest) {
-            _ if self.quiet => report::To::Nobody,
-            true => report::To::StandardError,
-            false if self.prints_json() => report::To::StandardError,
-            false => report::To::StandardOutput,
+            _ if self.quiet => report::ReportOutput::Nobody,
+            true => report::ReportOutput::StandardError,
+            false if self.prints_json() => report::ReportOutput::StandardError,
+            false => report::ReportOutput::StandardOutput,
         };
         if let (Some(report), Some(bound), true) = (report, bound, failures.is_empty()) {
             let result = report::write(&report, &bound, place, written.report);
@@ -376,7 +376,7 @@ impl Run {
         mappings: &BTreeMap<String, Mapping>,
         total: u64,
         accesses: Option<&Accesses>,
-    ) -> Result<Result<Ran, Vec<RunError>>, RunError> {
+    ) -> Result<Result<RunResult, Vec<RunError>>, RunError> {
         let work = Work::spinner();
         work.say(format!(
             "loading kernel {}; one that is not in the cache is built first",
@@ -423,7 +423,7 @@ impl Run {
             let home = home.map(RunError::from);
             let failures: Vec<RunError> = failure.into_iter().chain(home).collect();
             return Ok(match failures.is_empty() {
-                true => Ok(Ran::default()),
+                true => Ok(RunResult::default()),
                 false => Err(failures),
             });
         }
@@ -439,7 +439,7 @@ impl Run {
         drop(work);
         let slot = Some(slot);
         Ok(result
-            .map(|flowed| Ran { flowed, slot })
+            .map(|flowed| RunResult { flowed, slot })
             .map_err(|error| vec![error.into()]))
     }
 }

@@ -9,7 +9,7 @@ use tombolo::Report;
 
 /// Where the text goes.
 #[derive(Clone, Copy)]
-pub(super) enum To {
+pub(super) enum ReportOutput {
     /// Nowhere.
     Nobody,
     /// Where it is expected.
@@ -22,7 +22,7 @@ pub(super) enum To {
 pub(super) fn write(
     report: &Report,
     bound: &Result<Bound, Unmodelled>,
-    to: To,
+    to: ReportOutput,
     file: Option<TextFile>,
 ) -> Result<(), RunError> {
     show(report, bound, to)?;
@@ -67,12 +67,16 @@ fn with_units(report: &Report, bound: &Result<Bound, Unmodelled>) -> serde_json:
     serde_json::to_string_pretty(&json)
 }
 
-fn show(report: &Report, bound: &Result<Bound, Unmodelled>, to: To) -> Result<(), RunError> {
+fn show(
+    report: &Report,
+    bound: &Result<Bound, Unmodelled>,
+    to: ReportOutput,
+) -> Result<(), RunError> {
     let advice = Bound::words(bound);
     match to {
-        To::Nobody => {}
-        To::StandardOutput => print(format_args!("{report}\n{advice}\n"))?,
-        To::StandardError => print_error(format_args!("{report}\n{advice}\n"))?,
+        ReportOutput::Nobody => {}
+        ReportOutput::StandardOutput => print(format_args!("{report}\n{advice}\n"))?,
+        ReportOutput::StandardError => print_error(format_args!("{report}\n{advice}\n"))?,
     }
     Ok(())
 }

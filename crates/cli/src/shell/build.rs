@@ -1,6 +1,6 @@
 //! `tombolo shell build`: the model of a configured shell, before it is needed.
 
-use super::{ShellError, Which};
+use super::{ShellError, ShellSelection};
 use crate::print::print;
 use crate::progress::Work;
 use clap::Args;
@@ -17,7 +17,7 @@ use simcard::SimCard;
   tombolo shell build --platform u55c --config shell.toml")]
 pub struct BuildShell {
     #[command(flatten)]
-    which: Which,
+    which: ShellSelection,
 }
 
 impl BuildShell {

@@ -1,6 +1,6 @@
 //! `tombolo shell export`: the configured shell as a folder of plain files.
 
-use super::{ShellError, Which};
+use super::{ShellError, ShellSelection};
 use crate::interrupt;
 use crate::print::print;
 use clap::Args;
@@ -19,7 +19,7 @@ use tombolo::ShellConfig;
   verilator --lint-only --top-module tombolo_shell -F shell/tombolo_shell.f")]
 pub struct Export {
     #[command(flatten)]
-    which: Which,
+    which: ShellSelection,
 
     /// The folder to make.
     folder: PathBuf,

@@ -26,7 +26,7 @@ enum ShellCommand {
 
 /// Which shell.
 #[derive(Args)]
-pub(crate) struct Which {
+pub(crate) struct ShellSelection {
     /// The platform: a name in platforms/, or a file.
     #[arg(long, default_value = "f1")]
     platform: String,
@@ -79,7 +79,7 @@ impl Shell {
     }
 }
 
-impl Which {
+impl ShellSelection {
     /// The platform with the configuration.
     pub(crate) fn options(&self) -> Result<SimOptions, ShellError> {
         let mut options = SimOptions::named(&self.platform)?;

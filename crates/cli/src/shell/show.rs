@@ -1,6 +1,6 @@
 //! `tombolo shell show`: what the shell of a card is made of.
 
-use super::{ShellError, Which};
+use super::{ShellError, ShellSelection};
 use crate::print::print;
 use clap::Args;
 use serde::Serialize;
@@ -18,7 +18,7 @@ use tombolo::{CardMemory, ShellConfig, SimOptions};
   tombolo shell show --config shell.toml --graph | dot -Tsvg > shell.svg")]
 pub struct Show {
     #[command(flatten)]
-    which: Which,
+    which: ShellSelection,
 
     /// Prints JSON.
     #[arg(long)]

@@ -2,7 +2,7 @@
 
 use super::Bar;
 use crate::model::{DirectoryGeometry, Mutation};
-use crate::mutants::{try_mutant, Fate, MUTANTS};
+use crate::mutants::{try_mutant, MutantResult, MUTANTS};
 use crate::platform::Platform;
 use crate::system::SystemError;
 use crate::torture::{self, DirectoryPlan};
@@ -90,11 +90,11 @@ const HUNTS: std::ops::RangeInclusive<u64> = 1..=4;
 /// [`SystemError`].
 pub fn mutants(
     platform: &Platform,
-    judged: &mut dyn FnMut(&Mutation, &Fate),
+    judged: &mut dyn FnMut(&Mutation, &MutantResult),
 ) -> Result<Vec<Bar>, SystemError> {
     let mut survived = 0;
     for mutant in MUTANTS {
-        let mut fate = Fate::Survived;
+        let mut fate = MutantResult::Survived;
         for seed in HUNTS {
             let plan = DirectoryPlan {
                 geometry: DirectoryGeometry::SMALL,
@@ -107,12 +107,12 @@ pub fn mutants(
                 seed,
             };
             fate = try_mutant(mutant, &plan, &platform.link)?;
-            if fate != Fate::Survived {
+            if fate != MutantResult::Survived {
                 break;
             }
         }
         judged(&mutant, &fate);
-        survived += u32::from(fate == Fate::Survived);
+        survived += u32::from(fate == MutantResult::Survived);
     }
     let (tried, name) = (MUTANTS.len() as f64, "directory.rtl_mutants_survived");
     Ok(vec![

@@ -15,7 +15,7 @@ use tombolo::{Card, FunctionalCard, FunctionalConfig, OwnerOptions, SimOptions};
 use tombolo_fsrf::{AppOptions, Header, Layout, Server};
 
 /// Nothing that is awaited takes so long.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The card.
 #[derive(Clone, Copy, Debug)]
@@ -136,7 +136,7 @@ impl Served {
             {
                 return;
             }
-            assert!(begin.elapsed() < PATIENCE, "{status:#?}");
+            assert!(begin.elapsed() < TIMEOUT, "{status:#?}");
             std::thread::sleep(Duration::from_millis(2));
         }
     }
@@ -154,7 +154,7 @@ impl Served {
     pub fn assert_held(&self, before: usize) {
         let begin = Instant::now();
         while self.held() != before {
-            assert!(begin.elapsed() < PATIENCE, "{before:?}: {:?}", self.held());
+            assert!(begin.elapsed() < TIMEOUT, "{before:?}: {:?}", self.held());
             std::thread::sleep(Duration::from_millis(2));
         }
     }

@@ -5,7 +5,7 @@ use crate::row::{Row, Target};
 use crate::synthesis::{synthesize, Report};
 use coherence::bars::{self, Bar};
 use coherence::model::DirectoryGeometry;
-use coherence::mutants::Fate;
+use coherence::mutants::MutantResult;
 use coherence::platform::Platform;
 use coherence::torture::{self, DirectoryPlan};
 use std::time::Instant;
@@ -97,8 +97,8 @@ pub fn speed() -> Result<Vec<Row>, Failure> {
 pub fn mutants() -> Result<Vec<Row>, Failure> {
     let platform = Platform::enzian()?;
     let bars = bars::mutants(&platform, &mut |mutant, fate| match fate {
-        Fate::Found(how) => eprintln!("directory: {}: {how}", mutant.what),
-        Fate::Survived => eprintln!("directory: {}: SURVIVED", mutant.what),
+        MutantResult::Found(how) => eprintln!("directory: {}: {how}", mutant.what),
+        MutantResult::Survived => eprintln!("directory: {}: SURVIVED", mutant.what),
     })?;
     Ok(rows(bars))
 }

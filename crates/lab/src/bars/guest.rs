@@ -26,7 +26,7 @@ const TIMERS: [u32; 5] = [100, 300, 1000, 3000, 10_000];
 /// Number of kernel runs with each timer and each kind of trap.
 const RUNS: usize = 80;
 /// Timeout after which a program counts as hung.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The installed C library and programs that use it.
 pub(super) struct Installed(TempDir);
@@ -76,7 +76,7 @@ fn in_time(command: &mut Command) -> Result<Option<String>, Failure> {
     let mut child = command.stdout(std::process::Stdio::piped()).spawn()?;
     let began = Instant::now();
     while child.try_wait()?.is_none() {
-        if began.elapsed() > PATIENCE {
+        if began.elapsed() > TIMEOUT {
             child.kill()?;
             child.wait()?;
             return Ok(None);
@@ -131,13 +131,13 @@ pub fn signals() -> Result<Vec<Row>, Failure> {
 
 /// Resources left after the last card, and the growth per card since the hundredth.
 #[derive(Clone, Copy, Debug)]
-struct Left {
+struct LeakCounts {
     descriptors: i64,
     threads: i64,
     bytes_an_open: i64,
 }
 
-impl Left {
+impl LeakCounts {
     fn told(line: &str) -> Result<Self, Failure> {
         match numbers(line)[..] {
             [descriptors, threads, bytes_an_open] => Ok(Self {
@@ -192,7 +192,7 @@ fn open_in_rust(file: &Path, number: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-fn in_rust(file: &Path) -> Result<Left, Failure> {
+fn in_rust(file: &Path) -> Result<LeakCounts, Failure> {
     let (mut descriptors, mut threads, mut bytes) = (0, 0, 0);
     for number in 0..OPENS {
         open_in_rust(file, number)?;
@@ -205,7 +205,7 @@ fn in_rust(file: &Path) -> Result<Left, Failure> {
         }
     }
     std::thread::sleep(Duration::from_millis(500));
-    Ok(Left {
+    Ok(LeakCounts {
         descriptors: entries("/proc/self/fd")? - descriptors,
         threads: entries("/proc/self/task")? - threads,
         bytes_an_open: (resident()? - bytes) / (OPENS - OPENS / 5) as i64,
@@ -218,10 +218,10 @@ pub fn leaks() -> Result<Vec<Row>, Failure> {
     let file = installed.path("file");
     std::fs::write(&file, vec![7; 4096])?;
     let count = OPENS.to_string();
-    let told = |program: &Path| -> Result<Left, Failure> {
+    let told = |program: &Path| -> Result<LeakCounts, Failure> {
         let mut command = Command::new(program);
         let said = in_time(command.arg(installed.kernel()).arg(&file).arg(&count))?;
-        Left::told(&said.ok_or("it stood, or failed")?)
+        LeakCounts::told(&said.ok_or("it stood, or failed")?)
     };
     let c = installed.program("cc", "guest_leaks.c", &[])?;
     let cpp = installed.program("c++", "guest_leaks.cpp", &["-std=c++17"])?;
@@ -232,7 +232,10 @@ pub fn leaks() -> Result<Vec<Row>, Failure> {
     ];
     let program = home().join("python/tests/guest_leaks.py");
     let said = run(python()?.arg(program).arg(&file).arg(&count))?;
-    all.push(("Python", Left::told(&String::from_utf8(said.stdout)?)?));
+    all.push((
+        "Python",
+        LeakCounts::told(&String::from_utf8(said.stdout)?)?,
+    ));
     let mut wrong = 0;
     for compiler in ["gcc", "clang"] {
         let sanitized = installed.program(compiler, "guest_leaks.c", &["-fsanitize=address"])?;

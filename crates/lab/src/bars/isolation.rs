@@ -17,7 +17,7 @@ use tombolo::{
 const BYTES: u64 = 512 << 10;
 const BOOTY_BYTES: u64 = 1 << 20;
 /// Maximum duration of an attack.
-const PATIENCE: Picoseconds = Picoseconds::from_micros(200);
+const TIMEOUT: Picoseconds = Picoseconds::from_micros(200);
 const TOLERATED: f64 = 1.10;
 
 /// A mode of the attacker, and the error that its owner must receive; `""` for success.
@@ -242,8 +242,8 @@ impl Copy {
 
     /// Waits for the end; returns whether the bytes are right.
     fn finish(self) -> Result<bool, Failure> {
-        let patience = Picoseconds::from_millis(20);
-        self.slot.wait(Some(patience), |_| Continue::Yes)?;
+        let timeout = Picoseconds::from_millis(20);
+        self.slot.wait(Some(timeout), |_| Continue::Yes)?;
         self.output.unmap()?;
         Ok(fs::read(self.from)? == fs::read(self.to)?)
     }
@@ -281,7 +281,7 @@ fn run(attack: Option<&Attack>) -> Result<AttackOutcome, Failure> {
     }
     let told = match attack {
         None => String::new(),
-        Some(_) => match attacker.wait(Some(PATIENCE), |_| Continue::Yes) {
+        Some(_) => match attacker.wait(Some(TIMEOUT), |_| Continue::Yes) {
             Ok(()) => String::new(),
             Err(error) => error.to_string(),
         },
@@ -302,7 +302,7 @@ fn run(attack: Option<&Attack>) -> Result<AttackOutcome, Failure> {
     // Runs the same kernel again, and then an honest one in its slot.
     attacker.set("mode", 0)?;
     attacker.start()?;
-    attacker.wait(Some(PATIENCE), |_| Continue::Yes)?;
+    attacker.wait(Some(TIMEOUT), |_| Continue::Yes)?;
     if !Copy::start(&card, SlotId(0), &evil, folder.path())?.finish()? {
         return Err("slot 0 copied other bytes afterwards".into());
     }
@@ -310,14 +310,14 @@ fn run(attack: Option<&Attack>) -> Result<AttackOutcome, Failure> {
 }
 
 /// Bytes that an attack may write: at the start of its mapping, and those per burst.
-struct Loot {
+struct WritableBytes {
     bytes: usize,
     burst: usize,
     /// All of it is written: its owner receives success.
     whole: bool,
 }
 
-impl Loot {
+impl WritableBytes {
     fn of(attack: &Attack) -> Self {
         let (bytes, burst) = match attack.mode.checked_sub(WRITE) {
             Some(8) => (16 * 256, 256),
@@ -338,7 +338,7 @@ impl Loot {
 
 /// Checks that the attacker's writable file contains what its bursts wrote, and nothing else.
 fn check_booty(attack: &Attack, found: &[u8]) -> Result<(), Failure> {
-    let loot = Loot::of(attack);
+    let loot = WritableBytes::of(attack);
     let place = found.iter().enumerate().position(|(at, byte)| {
         let word = (0xbad0_u64 << 48 | (at / loot.burst) as u64).to_le_bytes();
         match at < loot.bytes {

@@ -19,14 +19,14 @@ const CHECKSUM: u64 = 1;
 const ECHO: u64 = 2;
 
 /// A card with the kernel, and a connection to it.
-struct Called {
+struct RpcBench {
     rpc: RpcLines,
     slot: Slot,
     _space: AddressSpace,
     _card: Card,
 }
 
-fn open() -> Result<Called, Failure> {
+fn open() -> Result<RpcBench, Failure> {
     let mut options = SimOptions::named("enzian")?;
     options.shell = ShellConfig::coherent_full();
     let kernel = options.home.join("kernels/rpc_lines");
@@ -37,7 +37,7 @@ fn open() -> Result<Called, Failure> {
     slot.set("handler", COUNT)?;
     slot.start()?;
     let memory = card.coherent_memory(BASE, RpcLines::BYTES)?;
-    Ok(Called {
+    Ok(RpcBench {
         rpc: RpcLines::connect(memory)?,
         slot,
         _space: space,
@@ -75,7 +75,7 @@ fn right(handler: u64, request: &[u8], answer: &RpcAnswer) -> bool {
         && answer.payload == echoed
 }
 
-impl Called {
+impl RpcBench {
     /// Mean latency of calls whose lines the CPU holds, and the number of wrong answers.
     fn calls(&mut self, handler: u64, lines: u64) -> Result<(Picoseconds, u64), Failure> {
         // A register access: the kernel runs.

@@ -29,7 +29,7 @@ pub fn silent_clients() -> Result<Vec<Row>, Failure> {
         }
         let begin = Instant::now();
         let address = server.address().to_string();
-        let mut memory = RemoteMemory::connect(&address, RemoteMemory::PATIENCE)?;
+        let mut memory = RemoteMemory::connect(&address, RemoteMemory::TIMEOUT)?;
         memory.write(7, b"served")?;
         let mut back = [0; 6];
         memory.read(7, &mut back)?;

@@ -10,8 +10,8 @@ use crate::experiment::vfpio::Vfpio;
 use crate::random::Random;
 use crate::row::{Row, Target};
 use card::kernel::ControlProtocol;
-use judge::{wrong, Came};
-use place::{Given, Place, Port, Site};
+use judge::{wrong, TransferResult};
+use place::{DataPart, Port, StreamDevice, TestBench};
 use plan::{subjects, Packet, Subject};
 use std::path::Path;
 use std::time::Instant;
@@ -107,9 +107,9 @@ impl<'a> LoopbackBench<'a> {
 
     /// Sends each packet from every device to some device, and to every device from some, in an order that never
     /// repeats. Returns the names of the devices, and the received packets.
-    fn run(&self, devices: Devices<'_>) -> Result<(Vec<String>, Vec<Came>), Failure> {
+    fn run(&self, devices: Devices<'_>) -> Result<(Vec<String>, Vec<TransferResult>), Failure> {
         let folder = tempfile::tempdir()?;
-        let site = Site {
+        let site = TestBench {
             card: self.card,
             space: &self.space,
             folder: folder.path(),
@@ -147,7 +147,7 @@ impl<'a> LoopbackBench<'a> {
             all.extend(
                 got.into_iter()
                     .zip(order)
-                    .map(|(bytes, (packet, from))| Came {
+                    .map(|(bytes, (packet, from))| TransferResult {
                         packet,
                         from,
                         to,
@@ -161,7 +161,7 @@ impl<'a> LoopbackBench<'a> {
     /// Opens devices, transfers one packet, and closes them.
     fn transfer(
         &self,
-        places: &mut [Box<dyn Place + '_>],
+        places: &mut [Box<dyn StreamDevice + '_>],
         (from, to): (Option<usize>, usize),
         packet: &Packet,
     ) -> Result<(), Failure> {
@@ -174,7 +174,7 @@ impl<'a> LoopbackBench<'a> {
         }
         let mut flow = Flow::new(&self.space);
         if let (Some(from), Some(input)) = (from, self.subject.input) {
-            let given = Given {
+            let given = DataPart {
                 offset: packet.offset,
                 bytes: self.subject.bytes(packet),
             };
@@ -205,7 +205,7 @@ impl<'a> LoopbackBench<'a> {
 }
 
 /// Pairs of devices in which every device occurs once at each end.
-fn pairs(random: &mut Random, places: &[Box<dyn Place + '_>]) -> Vec<(usize, usize)> {
+fn pairs(random: &mut Random, places: &[Box<dyn StreamDevice + '_>]) -> Vec<(usize, usize)> {
     let mut shuffled = || {
         let mut order: Vec<usize> = (0..places.len()).collect();
         for last in (1..order.len()).rev() {

@@ -32,13 +32,13 @@ const PLACES: u64 = 16;
 
 /// Start time of an application, and displacement of its data from the first run.
 #[derive(Clone, Copy, Default)]
-struct Chance {
+struct StartOffsets {
     start: Picoseconds,
     input: u64,
     output: u64,
 }
 
-impl Chance {
+impl StartOffsets {
     /// Without a run number, applications start together, with data at the default addresses. Otherwise both are
     /// pseudo-random functions of the run and application numbers only; data starts at a multiple of `unit`.
     fn of((run, first_places): (Option<u8>, bool), application: u8, unit: u64) -> Self {
@@ -202,7 +202,7 @@ impl Hot {
             let base = base + u64::from(number) * STAGGER.max(page.bytes());
             // Page tables consist of whole pages.
             let unit = if walks { page.bytes() } else { STAGGER };
-            let chance = Chance::of((setting.run, setting.first_places), number, unit);
+            let chance = StartOffsets::of((setting.run, setting.first_places), number, unit);
             hot.starts.push(chance.start);
             let input = base + DATA + chance.input;
             // For a set of up to half a GiB that is twice the distance.

@@ -22,7 +22,7 @@ pub enum Mutation {
 
 /// Result of a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum MutantResult {
     /// The checker found a violation.
     Killed,
     /// No reachable state uses the cell.
@@ -98,10 +98,10 @@ pub fn campaign(
         };
         result.tried += 1;
         match fate(protocol, mutation, used, &settings)? {
-            Fate::Killed => result.killed += 1,
-            Fate::Unreachable => result.unreachable += 1,
-            Fate::Bisimilar => result.bisimilar += 1,
-            Fate::Survived => result.survivors.push(describe(protocol, mutation)),
+            MutantResult::Killed => result.killed += 1,
+            MutantResult::Unreachable => result.unreachable += 1,
+            MutantResult::Bisimilar => result.bisimilar += 1,
+            MutantResult::Survived => result.survivors.push(describe(protocol, mutation)),
         }
         progress(number + 1, wanted);
     }
@@ -117,20 +117,20 @@ fn fate(
     mutation: &Mutation,
     used: bool,
     settings: &[Setting],
-) -> Result<Fate, CheckError> {
+) -> Result<MutantResult, CheckError> {
     let mutant = apply(protocol, mutation);
     for setting in settings {
         let Verdict { failure, .. } = check(&mutant, setting, &mut |_| {})?;
         if failure.is_some() {
-            return Ok(Fate::Killed);
+            return Ok(MutantResult::Killed);
         }
     }
     Ok(if !used {
-        Fate::Unreachable
+        MutantResult::Unreachable
     } else if is_bisimilar(protocol, &mutant, settings)? {
-        Fate::Bisimilar
+        MutantResult::Bisimilar
     } else {
-        Fate::Survived
+        MutantResult::Survived
     })
 }
 

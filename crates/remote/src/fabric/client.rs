@@ -17,11 +17,11 @@ const DEPTH: usize = 16;
 const STAGED: usize = 2;
 
 /// Memory of a peer.
-pub(crate) struct Mover {
+pub(crate) struct FabricClient {
     // Closed before the endpoint.
     region: Option<Region>,
     endpoint: Endpoint,
-    stage: Box<Stage>,
+    stage: Box<StagingBuffer>,
     peer: u64,
     base: u64,
     key: u64,
@@ -32,13 +32,13 @@ pub(crate) struct Mover {
 }
 
 /// Staging buffer, and one context per operation, which some providers write to.
-struct Stage {
+struct StagingBuffer {
     bytes: Vec<u8>,
     contexts: [[*mut c_void; 8]; DEPTH],
     under_way: [Option<Range<usize>>; DEPTH],
 }
 
-impl Stage {
+impl StagingBuffer {
     fn new(bytes: usize) -> Box<Self> {
         Box::new(Self {
             bytes: vec![0; bytes],
@@ -49,19 +49,19 @@ impl Stage {
 }
 
 // SAFETY: the pointers are only the library's, whose objects any thread may use.
-unsafe impl Send for Mover {}
+unsafe impl Send for FabricClient {}
 // SAFETY: nothing is done through a shared reference.
-unsafe impl Sync for Mover {}
+unsafe impl Sync for FabricClient {}
 
 /// The caller's bytes.
-pub(crate) enum Moved<'a> {
+pub(crate) enum TransferBuffer<'a> {
     /// Destination of a read from the peer.
     To(&'a mut [u8]),
     /// Source of a write to the peer.
     From(&'a [u8]),
 }
 
-impl Moved<'_> {
+impl TransferBuffer<'_> {
     fn len(&self) -> usize {
         match self {
             Self::To(bytes) => bytes.len(),
@@ -70,16 +70,16 @@ impl Moved<'_> {
     }
 }
 
-impl Drop for Mover {
+impl Drop for FabricClient {
     fn drop(&mut self) {
         if self.failed {
             // The peer may use it for an unknown time: it is leaked.
-            Box::leak(std::mem::replace(&mut self.stage, Stage::new(0)));
+            Box::leak(std::mem::replace(&mut self.stage, StagingBuffer::new(0)));
         }
     }
 }
 
-impl Mover {
+impl FabricClient {
     /// Opens access to a peer.
     pub(crate) fn open(
         provider: &str,
@@ -88,7 +88,7 @@ impl Mover {
     ) -> Result<Self, FabricError> {
         let endpoint = Endpoint::open(provider, local)?;
         let direct = provider == "tcp" && endpoint.mr_mode() & sys::MR_LOCAL == 0;
-        let mut stage = Stage::new(if direct { 0 } else { PIECE * STAGED });
+        let mut stage = StagingBuffer::new(if direct { 0 } else { PIECE * STAGED });
         let region = match endpoint.mr_mode() & sys::MR_LOCAL {
             0 => None,
             _ => {
@@ -132,7 +132,7 @@ impl Mover {
     pub(crate) fn transfer<E: From<FabricError>>(
         mut self,
         offset: u64,
-        bytes: Moved<'_>,
+        bytes: TransferBuffer<'_>,
         idle: impl FnMut(bool) -> Result<(), E>,
     ) -> Result<Self, E> {
         let result = self.pieces(offset, bytes, idle);
@@ -143,7 +143,7 @@ impl Mover {
     fn pieces<E: From<FabricError>>(
         &mut self,
         offset: u64,
-        mut bytes: Moved<'_>,
+        mut bytes: TransferBuffer<'_>,
         mut idle: impl FnMut(bool) -> Result<(), E>,
     ) -> Result<(), E> {
         let total = bytes.len();
@@ -154,14 +154,16 @@ impl Mover {
         while done < total {
             while let (true, Some(slot)) = (posted < total, free.last().copied()) {
                 let piece = posted..total.min(posted + PIECE);
-                let writes = matches!(bytes, Moved::From(_));
+                let writes = matches!(bytes, TransferBuffer::From(_));
                 let local: *mut u8 = match &mut bytes {
                     // A write only reads them.
-                    Moved::From(bytes) if self.direct => bytes[piece.clone()].as_ptr().cast_mut(),
-                    Moved::To(bytes) if self.direct => bytes[piece.clone()].as_mut_ptr(),
+                    TransferBuffer::From(bytes) if self.direct => {
+                        bytes[piece.clone()].as_ptr().cast_mut()
+                    }
+                    TransferBuffer::To(bytes) if self.direct => bytes[piece.clone()].as_mut_ptr(),
                     bytes => {
                         let staged = &mut self.stage.bytes[slot * PIECE..][..piece.len()];
-                        if let Moved::From(bytes) = bytes {
+                        if let TransferBuffer::From(bytes) = bytes {
                             staged.copy_from_slice(&bytes[piece.clone()]);
                         }
                         staged.as_mut_ptr()
@@ -188,7 +190,7 @@ impl Mover {
             let Some(piece) = piece else {
                 continue;
             };
-            if let (Moved::To(bytes), false) = (&mut bytes, self.direct) {
+            if let (TransferBuffer::To(bytes), false) = (&mut bytes, self.direct) {
                 let at = slot * PIECE;
                 bytes[piece.clone()].copy_from_slice(&self.stage.bytes[at..at + piece.len()]);
             }

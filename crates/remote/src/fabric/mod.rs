@@ -7,7 +7,7 @@ mod sys;
 #[cfg(test)]
 mod tests;
 
-pub(super) use client::{Moved, Mover};
+pub(super) use client::{FabricClient, TransferBuffer};
 pub(super) use server::Served;
 
 use libloading::Library;

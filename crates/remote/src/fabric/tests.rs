@@ -1,6 +1,6 @@
 //! Checks the declarations of libfabric against its headers, and that one-sided accesses preserve every byte.
 
-use super::super::wire::{Answer, Ask, Hello, Operation, Status};
+use super::super::wire::{Hello, Operation, ReplyHeader, RequestHeader, Status};
 use super::super::{Export, RemoteError, RemoteMemory, RemoteServer};
 use super::{functions, sys};
 use std::io::{Read, Write};
@@ -210,19 +210,19 @@ fn liar(server: &RemoteServer, change: fn(&mut Vec<u8>)) -> String {
         let mut said = Hello::decode(&hello).unwrap();
         said.bytes += 1 << 20;
         client.write_all(&said.encode()).unwrap();
-        let mut ask = [0; Ask::BYTES + 3];
+        let mut ask = [0; RequestHeader::BYTES + 3];
         client.read_exact(&mut ask).unwrap();
         server.write_all(&ask).unwrap();
-        let ask = Ask {
+        let ask = RequestHeader {
             operation: Operation::Fabric,
             tag: 1,
             key: said.key,
             offset: 0,
             bytes: 3,
         };
-        let mut head = [0; Answer::BYTES];
+        let mut head = [0; ReplyHeader::BYTES];
         server.read_exact(&mut head).unwrap();
-        let mut answer = Answer::decode(&head, &ask).unwrap();
+        let mut answer = ReplyHeader::decode(&head, &ask).unwrap();
         assert_eq!(answer.status, Status::Good);
         let mut ticket = vec![0; answer.bytes as usize];
         server.read_exact(&mut ticket).unwrap();

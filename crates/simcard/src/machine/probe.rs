@@ -12,7 +12,7 @@ use units::Picoseconds;
 use verilated::BuildError;
 
 /// Maximum number of edges until the shell answers a register read.
-const PATIENCE: u32 = 64;
+const TIMEOUT_CYCLES: u32 = 64;
 
 /// A shell that only answers register reads.
 pub(super) struct ShellProbe {
@@ -76,7 +76,7 @@ impl ShellProbe {
         self.arvalid.set(1);
         self.edge()?;
         self.arvalid.set(0);
-        for _ in 0..PATIENCE {
+        for _ in 0..TIMEOUT_CYCLES {
             self.edge()?;
             if self.rvalid.high() {
                 let answer = Answer {

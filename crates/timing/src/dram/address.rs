@@ -19,7 +19,7 @@ pub(super) struct Place {
 /// row of each group for `bank_groups * page_bytes`. The bank is XORed with the folded DRAM row: two streams at a
 /// distance of a power of two (a kernel's input and output) would otherwise always conflict in the same bank.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cutter {
+pub(super) struct AddressDecoder {
     group_bits: u32,
     /// Column bits below the group.
     group_low_bits: u32,
@@ -30,7 +30,7 @@ pub(super) struct Cutter {
     plain: bool,
 }
 
-impl Cutter {
+impl AddressDecoder {
     pub fn new(map: &AddressMap) -> Self {
         let column_bits = (map.page_bytes / ROW_BYTES as u32).trailing_zeros();
         Self {
@@ -114,9 +114,9 @@ mod tests {
 
     #[test]
     fn neighbours_are_in_different_groups_and_one_dram_row() {
-        let cutter = Cutter::new(&MAP);
+        let decoder = AddressDecoder::new(&MAP);
         for start in [0, 512, 4096, 1 << 20] {
-            let places: Vec<Place> = (start..start + 512).map(|a| cutter.place(a)).collect();
+            let places: Vec<Place> = (start..start + 512).map(|a| decoder.place(a)).collect();
             for pair in places.windows(4) {
                 let groups: HashSet<u8> = pair.iter().map(|place| place.bank & 3).collect();
                 assert_eq!(groups.len(), 4);
@@ -136,7 +136,7 @@ mod tests {
             plain_banks: true,
             ..MAP
         };
-        let cutter = Cutter::new(&map);
+        let decoder = AddressDecoder::new(&map);
         for byte in [
             0u32,
             1 << 6,
@@ -147,25 +147,25 @@ mod tests {
             1 << 16,
             1 << 17,
         ] {
-            let place = cutter.place(byte >> 6);
+            let place = decoder.place(byte >> 6);
             let bank = (byte >> 9 & 3) << 2 | (byte >> 6 & 3);
             assert_eq!(u32::from(place.bank), bank, "{byte:#x}");
             assert_eq!(place.row, byte >> 17, "{byte:#x}");
-            assert_eq!(cutter.ends_bank(byte >> 6), byte >> 8 & 1 == 1);
+            assert_eq!(decoder.ends_bank(byte >> 6), byte >> 8 & 1 == 1);
         }
     }
 
     #[test]
     fn places_are_used_once() {
         for group_interleave_log2 in [0, 1, 3] {
-            let cutter = Cutter::new(&AddressMap {
+            let decoder = AddressDecoder::new(&AddressMap {
                 group_interleave_log2,
                 ..MAP
             });
             let mut rows_of = HashMap::new();
             let rows = 1 << 16;
             for address in 0..rows {
-                let place = cutter.place(address);
+                let place = decoder.place(address);
                 *rows_of.entry((place.bank, place.row)).or_insert(0) += 1;
             }
             // A page of each bank has as many rows as it holds.
@@ -175,14 +175,14 @@ mod tests {
 
     #[test]
     fn both_halves_of_a_line_may_be_in_one_page() {
-        let cutter = Cutter::new(&AddressMap {
+        let decoder = AddressDecoder::new(&AddressMap {
             group_interleave_log2: 1,
             ..MAP
         });
         for line in [0, 1, 77, 4095, 1 << 20] {
-            let place = cutter.place(2 * line);
-            assert_eq!(place, cutter.place(2 * line + 1));
-            let next = cutter.place(2 * line + 2);
+            let place = decoder.place(2 * line);
+            assert_eq!(place, decoder.place(2 * line + 1));
+            let next = decoder.place(2 * line + 2);
             assert_ne!(
                 place.bank & 3,
                 next.bank & 3,
@@ -193,11 +193,11 @@ mod tests {
 
     #[test]
     fn a_power_of_two_between_two_streams_does_not_put_them_into_one_bank() {
-        let cutter = Cutter::new(&MAP);
+        let decoder = AddressDecoder::new(&MAP);
         for distance in [11, 13, 15, 21, 24, 27] {
             assert_ne!(
-                cutter.place(0).bank,
-                cutter.place(1 << distance).bank,
+                decoder.place(0).bank,
+                decoder.place(1 << distance).bank,
                 "2^{distance}"
             );
         }

@@ -1,6 +1,6 @@
 //! The controller of a channel: queues in front of the devices, and the selection of commands.
 
-use super::address::Cutter;
+use super::address::AddressDecoder;
 use super::choice::{banks, Best, Choice, Step, PREPARE_ACTIVATE, PREPARE_PRECHARGE};
 use super::devices::{Devices, Direction};
 use super::queue::{Queue, Waiting};
@@ -45,7 +45,7 @@ const BURST_ROWS: usize = 64;
 #[derive(Clone, Debug)]
 pub struct Controller {
     figures: ControllerTiming,
-    cutter: Cutter,
+    decoder: AddressDecoder,
     devices: Devices,
     /// Mask of the bank group in a bank's number.
     group_mask: usize,
@@ -122,7 +122,7 @@ impl Controller {
                 columns: memory.timing.columns_per_row as u8,
                 controller: c,
             },
-            cutter: Cutter::new(&memory.address),
+            decoder: AddressDecoder::new(&memory.address),
             devices: {
                 let mut devices = Devices::new(memory.timing, &memory.address);
                 devices.set_group_gap(c.group_gap.unwrap_or(0));
@@ -258,7 +258,7 @@ impl Controller {
             if last {
                 self.reads.waiting.pop_front();
             }
-            let place = self.cutter.place(address);
+            let place = self.decoder.place(address);
             let after = self.writes.window.youngest(address);
             let columns = self.figures.columns;
             self.reads
@@ -294,7 +294,7 @@ impl Controller {
                     at,
                 });
             }
-            let place = self.cutter.place(address);
+            let place = self.decoder.place(address);
             let after = self.reads.window.youngest(address);
             let columns = self.figures.columns;
             self.writes
@@ -471,7 +471,7 @@ impl Controller {
 
     /// Closes the bank behind a row, if the controller does that.
     fn close_behind(&mut self, address: u32, bank: usize) {
-        if self.figures.controller.auto_precharge && self.cutter.ends_bank(address) {
+        if self.figures.controller.auto_precharge && self.decoder.ends_bank(address) {
             self.devices.close_itself(bank);
             self.reads.window.closed(bank);
             self.writes.window.closed(bank);

@@ -203,7 +203,9 @@ impl CoherentMemory {
         });
         let map = CoherentMap { shared };
         if place.set(Arc::downgrade(&map.shared)).is_err() {
-            return Err(Error::Internal("a new map has a trap queue already".to_owned()));
+            return Err(Error::Internal(
+                "a new map has a trap queue already".to_owned(),
+            ));
         }
         if options.eager {
             for offset in (0..bytes).step_by(PAGE_BYTES) {

@@ -99,8 +99,8 @@ impl RemoteEnd {
         (offset, bytes): (u64, Option<u64>),
         timeout: Option<Duration>,
     ) -> Result<Self, RemoteError> {
-        let patience = timeout.unwrap_or(RemoteMemory::PATIENCE);
-        let memory = RemoteMemory::connect(address, patience)?;
+        let timeout = timeout.unwrap_or(RemoteMemory::TIMEOUT);
+        let memory = RemoteMemory::connect(address, timeout)?;
         let rest = memory.bytes().saturating_sub(offset);
         let bytes = bytes.unwrap_or(rest);
         if bytes == 0 || bytes > rest {

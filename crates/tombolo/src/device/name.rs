@@ -313,8 +313,8 @@ impl Device {
                 rule: "only remote memory can be mapped".to_owned(),
             });
         };
-        let patience = self.timeout.unwrap_or(RemoteMemory::PATIENCE);
-        let memory = RemoteMemory::connect(address, patience)?;
+        let timeout = self.timeout.unwrap_or(RemoteMemory::TIMEOUT);
+        let memory = RemoteMemory::connect(address, timeout)?;
         Ok((memory, *offset, *bytes))
     }
 

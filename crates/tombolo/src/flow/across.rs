@@ -59,8 +59,8 @@ pub(super) fn plug(
     };
     match place {
         NetworkPlace::Served(address) => {
-            let patience = device.timeout.unwrap_or(RemoteMemory::PATIENCE);
-            let memory = RemoteMemory::connect(address, patience).map_err(DeviceError::Remote)?;
+            let timeout = device.timeout.unwrap_or(RemoteMemory::TIMEOUT);
+            let memory = RemoteMemory::connect(address, timeout).map_err(DeviceError::Remote)?;
             let range = range(memory.bytes())?;
             if direction == StreamDirection::Out && !memory.is_writable() {
                 return Err(DeviceError::Remote(RemoteError::Refused {

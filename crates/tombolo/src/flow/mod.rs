@@ -69,7 +69,7 @@ const SPARES: usize = 3;
 /// Virtual time between two checks of the devices: short, since the simulated card needs much host time for it.
 const SLICE: Picoseconds = Picoseconds::from_micros(10);
 /// Interval at which a caller that waits for a device is asked whether to go on.
-const PATIENCE: Duration = Duration::from_millis(40);
+const POLL_INTERVAL: Duration = Duration::from_millis(40);
 
 /// Kernel ports of an address space, each connected to a device or to memory. Ports are disconnected at the end of the
 /// run or when this is dropped.
@@ -750,7 +750,7 @@ impl<'a> Flow<'a> {
     /// Waits for an event of a device.
     fn listen(&mut self, progress: &mut impl FnMut(Progress) -> Continue) -> Result<(), Error> {
         loop {
-            match self.events.recv_timeout(PATIENCE) {
+            match self.events.recv_timeout(POLL_INTERVAL) {
                 Ok(event) => return self.hear(event),
                 Err(RecvTimeoutError::Timeout) => {
                     ask(progress, self.now)?;

@@ -218,8 +218,8 @@ fn memory_that_is_served_is_reached_by_the_interface() {
     let export = Export::memory(1 << 20).unwrap();
     let server = RemoteServer::listen(export, "127.0.0.1:0").unwrap();
     let address = server.address().to_string();
-    let patience = RemoteMemory::PATIENCE;
-    let mut memory = RemoteMemory::connect(&address, patience).unwrap();
+    let timeout = RemoteMemory::TIMEOUT;
+    let mut memory = RemoteMemory::connect(&address, timeout).unwrap();
     memory.write(0, &data).unwrap();
     let card = card();
     let (space, slot) = load(&card);
@@ -238,7 +238,7 @@ fn memory_that_is_served_is_reached_by_the_interface() {
     assert!(got == data);
     // Another process ends: nobody answers.
     let other = RemoteServer::listen(Export::memory(1 << 20).unwrap(), "127.0.0.1:0").unwrap();
-    let dying = RemoteMemory::connect(&other.address().to_string(), patience).unwrap();
+    let dying = RemoteMemory::connect(&other.address().to_string(), timeout).unwrap();
     let input = slot.open_stream("in").unwrap();
     input.plug_peer(dying).unwrap();
     drop(other);

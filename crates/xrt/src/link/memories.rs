@@ -36,7 +36,7 @@ pub(super) fn banks_of(platform: &Platform) -> Vec<Memory> {
 
 /// A bank or a range of banks, for example `HBM[0:3]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Wanted {
+pub(super) struct BankRange {
     kind: MemoryType,
     banks: (u32, u32),
 }
@@ -46,7 +46,7 @@ fn unknown(text: &str) -> String {
     format!("memory `{text}`: names are DDR[i], HBM[i], HBM[i:j], PLRAM[i], HOST[0] and bankN")
 }
 
-impl Wanted {
+impl BankRange {
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let number = |digits: &str| digits.trim().parse().map_err(|_| unknown(text));
         if let Some(bank) = text.strip_prefix("bank") {

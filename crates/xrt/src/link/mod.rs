@@ -10,7 +10,7 @@ use crate::design::{ArgumentKind, Clock, ComputeUnit, Design, KernelImage, Strea
 use crate::error::XrtError;
 use config::{use_of, Origin, Setting, Use};
 pub use image::image_of;
-use memories::{banks_of, Wanted};
+use memories::{banks_of, BankRange};
 use std::path::PathBuf;
 
 /// Why linking failed.
@@ -107,7 +107,7 @@ fn is_ddr(setting: &Setting) -> bool {
         .value
         .split_once(':')
         .map(|(_, memory)| memory.trim());
-    memory.is_some_and(|memory| Wanted::parse(memory).is_ok_and(Wanted::is_ddr))
+    memory.is_some_and(|memory| BankRange::parse(memory).is_ok_and(BankRange::is_ddr))
 }
 
 /// A linked design, with notes for the user.
@@ -324,7 +324,7 @@ impl Linker {
                 known.join(", ")
             )));
         }
-        let wanted = Wanted::parse(memory.trim()).map_err(|rule| setting.broken(rule))?;
+        let wanted = BankRange::parse(memory.trim()).map_err(|rule| setting.broken(rule))?;
         let platform = self.design.platform.clone();
         let found = wanted.find(&mut self.design.memories, &platform);
         let group = found.map_err(|rule| setting.broken(rule))?;

@@ -24,7 +24,7 @@ use crate::print::{print, print_error};
 use crate::progress::Work;
 use card::kernel::KernelPackage;
 use clap::Args;
-use plan::{Plan, Wishes};
+use plan::{ImportOptions, Plan};
 use simcard::{check_kernel, kernel_ports};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -68,11 +68,11 @@ pub struct Import {
 
 impl Import {
     pub(super) fn run(self) -> Result<(), KernelCommandError> {
-        let wishes = Wishes {
+        let options = ImportOptions {
             top: self.top,
             parameters: parameters(&self.parameters)?,
         };
-        let plan = Plan::read(&self.file, self.rtl.as_deref(), wishes)?;
+        let plan = Plan::read(&self.file, self.rtl.as_deref(), options)?;
         let folder = self.into.unwrap_or_else(|| PathBuf::from(&plan.name));
         let builder = Builder::locate()?;
         let work = Work::spinner();
@@ -134,7 +134,7 @@ pub fn import_package(
     parent: &Path,
     builder: &Builder,
 ) -> Result<(PathBuf, Option<Vec<xrt::Argument>>), KernelCommandError> {
-    let plan = Plan::read(path, None, Wishes::default())?;
+    let plan = Plan::read(path, None, ImportOptions::default())?;
     let folder = parent.join(&plan.name);
     fill(&folder, &plan, builder)?;
     report(&plan)?;

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 /// What a person says beside the package.
 #[derive(Debug, Default)]
-pub struct Wishes {
+pub struct ImportOptions {
     /// Top module.
     pub top: Option<String>,
     /// Parameters of the top, in the words of TOML.
@@ -45,13 +45,13 @@ pub struct Plan {
 }
 
 /// A package, a description or RTL, read.
-struct Given {
+struct ImportSource {
     contents: Contents,
     /// The file that was named, of a folder that was read.
     focus: Option<String>,
 }
 
-fn open(path: &Path, rtl: Option<&Path>) -> Result<Given, ImportError> {
+fn open(path: &Path, rtl: Option<&Path>) -> Result<ImportSource, ImportError> {
     let kind = path
         .extension()
         .and_then(|kind| kind.to_str())
@@ -98,7 +98,7 @@ fn open(path: &Path, rtl: Option<&Path>) -> Result<Given, ImportError> {
     if let (Some(rtl), "xo" | "zip") = (rtl, kind) {
         contents.rtl = rtl::read_folder(rtl)?.rtl;
     }
-    Ok(Given { contents, focus })
+    Ok(ImportSource { contents, focus })
 }
 
 /// The component that describes the package, rather than a part of it: the one that lies highest.
@@ -123,8 +123,12 @@ fn component_of(
 
 impl Plan {
     /// Reads what was given.
-    pub fn read(path: &Path, rtl: Option<&Path>, wishes: Wishes) -> Result<Self, ImportError> {
-        let Given { contents, focus } = open(path, rtl)?;
+    pub fn read(
+        path: &Path,
+        rtl: Option<&Path>,
+        options: ImportOptions,
+    ) -> Result<Self, ImportError> {
+        let ImportSource { contents, focus } = open(path, rtl)?;
         let description = contents
             .kernel
             .as_deref()
@@ -151,13 +155,13 @@ impl Plan {
         let mut tree = Tree::new(contents.rtl, &contents.others);
         let kernel_name = description.as_ref().map(|one| one.name.clone());
         let known = [
-            wishes.top.clone(),
+            options.top.clone(),
             component.top.clone(),
             kernel_name.clone(),
         ];
         let is_there = |top: &String| tree.has(top) || vhdl.has(top);
         let known = known.into_iter().flatten().find(is_there);
-        let mut top = match (known, &wishes.top) {
+        let mut top = match (known, &options.top) {
             (Some(top), None) => top,
             (Some(top), Some(wanted)) if top == *wanted => top,
             // It is named among those that there are.
@@ -168,11 +172,11 @@ impl Plan {
             },
         };
         let is_vhdl = !tree.has(&top) && vhdl.has(&top);
-        let mut wished = wishes.parameters;
+        let mut overrides = options.parameters;
         let mut translated = Vec::new();
         if is_vhdl {
             tree.add(
-                vhdl.verilog(&top, &std::mem::take(&mut wished))
+                vhdl.verilog(&top, &std::mem::take(&mut overrides))
                     .map_err(failed)?,
             );
             translated.push(top.clone());
@@ -194,7 +198,7 @@ impl Plan {
                 .iter()
                 .map(|entity| format!("{entity}: VHDL, made Verilog by GHDL")),
         );
-        let parameters = parameters.into_iter().chain(wished).collect();
+        let parameters = parameters.into_iter().chain(overrides).collect();
         let mut files = tree.reach(&top, &component.files).map_err(failed)?;
         notes.extend(stand_ins::notes(&mut files));
         notes.append(&mut files.blanked);

@@ -23,7 +23,7 @@ use crate::platform::LinkFigures;
 use crate::random::Random;
 
 /// Cycles without any completion after which a run counts as stuck.
-const PATIENCE: u64 = 200_000;
+const TIMEOUT_CYCLES: u64 = 200_000;
 
 /// Cycles of traffic before a reset, at most: enough that sets, queues and holds are in use.
 const MOST_BEFORE_RESET: u64 = 3_000;
@@ -254,7 +254,7 @@ impl ControllerTorture {
     }
 
     fn check_progress(&self, since: u64) -> Result<(), CardError> {
-        if since < PATIENCE {
+        if since < TIMEOUT_CYCLES {
             return Ok(());
         }
         let card: Vec<_> = self.jobs.iter().flatten().collect();

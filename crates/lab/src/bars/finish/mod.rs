@@ -51,7 +51,7 @@ const TRICKLES: u64 = 4;
 
 /// The kernel, by how it signals done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Tells {
+enum DoneSignal {
     Interrupt,
     Polled,
     Chain,
@@ -101,7 +101,7 @@ struct FinishCase {
     /// On the simulated card.
     simulated: bool,
     output: Output,
-    tells: Tells,
+    tells: DoneSignal,
     /// Which of the waiting calls detects the end.
     way: u64,
     mode: u64,
@@ -120,23 +120,23 @@ impl FinishCase {
         let (output, mode, tells) = match random.below(8) {
             0..=2 => {
                 let sink = Sink::choose(random, bytes);
-                let tells = random.of(&[Tells::Interrupt, Tells::Polled]);
+                let tells = random.of(&[DoneSignal::Interrupt, DoneSignal::Polled]);
                 (Output::Stream(sink), sink.mode(random, bytes), tells)
             }
             3 => (
                 Output::OfProcess,
                 Self::mode(random, bytes),
-                Tells::Interrupt,
+                DoneSignal::Interrupt,
             ),
             _ => {
                 let tells = match simulated {
                     true => random.of(&[
-                        Tells::Interrupt,
-                        Tells::Polled,
-                        Tells::Chain,
-                        Tells::Managed,
+                        DoneSignal::Interrupt,
+                        DoneSignal::Polled,
+                        DoneSignal::Chain,
+                        DoneSignal::Managed,
                     ]),
-                    false => random.of(&[Tells::Interrupt, Tells::Polled]),
+                    false => random.of(&[DoneSignal::Interrupt, DoneSignal::Polled]),
                 };
                 (Output::Memory, Self::mode(random, bytes), tells)
             }
@@ -207,7 +207,7 @@ fn is_untouched(bytes: &[u8]) -> bool {
 }
 
 /// Creates the folder of a kernel that signals done in this way.
-fn kernel(folder: &Path, tells: Tells) -> Result<PathBuf, Failure> {
+fn kernel(folder: &Path, tells: DoneSignal) -> Result<PathBuf, Failure> {
     let original = home().join("kernels/hasty");
     let place = folder.join(format!("{tells:?}"));
     if place.exists() {
@@ -215,10 +215,10 @@ fn kernel(folder: &Path, tells: Tells) -> Result<PathBuf, Failure> {
     }
     let mut text = fs::read_to_string(original.join("kernel.toml"))?;
     let changes: &[(&str, &str)] = match tells {
-        Tells::Interrupt => &[],
-        Tells::Polled => &[("interrupt = true", "interrupt = false")],
-        Tells::Chain => &[("ap_ctrl_hs", "ap_ctrl_chain")],
-        Tells::Managed => &[("ap_ctrl_hs", "user_managed")],
+        DoneSignal::Interrupt => &[],
+        DoneSignal::Polled => &[("interrupt = true", "interrupt = false")],
+        DoneSignal::Chain => &[("ap_ctrl_hs", "ap_ctrl_chain")],
+        DoneSignal::Managed => &[("ap_ctrl_hs", "user_managed")],
     };
     let sources = "sources = [\"kernel_control_registers.sv\", \"hasty.sv\"]";
     let library = [
@@ -254,7 +254,7 @@ fn copy_library(place: &Path, files: &[&str]) -> Result<(), Failure> {
 
 /// Starts a run and detects its end.
 fn run_once(card: &Card, slot: &Slot, case: &FinishCase) -> Result<(), tombolo::Error> {
-    if case.tells != Tells::Managed {
+    if case.tells != DoneSignal::Managed {
         slot.start()?;
         if case.way == 0 {
             card.wait_any(&[slot], LONG)?;

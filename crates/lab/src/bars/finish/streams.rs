@@ -1,7 +1,7 @@
 //! Random runs with a stream as output: `hasty_stream` (`crates/tombolo/tests/kernels`), with and without TLAST, with
 //! row-wide and word-wide ports, on a connection with various packet rules.
 
-use super::{content, Failure, FinishCase, Random, Tells, LONG};
+use super::{content, DoneSignal, Failure, FinishCase, Random, LONG};
 use funcard::{Arguments, FunctionalKernel, KernelModel, Step, VirtualMemory};
 use simcard::home;
 use std::fs;
@@ -136,7 +136,7 @@ impl Sink {
 }
 
 /// Creates the folder of a kernel with such a port.
-pub(super) fn kernel(folder: &Path, sink: Sink, tells: Tells) -> Result<PathBuf, Failure> {
+pub(super) fn kernel(folder: &Path, sink: Sink, tells: DoneSignal) -> Result<PathBuf, Failure> {
     let form = sink.form;
     let place = folder.join(format!("stream {form:?} {tells:?}"));
     if place.exists() {
@@ -155,7 +155,7 @@ pub(super) fn kernel(folder: &Path, sink: Sink, tells: Tells) -> Result<PathBuf,
     if !form.ends {
         changes.push(("HASTY_TLAST = true\n", ""));
     }
-    if tells == Tells::Polled {
+    if tells == DoneSignal::Polled {
         changes.push(("interrupt = true", "interrupt = false"));
     }
     super::change(&mut text, &changes)?;

@@ -24,7 +24,7 @@ pub(super) fn longest() -> Result<f64, Failure> {
         let address = format!("{way}{}", server.address());
         for what in ["read", "write", "device", "mapping", "connect"] {
             // With the default timeout.
-            let mut memory = RemoteMemory::connect(&address, RemoteMemory::PATIENCE)?;
+            let mut memory = RemoteMemory::connect(&address, RemoteMemory::TIMEOUT)?;
             let mut bytes = vec![3; BYTES];
             memory.write(0, &bytes[..5000])?;
             let kernel = simcard::home().join("kernels/loopback");
@@ -34,7 +34,7 @@ pub(super) fn longest() -> Result<f64, Failure> {
                 "read" => stopped(&server, || memory.read(0, &mut bytes).is_err()),
                 "write" => stopped(&server, || memory.write(0, &bytes).is_err()),
                 "connect" => stopped(&server, || {
-                    RemoteMemory::connect(&address, RemoteMemory::PATIENCE).is_err()
+                    RemoteMemory::connect(&address, RemoteMemory::TIMEOUT).is_err()
                 }),
                 "device" => flow(&server, &space, &slot, &name)?,
                 _ => {

@@ -11,7 +11,7 @@ use super::Failure;
 use crate::progress::Progress;
 use crate::row::{Row, Target};
 use case::{Scale, StrangerCase};
-use run::{run, Plant, PLANTS};
+use run::{run, InjectedFault, INJECTED_FAULTS};
 use simcard::SimCard;
 use tombolo::{FunctionalCard, FunctionalConfig, ShellConfig, SimOptions};
 
@@ -57,7 +57,7 @@ fn rtl(case: &StrangerCase) -> Result<Box<dyn card::Card>, Failure> {
 }
 
 /// Runs one case; returns the discrepancy, if any.
-fn one(seed: u64, on_rtl: bool, plant: Option<Plant>) -> Result<Option<String>, Failure> {
+fn one(seed: u64, on_rtl: bool, fault: Option<InjectedFault>) -> Result<Option<String>, Failure> {
     let scale = if on_rtl { ON_RTL } else { ON_FUNCTIONAL };
     let case = StrangerCase::new(seed, SLOTS, scale);
     let card = if on_rtl {
@@ -66,7 +66,7 @@ fn one(seed: u64, on_rtl: bool, plant: Option<Plant>) -> Result<Option<String>, 
         functional(seed, &case)
     };
     let folder = tempfile::tempdir()?;
-    run(&case, card, folder.path(), plant).map_err(|error| {
+    run(&case, card, folder.path(), fault).map_err(|error| {
         format!("seed {seed}: {error}; {} bytes of card", case.card_bytes()).into()
     })
 }
@@ -87,9 +87,9 @@ fn sweep(runs: u64, on_rtl: bool) -> Result<u64, Failure> {
 }
 
 /// Number of seeds until an injected fault is detected; `None` if it never is.
-fn finds(plant: Plant, seeds: u64) -> Result<Option<u64>, Failure> {
+fn finds(fault: InjectedFault, seeds: u64) -> Result<Option<u64>, Failure> {
     for seed in 0..seeds {
-        if one(seed, false, Some(plant))?.is_some() {
+        if one(seed, false, Some(fault))?.is_some() {
             return Ok(Some(seed));
         }
     }
@@ -98,9 +98,9 @@ fn finds(plant: Plant, seeds: u64) -> Result<Option<u64>, Failure> {
 
 pub fn measure() -> Result<Vec<Row>, Failure> {
     let mut missed = 0;
-    for plant in PLANTS {
-        let found = finds(plant, 50)?;
-        eprintln!("{plant:?}: found by seed {found:?}");
+    for fault in INJECTED_FAULTS {
+        let found = finds(fault, 50)?;
+        eprintln!("{fault:?}: found by seed {found:?}");
         missed += u64::from(found.is_none());
     }
     let wrong = sweep(FUNCTIONAL_RUNS, false)? + sweep(RTL_RUNS, true)?;
@@ -150,8 +150,8 @@ mod tests {
 
     #[test]
     fn planted_mistakes_are_found() {
-        for plant in PLANTS {
-            assert!(finds(plant, 50).unwrap().is_some(), "{plant:?}");
+        for fault in INJECTED_FAULTS {
+            assert!(finds(fault, 50).unwrap().is_some(), "{fault:?}");
         }
     }
 }

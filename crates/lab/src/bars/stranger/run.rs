@@ -13,7 +13,7 @@ use tombolo::{
 
 /// A fault that the comparison must detect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Plant {
+pub enum InjectedFault {
     /// A write-back writes one byte beyond the mapping.
     ClipOffByOne,
     /// A kernel receives an address that it rounds.
@@ -23,14 +23,14 @@ pub enum Plant {
 }
 
 /// All faults.
-pub const PLANTS: [Plant; 3] = [
-    Plant::ClipOffByOne,
-    Plant::PointerUnaligned,
-    Plant::TruncateFirst,
+pub const INJECTED_FAULTS: [InjectedFault; 3] = [
+    InjectedFault::ClipOffByOne,
+    InjectedFault::PointerUnaligned,
+    InjectedFault::TruncateFirst,
 ];
 
 /// Maximum duration of a run, in virtual time.
-const PATIENCE: Picoseconds = Picoseconds::from_millis(2000);
+const TIMEOUT: Picoseconds = Picoseconds::from_millis(2000);
 
 /// File I/O that writes one byte too many.
 struct Greedy(Box<dyn FileIo>);
@@ -57,7 +57,7 @@ pub fn run(
     case: &StrangerCase,
     raw: Box<dyn card::Card>,
     folder: &Path,
-    plant: Option<Plant>,
+    fault: Option<InjectedFault>,
 ) -> Result<Option<String>, Failure> {
     let paths: Vec<PathBuf> = (0..case.files.len())
         .map(|number| folder.join(format!("file{number}")))
@@ -66,8 +66,8 @@ pub fn run(
         fs::write(path, content)?;
     }
     let told = {
-        let io = move || match plant {
-            Some(Plant::ClipOffByOne) => Box::new(Greedy(best())),
+        let io = move || match fault {
+            Some(InjectedFault::ClipOffByOne) => Box::new(Greedy(best())),
             _ => best(),
         };
         let options = OwnerOptions {
@@ -77,7 +77,7 @@ pub fn run(
             ..OwnerOptions::default()
         };
         let card = Card::with_io(raw, io, options)?;
-        work(case, &card, &paths, plant)?
+        work(case, &card, &paths, fault)?
     };
     if let Some(wrong) = told {
         return Ok(Some(wrong));
@@ -110,7 +110,7 @@ fn work(
     case: &StrangerCase,
     card: &Card,
     paths: &[PathBuf],
-    plant: Option<Plant>,
+    fault: Option<InjectedFault>,
 ) -> Result<Option<String>, Failure> {
     let spaces: Vec<AddressSpace> = (0..case.spaces)
         .map(|_| card.create_space())
@@ -121,8 +121,8 @@ fn work(
         let mut inputs = Vec::new();
         for range in &job.inputs {
             let path = &paths[range.file];
-            let range = match plant {
-                Some(Plant::PointerUnaligned) if range.bytes > 8 => Range {
+            let range = match fault {
+                Some(InjectedFault::PointerUnaligned) if range.bytes > 8 => Range {
                     offset: range.offset + 8,
                     bytes: range.bytes - 8,
                     ..*range
@@ -156,7 +156,7 @@ fn work(
     }
     // Requests that a mapped file be created anew.
     let file = &paths[case.refused];
-    if plant == Some(Plant::TruncateFirst) {
+    if fault == Some(InjectedFault::TruncateFirst) {
         File::create(file)?;
     }
     if spaces[0].map_file(file, MapOptions::create(10)).is_ok() {
@@ -166,7 +166,7 @@ fn work(
         slot.start()?;
     }
     for (slot, ..) in &running {
-        if let Err(error) = slot.wait(Some(PATIENCE), |_| Continue::Yes) {
+        if let Err(error) = slot.wait(Some(TIMEOUT), |_| Continue::Yes) {
             return Ok(Some(error.to_string()));
         }
     }

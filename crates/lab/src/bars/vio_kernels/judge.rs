@@ -8,7 +8,7 @@ use std::process::Command;
 
 /// Result of a transfer.
 #[derive(Clone, Debug)]
-pub struct Came {
+pub struct TransferResult {
     /// Index of the subject's packet that was sent.
     pub packet: usize,
     /// The device that sent it; `None` if the kernel has no input.
@@ -21,15 +21,15 @@ pub struct Came {
 
 /// Input of `judge.py`, in addition to the files `data` and `came`.
 #[derive(Serialize)]
-struct Question<'a> {
+struct JudgeInput<'a> {
     kernel: &'a str,
     /// Hexadecimal, in register byte order.
     arguments: Vec<(&'a str, String)>,
-    transfers: Vec<Asked>,
+    transfers: Vec<JudgedTransfer>,
 }
 
 #[derive(Serialize)]
-struct Asked {
+struct JudgedTransfer {
     offset: u64,
     bytes: u64,
     set: Option<(&'static str, u64)>,
@@ -37,7 +37,7 @@ struct Asked {
 }
 
 /// Indices of the results that differ from those of openssl, hashlib, numpy and zlib in `judge.py`.
-pub fn wrong(subject: &Subject, all: &[Came]) -> Result<Vec<usize>, Failure> {
+pub fn wrong(subject: &Subject, all: &[TransferResult]) -> Result<Vec<usize>, Failure> {
     let folder = tempfile::tempdir()?;
     let arguments = subject.arguments.iter().map(|(name, value)| {
         let digits = value.iter().map(|byte| format!("{byte:02x}"));
@@ -45,14 +45,14 @@ pub fn wrong(subject: &Subject, all: &[Came]) -> Result<Vec<usize>, Failure> {
     });
     let transfers = all.iter().map(|came| {
         let packet = &subject.packets[came.packet];
-        Asked {
+        JudgedTransfer {
             offset: packet.offset,
             bytes: packet.bytes,
             set: packet.set,
             came: came.bytes.len(),
         }
     });
-    let question = Question {
+    let question = JudgeInput {
         kernel: &subject.kernel,
         arguments: arguments.collect(),
         transfers: transfers.collect(),

@@ -10,7 +10,7 @@ mod table;
 
 pub use complexity::Complexity;
 pub use page::{study, VfpioFigures};
-pub use run::{data, ApplicationOutcome, Device, Station};
+pub use run::{data, ApplicationOutcome, Device, StreamBench};
 
 use super::{description, DescriptionError};
 use serde::Deserialize;

@@ -68,7 +68,7 @@ impl End {
 }
 
 /// A kernel in slot 0 with its streams.
-pub struct Station<'a> {
+pub struct StreamBench<'a> {
     card: &'a Card,
     space: AddressSpace,
     slot: Slot,
@@ -94,7 +94,7 @@ pub fn data(bytes: u64) -> Vec<u8> {
     data
 }
 
-impl<'a> Station<'a> {
+impl<'a> StreamBench<'a> {
     /// Loads an application's kernel.
     ///
     /// # Errors
@@ -321,7 +321,7 @@ impl Vfpio {
             ..FunctionalConfig::default()
         });
         let card = Card::new(Box::new(card), OwnerOptions::default())?;
-        let station = Station::new(&card, one)?;
+        let station = StreamBench::new(&card, one)?;
         let folder = tempfile::tempdir()?;
         let [from, to] = station.files(&folder, one.bytes, one.room)?;
         let input = || station.input.as_ref().map(|_| from.all());
@@ -340,7 +340,7 @@ impl Vfpio {
         let mut options = self.options()?;
         options.shell.network_pairs = 1;
         let card = Card::simulated(options, OwnerOptions::default(), |_| {})?;
-        let (time, made) = Station::new(&card, one)?.over_network(one.bytes, one.room)?;
+        let (time, made) = StreamBench::new(&card, one)?.over_network(one.bytes, one.room)?;
         match made == wanted {
             true => Ok(time),
             false => Err("over the network other bytes come out than of the model".into()),
@@ -354,7 +354,7 @@ impl Vfpio {
     pub fn against_wired(&self, card: &Card, one: &Application) -> Result<(f64, f64), Failure> {
         let kernel = one.wired.as_ref().ok_or("no kernel with memory ports")?;
         let wired = self.wired(kernel, one)?.as_seconds();
-        let station = Station::new(card, one)?;
+        let station = StreamBench::new(card, one)?;
         let on_card = station.on_card(one.bytes, one.room, 1)?.as_seconds();
         Ok((rate(one.bytes, on_card), rate(one.bytes, wired)))
     }
@@ -368,7 +368,7 @@ impl Vfpio {
             Some(kernel) => Some(self.wired(kernel, one)?.as_seconds()),
             None => None,
         };
-        let station = Station::new(card, one)?;
+        let station = StreamBench::new(card, one)?;
         let on_card = station.on_card(one.bytes, one.room, 1)?;
         let on_host = station.on_host(one.bytes, one.room, 1)?;
         let (processor, made) = self.processor(one)?;
@@ -388,7 +388,7 @@ impl Vfpio {
     /// A transfer failed.
     pub fn latency(&self, card: &Card, device: Device) -> Result<Vec<f64>, Failure> {
         let clock = card.describe()?.0.clock_period.as_seconds();
-        let station = Station::of(card, "perf_stream", false)?;
+        let station = StreamBench::of(card, "perf_stream", false)?;
         let times = self.sizes.iter().map(|&bytes| {
             let time = match device {
                 Device::Card => station.on_card(bytes, bytes, self.transfers)?,

@@ -1,6 +1,6 @@
 //! Devices behind another kernel or on another machine.
 
-use super::{Given, Place, Port, Shelf, Site};
+use super::{DataPart, PacketStore, Port, StreamDevice, TestBench};
 use crate::bars::served::Server;
 use crate::bars::Failure;
 use std::path::{Path, PathBuf};
@@ -10,13 +10,13 @@ use tombolo::{Card, Connection, Device, Flow, Slot};
 pub struct Neighbour<'a> {
     card: &'a Card,
     loopback: &'a Slot,
-    behind: Box<dyn Place + 'a>,
+    behind: Box<dyn StreamDevice + 'a>,
     joined: Option<Connection>,
 }
 
 impl<'a> Neighbour<'a> {
     /// Places a device behind the loopback.
-    pub fn new(site: &Site<'a>, behind: Box<dyn Place + 'a>) -> Self {
+    pub fn new(site: &TestBench<'a>, behind: Box<dyn StreamDevice + 'a>) -> Self {
         Self {
             card: site.card,
             loopback: site.loopback,
@@ -31,7 +31,7 @@ impl<'a> Neighbour<'a> {
     }
 }
 
-impl Place for Neighbour<'_> {
+impl StreamDevice for Neighbour<'_> {
     fn name(&self) -> &str {
         self.behind.name()
     }
@@ -40,7 +40,7 @@ impl Place for Neighbour<'_> {
         &mut self,
         flow: &mut Flow<'_>,
         port: Port<'_>,
-        given: Given<'_>,
+        given: DataPart<'_>,
     ) -> Result<(), Failure> {
         let joined = self
             .card
@@ -91,34 +91,38 @@ pub struct Addressed {
     form: String,
     file: PathBuf,
     data: Vec<u8>,
-    shelf: Shelf,
+    store: PacketStore,
     server: Option<Server>,
 }
 
 impl Addressed {
-    fn new(site: &Site<'_>, name: &'static str) -> Result<Self, Failure> {
+    fn new(site: &TestBench<'_>, name: &'static str) -> Result<Self, Failure> {
         let file = site.folder.join(name.replace(['/', ':'], "."));
-        let blank = Shelf::blank(site.subject.room());
+        let blank = PacketStore::blank(site.subject.room());
         std::fs::write(&file, [site.subject.data.as_slice(), &blank].concat())?;
         Ok(Self {
             name,
             form: String::new(),
             file,
             data: site.subject.data.clone(),
-            shelf: Shelf::default(),
+            store: PacketStore::default(),
             server: None,
         })
     }
 
     /// Memory of a simulated machine at the card's network interface.
-    pub fn node(site: &Site<'_>) -> Result<Self, Failure> {
+    pub fn node(site: &TestBench<'_>) -> Result<Self, Failure> {
         let place = Self::new(site, "net-node:")?;
         let form = format!("net-node:{}", place.file.display());
         Ok(Self { form, ..place })
     }
 
     /// Memory served by another process; `kind` is the transport.
-    pub fn served(site: &Site<'_>, tombolo: &Path, kind: &'static str) -> Result<Self, Failure> {
+    pub fn served(
+        site: &TestBench<'_>,
+        tombolo: &Path,
+        kind: &'static str,
+    ) -> Result<Self, Failure> {
         let place = Self::new(site, kind)?;
         let server = Server::start(tombolo, place.file.as_os_str())?;
         Ok(Self {
@@ -138,7 +142,7 @@ impl Addressed {
     }
 }
 
-impl Place for Addressed {
+impl StreamDevice for Addressed {
     fn name(&self) -> &str {
         self.name
     }
@@ -147,7 +151,7 @@ impl Place for Addressed {
         &mut self,
         flow: &mut Flow<'_>,
         port: Port<'_>,
-        given: Given<'_>,
+        given: DataPart<'_>,
     ) -> Result<(), Failure> {
         let device = self.device(given.offset, given.bytes.len() as u64)?;
         flow.plug(port.slot, port.name, device)?;
@@ -155,21 +159,21 @@ impl Place for Addressed {
     }
 
     fn take(&mut self, flow: &mut Flow<'_>, port: Port<'_>, room: u64) -> Result<(), Failure> {
-        let at = self.data.len() as u64 + self.shelf.next(room);
+        let at = self.data.len() as u64 + self.store.next(room);
         flow.plug(port.slot, port.name, self.device(at, room)?)?;
         Ok(())
     }
 
     fn taken(&mut self, bytes: u64) -> Result<(), Failure> {
-        self.shelf.put(bytes);
+        self.store.put(bytes);
         Ok(())
     }
 
     fn collect(&mut self) -> Result<Vec<Vec<u8>>, Failure> {
         let all = std::fs::read(&self.file)?;
-        let (data, shelf) = all.split_at(self.data.len());
+        let (data, store) = all.split_at(self.data.len());
         match data == self.data {
-            true => self.shelf.packets(shelf),
+            true => self.store.packets(store),
             false => Err("what was only read has changed".into()),
         }
     }

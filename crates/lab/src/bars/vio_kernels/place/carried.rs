@@ -1,7 +1,7 @@
 //! Byte streams of unknown length: FIFOs, and sockets of both families. At their other ends are threads with ordinary
 //! descriptors, like any process.
 
-use super::{Given, Place, Port, Site};
+use super::{DataPart, Port, StreamDevice, TestBench};
 use crate::bars::Failure;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -29,7 +29,7 @@ impl Kind {
 }
 
 /// A device of one of these kinds.
-pub struct Carried {
+pub struct ByteStreamDevice {
     kind: Kind,
     /// Paths of FIFOs and Unix sockets: into the kernel, out of it.
     paths: [PathBuf; 2],
@@ -57,9 +57,9 @@ fn read(mut from: impl Read) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-impl Carried {
+impl ByteStreamDevice {
     /// Creates the FIFOs, or listens.
-    pub fn new(site: &Site<'_>, kind: Kind) -> Result<Self, Failure> {
+    pub fn new(site: &TestBench<'_>, kind: Kind) -> Result<Self, Failure> {
         let paths = ["in", "out"].map(|way| site.folder.join(format!("{kind:?}.{way}")));
         if kind == Kind::Pipe && !Command::new("mkfifo").args(&paths).status()?.success() {
             return Err("mkfifo failed".into());
@@ -80,7 +80,7 @@ impl Carried {
     }
 }
 
-impl Place for Carried {
+impl StreamDevice for ByteStreamDevice {
     fn name(&self) -> &str {
         match self.kind {
             Kind::Pipe => "pipe",
@@ -93,7 +93,7 @@ impl Place for Carried {
         &mut self,
         flow: &mut Flow<'_>,
         port: Port<'_>,
-        given: Given<'_>,
+        given: DataPart<'_>,
     ) -> Result<(), Failure> {
         let bytes = given.bytes.to_vec();
         let path = self.paths[0].clone();

@@ -1,6 +1,6 @@
 //! Memory that the card maps: its own, the program's, and files.
 
-use super::{Given, Place, Port, Shelf, Site};
+use super::{DataPart, PacketStore, Port, StreamDevice, TestBench};
 use crate::bars::Failure;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
@@ -34,19 +34,19 @@ pub trait Memory {
 }
 
 /// Memory as a device: packets are stored consecutively.
-pub struct Plugged<M> {
+pub struct MemoryDevice<M> {
     memory: M,
-    shelf: Shelf,
+    store: PacketStore,
 }
 
-impl<M> From<M> for Plugged<M> {
+impl<M> From<M> for MemoryDevice<M> {
     fn from(memory: M) -> Self {
-        let shelf = Shelf::default();
-        Self { memory, shelf }
+        let store = PacketStore::default();
+        Self { memory, store }
     }
 }
 
-impl<M: Memory> Place for Plugged<M> {
+impl<M: Memory> StreamDevice for MemoryDevice<M> {
     fn name(&self) -> &str {
         self.memory.name()
     }
@@ -55,7 +55,7 @@ impl<M: Memory> Place for Plugged<M> {
         &mut self,
         flow: &mut Flow<'_>,
         port: Port<'_>,
-        given: Given<'_>,
+        given: DataPart<'_>,
     ) -> Result<(), Failure> {
         let bytes = given.bytes.len() as u64;
         let range = self.memory.source(given.offset, bytes)?;
@@ -67,17 +67,17 @@ impl<M: Memory> Place for Plugged<M> {
     }
 
     fn take(&mut self, flow: &mut Flow<'_>, port: Port<'_>, room: u64) -> Result<(), Failure> {
-        let range = self.memory.target(self.shelf.next(room), room)?;
+        let range = self.memory.target(self.store.next(room), room)?;
         Ok(flow.plug_memory(port.slot, port.name, range)?)
     }
 
     fn taken(&mut self, bytes: u64) -> Result<(), Failure> {
-        self.shelf.put(bytes);
+        self.store.put(bytes);
         self.memory.written()
     }
 
     fn collect(&mut self) -> Result<Vec<Vec<u8>>, Failure> {
-        self.shelf.packets(&self.memory.content()?)
+        self.store.packets(&self.memory.content()?)
     }
 }
 
@@ -87,10 +87,10 @@ fn page() -> Result<PageSize, Failure> {
 }
 
 /// A file with the subject's data, and one with room for all output.
-fn files(site: &Site<'_>, name: &str) -> Result<[PathBuf; 2], Failure> {
+fn files(site: &TestBench<'_>, name: &str) -> Result<[PathBuf; 2], Failure> {
     let [from, to] = ["in", "out"].map(|way| site.folder.join(format!("{name}.{way}")));
     std::fs::write(&from, &site.subject.data)?;
-    std::fs::write(&to, Shelf::blank(site.subject.room()))?;
+    std::fs::write(&to, PacketStore::blank(site.subject.room()))?;
     Ok([from, to])
 }
 
@@ -104,7 +104,7 @@ pub struct Resident {
 
 impl Resident {
     /// In card memory of the given kind.
-    pub fn new(site: &Site<'_>, kind: Option<MemoryKind>) -> Result<Self, Failure> {
+    pub fn new(site: &TestBench<'_>, kind: Option<MemoryKind>) -> Result<Self, Failure> {
         let name = kind.map_or_else(|| "card".to_owned(), |kind| format!("card {kind}"));
         let [source, result] = files(site, &name)?;
         let placed = |options: MapOptions| kind.map_or(options, |kind| options.memory(kind));
@@ -146,7 +146,7 @@ pub struct MappedFiles<'a> {
 
 impl<'a> MappedFiles<'a> {
     /// Opens none yet.
-    pub fn new(site: &Site<'a>) -> Result<Self, Failure> {
+    pub fn new(site: &TestBench<'a>) -> Result<Self, Failure> {
         Ok(Self {
             space: site.space,
             paths: files(site, "file")?,
@@ -208,7 +208,7 @@ pub struct Shared {
 
 impl Shared {
     /// Named `name`.
-    pub fn new(site: &Site<'_>, name: &'static str) -> Result<Self, Failure> {
+    pub fn new(site: &TestBench<'_>, name: &'static str) -> Result<Self, Failure> {
         let shared = |bytes: &[u8]| -> Result<SharedMemory, Failure> {
             let memory = site.space.alloc_untrapped(bytes.len(), page()?)?;
             for (to, byte) in memory.slice::<AtomicU8>().iter().zip(bytes) {
@@ -219,7 +219,7 @@ impl Shared {
         Ok(Self {
             name,
             from: shared(&site.subject.data)?,
-            to: shared(&Shelf::blank(site.subject.room()))?,
+            to: shared(&PacketStore::blank(site.subject.room()))?,
             room: site.subject.room(),
         })
     }

@@ -4,11 +4,11 @@
 mod across;
 mod carried;
 mod mapped;
-mod shelf;
+mod packet_store;
 
 use super::plan::Subject;
 use super::Failure;
-use shelf::Shelf;
+use packet_store::PacketStore;
 use std::path::Path;
 use tombolo::{AddressSpace, Card, Flow, MemoryKind, Slot};
 
@@ -23,7 +23,7 @@ pub struct Port<'a> {
 
 /// Part of the subject's data.
 #[derive(Clone, Copy)]
-pub struct Given<'a> {
+pub struct DataPart<'a> {
     /// Offset in the data, in bytes.
     pub offset: u64,
     /// Contents of that part.
@@ -31,7 +31,7 @@ pub struct Given<'a> {
 }
 
 /// A device. A flow connects it for one transfer, and runs between the calls that connect and release it.
-pub trait Place {
+pub trait StreamDevice {
     /// Name of the device.
     fn name(&self) -> &str;
 
@@ -40,7 +40,7 @@ pub trait Place {
         &mut self,
         flow: &mut Flow<'_>,
         port: Port<'_>,
-        given: Given<'_>,
+        given: DataPart<'_>,
     ) -> Result<(), Failure>;
 
     /// The flow is complete: releases the input port.
@@ -64,7 +64,7 @@ pub trait Place {
 }
 
 /// Resources for devices.
-pub struct Site<'a> {
+pub struct TestBench<'a> {
     /// Card under test.
     pub card: &'a Card,
     /// Address space of the kernel.
@@ -81,28 +81,32 @@ pub struct Site<'a> {
 
 /// Every device available on the card. `by_host` includes those whose data is transferred by the host, which the card
 /// cannot distinguish: buffers in memory that the host fills and empties.
-pub fn all<'a>(site: &Site<'a>, by_host: bool) -> Result<Vec<Box<dyn Place + 'a>>, Failure> {
+pub fn all<'a>(
+    site: &TestBench<'a>,
+    by_host: bool,
+) -> Result<Vec<Box<dyn StreamDevice + 'a>>, Failure> {
     let description = site.card.describe()?.0;
     let kinds: Vec<Option<MemoryKind>> = match description.memories.as_slice() {
         [] | [_] => vec![None],
         several => several.iter().map(|memory| Some(memory.kind)).collect(),
     };
-    let mut all: Vec<Box<dyn Place + 'a>> = Vec::new();
+    let mut all: Vec<Box<dyn StreamDevice + 'a>> = Vec::new();
     for kind in kinds {
         let resident = mapped::Resident::new(site, kind)?;
-        all.push(Box::new(mapped::Plugged::from(resident)));
+        all.push(Box::new(mapped::MemoryDevice::from(resident)));
     }
-    let shared = |name| Ok::<_, Failure>(mapped::Plugged::from(mapped::Shared::new(site, name)?));
+    let shared =
+        |name| Ok::<_, Failure>(mapped::MemoryDevice::from(mapped::Shared::new(site, name)?));
     all.push(Box::new(shared("host")?));
-    all.push(Box::new(mapped::Plugged::from(mapped::MappedFiles::new(
-        site,
-    )?)));
+    all.push(Box::new(mapped::MemoryDevice::from(
+        mapped::MappedFiles::new(site)?,
+    )));
     let behind = Box::new(shared("slot")?);
     all.push(Box::new(across::Neighbour::new(site, behind)));
     let mut served = Vec::new();
     if by_host {
         for kind in carried::Kind::ALL {
-            all.push(Box::new(carried::Carried::new(site, kind)?));
+            all.push(Box::new(carried::ByteStreamDevice::new(site, kind)?));
         }
         served.extend(["remote:", "remote:fabric+tcp://", "remote:fabric+shm://"]);
     }

@@ -29,7 +29,7 @@ const MOST_WAITS: u32 = 100_000;
 
 /// The injected fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Lie {
+enum InjectedFault {
     /// Accepts commands and never executes them.
     Idles,
     /// All registers read all ones, after `after` reads.
@@ -46,8 +46,8 @@ enum Lie {
     NoMemory(io::ErrorKind),
 }
 
-struct Liar {
-    lie: Lie,
+struct FaultyDevice {
+    fault: InjectedFault,
     registers: BTreeMap<u32, u32>,
     reads: RefCell<u32>,
     clock: Duration,
@@ -55,8 +55,8 @@ struct Liar {
     ring: Option<Arc<HostMemory>>,
 }
 
-impl Liar {
-    fn new(lie: Lie) -> Self {
+impl FaultyDevice {
+    fn new(fault: InjectedFault) -> Self {
         let geometry = reg::geometry::SLOTS.put(1)
             | reg::geometry::PORTS_PER_SLOT.put(2)
             | reg::geometry::SPACES.put(4)
@@ -66,8 +66,8 @@ impl Liar {
         let memory = reg::memory::CHANNELS.put(1) | reg::memory::CHANNEL_BYTES_LOG2.put(34);
         let l1 =
             reg::l1_0::PAGE_BITS.put(12) | reg::l1_0::SETS_LOG2.put(7) | reg::l1_0::WAYS.put(4);
-        let reset = match lie {
-            Lie::StaysInReset => {
+        let reset = match fault {
+            InjectedFault::StaysInReset => {
                 reg::reset::USED.put(1) | reg::reset::BUSY.put(1) | reg::reset::WAITS_FOR.put(0b10)
             }
             _ => 0,
@@ -85,7 +85,7 @@ impl Liar {
             (reg::RESET, reset),
         ]);
         Self {
-            lie,
+            fault,
             registers,
             reads: RefCell::new(0),
             clock: Duration::ZERO,
@@ -95,7 +95,7 @@ impl Liar {
     }
 }
 
-impl Access for Liar {
+impl Access for FaultyDevice {
     fn address(&self) -> PciAddress {
         ADDRESS.parse().unwrap()
     }
@@ -106,8 +106,8 @@ impl Access for Liar {
 
     fn read(&self, address: u32) -> Option<u32> {
         *self.reads.borrow_mut() += 1;
-        match self.lie {
-            Lie::AllOnes { after } if *self.reads.borrow() > after => Some(u32::MAX),
+        match self.fault {
+            InjectedFault::AllOnes { after } if *self.reads.borrow() > after => Some(u32::MAX),
             _ => Some(self.registers.get(&address).copied().unwrap_or(0)),
         }
     }
@@ -121,7 +121,7 @@ impl Access for Liar {
     }
 
     fn map(&mut self, _: u64, memory: Arc<HostMemory>) -> io::Result<()> {
-        if let Lie::NoMemory(kind) = self.lie {
+        if let InjectedFault::NoMemory(kind) = self.fault {
             return Err(kind.into());
         }
         // The event ring is mapped last.
@@ -136,19 +136,22 @@ impl Access for Liar {
     fn wait(&mut self, limit: Duration) -> io::Result<bool> {
         self.waits += 1;
         assert!(self.waits < MOST_WAITS, "somebody waits without end");
-        self.clock += match self.lie {
-            Lie::Storms | Lie::Writes(_) => Duration::from_micros(1),
+        self.clock += match self.fault {
+            InjectedFault::Storms | InjectedFault::Writes(_) => Duration::from_micros(1),
             _ => limit,
         };
-        if let (Lie::Writes(word), Some(ring)) = (self.lie, &self.ring) {
+        if let (InjectedFault::Writes(word), Some(ring)) = (self.fault, &self.ring) {
             ring.store(0, word).unwrap();
             ring.store(56, 1).unwrap();
         }
-        Ok(matches!(self.lie, Lie::Storms | Lie::Writes(_)))
+        Ok(matches!(
+            self.fault,
+            InjectedFault::Storms | InjectedFault::Writes(_)
+        ))
     }
 
     fn is_wanted_back(&mut self) -> io::Result<bool> {
-        Ok(matches!(self.lie, Lie::IsWantedBack { after } if self.clock >= after))
+        Ok(matches!(self.fault, InjectedFault::IsWantedBack { after } if self.clock >= after))
     }
 
     fn pause(&mut self, time: Duration) {
@@ -160,25 +163,25 @@ impl Access for Liar {
     }
 }
 
-type Lying = Driver<VfioTransport<Liar>>;
+type FaultyDriver = Driver<VfioTransport<FaultyDevice>>;
 
-fn open(lie: Lie) -> Result<Lying, CardError> {
+fn open(fault: InjectedFault) -> Result<FaultyDriver, CardError> {
     let file = CardFile {
         channel_bytes: 1 << 30,
         clock_period_ps: 4000,
         host_channel: false,
         memories: Vec::new(),
     };
-    let liar = Liar::new(lie);
-    let read = |register| liar.registers.get(&register).copied().unwrap_or(0);
+    let device = FaultyDevice::new(fault);
+    let read = |register| device.registers.get(&register).copied().unwrap_or(0);
     let name = format!("vfio:{ADDRESS}");
     let description = describe(name, &file, 2 << 20, read).unwrap();
-    Driver::start(VfioTransport::new(liar), description)
+    Driver::start(VfioTransport::new(device), description)
 }
 
-fn refusal(lie: Lie) -> String {
-    match open(lie) {
-        Ok(_) => panic!("{lie:?}: it is opened"),
+fn refusal(fault: InjectedFault) -> String {
+    match open(fault) {
+        Ok(_) => panic!("{fault:?}: it is opened"),
         Err(error) => error.to_string(),
     }
 }
@@ -189,7 +192,7 @@ fn assert_says(said: &str, parts: &[&str]) {
     }
 }
 
-fn submit(driver: &mut Lying) {
+fn submit(driver: &mut FaultyDriver) {
     let command = Command {
         id: CommandId(1),
         operation: Operation::Nop,
@@ -200,7 +203,7 @@ fn submit(driver: &mut Lying) {
 }
 
 /// Waits without a deadline, until the wait fails.
-fn wait_for_ever(driver: &mut Lying) -> String {
+fn wait_for_ever(driver: &mut FaultyDriver) -> String {
     let error = watch::wait(driver, &mut Watch::default(), None).unwrap_err();
     let said = error.to_string();
     // The error persists.
@@ -209,7 +212,7 @@ fn wait_for_ever(driver: &mut Lying) -> String {
     said
 }
 
-fn wait_for(driver: &mut Lying, watch: &mut Watch, seconds: u64) {
+fn wait_for(driver: &mut FaultyDriver, watch: &mut Watch, seconds: u64) {
     let end = driver.transport().now() + Picoseconds::from_millis(1000 * seconds);
     assert_eq!(watch::wait(driver, watch, Some(end)).unwrap(), []);
     assert!(driver.transport().now() >= end);
@@ -217,7 +220,7 @@ fn wait_for(driver: &mut Lying, watch: &mut Watch, seconds: u64) {
 
 #[test]
 fn a_card_that_never_ends_a_command_has_stopped() {
-    let mut driver = open(Lie::Idles).unwrap();
+    let mut driver = open(InjectedFault::Idles).unwrap();
     submit(&mut driver);
     let said = wait_for_ever(&mut driver);
     let parts = [
@@ -231,7 +234,7 @@ fn a_card_that_never_ends_a_command_has_stopped() {
 
 #[test]
 fn a_card_that_has_nothing_to_do_has_not_stopped() {
-    let mut driver = open(Lie::Idles).unwrap();
+    let mut driver = open(InjectedFault::Idles).unwrap();
     let mut watch = Watch::default();
     wait_for(&mut driver, &mut watch, 3600);
     // The timeout starts with the new command.
@@ -242,7 +245,7 @@ fn a_card_that_has_nothing_to_do_has_not_stopped() {
 #[test]
 fn a_card_that_goes_away_while_somebody_waits_is_named() {
     for after in [40, 60, 200] {
-        let mut driver = open(Lie::AllOnes { after }).unwrap();
+        let mut driver = open(InjectedFault::AllOnes { after }).unwrap();
         submit(&mut driver);
         let said = wait_for_ever(&mut driver);
         assert_says(&said, &[ADDRESS, "register", "0xffffffff", "open it anew"]);
@@ -251,7 +254,7 @@ fn a_card_that_goes_away_while_somebody_waits_is_named() {
 
 #[test]
 fn a_register_of_a_card_that_has_gone_is_named() {
-    let mut driver = open(Lie::AllOnes { after: 100 }).unwrap();
+    let mut driver = open(InjectedFault::AllOnes { after: 100 }).unwrap();
     let mut reads = 0;
     let error = loop {
         match driver.read_register(reg::STATUS) {
@@ -270,7 +273,7 @@ fn a_register_of_a_card_that_has_gone_is_named() {
 fn a_device_that_the_system_wants_back_is_let_go() {
     for seconds in [1, 5, 30] {
         let after = Duration::from_secs(seconds);
-        let mut driver = open(Lie::IsWantedBack { after }).unwrap();
+        let mut driver = open(InjectedFault::IsWantedBack { after }).unwrap();
         submit(&mut driver);
         let said = wait_for_ever(&mut driver);
         assert_says(
@@ -285,7 +288,7 @@ fn a_device_that_the_system_wants_back_is_let_go() {
 
 #[test]
 fn an_interrupt_storm_ends_with_an_error() {
-    let mut driver = open(Lie::Storms).unwrap();
+    let mut driver = open(InjectedFault::Storms).unwrap();
     let said = wait_for_ever(&mut driver);
     let parts = [
         ADDRESS,
@@ -298,7 +301,7 @@ fn an_interrupt_storm_ends_with_an_error() {
 
 #[test]
 fn records_that_no_shell_writes_are_refused() {
-    let mut driver = open(Lie::Writes(0xff)).unwrap();
+    let mut driver = open(InjectedFault::Writes(0xff)).unwrap();
     assert_says(&wait_for_ever(&mut driver), &["event ring"]);
 }
 
@@ -310,13 +313,13 @@ fn a_card_that_does_not_come_out_of_reset_is_refused_with_what_it_waits_for() {
         "writes of host memory",
         "/reset`",
     ];
-    assert_says(&refusal(Lie::StaysInReset), &parts);
+    assert_says(&refusal(InjectedFault::StaysInReset), &parts);
 }
 
 #[test]
 fn memory_that_the_iommu_refuses_is_an_error_with_the_way_out() {
-    let full = refusal(Lie::NoMemory(io::ErrorKind::OutOfMemory));
+    let full = refusal(InjectedFault::NoMemory(io::ErrorKind::OutOfMemory));
     assert_says(&full, &[ADDRESS, "ulimit -l"]);
-    let refused = refusal(Lie::NoMemory(io::ErrorKind::InvalidInput));
+    let refused = refusal(InjectedFault::NoMemory(io::ErrorKind::InvalidInput));
     assert_says(&refused, &["the IOMMU's driver refuses"]);
 }

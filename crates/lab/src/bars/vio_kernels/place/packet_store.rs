@@ -7,14 +7,14 @@ const BLANK: u8 = 0xa5;
 
 /// Locations of packets in memory: consecutive, one byte apart.
 #[derive(Debug, Default)]
-pub struct Shelf {
+pub struct PacketStore {
     /// Offset and capacity of the next.
     next: (u64, u64),
     /// Offset and length of stored packets.
     places: Vec<(usize, usize)>,
 }
 
-impl Shelf {
+impl PacketStore {
     /// Memory filled with the fill byte.
     pub fn blank(bytes: u64) -> Vec<u8> {
         vec![BLANK; bytes as usize]
@@ -65,18 +65,18 @@ mod tests {
 
     #[test]
     fn a_byte_beside_a_packet_is_told() {
-        let mut shelf = Shelf::default();
-        let mut memory = Shelf::blank(20);
+        let mut store = PacketStore::default();
+        let mut memory = PacketStore::blank(20);
         for (room, bytes) in [(5, b"abcde".as_slice()), (7, b"xyz"), (2, b"")] {
-            let at = shelf.next(room) as usize;
+            let at = store.next(room) as usize;
             memory[at..at + bytes.len()].copy_from_slice(bytes);
-            shelf.put(bytes.len() as u64);
+            store.put(bytes.len() as u64);
         }
-        let packets = shelf.packets(&memory).unwrap();
+        let packets = store.packets(&memory).unwrap();
         assert_eq!(packets, [b"abcde".as_slice(), b"xyz", b""]);
         for at in [5, 9, 13, 19] {
             let kept = std::mem::replace(&mut memory[at], 0);
-            let told = shelf.packets(&memory).unwrap_err().to_string();
+            let told = store.packets(&memory).unwrap_err().to_string();
             assert!(told.contains(&format!("byte {at} ")), "{told}");
             memory[at] = kept;
         }

@@ -16,13 +16,13 @@ pub fn models() -> PathBuf {
 
 /// A model in the cache.
 #[derive(Debug)]
-pub struct Kept {
+pub struct CachedModel {
     path: PathBuf,
     bytes: u64,
     unused: Duration,
 }
 
-impl Kept {
+impl CachedModel {
     /// Models in a folder, by name; none if the folder does not exist. Unfinished builds are not listed.
     ///
     /// # Errors
@@ -122,8 +122,8 @@ mod tests {
         let model = folder("copy-0123");
         let built = Scratch::create(&cache.path().join("shell-4567")).unwrap();
         let before = folder("shell-89ab.tmp1-0");
-        let all = Kept::all(cache.path()).unwrap();
-        let names: Vec<String> = all.iter().map(Kept::name).collect();
+        let all = CachedModel::all(cache.path()).unwrap();
+        let names: Vec<String> = all.iter().map(CachedModel::name).collect();
         assert_eq!(names, ["copy-0123"]);
         assert!(all[0].bytes() >= 4096);
         let held = File::create(lock_of(&model)).unwrap();
@@ -132,6 +132,6 @@ mod tests {
         drop(held);
         assert!(all[0].remove().unwrap() && !model.exists());
         assert!(built.path().exists() && before.exists());
-        assert!(Kept::all(cache.path()).unwrap().is_empty());
+        assert!(CachedModel::all(cache.path()).unwrap().is_empty());
     }
 }

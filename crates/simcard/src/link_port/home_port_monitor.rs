@@ -30,7 +30,7 @@ impl Handshake {
 }
 
 /// One home port and its line operations.
-pub(super) struct Witness {
+pub(super) struct HomePortMonitor {
     read: Handshake,
     read_id: Pin<u16>,
     read_address: Pin<u64>,
@@ -55,7 +55,7 @@ pub(super) struct Witness {
     operations: HashMap<u8, (PlainLine, &'static str)>,
 }
 
-impl Witness {
+impl HomePortMonitor {
     pub(super) fn new(shell: &Instance, element: u32) -> Result<Self, BuildError> {
         let home = Finder {
             shell,
