@@ -1,6 +1,7 @@
 //! `Card`: the handle that a program opens first.
 
 use crate::behind_vfio;
+use crate::card_name::CardName;
 use crate::link::Link;
 use crate::participant::{self, Participant};
 use crate::served::Served;
@@ -44,22 +45,23 @@ impl Card {
     /// [`Error::Daemon`]: no daemon listens at that path, or it refuses; the device cannot be opened (the message names
     /// the remedy); as [`simulated`](Self::simulated) and [`functional`](Self::functional).
     pub fn open(name: impl AsRef<str>) -> Result<Self, Error> {
-        let told = std::env::var("TOMBOLO_CARD").ok();
-        let name = name_to_open(name.as_ref(), told.as_deref());
-        match name.split_once(':') {
-            Some(("unix", path)) => Ok(Self {
-                link: Link::to_daemon(Served::connect(Path::new(path))?),
+        let environment = CardName::from_environment(CardName::VARIABLE);
+        match CardName::from(name.as_ref()).unless_overridden(environment) {
+            CardName::Daemon(path) => Ok(Self {
+                link: Link::to_daemon(Served::connect(Path::new(&path))?),
             }),
-            Some(("vfio", device)) => {
+            CardName::Device(device) => {
                 let options = OwnerOptions {
                     // A real card runs in real time.
                     clock: ClockMode::Free,
                     ..OwnerOptions::default()
                 };
-                Self::new(Box::new(behind_vfio::open(device)?), options)
+                Self::new(Box::new(behind_vfio::open(&device)?), options)
             }
-            _ if name == "functional" => Self::functional(FunctionalCard::new(Default::default())),
-            _ => Self::simulated(SimOptions::named(name)?, Default::default(), |_| {}),
+            CardName::Functional => Self::functional(FunctionalCard::new(Default::default())),
+            CardName::Platform(name) => {
+                Self::simulated(SimOptions::named(&name)?, Default::default(), |_| {})
+            }
         }
     }
 
@@ -292,29 +294,5 @@ impl Card {
     /// The owner has ended.
     pub fn status(&self) -> Result<Status, Error> {
         self.link.call(TakeStatus)
-    }
-}
-
-/// The card's name: the one the program asked for, unless the environment overrides it.
-fn name_to_open<'a>(asked: &'a str, told: Option<&'a str>) -> &'a str {
-    let is_place = asked.starts_with("unix:") || asked.starts_with("vfio:");
-    told.filter(|told| !told.is_empty() && !is_place)
-        .unwrap_or(asked)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::name_to_open;
-
-    #[test]
-    fn the_environment_names_the_card_unless_the_program_names_a_place() {
-        assert_eq!(name_to_open("f1", None), "f1");
-        assert_eq!(name_to_open("f1", Some("")), "f1");
-        assert_eq!(name_to_open("functional", Some("unix:a")), "unix:a");
-        assert_eq!(name_to_open("unix:b", Some("unix:a")), "unix:b");
-        assert_eq!(
-            name_to_open("vfio:0000:01:00.0", Some("f1")),
-            "vfio:0000:01:00.0"
-        );
     }
 }

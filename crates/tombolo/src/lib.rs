@@ -24,6 +24,7 @@
 mod behind;
 mod behind_vfio;
 mod card_handle;
+mod card_name;
 mod coherent;
 mod connection;
 pub mod device;
@@ -46,6 +47,7 @@ pub use card::guard::{Rule, Violation};
 pub use card::history::History;
 pub use card::network::{MemoryNode, Peer, PeerError};
 pub use card_handle::Card;
+pub use card_name::CardName;
 pub use coherent::{
     CoherentMap, CoherentMapOptions, CoherentMemory, PendingLine, Rpc, RpcAnswer, RpcLines,
     WriteBuffer,

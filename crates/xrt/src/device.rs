@@ -1,6 +1,6 @@
 //! Devices: the card is opened when an xclbin is loaded.
 
-use crate::asked::{card_asked_for, sim_options, AskedFor, DEFAULT_PLATFORM};
+use crate::card_selection::{selected_card, sim_options, DEFAULT_PLATFORM};
 use crate::container::{self, Container};
 use crate::error::XrtError;
 use crate::session::Session;
@@ -8,7 +8,7 @@ use crate::uuid::Uuid;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use tombolo::SimOptions;
+use tombolo::{CardName, SimOptions};
 
 /// A device of this process. Clones refer to the same device; its card is closed with the last object that uses it.
 #[derive(Clone, Debug)]
@@ -279,13 +279,13 @@ impl Device {
             .lock()
             .as_ref()
             .map(|session| session.platform().to_owned());
-        let asked = match card_asked_for() {
-            Some(AskedFor::Platform(name)) => Some(name),
-            Some(AskedFor::Functional | AskedFor::Shared(_) | AskedFor::Device(_)) | None => None,
+        let selected = match selected_card() {
+            Some(CardName::Platform(name)) => Some(name),
+            Some(CardName::Functional | CardName::Daemon(_) | CardName::Device(_)) | None => None,
         };
         sim_options(
             &loaded
-                .or(asked)
+                .or(selected)
                 .unwrap_or_else(|| DEFAULT_PLATFORM.to_owned()),
         )
     }

@@ -9,9 +9,9 @@
 
 #![deny(missing_debug_implementations)]
 
-mod asked;
 mod buffer;
 pub mod calls;
+mod card_selection;
 mod command_state;
 pub mod container;
 mod design;

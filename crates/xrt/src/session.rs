@@ -1,6 +1,6 @@
 //! A card with a design loaded in its slots.
 
-use crate::asked::{card_asked_for, sim_options, AskedFor};
+use crate::card_selection::{selected_card, sim_options};
 use crate::container::Container;
 use crate::design::{Design, KernelImage, MemoryType};
 use crate::dispatch::Dispatcher;
@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tombolo::{
-    AddressSpace, Card, Connection, FunctionalCard, FunctionalConfig, OwnerOptions, ShellConfig,
-    Slot, SlotId,
+    AddressSpace, Card, CardName, Connection, FunctionalCard, FunctionalConfig, OwnerOptions,
+    ShellConfig, Slot, SlotId,
 };
 
 /// Resources of a loaded design. Fields are declared in the order in which they must be dropped.
@@ -201,17 +201,17 @@ fn open_card(origin: &str, design: &Design, manifests: &[&Manifest]) -> Result<O
         .memories
         .iter()
         .any(|one| one.used && one.kind == MemoryType::Host);
-    let asked = card_asked_for();
-    if let Some(AskedFor::Shared(name) | AskedFor::Device(name)) = &asked {
-        let card = Card::open(name)?;
+    let selected = selected_card();
+    if let Some(name) = selected.as_ref().filter(|name| name.is_external()) {
+        let card = Card::open(name.to_string())?;
         let host_memory = card.describe()?.0.host_channel;
         return Ok(Opened {
             card,
             host_memory,
-            is_shared: matches!(asked, Some(AskedFor::Shared(_))),
+            is_shared: matches!(name, CardName::Daemon(_)),
         });
     }
-    if asked == Some(AskedFor::Functional) {
+    if selected == Some(CardName::Functional) {
         let config = FunctionalConfig {
             slots,
             ports_per_slot,
@@ -226,8 +226,8 @@ fn open_card(origin: &str, design: &Design, manifests: &[&Manifest]) -> Result<O
             is_shared: false,
         });
     }
-    match asked {
-        Some(AskedFor::Platform(card)) if card != design.platform => {
+    match selected {
+        Some(CardName::Platform(card)) if card != design.platform => {
             return Err(XrtError::OtherPlatform {
                 origin: origin.to_owned(),
                 linked: design.platform.clone(),

@@ -29,8 +29,8 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use tombolo::{
-    AddressSpace, Card, Continue, Error, Flowed, Mapping, Picoseconds, Slot, SlotId, SpaceOptions,
-    Timeline, TranslationMode, WaveStart,
+    AddressSpace, Card, CardName, Continue, Error, Flowed, Mapping, Picoseconds, Slot, SlotId,
+    SpaceOptions, Timeline, TranslationMode, WaveStart,
 };
 use units::access::ADDRESS_BITS;
 use waves::{parse_start, WaveOf};
@@ -166,7 +166,7 @@ pub struct Run {
     /// unless another option says which card. The report tells of this run alone.
     #[arg(long, value_name = "unix:FILE|vfio:ADDRESS?card=FILE",
           conflicts_with_all = ["functional", "preset", "shell", "coherent", "card_memory", "cold", "trace", "wave", "asserting"])]
-    card: Option<String>,
+    card: Option<CardName>,
 
     /// Evaluates every clock edge, idle or not. Results are the same, only slower.
     #[arg(long)]
@@ -235,8 +235,8 @@ impl Run {
     /// Everything that can be refused without the card comes first, and nothing that is there is changed
     /// before the end: outputs are made beside their places.
     pub fn run(mut self) -> Result<(), Vec<RunError>> {
-        let environment = std::env::var("TOMBOLO_CARD").ok();
-        self.look_around(environment).map_err(|error| vec![error])?;
+        let environment = CardName::from_environment(CardName::VARIABLE);
+        self.select_card(environment).map_err(|error| vec![error])?;
         let connected = self.connections.iter().filter_map(ConnectArgument::file);
         self.files = self.maps.iter().chain(connected).cloned().collect();
         let mut outputs = Outputs::default();
@@ -267,7 +267,7 @@ impl Run {
                 .check(kernel.manifest.accesses.is_empty())
                 .map_err(one)?;
         }
-        if !self.functional && self.served().is_none() {
+        if !self.functional && self.external_card().is_none() {
             // A platform or preset that is not there, or does not fit.
             self.open_options(&kernel.manifest, 0).map_err(one)?;
         }
@@ -382,9 +382,9 @@ impl Run {
             "loading kernel {}; one that is not in the cache is built first",
             self.kernel.display()
         ));
-        let loaded = match self.served() {
+        let loaded = match self.external_card() {
+            Some(CardName::Daemon(_)) => card.load_anywhere(folder, space),
             // What is in a device's slots stays there.
-            Some(name) if !name.starts_with("vfio:") => card.load_anywhere(folder, space),
             _ => card.load(SlotId(0), folder, space),
         };
         drop(work);

@@ -9,8 +9,8 @@ use card::kernel::Manifest;
 use card::CardError;
 use std::sync::Arc;
 use tombolo::{
-    Advice, Card, FileState, FunctionalCard, FunctionalConfig, OwnerOptions, PageSize, Preset,
-    ShellConfig, SimOptions,
+    Advice, Card, CardName, FileState, FunctionalCard, FunctionalConfig, OwnerOptions, PageSize,
+    Preset, ShellConfig, SimOptions,
 };
 
 /// Card memory behind the directory for a kernel that is beside it.
@@ -42,24 +42,24 @@ impl Run {
         Ok(Some(preset))
     }
 
-    /// The card of a daemon, or of this machine, to run on, by its name.
-    pub(super) fn served(&self) -> Option<&str> {
-        self.card.as_deref()
+    /// The card of a daemon, or of this machine, to run on.
+    pub(super) fn external_card(&self) -> Option<&CardName> {
+        self.card.as_ref()
     }
 
     /// Takes the card that the environment names, unless an option says which.
-    pub(super) fn look_around(&mut self, environment: Option<String>) -> Result<(), RunError> {
+    pub(super) fn select_card(&mut self, environment: Option<CardName>) -> Result<(), RunError> {
         let says =
             self.functional || self.coherent || self.preset.is_some() || self.shell.is_some();
-        let by_default = environment.filter(|name| !name.is_empty() && !says);
+        let by_default = environment.filter(|_| !says);
         self.card = self.card.take().or(by_default);
         if self.platform == "functional" {
             let rule =
                 "--platform functional: the functional card has no platform; write --functional";
             return Err(RunError::Arguments(rule.to_owned()));
         }
-        match self.served() {
-            Some(name) if !name.starts_with("unix:") && !name.starts_with("vfio:") => {
+        match &self.card {
+            Some(name) if !name.is_external() => {
                 Err(RunError::Arguments(format!(
                     "card `{name}`: write unix:FILE, the socket of a daemon, or vfio:ADDRESS?card=FILE, a PCI device (--card, \
                      TOMBOLO_CARD)"
@@ -137,8 +137,8 @@ impl Run {
         written: &Written,
         bytes: u64,
     ) -> Result<(Card, Option<Preset>), RunError> {
-        if let Some(name) = self.served() {
-            return Ok((Card::open(name)?, None));
+        if let Some(name) = self.external_card() {
+            return Ok((Card::open(name.to_string())?, None));
         }
         if self.functional {
             let pairs = manifest.stream_pairs();

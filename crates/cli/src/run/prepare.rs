@@ -95,7 +95,7 @@ impl Run {
             written.page = Some(file);
         }
         // What was busy when: for the page, and for the sentence about the bound.
-        let here = !self.functional && self.served().is_none();
+        let here = !self.functional && self.external_card().is_none();
         written.timeline = here.then(Timeline::recorder);
         if let Some(place) = trace {
             let name = place.named.clone();

@@ -5,7 +5,7 @@ pub mod config;
 mod image;
 mod memories;
 
-use crate::asked::{sim_options, DEFAULT_PLATFORM};
+use crate::card_selection::{sim_options, DEFAULT_PLATFORM};
 use crate::design::{ArgumentKind, Clock, ComputeUnit, Design, KernelImage, StreamLink};
 use crate::error::XrtError;
 use config::{use_of, Origin, Setting, Use};
