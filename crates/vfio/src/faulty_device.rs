@@ -243,6 +243,16 @@ fn a_card_that_has_nothing_to_do_has_not_stopped() {
 }
 
 #[test]
+fn a_card_that_is_waited_for_is_checked_once_a_second() {
+    let mut driver = open(InjectedFault::Idles).unwrap();
+    let read = |driver: &FaultyDriver| *driver.transport().device().reads.borrow();
+    let before = read(&driver);
+    wait_for(&mut driver, &mut Watch::default(), 100);
+    let checks = read(&driver) - before;
+    assert!((99..=101).contains(&checks), "{checks}");
+}
+
+#[test]
 fn a_card_that_goes_away_while_somebody_waits_is_named() {
     for after in [40, 60, 200] {
         let mut driver = open(InjectedFault::AllOnes { after }).unwrap();

@@ -11,8 +11,8 @@ use std::task::Poll;
 use std::time::Duration;
 use units::{HostAddr, Picoseconds};
 
-/// Maximum duration of one wait for an interrupt; the card is checked after each.
-const WAIT: Duration = Duration::from_secs(1);
+/// Interval between checks of the card, and maximum duration of one wait for an interrupt.
+const CHECK: Duration = Duration::from_secs(1);
 /// Interval between polls of a register.
 const PAUSE: Duration = Duration::from_millis(1);
 const PICOSECONDS: u64 = 1000;
@@ -21,8 +21,9 @@ const PICOSECONDS: u64 = 1000;
 pub(crate) struct VfioTransport<D> {
     device: D,
     addresses: AddressMap,
-    /// When it was last asked whether the device is wanted back, and the answer: once yes, always yes.
-    asked: Duration,
+    /// Time of the last check.
+    checked: Duration,
+    /// The system has requested the device back: once true, always true.
     is_wanted_back: bool,
 }
 
@@ -33,10 +34,15 @@ impl<D: Access> VfioTransport<D> {
                 [] => AddressMap::default(),
                 ranges => AddressMap::within(ranges),
             },
-            asked: device.elapsed(),
+            checked: device.elapsed(),
             is_wanted_back: false,
             device,
         }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn device(&self) -> &D {
+        &self.device
     }
 
     /// Time since the card was opened.
@@ -65,14 +71,17 @@ impl<D: Access> VfioTransport<D> {
         Ok(reg::error_read::ADDRESS.get(first) == address)
     }
 
-    /// Fails if the system has requested the device back; checked once per second.
-    fn check_kept(&mut self) -> Result<(), CardError> {
+    /// Fails if the system has requested the device back, or if the card no longer responds; checked once per second, on
+    /// the first access or wait after that time.
+    fn check(&mut self) -> Result<(), CardError> {
         let now = self.device.elapsed();
-        if now.saturating_sub(self.asked) >= WAIT {
-            self.asked = now;
+        let is_due = now.saturating_sub(self.checked) >= CHECK;
+        if is_due {
+            self.checked = now;
             self.is_wanted_back |= self.device.is_wanted_back().unwrap_or(false);
         }
         match self.is_wanted_back {
+            false if is_due => self.check_present(),
             false => Ok(()),
             true => Err(CardError::Broken(format!(
                 "{}: the system wants the device back (hot unplug, or it is being unbound from vfio-pci) and waits until this \
@@ -83,7 +92,7 @@ impl<D: Access> VfioTransport<D> {
     }
 
     /// Fails if the card no longer responds.
-    pub(crate) fn check_present(&self) -> Result<(), CardError> {
+    fn check_present(&self) -> Result<(), CardError> {
         match self.device.read(reg::ID) {
             Some(reg::ID_MAGIC) => Ok(()),
             id => Err(CardError::Broken(format!(
@@ -104,7 +113,7 @@ impl<D: Access> VfioTransport<D> {
 
 impl<D: Access> Transport for VfioTransport<D> {
     fn read(&mut self, address: u32) -> Result<Poll<Answer>, CardError> {
-        self.check_kept()?;
+        self.check()?;
         let value = self
             .device
             .read(address)
@@ -170,17 +179,15 @@ impl<D: Access> Transport for VfioTransport<D> {
             return Ok(Woken::Idle); // No read is ever pending.
         };
         loop {
-            self.check_kept()?;
+            self.check()?;
             let now = self.now();
             let left = match deadline {
-                None => WAIT,
+                None => CHECK,
                 Some(at) if at <= now => return Ok(Woken::Reached),
-                Some(at) => Duration::from_nanos((at - now).get().div_ceil(PICOSECONDS)).min(WAIT),
+                Some(at) => Duration::from_nanos((at - now).get().div_ceil(PICOSECONDS)).min(CHECK),
             };
             match self.device.wait(left) {
                 Ok(true) => return Ok(Woken::Interrupt),
-                // No interrupt for a full interval: check that the card is still present.
-                Ok(false) if left == WAIT => self.check_present()?,
                 Ok(false) => {}
                 Err(error) => {
                     return Err(CardError::Broken(format!(

@@ -11,7 +11,7 @@ use card::registers as reg;
 use card::CardError;
 use units::Picoseconds;
 
-/// Interval between checks.
+/// Interval between checks of the counters. Whether the card responds is checked by the transport, in every wait.
 const LOOK: Picoseconds = Picoseconds::from_millis(1000);
 /// Time without progress after which a card counts as stopped. A simulated card on a loaded machine needs some seconds
 /// for the largest table.
@@ -59,7 +59,6 @@ impl Watch {
         driver: &mut Driver<VfioTransport<D>>,
         now: Picoseconds,
     ) -> Result<(), CardError> {
-        driver.transport().check_present()?;
         if !driver.is_busy() {
             self.moved = None;
             return Ok(());
