@@ -361,22 +361,6 @@ impl<'a> Draft<'a> {
             .or_else(|| ports.iter().position(interface))
     }
 
-    /// Registers that are taken for pointers, one to each memory port in order: where a package, such as an IP export of
-    /// HLS, ties no register to a port, and as many have 8 bytes as there are ports.
-    fn guessed_pointers(&self) -> Vec<&'a str> {
-        let registers = &self.plan.component.registers;
-        let wide: Vec<&str> = registers
-            .iter()
-            .filter(|one| one.bytes == 8 && one.port.is_none())
-            .map(|one| one.name.as_str())
-            .collect();
-        let is_said = registers.iter().any(|one| one.port.is_some());
-        match !is_said && wide.len() == self.memories.len() {
-            true => wide,
-            false => Vec::new(),
-        }
-    }
-
     fn take_arguments(&mut self) -> Result<(), String> {
         let plan = self.plan;
         if let Some(description) = &plan.description {
@@ -402,10 +386,15 @@ impl<'a> Draft<'a> {
         if self.bundles.is_empty() {
             return Ok(());
         }
-        let guessed = self.guessed_pointers();
+        let possible = possible_pointers(&plan.component.registers);
+        // One for each memory port, in order.
+        let assumed = match possible.len() == self.memories.len() {
+            true => possible.as_slice(),
+            false => &[],
+        };
         for register in &plan.component.registers {
             let port = match &register.port {
-                None => guessed.iter().position(|name| **name == register.name),
+                None => assumed.iter().position(|name| **name == register.name),
                 Some(name) => {
                     let same = |port: &ManifestPort| {
                         self.interface(&port.bus.prefix)
@@ -427,14 +416,8 @@ impl<'a> Draft<'a> {
             self.push_register(register, port);
         }
         let known = !plan.component.registers.is_empty() || !plan.commented.is_empty();
-        let unsaid = |register: &Register| register.bytes == 8 && register.port.is_none();
-        let is_unsaid = plan
-            .component
-            .registers
-            .iter()
-            .all(|one| one.port.is_none());
-        if is_unsaid && !self.memories.is_empty() && plan.component.registers.iter().any(unsaid) {
-            let assumed = match guessed.as_slice() {
+        if !possible.is_empty() && !self.memories.is_empty() {
+            let assumed = match assumed {
                 [] => "none".to_owned(),
                 names => names.join(", "),
             };
@@ -684,9 +667,37 @@ fn access(reads: bool, writes: bool) -> &'static str {
     }
 }
 
+/// Registers of 8 bytes, where a package, such as an IP export of HLS, ties no register to a port; none where it ties one.
+fn possible_pointers(registers: &[Register]) -> Vec<&str> {
+    if registers.iter().any(|one| one.port.is_some()) {
+        return Vec::new();
+    }
+    let wide = registers.iter().filter(|one| one.bytes == 8);
+    wide.map(|one| one.name.as_str()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn registers_may_be_pointers_if_none_is_tied_to_a_port() {
+        let register = |name: &str, bytes, port: Option<&str>| Register {
+            name: name.to_owned(),
+            bus: "s_axi_control".to_owned(),
+            offset: 0x10,
+            bytes,
+            port: port.map(str::to_owned),
+        };
+        let mut registers = vec![
+            register("input", 8, None),
+            register("length", 4, None),
+            register("output", 8, None),
+        ];
+        assert_eq!(possible_pointers(&registers), ["input", "output"]);
+        registers.push(register("table", 8, Some("m_axi_gmem")));
+        assert_eq!(possible_pointers(&registers), [""; 0]);
+    }
 
     #[test]
     fn frequencies_are_ratios_of_small_numbers() {
