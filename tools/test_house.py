@@ -41,17 +41,18 @@ def test_comments_and_tests_do_not_count(tmp_path):
 
 
 def test_rooms_are_counted_where_they_are_lent():
-    assert house.owner_rooms("struct Owner {\n    a: RefCell<A>,\n    post: Post,\n    b: RefCell<B>,\n}") == ["a", "b"]
+    assert house.owner_rooms("struct Owner {\n    a: Room<A>,\n    post: Post,\n    b: Room<B>,\n}") == ["a", "b"]
     text = """fn one(&self) {
-    self.a(|a| {
-        self.paging_with(|paging, kernels| "a brace }".len());
+    self.a.lend(|a| {
+        self.paging
+            .lend_with(&self.kernels, |paging, kernels| "a brace }".len());
         a.go(|x| x)
     });
-    self.kernels(|kernels| kernels.now())
+    kernels.lend(|kernels| kernels.now())
 }"""
     rooms = ["a", "paging", "kernels"]
     assert list(house.lent_rooms(text, rooms)) == [
-        (2, [], ["a"]), (3, ["a"], ["paging", "kernels"]), (6, [], ["kernels"])]
+        (2, [], ["a"]), (3, ["a"], ["paging", "kernels"]), (7, [], ["kernels"])]
 
 
 def test_nothing_borrows_the_whole_owner():

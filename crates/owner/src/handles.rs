@@ -11,7 +11,7 @@ use units::{Asid, SlotId, VirtAddr};
 /// Faults that tests inject, to verify that they are detected.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Planted {
+pub enum InjectedFault {
     /// The range of a mapping that has ended is still accepted.
     StaleMapping,
     /// A kernel that was replaced still resolves to its slot.
@@ -35,15 +35,15 @@ pub(super) struct Handles {
     mappings: BTreeMap<MappingId, (ClientId, MappedRange)>,
     loads: BTreeMap<LoadId, (ClientId, SlotId)>,
     closed: BTreeSet<ClientId>,
-    planted: Option<Planted>,
+    injected: Option<InjectedFault>,
     ended_mappings: BTreeMap<MappingId, (ClientId, MappedRange)>,
     ended_loads: BTreeMap<LoadId, (ClientId, SlotId)>,
 }
 
 impl Handles {
-    pub(super) fn new(planted: Option<Planted>) -> Self {
+    pub(super) fn new(injected: Option<InjectedFault>) -> Self {
         Self {
-            planted,
+            injected,
             ..Self::default()
         }
     }
@@ -151,8 +151,8 @@ impl Handles {
         client: ClientId,
         mapping: MappingId,
     ) -> Result<MappedRange, Error> {
-        let planted = self.planted == Some(Planted::StaleMapping);
-        let ended = self.ended_mappings.get(&mapping).filter(|_| planted);
+        let injected = self.injected == Some(InjectedFault::StaleMapping);
+        let ended = self.ended_mappings.get(&mapping).filter(|_| injected);
         own(self.mappings.get(&mapping).or(ended), client).ok_or_else(|| Error::Gone {
             what: format!("mapping #{}", mapping.0),
             why: "it was unmapped, or its address space ended".into(),
@@ -160,8 +160,8 @@ impl Handles {
     }
 
     pub(super) fn slot(&self, client: ClientId, load: LoadId) -> Result<SlotId, Error> {
-        let planted = self.planted == Some(Planted::StaleSlot);
-        let ended = self.ended_loads.get(&load).filter(|_| planted);
+        let injected = self.injected == Some(InjectedFault::StaleSlot);
+        let ended = self.ended_loads.get(&load).filter(|_| injected);
         own(self.loads.get(&load).or(ended), client).ok_or_else(|| Error::Gone {
             what: format!("kernel #{}", load.0),
             why: "its slot was closed or got another kernel, or its address space ended".into(),
@@ -169,12 +169,12 @@ impl Handles {
     }
 
     pub(super) fn is_alive(&self, load: LoadId) -> bool {
-        self.loads.contains_key(&load) || self.planted == Some(Planted::StaleSlot)
+        self.loads.contains_key(&load) || self.injected == Some(InjectedFault::StaleSlot)
     }
 
     pub(super) fn end_mapping(&mut self, mapping: MappingId) {
         let ended = self.mappings.remove(&mapping);
-        if let (Some(range), true) = (ended, self.planted.is_some()) {
+        if let (Some(range), true) = (ended, self.injected.is_some()) {
             self.ended_mappings.insert(mapping, range);
         }
     }
@@ -194,7 +194,7 @@ impl Handles {
     pub(super) fn end_load(&mut self, slot: SlotId) {
         if let Some(load) = self.load_in(slot) {
             let ended = self.loads.remove(&load);
-            if let (Some(ended), true) = (ended, self.planted.is_some()) {
+            if let (Some(ended), true) = (ended, self.injected.is_some()) {
                 self.ended_loads.insert(load, ended);
             }
         }

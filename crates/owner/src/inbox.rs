@@ -1,7 +1,7 @@
 //! Messages to the owner's thread that are not processed yet.
 
 use crate::call::Message;
-use crate::participants::{self, Asleep, Guest, LOOK};
+use crate::participants::{self, Asleep, Guest, CHECK_INTERVAL};
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -73,7 +73,7 @@ impl Messages {
         }
         let mut asleep = Asleep::default();
         loop {
-            match self.receiver.recv_timeout(LOOK) {
+            match self.receiver.recv_timeout(CHECK_INTERVAL) {
                 Ok(message) => {
                     let heard = message.is_of(guest);
                     self.kept.push_back(message);

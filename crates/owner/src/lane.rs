@@ -42,7 +42,7 @@ impl Post {
     }
 
     /// Runs `work` on a new thread; a panic there is reported as its result.
-    pub(super) fn beside(
+    pub(super) fn run(
         &self,
         what: &'static str,
         work: impl FnOnce() -> Aside + Send + 'static,
@@ -52,7 +52,7 @@ impl Post {
         let no_thread = lost.clone();
         let run = move || {
             let result = catch_unwind(AssertUnwindSafe(work));
-            post.send(result.unwrap_or_else(|panic| lost(told(&*panic))));
+            post.send(result.unwrap_or_else(|panic| lost(panic_message(&*panic))));
         };
         let name = format!("tombolo-{what}");
         if let Err(error) = threads::spawn(&name, run) {
@@ -62,7 +62,7 @@ impl Post {
 }
 
 /// The message of a panic.
-pub(super) fn told(panic: &(dyn Any + Send)) -> String {
+pub(super) fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "no reason given".to_owned())
@@ -147,7 +147,7 @@ fn run(mut io: Box<dyn FileIo>, inbox: &Receiver<Job>, post: &Post) {
                 match result.unwrap_or_else(|panic| Some(Err(broken(&*panic)))) {
                     Some(result) => post.send(Aside::Durable(id, result)),
                     // Storage may take long, and must not delay other files.
-                    None => post.beside(
+                    None => post.run(
                         "storage",
                         move || Aside::Durable(id, file_io::make_durable(&file)),
                         move |panic| Aside::Durable(id, Err(io::Error::other(panic))),
@@ -176,5 +176,5 @@ fn run(mut io: Box<dyn FileIo>, inbox: &Receiver<Job>, post: &Post) {
 }
 
 fn broken(panic: &(dyn Any + Send)) -> io::Error {
-    io::Error::other(format!("file I/O panicked: {}", told(panic)))
+    io::Error::other(format!("file I/O panicked: {}", panic_message(panic)))
 }

@@ -1,10 +1,10 @@
 //! The owner of a card: drives the pager, the card and file I/O, and answers clients.
 //!
 //! It has its own thread (`thread`) and is event-driven: requests are begun and answered later, any number concurrently
-//! (`requests`, `owner_ref`). No action of a client or a kernel ends it.
+//! (`requests`, `handlers`, `wait`). No action of a client or a kernel ends it.
 
 pub mod answer;
-mod behind;
+mod backing;
 mod call;
 mod clients;
 mod handlers;
@@ -13,28 +13,40 @@ mod inbox;
 mod kernels;
 mod lane;
 pub mod message;
-mod owner_ref;
 mod owner_thread;
 mod paging;
 pub mod participants;
 mod peer_handle;
 pub mod report;
 mod requests;
+mod rooms;
 mod status;
 mod tasks;
 mod tenants;
 mod thread;
 mod trace;
+mod wait;
 
 use crate::message::FileState;
-pub use behind::{Behind, Done, StandsFor, Tell};
+pub use backing::{Backing, BackingSource, Done, Tell};
 pub use call::TicketId;
 use card::Card;
 use clients::Clients;
 use error::Error;
 use file_io::TransferId;
+use handlers::claims::RangeClaims;
+use handlers::files::FileRequests;
+use handlers::lines::LineRequests;
+use handlers::memory::MemoryRequests;
+use handlers::pager_calls::PagerCalls;
+use handlers::preloading::Preloading;
+use handlers::saving::WriteBack;
+use handlers::slots::SlotRequests;
+use handlers::spaces::SpaceRequests;
+use handlers::storage::Storage;
+use handlers::streams::StreamRequests;
 use handles::Handles;
-pub use handles::Planted;
+pub use handles::InjectedFault;
 use inbox::Inbox;
 use kernels::{HomeRange, Kernels};
 use lane::Post;
@@ -44,17 +56,20 @@ use pager::fetch::{Amounts, Chosen};
 use paging::{Buffers, Paging, Ways};
 pub use paging::{MakeIo, ServiceThreads};
 pub use peer_handle::PeerHandle;
-use std::cell::RefCell;
+use requests::Requests;
+use rooms::Room;
+use status::Reports;
 use std::sync::Arc;
 use std::time::Duration;
 use tasks::Tasks;
-use tenants::Tenants;
 pub use tenants::{Quota, Tenant};
+use tenants::{Quotas, Tenants};
 pub use thread::start;
 use timeline::Timeline;
 use timing::host::HostFile;
 use trace::Trace;
 use units::{Fetch, PageSize, Picoseconds};
+use wait::Waits;
 
 /// When virtual time passes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -157,7 +172,7 @@ pub struct OwnerOptions {
     pub timeline: Option<Timeline>,
     /// Fault to inject, for tests of tests.
     #[doc(hidden)]
-    pub planted: Option<Planted>,
+    pub injected: Option<InjectedFault>,
 }
 
 impl Default for OwnerOptions {
@@ -191,7 +206,7 @@ impl Default for OwnerOptions {
             preset_chosen: String::new(),
             host: None,
             timeline: None,
-            planted: None,
+            injected: None,
         }
     }
 }
@@ -204,10 +219,10 @@ const FILE_LIMIT: Duration = Duration::from_secs(120);
 
 impl OwnerOptions {
     fn file_limit(&self) -> Duration {
-        let told = std::env::var(FILE_SECONDS).ok();
-        let told = told.and_then(|text| text.parse().ok());
-        let told = self.file_limit.or(told.map(Duration::from_secs));
-        told.unwrap_or(FILE_LIMIT)
+        let seconds = std::env::var(FILE_SECONDS).ok();
+        let seconds = seconds.and_then(|text| text.parse().ok());
+        let limit = self.file_limit.or(seconds.map(Duration::from_secs));
+        limit.unwrap_or(FILE_LIMIT)
     }
 
     /// How files are fetched, as the options choose.
@@ -238,21 +253,29 @@ pub(crate) enum Aside {
     Worked(u64, Result<(), Error>),
 }
 
-/// The rooms of the owner, each in its own cell: a task borrows a room by name ([`OwnerRef`](owner_ref::OwnerRef)).
+/// The rooms of the owner, each in its own cell: a task borrows those that its handler has.
 pub(crate) struct Owner {
-    kernels: RefCell<Kernels>,
-    handles: RefCell<Handles>,
+    kernels: Room<Kernels>,
+    handles: Room<Handles>,
     /// Statistics of clients.
-    clients: RefCell<Clients>,
-    tenants: RefCell<Tenants>,
-    tasks: RefCell<Tasks>,
+    clients: Room<Clients>,
+    tenants: Room<Tenants>,
+    tasks: Room<Tasks>,
     post: Post,
     options: Arc<OwnerOptions>,
     /// Dropped last: files are closed in it.
-    paging: RefCell<Paging>,
+    paging: Room<Paging>,
 }
 
-impl Owner {
+/// A card and its paging, for the thread that is to own them.
+pub(crate) struct Opened {
+    kernels: Kernels,
+    paging: Paging,
+    post: Post,
+    options: Arc<OwnerOptions>,
+}
+
+impl Opened {
     /// Takes ownership of a card.
     ///
     /// # Errors
@@ -280,14 +303,155 @@ impl Owner {
         let paging = Paging::new(&mut *card, home, buffers, io, ways, options.clone())?;
         let trace = Trace::new(options.timeline.clone());
         Ok(Self {
-            kernels: RefCell::new(Kernels::new(card, home, options.host_line_bytes, trace)),
-            handles: RefCell::new(Handles::new(options.planted)),
-            clients: RefCell::default(),
-            tenants: RefCell::default(),
-            tasks: RefCell::default(),
+            kernels: Kernels::new(card, home, options.host_line_bytes, trace),
+            paging,
             post,
             options,
-            paging: RefCell::new(paging),
         })
+    }
+}
+
+impl Owner {
+    /// On the owner's thread: no other thread reaches its rooms.
+    fn new(opened: Opened) -> Self {
+        let Opened {
+            kernels,
+            paging,
+            post,
+            options,
+        } = opened;
+        Self {
+            kernels: Room::new(kernels),
+            handles: Room::new(Handles::new(options.injected)),
+            clients: Room::new(Clients::default()),
+            tenants: Room::new(Tenants::default()),
+            tasks: Room::new(Tasks::default()),
+            post,
+            options,
+            paging: Room::new(paging),
+        }
+    }
+
+    /// The handlers of requests, each with the rooms that it may borrow.
+    fn requests(&self) -> Requests {
+        let Self {
+            kernels,
+            handles,
+            clients,
+            tenants,
+            tasks,
+            post,
+            options,
+            paging,
+        } = self;
+        let waits = Waits::new(tasks.clone(), post.clone());
+        let quotas = Quotas {
+            handles: handles.clone(),
+            tenants: tenants.clone(),
+        };
+        let pager = PagerCalls {
+            paging: paging.clone(),
+            kernels: kernels.clone(),
+            waits: waits.clone(),
+        };
+        let storage = Storage {
+            paging: paging.clone(),
+            tasks: tasks.clone(),
+            waits: waits.clone(),
+        };
+        let lines = LineRequests {
+            kernels: kernels.clone(),
+            waits: waits.clone(),
+        };
+        let slots = SlotRequests {
+            handles: handles.clone(),
+            clients: clients.clone(),
+            paging: paging.clone(),
+            kernels: kernels.clone(),
+            tasks: tasks.clone(),
+            waits: waits.clone(),
+            quotas: quotas.clone(),
+            lines: lines.clone(),
+        };
+        let claims = RangeClaims {
+            paging: paging.clone(),
+            storage: storage.clone(),
+        };
+        let saving = WriteBack {
+            handles: handles.clone(),
+            tenants: tenants.clone(),
+            paging: paging.clone(),
+            kernels: kernels.clone(),
+            tasks: tasks.clone(),
+            pager: pager.clone(),
+            storage: storage.clone(),
+            claims: claims.clone(),
+            slots: slots.clone(),
+        };
+        let preload = Preloading {
+            handles: handles.clone(),
+            paging: paging.clone(),
+            kernels: kernels.clone(),
+            waits: waits.clone(),
+        };
+        Requests {
+            handles: handles.clone(),
+            paging: paging.clone(),
+            kernels: kernels.clone(),
+            reports: Reports {
+                options: options.clone(),
+                handles: handles.clone(),
+                tenants: tenants.clone(),
+                clients: clients.clone(),
+                paging: paging.clone(),
+                kernels: kernels.clone(),
+            },
+            spaces: SpaceRequests {
+                handles: handles.clone(),
+                tenants: tenants.clone(),
+                paging: paging.clone(),
+                kernels: kernels.clone(),
+                waits: waits.clone(),
+                quotas: quotas.clone(),
+                pager: pager.clone(),
+                slots: slots.clone(),
+                saving: saving.clone(),
+            },
+            files: FileRequests {
+                handles: handles.clone(),
+                clients: clients.clone(),
+                paging: paging.clone(),
+                kernels: kernels.clone(),
+                tasks: tasks.clone(),
+                waits: waits.clone(),
+                quotas: quotas.clone(),
+                storage,
+                claims,
+                saving: saving.clone(),
+                slots: slots.clone(),
+                preload: preload.clone(),
+                post: post.clone(),
+            },
+            memory: MemoryRequests {
+                handles: handles.clone(),
+                paging: paging.clone(),
+                kernels: kernels.clone(),
+                waits: waits.clone(),
+                quotas,
+                pager,
+                saving: saving.clone(),
+            },
+            streams: StreamRequests {
+                handles: handles.clone(),
+                paging: paging.clone(),
+                kernels: kernels.clone(),
+                waits,
+                slots: slots.clone(),
+            },
+            saving,
+            preload,
+            slots,
+            lines,
+        }
     }
 }

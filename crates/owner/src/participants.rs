@@ -64,9 +64,9 @@ struct Record {
 }
 
 /// Interval between two checks of the participants that are waited for.
-pub(crate) const LOOK: Duration = Duration::from_millis(100);
+pub(crate) const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// Maximum time that they may sleep.
-const PATIENCE: Duration = Duration::from_secs(1);
+const SLEEP_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Time since which the awaited participants have not been seen awake.
 #[derive(Debug, Default)]
@@ -79,7 +79,7 @@ impl Asleep {
             self.0 = None;
             return false;
         }
-        let late = self.0.get_or_insert_with(Instant::now).elapsed() >= PATIENCE;
+        let late = self.0.get_or_insert_with(Instant::now).elapsed() >= SLEEP_TIMEOUT;
         if late {
             self.0 = None;
         }

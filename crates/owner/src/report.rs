@@ -602,8 +602,8 @@ impl fmt::Display for Report {
         }
         // A single space has waited for the whole total.
         let several = self.spaces.len() > 1;
-        let told = |space: &&SpaceReport| several || space.isolated.is_some();
-        for space in self.spaces.iter().filter(told) {
+        let shown = |space: &&SpaceReport| several || space.isolated.is_some();
+        for space in self.spaces.iter().filter(shown) {
             write!(
                 f,
                 "  space {}: {} faults ({} ahead, {} joined a page on its way, {} found it on the card), {} accesses \

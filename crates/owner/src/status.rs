@@ -4,8 +4,8 @@ use super::clients::Clients;
 use super::clients::Moment;
 use super::handles::Handles;
 use super::kernels::Kernels;
-use super::owner_ref::OwnerRef;
 use super::paging::Paging;
+use super::rooms::{progress, Room};
 use super::tenants::Tenants;
 use super::OwnerOptions;
 use super::Tenant;
@@ -18,36 +18,48 @@ use timing::host::HostFile;
 use units::{Asid, PageSize, PageSizes};
 use wire::{ClientStatus, DaemonStatus, OwnerStatus, SlotStatus, Status};
 
-impl OwnerRef {
+/// Reports, and the records for them.
+#[derive(Clone)]
+pub(super) struct Reports {
+    pub(super) options: Arc<OwnerOptions>,
+    pub(super) handles: Room<Handles>,
+    pub(super) tenants: Room<Tenants>,
+    pub(super) clients: Room<Clients>,
+    pub(super) paging: Room<Paging>,
+    pub(super) kernels: Room<Kernels>,
+}
+
+impl Reports {
     /// Marks a client as served over a socket: its reports cover itself alone.
     pub(super) fn keep_apart(
         &self,
         client: ClientId,
         tenant: Option<Arc<Tenant>>,
     ) -> Result<(), Error> {
-        let counted = self.kernels(|kernels| kernels.statistics())?;
+        let counted = self.kernels.lend(|kernels| kernels.statistics())?;
         let came = Moment {
-            now: self.progress().now,
-            fault_time: self.paging(|paging| paging.fault_time()),
+            now: progress(&self.paging, &self.kernels).now,
+            fault_time: self.paging.lend(|paging| paging.fault_time()),
             counted,
         };
-        self.clients(|clients| clients.keep_apart(client, came));
+        self.clients
+            .lend(|clients| clients.keep_apart(client, came));
         if let Some(tenant) = tenant {
-            self.tenants(|tenants| tenants.add(client, tenant));
+            self.tenants.lend(|tenants| tenants.add(client, tenant));
         }
         Ok(())
     }
 
     /// Drops the records of a client that has ended and sends no more requests.
     pub(super) fn forget_client(&self, client: ClientId) {
-        let labels = self.clients(|clients| clients.forget(client));
-        self.paging(|paging| {
+        let labels = self.clients.lend(|clients| clients.forget(client));
+        self.paging.lend(|paging| {
             for label in labels {
                 paging.forget_paging(&label);
             }
         });
-        self.handles(|handles| handles.forget(client));
-        self.tenants(|tenants| tenants.forget(client));
+        self.handles.lend(|handles| handles.forget(client));
+        self.tenants.lend(|tenants| tenants.forget(client));
     }
 
     /// Where the time of all kernels went.
@@ -55,8 +67,10 @@ impl OwnerRef {
     /// # Errors
     /// Those of reading the card's counters.
     pub(super) fn report(&self) -> Result<Report, Error> {
-        self.clients(|clients| {
-            self.paging_with(|paging, kernels| report(self.options(), clients, paging, kernels))
+        self.clients.lend(|clients| {
+            self.paging.lend_with(&self.kernels, |paging, kernels| {
+                report(&self.options, clients, paging, kernels)
+            })
         })
     }
 
@@ -67,9 +81,9 @@ impl OwnerRef {
     /// As [`report`](Self::report).
     pub(super) fn report_of(&self, client: ClientId) -> Result<Report, Error> {
         let report = self.report()?;
-        let asids = self.handles(|handles| handles.asids(client).collect());
-        Ok(self.clients(|clients| {
-            self.paging_with(|paging, kernels| {
+        let asids = self.handles.lend(|handles| handles.asids(client).collect());
+        Ok(self.clients.lend(|clients| {
+            self.paging.lend_with(&self.kernels, |paging, kernels| {
                 report_of(client, report, &asids, clients, (paging, kernels))
             })
         }))
@@ -77,19 +91,22 @@ impl OwnerRef {
 
     /// The objects of each client.
     pub(super) fn status(&self) -> Status {
-        let clients = self.handles(|handles| {
-            self.tenants(|tenants| {
+        let clients = self.handles.lend(|handles| {
+            self.tenants.lend(|tenants| {
                 let clients = handles.clients().into_iter();
                 let clients = clients.map(|client| status_of(client, handles, tenants));
                 clients.collect()
             })
         });
-        let tenants = self.handles(|handles| {
-            self.tenants(|tenants| self.paging(|paging| tenants.status(handles, paging)))
+        let tenants = self.handles.lend(|handles| {
+            self.tenants
+                .lend(|tenants| self.paging.lend(|paging| tenants.status(handles, paging)))
         });
-        let slots = self.handles(|handles| self.kernels(|kernels| slots(handles, kernels)));
-        let now = self.progress().now;
-        self.kernels(|kernels| {
+        let slots = self
+            .handles
+            .lend(|handles| self.kernels.lend(|kernels| slots(handles, kernels)));
+        let now = progress(&self.paging, &self.kernels).now;
+        self.kernels.lend(|kernels| {
             let description = kernels.description();
             Status {
                 owner: OwnerStatus {
@@ -106,7 +123,7 @@ impl OwnerRef {
     }
 }
 
-/// See [`OwnerRef::report`].
+/// See [`Reports::report`].
 fn report(
     options: &OwnerOptions,
     clients: &Clients,
@@ -121,7 +138,7 @@ fn report(
         shares: kernels.shares(&statistics),
         card: kernels.description().clone(),
         setup: setup(options),
-        file_io: paging.file_io().to_owned(),
+        file_io: paging.lanes().name().to_owned(),
         time,
         runs: clients.runs(),
         paging: paging.report(),
@@ -129,7 +146,9 @@ fn report(
         notes: notes(kernels, paging, |_| true, |_| true),
         policies: paging.policies(kernels.description(), |_| true),
         spaces: spaces_report(kernels, paging),
-        ports: (0..ports).map(|port| kernels.name_of_port(port)).collect(),
+        ports: (0..ports)
+            .map(|port| kernels.slots().name_of_port(port))
+            .collect(),
         statistics,
         not_included: Vec::new(),
     };
@@ -139,7 +158,7 @@ fn report(
 fn spaces_report(kernels: &Kernels, paging: &Paging) -> Vec<SpaceReport> {
     let all = paging.spaces();
     all.map(|space| {
-        let time = kernels.run_time(space.0);
+        let time = kernels.slots().run_time(space.0);
         SpaceReport::new(space, time)
     })
     .collect()
@@ -198,7 +217,7 @@ fn notes(
     slow.chain(unlocked).chain(uncounted).collect()
 }
 
-/// See [`OwnerRef::report_of`].
+/// See [`Reports::report_of`].
 fn report_of(
     client: ClientId,
     report: Report,
@@ -254,8 +273,8 @@ fn report_of(
 
 /// The slots and their clients.
 fn slots(handles: &Handles, kernels: &Kernels) -> Vec<SlotStatus> {
-    let slots = kernels.ids();
-    let slots = slots.map(|slot| match kernels.kernel_in(slot) {
+    let slots = kernels.slots().ids();
+    let slots = slots.map(|slot| match kernels.slots().kernel_in(slot) {
         None => SlotStatus::default(),
         Some((kernel, running)) => SlotStatus {
             client: handles.client_in(slot),

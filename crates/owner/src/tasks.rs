@@ -21,7 +21,7 @@ pub(super) struct Tasks {
     /// Number of times that the card was waited for.
     turns: u64,
     /// An event may have ended the wait of a task.
-    stirred: bool,
+    woken: bool,
     /// The present failure of the card, for all tasks that wait for it.
     trouble: Option<Error>,
     /// The card has reported that it is broken.
@@ -72,7 +72,7 @@ impl Tasks {
 
     pub(super) fn release(&mut self, slot: SlotId) {
         self.claimed.remove(&slot);
-        self.stirred = true;
+        self.woken = true;
     }
 
     /// An identifier for new work on another thread.
@@ -93,7 +93,9 @@ impl Tasks {
     pub(super) fn take_aside(&mut self, id: u64) -> Option<Result<(), Error>> {
         match self.asides.get_mut(&id) {
             Some(place) => place.take(),
-            None => Some(Err(Error::Internal("work beside was forgotten".into()))),
+            None => Some(Err(Error::Internal(
+                "work on another thread was forgotten".into(),
+            ))),
         }
     }
 
@@ -117,20 +119,20 @@ impl Tasks {
     }
 
     /// Records that an event has occurred.
-    pub(super) fn stir(&mut self) {
-        self.stirred = true;
+    pub(super) fn wake(&mut self) {
+        self.woken = true;
     }
 
     /// Whether an event has occurred since the last call.
-    pub(super) fn take_stirred(&mut self) -> bool {
-        std::mem::take(&mut self.stirred)
+    pub(super) fn take_woken(&mut self) -> bool {
+        std::mem::take(&mut self.woken)
     }
 
     /// Records a failure of the card for all tasks that wait for it, until
     /// [`forget_trouble`](Self::forget_trouble).
     pub(super) fn fail(&mut self, error: Error) {
         self.broken |= matches!(error, Error::Card(CardError::Broken(_)));
-        self.stirred = true;
+        self.woken = true;
         self.trouble = Some(error);
     }
 

@@ -1,8 +1,8 @@
 //! Tenants: clients that share a quota, across processes.
 
 use super::handles::Handles;
-use super::owner_ref::OwnerRef;
 use super::paging::Paging;
+use super::rooms::Room;
 use crate::message::ClientId;
 use error::Error;
 use std::collections::BTreeMap;
@@ -109,30 +109,37 @@ impl Tenants {
     }
 }
 
-/// Reservation in the quota of a tenant for one more object, until the object has a name.
-pub(super) struct Room<'a>(&'a OwnerRef, Option<(String, Counted)>);
+/// The quotas of tenants, for requests that make an object.
+#[derive(Clone)]
+pub(super) struct Quotas {
+    pub(super) handles: Room<Handles>,
+    pub(super) tenants: Room<Tenants>,
+}
 
-impl Drop for Room<'_> {
+/// Reservation in the quota of a tenant for one more object, until the object has a name.
+pub(super) struct Reservation(Room<Tenants>, Option<(String, Counted)>);
+
+impl Drop for Reservation {
     fn drop(&mut self) {
         let Some(place) = self.1.take() else {
             return;
         };
-        self.0.tenants(|tenants| {
+        self.0.lend(|tenants| {
             tenants.has_come(&place);
         });
     }
 }
 
-impl OwnerRef {
+impl Quotas {
     /// Reserves one more object of a kind in the quota.
     ///
     /// # Errors
     /// [`Error::Quota`].
-    pub(super) fn room(&self, client: ClientId, counted: Counted) -> Result<Room<'_>, Error> {
-        self.handles(|handles| {
-            self.tenants(|tenants| {
-                let place = tenants.keep_room(handles, client, counted)?;
-                Ok(Room(self, place))
+    pub(super) fn reserve(&self, client: ClientId, counted: Counted) -> Result<Reservation, Error> {
+        self.handles.lend(|handles| {
+            self.tenants.lend(|tenants| {
+                let place = tenants.reserve(handles, client, counted)?;
+                Ok(Reservation(self.tenants.clone(), place))
             })
         })
     }
@@ -140,7 +147,7 @@ impl OwnerRef {
 
 impl Tenants {
     /// Reserves room in the quota for one more object; returns the reservation, if the client has a tenant.
-    fn keep_room(
+    fn reserve(
         &mut self,
         handles: &Handles,
         client: ClientId,

@@ -3,17 +3,17 @@
 //! It never blocks on one client: tasks wait, the thread loops. A round takes the received messages, begins
 //! the calls that may begin, resumes every task whose wait is over, and then lets the card work until it
 //! reports events or the bell rings. Whether virtual time may pass is the one decision here
-//! ([`OwnerRef::clock_may_run`]).
+//! ([`EventLoop::clock_may_run`]).
 
 use super::inbox::Inbox;
-use super::lane::Post;
-use super::owner_ref::{panicked, OwnerRef};
-use super::{Aside, ClockMode, Owner, OwnerOptions};
+use super::lane::{panic_message, Post};
+use super::requests::Requests;
+use super::{Aside, ClockMode, Opened, Owner, OwnerOptions};
 use crate::call::{Bell, Call, Message, TicketId};
 use crate::message::{AnyRequest, ClientId, Close, LoadId, ReplyTo, Stop, Waiting};
 use crate::owner_thread::OwnerThread;
 use crate::paging::MakeIo;
-use crate::participants::{Caller, Guest, Participants, LOOK};
+use crate::participants::{Caller, Guest, Participants, CHECK_INTERVAL};
 use card::{Card, CardError};
 use error::Error;
 use std::cell::Cell;
@@ -48,9 +48,9 @@ pub fn start(
         bell: (options.clock == ClockMode::Free).then(|| bell.clone()),
     };
     let inbox = Inbox::new(inbox);
-    let owner = Owner::new(card, io, options, post, inbox.clone())?;
+    let opened = Opened::new(card, io, options, post, inbox.clone())?;
     let rings = bell.clone();
-    let thread = threads::spawn("tombolo-owner", move || run(owner, inbox, &rings));
+    let thread = threads::spawn("tombolo-owner", move || run(opened, inbox, &rings));
     let thread = thread.map_err(|source| Error::File {
         path: "/proc/self/task".into(),
         what: "starting the owner's thread",
@@ -59,9 +59,10 @@ pub fn start(
     Ok(OwnerThread::new(sender, bell, thread))
 }
 
-fn run(owner: Owner, inbox: Inbox, bell: &Bell) {
-    let mut rounds = Rounds {
-        owner: OwnerRef::new(owner),
+fn run(opened: Opened, inbox: Inbox, bell: &Bell) {
+    let owner = Owner::new(opened);
+    let mut events = EventLoop {
+        requests: Rc::new(owner.requests()),
         inbox,
         participants: Participants::default(),
         held: BTreeMap::new(),
@@ -70,9 +71,10 @@ fn run(owner: Owner, inbox: Inbox, bell: &Bell) {
         finished: Vec::new(),
         forgetting: Vec::new(),
         stop: false,
+        owner,
     };
     loop {
-        let round = catch_unwind(AssertUnwindSafe(|| rounds.round(bell)));
+        let round = catch_unwind(AssertUnwindSafe(|| events.round(bell)));
         match round {
             Ok(true) => {}
             Ok(false) => return,
@@ -81,8 +83,8 @@ fn run(owner: Owner, inbox: Inbox, bell: &Bell) {
                 // this.
                 let error = panicked(&*panic);
                 tracing::error!(%error, "no call works any more");
-                let tasks = rounds.tasks.into_values().filter_map(|task| task.waiting);
-                let held = rounds.held.into_values().filter_map(Held::waiting);
+                let tasks = events.tasks.into_values().filter_map(|task| task.waiting);
+                let held = events.held.into_values().filter_map(Held::waiting);
                 for waiting in tasks.chain(held) {
                     waiting.refuse(panicked(&*panic));
                 }
@@ -130,8 +132,8 @@ impl Held {
     }
 }
 
-struct Rounds {
-    owner: OwnerRef,
+struct EventLoop {
+    requests: Rc<Requests>,
     inbox: Inbox,
     participants: Participants,
     /// Calls of participants, held until all participants have called.
@@ -144,9 +146,11 @@ struct Rounds {
     /// Clients that have ended and may still have tasks, which must find them closed.
     forgetting: Vec<ClientId>,
     stop: bool,
+    /// Dropped last, in its order: tasks and handlers share its rooms.
+    owner: Owner,
 }
 
-impl Rounds {
+impl EventLoop {
     /// Runs one round; false when the thread is to end.
     fn round(&mut self, bell: &Bell) -> bool {
         bell.store(false, Ordering::Release);
@@ -156,28 +160,42 @@ impl Rounds {
         if !self.finished.is_empty() {
             self.hand_out();
         }
-        for flush in self.owner.paging(|paging| paging.take_flushes()) {
-            let owner = self.owner.clone();
+        for flush in self
+            .owner
+            .paging
+            .lend(|paging| paging.service().take_flushes())
+        {
+            let requests = self.requests.clone();
             self.begin_own(Box::pin(async move {
-                owner.flush(flush).await;
+                requests.saving.flush(flush).await;
                 None
             }));
         }
         self.begin_held();
-        self.owner.paging_with(|paging, kernels| {
-            self.owner
-                .tasks(|tasks| paging.tell_of_silence(kernels, tasks))
-        });
+        self.owner
+            .paging
+            .lend_with(&self.owner.kernels, |paging, kernels| {
+                self.owner
+                    .tasks
+                    .lend(|tasks| paging.fail_abandoned(kernels, tasks))
+            });
         self.go_on();
         self.settle();
         self.forget();
         if self.stop && self.tasks.is_empty() {
             return false;
         }
-        if self.owner.paging(|paging| paging.is_told()) {
+        if self
+            .owner
+            .paging
+            .lend(|paging| paging.service().has_reported())
+        {
             let handled = self
                 .owner
-                .paging_with(|paging, kernels| paging.handle_events(kernels));
+                .paging
+                .lend_with(&self.owner.kernels, |paging, kernels| {
+                    paging.handle_events(kernels)
+                });
             match handled {
                 Ok(true) => return true,
                 // The bytes of a file are awaited.
@@ -188,18 +206,25 @@ impl Rounds {
                 }
             }
         } else if self.clock_may_run() {
-            if let Some(deadline) = self.owner.next_stop() {
-                self.owner.tasks(|tasks| tasks.turn());
+            if let Some(deadline) = self.next_stop() {
+                self.owner.tasks.lend(|tasks| tasks.turn());
                 let turn = self
                     .owner
-                    .paging_with(|paging, kernels| paging.turn(kernels, deadline));
+                    .paging
+                    .lend_with(&self.owner.kernels, |paging, kernels| {
+                        paging.turn(kernels, deadline)
+                    });
                 match turn {
                     // The bytes of a file are awaited, and the card has nothing else to do.
                     Err(Error::Card(CardError::NothingToWaitFor))
-                        if self.owner.paging(|paging| paging.any_late()) =>
+                        if self.owner.paging.lend(|paging| paging.any_late()) =>
                     {
                         // No other event can occur for the remaining waiters.
-                        if let Some(silence) = self.owner.paging(|paging| paging.silence()) {
+                        if let Some(silence) = self
+                            .owner
+                            .paging
+                            .lend(|paging| paging.lanes().timeouts().trouble())
+                        {
                             self.fail(silence);
                             return true;
                         }
@@ -219,8 +244,11 @@ impl Rounds {
         match self.block() {
             Ok(message) => self.take(message),
             Err(RecvTimeoutError::Timeout) => {
-                self.owner
-                    .paging(|paging| self.owner.tasks(|tasks| paging.lose_patience(tasks)));
+                self.owner.paging.lend(|paging| {
+                    self.owner
+                        .tasks
+                        .lend(|tasks| paging.lanes().timeouts().expire_waits(tasks))
+                });
                 if self.stands() {
                     self.look_for_sleepers();
                 }
@@ -232,8 +260,11 @@ impl Rounds {
     }
 
     fn block(&self) -> Result<Message, RecvTimeoutError> {
-        let stands = self.stands().then_some(LOOK);
-        let looks = self.owner.paging(|paging| paging.next_look());
+        let stands = self.stands().then_some(CHECK_INTERVAL);
+        let looks = self
+            .owner
+            .paging
+            .lend(|paging| paging.lanes().timeouts().next_check());
         self.inbox.wait(stands.into_iter().chain(looks).min())
     }
 
@@ -247,7 +278,7 @@ impl Rounds {
     }
 
     fn is_lockstep(&self) -> bool {
-        self.owner.options().clock == ClockMode::Lockstep
+        self.owner.options.clock == ClockMode::Lockstep
     }
 
     /// Whether virtual time may pass now. In lockstep: while every participant waits, and no work is under
@@ -255,13 +286,18 @@ impl Rounds {
     fn clock_may_run(&self) -> bool {
         !self.is_lockstep()
             || self.stop
-            || self.participants.all_wait() && self.owner.tasks(|tasks| tasks.open_asides()) == 0
+            || self.participants.all_wait()
+                && self.owner.tasks.lend(|tasks| tasks.open_asides()) == 0
     }
 
     /// Whether the calls of participants may begin: all of them have called, and no earlier work still
     /// continues independently.
     fn may_begin(&self) -> bool {
-        self.clock_may_run() && self.owner.paging(|paging| !paging.is_told())
+        self.clock_may_run()
+            && self
+                .owner
+                .paging
+                .lend(|paging| !paging.service().has_reported())
     }
 
     /// Drops the records of ended clients after their last tasks.
@@ -280,13 +316,16 @@ impl Rounds {
         let (stay, go): (Vec<_>, Vec<_>) = self.forgetting.drain(..).partition(still_there);
         self.forgetting = stay;
         for client in go {
-            self.owner.forget_client(client);
+            self.requests.reports.forget_client(client);
         }
     }
 
     /// Marks threads whose traps have ended as computing again.
     fn settle(&mut self) {
-        let released = self.owner.paging(|paging| paging.take_released());
+        let released = self
+            .owner
+            .paging
+            .lend(|paging| paging.memories().take_released());
         for guest in released {
             self.participants.computes(guest.participant);
         }
@@ -305,7 +344,9 @@ impl Rounds {
             Message::Forget(client) => self.forgetting.push(client),
             Message::Participant(change) => {
                 let participant = change.participant();
-                self.owner.paging(|paging| paging.heard(participant));
+                self.owner
+                    .paging
+                    .lend(|paging| paging.memories().heard(participant));
                 self.participants.change(change);
             }
             Message::Aside(aside) => {
@@ -323,17 +364,22 @@ impl Rounds {
     /// Delivers results of work on other threads. With participants, the results that tasks wait for are
     /// held until all are complete: the order of completion depends on the machine.
     fn hand_out(&mut self) {
-        let open = self.owner.tasks(|tasks| tasks.open_asides());
+        let open = self.owner.tasks.lend(|tasks| tasks.open_asides());
         let in_order = self.is_lockstep() && !self.participants.is_empty();
         let tasks = |aside: &&Aside| !matches!(aside, Aside::Moved(..));
         let there = self.finished.iter().filter(tasks).count();
         for aside in std::mem::take(&mut self.finished) {
             if in_order && there < open && tasks(&&aside) {
                 self.finished.push(aside);
-            } else if let Err(error) = self.owner.paging_with(|paging, kernels| {
+            } else if let Err(error) =
                 self.owner
-                    .tasks(|tasks| paging.aside_done(kernels, tasks, aside))
-            }) {
+                    .paging
+                    .lend_with(&self.owner.kernels, |paging, kernels| {
+                        self.owner
+                            .tasks
+                            .lend(|tasks| paging.aside_done(kernels, tasks, aside))
+                    })
+            {
                 self.fail(error);
             }
         }
@@ -341,7 +387,9 @@ impl Rounds {
 
     /// Records that a participant waits; false if it is not registered any more.
     fn waits(&mut self, participant: u64) -> bool {
-        self.owner.paging(|paging| paging.heard(participant));
+        self.owner
+            .paging
+            .lend(|paging| paging.memories().heard(participant));
         self.participants.waits(participant)
     }
 
@@ -364,7 +412,8 @@ impl Rounds {
         let participant = self.participants.of_thread(trap.thread);
         let Some(participant) = participant.filter(|_| self.is_lockstep()) else {
             self.owner
-                .paging(|paging| paging.trapped_alone(trap.thread));
+                .paging
+                .lend(|paging| paging.memories().trapped_alone(trap.thread));
             return self.begin_trap(trap, None);
         };
         self.waits(participant);
@@ -378,7 +427,7 @@ impl Rounds {
     }
 
     fn begin_trap(&mut self, trap: Trapped, guest: Option<Guest>) {
-        let owner = self.owner.clone();
+        let requests = self.requests.clone();
         let work = async move {
             let Trapped {
                 address,
@@ -386,7 +435,7 @@ impl Rounds {
                 ticket,
                 ..
             } = trap;
-            if let Err(error) = owner.trap(address, write, ticket, guest).await {
+            if let Err(error) = requests.memory.trap(address, write, ticket, guest).await {
                 tracing::error!(%error, address, write, "an access to shared memory could not be served");
             }
             None
@@ -408,7 +457,7 @@ impl Rounds {
     }
 
     fn begin(&mut self, call: Call) {
-        let now = self.owner.kernels(|kernels| kernels.now());
+        let now = self.owner.kernels.lend(|kernels| kernels.now());
         tracing::debug!(
             target: "tombolo::arrivals",
             time = now.get(),
@@ -422,8 +471,8 @@ impl Rounds {
         };
         let waiting = call.request.waiting();
         let harmless = Rc::new(Cell::new(false));
-        let owner = self.owner.clone();
-        let work = owner.serve(call.client, call.request, harmless.clone());
+        let requests = self.requests.clone();
+        let work = requests.serve(call.client, call.request, harmless.clone());
         let task = Task {
             ticket: Some(call.ticket),
             work: Box::pin(work),
@@ -438,8 +487,8 @@ impl Rounds {
 
     /// Begins a request of the owner's own, whose reply is dropped.
     fn own(&mut self, client: ClientId, request: AnyRequest) {
-        let owner = self.owner.clone();
-        self.begin_own(Box::pin(owner.serve(client, request, Rc::default())));
+        let requests = self.requests.clone();
+        self.begin_own(Box::pin(requests.serve(client, request, Rc::default())));
     }
 
     fn begin_own(&mut self, work: Work) {
@@ -477,7 +526,7 @@ impl Rounds {
 
     /// Resumes every task, repeatedly as long as one of them changes the state of others.
     fn go_on(&mut self) {
-        while self.owner.take_stirred() {
+        while self.take_woken() {
             let numbers: Vec<u64> = self.tasks.keys().copied().collect();
             for number in numbers {
                 if let Some(task) = self.tasks.remove(&number) {
@@ -485,12 +534,12 @@ impl Rounds {
                 }
             }
         }
-        self.owner.tasks(|tasks| tasks.forget_trouble());
+        self.owner.tasks.lend(|tasks| tasks.forget_trouble());
     }
 
     /// Reports a failure of the card to all tasks that wait for it.
     fn fail(&mut self, error: Error) {
-        let nobody = self.owner.tasks(|tasks| {
+        let nobody = self.owner.tasks.lend(|tasks| {
             let nobody = !tasks.any_needs_card();
             if nobody {
                 tracing::error!(%error, "the card failed while nobody waited for it");
@@ -573,19 +622,17 @@ impl Rounds {
             }
         }
     }
-}
 
-impl OwnerRef {
     /// Whether an event has occurred since the last call for which tasks may wait.
-    fn take_stirred(&self) -> bool {
-        let stirred = self.tasks(|tasks| tasks.take_stirred());
-        self.paging(|paging| paging.take_stirred()) || stirred
+    fn take_woken(&self) -> bool {
+        let woken = self.owner.tasks.lend(|tasks| tasks.take_woken());
+        self.owner.paging.lend(|paging| paging.take_woken()) || woken
     }
 
     /// Time until which the card may work; `None` if no task needs it.
     fn next_stop(&self) -> Option<Option<Picoseconds>> {
-        self.kernels(|kernels| {
-            self.tasks(|tasks| {
+        self.owner.kernels.lend(|kernels| {
+            self.owner.tasks.lend(|tasks| {
                 let soon = kernels.now() + FREE_SLICE;
                 if tasks.any_needs_card() {
                     // Without a bell that a message could ring, control returns from the card soon in any
@@ -593,11 +640,19 @@ impl OwnerRef {
                     let look = kernels.is_in_real_time().then_some(soon);
                     return Some(tasks.next_alarm().into_iter().chain(look).min());
                 }
-                let busy = self.options().clock == ClockMode::Free
+                let busy = self.owner.options.clock == ClockMode::Free
                     && !tasks.is_broken()
                     && !kernels.card_is_quiescent();
                 busy.then_some(Some(soon))
             })
         })
     }
+}
+
+/// The message of a panic, as an error.
+fn panicked(panic: &(dyn std::any::Any + Send)) -> Error {
+    Error::Internal(format!(
+        "the owner's thread panicked: {}",
+        panic_message(panic)
+    ))
 }

@@ -2,8 +2,8 @@
 
 use crate::device::window::{Source, Window};
 use file_io::{OpenFile, Transfer};
-use owner::{Behind, Done, StandsFor, Tell};
-use remote::{Backing, RemoteMemory};
+use owner::{Backing, BackingSource, Done, Tell};
+use remote::{Backing as RemoteBacking, RemoteMemory};
 use std::io;
 use std::sync::Arc;
 
@@ -11,21 +11,21 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct OfPeer(pub(crate) RemoteMemory);
 
-impl StandsFor for OfPeer {
+impl BackingSource for OfPeer {
     fn address(&self) -> Option<&str> {
         Some(self.0.address())
     }
 
-    fn start(self: Box<Self>, _store: Arc<OpenFile>, tell: Tell) -> io::Result<Arc<dyn Behind>> {
+    fn start(self: Box<Self>, _store: Arc<OpenFile>, tell: Tell) -> io::Result<Arc<dyn Backing>> {
         let done = move |id, result| tell(Done::Moved(id, result));
-        Ok(Arc::new(Peer(Backing::start(self.0, done)?)))
+        Ok(Arc::new(Peer(RemoteBacking::start(self.0, done)?)))
     }
 }
 
 #[derive(Debug)]
-struct Peer(Backing);
+struct Peer(RemoteBacking);
 
-impl Behind for Peer {
+impl Backing for Peer {
     fn address(&self) -> Option<&str> {
         Some(self.0.address())
     }
@@ -47,17 +47,17 @@ impl Behind for Peer {
     }
 }
 
-impl StandsFor for Source {
+impl BackingSource for Source {
     fn address(&self) -> Option<&str> {
         None
     }
 
-    fn start(self: Box<Self>, store: Arc<OpenFile>, tell: Tell) -> io::Result<Arc<dyn Behind>> {
+    fn start(self: Box<Self>, store: Arc<OpenFile>, tell: Tell) -> io::Result<Arc<dyn Backing>> {
         Ok(Arc::new(Window::start(*self, store, tell)?))
     }
 }
 
-impl Behind for Window {
+impl Backing for Window {
     fn address(&self) -> Option<&str> {
         None
     }

@@ -67,7 +67,7 @@ pub use owner::message::{
 pub use owner::report;
 pub use owner::report::{DirectReport, Report, SlotShare, SpaceReport};
 #[doc(hidden)]
-pub use owner::Planted;
+pub use owner::InjectedFault;
 pub use owner::{ClockMode, OwnerOptions, ServiceThreads};
 pub use pager::eviction::Eviction;
 pub use participant::{Participant, Present};

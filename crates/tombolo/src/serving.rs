@@ -190,7 +190,7 @@ impl Session {
                 let map = MapFile {
                     space,
                     file,
-                    behind: None,
+                    backing: None,
                     label,
                     options,
                 };

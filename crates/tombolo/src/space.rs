@@ -9,7 +9,7 @@ use owner::message::{
     Advise, ByteRange, DestroySpace, MakeHot, MapFile, MapOptions, MappingId, NewSpace, Prefetch,
     Refresh, RestOfMapping, SpaceId, StreamHandle, Sync, Unmap, UnmapPart,
 };
-use owner::StandsFor;
+use owner::BackingSource;
 use owner::NOT_REGULAR;
 use remote::{stand_in, RemoteMemory};
 use std::fs::{File, OpenOptions};
@@ -236,14 +236,14 @@ impl AddressSpace {
 
     fn map_opened(
         &self,
-        (file, behind): (File, Option<Box<dyn StandsFor>>),
+        (file, backing): (File, Option<Box<dyn BackingSource>>),
         name: &Path,
         options: MapOptions,
     ) -> Result<Mapping, Error> {
         let mapped = self.link.call(MapFile {
             space: self.id,
             file,
-            behind,
+            backing,
             label: name.display().to_string(),
             options,
         })?;

@@ -29,9 +29,9 @@ const OPERATIONS: u64 = 1_000_000;
 /// Handles dropped in any order and used after their objects have ended, by three threads.
 pub fn stale_handles() -> Result<Vec<Row>, Failure> {
     let found = torture::run(OPERATIONS, 3, 20_261_122, None);
-    let planted = torture::run(10_000, 3, 1, Some(tombolo::Planted::StaleMapping));
-    if planted.wrong == 0 {
-        return Err("the planted mistake was not found".into());
+    let injected = torture::run(10_000, 3, 1, Some(tombolo::InjectedFault::StaleMapping));
+    if injected.wrong == 0 {
+        return Err("the injected fault was not found".into());
     }
     Ok(vec![
         Row::new(

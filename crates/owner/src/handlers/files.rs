@@ -1,21 +1,50 @@
 //! Requests that map files, and waiting for their file systems.
 
+use super::claims::RangeClaims;
+use super::preloading::Preloading;
+use super::saving::WriteBack;
+use super::slots::SlotRequests;
+use super::storage::Storage;
+use crate::clients::Clients;
+use crate::handles::Handles;
 use crate::handles::MappedRange;
+use crate::kernels::Kernels;
+use crate::lane::Post;
 use crate::message::{
     ByteRange, ClientId, MakeHot, MapFile, MapOptions, MappingId, NewMapping, Refresh, SpaceId,
     Sync,
 };
-use crate::owner_ref::OwnerRef;
+use crate::paging::Paging;
 use crate::paging::{
-    check_options, check_rights, Awaited, InLane, Looked, Source, View, Wanted, EMPTYING,
+    check_options, check_rights, FileWait, InLane, Looked, Source, View, Wanted, EMPTYING,
 };
-use crate::tenants::Counted;
+use crate::rooms::Room;
+use crate::tasks::Tasks;
+use crate::tenants::{Counted, Quotas};
+use crate::wait::Waits;
 use error::Error;
-use file_io::{Identity, OpenFile};
+use file_io::Identity;
 use std::io;
-use std::sync::Arc;
 
-impl OwnerRef {
+/// Requests that map files.
+#[derive(Clone)]
+pub(crate) struct FileRequests {
+    pub(crate) handles: Room<Handles>,
+    pub(crate) clients: Room<Clients>,
+    pub(crate) paging: Room<Paging>,
+    pub(crate) kernels: Room<Kernels>,
+    pub(crate) tasks: Room<Tasks>,
+    pub(crate) waits: Waits,
+    pub(crate) quotas: Quotas,
+    pub(crate) storage: Storage,
+    pub(crate) claims: RangeClaims,
+    pub(crate) saving: WriteBack,
+    pub(crate) slots: SlotRequests,
+    pub(crate) preload: Preloading,
+    pub(crate) post: Post,
+}
+
+impl FileRequests {
     /// Maps a range of a file, or of the backing that the file represents, as the options request.
     pub(crate) async fn map_file(
         &self,
@@ -25,15 +54,18 @@ impl OwnerRef {
         let MapFile {
             space,
             file,
-            behind,
+            backing,
             label,
             options,
         } = request;
-        let source = self.paging(|paging| paging.source(self.post(), file, behind, label))?;
-        let (identity, stands_in) = (source.identity, source.stand_in.is_some());
+        let source = self
+            .paging
+            .lend(|paging| paging.source(&self.post, file, backing, label))?;
+        let (identity, is_stub) = (source.identity, source.stub.is_some());
         let mapped = self.map_source(client, space, source, options).await;
-        if mapped.is_err() && stands_in {
-            self.paging(|paging| paging.files().forget_stand_in(identity));
+        if mapped.is_err() && is_stub {
+            self.paging
+                .lend(|paging| paging.files().forget_stub(identity));
         }
         let mapped = mapped?;
         if let Err(error) = self.use_as_advised(client, mapped.mapping, options).await {
@@ -52,14 +84,16 @@ impl OwnerRef {
     ) -> Result<(), Error> {
         let MapOptions { advice, hot, .. } = options;
         if !advice.is_empty() {
-            let range = self.range_of(client, mapping)?;
+            let range = self.handles.range_of(client, mapping)?;
             let bytes = range.bytes;
-            self.paging_with(|paging, kernels| {
+            self.paging.lend_with(&self.kernels, |paging, kernels| {
                 paging.advise_mapping(kernels, range, ByteRange { offset: 0, bytes }, advice)
             })?;
         }
         if hot {
-            self.make_mapping_hot(client, MakeHot { mapping }).await?;
+            self.preload
+                .make_mapping_hot(client, MakeHot { mapping })
+                .await?;
         }
         Ok(())
     }
@@ -70,22 +104,24 @@ impl OwnerRef {
         client: ClientId,
         mapping: MappingId,
     ) -> Result<(), Error> {
-        let range = self.range_of(client, mapping)?;
-        let unfinished = self.settled(range.asid).await;
-        let range = self.handles(|handles| {
+        let range = self.handles.range_of(client, mapping)?;
+        let unfinished = self.slots.settled(range.asid).await;
+        let range = self.handles.lend(|handles| {
             let range = handles.mapping(client, mapping)?;
             handles.end_mapping(mapping);
             Ok::<MappedRange, Error>(range)
         })?;
-        self.unmap(range.asid, range.address, range.bytes).await?;
+        self.saving
+            .unmap(range.asid, range.address, range.bytes)
+            .await?;
         unfinished
     }
 
     /// Writes back what kernels have written to a mapping.
     pub(crate) async fn sync_mapping(&self, client: ClientId, request: Sync) -> Result<(), Error> {
-        let range = self.range_of(client, request.mapping)?;
-        self.settled(range.asid).await?;
-        self.sync(range).await
+        let range = self.handles.range_of(client, request.mapping)?;
+        self.slots.settled(range.asid).await?;
+        self.saving.sync(range).await
     }
 
     /// Reads a mapping again from its file.
@@ -94,8 +130,8 @@ impl OwnerRef {
         client: ClientId,
         request: Refresh,
     ) -> Result<(), Error> {
-        let range = self.handles(|handles| {
-            self.paging(|paging| {
+        let range = self.handles.lend(|handles| {
+            self.paging.lend(|paging| {
                 let range = handles.mapping(client, request.mapping)?;
                 match request.discard {
                     true => paging
@@ -106,7 +142,7 @@ impl OwnerRef {
                 }
             })
         })?;
-        self.refresh(range, request.discard).await
+        self.saving.refresh(range, request.discard).await
     }
 
     async fn map_source(
@@ -116,7 +152,7 @@ impl OwnerRef {
         source: Source,
         options: MapOptions,
     ) -> Result<NewMapping, Error> {
-        let _room = self.room(client, Counted::Mappings)?;
+        let _reserved = self.quotas.reserve(client, Counted::Mappings)?;
         let Looked {
             view,
             length,
@@ -126,19 +162,18 @@ impl OwnerRef {
         let Source {
             file,
             identity,
-            stand_in,
+            stub,
             label,
         } = source;
         self.closed(identity, &label).await?;
         // If it was closed meanwhile, its record is gone already.
-        let stands_in = stand_in.map(|stand_in| (identity, stand_in));
-        self.paging(|paging| {
-            paging.files().add_stand_in(stands_in);
+        self.paging.lend(|paging| {
+            paging.files().add_stub(identity, stub);
             paging.files().may_begin(view, &label, options)
         })?;
-        let claims = options.write && !self.paging(|paging| paging.files().stands_in(identity));
+        let claims = options.write && !self.paging.lend(|paging| paging.files().is_stub(identity));
         if claims {
-            self.claim_range(view, &file, &label).await?;
+            self.claims.claim_range(view, &file, &label).await?;
         }
         // The space may have gone while the file was locked, and may go while the file is emptied: the mapping has its name
         // from the start, and ends with its space.
@@ -149,9 +184,9 @@ impl OwnerRef {
             length,
             options,
         };
-        let mapped = self.handles(|handles| {
+        let mapped = self.handles.lend(|handles| {
             let asid = handles.space(client, space)?;
-            let mapped = self.paging_with(|paging, kernels| {
+            let mapped = self.paging.lend_with(&self.kernels, |paging, kernels| {
                 let mapped = paging.map(kernels, asid, wanted)?;
                 if options.holes {
                     paging.has_holes(view, holes);
@@ -175,9 +210,11 @@ impl OwnerRef {
             })
         });
         let mapped = mapped.map(|mapped| {
-            self.clients(|clients| clients.mapped(client, &label, options.page_size));
-            let emptied = self.paging(|paging| {
-                self.tasks(|tasks| paging.empty_if_fresh(tasks, view, &label, options))
+            self.clients
+                .lend(|clients| clients.mapped(client, &label, options.page_size));
+            let emptied = self.paging.lend(|paging| {
+                self.tasks
+                    .lend(|tasks| paging.empty_if_fresh(tasks, view, &label, options))
             });
             (mapped, emptied)
         });
@@ -190,12 +227,12 @@ impl OwnerRef {
                     .and(Err(error)),
             },
             Err(error) => {
-                self.close_files(vec![view], true).await;
+                self.saving.close_files(vec![view], true).await;
                 Err(error)
             }
         };
         if claims {
-            self.claim_ended(view).await;
+            self.claims.claim_ended(view).await;
         }
         mapped
     }
@@ -210,7 +247,7 @@ impl OwnerRef {
         } = source;
         check_rights(file, label, options)?;
         let what = "looking at it";
-        let awaited = Awaited {
+        let awaited = FileWait {
             device: identity.device,
             label: label.clone(),
             what,
@@ -228,7 +265,7 @@ impl OwnerRef {
             };
             Ok((metadata, holes))
         };
-        let found = self.in_lane(awaited, look).await?;
+        let found = self.storage.in_lane(awaited, look).await?;
         let (metadata, holes) = found.map_err(|source| Error::File {
             path: label.into(),
             what,
@@ -254,24 +291,35 @@ impl OwnerRef {
 
     /// Waits until everything that the last mapping of a file wrote is in the file.
     async fn closed(&self, identity: Identity, label: &str) -> Result<(), Error> {
-        self.until(|| {
-            self.paging(|paging| {
-                paging.files().is_given_up(identity) || !paging.files().is_closing(identity)
+        self.waits
+            .until(|| {
+                self.paging.lend(|paging| {
+                    paging.files().is_given_up(identity) || !paging.files().is_closing(identity)
+                })
             })
-        })
-        .await;
-        let answers = self.paging(|paging| !paging.is_silent(identity.device));
-        if answers && self.paging(|paging| paging.files().is_given_up(identity)) {
+            .await;
+        let answers = self
+            .paging
+            .lend(|paging| !paging.lanes().timeouts().is_silent(identity.device));
+        if answers
+            && self
+                .paging
+                .lend(|paging| paging.files().is_given_up(identity))
+        {
             // So far no task has waited until the card has taken the late results.
-            self.card(|| {
-                self.paging(|paging| Ok(paging.given_up_has_left(identity).then_some(())))
-            })
-            .await?;
-            for view in self.paging_with(|paging, kernels| paging.forget_given_up(kernels)) {
-                self.settle_claim(view).await;
+            self.waits
+                .card(|| {
+                    self.paging
+                        .lend(|paging| Ok(paging.given_up_has_left(identity).then_some(())))
+                })
+                .await?;
+            for view in self.paging.lend_with(&self.kernels, |paging, kernels| {
+                paging.forget_given_up(kernels)
+            }) {
+                self.claims.settle_claim(view).await;
             }
         }
-        match self.paging(|paging| paging.files().is_given_up(identity)) {
+        match self.paging.lend(|paging| paging.files().is_given_up(identity)) {
             true => Err(Error::Unmappable {
                 path: label.into(),
                 rule: "its file system has not answered, and what was asked of it may still be done: map it again when it \
@@ -291,39 +339,11 @@ impl OwnerRef {
         let Some(emptied) = emptied.transpose()? else {
             return Ok(());
         };
-        let emptied = self.lane_result(emptied).await?;
+        let emptied = self.storage.lane_result(emptied).await?;
         emptied.map_err(|source| Error::File {
             path: label.into(),
             what: EMPTYING,
             source,
         })
-    }
-
-    /// Makes a file durable on storage.
-    pub(super) async fn storage(&self, file: &Arc<OpenFile>, awaited: Awaited) -> io::Result<()> {
-        let id =
-            self.paging(|paging| self.tasks(|tasks| paging.make_durable(tasks, file, awaited)))?;
-        self.aside_io(id).await
-    }
-
-    /// Waits for the result of work in a lane. It takes no virtual time.
-    ///
-    /// # Errors
-    /// In lockstep mode, the timeout has expired: the work may still complete later, and its result is dropped.
-    pub(super) async fn lane_result<T>(&self, asked: InLane<T>) -> Result<T, Error> {
-        self.aside(asked.aside()).await?;
-        let result = asked.take_result();
-        result.ok_or_else(|| Error::Internal("a lane has lost a result".into()))
-    }
-
-    /// Combines [`Paging::ask_lane`](crate::paging::Paging::ask_lane) and [`lane_result`](Self::lane_result).
-    pub(super) async fn in_lane<T: Send + 'static>(
-        &self,
-        awaited: Awaited,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Error> {
-        let asked =
-            self.paging(|paging| self.tasks(|tasks| paging.ask_lane(tasks, awaited, work)))?;
-        self.lane_result(asked).await
     }
 }

@@ -1,7 +1,9 @@
 //! Requests about cache lines, and recalls of lines.
 
+use crate::kernels::Kernels;
 use crate::message::EndAccess;
-use crate::owner_ref::OwnerRef;
+use crate::rooms::Room;
+use crate::wait::Waits;
 use error::Error;
 use units::access::LineBytes;
 use units::{Picoseconds, SlotId};
@@ -12,27 +14,41 @@ const LOOKS: Picoseconds = Picoseconds::from_micros(2);
 /// written by then, unless the CPU stopped.
 const LIMIT: Picoseconds = Picoseconds::from_micros(1_000_000);
 
-impl OwnerRef {
+/// Requests about cache lines.
+#[derive(Clone)]
+pub(crate) struct LineRequests {
+    pub(crate) kernels: Room<Kernels>,
+    pub(crate) waits: Waits,
+}
+
+impl LineRequests {
     /// Lets virtual time pass until an access is over, for at most `deadline` from now.
     pub(crate) async fn end_access(&self, request: EndAccess) -> Result<Box<LineBytes>, Error> {
         let EndAccess { id, deadline } = request;
-        let now = self.kernels(|kernels| kernels.now());
+        let now = self.kernels.lend(|kernels| kernels.now());
         let until = deadline.map(|deadline| now.saturating_add(deadline));
-        let _alarm = until.map(|until| self.alarm(until));
+        let _alarm = until.map(|until| self.waits.alarm(until));
         let seen = self
-            .card(|| self.kernels(|kernels| kernels.look_for_line(id, until)))
+            .waits
+            .card(|| {
+                self.kernels
+                    .lend(|kernels| kernels.lines().look_for_line(id, until))
+            })
             .await;
-        self.kernels(|kernels| kernels.access_over(id, seen))
+        self.kernels.lend(|kernels| kernels.access_over(id, seen))
     }
 
     /// Recalls the lines of this slot's kernel that the CPU holds; the kernel takes them. A kernel that does not is
     /// cut off by the guard, and no lines are left to recall.
-    pub(super) async fn recall_lines(&self, slot: SlotId) -> Result<(), Error> {
-        if !self.kernels(|kernels| kernels.begin_recall(slot))? {
+    pub(crate) async fn recall_lines(&self, slot: SlotId) -> Result<(), Error> {
+        if !self
+            .kernels
+            .lend(|kernels| kernels.lines().begin_recall(slot))?
+        {
             return Ok(());
         }
         self.look_until(LOOKS, LIMIT, || {
-            self.kernels(|kernels| kernels.are_recalled())
+            self.kernels.lend(|kernels| kernels.lines().are_recalled())
         })
         .await
     }
@@ -44,26 +60,40 @@ impl OwnerRef {
         limit: Picoseconds,
         over: impl Fn() -> Result<bool, Error>,
     ) -> Result<(), Error> {
-        let last = self.kernels(|kernels| kernels.now()).saturating_add(limit);
+        let last = self
+            .kernels
+            .lend(|kernels| kernels.now())
+            .saturating_add(limit);
         loop {
-            let until = self.kernels(|kernels| kernels.now()).saturating_add(every);
-            let alarm = self.alarm(until);
-            self.card(|| self.kernels(|kernels| Ok((kernels.now() >= until).then_some(()))))
+            let until = self
+                .kernels
+                .lend(|kernels| kernels.now())
+                .saturating_add(every);
+            let alarm = self.waits.alarm(until);
+            self.waits
+                .card(|| {
+                    self.kernels
+                        .lend(|kernels| Ok((kernels.now() >= until).then_some(())))
+                })
                 .await?;
             drop(alarm);
-            if over()? || self.kernels(|kernels| kernels.now()) >= last {
+            if over()? || self.kernels.lend(|kernels| kernels.now()) >= last {
                 return Ok(());
             }
         }
     }
 
     /// Waits until the CPU has back the lines that the kernel of a slot in reset held.
-    pub(super) async fn host_lines_home(&self, slot: SlotId) -> Result<(), Error> {
-        if !self.kernels(|kernels| kernels.uses_host_lines(slot)) {
+    pub(crate) async fn host_lines_home(&self, slot: SlotId) -> Result<(), Error> {
+        if !self
+            .kernels
+            .lend(|kernels| kernels.lines().uses_host_lines(slot))
+        {
             return Ok(());
         }
         self.look_until(LOOKS, LIMIT, || {
-            self.kernels(|kernels| kernels.host_lines_are_home())
+            self.kernels
+                .lend(|kernels| kernels.lines().host_lines_are_home())
         })
         .await
     }

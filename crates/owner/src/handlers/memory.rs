@@ -1,17 +1,34 @@
 //! Requests about memory that programs share with kernels, and its trapped accesses.
 
+use super::pager_calls::PagerCalls;
+use super::saving::WriteBack;
+use crate::handles::Handles;
 use crate::handles::MappedRange;
+use crate::kernels::Kernels;
 use crate::message::{ByteRange, ClientId, MappingId, NewMapping, Share, Take};
-use crate::owner_ref::OwnerRef;
+use crate::paging::Paging;
 use crate::paging::ProgramAccess;
 use crate::participants::Guest;
-use crate::tenants::Counted;
+use crate::rooms::Room;
+use crate::tenants::{Counted, Quotas};
+use crate::wait::Waits;
 use error::{Error, StreamError};
-use pager::{Event, ObjectId};
 use trap::Ticket;
-use units::{Asid, PageSize};
+use units::PageSize;
 
-impl OwnerRef {
+/// Requests about shared memory.
+#[derive(Clone)]
+pub(crate) struct MemoryRequests {
+    pub(crate) handles: Room<Handles>,
+    pub(crate) paging: Room<Paging>,
+    pub(crate) kernels: Room<Kernels>,
+    pub(crate) waits: Waits,
+    pub(crate) quotas: Quotas,
+    pub(crate) pager: PagerCalls,
+    pub(crate) saving: WriteBack,
+}
+
+impl MemoryRequests {
     /// Shares a block with the kernels of a space.
     pub(crate) async fn share(
         &self,
@@ -24,13 +41,14 @@ impl OwnerRef {
             direct,
             file: _,
         } = request;
-        let _room = self.room(client, Counted::Mappings)?;
-        let asid = self.handles(|handles| handles.space(client, space))?;
-        let objects =
-            self.paging_with(|paging, kernels| paging.new_memory(kernels, asid, &view))?;
+        let _reserved = self.quotas.reserve(client, Counted::Mappings)?;
+        let asid = self.handles.lend(|handles| handles.space(client, space))?;
+        let objects = self.paging.lend_with(&self.kernels, |paging, kernels| {
+            paging.new_memory(kernels, asid, &view)
+        })?;
         let (address, bytes) = (view.address(), view.bytes() as u64);
         let mut ours = Vec::new();
-        let mapped = self.paging_with(|paging, kernels| {
+        let mapped = self.paging.lend_with(&self.kernels, |paging, kernels| {
             let mut objects = objects.iter();
             objects.try_for_each(|one| {
                 ours.push(paging.map_memory(kernels, *one, direct)?);
@@ -40,12 +58,12 @@ impl OwnerRef {
         if let Err(error) = mapped {
             // Only the parts mapped so far: the rest of the range may belong to another mapping.
             for (address, bytes) in ours {
-                if let Err(error) = self.unmap(asid, address, bytes).await {
+                if let Err(error) = self.saving.unmap(asid, address, bytes).await {
                     tracing::debug!(%error, "taking back a block that was refused");
                 }
             }
             for object in objects {
-                self.forget_memory(object).await;
+                self.saving.forget_memory(object).await;
             }
             return Err(error);
         }
@@ -55,8 +73,12 @@ impl OwnerRef {
             address,
             bytes,
         };
-        let page = self.paging(|paging| paging.largest_page_of(&objects));
-        let mapping = self.handles(|handles| handles.add_mapping(client, range));
+        let page = self
+            .paging
+            .lend(|paging| paging.memories().largest_page_of(&objects));
+        let mapping = self
+            .handles
+            .lend(|handles| handles.add_mapping(client, range));
         Ok(NewMapping {
             mapping,
             address,
@@ -67,10 +89,10 @@ impl OwnerRef {
 
     /// Ends the sharing of a block that no kernel uses.
     pub(crate) async fn free(&self, client: ClientId, mapping: MappingId) -> Result<(), Error> {
-        let range = self.handles(|handles| {
-            self.kernels(|kernels| {
+        let range = self.handles.lend(|handles| {
+            self.kernels.lend(|kernels| {
                 let range = handles.mapping(client, mapping)?;
-                if let Some(slot) = kernels.user_of(range.asid) {
+                if let Some(slot) = kernels.slots().user_of(range.asid) {
                     let address = range.address;
                     return Err(Error::MemoryInUse { address, slot });
                 }
@@ -78,12 +100,14 @@ impl OwnerRef {
                 Ok(range)
             })
         })?;
-        self.unmap(range.asid, range.address, range.bytes).await
+        self.saving
+            .unmap(range.asid, range.address, range.bytes)
+            .await
     }
 
     /// Gives the program read, or also write, access to some bytes of a block.
     pub(crate) async fn take_shared(&self, client: ClientId, request: Take) -> Result<(), Error> {
-        let range = self.range_of(client, request.mapping)?;
+        let range = self.handles.range_of(client, request.mapping)?;
         let ByteRange { offset, bytes } = request.range;
         if offset
             .checked_add(bytes)
@@ -98,28 +122,8 @@ impl OwnerRef {
         self.take_memory(range, request.range, request.write).await
     }
 
-    /// Drops the blocks of a space (in a range) that are no longer mapped.
-    pub(crate) async fn forget_memories(&self, space: Asid, range: Option<(u64, u64)>) {
-        for object in self.paging(|paging| paging.memories_in(space, range)) {
-            self.forget_memory(object).await;
-        }
-    }
-
-    async fn forget_memory(&self, object: ObjectId) {
-        let close = |request| Event::CloseObject {
-            request,
-            object,
-            discard: true,
-        };
-        // The unmap has reported what a broken card could not give back. A refused object is unknown.
-        if let Err(error) = self.ask(close).await {
-            tracing::debug!(%error, "closing shared memory");
-        }
-        self.paging_with(|paging, kernels| paging.give_back(kernels, object));
-    }
-
     /// Gives the program read, or also write, access to a part of a block.
-    pub(super) async fn take_memory(
+    pub(crate) async fn take_memory(
         &self,
         range: MappedRange,
         part: ByteRange,
@@ -127,22 +131,27 @@ impl OwnerRef {
     ) -> Result<(), Error> {
         let first = range.address.get() + part.offset;
         let wanted = first..first + part.bytes;
-        let begun = self.paging_with(|paging, kernels| {
+        let begun = self.paging.lend_with(&self.kernels, |paging, kernels| {
             paging.begin_to_take(kernels, range.asid, &wanted, write)
         })?;
         for request in begun {
-            self.answer(request).await?;
+            self.pager.answer(request).await?;
         }
         Ok(())
     }
 
     /// Waits for the latency from an access to the thread that serves it.
     async fn take_trap_time(&self) {
-        let work = self.paging_with(|paging, kernels| paging.begin_trap_time(kernels));
+        let work = self.paging.lend_with(&self.kernels, |paging, kernels| {
+            paging.begin_trap_time(kernels)
+        });
         if let Some(work) = work {
-            let over = || self.paging(|paging| Ok(paging.is_over(work).then_some(())));
+            let over = || {
+                self.paging
+                    .lend(|paging| Ok(paging.is_over(work).then_some(())))
+            };
             // A failure of the card is reported when the access is served.
-            let _ = self.card(over).await;
+            let _ = self.waits.card(over).await;
         }
     }
 
@@ -156,17 +165,18 @@ impl OwnerRef {
         guest: Option<Guest>,
     ) -> Result<(), Error> {
         self.take_trap_time().await;
-        let begun = self.paging_with(|paging, kernels| {
+        let begun = self.paging.lend_with(&self.kernels, |paging, kernels| {
             paging.trapped(kernels, ProgramAccess { address, write }, ticket, guest)
         });
-        let Some((request, object, told)) = begun else {
+        let Some((request, object, sent)) = begun else {
             return Ok(());
         };
-        let result = match told {
-            Ok(()) => self.answer(request).await.map(drop),
+        let result = match sent {
+            Ok(()) => self.pager.answer(request).await.map(drop),
             Err(error) => Err(error),
         };
-        self.paging(|paging| paging.trap_over(request, object));
+        self.paging
+            .lend(|paging| paging.memories().trap_over(request, object));
         result
     }
 }

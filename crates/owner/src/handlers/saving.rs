@@ -1,19 +1,38 @@
-//! Write-back and teardown: written bytes go to the files; mappings, parts of mappings and files end; and the right to
-//! write.
+//! Write-back and teardown: written bytes go to the files and streams; mappings, parts of mappings, files and blocks of
+//! shared memory end.
 
+use super::claims::RangeClaims;
+use super::pager_calls::PagerCalls;
+use super::slots::SlotRequests;
+use super::storage::Storage;
+use crate::handles::Handles;
 use crate::handles::MappedRange;
+use crate::kernels::Kernels;
 use crate::message::{ClientId, RestOfMapping, UnmapPart};
-use crate::owner_ref::OwnerRef;
-use crate::paging::{Awaited, Durable, View};
-use crate::tenants::Counted;
+use crate::paging::{Durable, Flush, Paging, View};
+use crate::rooms::Room;
+use crate::tasks::Tasks;
+use crate::tenants::{Counted, Tenants};
 use error::Error;
-use file_io::OpenFile;
-use pager::Event;
+use pager::{Event, ObjectId};
 use std::io;
-use std::sync::Arc;
 use units::{Asid, VirtAddr};
 
-impl OwnerRef {
+/// Write-back and teardown of mappings.
+#[derive(Clone)]
+pub(crate) struct WriteBack {
+    pub(crate) handles: Room<Handles>,
+    pub(crate) tenants: Room<Tenants>,
+    pub(crate) paging: Room<Paging>,
+    pub(crate) kernels: Room<Kernels>,
+    pub(crate) tasks: Room<Tasks>,
+    pub(crate) pager: PagerCalls,
+    pub(crate) storage: Storage,
+    pub(crate) claims: RangeClaims,
+    pub(crate) slots: SlotRequests,
+}
+
+impl WriteBack {
     /// The pager's answer about a range of a space. Errors name the file as the mapping there does.
     pub(crate) fn by_own_label<T>(
         &self,
@@ -21,7 +40,8 @@ impl OwnerRef {
         result: Result<T, Error>,
     ) -> Result<T, Error> {
         result.map_err(|error| {
-            self.paging(|paging| paging.files().by_own_label(asid, (address, bytes), error))
+            self.paging
+                .lend(|paging| paging.files().by_own_label(asid, (address, bytes), error))
         })
     }
 
@@ -33,18 +53,22 @@ impl OwnerRef {
             bytes,
             ..
         } = range;
-        let files = self.paging(|paging| paging.mapped_in(asid, address, bytes));
+        let files = self
+            .paging
+            .lend(|paging| paging.mapped_in(asid, address, bytes));
         let sync = |request| Event::Sync {
             request,
             asid,
             address,
             bytes,
         };
-        let result = self.ask(sync).await;
+        let result = self.pager.ask(sync).await;
         let result = self.by_own_label((asid, address, bytes), result);
-        let stray = self.paging(|paging| paging.take_stray(asid, address, bytes));
+        let outside = self
+            .paging
+            .lend(|paging| paging.take_outside(asid, address, bytes));
         result?;
-        self.make_durable(&files).await.and(stray)
+        self.make_durable(&files).await.and(outside)
     }
 
     /// Evicts a range from the card, and reads it again from the files.
@@ -62,10 +86,12 @@ impl OwnerRef {
             bytes,
             discard,
         };
-        let result = self.ask(refresh).await;
+        let result = self.pager.ask(refresh).await;
         let result = self.by_own_label((asid, address, bytes), result);
-        let stray = self.paging(|paging| paging.take_stray(asid, address, bytes));
-        result.map(drop).and(stray)
+        let outside = self
+            .paging
+            .lend(|paging| paging.take_outside(asid, address, bytes));
+        result.map(drop).and(outside)
     }
 
     /// Writes back and ends the mappings in a range.
@@ -75,25 +101,27 @@ impl OwnerRef {
         address: VirtAddr,
         bytes: u64,
     ) -> Result<(), Error> {
-        let durable = self.paging(|paging| paging.mapped_in(asid, address, bytes));
+        let durable = self
+            .paging
+            .lend(|paging| paging.mapped_in(asid, address, bytes));
         let unmap = |request| Event::Unmap {
             request,
             asid,
             address,
             bytes,
         };
-        let result = self.ask(unmap).await;
+        let result = self.pager.ask(unmap).await;
         let result = self.by_own_label((asid, address, bytes), result);
         let end = address.get().saturating_add(bytes);
         let range = Some((address.get(), end));
-        let (stray, unmapped) = self.paging(|paging| {
-            let stray = paging.take_stray(asid, address, bytes);
-            (stray, paging.forget_mappings(asid, range))
+        let (outside, unmapped) = self.paging.lend(|paging| {
+            let outside = paging.take_outside(asid, address, bytes);
+            (outside, paging.forget_mappings(asid, range))
         });
         self.close_files(unmapped, result.is_ok()).await;
         self.forget_memories(asid, range).await;
         result?;
-        self.make_durable(&durable).await.and(stray)
+        self.make_durable(&durable).await.and(outside)
     }
 
     /// Makes files durable on storage: all of them, even if one fails.
@@ -104,7 +132,7 @@ impl OwnerRef {
         let mut result = Ok(());
         for durable in files {
             if let Some(stream) = &durable.stream {
-                let sent = self.send(&**stream).await;
+                let sent = self.storage.send(&**stream).await;
                 result = result.and(sent.map_err(|source| Error::File {
                     path: (&durable.label).into(),
                     what: "sending what was written",
@@ -115,12 +143,16 @@ impl OwnerRef {
             let (what, source) = if durable.doubtful {
                 let source = io::Error::from_raw_os_error(libc::EIO);
                 ("putting it on storage, which failed before,", source)
-            } else if let Err(source) = self.storage(&durable.file, durable.awaited()).await {
+            } else if let Err(source) = self
+                .storage
+                .put_on_storage(&durable.file, durable.awaited())
+                .await
+            {
                 ("putting it on storage", source)
             } else {
                 continue;
             };
-            self.paging(|paging| {
+            self.paging.lend(|paging| {
                 paging.files().doubt(durable.identity);
             });
             result = result.and(Err(Error::File {
@@ -137,7 +169,7 @@ impl OwnerRef {
     pub(crate) async fn close_files(&self, files: Vec<View>, saved: bool) {
         for view in files {
             if saved {
-                self.settle_claim(view).await;
+                self.claims.settle_claim(view).await;
             }
             if let Err(error) = self.close_file(view).await {
                 tracing::warn!(%error, "a file could not be closed");
@@ -145,8 +177,11 @@ impl OwnerRef {
         }
     }
 
-    pub(super) async fn close_file(&self, view: View) -> Result<(), Error> {
-        let Some(object) = self.paging(|paging| paging.files().begin_to_close(view)) else {
+    pub(crate) async fn close_file(&self, view: View) -> Result<(), Error> {
+        let Some(object) = self
+            .paging
+            .lend(|paging| paging.files().begin_to_close(view))
+        else {
             return Ok(());
         };
         let close = |discard| {
@@ -156,19 +191,19 @@ impl OwnerRef {
                 discard,
             }
         };
-        let mut result = self.ask(close(false)).await;
+        let mut result = self.pager.ask(close(false)).await;
         if result.is_err() {
             // The unmap has reported what could not be written back; it is unreachable now.
-            result = self.ask(close(true)).await;
+            result = self.pager.ask(close(true)).await;
         }
-        let left = self.paging_with(|paging, kernels| {
+        let left = self.paging.lend_with(&self.kernels, |paging, kernels| {
             paging.close_object(kernels, view, object, result.is_ok())
         });
-        self.tasks(|tasks| tasks.stir());
+        self.tasks.lend(|tasks| tasks.wake());
         if !left {
             return result.map(drop);
         }
-        self.settle_claim(view).await;
+        self.claims.settle_claim(view).await;
         result.map(drop)
     }
 
@@ -183,8 +218,8 @@ impl OwnerRef {
             range: part,
         } = request;
         let find = || {
-            self.handles(|handles| {
-                self.paging(|paging| {
+            self.handles.lend(|handles| {
+                self.paging.lend(|paging| {
                     let range = handles.mapping(client, mapping)?;
                     let gone = paging.files().part_of(range, part)?;
                     Ok::<_, Error>((range, gone))
@@ -192,7 +227,7 @@ impl OwnerRef {
             })
         };
         let (range, _) = find()?;
-        self.settled(range.asid).await?;
+        self.slots.settled(range.asid).await?;
         let (range, gone) = find()?;
         self.sync(MappedRange {
             address: VirtAddr::truncated(gone.start),
@@ -206,13 +241,14 @@ impl OwnerRef {
         let halves =
             gone.start > range.address.get() && gone.end < range.address.get() + range.bytes;
         if halves {
-            self.handles(|handles| {
-                self.tenants(|tenants| tenants.check_quota(handles, client, Counted::Mappings))
+            self.handles.lend(|handles| {
+                self.tenants
+                    .lend(|tenants| tenants.check_quota(handles, client, Counted::Mappings))
             })?;
         }
         let (address, bytes) = (VirtAddr::truncated(gone.start), gone.end - gone.start);
-        let (durable, view, parts): (_, _, Vec<RestOfMapping>) = self.handles(|handles| {
-            self.paging(|paging| {
+        let (durable, view, parts): (_, _, Vec<RestOfMapping>) = self.handles.lend(|handles| {
+            self.paging.lend(|paging| {
                 let durable = paging.mapped_in(range.asid, address, bytes);
                 let view = paging.files().view_at(range);
                 handles.end_mapping(mapping);
@@ -232,7 +268,7 @@ impl OwnerRef {
             self.unmap(range.asid, range.address, range.bytes).await?;
             return Ok(parts);
         }
-        let unmapped = self.ask(|request| Event::Unmap {
+        let unmapped = self.pager.ask(|request| Event::Unmap {
             request,
             asid: range.asid,
             address,
@@ -241,70 +277,59 @@ impl OwnerRef {
         let unmapped = unmapped.await;
         self.by_own_label((range.asid, address, bytes), unmapped)?;
         if let Some(view) = view {
-            self.settle_claim(view).await;
+            self.claims.settle_claim(view).await;
         }
         self.make_durable(&durable).await?;
         Ok(parts)
     }
 
-    /// Takes the right to write a range that is to be mapped; [`claim_ended`](Self::claim_ended) follows.
-    pub(super) async fn claim_range(
-        &self,
-        view: View,
-        file: &Arc<OpenFile>,
-        label: &str,
-    ) -> Result<(), Error> {
-        let refused = |rule| Error::Unmappable {
-            path: label.into(),
-            rule,
-        };
-        let awaited = Awaited {
-            device: view.identity.device,
-            label: label.to_owned(),
-            what: "locking it",
-        };
-        let begun = self.paging(|paging| paging.begin_claim(view));
-        let locking = begun.map_err(refused)?;
-        let file = file.clone();
-        let locked = self.in_lane(awaited, move || locking.lock(&file)).await;
-        let locked = match locked {
-            Ok(Ok(locked)) => Ok(locked),
-            Ok(Err(rule)) => Err(refused(rule)),
-            Err(silence) => Err(silence),
-        };
-        match locked {
-            Ok(true) => Ok(()),
-            Ok(false) => {
-                self.paging(|paging| paging.files().is_unlocked(label));
-                Ok(())
-            }
-            Err(error) => {
-                self.claim_ended(view).await;
-                Err(error)
-            }
+    /// Drops the blocks of a space (in a range) that are no longer mapped.
+    pub(crate) async fn forget_memories(&self, space: Asid, range: Option<(u64, u64)>) {
+        for object in self
+            .paging
+            .lend(|paging| paging.memories().blocks_in(space, range))
+        {
+            self.forget_memory(object).await;
         }
     }
 
-    /// The mapping that claimed all of a range exists, or was refused.
-    pub(super) async fn claim_ended(&self, view: View) {
-        self.paging(|paging| paging.files().claim_ended(view));
-        self.settle_claim(view).await;
+    pub(crate) async fn forget_memory(&self, object: ObjectId) {
+        let close = |request| Event::CloseObject {
+            request,
+            object,
+            discard: true,
+        };
+        // The unmap has reported what a broken card could not give back. A refused object is unknown.
+        if let Err(error) = self.pager.ask(close).await {
+            tracing::debug!(%error, "closing shared memory");
+        }
+        self.paging.lend_with(&self.kernels, |paging, kernels| {
+            paging.memories().give_back(kernels.card(), object)
+        });
     }
 
-    /// Reduces the claim on a range to what writable mappings show.
-    pub(super) async fn settle_claim(&self, view: View) {
-        let found = self.paging(|paging| paging.files().keeping(view));
-        let Some((keeping, label)) = found else {
-            return;
+    /// Writes a part of a stream back, and waits until the device has taken it.
+    pub(crate) async fn flush(&self, flush: Flush) {
+        let Flush { place, start, end } = flush;
+        let (asid, first) = place;
+        let (address, bytes) = (VirtAddr::truncated(first.get() + start), end - start);
+        let streams = self
+            .paging
+            .lend(|paging| paging.mapped_in(asid, address, bytes));
+        let sync = |request| Event::Sync {
+            request,
+            asid,
+            address,
+            bytes,
         };
-        let awaited = Awaited {
-            device: view.identity.device,
-            label,
-            what: "unlocking it",
-        };
-        match self.in_lane(awaited, move || keeping.keep()).await {
-            Ok(()) => self.paging(|paging| paging.files().settle_claim(view)),
-            Err(error) => tracing::warn!(%error, "it stays claimed"),
+        let written = self.pager.ask(sync).await;
+        let sent = self.make_durable(&streams).await;
+        if let Err(error) = written.map(drop).and(sent) {
+            // A sync or an unmap of the mapping reports it, and the kernel gets an error if the device has
+            // failed.
+            tracing::debug!(%error, "a stream did not take what was written");
         }
+        self.tasks.lend(|tasks| tasks.wake());
+        self.paging.lend(|paging| paging.flushed(place));
     }
 }

@@ -1,11 +1,18 @@
 //! Requests about the kernels in slots: loading, starting, waiting, stopping.
 
+use super::lines::LineRequests;
+use crate::clients::Clients;
+use crate::handles::Handles;
+use crate::kernels::Kernels;
 use crate::kernels::{Announced, AnyLook, RunLook, SignalLook};
 use crate::message::{
     self, Await, ClientId, Load, LoadId, Poll, PollAny, ReadRegister, RunState, SignalState,
 };
-use crate::owner_ref::OwnerRef;
-use crate::tenants::Counted;
+use crate::paging::Paging;
+use crate::rooms::{progress, Room};
+use crate::tasks::Tasks;
+use crate::tenants::{Counted, Quotas};
+use crate::wait::Waits;
 use card::kernel::KernelPackage;
 use error::Error;
 use pager::Event;
@@ -16,9 +23,22 @@ use units::{Asid, Picoseconds, SlotId};
 const PAUSE: Picoseconds = Picoseconds::from_micros(1);
 
 /// Maximum time that the end of a mapping waits for accesses of a kernel whose registers its program reads directly.
-const PATIENCE: Picoseconds = Picoseconds::from_millis(100);
+const SETTLE_TIMEOUT: Picoseconds = Picoseconds::from_millis(100);
 
-impl OwnerRef {
+/// Requests about the kernels in slots.
+#[derive(Clone)]
+pub(crate) struct SlotRequests {
+    pub(crate) handles: Room<Handles>,
+    pub(crate) clients: Room<Clients>,
+    pub(crate) paging: Room<Paging>,
+    pub(crate) kernels: Room<Kernels>,
+    pub(crate) tasks: Room<Tasks>,
+    pub(crate) waits: Waits,
+    pub(crate) quotas: Quotas,
+    pub(crate) lines: LineRequests,
+}
+
+impl SlotRequests {
     pub(crate) async fn load(
         &self,
         client: ClientId,
@@ -31,50 +51,64 @@ impl OwnerRef {
             space,
         } = request;
         let kernel = *kernel;
-        self.handles(|handles| {
-            self.kernels(|kernels| {
+        self.handles.lend(|handles| {
+            self.kernels.lend(|kernels| {
                 handles.space(client, space)?;
-                wanted.map_or(Ok(()), |slot| kernels.may_load(handles, client, slot))
+                wanted.map_or(Ok(()), |slot| {
+                    kernels.slots_mut().may_load(handles, client, slot)
+                })
             })
         })?;
         // A slot that the client already has does not count again towards the quota.
-        let is_own = |slot| self.handles(|handles| handles.client_in(slot)) == Some(client);
-        let _room = match wanted.is_some_and(is_own) {
+        let is_own = |slot| self.handles.lend(|handles| handles.client_in(slot)) == Some(client);
+        let _reserved = match wanted.is_some_and(is_own) {
             true => None,
-            false => Some(self.room(client, Counted::Slots)?),
+            false => Some(self.quotas.reserve(client, Counted::Slots)?),
         };
         // This may take minutes. What was built is in the cache when the card looks for it.
-        if let Some(build) = self.kernels(|kernels| kernels.card().loader()?.preparation(&kernel)) {
+        if let Some(build) = self
+            .kernels
+            .lend(|kernels| kernels.card().loader()?.preparation(&kernel))
+        {
             harmless.set(true);
-            self.beside("build", build).await?;
+            self.waits.on_thread("build", build).await?;
             harmless.set(false);
         }
         let slot = match wanted {
             Some(slot) => slot,
             // It is unclaimed, so it is claimed at once.
-            None => self.kernels(|kernels| self.tasks(|tasks| kernels.first_empty_slot(tasks)))?,
+            None => self.kernels.lend(|kernels| {
+                self.tasks
+                    .lend(|tasks| kernels.slots().first_empty_slot(tasks))
+            })?,
         };
-        let _claim = self.claim(slot).await;
-        self.handles(|handles| handles.space(client, space))?;
-        if self.handles(|handles| {
-            self.kernels(|kernels| {
-                kernels.may_load(handles, client, slot)?;
-                Ok::<_, Error>(kernels.kernel_in(slot).is_some())
+        let _claim = self.waits.claim(slot).await;
+        self.handles.lend(|handles| handles.space(client, space))?;
+        if self.handles.lend(|handles| {
+            self.kernels.lend(|kernels| {
+                kernels.slots_mut().may_load(handles, client, slot)?;
+                Ok::<_, Error>(kernels.slots().kernel_in(slot).is_some())
             })
         })? {
-            if let Some(error) = self.kernels(|kernels| kernels.unsettled(slot)) {
+            if let Some(error) = self
+                .kernels
+                .lend(|kernels| kernels.streams().unsettled(slot))
+            {
                 tracing::warn!(%error, "what a kernel has sent is lost with it");
             }
             self.empty(slot).await?;
         }
-        self.kernels(|kernels| kernels.put(slot, &kernel))?;
+        self.kernels
+            .lend(|kernels| kernels.slots_mut().put(slot, &kernel))?;
         self.reconfigure(slot, &kernel).await?;
         // It may have ended while the slot was made ready.
-        let asid = self.handles(|handles| handles.space(client, space))?;
-        self.kernels(|kernels| kernels.begin_with(slot, kernel, asid))?;
-        let load = self.handles(|handles| handles.add_load(client, slot));
-        self.clients(|clients| {
-            self.kernels(|kernels| clients.loaded(client, slot, || kernels.statistics()))
+        let asid = self.handles.lend(|handles| handles.space(client, space))?;
+        self.kernels
+            .lend(|kernels| kernels.begin_with(slot, kernel, asid))?;
+        let load = self.handles.lend(|handles| handles.add_load(client, slot));
+        self.clients.lend(|clients| {
+            self.kernels
+                .lend(|kernels| clients.loaded(client, slot, || kernels.statistics()))
         })?;
         Ok(message::Loaded { load, slot })
     }
@@ -82,8 +116,10 @@ impl OwnerRef {
     /// Lets the time of a slot's reconfiguration pass; other slots continue meanwhile. A card comes up with the first
     /// kernel of each slot in place.
     async fn reconfigure(&self, slot: SlotId, kernel: &KernelPackage) -> Result<(), Error> {
-        let other = self.paging_with(|paging, kernels| {
-            let other = kernels.reconfigure(slot, &kernel.manifest.name)?;
+        let other = self.paging.lend_with(&self.kernels, |paging, kernels| {
+            let other = kernels
+                .slots_mut()
+                .reconfigure(slot, &kernel.manifest.name)?;
             if other {
                 paging.begin_reconfiguration(kernels, slot);
             }
@@ -92,28 +128,31 @@ impl OwnerRef {
         if !other {
             return Ok(());
         }
-        let over = || self.kernels(|kernels| Ok((!kernels.is_reconfiguring(slot)).then_some(())));
-        self.card(over).await
+        let over = || {
+            self.kernels
+                .lend(|kernels| Ok((!kernels.slots().is_reconfiguring(slot)).then_some(())))
+        };
+        self.waits.card(over).await
     }
 
     /// Empties a slot; reports a failure of a run that was not waited for.
     pub(crate) async fn close_slot(&self, client: ClientId, load: LoadId) -> Result<(), Error> {
-        let (slot, space) = self.handles(|handles| {
-            self.kernels(|kernels| {
+        let (slot, space) = self.handles.lend(|handles| {
+            self.kernels.lend(|kernels| {
                 let slot = handles.slot(client, load)?;
-                Ok::<_, Error>((slot, kernels.space_of(slot)?))
+                Ok::<_, Error>((slot, kernels.slots_mut().space_of(slot)?))
             })
         })?;
         let unfinished = self.settled(space).await.err();
-        let _claim = self.claim(slot).await;
+        let _claim = self.waits.claim(slot).await;
         // Another task may have closed it meanwhile.
-        self.slot_of(client, load)?;
+        self.handles.slot_of(client, load)?;
         // An error of the kernel on recalled lines is reported, too.
-        self.recall_lines(slot).await?;
-        let failure = self.kernels(|kernels| {
-            let failure = kernels.take_untold(slot)?;
+        self.lines.recall_lines(slot).await?;
+        let failure = self.kernels.lend(|kernels| {
+            let failure = kernels.slots_mut().take_unreported(slot)?;
             let lost = kernels.lost_on_the_way_home(slot)?;
-            let unsettled = kernels.unsettled(slot);
+            let unsettled = kernels.streams().unsettled(slot);
             Ok::<_, Error>(failure.or(lost).or(unfinished).or(unsettled))
         })?;
         self.empty(slot).await?;
@@ -122,16 +161,16 @@ impl OwnerRef {
 
     /// Stops a slot's activity and removes its kernel. The caller holds the claim on the slot.
     pub(crate) async fn empty(&self, slot: SlotId) -> Result<(), Error> {
-        self.handles(|handles| handles.end_load(slot));
+        self.handles.lend(|handles| handles.end_load(slot));
         self.rest(slot).await?;
-        self.host_lines_home(slot).await?;
-        self.kernels(|kernels| kernels.leave(slot))
+        self.lines.host_lines_home(slot).await?;
+        self.kernels.lend(|kernels| kernels.leave(slot))
     }
 
     /// Holds the slot in reset and drops its pending accesses. The caller holds the claim on the slot.
-    pub(super) async fn rest(&self, slot: SlotId) -> Result<(), Error> {
-        self.recall_lines(slot).await?;
-        let held = self.paging_with(|paging, kernels| {
+    pub(crate) async fn rest(&self, slot: SlotId) -> Result<(), Error> {
+        self.lines.recall_lines(slot).await?;
+        let held = self.paging.lend_with(&self.kernels, |paging, kernels| {
             let held = kernels.hold(slot)?;
             if let Some((space, requesters)) = &held {
                 paging.drain(kernels, slot, *space, requesters.clone())?;
@@ -141,10 +180,13 @@ impl OwnerRef {
         let Some((_, requesters)) = held else {
             return Ok(());
         };
-        let over = || self.kernels(|kernels| Ok((!kernels.is_draining(slot)).then_some(())));
-        let result = self.card(over).await;
-        self.paging_with(|paging, kernels| {
-            kernels.drained(slot);
+        let over = || {
+            self.kernels
+                .lend(|kernels| Ok((!kernels.slots().is_draining(slot)).then_some(())))
+        };
+        let result = self.waits.card(over).await;
+        self.paging.lend_with(&self.kernels, |paging, kernels| {
+            kernels.slots_mut().drained(slot);
             paging.faults_answered(kernels, |token| requesters.contains(&token.requester));
             result?;
             paging.tell(
@@ -158,9 +200,9 @@ impl OwnerRef {
     }
 
     /// Claims a slot and stops it, if the kernel is still loaded.
-    pub(super) async fn stop(&self, slot: SlotId, load: LoadId) -> Result<(), Error> {
-        let _claim = self.claim(slot).await;
-        match self.handles(|handles| handles.is_alive(load)) {
+    pub(crate) async fn stop(&self, slot: SlotId, load: LoadId) -> Result<(), Error> {
+        let _claim = self.waits.claim(slot).await;
+        match self.handles.lend(|handles| handles.is_alive(load)) {
             true => self.rest(slot).await,
             // The task that ended it has stopped it.
             false => Ok(()),
@@ -168,10 +210,10 @@ impl OwnerRef {
     }
 
     /// The unreported failure of a slot, if there is one. The slot is in reset then.
-    pub(super) async fn fail_if_failed(&self, slot: SlotId) -> Result<(), Error> {
-        let failed = self.handles(|handles| {
-            self.kernels(|kernels| {
-                let failure = kernels.take_untold(slot)?;
+    pub(crate) async fn fail_if_failed(&self, slot: SlotId) -> Result<(), Error> {
+        let failed = self.handles.lend(|handles| {
+            self.kernels.lend(|kernels| {
+                let failure = kernels.slots_mut().take_unreported(slot)?;
                 Ok::<_, Error>(failure.map(|failure| (failure, handles.load_in(slot))))
             })
         })?;
@@ -188,11 +230,11 @@ impl OwnerRef {
 
     /// Starts the kernel.
     pub(crate) async fn start(&self, client: ClientId, load: LoadId) -> Result<(), Error> {
-        let slot_of = || self.slot_of(client, load);
-        let _claim = self.claim(slot_of()?).await;
+        let slot_of = || self.handles.slot_of(client, load);
+        let _claim = self.waits.claim(slot_of()?).await;
         // It may have been closed meanwhile.
         let slot = slot_of()?;
-        self.paging_with(|paging, kernels| {
+        self.paging.lend_with(&self.kernels, |paging, kernels| {
             let Some(Announced { space, addresses }) = kernels.make_ready(slot)? else {
                 return Ok(());
             };
@@ -200,52 +242,59 @@ impl OwnerRef {
                 let asid = space;
                 paging.tell(kernels, Event::Announce { asid, address })?;
             }
-            kernels.go(slot)
+            kernels.slots_mut().go(slot)
         })
     }
 
     /// Stops the kernel of a client.
     pub(crate) async fn stop_load(&self, client: ClientId, load: LoadId) -> Result<(), Error> {
-        let slot = self.slot_of(client, load)?;
+        let slot = self.handles.slot_of(client, load)?;
         self.stop(slot, load).await
     }
 
     pub(crate) async fn poll(&self, client: ClientId, request: Poll) -> Result<RunState, Error> {
         let Poll { load, slice } = request;
-        let slot = self.slot_of(client, load)?;
-        let until = self.kernels(|kernels| {
-            kernels.waits_otherwise(slot);
+        let slot = self.handles.slot_of(client, load)?;
+        let until = self.kernels.lend(|kernels| {
+            kernels.slots_mut().waits_otherwise(slot);
             kernels.now() + slice
         });
         loop {
             // An alarm that has expired would keep the card from working.
-            let alarm = self.alarm(self.kernels(|kernels| kernels.next_look([slot], until)));
+            let alarm = self.waits.alarm(
+                self.kernels
+                    .lend(|kernels| kernels.slots().next_look([slot], until)),
+            );
             let seen = self
+                .waits
                 .card(|| {
-                    self.handles(|handles| {
-                        self.kernels(|kernels| kernels.look(handles, slot, load, until))
+                    self.handles.lend(|handles| {
+                        self.kernels
+                            .lend(|kernels| kernels.slots_mut().look(handles, slot, load, until))
                     })
                 })
                 .await?;
             drop(alarm);
             match seen {
-                RunLook::Settle => self.kernels(|kernels| kernels.settle_run(slot))?,
+                RunLook::Settle => self
+                    .kernels
+                    .lend(|kernels| kernels.slots_mut().settle_run(slot))?,
                 RunLook::Failed(error) => {
                     self.stop(slot, load).await?;
                     return Err(error);
                 }
                 RunLook::Done(run) => {
-                    let client = self.handles(|handles| handles.client_in(slot));
-                    self.clients(|clients| clients.ran(client, run));
-                    return Ok(RunState::Done(self.progress()));
+                    let client = self.handles.lend(|handles| handles.client_in(slot));
+                    self.clients.lend(|clients| clients.ran(client, run));
+                    return Ok(RunState::Done(progress(&self.paging, &self.kernels)));
                 }
                 RunLook::SliceOver
-                    if self.paging_with(|paging, kernels| {
+                    if self.paging.lend_with(&self.kernels, |paging, kernels| {
                         let quiet = paging.is_quiet(kernels);
                         kernels.still_running(slot, quiet)
                     })? =>
                 {
-                    return Ok(RunState::Running(self.progress()));
+                    return Ok(RunState::Running(progress(&self.paging, &self.kernels)));
                 }
                 RunLook::SliceOver => {
                     let why = "what it waits for will never come; ";
@@ -262,29 +311,32 @@ impl OwnerRef {
         request: PollAny,
     ) -> Result<Option<usize>, Error> {
         let PollAny { loads, slice } = request;
-        let slots = self.handles(|handles| {
+        let slots = self.handles.lend(|handles| {
             let slot_of = |load| Ok((handles.slot(client, load)?, load));
             let slots = loads.into_iter().map(slot_of);
             slots.collect::<Result<Vec<(SlotId, LoadId)>, Error>>()
         })?;
-        let until = self.kernels(|kernels| {
+        let until = self.kernels.lend(|kernels| {
             for (slot, _) in &slots {
-                kernels.waits_otherwise(*slot);
+                kernels.slots_mut().waits_otherwise(*slot);
             }
             kernels.now() + slice
         });
         let numbers = || slots.iter().map(|(slot, _)| *slot);
         loop {
-            let alarm = self.alarm(self.kernels(|kernels| kernels.next_look(numbers(), until)));
-            let over = self.card(|| {
-                self.handles(|handles| {
-                    self.kernels(|kernels| {
+            let alarm = self.waits.alarm(
+                self.kernels
+                    .lend(|kernels| kernels.slots().next_look(numbers(), until)),
+            );
+            let over = self.waits.card(|| {
+                self.handles.lend(|handles| {
+                    self.kernels.lend(|kernels| {
                         for (place, (slot, load)) in slots.iter().enumerate() {
-                            if kernels.is_over(handles, *slot, *load)? {
+                            if kernels.slots_mut().is_over(handles, *slot, *load)? {
                                 return Ok(Some(AnyLook::Over(place)));
                             }
                         }
-                        let due = numbers().find(|slot| kernels.is_to_settle(*slot));
+                        let due = numbers().find(|slot| kernels.slots().is_to_settle(*slot));
                         let over = kernels.now() >= until;
                         Ok(due
                             .map(AnyLook::Settle)
@@ -296,9 +348,11 @@ impl OwnerRef {
             drop(alarm);
             match over {
                 AnyLook::Over(place) => return Ok(Some(place)),
-                AnyLook::Settle(slot) => self.kernels(|kernels| kernels.settle_run(slot))?,
+                AnyLook::Settle(slot) => self
+                    .kernels
+                    .lend(|kernels| kernels.slots_mut().settle_run(slot))?,
                 AnyLook::SliceOver => {
-                    return self.paging_with(|paging, kernels| {
+                    return self.paging.lend_with(&self.kernels, |paging, kernels| {
                         let quiet = paging.is_quiet(kernels);
                         kernels.first_unannounced(&slots, quiet)
                     });
@@ -309,8 +363,11 @@ impl OwnerRef {
 
     /// Stops a kernel that exceeded its deadline.
     pub(crate) async fn expire(&self, client: ClientId, load: LoadId) -> Result<(), Error> {
-        let slot = self.slot_of(client, load)?;
-        match self.kernels(|kernels| kernels.running_since(slot))? {
+        let slot = self.handles.slot_of(client, load)?;
+        match self
+            .kernels
+            .lend(|kernels| kernels.slots_mut().running_since(slot))?
+        {
             Some(_) => Err(self.not_done(slot, load, "").await?),
             None => Ok(()),
         }
@@ -318,9 +375,13 @@ impl OwnerRef {
 
     /// Reports that a kernel exceeded its deadline and stops it, unless completion is known only to its program.
     async fn not_done(&self, slot: SlotId, load: LoadId, why: &str) -> Result<Error, Error> {
-        let error =
-            self.paging_with(|paging, kernels| kernels.late(&paging.faults_waiting(), slot, why))?;
-        if !self.kernels(|kernels| kernels.is_user_managed(slot)) {
+        let error = self.paging.lend_with(&self.kernels, |paging, kernels| {
+            kernels.late(&paging.service().faults_waiting(), slot, why)
+        })?;
+        if !self
+            .kernels
+            .lend(|kernels| kernels.slots().is_user_managed(slot))
+        {
             self.stop(slot, load).await?;
         }
         Ok(error)
@@ -337,27 +398,30 @@ impl OwnerRef {
             signal,
             slice,
         } = request;
-        let until = self.handles(|handles| {
-            self.kernels(|kernels| {
+        let until = self.handles.lend(|handles| {
+            self.kernels.lend(|kernels| {
                 let slot = handles.slot(client, load)?;
-                kernels.waits_otherwise(slot);
+                kernels.slots_mut().waits_otherwise(slot);
                 Ok::<_, Error>(kernels.now() + slice)
             })
         })?;
         loop {
             // It may have been closed meanwhile.
-            let slot = self.slot_of(client, load)?;
-            match self.kernels(|kernels| kernels.look_for(slot, signal, until))? {
+            let slot = self.handles.slot_of(client, load)?;
+            match self
+                .kernels
+                .lend(|kernels| kernels.slots_mut().look_for(slot, signal, until))?
+            {
                 SignalLook::Failed(error) => {
                     self.stop(slot, load).await?;
                     return Err(error);
                 }
                 SignalLook::Seen(value) => return Ok(SignalState::Come(value)),
                 SignalLook::Nothing(None) => {
-                    return Ok(SignalState::Awaited(self.progress()));
+                    return Ok(SignalState::Awaited(progress(&self.paging, &self.kernels)));
                 }
                 SignalLook::Nothing(Some(next)) => {
-                    self.pause(next).await?;
+                    self.waits.pause(next).await?;
                 }
             }
         }
@@ -372,47 +436,56 @@ impl OwnerRef {
         request: ReadRegister,
     ) -> Result<u32, Error> {
         let ReadRegister { load, offset } = request;
-        let slot = self.slot_of(client, load)?;
-        if self.kernels(|kernels| kernels.polls(slot))? {
-            let until = self.kernels(|kernels| kernels.now() + kernels.step());
-            self.pause(until).await?;
+        let slot = self.handles.slot_of(client, load)?;
+        if self
+            .kernels
+            .lend(|kernels| kernels.slots_mut().polls(slot))?
+        {
+            let until = self
+                .kernels
+                .lend(|kernels| kernels.now() + kernels.slots().step());
+            self.waits.pause(until).await?;
             // It may have been closed meanwhile.
-            self.slot_of(client, load)?;
-            if let Some(error) = self.kernels(|kernels| kernels.failure_of_polled(slot))? {
+            self.handles.slot_of(client, load)?;
+            if let Some(error) = self
+                .kernels
+                .lend(|kernels| kernels.slots_mut().failure_of_polled(slot))?
+            {
                 self.stop(slot, load).await?;
                 return Err(error);
             }
         }
-        self.kernels(|kernels| kernels.read_raw_register(slot, offset))
+        self.kernels
+            .lend(|kernels| kernels.slots_mut().read_raw_register(slot, offset))
     }
 
     /// Waits until the outstanding accesses of a space's kernels are answered, if their program has read registers
     /// while accesses were under way: it may have read there that the kernels are done.
     pub(crate) async fn settled(&self, asid: Asid) -> Result<(), Error> {
-        let begun = self.kernels(|kernels| kernels.now());
-        while let Some(slot) = self.kernels(|kernels| kernels.unsettled_in(asid))? {
-            let now = self.kernels(|kernels| kernels.now());
-            if now - begun > PATIENCE
-                || self.paging_with(|paging, kernels| paging.is_quiet(kernels))
+        let begun = self.kernels.lend(|kernels| kernels.now());
+        while let Some(slot) = self
+            .kernels
+            .lend(|kernels| kernels.slots_mut().unsettled_in(asid))?
+        {
+            let now = self.kernels.lend(|kernels| kernels.now());
+            if now - begun > SETTLE_TIMEOUT
+                || self
+                    .paging
+                    .lend_with(&self.kernels, |paging, kernels| paging.is_quiet(kernels))
             {
                 // The answer shows the state when it left the card; the accesses may have ended meanwhile.
-                return match self.kernels(|kernels| kernels.unsettled_in(asid))? {
-                    Some(_) => Err(self.paging_with(|paging, kernels| {
-                        kernels.unfinished(&paging.faults_waiting(), slot)
+                return match self
+                    .kernels
+                    .lend(|kernels| kernels.slots_mut().unsettled_in(asid))?
+                {
+                    Some(_) => Err(self.paging.lend_with(&self.kernels, |paging, kernels| {
+                        kernels.unfinished(&paging.service().faults_waiting(), slot)
                     })?),
                     None => Ok(()),
                 };
             }
-            self.pause(now + PAUSE).await?;
+            self.waits.pause(now + PAUSE).await?;
         }
         Ok(())
-    }
-
-    /// Lets the card work until an event, at most until a moment in virtual time.
-    pub(super) async fn pause(&self, until: Picoseconds) -> Result<(), Error> {
-        let _alarm = self.alarm(until);
-        let turns = self.tasks(|tasks| tasks.turns());
-        self.card(|| self.tasks(|tasks| Ok((tasks.turns() != turns).then_some(()))))
-            .await
     }
 }

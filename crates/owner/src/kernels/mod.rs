@@ -2,43 +2,31 @@
 //!
 //! Independent of pages, files and clients' handles: their state is passed as an argument.
 
-mod coherent;
-mod connections;
 mod guard;
-mod home_memory;
-mod host_lines;
-mod managed;
-mod network;
+mod lifecycle;
+mod lines;
 mod schedules;
-mod settle;
-mod slot_table;
 mod slots;
 mod streams;
 
 use crate::report::SlotShare;
 use crate::trace::Trace;
 use card::{Card, CardError, Statistics};
-use coherent::Coherent;
-pub(crate) use connections::Place;
 use error::Error;
-pub(crate) use home_memory::HomeRange;
-pub(crate) use managed::SignalLook;
+pub(crate) use lines::HomeRange;
+use lines::{LineControl, Lines};
 use schedules::Schedules;
-use slot_table::Slots;
-pub(crate) use slots::{Announced, AnyLook, RunLook};
-use std::ops::RangeInclusive;
-pub(crate) use streams::StreamLook;
-use streams::Streams;
-use units::{Asid, CardDescription, FaultToken, Picoseconds, SlotId, SlotSchedule};
+pub(crate) use slots::{Announced, AnyLook, RunLook, SignalLook, SlotControl};
+pub(crate) use streams::{Place, StreamLook};
+use streams::{StreamControl, Streams};
+use units::{CardDescription, Picoseconds, SlotId, SlotSchedule};
 
 /// See the module.
 pub(crate) struct Kernels {
-    card: Box<dyn Card>,
-    slots: Slots,
+    slots: SlotControl,
     streams: Streams,
-    coherent: Coherent,
+    lines: Lines,
     schedules: Schedules,
-    trace: Trace,
     /// The card runs in real time: it has no bell, and only its registers count.
     in_real_time: bool,
 }
@@ -53,19 +41,37 @@ impl Kernels {
         trace: Trace,
     ) -> Self {
         Self {
-            slots: Slots::new(card.description().slots),
-            streams: Streams::default(),
-            coherent: Coherent::new(home, host_line_bytes),
-            schedules: Schedules::default(),
-            trace,
             in_real_time: card.simulation().is_none(),
-            card,
+            slots: SlotControl::new(card, trace),
+            streams: Streams::default(),
+            lines: Lines::new(home, host_line_bytes),
+            schedules: Schedules::default(),
         }
+    }
+
+    /// The slots, and what concerns one kernel alone.
+    pub(crate) fn slots(&self) -> &SlotControl {
+        &self.slots
+    }
+
+    /// The same, to change it.
+    pub(crate) fn slots_mut(&mut self) -> &mut SlotControl {
+        &mut self.slots
+    }
+
+    /// The streams of the kernels.
+    pub(crate) fn streams(&mut self) -> StreamControl<'_> {
+        StreamControl::new(&mut self.streams, &mut self.slots)
+    }
+
+    /// The cache lines of kernels and CPU.
+    pub(crate) fn lines(&mut self) -> LineControl<'_> {
+        LineControl::new(&mut self.lines, &mut self.slots)
     }
 
     /// The card, for operations that concern no slot.
     pub(crate) fn card(&mut self) -> &mut dyn Card {
-        self.card.as_mut()
+        self.slots.card()
     }
 
     /// Whether the card runs in real time: it has no bell, and only its registers count.
@@ -75,12 +81,12 @@ impl Kernels {
 
     /// The card's description.
     pub(crate) fn description(&self) -> &CardDescription {
-        self.card.description()
+        self.slots.description()
     }
 
     /// The card's time.
     pub(crate) fn now(&self) -> Picoseconds {
-        self.card.now()
+        self.slots.now()
     }
 
     /// The card's counters. Reading them takes time.
@@ -88,53 +94,13 @@ impl Kernels {
     /// # Errors
     /// The card's.
     pub(crate) fn statistics(&mut self) -> Result<Statistics, CardError> {
-        self.card.statistics()
+        self.slots.card().statistics()
     }
 
     /// Whether the card knows that nothing can happen any more unless the host does something.
     pub(crate) fn card_is_quiescent(&mut self) -> bool {
-        let card = self.card.simulation();
+        let card = self.slots.card().simulation();
         card.is_some_and(|card| card.is_quiescent())
-    }
-
-    /// Bytes of the CPU's memory that kernels may use.
-    ///
-    /// # Errors
-    /// The card has no cache of such lines.
-    pub(crate) fn host_line_bytes(&mut self) -> Result<u64, Error> {
-        self.coherent.host_lines.bytes(self.card.as_mut())
-    }
-
-    /// Sets how long a kernel may hold a line of the CPU, in cycles; 0: without a limit.
-    ///
-    /// # Errors
-    /// The card has no cache of such lines.
-    pub(crate) fn set_hold_timeout(&mut self, cycles: u32) -> Result<(), Error> {
-        self.coherent
-            .host_lines
-            .set_timeout(self.card.as_mut(), cycles)
-    }
-
-    /// Whether the kernel of a slot uses the CPU's lines.
-    pub(crate) fn uses_host_lines(&self, slot: SlotId) -> bool {
-        self.coherent.host_lines.are_used_by(slot)
-    }
-
-    /// Whether the CPU has its lines back from a kernel in reset.
-    ///
-    /// # Errors
-    /// The card's.
-    pub(crate) fn host_lines_are_home(&mut self) -> Result<bool, Error> {
-        self.coherent.host_lines.are_home(self.card.as_mut())
-    }
-
-    /// Logs the errors of the directory and of the cache of the CPU's lines.
-    ///
-    /// # Errors
-    /// The card's.
-    pub(crate) fn log_line_errors(&mut self) -> Result<(), Error> {
-        self.directory_trouble()?;
-        self.coherent.host_lines.log_errors(self.card.as_mut())
     }
 
     /// Gives a slot its schedule.
@@ -142,83 +108,11 @@ impl Kernels {
     /// # Errors
     /// The card's.
     pub(crate) fn schedule(&mut self, slot: SlotId, schedule: SlotSchedule) -> Result<(), Error> {
-        self.schedules.give(self.card.as_mut(), slot, schedule)
+        self.schedules.give(self.slots.card(), slot, schedule)
     }
 
     /// Schedule and bytes of each slot; empty without any schedule.
     pub(crate) fn shares(&self, statistics: &Statistics) -> Vec<SlotShare> {
-        self.schedules.shares(self.card.description(), statistics)
-    }
-
-    /// Identifiers of the slots.
-    pub(crate) fn ids(&self) -> impl Iterator<Item = SlotId> {
-        self.slots.ids()
-    }
-
-    /// The first slot with a running kernel.
-    pub(crate) fn busy_slot(&self) -> Option<SlotId> {
-        self.slots.find(|_, state| state.is_busy())
-    }
-
-    /// The slot with a running kernel in a space.
-    pub(crate) fn user_of(&self, space: Asid) -> Option<SlotId> {
-        self.slots.find(|_, state| state.runs_in(space))
-    }
-
-    /// Whether a slot has a kernel that works in a space.
-    pub(crate) fn works_in(&self, slot: SlotId, space: Asid) -> bool {
-        let state = self.slots.get(slot);
-        state.is_some_and(|state| state.loaded_in(space))
-    }
-
-    /// Total time that kernels have run in a space.
-    pub(crate) fn run_time(&self, space: Asid) -> Picoseconds {
-        self.slots.run_time(space)
-    }
-
-    /// Clears the run time of a space, whose number is reused.
-    pub(crate) fn forget_run_time(&mut self, space: Asid) {
-        self.slots.forget_run_time(space);
-    }
-
-    /// Whether a slot is being reconfigured.
-    pub(crate) fn is_reconfiguring(&self, slot: SlotId) -> bool {
-        self.slots.is_reconfiguring(slot)
-    }
-
-    /// Whether faults or replies of a slot in reset are still outstanding.
-    pub(crate) fn is_draining(&self, slot: SlotId) -> bool {
-        self.slots.is_draining(slot)
-    }
-
-    /// The reconfiguration of a slot is over.
-    pub(crate) fn reconfigured(&mut self, slot: SlotId) {
-        self.slots.reconfigured(slot);
-    }
-
-    /// Whether a fault belongs to a slot that was stopped meanwhile.
-    pub(crate) fn is_gone(&self, token: FaultToken) -> bool {
-        self.slots.is_gone(token)
-    }
-
-    /// Starts draining a slot that was put in reset; accesses of its requesters are in flight until
-    /// [`drained`](Self::drained).
-    pub(crate) fn drain(&mut self, slot: SlotId, requesters: RangeInclusive<u8>) {
-        self.slots.drain(slot, requesters);
-    }
-
-    /// Marks a slot as drained: nothing of it is in flight. Returns its requesters, the first time.
-    pub(crate) fn drained(&mut self, slot: SlotId) -> Option<RangeInclusive<u8>> {
-        self.slots.drained(slot)
-    }
-
-    /// Slot and name of a port of the card, human-readable.
-    pub(crate) fn name_of_port(&self, port: usize) -> String {
-        let ports = usize::from(self.description().ports_per_slot.max(1));
-        let (slot, number) = (port / ports, port % ports);
-        match self.slots.port_name(port) {
-            Some(name) => format!("slot {slot}, {name}"),
-            None => format!("slot {slot}, port {number}"),
-        }
+        self.schedules.shares(self.slots.description(), statistics)
     }
 }

@@ -4,7 +4,7 @@ use super::any::Carried;
 use super::{
     ByteRange, Loaded, MapOptions, NewMapping, Request, SpaceId, StreamHandle, TakeStatus,
 };
-use crate::behind::StandsFor;
+use crate::backing::BackingSource;
 use crate::peer_handle::PeerHandle;
 use crate::report::Report;
 use crate::Tenant;
@@ -83,11 +83,11 @@ impl OfProcess for MapFile {
         let Self {
             space,
             file,
-            behind,
+            backing,
             label,
             options,
         } = self;
-        if behind.is_some() {
+        if backing.is_some() {
             return Err(Error::NotCarried {
                 what: "mappings of streams and of memory of peers",
             });
@@ -191,7 +191,7 @@ pub struct MapFile {
     /// The file, opened by the client with the rights that the mapping needs.
     pub file: File,
     /// The backing that the file represents, if any.
-    pub behind: Option<Box<dyn StandsFor>>,
+    pub backing: Option<Box<dyn BackingSource>>,
     /// The file's name, for messages.
     pub label: String,
     /// Options; [`MapOptions::bytes`] sets the size.

@@ -1,8 +1,9 @@
 //! Memory for files whose pages stay in host memory, which kernels read and write over PCIe.
 
-use super::files::View;
+use super::files::{Files, View};
+use super::memory::SharedPart;
+use super::pump::Pump;
 use crate::kernels::Kernels;
-use crate::paging::Paging;
 use card::memory::HostMemory;
 use card::Card;
 use error::Error;
@@ -29,7 +30,7 @@ pub(super) struct Direct {
 }
 
 /// Budget of host memory for direct pages: the limit, if there is one, and the bytes in use.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct DirectLimit {
     pub(super) limit: Option<u64>,
     pub(super) taken: u64,
@@ -94,75 +95,66 @@ impl Direct {
     }
 }
 
-impl Paging {
-    /// Handles advice that a mapping is hardly used: the pages of its file stay in host memory, if the card can
-    /// reach it and no page was requested before. Advice is a hint: otherwise nothing changes.
-    pub(super) fn leave_in_host(
-        &mut self,
-        kernels: &mut Kernels,
-        space: Asid,
-        range: (VirtAddr, u64),
-    ) -> Result<(), Error> {
-        if !kernels.description().host_channel {
-            return Ok(());
-        }
-        let Some((view, object, page)) = self.files.could_be_direct(space, range) else {
-            return Ok(());
-        };
-        let direct = match self
-            .files
-            .begin_direct(kernels.card(), &self.options, view, page)
-        {
-            Ok(direct) => Direct {
-                asked: false,
-                ..direct
-            },
-            Err(rule) => {
-                tracing::info!(rule, "pages that are used little go to the card");
-                return Ok(());
-            }
-        };
-        let memory = direct.host.offset(direct.first);
-        self.tell(kernels, Event::PlaceDirect { object, memory })?;
-        if self.pager.is_direct(object) {
-            self.files.set_direct(view, direct);
-        } else {
-            self.files.end_direct(kernels.card(), &direct);
-        }
-        Ok(())
+/// Handles advice that a mapping is hardly used: the pages of its file stay in host memory, if the card can
+/// reach it and no page was requested before. Advice is a hint: otherwise nothing changes.
+pub(super) fn leave_in_host(
+    files: &mut Files,
+    pump: &mut Pump,
+    kernels: &mut Kernels,
+    space: Asid,
+    range: (VirtAddr, u64),
+) -> Result<(), Error> {
+    if !kernels.description().host_channel {
+        return Ok(());
     }
+    let Some((view, object, page)) = files.could_be_direct(space, range) else {
+        return Ok(());
+    };
+    let direct = match files.begin_direct(kernels.card(), view, page) {
+        Ok(direct) => Direct {
+            asked: false,
+            ..direct
+        },
+        Err(rule) => {
+            tracing::info!(rule, "pages that are used little go to the card");
+            return Ok(());
+        }
+    };
+    let memory = direct.host.offset(direct.first);
+    pump.tell(files, kernels, Event::PlaceDirect { object, memory })?;
+    if pump.pager().is_direct(object) {
+        files.set_direct(view, direct);
+    } else {
+        files.end_direct(kernels.card(), &direct);
+    }
+    Ok(())
+}
 
-    /// Makes kernels access shared memory in the host.
-    pub(super) fn memory_stays(
-        &mut self,
-        kernels: &mut Kernels,
-        object: ObjectId,
-        host: HostAddr,
-        bytes: u64,
-    ) -> Result<(), Error> {
-        let refused = |rule: &str| Error::Unshareable {
-            bytes: bytes as usize,
-            source: io::Error::new(io::ErrorKind::Unsupported, rule),
-        };
-        if !kernels.description().host_channel {
-            return Err(refused(NO_CHANNEL));
-        }
-        if host.get() + bytes > WINDOW {
-            return Err(refused(
-                "no host addresses that the card reaches are left for it",
-            ));
-        }
-        self.tell(
-            kernels,
-            Event::PlaceDirect {
-                object,
-                memory: host,
-            },
-        )?;
-        match self.pager.is_direct(object) {
-            true => Ok(()),
-            false => Err(refused("it does not begin with a whole page")),
-        }
+/// Makes kernels access shared memory in the host.
+pub(super) fn keep_in_host(
+    files: &mut Files,
+    pump: &mut Pump,
+    kernels: &mut Kernels,
+    object: ObjectId,
+    part: &SharedPart,
+) -> Result<(), Error> {
+    let refused = |rule: &str| Error::Unshareable {
+        bytes: part.bytes as usize,
+        source: io::Error::new(io::ErrorKind::Unsupported, rule),
+    };
+    if !kernels.description().host_channel {
+        return Err(refused(NO_CHANNEL));
+    }
+    if part.host.get() + part.bytes > WINDOW {
+        return Err(refused(
+            "no host addresses that the card reaches are left for it",
+        ));
+    }
+    let memory = part.host;
+    pump.tell(files, kernels, Event::PlaceDirect { object, memory })?;
+    match pump.pager().is_direct(object) {
+        true => Ok(()),
+        false => Err(refused("it does not begin with a whole page")),
     }
 }
 

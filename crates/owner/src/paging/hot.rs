@@ -6,7 +6,6 @@
 
 use super::pump::BARRIERS;
 use crate::kernels::Kernels;
-use crate::paging::Paging;
 use card::command::Command;
 use error::Error;
 use pager::Event;
@@ -15,7 +14,7 @@ use units::{Asid, CommandId, CommandStatus, Operation};
 
 /// State of preloading, and the amount preloaded.
 #[derive(Debug, Default)]
-pub(super) struct Hot {
+pub(crate) struct Hot {
     /// Requests under way.
     requests: u32,
     /// Completed copies that are to be reported to the pager.
@@ -32,40 +31,35 @@ fn barrier(space: Asid) -> CommandId {
     CommandId(BARRIERS - 1 - u32::from(space.get()))
 }
 
-impl Paging {
-    /// Preloads data until [`end_hot`](Self::end_hot); returns the number of bytes preloaded so far.
-    pub(crate) fn begin_hot(&mut self) -> u64 {
-        self.hot.requests += 1;
-        self.hot.bytes
+impl Hot {
+    /// Preloads data until [`end`](Self::end); returns the number of bytes preloaded so far.
+    pub(crate) fn begin(&mut self) -> u64 {
+        self.requests += 1;
+        self.bytes
     }
 
-    pub(crate) fn end_hot(&mut self) {
-        self.hot.requests -= 1;
+    pub(crate) fn end(&mut self) {
+        self.requests -= 1;
     }
 
     /// Number of bytes preloaded so far.
-    pub(crate) fn hot_bytes(&self) -> u64 {
-        self.hot.bytes
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// Whether a command that waits for the table entries of a space is in flight.
     pub(crate) fn awaits_entries(&self, space: Asid) -> bool {
-        self.hot.barriers.contains(&barrier(space))
+        self.barriers.contains(&barrier(space))
     }
 
-    /// Asks the card to report when it has executed everything now in the space's queue.
-    pub(crate) fn await_entries(
-        &mut self,
-        kernels: &mut Kernels,
-        space: Asid,
-    ) -> Result<(), Error> {
+    /// Records that the card is to report when it has executed everything now in the space's queue; returns the command
+    /// for that.
+    pub(super) fn await_entries(&mut self, space: Asid) -> CommandId {
         let barrier = barrier(space);
-        self.hot.barriers.insert(barrier);
-        self.send_barrier(kernels, barrier, space)
+        self.barriers.insert(barrier);
+        barrier
     }
-}
 
-impl Hot {
     /// Handles a completion; returns whether it was a command that waits for table entries.
     pub(super) fn entries_are_there(&mut self, id: CommandId) -> bool {
         self.barriers.remove(&id)
@@ -73,7 +67,7 @@ impl Hot {
 
     /// Whether loading is free of cost now.
     pub(super) fn is_on(&self, kernels: &Kernels) -> bool {
-        self.requests > 0 && kernels.busy_slot().is_none()
+        self.requests > 0 && kernels.slots().busy_slot().is_none()
     }
 
     /// Executes a copy at zero cost, if preloading is active.

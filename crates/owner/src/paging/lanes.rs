@@ -3,9 +3,9 @@
 //!
 //! With a free clock, and on a real card, only requests to such a mount wait. In lockstep mode the clock stops for
 //! all while any file is awaited; so there is a timeout, after which the waiting requests fail and the clock
-//! continues without the bytes ([`patience`](super::patience)).
+//! continues without the bytes ([`timeouts`](super::timeouts)).
 
-use super::patience::{Awaited, Patience};
+use super::timeouts::{FileTimeouts, FileWait};
 use crate::lane::{Ended, Lane, Post};
 use crate::tasks::Tasks;
 use crate::Aside;
@@ -24,7 +24,7 @@ pub type MakeIo = Box<dyn FnMut() -> Box<dyn FileIo> + Send>;
 const LAST_WAIT: Duration = Duration::from_secs(2);
 
 /// A lane, while files of its mount are open.
-struct Held {
+struct OpenLane {
     lane: Lane,
     ended: Ended,
     /// Cloned into each open file of the mount.
@@ -32,25 +32,27 @@ struct Held {
 }
 
 /// The lanes of a card, by device.
-pub(super) struct Lanes {
+pub(crate) struct Lanes {
     make: MakeIo,
     post: Post,
-    lanes: BTreeMap<u64, Held>,
+    lanes: BTreeMap<u64, OpenLane>,
     name: Option<&'static str>,
+    timeouts: FileTimeouts,
 }
 
 impl Lanes {
-    pub(super) fn new(make: MakeIo, post: Post) -> Self {
+    pub(super) fn new(make: MakeIo, post: Post, timeouts: FileTimeouts) -> Self {
         Self {
             make,
             post,
             lanes: BTreeMap::new(),
             name: None,
+            timeouts,
         }
     }
 
     /// `io_uring` or `blocking`.
-    pub(super) fn name(&mut self) -> &'static str {
+    pub(crate) fn name(&mut self) -> &'static str {
         let make = &mut self.make;
         self.name.get_or_insert_with(|| make().name())
     }
@@ -60,7 +62,7 @@ impl Lanes {
         self.held(device).map(|held| &held.lane)
     }
 
-    fn held(&mut self, device: u64) -> io::Result<&Held> {
+    fn held(&mut self, device: u64) -> io::Result<&OpenLane> {
         match self.lanes.entry(device) {
             Entry::Occupied(there) => Ok(there.into_mut()),
             Entry::Vacant(place) => {
@@ -68,7 +70,7 @@ impl Lanes {
                 self.name = Some(io.name());
                 let (lane, ended) = Lane::start(io, self.post.clone())?;
                 let files = Arc::default();
-                Ok(place.insert(Held { lane, ended, files }))
+                Ok(place.insert(OpenLane { lane, ended, files }))
             }
         }
     }
@@ -82,16 +84,40 @@ impl Lanes {
         }
     }
 
-    /// Queues an operation that may block on a file system, behind all earlier requests to the mount.
-    pub(super) fn ask<T: Send + 'static>(
+    /// The waits for mounts, and their timeouts.
+    pub(crate) fn timeouts(&mut self) -> &mut FileTimeouts {
+        &mut self.timeouts
+    }
+
+    /// Begins to put a file on storage; returns its identifier among the work on other threads.
+    ///
+    /// # Errors
+    /// The mount has no thread.
+    pub(crate) fn make_durable(
         &mut self,
         tasks: &mut Tasks,
-        patience: &mut Patience,
-        awaited: Awaited,
+        file: &Arc<OpenFile>,
+        wait: FileWait,
+    ) -> io::Result<u64> {
+        let lane = self.of(wait.device)?;
+        let id = tasks.open_aside();
+        lane.make_durable(id, file.clone());
+        self.timeouts.wait_for(id, wait);
+        Ok(id)
+    }
+
+    /// Queues an operation that may block on a file system, behind all earlier requests to the mount.
+    ///
+    /// # Errors
+    /// The mount has no thread.
+    pub(crate) fn ask<T: Send + 'static>(
+        &mut self,
+        tasks: &mut Tasks,
+        wait: FileWait,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<InLane<T>, Error> {
-        let lane = self.of(awaited.device).map_err(|source| Error::File {
-            path: (&awaited.label).into(),
+        let lane = self.of(wait.device).map_err(|source| Error::File {
+            path: (&wait.label).into(),
             what: "starting a thread for its mount",
             source,
         })?;
@@ -103,7 +129,7 @@ impl Lanes {
             *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
             Ok(())
         });
-        patience.wait_for(aside, awaited);
+        self.timeouts.wait_for(aside, wait);
         Ok(InLane { aside, result })
     }
 
@@ -122,7 +148,7 @@ impl Lanes {
 
 impl Drop for Lanes {
     fn drop(&mut self) {
-        for (device, Held { lane, ended, .. }) in std::mem::take(&mut self.lanes) {
+        for (device, OpenLane { lane, ended, .. }) in std::mem::take(&mut self.lanes) {
             drop(lane);
             if !ended.wait(LAST_WAIT) {
                 tracing::warn!(device, "a mount does not answer: its thread stays behind");

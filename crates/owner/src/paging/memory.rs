@@ -1,23 +1,25 @@
 //! Memory that programs share with kernels: objects of the pager like files, but backed by the program's memory.
 
-use super::host_time::Work;
+use super::answers::Answers;
+use super::host_time::{HostTime, Work};
 use crate::inbox::Inbox;
 use crate::kernels::Kernels;
-use crate::paging::Paging;
 use crate::participants::Guest;
 use crate::report::{PingPong, TrapPlace};
-use card::{HostWork, WorkId};
+use crate::trace::Trace;
+use card::{Card, HostWork, WorkId};
 use error::Error;
-use pager::{Event, IoError, IoId, MappingInfo, ObjectId, ObjectKind, RequestId, Success};
+use pager::{Event, IoError, IoId, ObjectId, RequestId};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
+use timing::host::HostFile;
 use trap::{Part, Sources, Ticket, View, Wake, PIECE};
 use units::{Asid, HostAccess, HostAddr, PageSize, Picoseconds, VirtAddr};
 
 /// A part of a block, with pages of one size.
 #[derive(Debug)]
-struct Memory {
+struct Block {
     asid: Asid,
     view: Arc<View>,
     part: Part,
@@ -41,7 +43,7 @@ struct Woken {
 
 /// A trapped access.
 #[derive(Debug)]
-struct Waiting {
+struct PendingTrap {
     object: ObjectId,
     offset: u64,
     ticket: Ticket,
@@ -50,7 +52,7 @@ struct Waiting {
 
 /// A requested change of the programs' rights on a range.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct RightsChange {
     /// One per page.
     pub(super) ios: Vec<IoId>,
     pub(super) object: ObjectId,
@@ -61,7 +63,7 @@ pub(super) struct Asked {
 /// Maximum total size of the pages protected by one system call, in bytes: the first of them waits for the whole call.
 const TOGETHER: u64 = 256 << 10;
 
-impl Asked {
+impl RightsChange {
     /// Absorbs a change if it is the same for the following bytes; false if it differs or would exceed the limit.
     fn goes_on(&mut self, next: &Self) -> bool {
         let same = self.object == next.object
@@ -78,12 +80,15 @@ impl Asked {
 
 /// Merges changes of adjacent pages: those of a 2 MiB piece, if all of them are present and the piece changes in one
 /// step; of other pages, as many as the limit of a call permits.
-fn together(asked: Vec<Asked>, is_whole: impl Fn(ObjectId, &Range<u64>) -> bool) -> Vec<Asked> {
-    let mut together: Vec<Asked> = Vec::new();
+fn together(
+    asked: Vec<RightsChange>,
+    is_whole: impl Fn(ObjectId, &Range<u64>) -> bool,
+) -> Vec<RightsChange> {
+    let mut together: Vec<RightsChange> = Vec::new();
     let mut rest = asked.into_iter().peekable();
     while let Some(mut first) = rest.next() {
         let piece = first.range.start..first.range.start + PIECE as u64;
-        let mut taken: Vec<Asked> = Vec::new();
+        let mut taken: Vec<RightsChange> = Vec::new();
         if first.range.end < piece.end && is_whole(first.object, &piece) {
             let mut end = first.range.end;
             while let Some(next) = rest.next_if(|next| {
@@ -124,28 +129,30 @@ struct BlockKey {
 
 /// All blocks, and the pending traps.
 #[derive(Debug)]
-pub(super) struct Memories {
+pub(crate) struct Memories {
     /// Messages of threads that have left a block.
     inbox: Inbox,
-    blocks: BTreeMap<ObjectId, Memory>,
-    traps: BTreeMap<RequestId, Waiting>,
+    /// Cost of traps in virtual time; none without it.
+    host: Option<HostFile>,
+    blocks: BTreeMap<ObjectId, Block>,
+    traps: BTreeMap<RequestId, PendingTrap>,
     /// Participants whose traps have ended since they were last taken.
-    pub(super) released: Vec<Guest>,
+    released: Vec<Guest>,
     /// Virtual time that traps and protection have taken.
-    pub(super) protect_time: Picoseconds,
+    protect_time: Picoseconds,
     /// Threads whose accesses were trapped and that are no participants.
-    pub(super) free_threads: BTreeSet<u64>,
+    free_threads: BTreeSet<u64>,
     /// How often the program waited for each page, by block and offset.
     waited: BTreeMap<BlockKey, BTreeMap<u64, u64>>,
     /// By block: addresses of the instructions that waited repeatedly for a page, with counts.
     waited_at: BTreeMap<BlockKey, BTreeMap<usize, u64>>,
     /// Changes of rights that the pager has requested and that are not executed yet.
-    pub(super) asked: Vec<Asked>,
+    asked: Vec<RightsChange>,
     /// Completed changes of protection that are to be reported to the pager.
-    pub(super) protected: VecDeque<(IoId, Result<u64, IoError>)>,
+    protected: VecDeque<(IoId, Result<u64, IoError>)>,
 }
 
-impl Memory {
+impl Block {
     /// Address of its first byte for kernels.
     fn address(&self) -> VirtAddr {
         VirtAddr::truncated(self.view.address().get() + self.part.range.start as u64)
@@ -154,9 +161,10 @@ impl Memory {
 
 impl Memories {
     /// Without blocks. Threads report through `inbox` that they have left a block.
-    pub(super) fn new(inbox: Inbox) -> Self {
+    pub(super) fn new(inbox: Inbox, host: Option<HostFile>) -> Self {
         Self {
             inbox,
+            host,
             blocks: BTreeMap::new(),
             traps: BTreeMap::new(),
             released: Vec::new(),
@@ -170,7 +178,7 @@ impl Memories {
     }
 
     /// The pages in a range of addresses of a space: an offset in each block.
-    fn pages_in(&self, asid: Asid, range: &Range<u64>) -> Vec<(ObjectId, u64)> {
+    pub(super) fn pages_in(&self, asid: Asid, range: &Range<u64>) -> Vec<(ObjectId, u64)> {
         let mut pages = Vec::new();
         for (object, memory) in &self.blocks {
             let start = memory.address().get();
@@ -187,7 +195,7 @@ impl Memories {
         pages
     }
 
-    fn holds(&self, object: ObjectId) -> bool {
+    pub(super) fn holds(&self, object: ObjectId) -> bool {
         self.blocks.contains_key(&object)
     }
 
@@ -276,7 +284,7 @@ impl Memories {
     }
 
     /// Changes the programs' rights on a range; returns how many of its bytes are pieces that change in one step.
-    pub(super) fn protect(
+    fn protect(
         &mut self,
         object: ObjectId,
         range: Range<u64>,
@@ -329,14 +337,21 @@ impl Memories {
     }
 }
 
-impl Memories {
-    /// A participant waits: the access it was woken for is complete.
-    pub(super) fn heard(&mut self, participant: u64) {
-        for memory in self.blocks.values_mut() {
-            let is_it = |guest: Guest| guest.participant == participant;
-            memory.woken.retain(|woken| !woken.guest.is_some_and(is_it));
-        }
-    }
+/// A part of a block, and the block's address for the card.
+pub(super) struct BlockPart {
+    pub(super) part: Part,
+    pub(super) host: HostAddr,
+}
+
+/// Where a part of a block lies.
+pub(super) struct SharedPart {
+    pub(super) asid: Asid,
+    /// Its first address for kernels.
+    pub(super) address: VirtAddr,
+    /// Its first address for the card.
+    pub(super) host: HostAddr,
+    pub(super) bytes: u64,
+    pub(super) page: PageSize,
 }
 
 /// An access of a program.
@@ -346,120 +361,148 @@ pub(crate) struct ProgramAccess {
     pub(crate) write: bool,
 }
 
-impl Paging {
+impl Memories {
+    /// A participant waits: the access it was woken for is complete.
+    pub(crate) fn heard(&mut self, participant: u64) {
+        for memory in self.blocks.values_mut() {
+            let is_it = |guest: Guest| guest.participant == participant;
+            memory.woken.retain(|woken| !woken.guest.is_some_and(is_it));
+        }
+    }
+
+    /// Participants whose traps have ended since the last call.
+    pub(crate) fn take_released(&mut self) -> Vec<Guest> {
+        std::mem::take(&mut self.released)
+    }
+
+    /// Counts a trapped access of a thread that is no participant.
+    pub(crate) fn trapped_alone(&mut self, thread: u64) {
+        self.free_threads.insert(thread);
+    }
+
+    /// Number of threads whose accesses were trapped and that are no participants.
+    pub(super) fn free_threads(&self) -> u64 {
+        self.free_threads.len() as u64
+    }
+
+    /// Virtual time that traps and protection have taken.
+    pub(super) fn protect_time(&self) -> Picoseconds {
+        self.protect_time
+    }
+
     /// The largest page size of some blocks.
     pub(crate) fn largest_page_of(&self, objects: &[ObjectId]) -> Option<PageSize> {
         let blocks = objects.iter();
-        let blocks = blocks.filter_map(|one| self.memories.blocks.get(one));
+        let blocks = blocks.filter_map(|one| self.blocks.get(one));
         blocks.map(|block| block.part.page).max()
     }
 
     /// The blocks of a space (in a range).
-    pub(crate) fn memories_in(&self, space: Asid, range: Option<(u64, u64)>) -> Vec<ObjectId> {
-        let inside = |memory: &Memory| {
+    pub(crate) fn blocks_in(&self, space: Asid, range: Option<(u64, u64)>) -> Vec<ObjectId> {
+        let inside = |memory: &Block| {
             let start = memory.address().get();
             let end = start + memory.part.range.len() as u64;
             memory.asid == space && range.is_none_or(|(from, to)| from < end && start < to)
         };
-        let blocks = self.memories.blocks.iter();
-        let there = blocks.filter(|(_, memory)| inside(memory));
+        let there = self.blocks.iter().filter(|(_, memory)| inside(memory));
         there.map(|(object, _)| *object).collect()
     }
 
+    /// Adds a part of a block, at this address of the host for the card.
+    pub(super) fn add(&mut self, object: ObjectId, asid: Asid, view: &Arc<View>, place: BlockPart) {
+        let BlockPart { part, host } = place;
+        let memory = Block {
+            asid,
+            view: view.clone(),
+            part,
+            host,
+            woken: Vec::new(),
+            stuck: false,
+        };
+        self.blocks.insert(object, memory);
+    }
+
     /// Ends the sharing of a block: its memory belongs to the program alone.
-    pub(crate) fn give_back(&mut self, kernels: &mut Kernels, object: ObjectId) {
-        let Some(memory) = self.memories.blocks.remove(&object) else {
+    pub(crate) fn give_back(&mut self, card: &mut dyn Card, object: ObjectId) {
+        let Some(memory) = self.blocks.remove(&object) else {
             return;
         };
         let (start, bytes) = (memory.part.range.start, memory.part.range.len());
         if let Err(error) = memory.view.open(start as u64, bytes as u64) {
             tracing::error!(%error, "opening memory that was shared");
         }
-        let mut others = self.memories.blocks.values();
+        let mut others = self.blocks.values();
         if others.any(|other| other.host == memory.host) {
             return;
         }
         memory.view.release();
-        if let Err(error) = kernels.card().unmap_host(memory.host) {
+        if let Err(error) = card.unmap_host(memory.host) {
             tracing::error!(%error, "ending the card's access to memory that was shared");
         }
     }
 
-    /// Begins to give the program read, or also write, access to a range. Returns the requests to wait for.
-    ///
-    /// # Errors
-    /// The card's.
-    pub(crate) fn begin_to_take(
-        &mut self,
-        kernels: &mut Kernels,
-        space: Asid,
-        range: &Range<u64>,
-        write: bool,
-    ) -> Result<Vec<RequestId>, Error> {
-        let pages = self.memories.pages_in(space, range);
-        let pages = pages.into_iter().map(|(object, offset)| {
-            self.ask(kernels, |request| Event::HostTrap {
-                request,
-                object,
-                offset,
-                write,
-            })
-        });
-        pages.collect()
+    /// Where a part of a block lies for kernels and for the card.
+    pub(super) fn shared_part(&self, object: ObjectId) -> Result<SharedPart, Error> {
+        let Some(memory) = self.blocks.get(&object) else {
+            return Err(Error::Internal(format!("{object} is no shared memory")));
+        };
+        let Part { range, page } = memory.part.clone();
+        Ok(SharedPart {
+            asid: memory.asid,
+            address: memory.address(),
+            host: memory.host.offset(range.start as u64),
+            bytes: range.len() as u64,
+            page,
+        })
     }
 
     /// Starts the latency from an access to its service thread, if there is any.
-    pub(crate) fn begin_trap_time(&mut self, kernels: &mut Kernels) -> Option<WorkId> {
-        let cost = self.options.host.as_ref()?.traps().trap_ps;
-        let costs = cost > Picoseconds::ZERO;
-        costs.then(|| self.serve_memory(kernels, cost, Work::Trap))
-    }
-
-    /// Whether work of the host is over.
-    pub(crate) fn is_over(&self, work: WorkId) -> bool {
-        self.host_time.is_over(work)
-    }
-
-    /// Serves a trapped access. Returns the request to wait for, the block, and an immediate error. `None`: the sharing
-    /// has just ended, and the memory is open.
-    pub(crate) fn trapped(
+    pub(super) fn begin_trap_time(
         &mut self,
-        kernels: &mut Kernels,
+        host_time: &mut HostTime,
+        card: &mut dyn Card,
+    ) -> Option<WorkId> {
+        let cost = self.host.as_ref()?.traps().trap_ps;
+        let costs = cost > Picoseconds::ZERO;
+        costs.then(|| self.occupy(host_time, card, cost, Work::Trap))
+    }
+
+    /// Admits a trapped access. Returns the request to wait for, the block, and the event for the pager. `None`: the
+    /// sharing has just ended, and the memory is open.
+    pub(super) fn admit(
+        &mut self,
         ProgramAccess { address, write }: ProgramAccess,
         ticket: Ticket,
         guest: Option<Guest>,
-    ) -> Option<(RequestId, ObjectId, Result<(), Error>)> {
-        let Some((object, offset)) = self.memories.find(address) else {
-            self.memories.released.extend(guest);
+        answers: &mut Answers,
+    ) -> Option<(RequestId, ObjectId, Event)> {
+        let Some((object, offset)) = self.find(address) else {
+            self.released.extend(guest);
             ticket.serve();
             return None;
         };
-        self.memories.count_trap(object, offset, &ticket);
-        self.trace.trap(kernels.now(), address as u64, write);
-        let request = self.answers.ask();
-        let trap = Waiting {
+        self.count_trap(object, offset, &ticket);
+        let request = answers.ask();
+        let trap = PendingTrap {
             object,
             offset,
             ticket,
             guest,
         };
-        self.memories.traps.insert(request, trap);
-        let told = self.tell(
-            kernels,
-            Event::HostTrap {
-                request,
-                object,
-                offset,
-                write,
-            },
-        );
-        Some((request, object, told))
+        self.traps.insert(request, trap);
+        let event = Event::HostTrap {
+            request,
+            object,
+            offset,
+            write,
+        };
+        Some((request, object, event))
     }
 
     /// Ends a trap; without an answer, its access fails.
     pub(crate) fn trap_over(&mut self, request: RequestId, object: ObjectId) {
-        self.memories.answered(request, false);
-        if let Some(memory) = self.memories.blocks.get_mut(&object) {
+        self.answered(request, false);
+        if let Some(memory) = self.blocks.get_mut(&object) {
             if std::mem::take(&mut memory.stuck) {
                 // Pages that are not on the card belong to the program again, or will at the next trap.
                 tracing::error!(%object, "a page of shared memory could not be opened");
@@ -467,23 +510,32 @@ impl Paging {
         }
     }
 
+    /// Records a change of the programs' rights that the pager has requested.
+    pub(super) fn request_rights(&mut self, change: RightsChange) {
+        self.asked.push(change);
+    }
+
+    /// Takes a completed change of rights, for the pager.
+    pub(super) fn take_protected(&mut self) -> Option<Event> {
+        let (id, result) = self.protected.pop_front()?;
+        Some(Event::IoDone { id, result })
+    }
+
     /// Changes the programs' rights as the pager has requested: one system call for adjacent pages.
-    pub(super) fn protect_asked(&mut self, kernels: &mut Kernels) {
-        let asked = std::mem::take(&mut self.memories.asked);
-        let huge = match &self.options.host {
+    pub(super) fn protect_asked(
+        &mut self,
+        host_time: &mut HostTime,
+        kernels: &mut Kernels,
+        trace: &Trace,
+    ) {
+        let asked = std::mem::take(&mut self.asked);
+        let huge = match &self.host {
             Some(host) => host.traps().has_huge_pages(),
             None => true,
         };
-        let is_whole = |object, range: &Range<u64>| huge && self.memories.is_whole(object, range);
-        let together = together(asked, is_whole);
-        for Asked {
-            ios,
-            object,
-            range,
-            access,
-        } in together
-        {
-            self.protect_together(kernels, ios, object, range, access);
+        let is_whole = |object, range: &Range<u64>| huge && self.is_whole(object, range);
+        for change in together(asked, is_whole) {
+            self.protect_together(host_time, kernels, trace, change);
         }
     }
 
@@ -491,37 +543,50 @@ impl Paging {
     /// unmapped one of them.
     fn protect_together(
         &mut self,
+        host_time: &mut HostTime,
         kernels: &mut Kernels,
-        ios: Vec<IoId>,
-        object: ObjectId,
-        range: Range<u64>,
-        access: HostAccess,
+        trace: &Trace,
+        change: RightsChange,
     ) {
+        let RightsChange {
+            ios,
+            object,
+            range,
+            access,
+        } = change;
         let bytes = range.end - range.start;
-        if let Some(address) = self.memories.address_of(object, range.start) {
-            let now = kernels.now();
-            self.trace.owner(now, address, bytes, access);
+        if let Some(address) = self.address_of(object, range.start) {
+            trace.owner(kernels.now(), address, bytes, access);
         }
-        let (result, huge) = self.memories.protect(object, range.clone(), access);
+        let (result, huge) = self.protect(object, range.clone(), access);
         if result.is_err() && ios.len() > 1 {
             let page = bytes / ios.len() as u64;
             for (io, start) in ios.into_iter().zip((range.start..).step_by(page as usize)) {
-                self.protect_together(kernels, vec![io], object, start..start + page, access);
+                let change = RightsChange {
+                    ios: vec![io],
+                    object,
+                    range: start..start + page,
+                    access,
+                };
+                self.protect_together(host_time, kernels, trace, change);
             }
             return;
         }
         match self.protection_cost(object, bytes, huge, ios.len() as u64, access) {
             Picoseconds::ZERO => {
                 let all = ios.into_iter().map(|io| (io, result));
-                self.memories.protected.extend(all);
+                self.protected.extend(all);
             }
-            cost => drop(self.serve_memory(kernels, cost, Work::Protection(ios, result))),
+            cost => {
+                let then = Work::Protection(ios, result);
+                self.occupy(host_time, kernels.card(), cost, then);
+            }
         }
     }
 
     /// Cost in virtual time of changing the programs' rights on a range, given how many of its bytes are pieces that
     /// change in one step.
-    pub(super) fn protection_cost(
+    fn protection_cost(
         &self,
         object: ObjectId,
         bytes: u64,
@@ -529,11 +594,11 @@ impl Paging {
         pages: u64,
         access: HostAccess,
     ) -> Picoseconds {
-        let Some(host) = &self.options.host else {
+        let Some(host) = &self.host else {
             return Picoseconds::ZERO;
         };
         let traps = host.traps();
-        let memory = self.memories.blocks.get(&object);
+        let memory = self.blocks.get(&object);
         let call = match access {
             _ if !memory.is_some_and(|memory| memory.view.is_trapped()) => Picoseconds::ZERO,
             HostAccess::ReadWrite => traps.open_with(bytes, huge),
@@ -543,89 +608,15 @@ impl Paging {
     }
 
     /// Occupies the service thread for a duration, then runs the continuation.
-    pub(super) fn serve_memory(
+    fn occupy(
         &mut self,
-        kernels: &mut Kernels,
+        host_time: &mut HostTime,
+        card: &mut dyn Card,
         cost: Picoseconds,
         then: Work,
     ) -> WorkId {
-        self.memories.protect_time += cost;
-        self.host_time
-            .begin(kernels.card(), HostWork::Serve(cost), then)
-    }
-
-    /// The name that the client of a space uses for a mapping, for messages.
-    pub(super) fn label_in(&self, space: Asid, near: MappingInfo) -> String {
-        if self.memories.holds(near.object) {
-            return "shared memory".to_owned();
-        }
-        let label = self.files.label_at(space, near.address);
-        label.map_or_else(|| near.object.to_string(), str::to_owned)
-    }
-
-    /// Registers the parts of a block with the pager.
-    pub(crate) fn new_memory(
-        &mut self,
-        kernels: &mut Kernels,
-        asid: Asid,
-        view: &Arc<View>,
-    ) -> Result<Vec<ObjectId>, Error> {
-        let host = kernels.card().map_host(view.alias().clone())?;
-        let parts = view.parts().iter();
-        let objects = parts.map(|part| {
-            let object = self.files.new_object();
-            let memory = Memory {
-                asid,
-                view: view.clone(),
-                part: part.clone(),
-                host,
-                woken: Vec::new(),
-                stuck: false,
-            };
-            self.memories.blocks.insert(object, memory);
-            object
-        });
-        Ok(objects.collect())
-    }
-
-    /// Maps a part of a block; returns its address and its size in bytes.
-    pub(crate) fn map_memory(
-        &mut self,
-        kernels: &mut Kernels,
-        object: ObjectId,
-        direct: bool,
-    ) -> Result<(VirtAddr, u64), Error> {
-        let Some(memory) = self.memories.blocks.get(&object) else {
-            return Err(Error::Internal(format!("{object} is no shared memory")));
-        };
-        let Part { range, page } = memory.part.clone();
-        let (asid, host) = (memory.asid, memory.host.offset(range.start as u64));
-        let (address, bytes) = (memory.address(), range.len() as u64);
-        self.ask_now(kernels, |request| Event::CreateObject {
-            request,
-            object,
-            offset: 0,
-            bytes,
-            kind: ObjectKind::Host { memory: host },
-            page_size: Some(page),
-        })?;
-        if direct {
-            self.memory_stays(kernels, object, host, bytes)?;
-        }
-        let mapped = self.ask_now(kernels, |request| Event::Map {
-            request,
-            asid,
-            address: Some(address),
-            object,
-            offset: 0,
-            bytes,
-            read: true,
-            write: true,
-        })?;
-        match mapped {
-            Success::Mapped(_) => Ok((address, bytes)),
-            Success::Done => Err(Error::Internal("a mapping without an address".into())),
-        }
+        self.protect_time += cost;
+        host_time.begin(card, HostWork::Serve(cost), then)
     }
 }
 
@@ -635,7 +626,7 @@ mod tests {
 
     #[test]
     fn pages_side_by_side_are_protected_together() {
-        let asked = |io: u64, range: Range<u64>, access| Asked {
+        let asked = |io: u64, range: Range<u64>, access| RightsChange {
             ios: vec![IoId(io)],
             object: ObjectId(3),
             range,
@@ -651,8 +642,8 @@ mod tests {
 
     #[test]
     fn a_piece_of_which_all_pages_change_is_protected_in_one_step() {
-        let pages = |from: u64, to: u64| -> Vec<Asked> {
-            let one = |n: u64| Asked {
+        let pages = |from: u64, to: u64| -> Vec<RightsChange> {
+            let one = |n: u64| RightsChange {
                 ios: vec![IoId(n)],
                 object: ObjectId(3),
                 range: n << 15..(n + 1) << 15,

@@ -1,7 +1,7 @@
 //! Pages of address spaces: the pager, and the execution of its actions.
 //!
-//! Events of the card and completed transfers go in ([`pump`]), commands and transfers come out. The card is an argument,
-//! with its kernels ([`Kernels`]), and so are the handles of clients.
+//! Events of the card and completed transfers go in ([`pump`]), commands and transfers come out; what clients ask for is in
+//! [`requests`]. The card is an argument, with its kernels ([`Kernels`]), and so are the handles of clients.
 
 mod answers;
 mod commands;
@@ -13,37 +13,33 @@ mod hot;
 mod lanes;
 mod memory;
 mod moved;
+mod out_of_range;
 mod page_cache;
-mod patience;
 mod policies;
 mod pressure;
 mod pump;
+mod requests;
 mod service;
 mod shares;
 mod spaces;
-mod stray;
+mod timeouts;
 mod transfers;
 
 use crate::inbox::Inbox;
 use crate::kernels::{HomeRange, Kernels};
 use crate::lane::Post;
 use crate::message::Progress;
-use crate::participants::Guest;
 use crate::report::PagingReport;
-use crate::tasks::Tasks;
 use crate::trace::Trace;
 use crate::OwnerOptions;
-use answers::Answers;
 use card::memory::HostMemory;
-use card::{Card, HostWork};
+use card::Card;
 use commands::Commands;
 use error::Error;
-use file_io::{Identity, OpenFile};
 use files::Files;
 pub(crate) use files::{
     check_options, check_rights, Durable, Looked, Source, View, Wanted, EMPTYING,
 };
-use host_time::{HostTime, Work};
 use hot::Hot;
 pub(crate) use lanes::InLane;
 use lanes::Lanes;
@@ -51,47 +47,26 @@ pub use lanes::MakeIo;
 use memory::Memories;
 pub(crate) use memory::ProgramAccess;
 use moved::MovedBytes;
-use pager::{
-    ChannelMemory, Config, Event, InstallOrder, Occupied, Pager, Policies, RequestId,
-    SpaceStatistics, Success,
-};
-pub(crate) use patience::Awaited;
-use patience::Patience;
+use pager::{ChannelMemory, Config, InstallOrder, Occupied, Pager, Policies, SpaceStatistics};
 use policies::Words;
 pub(crate) use pressure::Flush;
-use pressure::Place;
+use pump::{Parts, Pump};
 use service::Service;
 pub use service::ServiceThreads;
 use spaces::Spaces;
-use std::io;
-use std::ops::Range;
 use std::sync::Arc;
-use std::time::Duration;
+use timeouts::FileTimeouts;
+pub(crate) use timeouts::FileWait;
 use transfers::Transfers;
-use units::{
-    Asid, CardAddr, CardDescription, FaultToken, HostAddr, PageSize, Picoseconds, SlotId, VirtAddr,
-};
+use units::{Asid, CardAddr, CardDescription, HostAddr, PageSize, Picoseconds};
 
 /// See the module.
 pub(crate) struct Paging {
-    pager: Pager,
     spaces: Spaces,
     files: Files,
-    memories: Memories,
-    transfers: Transfers,
-    service: Service,
-    commands: Commands,
-    host_time: HostTime,
-    /// State of preloading.
-    hot: Hot,
-    answers: Answers,
-    patience: Patience,
     options: Arc<OwnerOptions>,
-    trace: Trace,
-    /// An event may have ended the wait of a task.
-    stirred: bool,
-    /// Dropped last: files are closed in them.
-    lanes: Lanes,
+    /// Dropped last: files are closed in it.
+    pump: Pump,
 }
 
 /// Host memory for DMA, and its address on the card.
@@ -186,23 +161,51 @@ impl Paging {
             .simulation()
             .is_some_and(|card| card.has_virtual_time());
         let moved = timed.then(MovedBytes::new);
+        let timeouts = FileTimeouts::new(options.clock, options.file_limit());
         Ok(Self {
-            pager,
             spaces: Spaces::new(description.spaces),
-            files: Files::default(),
-            memories: Memories::new(ways.inbox),
-            transfers: Transfers::new(memory, Buffers::EACH, moved, &options),
-            service: Service::new(options.service_threads),
-            commands: Commands::new(description.queues),
-            host_time: HostTime::default(),
-            hot: Hot::default(),
-            answers: Answers::default(),
-            patience: Patience::new(options.clock, options.file_limit()),
-            trace: Trace::new(options.timeline.clone()),
+            files: Files::new(options.clone()),
+            pump: Pump::new(Parts {
+                pager,
+                commands: Commands::new(description.queues),
+                service: Service::new(options.service_threads),
+                transfers: Transfers::new(memory, Buffers::EACH, moved, &options),
+                memories: Memories::new(ways.inbox, options.host.clone()),
+                trace: Trace::new(options.timeline.clone()),
+                lanes: Lanes::new(io, ways.post, timeouts),
+            }),
             options,
-            stirred: false,
-            lanes: Lanes::new(io, ways.post),
         })
+    }
+
+    /// The files that are mapped.
+    pub(crate) fn files(&mut self) -> &mut Files {
+        &mut self.files
+    }
+
+    /// The memory that programs share.
+    pub(crate) fn memories(&mut self) -> &mut Memories {
+        self.pump.memories_mut()
+    }
+
+    /// The threads of mounts.
+    pub(crate) fn lanes(&mut self) -> &mut Lanes {
+        self.pump.lanes()
+    }
+
+    /// The scheduling of events for the host's service threads.
+    pub(crate) fn service(&mut self) -> &mut Service {
+        self.pump.service_mut()
+    }
+
+    /// The state of preloading.
+    pub(crate) fn hot(&mut self) -> &mut Hot {
+        self.pump.hot_mut()
+    }
+
+    /// The pager, to look at.
+    pub(crate) fn pager(&self) -> &Pager {
+        self.pump.pager()
     }
 
     /// The paging policy of each of these files on a card, with its reason.
@@ -211,158 +214,18 @@ impl Paging {
         card: &CardDescription,
         of: impl Fn(&str) -> bool,
     ) -> Vec<String> {
-        let words = Words::new(card, &self.options, self.pager.statistics());
+        let words = Words::new(card, &self.options, self.pager().statistics());
         words.policies(&self.files, of)
-    }
-
-    /// Starts the time of a slot's reconfiguration.
-    pub(crate) fn begin_reconfiguration(&mut self, kernels: &mut Kernels, slot: SlotId) {
-        let then = Work::Reconfiguration(slot);
-        self.host_time
-            .begin(kernels.card(), HostWork::Reconfigure, then);
-    }
-
-    /// Faults that have no answer yet.
-    pub(crate) fn faults_waiting(&self) -> Vec<FaultToken> {
-        self.service.faults_waiting()
-    }
-
-    /// Whether events of the card are unhandled.
-    pub(crate) fn is_told(&self) -> bool {
-        self.service.is_told()
     }
 
     /// Whether the modelled time of a transfer is over before its bytes have arrived.
     pub(crate) fn any_late(&self) -> bool {
-        self.transfers.any_late()
-    }
-
-    /// The files that are mapped.
-    pub(crate) fn files(&mut self) -> &mut Files {
-        &mut self.files
-    }
-
-    /// Begins to put a file on storage; returns its identifier among the work on other threads.
-    ///
-    /// # Errors
-    /// The mount has no thread.
-    pub(crate) fn make_durable(
-        &mut self,
-        tasks: &mut Tasks,
-        file: &Arc<OpenFile>,
-        awaited: Awaited,
-    ) -> io::Result<u64> {
-        let lane = self.lanes.of(awaited.device)?;
-        let id = tasks.open_aside();
-        lane.make_durable(id, file.clone());
-        self.patience.wait_for(id, awaited);
-        Ok(id)
-    }
-
-    /// Runs an operation that may block on a file system, in the order of the mount's requests.
-    ///
-    /// # Errors
-    /// The mount has no thread.
-    pub(crate) fn ask_lane<T: Send + 'static>(
-        &mut self,
-        tasks: &mut Tasks,
-        awaited: Awaited,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<InLane<T>, Error> {
-        self.lanes.ask(tasks, &mut self.patience, awaited, work)
-    }
-
-    /// Whether a mount did not answer in time, and has answered nothing since.
-    pub(crate) fn is_silent(&self, device: u64) -> bool {
-        self.patience.is_silent(device)
-    }
-
-    /// Records the holes of a range, for a mapping with that option.
-    pub(crate) fn has_holes(&mut self, view: View, holes: Vec<Range<u64>>) {
-        self.transfers.has_holes(&holes);
-        self.files.has_holes(view, holes);
-    }
-
-    /// Whether the pager has no object left of a file that was abandoned at its close.
-    pub(crate) fn given_up_has_left(&self, identity: Identity) -> bool {
-        self.files.given_up_has_left(&self.pager, identity)
-    }
-
-    /// Whether the pager has nothing outstanding.
-    pub(crate) fn is_idle(&self) -> bool {
-        self.pager.is_idle()
-    }
-
-    /// Pages of a file whose mapping asks for no size.
-    pub(crate) fn page_size(&self) -> PageSize {
-        self.pager.page_size()
-    }
-
-    /// Files with a writable mapping in a range.
-    pub(crate) fn mapped_in(&self, space: Asid, address: VirtAddr, bytes: u64) -> Vec<Durable> {
-        self.files.mapped_in(space, address, bytes)
-    }
-
-    /// The out-of-range writes of kernels around a writable range, as an error; each is reported once.
-    pub(crate) fn take_stray(
-        &mut self,
-        space: Asid,
-        address: VirtAddr,
-        bytes: u64,
-    ) -> Result<(), Error> {
-        self.files.take_stray(space, address, bytes)
-    }
-
-    /// A stream has accepted its data, or has failed: the faults held back for it are queued.
-    pub(crate) fn flushed(&mut self, stream: Place) {
-        self.service.flushed(stream);
-    }
-
-    /// Parts of streams to send, since the last call.
-    pub(crate) fn take_flushes(&mut self) -> Vec<Flush> {
-        self.service.pressure.take_begun()
-    }
-
-    /// Fails the waits for abandoned transfers.
-    pub(crate) fn tell_of_silence(&mut self, kernels: &mut Kernels, tasks: &mut Tasks) {
-        let answers = &mut self.answers;
-        self.patience
-            .tell_of_silence(&self.pager, kernels, answers, tasks);
-    }
-
-    /// The error for tasks that wait for an abandoned transfer.
-    pub(crate) fn silence(&self) -> Option<Error> {
-        self.patience.trouble()
-    }
-
-    /// Ends waits for files that exceeded the timeout.
-    pub(crate) fn lose_patience(&mut self, tasks: &mut Tasks) {
-        self.patience.lose(tasks);
-    }
-
-    /// Time until the next check of file timeouts; `None`: no file is awaited.
-    pub(crate) fn next_look(&self) -> Option<Duration> {
-        self.patience.next_look()
-    }
-
-    /// Participants whose traps have ended since the last call.
-    pub(crate) fn take_released(&mut self) -> Vec<Guest> {
-        std::mem::take(&mut self.memories.released)
-    }
-
-    /// A participant waits: its access to shared memory is over.
-    pub(crate) fn heard(&mut self, participant: u64) {
-        self.memories.heard(participant);
-    }
-
-    /// Counts a trapped access of a thread that is no participant.
-    pub(crate) fn trapped_alone(&mut self, thread: u64) {
-        self.memories.free_threads.insert(thread);
+        self.pump.transfers().any_late()
     }
 
     /// Virtual time, bytes and faults so far.
     pub(crate) fn progress(&self, kernels: &Kernels) -> Progress {
-        let paging = self.pager.statistics();
+        let paging = self.pager().statistics();
         Progress {
             now: match kernels.description().clock_period {
                 Picoseconds::ZERO => Picoseconds::ZERO,
@@ -376,84 +239,41 @@ impl Paging {
 
     /// Each space, its statistics, and its card memory.
     pub(crate) fn spaces(&self) -> impl Iterator<Item = (Asid, SpaceStatistics, Occupied)> + '_ {
-        self.pager.spaces()
+        self.pager().spaces()
     }
 
     /// Virtual time with a fault waiting.
     pub(crate) fn fault_time(&self) -> Picoseconds {
-        self.service.fault_time()
-    }
-
-    /// `io_uring` or `blocking`.
-    pub(crate) fn file_io(&mut self) -> &'static str {
-        self.lanes.name()
+        self.pump.service().fault_time()
     }
 
     /// The hash of all bytes that were moved; nothing without virtual time.
     pub(crate) fn bytes_hash(&self) -> String {
-        self.transfers.bytes_hash()
+        self.pump.transfers().bytes_hash()
     }
 
     /// The paging report of all spaces together.
     pub(crate) fn report(&self) -> PagingReport {
+        let memories = self.pump.memories();
         PagingReport {
-            ping_pong: self.memories.ping_pong(),
-            made_hot: self.hot_bytes(),
+            ping_pong: memories.ping_pong(),
+            made_hot: self.pump.hot().bytes(),
             ..PagingReport::new(
-                self.pager.statistics(),
-                self.service.fault_time(),
-                self.memories.protect_time,
-                self.memories.free_threads.len() as u64,
+                self.pager().statistics(),
+                self.fault_time(),
+                memories.protect_time(),
+                memories.free_threads(),
             )
         }
     }
 
     /// Page sizes that were used.
     pub(crate) fn page_sizes(&self) -> impl Iterator<Item = PageSize> + '_ {
-        self.files.page_sizes.iter().copied()
+        self.files.page_sizes()
     }
 
     /// Files that are or were mapped for writing on a file system without locks, by name.
     pub(crate) fn unlocked(&self) -> impl Iterator<Item = &String> {
-        self.files.unlocked.iter()
-    }
-
-    /// Forgets the paging of a file.
-    pub(crate) fn forget_paging(&mut self, label: &str) {
-        self.files.forget_paging(label);
-    }
-
-    /// Sends the pager an event that it answers later; returns the request.
-    ///
-    /// # Errors
-    /// The card's.
-    pub(crate) fn ask(
-        &mut self,
-        kernels: &mut Kernels,
-        event: impl FnOnce(RequestId) -> Event,
-    ) -> Result<RequestId, Error> {
-        let request = self.answers.ask();
-        self.tell(kernels, event(request)).map(|()| request)
-    }
-
-    /// The pager's answer to a request, if it has one.
-    pub(crate) fn take_answer(&mut self, request: RequestId) -> Option<Result<Success, Error>> {
-        self.answers.take(request)
-    }
-
-    /// Whether an event since the last call may have ended the wait of a task.
-    pub(crate) fn take_stirred(&mut self) -> bool {
-        std::mem::take(&mut self.stirred)
-    }
-
-    /// Asks the pager what it answers at once.
-    pub(super) fn ask_now(
-        &mut self,
-        kernels: &mut Kernels,
-        event: impl FnOnce(RequestId) -> Event,
-    ) -> Result<Success, Error> {
-        let request = self.ask(kernels, event)?;
-        let answer = self.answers.take(request);
-        answer.ok_or_else(|| Error::Internal("the pager did not answer at once".into()))?
+        self.files.unlocked()
     }
 }

@@ -13,7 +13,7 @@ use std::ops::Range;
 
 /// Location of the bytes of a read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum Location {
     /// On storage, which delivers this many bytes.
     Storage(u64),
     /// On storage, which delivers this many bytes, and this range of the file with them.
@@ -197,11 +197,11 @@ impl PageCache {
     }
 
     /// Finds the location of bytes of a file of this size.
-    pub(super) fn find(&mut self, object: ObjectId, place: Range<u64>, size: u64) -> Found {
+    pub(super) fn find(&mut self, object: ObjectId, place: Range<u64>, size: u64) -> Location {
         let (offset, bytes) = (place.start, place.end - place.start);
         let (window, around) = (self.window, self.around);
         if window == 0 {
-            return Found::Storage(bytes);
+            return Location::Storage(bytes);
         }
         let reading = self.file(object, size);
         let end = offset + bytes;
@@ -212,21 +212,21 @@ impl PageCache {
             reading.around.read(&(offset..end), around);
         }
         if reading.coming(&place).is_some() {
-            return Found::Coming;
+            return Location::Coming;
         }
         if offset >= reading.start && end <= reading.end {
             return match end <= reading.ready {
-                true => Found::Cached,
-                false => Found::Coming,
+                true => Location::Cached,
+                false => Location::Coming,
             };
         }
         if new == 0 {
-            return Found::Cached;
+            return Location::Cached;
         }
         if !in_order {
             let window = reading.around.window(&(offset..end), around, reading.bytes);
             let Some(window) = window else {
-                return Found::Storage(new);
+                return Location::Storage(new);
             };
             let mut along = 0;
             for page in pages_of(&window) {
@@ -240,15 +240,15 @@ impl PageCache {
                 window: window.clone(),
                 held: Vec::new(),
             });
-            return Found::Around(new + along, window);
+            return Location::Around(new + along, window);
         }
         if bytes >= window {
-            return Found::Storage(new);
+            return Location::Storage(new);
         }
         reading.start = offset;
         reading.end = (offset + window).min(reading.bytes).max(end);
         reading.ready = reading.end;
-        Found::Storage(reading.end - offset)
+        Location::Storage(reading.end - offset)
     }
 
     /// Records a write to a file: the bytes are in the cache.
@@ -313,10 +313,10 @@ mod tests {
         let (mut from_storage, mut waited) = (Vec::new(), 0);
         for offset in (0..size).step_by(PAGE as usize) {
             match cache.find(object, offset..offset + PAGE, size) {
-                Found::Storage(bytes) => from_storage.push(bytes),
-                Found::Around(..) => panic!("it is read in order"),
-                Found::Cached => {}
-                Found::Coming => {
+                Location::Storage(bytes) => from_storage.push(bytes),
+                Location::Around(..) => panic!("it is read in order"),
+                Location::Cached => {}
+                Location::Coming => {
                     waited += 1;
                     cache.arrived(object);
                 }
@@ -333,15 +333,15 @@ mod tests {
         let object = ObjectId(1);
         let mut cache = PageCache::new(WINDOW, 0);
         let mut find = |at| cache.find(object, at..at + PAGE, 1 << 30);
-        assert_eq!(find(20 * PAGE), Found::Storage(PAGE));
-        assert_eq!(find(20 * PAGE), Found::Cached);
-        assert_eq!(find(90 * PAGE), Found::Storage(PAGE));
-        assert_eq!(find(20 * PAGE), Found::Cached);
+        assert_eq!(find(20 * PAGE), Location::Storage(PAGE));
+        assert_eq!(find(20 * PAGE), Location::Cached);
+        assert_eq!(find(90 * PAGE), Location::Storage(PAGE));
+        assert_eq!(find(20 * PAGE), Location::Cached);
         cache.written(object, &(50 * PAGE..51 * PAGE), 1 << 30);
         let found = cache.find(object, 50 * PAGE..51 * PAGE, 1 << 30);
-        assert_eq!(found, Found::Cached);
+        assert_eq!(found, Location::Cached);
         let next = cache.find(object, 51 * PAGE..52 * PAGE, 1 << 30);
-        assert_eq!(next, Found::Storage(WINDOW), "in order");
+        assert_eq!(next, Location::Storage(WINDOW), "in order");
     }
 
     #[test]
@@ -350,16 +350,16 @@ mod tests {
         let mut cache = PageCache::new(WINDOW, 0);
         for offset in [20 * PAGE, 7 * PAGE, 90 * PAGE] {
             let found = cache.find(object, offset..offset + PAGE, 1 << 30);
-            assert_eq!(found, Found::Storage(PAGE));
+            assert_eq!(found, Location::Storage(PAGE));
             assert_eq!(cache.ahead(object), None);
         }
         // A read as large as a window, too: of its pages, two are missing. All are, if nothing is kept.
         assert_eq!(
             cache.find(object, 0..WINDOW, 1 << 30),
-            Found::Storage(WINDOW - 2 * PAGE)
+            Location::Storage(WINDOW - 2 * PAGE)
         );
         let mut none = PageCache::default();
-        assert_eq!(none.find(object, 0..PAGE, 1 << 30), Found::Storage(PAGE));
+        assert_eq!(none.find(object, 0..PAGE, 1 << 30), Location::Storage(PAGE));
     }
 
     /// Reads pages of a file at random places; returns the number of storage reads, and the bytes they brought.
@@ -372,8 +372,8 @@ mod tests {
                 .wrapping_add(1);
             let at = (state >> 33) % pages * PAGE;
             match cache.find(object, at..at + PAGE, size) {
-                Found::Storage(bytes) => (count, came) = (count + 1, came + bytes),
-                Found::Around(bytes, window) => {
+                Location::Storage(bytes) => (count, came) = (count + 1, came + bytes),
+                Location::Around(bytes, window) => {
                     assert!(
                         window.contains(&at) && window.end <= size,
                         "{at}: {window:?}"
@@ -381,8 +381,8 @@ mod tests {
                     (count, came) = (count + 1, came + bytes);
                     assert!(cache.came(object, at).is_empty());
                 }
-                Found::Cached => {}
-                Found::Coming => panic!("everything has come"),
+                Location::Cached => {}
+                Location::Coming => panic!("everything has come"),
             }
         }
         (count, came)
@@ -412,13 +412,13 @@ mod tests {
             cache.find(object, page * PAGE..(page + 1) * PAGE, 1 << 30)
         };
         let window = 20 * PAGE..24 * PAGE;
-        assert_eq!(find(&mut cache, 22), Found::Around(4 * PAGE, window));
-        assert_eq!(find(&mut cache, 20), Found::Coming);
-        assert_eq!(find(&mut cache, 22), Found::Coming);
+        assert_eq!(find(&mut cache, 22), Location::Around(4 * PAGE, window));
+        assert_eq!(find(&mut cache, 20), Location::Coming);
+        assert_eq!(find(&mut cache, 22), Location::Coming);
         let elsewhere = 40 * PAGE..44 * PAGE;
-        assert_eq!(find(&mut cache, 40), Found::Around(4 * PAGE, elsewhere));
+        assert_eq!(find(&mut cache, 40), Location::Around(4 * PAGE, elsewhere));
         cache.came(object, 22 * PAGE);
-        assert_eq!(find(&mut cache, 20), Found::Cached);
-        assert_eq!(find(&mut cache, 43), Found::Coming);
+        assert_eq!(find(&mut cache, 20), Location::Cached);
+        assert_eq!(find(&mut cache, 43), Location::Coming);
     }
 }

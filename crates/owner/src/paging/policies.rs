@@ -1,19 +1,13 @@
 //! Advice for mappings, and the report's texts on policies.
 
 use super::files::Files;
-use crate::handles::MappedRange;
-use crate::kernels::Kernels;
-use crate::message::ByteRange;
-use crate::paging::Paging;
 use crate::report::bytes;
 use crate::OwnerOptions;
-use error::Error;
 use pager::eviction::Eviction;
 use pager::size::Doubling;
-use pager::{Event, PagerError, Statistics};
+use pager::Statistics;
 use units::{
     Advice, CardDescription, Fetch, L1Reach, MemoryKind, PageSize, PageSizes, Pattern, Reuse,
-    VirtAddr,
 };
 
 /// Page sizes for automatic choice: those of the default shell's L1 TLBs, and one between. Each further size would cost
@@ -51,55 +45,6 @@ pub(super) struct Paged {
     pub advice: Advice,
 }
 
-impl Paging {
-    /// Applies advice to some bytes of a mapping.
-    pub(crate) fn advise_mapping(
-        &mut self,
-        kernels: &mut Kernels,
-        range: MappedRange,
-        part: ByteRange,
-        advice: Advice,
-    ) -> Result<(), Error> {
-        let bytes = part.bytes;
-        let address = VirtAddr::truncated(range.address.get().saturating_add(part.offset));
-        if !part.is_within(range.bytes) {
-            return Err(Error::Pager(PagerError::NotMapped {
-                asid: range.asid,
-                address,
-                bytes,
-            }));
-        }
-        self.ask_now(kernels, |request| Event::Advise {
-            request,
-            asid: range.asid,
-            address,
-            bytes,
-            advice,
-        })?;
-        self.files.advised(range.asid, (address, bytes), advice);
-        if advice.reuse == Some(Reuse::Low) {
-            self.leave_in_host(kernels, range.asid, (address, bytes))?;
-        }
-        Ok(())
-    }
-
-    /// Fetches pages before they are accessed.
-    pub(crate) fn prefetch(
-        &mut self,
-        kernels: &mut Kernels,
-        range: MappedRange,
-    ) -> Result<(), Error> {
-        self.tell(
-            kernels,
-            Event::Prefetch {
-                asid: range.asid,
-                address: range.address,
-                bytes: range.bytes,
-            },
-        )
-    }
-}
-
 /// The paging of files, in words.
 pub(super) struct Words<'a> {
     /// Reach of the card's L1 TLBs.
@@ -124,9 +69,9 @@ impl<'a> Words<'a> {
 
     /// The paging of each of these files, with its reason: a line per file, or one line for files with equal paging.
     pub(super) fn policies(&self, files: &Files, of: impl Fn(&str) -> bool) -> Vec<String> {
-        let told = |paged: Paged| self.told(paged);
+        let words = |paged: Paged| self.of(paged);
         let mut lines: Vec<(String, Vec<String>)> = Vec::new();
-        for (label, how) in files.paged(told) {
+        for (label, how) in files.paged(words) {
             if !of(&label) {
                 continue;
             }
@@ -140,7 +85,7 @@ impl<'a> Words<'a> {
     }
 
     /// The paging of a file, in words.
-    pub(super) fn told(&self, paged: Paged) -> String {
+    pub(super) fn of(&self, paged: Paged) -> String {
         let Paged {
             page_size,
             parts,

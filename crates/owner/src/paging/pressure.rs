@@ -4,7 +4,6 @@
 //! out: written back from the card and accepted by the device. The fault is held back, not its data, so the clock
 //! continues and the card can write back.
 
-use super::files::Files;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use units::{Asid, Fault, VirtAddr};
@@ -15,12 +14,12 @@ const AHEAD: u64 = 32;
 const UNFINISHED: u64 = 16;
 
 /// A writable mapping of a stream, by its first address.
-pub(crate) type Place = (Asid, VirtAddr);
+pub(crate) type StreamPlace = (Asid, VirtAddr);
 
 /// Faults that are held back.
 #[derive(Debug, Default)]
 pub(super) struct Pressure {
-    streams: BTreeMap<Place, Stream>,
+    streams: BTreeMap<StreamPlace, Stream>,
     begun: Vec<Flush>,
 }
 
@@ -36,7 +35,7 @@ struct Stream {
 /// A part of a mapping that is to go out.
 #[derive(Debug)]
 pub(crate) struct Flush {
-    pub(crate) place: Place,
+    pub(crate) place: StreamPlace,
     pub(crate) start: u64,
     pub(crate) end: u64,
 }
@@ -61,7 +60,7 @@ impl Pressure {
 
     /// Handles a stream that has accepted its data or has failed; returns the faults that it held back. After a
     /// failure, a kernel that continues to write gets an error.
-    pub(super) fn flushed(&mut self, place: Place) -> Vec<Fault> {
+    pub(super) fn flushed(&mut self, place: StreamPlace) -> Vec<Fault> {
         let Some(stream) = self.streams.get_mut(&place) else {
             return Vec::new();
         };
@@ -70,8 +69,9 @@ impl Pressure {
     }
 
     /// Holds back a fault until a device has accepted more. Returns false if the fault goes to the pager now.
-    pub(super) fn holds_back(&mut self, files: &Files, fault: &Fault) -> bool {
-        let Some((start, page)) = files.written_stream(fault.asid, fault.address) else {
+    /// `written` is the mapping of a stream that kernels write at its address: its start, and its page size in bytes.
+    pub(super) fn holds_back(&mut self, written: Option<(VirtAddr, u64)>, fault: &Fault) -> bool {
+        let Some((start, page)) = written else {
             return false;
         };
         let offset = fault.address.get() - start.get();
@@ -98,7 +98,7 @@ impl Pressure {
         })
     }
 
-    fn end(&mut self, gone: impl Fn(&Place) -> bool) -> Vec<Fault> {
+    fn end(&mut self, gone: impl Fn(&StreamPlace) -> bool) -> Vec<Fault> {
         let mut faults = Vec::new();
         self.streams.retain(|place, stream| {
             let ends = gone(place);

@@ -1,22 +1,32 @@
 //! The event loop: events of card and I/O in, actions of the pager out.
+//!
+//! The files are an argument: the pump executes what the pager decides about them.
 
-use super::host_time::Work;
-use super::memory::Asked;
-use super::service::Thread;
-use super::stray::Stray;
-use super::transfers::{Part, Place};
+use super::answers::Answers;
+use super::commands::Commands;
+use super::files::Files;
+use super::host_time::{HostTime, Work};
+use super::hot::Hot;
+use super::lanes::Lanes;
+use super::memory::{Memories, ProgramAccess, RightsChange};
+use super::out_of_range::OutOfRange;
+use super::service::{Service, Thread};
+use super::shares::ServiceShare;
+use super::transfers::{HostPlace, Move, Part, Route, Transfers};
 use crate::kernels::Kernels;
-use crate::paging::Paging;
+use crate::participants::Guest;
 use crate::tasks::Tasks;
-use crate::{Aside, ClockMode};
+use crate::trace::Trace;
+use crate::Aside;
 use card::command::Command;
 use card::event::Event as CardEvent;
 use card::{HostWork, SpaceControl, SpaceTable, WorkId};
 use error::Error;
 use file_io::Direction;
-use pager::{Action, Event};
+use pager::{Action, Around, Event, MappingInfo, ObjectId, Pager, RequestId, Success};
 use std::ops::RangeInclusive;
-use units::{Asid, CommandId, FaultToken, Operation, Picoseconds, SlotId};
+use trap::Ticket;
+use units::{Asid, CommandId, Fault, FaultToken, Operation, Picoseconds, SlotId};
 
 /// First identifier of the owner's own commands, one per slot; the pager counts its identifiers up from
 /// zero.
@@ -31,10 +41,236 @@ fn barrier_of(id: CommandId) -> Option<SlotId> {
     u8::try_from(slot).ok().map(SlotId)
 }
 
-impl Paging {
+/// The pager, and the rooms that execute its actions.
+pub(super) struct Pump {
+    pager: Pager,
+    answers: Answers,
+    commands: Commands,
+    host_time: HostTime,
+    service: Service,
+    transfers: Transfers,
+    memories: Memories,
+    /// State of preloading.
+    hot: Hot,
+    trace: Trace,
+    /// An event may have ended the wait of a task.
+    woken: bool,
+    /// Dropped last: files are closed in them.
+    lanes: Lanes,
+}
+
+/// The parts of a pump that depend on the card and the options.
+pub(super) struct Parts {
+    pub(super) pager: Pager,
+    pub(super) commands: Commands,
+    pub(super) service: Service,
+    pub(super) transfers: Transfers,
+    pub(super) memories: Memories,
+    pub(super) trace: Trace,
+    pub(super) lanes: Lanes,
+}
+
+impl Pump {
+    pub(super) fn new(parts: Parts) -> Self {
+        let Parts {
+            pager,
+            commands,
+            service,
+            transfers,
+            memories,
+            trace,
+            lanes,
+        } = parts;
+        Self {
+            pager,
+            answers: Answers::default(),
+            commands,
+            host_time: HostTime::default(),
+            service,
+            transfers,
+            memories,
+            hot: Hot::default(),
+            trace,
+            woken: false,
+            lanes,
+        }
+    }
+
+    pub(super) fn pager(&self) -> &Pager {
+        &self.pager
+    }
+
+    pub(super) fn service(&self) -> &Service {
+        &self.service
+    }
+
+    pub(super) fn service_mut(&mut self) -> &mut Service {
+        &mut self.service
+    }
+
+    pub(super) fn transfers(&self) -> &Transfers {
+        &self.transfers
+    }
+
+    pub(super) fn transfers_mut(&mut self) -> &mut Transfers {
+        &mut self.transfers
+    }
+
+    pub(super) fn memories(&self) -> &Memories {
+        &self.memories
+    }
+
+    pub(super) fn memories_mut(&mut self) -> &mut Memories {
+        &mut self.memories
+    }
+
+    pub(super) fn hot(&self) -> &Hot {
+        &self.hot
+    }
+
+    pub(super) fn hot_mut(&mut self) -> &mut Hot {
+        &mut self.hot
+    }
+
+    pub(super) fn lanes(&mut self) -> &mut Lanes {
+        &mut self.lanes
+    }
+
+    /// Sends the pager an event that it answers later; returns the request.
+    ///
+    /// # Errors
+    /// The card's.
+    pub(super) fn ask(
+        &mut self,
+        files: &mut Files,
+        kernels: &mut Kernels,
+        event: impl FnOnce(RequestId) -> Event,
+    ) -> Result<RequestId, Error> {
+        let request = self.answers.ask();
+        self.tell(files, kernels, event(request)).map(|()| request)
+    }
+
+    /// Asks the pager what it answers at once.
+    pub(super) fn ask_now(
+        &mut self,
+        files: &mut Files,
+        kernels: &mut Kernels,
+        event: impl FnOnce(RequestId) -> Event,
+    ) -> Result<Success, Error> {
+        let request = self.ask(files, kernels, event)?;
+        let answer = self.answers.take(request);
+        answer.ok_or_else(|| Error::Internal("the pager did not answer at once".into()))?
+    }
+
+    /// The pager's answer to a request, if it has one.
+    pub(super) fn take_answer(&mut self, request: RequestId) -> Option<Result<Success, Error>> {
+        self.answers.take(request)
+    }
+
+    /// Whether an event since the last call may have ended the wait of a task.
+    pub(super) fn take_woken(&mut self) -> bool {
+        std::mem::take(&mut self.woken)
+    }
+
+    /// Starts the time of a slot's reconfiguration.
+    pub(super) fn begin_reconfiguration(&mut self, kernels: &mut Kernels, slot: SlotId) {
+        let then = Work::Reconfiguration(slot);
+        self.host_time
+            .begin(kernels.card(), HostWork::Reconfigure, then);
+    }
+
+    /// Starts the latency from an access to its service thread, if there is any.
+    pub(super) fn begin_trap_time(&mut self, kernels: &mut Kernels) -> Option<WorkId> {
+        self.memories
+            .begin_trap_time(&mut self.host_time, kernels.card())
+    }
+
+    /// Whether work of the host is over.
+    pub(super) fn is_over(&self, work: WorkId) -> bool {
+        self.host_time.is_over(work)
+    }
+
+    /// Serves a trapped access. Returns the request to wait for, the block, and an immediate error. `None`: the sharing
+    /// has just ended, and the memory is open.
+    pub(super) fn trapped(
+        &mut self,
+        files: &mut Files,
+        kernels: &mut Kernels,
+        access: ProgramAccess,
+        ticket: Ticket,
+        guest: Option<Guest>,
+    ) -> Option<(RequestId, ObjectId, Result<(), Error>)> {
+        let answers = &mut self.answers;
+        let (request, object, event) = self.memories.admit(access, ticket, guest, answers)?;
+        let ProgramAccess { address, write } = access;
+        self.trace.trap(kernels.now(), address as u64, write);
+        let sent = self.tell(files, kernels, event);
+        Some((request, object, sent))
+    }
+
+    /// Ends the share of a space; false if pages of the space are still there.
+    pub(super) fn end_share(&mut self, asid: Asid) -> bool {
+        let ended = !self.pager.has_space(asid);
+        if ended {
+            self.service.shares.remove(asid);
+        }
+        ended
+    }
+
+    /// Adds a space to a share.
+    pub(super) fn join_share(
+        &mut self,
+        files: &mut Files,
+        kernels: &mut Kernels,
+        share: ServiceShare,
+        asid: Asid,
+    ) -> Result<(), Error> {
+        let share = self.service.shares.add(asid, share);
+        self.tell(files, kernels, Event::ShareSpace { asid, share })
+    }
+
+    /// Asks the card to report when it has executed everything now in the space's queue.
+    pub(super) fn await_entries(
+        &mut self,
+        kernels: &mut Kernels,
+        space: Asid,
+    ) -> Result<(), Error> {
+        let barrier = self.hot.await_entries(space);
+        self.send_barrier(kernels, barrier, space)
+    }
+
+    /// Fails the waits for abandoned transfers.
+    pub(super) fn fail_abandoned(&mut self, kernels: &mut Kernels, tasks: &mut Tasks) {
+        let answers = &mut self.answers;
+        let timeouts = self.lanes.timeouts();
+        timeouts.fail_abandoned(&self.pager, kernels, answers, tasks);
+    }
+
+    /// The transfers, and the rooms that they use.
+    fn transferring<'a>(
+        &'a mut self,
+        files: &'a mut Files,
+        kernels: &'a mut Kernels,
+    ) -> (&'a mut Transfers, Route<'a>) {
+        let route = Route {
+            files,
+            lanes: &mut self.lanes,
+            host_time: &mut self.host_time,
+            answers: &mut self.answers,
+            hot: &self.hot,
+            kernels,
+        };
+        (&mut self.transfers, route)
+    }
+
     /// Gives the pager an event and executes its actions.
-    pub(crate) fn tell(&mut self, kernels: &mut Kernels, event: Event) -> Result<(), Error> {
-        self.stirred = true;
+    pub(super) fn tell(
+        &mut self,
+        files: &mut Files,
+        kernels: &mut Kernels,
+        event: Event,
+    ) -> Result<(), Error> {
+        self.woken = true;
         let mut next = Some(event);
         while let Some(event) = next {
             let mut actions = Vec::new();
@@ -44,20 +280,20 @@ impl Paging {
             self.trace
                 .evictions(now, self.pager.statistics().spaces.evictions - evictions);
             for action in actions {
-                self.perform(kernels, action)?;
+                self.perform(files, kernels, action)?;
             }
-            self.protect_asked(kernels);
-            let protected = self.memories.protected.pop_front();
-            next = protected
-                .map(|(id, result)| Event::IoDone { id, result })
-                .or_else(|| self.hot.placed());
+            self.memories
+                .protect_asked(&mut self.host_time, kernels, &self.trace);
+            let protected = self.memories.take_protected();
+            next = protected.or_else(|| self.hot.placed());
         }
         self.send_commands(kernels)
     }
 
     /// Lets the card work until it reports events, at most until `deadline`.
-    pub(crate) fn turn(
+    pub(super) fn turn(
         &mut self,
+        files: &mut Files,
         kernels: &mut Kernels,
         deadline: Option<Picoseconds>,
     ) -> Result<(), Error> {
@@ -69,26 +305,30 @@ impl Paging {
                 kernels.card().wait(Some(now))?
             }
         };
-        self.service.tell(over);
+        self.service.report(over);
         // Also without events: the deadline of a task may have been reached.
-        self.stirred = true;
-        self.service.tell(events);
-        self.handle_events(kernels)?;
+        self.woken = true;
+        self.service.report(events);
+        self.handle_events(files, kernels)?;
         kernels.notice_refused_writes()
     }
 
     /// Processes events, in order. Returns false if the clock waits for the bytes of a file that are due
     /// and missing.
-    pub(crate) fn handle_events(&mut self, kernels: &mut Kernels) -> Result<bool, Error> {
-        while let Some(event) = self.service.next_told() {
+    pub(super) fn handle_events(
+        &mut self,
+        files: &mut Files,
+        kernels: &mut Kernels,
+    ) -> Result<bool, Error> {
+        while let Some(event) = self.service.next_reported() {
             if let CardEvent::HostWorkDone(id) = event {
-                if self.stands_for(id) {
+                if self.clock_stops_for(id) {
                     self.service.put_back(event);
                     return Ok(false);
                 }
             }
-            self.stirred = true;
-            self.handle_event(kernels, event)?;
+            self.woken = true;
+            self.handle_event(files, kernels, event)?;
         }
         self.serve_next(kernels);
         self.send_commands(kernels)?;
@@ -96,40 +336,54 @@ impl Paging {
     }
 
     /// Whether the clock waits for the bytes of a transfer.
-    fn stands_for(&mut self, work: WorkId) -> bool {
+    fn clock_stops_for(&mut self, work: WorkId) -> bool {
         match self.host_time.get(work) {
             Some(Work::Transfer(pending)) if self.transfers.lacks(pending) => {
-                let id = pending.id();
-                self.options.clock == ClockMode::Lockstep
-                    && !self.patience.lacks(id, || pending.awaited())
+                let timeouts = self.lanes.timeouts();
+                timeouts.stops_for(pending.id(), || pending.wait())
             }
             _ => false,
         }
     }
 
-    fn handle_event(&mut self, kernels: &mut Kernels, event: CardEvent) -> Result<(), Error> {
+    fn handle_event(
+        &mut self,
+        files: &mut Files,
+        kernels: &mut Kernels,
+        event: CardEvent,
+    ) -> Result<(), Error> {
         match event {
             CardEvent::HostWorkDone(id) => match self.host_time.end(id) {
                 Some(Work::Service(batch)) => {
                     self.service.looked(batch.thread);
-                    self.serve(kernels, batch.events)?;
+                    self.serve(files, kernels, batch.events)?;
                     // Registers may have been read meanwhile.
                     self.service.served(batch.thread, kernels.now());
                 }
-                Some(Work::Transfer(pending)) => self.transfer_timed(kernels, pending)?,
-                Some(Work::ReadAhead(object)) => self.read_ahead(kernels, object),
-                Some(Work::Reconfiguration(slot)) => kernels.reconfigured(slot),
+                Some(Work::Transfer(pending)) => {
+                    let (transfers, mut route) = self.transferring(files, kernels);
+                    if let Some(event) = transfers.timed(&mut route, pending)? {
+                        self.tell(files, kernels, event)?;
+                    }
+                }
+                Some(Work::ReadAhead(object)) => {
+                    let (transfers, mut route) = self.transferring(files, kernels);
+                    transfers.read_ahead(&mut route, object);
+                }
+                Some(Work::Reconfiguration(slot)) => kernels.slots_mut().reconfigured(slot),
                 Some(Work::Protection(ids, result)) => {
                     for id in ids {
-                        self.tell(kernels, Event::IoDone { id, result })?;
+                        self.tell(files, kernels, Event::IoDone { id, result })?;
                     }
                 }
                 // The waiting task polls.
                 Some(Work::Trap) => {}
                 None => return Err(Error::Internal(format!("unknown host work {}", id.0))),
             },
-            CardEvent::KernelFailed { slot, reason } => kernels.kernel_ended(slot, reason),
-            CardEvent::AccessDone { id, line } => kernels.access_done(id, line),
+            CardEvent::KernelFailed { slot, reason } => {
+                kernels.slots_mut().kernel_ended(slot, reason)
+            }
+            CardEvent::AccessDone { id, line } => kernels.lines().access_done(id, line),
             CardEvent::Fault(fault) => {
                 self.service.fault_arrived(fault.token, kernels.now());
                 self.service.push(CardEvent::Fault(fault));
@@ -150,22 +404,25 @@ impl Paging {
     }
 
     /// Handles the end of work on another thread.
-    pub(crate) fn aside_done(
+    pub(super) fn aside_done(
         &mut self,
+        files: &mut Files,
         kernels: &mut Kernels,
         tasks: &mut Tasks,
         aside: Aside,
     ) -> Result<(), Error> {
-        self.stirred = true;
+        self.woken = true;
         match aside {
             Aside::Moved(id, result) => {
-                if self.transfer_moved(kernels, id, result)? {
+                let (transfers, mut route) = self.transferring(files, kernels);
+                if let Some(event) = transfers.moved(&mut route, id, result)? {
+                    self.tell(files, kernels, event)?;
                     self.serve_next(kernels);
                     self.send_commands(kernels)?;
                 }
             }
             Aside::Durable(id, result) => {
-                self.patience.heard(id);
+                self.lanes.timeouts().heard(id);
                 let result = result.map_err(|source| Error::File {
                     path: std::path::PathBuf::new(),
                     what: "putting it on storage",
@@ -174,7 +431,7 @@ impl Paging {
                 tasks.aside_over(id, result);
             }
             Aside::Worked(id, result) => {
-                self.patience.heard(id);
+                self.lanes.timeouts().heard(id);
                 tasks.aside_over(id, result);
             }
         }
@@ -194,7 +451,12 @@ impl Paging {
         }
     }
 
-    fn serve(&mut self, kernels: &mut Kernels, events: Vec<CardEvent>) -> Result<(), Error> {
+    fn serve(
+        &mut self,
+        files: &mut Files,
+        kernels: &mut Kernels,
+        events: Vec<CardEvent>,
+    ) -> Result<(), Error> {
         let mut drained = Vec::new();
         for event in events {
             match event {
@@ -202,7 +464,7 @@ impl Paging {
                 CardEvent::Completed { id, .. } if barrier_of(id).is_some() => {
                     drained.extend(barrier_of(id));
                 }
-                CardEvent::Fault(fault) if kernels.is_gone(fault.token) => {}
+                CardEvent::Fault(fault) if kernels.slots().is_gone(fault.token) => {}
                 CardEvent::Completed { id, .. } if self.hot.entries_are_there(id) => {}
                 CardEvent::Completed {
                     id,
@@ -211,6 +473,7 @@ impl Paging {
                     dirty,
                 } => {
                     self.tell(
+                        files,
                         kernels,
                         Event::OperationDone {
                             id,
@@ -220,12 +483,13 @@ impl Paging {
                         },
                     )?;
                 }
-                CardEvent::Fault(fault)
-                    if self.service.pressure.holds_back(&self.files, &fault) => {}
-                CardEvent::Fault(fault) => self.tell(kernels, Event::Fault(fault))?,
+                CardEvent::Fault(fault) if self.holds_back(files, &fault) => {}
+                CardEvent::Fault(fault) => self.tell(files, kernels, Event::Fault(fault))?,
                 CardEvent::Interrupt(slot) => kernels.interrupted(slot)?,
                 CardEvent::SlotClosed(slot) => kernels.slot_closed(slot)?,
-                CardEvent::TransferDone { mover, end } => kernels.transfer_done(mover, end)?,
+                CardEvent::TransferDone { mover, end } => {
+                    kernels.streams().transfer_done(mover, end)?
+                }
                 CardEvent::DirectoryTrouble => {
                     kernels.log_line_errors()?;
                 }
@@ -235,7 +499,7 @@ impl Paging {
             }
         }
         for slot in drained {
-            if let Some(requesters) = kernels.drained(slot) {
+            if let Some(requesters) = kernels.slots_mut().drained(slot) {
                 self.service.forget(&requesters);
                 self.service.pressure.forget(&requesters);
             }
@@ -244,16 +508,16 @@ impl Paging {
     }
 
     /// Whether no further event can occur unless a client acts.
-    pub(crate) fn is_quiet(&mut self, kernels: &mut Kernels) -> bool {
+    pub(super) fn is_quiet(&mut self, kernels: &mut Kernels) -> bool {
         self.host_time.is_idle()
             && self.commands.is_empty()
             && !self.transfers.any_late()
             && self.service.pressure.is_idle()
-            && !self.service.is_told()
+            && !self.service.has_reported()
             && kernels.card_is_quiescent()
     }
 
-    pub(crate) fn faults_answered(
+    pub(super) fn faults_answered(
         &mut self,
         kernels: &mut Kernels,
         answered: impl Fn(FaultToken) -> bool,
@@ -267,19 +531,19 @@ impl Paging {
     /// A no-op behind a fence achieves this: events come in order, and its completion is the last. It is
     /// placed in the queue of the slot's space, which holds all replies to the slot, and waits for no other
     /// queue. The slot is draining until it completes.
-    pub(crate) fn drain(
+    pub(super) fn drain(
         &mut self,
         kernels: &mut Kernels,
         slot: SlotId,
         space: Asid,
         requesters: RangeInclusive<u8>,
     ) -> Result<(), Error> {
-        kernels.drain(slot, requesters);
+        kernels.slots_mut().drain(slot, requesters);
         self.send_barrier(kernels, barrier(slot), space)
     }
 
     /// A no-op behind a fence, in the queue of a space.
-    pub(super) fn send_barrier(
+    fn send_barrier(
         &mut self,
         kernels: &mut Kernels,
         id: CommandId,
@@ -297,7 +561,12 @@ impl Paging {
         self.send_commands(kernels)
     }
 
-    fn perform(&mut self, kernels: &mut Kernels, action: Action) -> Result<(), Error> {
+    fn perform(
+        &mut self,
+        files: &mut Files,
+        kernels: &mut Kernels,
+        action: Action,
+    ) -> Result<(), Error> {
         match action {
             Action::Command {
                 id,
@@ -332,13 +601,8 @@ impl Paging {
                 buffer_offset,
             } => {
                 let place = self.transfers.place_in(buffer, buffer_offset);
-                let part = Part {
-                    io,
-                    object,
-                    offset,
-                    bytes,
-                };
-                self.start_transfer(kernels, Direction::Read, part, place)?;
+                let part = Part::new(io, object, offset, bytes);
+                self.start_read(files, kernels, part, place)?;
             }
             Action::WriteObject {
                 io,
@@ -350,15 +614,8 @@ impl Paging {
                 around,
             } => {
                 let place = self.transfers.place_in(buffer, buffer_offset);
-                let part = Part {
-                    io,
-                    object,
-                    offset,
-                    bytes,
-                };
-                self.files
-                    .strayed(part.object, Stray::around(part, &place, around));
-                self.start_transfer(kernels, Direction::Write, part, place)?;
+                let part = Part::new(io, object, offset, bytes);
+                self.start_write(files, kernels, part, place, around)?;
             }
             Action::FillDirect {
                 io,
@@ -368,17 +625,12 @@ impl Paging {
                 at,
                 around,
             } => {
-                let place = Place {
+                let place = HostPlace {
                     around: Some(around),
-                    ..self.files.direct_place(object, at)?
+                    ..files.direct_place(object, at)?
                 };
-                let part = Part {
-                    io,
-                    object,
-                    offset,
-                    bytes,
-                };
-                self.start_transfer(kernels, Direction::Read, part, place)?;
+                let part = Part::new(io, object, offset, bytes);
+                self.start_read(files, kernels, part, place)?;
             }
             Action::SaveDirect {
                 io,
@@ -388,16 +640,9 @@ impl Paging {
                 at,
                 around,
             } => {
-                let place = self.files.direct_place(object, at)?;
-                let part = Part {
-                    io,
-                    object,
-                    offset,
-                    bytes,
-                };
-                self.files
-                    .strayed(part.object, Stray::around(part, &place, around));
-                self.start_transfer(kernels, Direction::Write, part, place)?;
+                let place = files.direct_place(object, at)?;
+                let part = Part::new(io, object, offset, bytes);
+                self.start_write(files, kernels, part, place, around)?;
             }
             Action::ProtectHost {
                 io,
@@ -406,7 +651,7 @@ impl Paging {
                 bytes,
                 access,
             } => {
-                self.memories.asked.push(Asked {
+                self.memories.request_rights(RightsChange {
                     ios: vec![io],
                     object,
                     range: offset..offset + bytes,
@@ -447,8 +692,8 @@ impl Paging {
                 nearest,
                 asid,
             } => {
-                let nearest = nearest.map(|near| (self.label_in(asid, near), near));
-                let lost = self.files.lost(&reason);
+                let nearest = nearest.map(|near| (self.label_in(files, asid, near), near));
+                let lost = files.lost(&reason);
                 kernels.access_failed(token, address, write, &reason, lost, nearest)?;
             }
             Action::WriteBackFailed { error } => {
@@ -456,12 +701,74 @@ impl Paging {
             }
             Action::CardFailed { id, status } => {
                 let what = format!("the card failed command {} with {status:?}", id.0);
-                for slot in kernels.ids() {
-                    kernels.kernel_failed(slot, what.clone());
+                for slot in kernels.slots().ids() {
+                    kernels.slots_mut().kernel_failed(slot, what.clone());
                 }
             }
         }
         Ok(())
+    }
+
+    /// Reads a part of an object into host memory.
+    fn start_read(
+        &mut self,
+        files: &mut Files,
+        kernels: &mut Kernels,
+        part: Part,
+        place: HostPlace,
+    ) -> Result<(), Error> {
+        let wanted = Move {
+            direction: Direction::Read,
+            part,
+            place,
+        };
+        self.start_transfer(files, kernels, wanted)
+    }
+
+    /// Writes a part of an object back from host memory, and checks the bytes around it.
+    fn start_write(
+        &mut self,
+        files: &mut Files,
+        kernels: &mut Kernels,
+        part: Part,
+        place: HostPlace,
+        around: Around,
+    ) -> Result<(), Error> {
+        files.wrote_outside(part.object, OutOfRange::around(part, &place, around));
+        let wanted = Move {
+            direction: Direction::Write,
+            part,
+            place,
+        };
+        self.start_transfer(files, kernels, wanted)
+    }
+
+    fn start_transfer(
+        &mut self,
+        files: &mut Files,
+        kernels: &mut Kernels,
+        wanted: Move,
+    ) -> Result<(), Error> {
+        let shares = &self.service.shares;
+        let space = || self.pager.space_of(wanted.part.io);
+        let share = shares.are_several().then(|| shares.of(space()));
+        let (transfers, mut route) = self.transferring(files, kernels);
+        transfers.start(&mut route, wanted, share)
+    }
+
+    /// Whether a write waits for the device of its stream.
+    fn holds_back(&mut self, files: &Files, fault: &Fault) -> bool {
+        let written = files.written_stream(fault.asid, fault.address);
+        self.service.pressure.holds_back(written, fault)
+    }
+
+    /// The name that the client of a space uses for a mapping, for messages.
+    fn label_in(&self, files: &Files, space: Asid, near: MappingInfo) -> String {
+        if self.memories.holds(near.object) {
+            return "shared memory".to_owned();
+        }
+        let label = files.label_at(space, near.address);
+        label.map_or_else(|| near.object.to_string(), str::to_owned)
     }
 
     /// Sends commands to the card as far as its rings have room.

@@ -8,8 +8,8 @@
 //! bounded: a share with a thousand pages under way delays the others only by its turn in each batch.
 
 use super::faults::Faults;
-use super::pressure::{Place, Pressure};
-use super::shares::{Share, Shares};
+use super::pressure::{Flush, Pressure, StreamPlace};
+use super::shares::{ServiceShare, Shares};
 use card::event::Event;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::RangeInclusive;
@@ -58,7 +58,7 @@ pub(super) struct Batch {
 
 /// The service threads: which of them are busy, and their pending events.
 #[derive(Debug, Default)]
-pub(super) struct Service {
+pub(crate) struct Service {
     queue: ServiceQueue,
     busy: BTreeSet<Thread>,
     /// Time at which each thread completed its last batch.
@@ -68,7 +68,7 @@ pub(super) struct Service {
     /// Spaces of the commands under way; only if spaces have their own threads, or there are several shares.
     spaces: BTreeMap<CommandId, Asid>,
     /// Events that the card has reported and that are not queued for a thread yet.
-    told: VecDeque<Event>,
+    reported: VecDeque<Event>,
     faults: Faults,
     /// Writes to streams that wait for their devices.
     pub(super) pressure: Pressure,
@@ -104,23 +104,23 @@ impl Service {
     }
 
     /// Appends events that the card has reported.
-    pub(super) fn tell(&mut self, events: impl IntoIterator<Item = Event>) {
-        self.told.extend(events);
+    pub(super) fn report(&mut self, events: impl IntoIterator<Item = Event>) {
+        self.reported.extend(events);
     }
 
     /// Whether reported events are pending.
-    pub(super) fn is_told(&self) -> bool {
-        !self.told.is_empty()
+    pub(crate) fn has_reported(&self) -> bool {
+        !self.reported.is_empty()
     }
 
     /// Takes the next reported event.
-    pub(super) fn next_told(&mut self) -> Option<Event> {
-        self.told.pop_front()
+    pub(super) fn next_reported(&mut self) -> Option<Event> {
+        self.reported.pop_front()
     }
 
     /// Puts back an event that cannot be processed yet.
     pub(super) fn put_back(&mut self, event: Event) {
-        self.told.push_front(event);
+        self.reported.push_front(event);
     }
 
     /// Records the arrival of a fault that awaits its answer.
@@ -135,12 +135,12 @@ impl Service {
     }
 
     /// Faults without an answer.
-    pub(super) fn faults_waiting(&self) -> Vec<FaultToken> {
+    pub(crate) fn faults_waiting(&self) -> Vec<FaultToken> {
         self.faults.waiting().copied().collect()
     }
 
     /// Virtual time with at least one fault waiting.
-    pub(super) fn fault_time(&self) -> Picoseconds {
+    pub(crate) fn fault_time(&self) -> Picoseconds {
         self.faults.time()
     }
 
@@ -152,13 +152,18 @@ impl Service {
     /// Queues the faults held back for mappings that have ended.
     pub(super) fn end_pressure(&mut self, space: Asid, range: Option<(u64, u64)>) {
         let faults = self.pressure.end_in(space, range);
-        self.tell(faults.into_iter().map(Event::Fault));
+        self.report(faults.into_iter().map(Event::Fault));
     }
 
     /// Queues the faults held back for a stream that has accepted its data, or has failed.
-    pub(super) fn flushed(&mut self, stream: Place) {
+    pub(crate) fn flushed(&mut self, stream: StreamPlace) {
         let faults = self.pressure.flushed(stream);
-        self.tell(faults.into_iter().map(Event::Fault));
+        self.report(faults.into_iter().map(Event::Fault));
+    }
+
+    /// Parts of streams to send, since the last call.
+    pub(crate) fn take_flushes(&mut self) -> Vec<Flush> {
+        self.pressure.take_begun()
     }
 
     /// The next batch of each idle thread; these threads become busy.
@@ -205,9 +210,9 @@ struct ServiceQueue {
     threads: ServiceThreads,
     others: BTreeMap<Thread, Vec<Event>>,
     /// Completions by share, if there are several shares and one thread for all.
-    turns: BTreeMap<Share, VecDeque<Event>>,
+    turns: BTreeMap<ServiceShare, VecDeque<Event>>,
     /// The share that had the last turn.
-    last: Option<Share>,
+    last: Option<ServiceShare>,
     faults: BTreeMap<Asid, VecDeque<Fault>>,
     /// With one fault at a time: the unanswered fault of each space.
     open: BTreeMap<Asid, FaultToken>,
@@ -227,7 +232,7 @@ impl ServiceQueue {
     }
 
     /// Queues an event, by its space and its share if they are known.
-    fn push(&mut self, event: Event, space: Option<Asid>, share: Option<Share>) {
+    fn push(&mut self, event: Event, space: Option<Asid>, share: Option<ServiceShare>) {
         match (event, share) {
             (Event::Fault(fault), _) => {
                 self.faults.entry(fault.asid).or_default().push_back(fault);
@@ -473,10 +478,10 @@ mod tests {
     fn three_shares() -> Shares {
         let mut shares = Shares::default();
         let space = |number| Asid::new(number).unwrap();
-        shares.add(space(1), Share::Client(ClientId(1)));
-        shares.add(space(2), Share::Client(ClientId(2)));
-        shares.add(space(3), Share::Tenant("lab".into()));
-        shares.add(space(4), Share::Tenant("lab".into()));
+        shares.add(space(1), ServiceShare::Client(ClientId(1)));
+        shares.add(space(2), ServiceShare::Client(ClientId(2)));
+        shares.add(space(3), ServiceShare::Tenant("lab".into()));
+        shares.add(space(4), ServiceShare::Tenant("lab".into()));
         shares
     }
 

@@ -10,7 +10,7 @@ use units::Asid;
 
 /// A share: the unit that takes turns.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Share {
+pub(crate) enum ServiceShare {
     /// A client without a tenant.
     Client(ClientId),
     /// All clients of the tenant with this name.
@@ -20,16 +20,16 @@ pub(crate) enum Share {
 /// The share of each space, from its creation until its last page has left.
 #[derive(Debug, Default)]
 pub(super) struct Shares {
-    of: BTreeMap<Asid, Share>,
+    of: BTreeMap<Asid, ServiceShare>,
     several: bool,
     /// Shares with spaces, and the numbers by which the pager knows them.
-    numbers: BTreeMap<Share, u64>,
+    numbers: BTreeMap<ServiceShare, u64>,
     last: u64,
 }
 
 impl Shares {
     /// Adds a space. Returns the number of its share, from 1.
-    pub(super) fn add(&mut self, space: Asid, share: Share) -> u64 {
+    pub(super) fn add(&mut self, space: Asid, share: ServiceShare) -> u64 {
         let number = *self.numbers.entry(share.clone()).or_insert_with(|| {
             self.last += 1;
             self.last
@@ -59,17 +59,17 @@ impl Shares {
     }
 
     /// The share of a space; `None` for work that belongs to no space.
-    pub(super) fn of(&self, space: Option<Asid>) -> Option<Share> {
+    pub(super) fn of(&self, space: Option<Asid>) -> Option<ServiceShare> {
         self.of.get(&space?).cloned()
     }
 }
 
 impl Tenants {
     /// The share of a client.
-    pub(crate) fn share_of(&self, client: ClientId) -> Share {
+    pub(crate) fn share_of(&self, client: ClientId) -> ServiceShare {
         match self.of(client) {
-            Some(tenant) => Share::Tenant(tenant.name.clone()),
-            None => Share::Client(client),
+            Some(tenant) => ServiceShare::Tenant(tenant.name.clone()),
+            None => ServiceShare::Client(client),
         }
     }
 }
@@ -177,18 +177,18 @@ mod tests {
     #[test]
     fn a_tenant_has_one_share() {
         let mut shares = Shares::default();
-        let lab = || Share::Tenant("lab".into());
+        let lab = || ServiceShare::Tenant("lab".into());
         shares.add(space(1), lab());
         shares.add(space(2), lab());
         assert!(!shares.are_several());
         assert_eq!(shares.add(space(2), lab()), 1);
-        assert_eq!(shares.add(space(3), Share::Client(ClientId(7))), 2);
+        assert_eq!(shares.add(space(3), ServiceShare::Client(ClientId(7))), 2);
         assert!(shares.are_several());
         assert_eq!(shares.of(Some(space(2))), Some(lab()));
         assert_eq!((shares.of(None), shares.of(Some(space(9)))), (None, None));
         shares.remove(space(3));
         assert!(!shares.are_several());
-        assert_eq!(shares.add(space(4), Share::Client(ClientId(7))), 3);
+        assert_eq!(shares.add(space(4), ServiceShare::Client(ClientId(7))), 3);
     }
 
     /// Random transfers of three shares, of any size: none exceeds its window, each begins in its order, none is lost,

@@ -1,15 +1,12 @@
 //! Address spaces: creation, and teardown with everything in them.
 
-use super::service::Service;
-use super::shares::Share;
-use crate::kernels::Kernels;
+use super::pump::Pump;
 use crate::message::TranslationMode;
-use crate::paging::Paging;
 use crate::OwnerOptions;
 use card::registers::{self, space::mode};
 use card::Card;
 use error::Error;
-use pager::{Event, Pager};
+use pager::Pager;
 use units::{Asid, CardDescription, PageSizes, Picoseconds, SpacePlacement, Stripe};
 
 /// Stripe granule: contiguous bytes of a page on one channel, the maximum size of a
@@ -85,25 +82,37 @@ impl Spaces {
         Ok(())
     }
 
+    /// Takes a number for a new space with this translation mode.
+    ///
+    /// # Errors
+    /// The card does not support the mode, or has no free space.
+    pub(super) fn begin(
+        &mut self,
+        pump: &mut Pump,
+        card: &mut dyn Card,
+        mode: TranslationMode,
+    ) -> Result<Asid, Error> {
+        can_translate(card.description(), mode)?;
+        let asid = self.take_free(pump)?;
+        let set = self.set_translation(card, asid, mode);
+        set.inspect_err(|_| self.free(pump, asid))?;
+        Ok(asid)
+    }
+
     /// Takes a free number for a new space.
-    fn take_free(&mut self, pager: &Pager, service: &mut Service) -> Result<Asid, Error> {
+    fn take_free(&mut self, pump: &mut Pump) -> Result<Asid, Error> {
         let spaces = self.count();
         // Spaces that have not left stay in the list.
         let leaving = std::mem::take(&mut self.leaving);
-        leaving
-            .into_iter()
-            .for_each(|asid| self.free(pager, service, asid));
+        leaving.into_iter().for_each(|asid| self.free(pump, asid));
         self.take().ok_or(Error::NoFreeSpace { spaces })
     }
 
     /// Frees a number whose space has ended, or was not created.
-    fn free(&mut self, pager: &Pager, service: &mut Service, asid: Asid) {
-        match pager.has_space(asid) {
-            true => self.leaving.push(asid),
-            false => {
-                service.shares.remove(asid);
-                self.give_back(asid);
-            }
+    pub(super) fn free(&mut self, pump: &mut Pump, asid: Asid) {
+        match pump.end_share(asid) {
+            true => self.give_back(asid),
+            false => self.leaving.push(asid),
         }
     }
 }
@@ -122,47 +131,8 @@ fn can_translate(card: &CardDescription, mode: TranslationMode) -> Result<(), Er
     Err(Error::NoSuchTranslation { mode, rule })
 }
 
-impl Paging {
-    /// Adds a client's space to its share.
-    pub(crate) fn joins_share(
-        &mut self,
-        kernels: &mut Kernels,
-        share: Share,
-        asid: Asid,
-    ) -> Result<(), Error> {
-        let share = self.service.shares.add(asid, share);
-        self.tell(kernels, Event::ShareSpace { asid, share })
-    }
-
-    /// Placement of the pages of a space that requests this placement.
-    pub(crate) fn placement(&self, kernels: &Kernels, asked: SpacePlacement) -> SpacePlacement {
-        placement(kernels.description(), &self.options, &self.pager, asked)
-    }
-
-    /// Takes a number for a new space with this translation mode.
-    ///
-    /// # Errors
-    /// The card does not support the mode, or has no free space.
-    pub(crate) fn take_space(
-        &mut self,
-        kernels: &mut Kernels,
-        mode: TranslationMode,
-    ) -> Result<Asid, Error> {
-        can_translate(kernels.description(), mode)?;
-        let asid = self.spaces.take_free(&self.pager, &mut self.service)?;
-        let set = self.spaces.set_translation(kernels.card(), asid, mode);
-        set.inspect_err(|_| self.free_space(asid))?;
-        Ok(asid)
-    }
-
-    /// Frees the number of a space that has ended, or was not created.
-    pub(crate) fn free_space(&mut self, asid: Asid) {
-        self.spaces.free(&self.pager, &mut self.service, asid);
-    }
-}
-
 /// Placement of the pages of a space that requests this placement.
-fn placement(
+pub(super) fn placement(
     card: &CardDescription,
     options: &OwnerOptions,
     pager: &Pager,
@@ -205,21 +175,21 @@ mod tests {
             translated: false,
             ..all.clone()
         };
-        let told = |card: &CardDescription, mode| {
+        let outcome = |card: &CardDescription, mode| {
             let refused = can_translate(card, mode);
             refused.map_err(|error| error.to_string().split(": ").nth(1).map(str::to_owned))
         };
         use TranslationMode::{Both, Table, Tlb};
         for card in [&all, &shell, &without_walker, &identity] {
-            assert_eq!(told(card, Both), Ok(()));
+            assert_eq!(outcome(card, Both), Ok(()));
         }
         let no = |rule: &str| Err(Some(rule.to_owned()));
-        assert_eq!((told(&all, Table), told(&all, Tlb)), (Ok(()), Ok(())));
+        assert_eq!((outcome(&all, Table), outcome(&all, Tlb)), (Ok(()), Ok(())));
         let expected = no("its shell has no walker (max_walks is 0)");
-        assert_eq!(told(&without_walker, Table), expected);
-        assert_eq!(told(&without_walker, Tlb), Ok(()));
-        assert_eq!(told(&shell, Tlb), no("its shell has no L1 TLBs"));
+        assert_eq!(outcome(&without_walker, Table), expected);
+        assert_eq!(outcome(&without_walker, Tlb), Ok(()));
+        assert_eq!(outcome(&shell, Tlb), no("its shell has no L1 TLBs"));
         let expected = no("kernels use card addresses there");
-        assert_eq!(told(&identity, Tlb), expected);
+        assert_eq!(outcome(&identity, Tlb), expected);
     }
 }

@@ -1,14 +1,16 @@
 //! Transfers between files and memory that a card reaches, and their cost in time.
 
-use super::files::Backing;
-use super::host_time::Work;
+use super::answers::Answers;
+use super::files::{Files, PartSource};
+use super::host_time::{HostTime, Work};
+use super::hot::Hot;
+use super::lanes::Lanes;
 use super::moved::MovedBytes;
-use super::page_cache::{Found, PageCache};
-use super::patience::Awaited;
-use super::shares::{Share, Windows};
+use super::page_cache::{Location, PageCache};
+use super::shares::{ServiceShare, Windows};
+use super::timeouts::FileWait;
 use crate::kernels::Kernels;
 use crate::message::FileState;
-use crate::paging::Paging;
 use crate::OwnerOptions;
 use card::memory::HostMemory;
 use card::HostWork;
@@ -32,9 +34,20 @@ pub(super) struct Part {
     pub(super) bytes: u64,
 }
 
+impl Part {
+    pub(super) fn new(io: IoId, object: ObjectId, offset: u64, bytes: u64) -> Self {
+        Self {
+            io,
+            object,
+            offset,
+            bytes,
+        }
+    }
+}
+
 /// A place in memory that the card reaches.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct HostPlace {
     pub(super) memory: Arc<HostMemory>,
     pub(super) offset: u64,
     /// Sizes before and behind the part that are zeroed after a read; `None`: up to the edges of its rows.
@@ -46,7 +59,7 @@ pub(super) struct Place {
 pub(super) struct Pending {
     direction: Direction,
     part: Part,
-    place: Place,
+    place: HostPlace,
     /// The device of the file's mount.
     device: u64,
     /// The file's name, for messages.
@@ -59,8 +72,8 @@ impl Pending {
     }
 
     /// The description of a wait for its bytes.
-    pub(super) fn awaited(&self) -> Awaited {
-        Awaited {
+    pub(super) fn wait(&self) -> FileWait {
+        FileWait {
             device: self.device,
             label: self.label.clone(),
             what: match self.direction {
@@ -77,12 +90,40 @@ impl Pending {
     }
 }
 
-/// A transfer that waits because its share has enough under way.
+/// A transfer that is to begin, or waits because its share has enough under way.
 #[derive(Debug)]
-struct Queued {
-    direction: Direction,
-    part: Part,
-    place: Place,
+pub(super) struct Move {
+    pub(super) direction: Direction,
+    pub(super) part: Part,
+    pub(super) place: HostPlace,
+}
+
+/// The rooms that transfers use.
+pub(super) struct Route<'a> {
+    pub(super) files: &'a mut Files,
+    pub(super) lanes: &'a mut Lanes,
+    pub(super) host_time: &'a mut HostTime,
+    pub(super) answers: &'a mut Answers,
+    pub(super) hot: &'a Hot,
+    pub(super) kernels: &'a mut Kernels,
+}
+
+impl Route<'_> {
+    fn source(&self, wanted: &Move, usual: FileState) -> Result<PartSource, Error> {
+        let source = self.files.source_of(wanted.direction, wanted.part, usual);
+        source.ok_or_else(|| Error::Internal(format!("{} has no file", wanted.part.object)))
+    }
+
+    fn begin_copies(&mut self, held: Vec<Pending>) {
+        for pending in held {
+            let copy = pending.copy();
+            self.begin(copy, Work::Transfer(pending));
+        }
+    }
+
+    fn begin(&mut self, work: HostWork, then: Work) {
+        self.host_time.begin(self.kernels.card(), work, then);
+    }
 }
 
 /// The cost of a transfer, and the read-around that is requested with it.
@@ -98,6 +139,8 @@ pub(super) struct Transfers {
     /// The buffers of the pager, contiguous.
     buffers: Arc<HostMemory>,
     buffer_bytes: u64,
+    /// Where the bytes of files are unless a mapping states it.
+    usual: FileState,
     /// The model of the host's page cache.
     page_cache: PageCache,
     /// Transfers whose bytes were moved before their modelled time was over.
@@ -107,7 +150,7 @@ pub(super) struct Transfers {
     /// Only on a card in virtual time.
     moved: Option<MovedBytes>,
     /// By share and device, if there are several shares: a mount that does not answer delays no other one.
-    windows: Windows<(Option<Share>, u64), TransferId, Queued>,
+    windows: Windows<(Option<ServiceShare>, u64), TransferId, Move>,
 }
 
 impl Transfers {
@@ -121,6 +164,7 @@ impl Transfers {
         Self {
             buffers,
             buffer_bytes,
+            usual: options.file_state,
             page_cache: PageCache::new(options.host_read_ahead_bytes, options.read_around_bytes),
             arrived: BTreeMap::new(),
             late: BTreeMap::new(),
@@ -130,8 +174,8 @@ impl Transfers {
     }
 
     /// Position of a byte of a buffer in host memory.
-    pub(super) fn place_in(&self, buffer: BufferId, offset: u64) -> Place {
-        Place {
+    pub(super) fn place_in(&self, buffer: BufferId, offset: u64) -> HostPlace {
+        HostPlace {
             memory: self.buffers.clone(),
             offset: u64::from(buffer.0) * self.buffer_bytes + offset,
             around: None,
@@ -162,33 +206,33 @@ impl Transfers {
     }
 
     /// The cost of a transfer.
-    fn price(&mut self, direction: Direction, part: Part, backing: &Backing) -> Price {
+    fn price(&mut self, direction: Direction, part: Part, source: &PartSource) -> Price {
         let Part {
             object,
             offset,
             bytes,
             ..
         } = part;
-        let (length, place) = (backing.length, offset..offset + bytes);
+        let (length, place) = (source.length, offset..offset + bytes);
         let mut along = None;
-        let work = match (direction, backing.state) {
+        let work = match (direction, source.state) {
             (_, FileState::Warm) => Some(HostWork::PageCacheCopy { bytes }),
             (Direction::Write, FileState::Cold) => {
                 self.page_cache.written(object, &place, length);
                 Some(HostWork::StorageWrite { bytes })
             }
-            (Direction::Read, FileState::Cold) if backing.is_hole => {
+            (Direction::Read, FileState::Cold) if source.is_hole => {
                 Some(HostWork::PageCacheCopy { bytes })
             }
             (Direction::Read, FileState::Cold) => {
                 match self.page_cache.find(object, place, length) {
-                    Found::Storage(bytes) => Some(HostWork::StorageRead { bytes }),
-                    Found::Around(bytes, window) => {
+                    Location::Storage(bytes) => Some(HostWork::StorageRead { bytes }),
+                    Location::Around(bytes, window) => {
                         along = Some(window);
                         Some(HostWork::StorageRead { bytes })
                     }
-                    Found::Cached => Some(HostWork::PageCacheCopy { bytes }),
-                    Found::Coming => None,
+                    Location::Cached => Some(HostWork::PageCacheCopy { bytes }),
+                    Location::Coming => None,
                 }
             }
         };
@@ -210,163 +254,132 @@ impl Transfers {
     }
 }
 
-impl Paging {
-    /// Moves a part of an object, now or when its share has room for it.
-    pub(super) fn start_transfer(
+impl Transfers {
+    /// Moves a part of an object, now or when its share has room for it. With several shares, `share` is the one whose
+    /// window counts it.
+    pub(super) fn start(
         &mut self,
-        kernels: &mut Kernels,
-        direction: Direction,
-        part: Part,
-        place: Place,
+        route: &mut Route<'_>,
+        wanted: Move,
+        share: Option<Option<ServiceShare>>,
     ) -> Result<(), Error> {
-        if !self.service.shares.are_several() {
-            return self.move_part(kernels, direction, part, place);
-        }
-        let share = self.service.shares.of(self.pager.space_of(part.io));
-        let device = self.backing_of(direction, part)?.device;
-        let id = TransferId(part.io.0);
-        let queued = Queued {
-            direction,
-            part,
-            place,
+        let Some(share) = share else {
+            return self.move_part(route, wanted);
         };
-        let windows = &mut self.transfers.windows;
-        match windows.begin((share, device), id, part.bytes, queued) {
-            Some(Queued { place, .. }) => self.move_part(kernels, direction, part, place),
+        let device = route.source(&wanted, self.usual)?.device;
+        let part = wanted.part;
+        let id = TransferId(part.io.0);
+        match self.windows.begin((share, device), id, part.bytes, wanted) {
+            Some(wanted) => self.move_part(route, wanted),
             None => Ok(()),
         }
     }
 
-    fn backing_of(&self, direction: Direction, part: Part) -> Result<Backing, Error> {
-        let usual = self.options.file_state;
-        let backing = self.files.backing(direction, part, usual);
-        backing.ok_or_else(|| Error::Internal(format!("{} has no file", part.object)))
-    }
-
-    fn move_part(
-        &mut self,
-        kernels: &mut Kernels,
-        direction: Direction,
-        part: Part,
-        place: Place,
-    ) -> Result<(), Error> {
+    fn move_part(&mut self, route: &mut Route<'_>, wanted: Move) -> Result<(), Error> {
+        let source = route.source(&wanted, self.usual)?;
+        let Move {
+            direction,
+            part,
+            place,
+        } = wanted;
         let object = part.object;
-        let backing = self.backing_of(direction, part)?;
-        let price = match direction == Direction::Read && self.hot.is_on(kernels) {
+        let price = match direction == Direction::Read && route.hot.is_on(route.kernels) {
             true => Price {
                 work: Some(HostWork::Serve(Picoseconds::ZERO)),
                 along: None,
             },
-            false => self.transfers.price(direction, part, &backing),
+            false => self.price(direction, part, &source),
         };
         let pending = Pending {
             direction,
             part,
             place,
-            device: backing.device,
-            label: backing.label,
+            device: source.device,
+            label: source.label,
         };
         if direction == Direction::Write {
-            self.files.fill(part);
-            self.transfers.note(&pending, part.bytes as usize);
+            route.files.fill(part);
+            self.note(&pending, part.bytes as usize);
         }
         let transfer = Transfer {
             id: pending.id(),
             direction,
-            file: backing.file,
+            file: source.file,
             file_offset: part.offset,
             memory: pending.place.memory.clone(),
             memory_offset: pending.place.offset as usize,
             bytes: part.bytes as usize,
             along: price.along,
         };
-        match self.files.behind(object) {
-            Some(behind) => {
-                let begun = behind.transfer(transfer);
+        match route.files.backing(object) {
+            Some(backing) => {
+                let begun = backing.transfer(transfer);
                 begun.map_err(|error| Error::Internal(format!("{}: {error}", pending.label)))?;
             }
-            None => self.lanes.transfer(pending.device, transfer),
+            None => route.lanes.transfer(pending.device, transfer),
         }
         match price.work {
-            Some(work) => {
-                self.host_time
-                    .begin(kernels.card(), work, Work::Transfer(pending));
-            }
+            Some(work) => route.begin(work, Work::Transfer(pending)),
             None => {
                 let place = part.offset..part.offset + part.bytes;
-                self.transfers.page_cache.hold(object, &place, pending);
+                self.page_cache.hold(object, &place, pending);
             }
         }
-        let cache = &mut self.transfers.page_cache;
-        if let (Direction::Read, Some(bytes)) = (direction, cache.ahead(object)) {
-            self.host_time.begin(
-                kernels.card(),
-                HostWork::StorageRead { bytes },
-                Work::ReadAhead(object),
-            );
+        if let (Direction::Read, Some(bytes)) = (direction, self.page_cache.ahead(object)) {
+            route.begin(HostWork::StorageRead { bytes }, Work::ReadAhead(object));
         }
         Ok(())
     }
 
-    /// Handles the end of a transfer's modelled time.
-    pub(super) fn transfer_timed(
+    /// Handles the end of a transfer's modelled time. Returns the event for the pager if the bytes are there.
+    pub(super) fn timed(
         &mut self,
-        kernels: &mut Kernels,
+        route: &mut Route<'_>,
         pending: Pending,
-    ) -> Result<(), Error> {
+    ) -> Result<Option<Event>, Error> {
         if pending.direction == Direction::Read {
             let part = pending.part;
-            let held = self.transfers.page_cache.came(part.object, part.offset);
-            self.begin_copies(kernels, held);
+            route.begin_copies(self.page_cache.came(part.object, part.offset));
         }
         let id = pending.id();
-        match self.transfers.arrived.remove(&id) {
-            Some(result) => self.finish_transfer(kernels, pending, result),
+        match self.arrived.remove(&id) {
+            Some(result) => self.finish(route, pending, result).map(Some),
             None => {
-                self.transfers.late.insert(id, pending);
-                Ok(())
+                self.late.insert(id, pending);
+                Ok(None)
             }
         }
     }
 
     /// Handles the arrival of a read-ahead in the host's page cache.
-    pub(super) fn read_ahead(&mut self, kernels: &mut Kernels, object: ObjectId) {
-        let held = self.transfers.page_cache.arrived(object);
-        self.begin_copies(kernels, held);
+    pub(super) fn read_ahead(&mut self, route: &mut Route<'_>, object: ObjectId) {
+        route.begin_copies(self.page_cache.arrived(object));
     }
 
-    fn begin_copies(&mut self, kernels: &mut Kernels, held: Vec<Pending>) {
-        for pending in held {
-            self.host_time
-                .begin(kernels.card(), pending.copy(), Work::Transfer(pending));
-        }
-    }
-
-    /// Handles the arrival of a transfer's bytes. Returns true if this completes the transfer.
-    pub(super) fn transfer_moved(
+    /// Handles the arrival of a transfer's bytes. Returns the event for the pager if its time is over, too.
+    pub(super) fn moved(
         &mut self,
-        kernels: &mut Kernels,
+        route: &mut Route<'_>,
         id: TransferId,
         result: io::Result<usize>,
-    ) -> Result<bool, Error> {
-        self.patience.moved(id);
-        match self.transfers.late.remove(&id) {
-            Some(pending) => self
-                .finish_transfer(kernels, pending, result)
-                .map(|()| true),
+    ) -> Result<Option<Event>, Error> {
+        route.lanes.timeouts().moved(id);
+        match self.late.remove(&id) {
+            Some(pending) => self.finish(route, pending, result).map(Some),
             None => {
-                self.transfers.arrived.insert(id, result);
-                Ok(false)
+                self.arrived.insert(id, result);
+                Ok(None)
             }
         }
     }
 
-    fn finish_transfer(
+    /// Ends a transfer, and begins those that waited for it. Returns the event for the pager.
+    fn finish(
         &mut self,
-        kernels: &mut Kernels,
+        route: &mut Route<'_>,
         pending: Pending,
         result: io::Result<usize>,
-    ) -> Result<(), Error> {
+    ) -> Result<Event, Error> {
         let Part {
             io,
             object,
@@ -377,7 +390,7 @@ impl Paging {
             match pending.direction {
                 Direction::Read => {
                     zero_around(&pending, moved)?;
-                    self.transfers.note(&pending, moved);
+                    self.note(&pending, moved);
                 }
                 // Whichever implementation does the I/O: bytes that are not in the file are not written back.
                 Direction::Write if (moved as u64) < bytes => return Err(write_stopped()),
@@ -395,18 +408,17 @@ impl Paging {
                     offset,
                     source,
                 };
-                self.answers.write_back_failed(object, offset, error);
+                route.answers.write_back_failed(object, offset, error);
             }
             IoError::Os(code)
         });
         let next = self
-            .transfers
             .windows
-            .end(&TransferId(io.0), |queued| TransferId(queued.part.io.0));
-        for queued in next {
-            self.move_part(kernels, queued.direction, queued.part, queued.place)?;
+            .end(&TransferId(io.0), |wanted| TransferId(wanted.part.io.0));
+        for wanted in next {
+            self.move_part(route, wanted)?;
         }
-        self.tell(kernels, Event::IoDone { id: io, result })
+        Ok(Event::IoDone { id: io, result })
     }
 }
 

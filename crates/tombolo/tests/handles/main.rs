@@ -5,8 +5,8 @@ mod torture;
 use std::fs;
 use tempfile::TempDir;
 use tombolo::{
-    Card, Continue, Error, ErrorCode, FunctionalCard, FunctionalConfig, MapOptions, Picoseconds,
-    Planted, RunState, SlotId,
+    Card, Continue, Error, ErrorCode, FunctionalCard, FunctionalConfig, InjectedFault, MapOptions,
+    Picoseconds, RunState, SlotId,
 };
 
 fn functional() -> Card {
@@ -96,10 +96,10 @@ fn random_operations_with_handles_dropped_in_any_order() {
 
 /// The judge must detect errors: it finds each injected one.
 #[test]
-fn planted_mistakes_are_found() {
-    for planted in [Planted::StaleMapping, Planted::StaleSlot] {
-        let found = torture::run(3_000, 2, 2, Some(planted));
-        assert!(found.wrong > 0, "{planted:?} was not found: {found:?}");
+fn injected_faults_are_found() {
+    for injected in [InjectedFault::StaleMapping, InjectedFault::StaleSlot] {
+        let found = torture::run(3_000, 2, 2, Some(injected));
+        assert!(found.wrong > 0, "{injected:?} was not found: {found:?}");
     }
 }
 

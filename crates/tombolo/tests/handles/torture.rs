@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use tombolo::{
-    AddressSpace, Card, Continue, Error, FunctionalCard, FunctionalConfig, MapOptions, Mapping,
-    OwnerOptions, PageSize, Planted, Slot, SlotId,
+    AddressSpace, Card, Continue, Error, FunctionalCard, FunctionalConfig, InjectedFault,
+    MapOptions, Mapping, OwnerOptions, PageSize, Slot, SlotId,
 };
 
 /// Slots that a thread uses; no other does.
@@ -341,7 +341,7 @@ impl Client<'_> {
 }
 
 /// Runs at least `operations` operations on `threads` threads.
-pub fn run(operations: u64, threads: u8, seed: u64, planted: Option<Planted>) -> Found {
+pub fn run(operations: u64, threads: u8, seed: u64, injected: Option<InjectedFault>) -> Found {
     let config = FunctionalConfig {
         slots: threads * SLOTS,
         spaces: 16,
@@ -351,7 +351,7 @@ pub fn run(operations: u64, threads: u8, seed: u64, planted: Option<Planted>) ->
     let options = OwnerOptions {
         page_size: Some(PageSize::KIB_4),
         table_sets_log2: 10,
-        planted,
+        injected,
         ..OwnerOptions::default()
     };
     let card = Card::new(Box::new(FunctionalCard::new(config)), options);

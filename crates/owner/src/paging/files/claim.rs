@@ -5,7 +5,7 @@
 //! free. A claim covers exactly the bytes of writable mappings, from before the first is mapped until the written bytes
 //! are in the file.
 
-use super::{Files, Mapped, View};
+use super::View;
 use crate::lane::Lane;
 use file_io::lock::{NotLocked, RangeLock};
 use file_io::Identity;
@@ -45,7 +45,7 @@ fn locked(locks: &SharedLocks) -> MutexGuard<'_, Locks> {
 }
 
 /// The right to write ranges of a file.
-struct Claim {
+struct RangeClaim {
     holder: u64,
     identity: Identity,
     locks: SharedLocks,
@@ -54,7 +54,7 @@ struct Claim {
     lane: Lane,
 }
 
-impl Drop for Claim {
+impl Drop for RangeClaim {
     fn drop(&mut self) {
         let (locks, holder) = (self.locks.clone(), self.holder);
         self.lane.go_and_do(move || {
@@ -67,7 +67,7 @@ impl Drop for Claim {
 
 /// The claims of a card, by the ranges that writable mappings show.
 #[derive(Default)]
-pub(super) struct Claims(BTreeMap<View, Claim>);
+pub(super) struct Claims(BTreeMap<View, RangeClaim>);
 
 impl fmt::Debug for Claims {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -90,7 +90,7 @@ pub(crate) struct Keeping {
 impl Claims {
     /// Claims a whole range, parts of which may have been released, against other cards of this process; or returns the
     /// violated rule. [`ended`](Self::ended) follows.
-    fn begin(&mut self, view: View, lane: &Lane) -> Result<Locking, String> {
+    pub(super) fn begin(&mut self, view: View, lane: &Lane) -> Result<Locking, String> {
         static LAST: AtomicU64 = AtomicU64::new(0);
         let range = view.offset..view.end();
         let own = self.0.get(&view).map(|claim| claim.holder);
@@ -108,7 +108,7 @@ impl Claims {
                 words(&other.range)
             ));
         }
-        let claim = self.0.entry(view).or_insert_with(|| Claim {
+        let claim = self.0.entry(view).or_insert_with(|| RangeClaim {
             holder: LAST.fetch_add(1, Ordering::Relaxed),
             identity: view.identity,
             locks: Arc::new(Mutex::new(Locks::None)),
@@ -126,14 +126,14 @@ impl Claims {
     }
 
     /// Records that a mapping has its claim, or was refused.
-    fn ended(&mut self, view: View) {
+    pub(super) fn ended(&mut self, view: View) {
         if let Some(claim) = self.0.get_mut(&view) {
             claim.begun -= 1;
         }
     }
 
     /// The parts of a range that stay locked if these parts are shown; they are in order and disjoint.
-    fn keeping(&self, view: View, shown: Vec<Range<u64>>) -> Option<Keeping> {
+    pub(super) fn keeping(&self, view: View, shown: Vec<Range<u64>>) -> Option<Keeping> {
         let claim = self.0.get(&view)?;
         Some(Keeping {
             locks: claim.locks.clone(),
@@ -142,7 +142,7 @@ impl Claims {
     }
 
     /// Records that the parts not shown have been unlocked: they are free for other cards too.
-    fn settle(&mut self, view: View, shown: Vec<Range<u64>>) {
+    pub(super) fn settle(&mut self, view: View, shown: Vec<Range<u64>>) {
         let Some(claim) = self.0.get(&view) else {
             return;
         };
@@ -162,7 +162,7 @@ impl Claims {
     }
 }
 
-impl Claim {
+impl RangeClaim {
     fn kept(&self, view: View, shown: Vec<Range<u64>>) -> Vec<Range<u64>> {
         match self.begun {
             0 => shown,
@@ -241,53 +241,8 @@ fn unsupported(error: std::io::Error) {
     });
 }
 
-impl Files {
-    /// Claims a whole range; or returns the violated rule. `lane` locks its file.
-    pub(super) fn begin_claim(&mut self, view: View, lane: &Lane) -> Result<Locking, String> {
-        self.claims.begin(view, lane)
-    }
-
-    /// Ends the claim to a whole range: its mapping exists, or was refused.
-    pub(crate) fn claim_ended(&mut self, view: View) {
-        self.claims.ended(view);
-    }
-
-    /// The ranges that stay locked, and the label of the file.
-    pub(crate) fn keeping(&self, view: View) -> Option<(Keeping, String)> {
-        let keeping = self.claims.keeping(view, self.shown(view))?;
-        Some((keeping, self.label_of(view)))
-    }
-
-    /// Releases the parts of a range that no writable mapping shows.
-    pub(crate) fn settle_claim(&mut self, view: View) {
-        let shown = self.shown(view);
-        self.claims.settle(view, shown);
-    }
-
-    /// The parts of a range that writable mappings show, in order and disjoint.
-    fn shown(&self, view: View) -> Vec<Range<u64>> {
-        let page = self.objects.get(&view).map(|object| object.page_size);
-        let Some(page) = page else {
-            return Vec::new();
-        };
-        let base = view.offset / page.bytes() * page.bytes();
-        let shown = |mapped: &Mapped| {
-            let start = base + mapped.first;
-            start.max(view.offset)..(start + mapped.bytes).min(view.end())
-        };
-        let writable = self.mappings.iter();
-        let writable = writable.filter(|mapped| mapped.writable && mapped.view == view);
-        joined(writable.map(shown).collect())
-    }
-
-    pub(super) fn label_of(&self, view: View) -> String {
-        let object = self.objects.get(&view);
-        object.map_or_else(|| "a mapped file".to_owned(), |object| object.label.clone())
-    }
-}
-
 /// Merges ranges into ones that are in order and disjoint.
-fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
+pub(super) fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     ranges.retain(|range| range.start < range.end);
     ranges.sort_by_key(|range| range.start);
     let mut joined: Vec<Range<u64>> = Vec::new();
@@ -359,27 +314,27 @@ mod tests {
         let view = |offset, bytes| view(&file, offset, bytes);
         let (mut first, mut second) = (Card::new(), Card::new());
         first.take(view(0, 100), &file).unwrap();
-        let told = second.take(view(99, 10), &file).unwrap_err();
+        let rule = second.take(view(99, 10), &file).unwrap_err();
         assert!(
-            told.contains("bytes 0 to 99") && told.contains("another card"),
-            "{told}"
+            rule.contains("bytes 0 to 99") && rule.contains("another card"),
+            "{rule}"
         );
         // A refused claim leaves no trace.
         second.take(view(100, 10), &file).unwrap();
         second.show(view(100, 10), 100..100);
         first.show(view(0, 100), 0..50);
         second.take(view(50, 50), &file).unwrap();
-        let told = first.take(view(0, 100), &file).unwrap_err();
-        assert!(told.contains("bytes 50 to 99"), "{told}");
+        let rule = first.take(view(0, 100), &file).unwrap_err();
+        assert!(rule.contains("bytes 50 to 99"), "{rule}");
         second.show(view(50, 50), 50..50);
         first.take(view(0, 100), &file).unwrap();
         assert!(second.take(view(80, 1), &file).is_err());
         // When it is dropped, it releases everything as soon as its lane executes the job.
         let Card(claims, lane) = first;
         drop(claims);
-        let (done, told) = channel();
+        let (done, finished) = channel();
         lane.go_and_do(move || done.send(()).unwrap());
-        told.recv().unwrap();
+        finished.recv().unwrap();
         second.take(view(0, 1000), &file).unwrap();
     }
 

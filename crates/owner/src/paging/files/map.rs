@@ -1,25 +1,21 @@
 //! Mapping, from a request to an address; and the end of mappings and objects.
 
-use super::claim::Locking;
-use super::{named, Files, Mapped, StandIn, View, Wanted};
-use crate::behind::StandsFor;
+use super::{named, Files, Mapped, Stub, View, Wanted};
 use crate::handles::Handles;
 use crate::handles::MappedRange;
 use crate::kernels::Kernels;
-use crate::lane::Post;
 use crate::message::ClientId;
-use crate::message::MapOptions;
+use crate::message::{MapOptions, TranslationMode};
 use crate::paging::lanes::InLane;
 use crate::paging::lanes::Lanes;
-use crate::paging::patience::Awaited;
 use crate::paging::policies::Words;
-use crate::paging::Paging;
+use crate::paging::pump::Pump;
+use crate::paging::timeouts::FileWait;
 use crate::tasks::Tasks;
-use crate::Aside;
 use crate::NOT_REGULAR;
 use error::Error;
 use file_io::{Identity, OpenFile};
-use pager::{Event, ObjectId, Success};
+use pager::{Event, ObjectId, Pager, Success};
 use std::fs::{File, Metadata};
 use std::io;
 use std::ops::Range;
@@ -31,7 +27,7 @@ pub(crate) struct Source {
     pub(crate) file: Arc<OpenFile>,
     pub(crate) identity: Identity,
     /// The backing that the file represents, if any.
-    pub(crate) stand_in: Option<StandIn>,
+    pub(crate) stub: Option<Stub>,
     /// Name of the file, for messages.
     pub(crate) label: String,
 }
@@ -50,7 +46,7 @@ pub(crate) const EMPTYING: &str = "giving it its size";
 
 impl Lanes {
     /// The source for a file that holds the bytes of a mapping.
-    fn source(&mut self, file: File, label: String) -> Result<Source, Error> {
+    pub(in crate::paging) fn source(&mut self, file: File, label: String) -> Result<Source, Error> {
         let opened = file_io::identity(&file)
             .and_then(|identity| Ok((identity, self.open(identity.device, file)?)));
         let (identity, file) = opened.map_err(|source| Error::File {
@@ -61,61 +57,13 @@ impl Lanes {
         Ok(Source {
             file: Arc::new(file),
             identity,
-            stand_in: None,
+            stub: None,
             label,
         })
     }
 }
 
 impl Files {
-    /// The source for a backing, with its stub file: an existing one for the same peer, or this one.
-    fn stand_in(
-        &mut self,
-        post: &Post,
-        file: File,
-        behind: Box<dyn StandsFor>,
-        label: String,
-    ) -> Result<Source, Error> {
-        let source = |identity, stand_in: StandIn, label| Source {
-            file: stand_in.file.clone(),
-            identity,
-            stand_in: Some(stand_in),
-            label,
-        };
-        let failed = |source| Error::File {
-            path: (&label).into(),
-            what: "standing in for it",
-            source,
-        };
-        let mut known = self.stand_ins.iter();
-        let found = behind
-            .address()
-            .and_then(|address| known.find(|(_, known)| known.behind.address() == Some(address)));
-        if let Some((identity, known)) = found {
-            return match known.behind.failure() {
-                None => Ok(source(*identity, known.clone(), label)),
-                Some(why) => Err(Error::Unmappable {
-                    path: label.into(),
-                    rule: format!("it is mapped already and has failed; unmap it first: {why}"),
-                }),
-            };
-        }
-        let identity = file_io::identity(&file).map_err(failed)?;
-        let post = post.clone();
-        // It is memory, which does not block.
-        let file = Arc::new(OpenFile::from(file));
-        let behind = behind.start(
-            file.clone(),
-            Box::new(move |done| post.send(Aside::from(done))),
-        );
-        let stand_in = StandIn {
-            file,
-            behind: behind.map_err(failed)?,
-        };
-        self.stand_ins.insert(identity, stand_in.clone());
-        Ok(source(identity, stand_in, label))
-    }
-
     /// Whether a client may drop what kernels wrote to the range of a mapping: a client without the right to write
     /// leaves the writes of others unchanged.
     pub(crate) fn may_discard(
@@ -124,11 +72,11 @@ impl Files {
         client: ClientId,
         range: MappedRange,
     ) -> Result<(), Error> {
-        let Some(mapped) = self.at(range).filter(|mapped| !mapped.writable) else {
+        let Some(mapped) = self.mappings.at(range).filter(|mapped| !mapped.writable) else {
             return Ok(());
         };
         let is_own = |space| handles.asids(client).any(|own| own == space);
-        match self.writers(mapped.view).all(is_own) {
+        match self.mappings.writers(mapped.view).all(is_own) {
             true => Ok(()),
             false => Err(Error::Unmappable {
                 path: (&mapped.label).into(),
@@ -140,57 +88,36 @@ impl Files {
     }
 }
 
-impl Paging {
-    /// The source of a mapping's bytes: a file, or a backing device.
-    pub(crate) fn source(
-        &mut self,
-        post: &Post,
-        file: File,
-        behind: Option<Box<dyn StandsFor>>,
-        label: String,
-    ) -> Result<Source, Error> {
-        match behind {
-            None => self.lanes.source(file, label),
-            Some(behind) => self.files.stand_in(post, file, behind, label),
-        }
-    }
-
-    /// Claims a whole range; or returns the violated rule.
-    pub(crate) fn begin_claim(&mut self, view: View) -> Result<Locking, String> {
-        let lane = self.lanes.of(view.identity.device);
-        let lane = lane.map_err(|error| format!("a thread for its mount: {error}"))?;
-        self.files.begin_claim(view, lane)
-    }
-
+impl Files {
     /// Begins to empty a file that is to be created anew. All refusals have been checked; later write-backs are ordered
     /// behind this.
-    pub(crate) fn empty_if_fresh(
-        &mut self,
+    pub(in crate::paging) fn empty_if_fresh(
+        &self,
+        lanes: &mut Lanes,
         tasks: &mut Tasks,
         view: View,
         label: &str,
         options: MapOptions,
     ) -> Option<Result<InLane<io::Result<()>>, Error>> {
-        let (bytes, object) = (options.create?, self.files.objects.get(&view)?);
+        let (bytes, object) = (options.create?, self.objects.get(&view)?);
         let file = object.writer.as_ref().unwrap_or(&object.file).clone();
-        let awaited = Awaited {
+        let wait = FileWait {
             device: view.identity.device,
             label: label.to_owned(),
             what: EMPTYING,
         };
-        let asked = self.lanes.ask(tasks, &mut self.patience, awaited, move || {
-            empty(&file, bytes)
-        });
-        Some(asked)
+        Some(lanes.ask(tasks, wait, move || empty(&file, bytes)))
     }
 
-    pub(crate) fn map(
+    /// Maps a range of a file in a space with this translation mode; returns its address and page size.
+    pub(in crate::paging) fn map(
         &mut self,
+        pump: &mut Pump,
         kernels: &mut Kernels,
-        space: Asid,
+        (space, mode): (Asid, TranslationMode),
         wanted: Wanted<'_>,
     ) -> Result<(VirtAddr, PageSize), Error> {
-        let (object, page) = self.object(kernels, space, &wanted)?;
+        let (object, page) = self.object(pump, kernels, mode, &wanted)?;
         let Wanted {
             view,
             file,
@@ -217,7 +144,7 @@ impl Paging {
             ),
             None => None,
         };
-        let result = self.ask_now(kernels, |request| Event::Map {
+        let result = pump.ask_now(self, kernels, |request| Event::Map {
             request,
             asid: space,
             address,
@@ -234,7 +161,7 @@ impl Paging {
             }
             Err(error) => return Err(named(error, object, label)),
         };
-        self.files.mappings.push(Mapped {
+        self.mappings.add(Mapped {
             space,
             address: mapped.address,
             bytes: mapped.bytes,
@@ -243,7 +170,7 @@ impl Paging {
             first: 0,
             label: label.to_owned(),
         });
-        if let Some(object) = self.files.objects.get_mut(&view) {
+        if let Some(object) = self.objects.get_mut(&view) {
             object.mappings += 1;
             if options.write {
                 object.writer.get_or_insert(file);
@@ -255,42 +182,39 @@ impl Paging {
     }
 
     /// Handles the close of a range's object by the pager; `saved` if it succeeded. Returns whether the object is gone.
-    pub(crate) fn close_object(
+    pub(in crate::paging) fn close_object(
         &mut self,
+        pager: &Pager,
         kernels: &mut Kernels,
         view: View,
         object: ObjectId,
         saved: bool,
     ) -> bool {
-        let left = !self.pager.has_object(object);
+        let left = !pager.has_object(object);
         match left {
-            true => self.forget_object(kernels, view, saved),
+            true => self.forget(pager, kernels, view, saved),
             // Its file system has not answered, and may still take the written bytes: the file is not given to others.
-            false => self.files.give_up(view),
+            false => self.give_up(view),
         }
         left
     }
 
-    fn forget_object(&mut self, kernels: &mut Kernels, view: View, saved: bool) {
-        let paging = self.pager.statistics();
-        let words = Words::new(kernels.description(), &self.options, paging);
-        let card = kernels.card();
-        let files = &mut self.files;
-        files.forget_object(card, view, saved, |paged| words.told(paged));
+    fn forget(&mut self, pager: &Pager, kernels: &mut Kernels, view: View, saved: bool) {
+        let options = self.options.clone();
+        let words = Words::new(kernels.description(), &options, pager.statistics());
+        self.forget_object(kernels.card(), view, saved, |paged| words.of(paged));
     }
 
     /// Drops objects that were abandoned at their close and have gone since.
-    pub(crate) fn forget_given_up(&mut self, kernels: &mut Kernels) -> Vec<View> {
-        let left: Vec<View> = self.files.given_up(|object| !self.pager.has_object(object));
+    pub(in crate::paging) fn forget_given_up(
+        &mut self,
+        pager: &Pager,
+        kernels: &mut Kernels,
+    ) -> Vec<View> {
+        let left: Vec<View> = self.given_up(|object| !pager.has_object(object));
         left.iter()
-            .for_each(|view| self.forget_object(kernels, *view, false));
+            .for_each(|view| self.forget(pager, kernels, *view, false));
         left
-    }
-
-    /// Drops the mappings of a space (in a range); returns the files that may be closed.
-    pub(crate) fn forget_mappings(&mut self, space: Asid, range: Option<(u64, u64)>) -> Vec<View> {
-        self.service.end_pressure(space, range);
-        self.files.forget_mappings(space, range)
     }
 }
 

@@ -7,29 +7,34 @@
 
 mod claim;
 mod map;
+mod mappings;
 mod object;
-mod part;
+mod stubs;
 
 pub(crate) use map::{check_options, check_rights, Looked, Source, EMPTYING};
 
 use super::direct::{Direct, DirectLimit};
-use super::patience::Awaited;
+use super::lanes::Lanes;
+use super::out_of_range::OutOfRange;
 use super::policies::Paged;
-use super::stray::Stray;
-use super::transfers::{Part, Place};
+use super::timeouts::FileWait;
+use super::transfers::{HostPlace, Part};
 use super::OwnerOptions;
-use crate::behind::Behind;
+use crate::backing::Backing;
 use crate::handles::MappedRange;
-use crate::message::{FileState, MapOptions};
+use crate::message::{ByteRange, FileState, MapOptions};
 use card::Card;
-use claim::Claims;
+pub(super) use claim::Locking;
+use claim::{joined, Claims, Keeping};
 use error::Error;
 use file_io::lock::without;
 use file_io::{Direction, Identity, OpenFile};
+use mappings::{Cut, Mapped, Mappings};
 use pager::{AccessError, ObjectId, Pager, PagerError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
+use stubs::{Stub, Stubs};
 use units::{Advice, Asid, PageSize, VirtAddr};
 
 #[derive(Debug)]
@@ -87,36 +92,6 @@ impl Object {
     }
 }
 
-#[derive(Debug)]
-struct Mapped {
-    space: Asid,
-    address: VirtAddr,
-    bytes: u64,
-    view: View,
-    writable: bool,
-    /// Offset of its first byte in the object, in bytes; not 0 if a part before it was unmapped.
-    first: u64,
-    /// The client's name of the file; other clients that map it may use another path.
-    label: String,
-}
-
-impl Mapped {
-    fn end(&self) -> u64 {
-        self.address.get() + self.bytes
-    }
-
-    /// Whether it maps an address of a space.
-    fn holds(&self, space: Asid, address: VirtAddr) -> bool {
-        self.space == space && (self.address.get()..self.end()).contains(&address.get())
-    }
-
-    /// Whether it maps bytes of a range of a space.
-    fn touches(&self, space: Asid, (address, bytes): (VirtAddr, u64)) -> bool {
-        let end = address.get().saturating_add(bytes);
-        self.space == space && self.address.get() < end && address.get() < self.end()
-    }
-}
-
 /// A range of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct View {
@@ -137,8 +112,8 @@ pub(crate) struct Wanted<'a> {
 
 impl Durable {
     /// The description of a wait for the file to become durable.
-    pub(crate) fn awaited(&self) -> Awaited {
-        Awaited {
+    pub(crate) fn awaited(&self) -> FileWait {
+        FileWait {
             device: self.identity.device,
             label: self.label.clone(),
             what: "putting it on storage",
@@ -166,36 +141,38 @@ pub(crate) struct Durable {
     /// An earlier attempt failed.
     pub(crate) doubtful: bool,
     /// The stream that the stub file represents.
-    pub(crate) stream: Option<Arc<dyn Behind>>,
+    pub(crate) stream: Option<Arc<dyn Backing>>,
 }
 
 /// The files that are mapped.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Files {
     objects: BTreeMap<View, Object>,
     claims: Claims,
-    mappings: Vec<Mapped>,
+    mappings: Mappings,
     /// Out-of-range writes of kernels around objects, until they are reported.
-    strays: BTreeMap<ObjectId, Stray>,
+    outside: BTreeMap<ObjectId, OutOfRange>,
     /// Paging of files that are no longer mapped, in words, by file name.
-    told: BTreeMap<String, String>,
+    past_paging: BTreeMap<String, String>,
     /// All page sizes in use so far.
-    pub(super) page_sizes: BTreeSet<PageSize>,
+    page_sizes: BTreeSet<PageSize>,
     /// Files of which storage may have lost bytes. The system reports this once and counts its pages as clean from then
     /// on, so the success of a later attempt would prove nothing.
     doubtful: BTreeSet<Identity>,
     /// Backings of mappings that are no files, each by its stub file.
-    stand_ins: BTreeMap<Identity, StandIn>,
+    stubs: Stubs,
     /// Files that are or were mapped for writing on a file system without locks, by name.
-    pub(super) unlocked: BTreeSet<String>,
+    unlocked: BTreeSet<String>,
     /// Host memory that is set aside for pages that stay there.
-    direct_bytes: u64,
-    next: u64,
+    direct: DirectLimit,
+    /// The last identifier of an object.
+    last: u64,
+    options: Arc<OwnerOptions>,
 }
 
 /// The source of the bytes of a part of an object.
 #[derive(Debug)]
-pub(super) struct Backing {
+pub(super) struct PartSource {
     /// The file, opened for the direction of the transfer.
     pub(super) file: Arc<OpenFile>,
     /// The device of its mount.
@@ -209,17 +186,142 @@ pub(super) struct Backing {
     pub(super) is_hole: bool,
 }
 
-/// A stub file and the backing that it represents.
-#[derive(Clone, Debug)]
-pub(crate) struct StandIn {
-    file: Arc<OpenFile>,
-    behind: Arc<dyn Behind>,
-}
-
 impl Files {
-    /// Adds a backing device.
-    pub(crate) fn add_stand_in(&mut self, stand_in: Option<(Identity, StandIn)>) {
-        self.stand_ins.extend(stand_in);
+    /// Without files, for an owner with these options.
+    pub(super) fn new(options: Arc<OwnerOptions>) -> Self {
+        Self {
+            objects: BTreeMap::new(),
+            claims: Claims::default(),
+            mappings: Mappings::default(),
+            outside: BTreeMap::new(),
+            past_paging: BTreeMap::new(),
+            page_sizes: BTreeSet::new(),
+            doubtful: BTreeSet::new(),
+            stubs: Stubs::default(),
+            unlocked: BTreeSet::new(),
+            direct: DirectLimit {
+                limit: options.direct_bytes,
+                taken: 0,
+            },
+            last: 0,
+            options,
+        }
+    }
+
+    /// Page sizes that were used.
+    pub(super) fn page_sizes(&self) -> impl Iterator<Item = PageSize> + '_ {
+        self.page_sizes.iter().copied()
+    }
+
+    /// Files that are or were mapped for writing on a file system without locks, by name.
+    pub(super) fn unlocked(&self) -> impl Iterator<Item = &String> {
+        self.unlocked.iter()
+    }
+
+    /// The stub files of backings that are no files.
+    pub(super) fn stubs(&mut self) -> &mut Stubs {
+        &mut self.stubs
+    }
+
+    /// Adds a stub file.
+    pub(crate) fn add_stub(&mut self, identity: Identity, stub: Option<Stub>) {
+        if let Some(stub) = stub {
+            self.stubs.add(identity, stub);
+        }
+    }
+
+    /// Claims a whole range; or returns the violated rule.
+    pub(super) fn begin_claim(&mut self, lanes: &mut Lanes, view: View) -> Result<Locking, String> {
+        let lane = lanes.of(view.identity.device);
+        let lane = lane.map_err(|error| format!("a thread for its mount: {error}"))?;
+        self.claims.begin(view, lane)
+    }
+
+    /// Ends the claim to a whole range: its mapping exists, or was refused.
+    pub(crate) fn claim_ended(&mut self, view: View) {
+        self.claims.ended(view);
+    }
+
+    /// The ranges that stay locked, and the label of the file.
+    pub(crate) fn keeping(&self, view: View) -> Option<(Keeping, String)> {
+        let keeping = self.claims.keeping(view, self.shown(view))?;
+        Some((keeping, self.label_of(view)))
+    }
+
+    /// Releases the parts of a range that no writable mapping shows.
+    pub(crate) fn settle_claim(&mut self, view: View) {
+        let shown = self.shown(view);
+        self.claims.settle(view, shown);
+    }
+
+    /// The parts of a range that writable mappings show, in order and disjoint.
+    fn shown(&self, view: View) -> Vec<Range<u64>> {
+        match self.objects.get(&view) {
+            Some(object) => joined(self.mappings.shown(view, object.page_size)),
+            None => Vec::new(),
+        }
+    }
+
+    fn label_of(&self, view: View) -> String {
+        let object = self.objects.get(&view);
+        object.map_or_else(|| "a mapped file".to_owned(), |object| object.label.clone())
+    }
+
+    /// The pages of a part of a mapping.
+    pub(crate) fn part_of(&self, range: MappedRange, part: ByteRange) -> Result<Range<u64>, Error> {
+        let ByteRange { offset, bytes } = part;
+        let (first, end) = (range.address.get(), range.address.get() + range.bytes);
+        let to = offset.checked_add(bytes).map(|to| first.saturating_add(to));
+        let Some(to) = to.filter(|to| bytes > 0 && *to <= end) else {
+            return Err(Error::Pager(PagerError::NotMapped {
+                asid: range.asid,
+                address: VirtAddr::truncated(first.saturating_add(offset)),
+                bytes,
+            }));
+        };
+        let from = first + offset;
+        let Some(mapped) = self.mappings.at(range) else {
+            return Err(Error::Internal("a mapping of no file".into()));
+        };
+        let Some(object) = self.objects.get(&mapped.view) else {
+            return Err(Error::Internal("a mapping of no object".into()));
+        };
+        let refuse = |rule: String| Error::Unmappable {
+            path: (&mapped.label).into(),
+            rule,
+        };
+        if self.stubs.contains(mapped.view.identity) {
+            let rule = "only a file is unmapped in parts; unmap all of what is mapped of it";
+            return Err(refuse(rule.to_owned()));
+        }
+        let page = object.page_size.bytes();
+        if from != first && from % page != 0 {
+            return Err(refuse(format!(
+                "a part that is unmapped begins at a page; 0x{from:x} is in the middle of one of {}",
+                object.page_size
+            )));
+        }
+        // The first and last bytes of the mapping lie inside pages that are removed with them.
+        let from = match from == first {
+            true => mapped.address.get(),
+            false => from,
+        };
+        let to = match to == end {
+            true => mapped.end(),
+            false => to.next_multiple_of(page).min(mapped.end()),
+        };
+        Ok(from..to)
+    }
+
+    /// Removes pages from a mapping; returns the parts that are left.
+    pub(crate) fn cut(&mut self, range: MappedRange, gone: &Range<u64>) -> Vec<MappedRange> {
+        let Some(Cut { view, left }) = self.mappings.cut(range, gone) else {
+            return Vec::new();
+        };
+        if let Some(object) = self.objects.get_mut(&view) {
+            object.mappings += left.len() as u32 - 1;
+        }
+        left
     }
 
     /// Marks a file of which storage may have lost bytes.
@@ -239,7 +341,7 @@ impl Files {
 
     /// The range of a file in a mapping.
     pub(crate) fn view_at(&self, range: MappedRange) -> Option<View> {
-        self.at(range).map(|mapped| mapped.view)
+        self.mappings.at(range).map(|mapped| mapped.view)
     }
 
     /// Records a file, mapped for writing, on a file system without locks.
@@ -249,8 +351,8 @@ impl Files {
 
     /// An identifier for a new object.
     pub(super) fn new_object(&mut self) -> ObjectId {
-        self.next += 1;
-        ObjectId(self.next)
+        self.last += 1;
+        ObjectId(self.last)
     }
 
     fn find(&self, object: ObjectId) -> Option<&Object> {
@@ -265,7 +367,7 @@ impl Files {
         space: Asid,
         (address, bytes): (VirtAddr, u64),
     ) -> Option<(View, ObjectId, PageSize)> {
-        let mapped = self.mappings.iter().find(|m| m.holds(space, address))?;
+        let mapped = self.mappings.holding(space, address)?;
         let object = self.objects.get(&mapped.view)?;
         let whole = bytes >= mapped.view.bytes && object.mappings == 1;
         let can = whole
@@ -280,22 +382,17 @@ impl Files {
     pub(super) fn begin_direct(
         &mut self,
         card: &mut dyn Card,
-        options: &OwnerOptions,
         view: View,
         page: PageSize,
     ) -> Result<Direct, String> {
-        let limit = DirectLimit {
-            limit: options.direct_bytes,
-            taken: self.direct_bytes,
-        };
-        let direct = Direct::begin(card, view, page, limit)?;
-        self.direct_bytes += direct.bytes;
+        let direct = Direct::begin(card, view, page, self.direct)?;
+        self.direct.taken += direct.bytes;
         Ok(direct)
     }
 
     /// The card no longer uses it.
     pub(super) fn end_direct(&mut self, card: &mut dyn Card, direct: &Direct) {
-        self.direct_bytes -= direct.bytes;
+        self.direct.taken -= direct.bytes;
         direct.end(card);
     }
 
@@ -308,14 +405,19 @@ impl Files {
 
     /// The source of a part of an object, for a transfer in this direction. Its file state is `usual` unless a mapping
     /// stated it.
-    pub(super) fn backing(&self, way: Direction, part: Part, usual: FileState) -> Option<Backing> {
+    pub(super) fn source_of(
+        &self,
+        way: Direction,
+        part: Part,
+        usual: FileState,
+    ) -> Option<PartSource> {
         let mut all = self.objects.iter();
         let (view, found) = all.find(|(_, candidate)| candidate.id == part.object)?;
         let file = match way {
             Direction::Read => &found.file,
             Direction::Write => found.writer.as_ref()?,
         };
-        Some(Backing {
+        Some(PartSource {
             file: file.clone(),
             device: view.identity.device,
             label: found.label.clone(),
@@ -341,10 +443,10 @@ impl Files {
     }
 
     /// A position in the memory of an object whose pages stay in host memory, relative to its first page.
-    pub(super) fn direct_place(&self, object: ObjectId, at: u64) -> Result<Place, Error> {
+    pub(super) fn direct_place(&self, object: ObjectId, at: u64) -> Result<HostPlace, Error> {
         let found = self.find(object).and_then(|found| found.direct.as_ref());
         match found {
-            Some(direct) => Ok(Place {
+            Some(direct) => Ok(HostPlace {
                 memory: direct.memory.clone(),
                 offset: direct.first + at,
                 around: None,
@@ -353,44 +455,38 @@ impl Files {
         }
     }
 
-    fn stream_of(&self, identity: Identity) -> Option<Arc<dyn Behind>> {
-        let behind = &self.stand_ins.get(&identity)?.behind;
-        behind.is_stream().then(|| behind.clone())
-    }
-
     /// The backing of an object; `None` if a file holds its bytes.
-    pub(super) fn behind(&self, object: ObjectId) -> Option<&dyn Behind> {
-        if self.stand_ins.is_empty() {
+    pub(super) fn backing(&self, object: ObjectId) -> Option<&dyn Backing> {
+        if self.stubs.is_empty() {
             return None;
         }
         let mut all = self.objects.iter();
         let (view, _) = all.find(|(_, candidate)| candidate.id == object)?;
-        Some(&*self.stand_ins.get(&view.identity)?.behind)
+        self.stubs.backing(view.identity).map(|backing| &**backing)
     }
 
     /// The failure of a peer that made an access fail; it has no system error code.
     pub(super) fn lost(&self, reason: &AccessError) -> Option<String> {
         match reason {
-            AccessError::Fetch(PagerError::Io { object, .. }) => self.behind(*object)?.failure(),
+            AccessError::Fetch(PagerError::Io { object, .. }) => self.backing(*object)?.failure(),
             _ => None,
         }
     }
 
     /// The mapping of a stream that kernels write at an address: its start, and its page size in bytes.
     pub(super) fn written_stream(&self, space: Asid, address: VirtAddr) -> Option<(VirtAddr, u64)> {
-        if self.stand_ins.is_empty() {
+        if self.stubs.is_empty() {
             return None;
         }
-        let mut written = self.mappings.iter().filter(|m| m.writable);
-        let mapped = written.find(|m| m.holds(space, address))?;
+        let mapped = self.mappings.written(space, (address, 1)).next()?;
         let object = self.objects.get(&mapped.view)?;
-        self.stream_of(mapped.view.identity)?;
+        self.stubs.stream(mapped.view.identity)?;
         Some((mapped.address, object.page_size.bytes()))
     }
 
     /// Whether it is a stub file that represents a backing.
-    pub(crate) fn stands_in(&self, identity: Identity) -> bool {
-        self.stand_ins.contains_key(&identity)
+    pub(crate) fn is_stub(&self, identity: Identity) -> bool {
+        self.stubs.contains(identity)
     }
 
     /// Abandons the close of a range's object: it is not awaited any more.
@@ -408,9 +504,9 @@ impl Files {
     }
 
     /// Ends the backing of a stub file, if nothing of it is mapped.
-    pub(crate) fn forget_stand_in(&mut self, identity: Identity) {
+    pub(crate) fn forget_stub(&mut self, identity: Identity) {
         if !self.shows(identity) {
-            self.stand_ins.remove(&identity);
+            self.stubs.remove(identity);
         }
     }
 
@@ -426,8 +522,7 @@ impl Files {
 
     /// The name that the client of a space uses for the object mapped at an address.
     pub(super) fn label_at(&self, space: Asid, address: VirtAddr) -> Option<&str> {
-        let mut all = self.mappings.iter();
-        let found = all.find(|mapped| mapped.holds(space, address))?;
+        let found = self.mappings.holding(space, address)?;
         Some(&found.label)
     }
 
@@ -440,12 +535,11 @@ impl Files {
         error: Error,
     ) -> Error {
         let own = |theirs: &str| {
-            let touched = |m: &&Mapped| m.touches(space, (address, bytes));
             let named = |m: &&Mapped| {
                 let object = self.objects.get(&m.view);
                 object.is_some_and(|object| object.label == theirs)
             };
-            let mut all = self.mappings.iter().filter(touched);
+            let mut all = self.mappings.touching(space, (address, bytes));
             let found = all.find(named);
             found.map_or_else(|| "a mapped file".to_owned(), |mapped| mapped.label.clone())
         };
@@ -475,15 +569,14 @@ impl Files {
     /// Files with a writable mapping in a range.
     pub(super) fn mapped_in(&self, space: Asid, address: VirtAddr, bytes: u64) -> Vec<Durable> {
         self.mappings
-            .iter()
-            .filter(|m| m.writable && m.touches(space, (address, bytes)))
+            .written(space, (address, bytes))
             .filter_map(|m| Some((m, m.view.identity, self.objects.get(&m.view)?)))
             .map(|(mapped, identity, object)| Durable {
                 identity,
                 file: object.writer.as_ref().unwrap_or(&object.file).clone(),
                 label: mapped.label.clone(),
                 doubtful: self.doubtful.contains(&identity),
-                stream: self.stream_of(identity),
+                stream: self.stubs.stream(identity),
             })
             .collect()
     }
@@ -495,8 +588,7 @@ impl Files {
         (address, bytes): (VirtAddr, u64),
         advice: Advice,
     ) {
-        let touched = |m: &&Mapped| m.touches(space, (address, bytes));
-        for mapped in self.mappings.iter().filter(touched) {
+        for mapped in self.mappings.touching(space, (address, bytes)) {
             if let Some(object) = self.objects.get_mut(&mapped.view) {
                 object.options.advice = object.options.advice.then(advice);
             }
@@ -510,7 +602,7 @@ impl Files {
         card: &mut dyn Card,
         view: View,
         saved: bool,
-        told: impl Fn(Paged) -> String,
+        words: impl Fn(Paged) -> String,
     ) {
         if let Some(object) = self.objects.remove(&view) {
             // When every page has left, the card has answered every Invalidate. A card that fails may still write, so
@@ -518,16 +610,16 @@ impl Files {
             if let Some(direct) = object.direct.as_ref().filter(|_| saved) {
                 self.end_direct(card, direct);
             }
-            if self.told.len() < TOLD {
-                let how = told(object.paged());
-                self.told.insert(object.label, how);
+            if self.past_paging.len() < PAST_FILES {
+                let how = words(object.paged());
+                self.past_paging.insert(object.label, how);
             }
-            self.strays.remove(&object.id);
+            self.outside.remove(&object.id);
         }
         if !self.shows(view.identity) {
             self.doubtful.remove(&view.identity);
         }
-        self.forget_stand_in(view.identity);
+        self.forget_stub(view.identity);
     }
 
     /// Whether the pager has no object left of a file that was abandoned at its close.
@@ -538,16 +630,7 @@ impl Files {
 
     /// Drops the mappings of a space (in a range); returns the files that may be closed.
     pub(super) fn forget_mappings(&mut self, space: Asid, range: Option<(u64, u64)>) -> Vec<View> {
-        let mut gone = Vec::new();
-        self.mappings.retain(|mapped| {
-            let (start, end) = (mapped.address.get(), mapped.address.get() + mapped.bytes);
-            let inside = range.is_none_or(|(from, to)| from < end && start < to);
-            if mapped.space == space && inside {
-                gone.push(mapped.view);
-                return false;
-            }
-            true
-        });
+        let gone = self.mappings.forget(space, range);
         for view in &gone {
             if let Some(object) = self.objects.get_mut(view) {
                 object.mappings = object.mappings.saturating_sub(1);
@@ -558,14 +641,14 @@ impl Files {
 
     /// Drops the paging text of a file.
     pub(super) fn forget_paging(&mut self, label: &str) {
-        self.told.remove(label);
+        self.past_paging.remove(label);
     }
 
     /// Name of each file that is or was mapped, and its paging in words.
-    pub(super) fn paged(&self, told: impl Fn(Paged) -> String) -> Vec<(String, String)> {
+    pub(super) fn paged(&self, words: impl Fn(Paged) -> String) -> Vec<(String, String)> {
         let now = self.objects.values();
-        let now = now.map(|object| (object.label.clone(), told(object.paged())));
-        let before = self.told.iter();
+        let now = now.map(|object| (object.label.clone(), words(object.paged())));
+        let before = self.past_paging.iter();
         let before = before.map(|(label, how)| (label.clone(), how.clone()));
         before.chain(now).collect()
     }
@@ -575,40 +658,31 @@ impl Files {
     }
 
     /// Records the first out-of-range write of an object, if there is one.
-    pub(super) fn strayed(&mut self, object: ObjectId, stray: Option<Stray>) {
-        if let Some(stray) = stray {
-            self.strays.entry(object).or_insert(stray);
+    pub(super) fn wrote_outside(&mut self, object: ObjectId, write: Option<OutOfRange>) {
+        if let Some(write) = write {
+            self.outside.entry(object).or_insert(write);
         }
-    }
-
-    /// Spaces in which a range of a file is mapped for writing.
-    fn writers(&self, view: View) -> impl Iterator<Item = Asid> + '_ {
-        let writable = self.mappings.iter().filter(|mapped| mapped.writable);
-        writable
-            .filter(move |mapped| mapped.view == view)
-            .map(|mapped| mapped.space)
     }
 
     /// The out-of-range writes of kernels around the objects that a range maps for writing, as an error; each is
     /// reported once.
-    pub(super) fn take_stray(
+    pub(super) fn take_outside(
         &mut self,
         space: Asid,
         address: VirtAddr,
         bytes: u64,
     ) -> Result<(), Error> {
         // A read-only mapping has written nothing.
-        let written = |m: &&Mapped| m.writable && m.touches(space, (address, bytes));
-        for mapped in self.mappings.iter().filter(written) {
+        for mapped in self.mappings.written(space, (address, bytes)) {
             let Some(object) = self.objects.get(&mapped.view) else {
                 continue;
             };
-            if let Some(stray) = self.strays.remove(&object.id) {
+            if let Some(write) = self.outside.remove(&object.id) {
                 let base = mapped.view.offset / object.page_size.bytes() * object.page_size.bytes();
                 let range = mapped.view.offset..mapped.view.end();
                 let start = mapped.address.get() - mapped.first;
-                let first = VirtAddr::truncated(start + (stray.offset - base));
-                return Err(stray.told(&mapped.label, range, first));
+                let first = VirtAddr::truncated(start + (write.offset - base));
+                return Err(write.error(&mapped.label, range, first));
             }
         }
         Ok(())
@@ -616,7 +690,7 @@ impl Files {
 }
 
 /// Maximum number of no longer mapped files in a report.
-const TOLD: usize = 16;
+const PAST_FILES: usize = 16;
 
 /// Replaces the pager's object number in an error by the file name, which users know.
 fn named(error: Error, object: ObjectId, label: &str) -> Error {

@@ -4,12 +4,12 @@ use super::{named, Files, Object, View, Wanted};
 use crate::kernels::Kernels;
 use crate::message::{MapOptions, TranslationMode};
 use crate::paging::policies::{beyond_reach, AUTOMATIC};
-use crate::paging::Paging;
+use crate::paging::pump::Pump;
 use card::memories::{self};
 use error::Error;
 use pager::{Event, ObjectId, ObjectKind};
 use std::ops;
-use units::{Advice, Asid, CardDescription, CardMemory, MemoryKind, PageSize, PageSizes};
+use units::{Advice, CardDescription, CardMemory, MemoryKind, PageSize, PageSizes};
 
 impl Files {
     /// Refuses a range that conflicts with existing mappings.
@@ -47,12 +47,13 @@ impl Files {
     }
 }
 
-impl Paging {
+impl Files {
     /// The object of a range of a file: an existing one, or a new one.
     pub(super) fn object(
         &mut self,
+        pump: &mut Pump,
         kernels: &mut Kernels,
-        space: Asid,
+        mode: TranslationMode,
         wanted: &Wanted<'_>,
     ) -> Result<(ObjectId, PageSize), Error> {
         let Wanted {
@@ -66,11 +67,11 @@ impl Paging {
             path: label.into(),
             rule,
         };
-        self.files.may_begin(view, label, options)?;
+        self.may_begin(view, label, options)?;
         let pages = self
-            .pages_for(kernels, space, options, view.bytes)
+            .pages_for(kernels, mode, options, view.bytes)
             .map_err(refused)?;
-        if let Some(object) = self.files.objects.get_mut(&view) {
+        if let Some(object) = self.objects.get_mut(&view) {
             return match object.differs(length, options, pages.parts) {
                 Some(rule) => Err(refused(rule)),
                 None => {
@@ -90,15 +91,13 @@ impl Paging {
         let direct = match options.direct {
             true => {
                 let card = kernels.card();
-                let direct = self
-                    .files
-                    .begin_direct(card, &self.options, view, pages.size);
+                let direct = self.begin_direct(card, view, pages.size);
                 Some(direct.map_err(refused)?)
             }
             false => None,
         };
-        let id = self.files.new_object();
-        let created = self.ask_now(kernels, |request| Event::CreateObject {
+        let id = self.new_object();
+        let created = pump.ask_now(self, kernels, |request| Event::CreateObject {
             request,
             object: id,
             offset: view.offset,
@@ -112,12 +111,13 @@ impl Paging {
         });
         if let Err(error) = created {
             if let Some(direct) = &direct {
-                self.files.end_direct(kernels.card(), direct);
+                self.end_direct(kernels.card(), direct);
             }
             return Err(named(error, id, label));
         }
         if let Some(channels) = channels {
-            self.tell(
+            pump.tell(
+                self,
                 kernels,
                 Event::PlaceOn {
                     object: id,
@@ -128,10 +128,10 @@ impl Paging {
         }
         if let Some(direct) = &direct {
             let memory = direct.host.offset(direct.first);
-            self.tell(kernels, Event::PlaceDirect { object: id, memory })?;
+            pump.tell(self, kernels, Event::PlaceDirect { object: id, memory })?;
         }
         if let Some(sizes) = pages.varying() {
-            self.tell(kernels, Event::VaryPages { object: id, sizes })?;
+            pump.tell(self, kernels, Event::VaryPages { object: id, sizes })?;
         }
         let object = Object {
             id,
@@ -150,10 +150,10 @@ impl Paging {
             closing: false,
             given_up: false,
         };
-        self.files.told.remove(label);
-        self.files.objects.insert(view, object);
+        self.past_paging.remove(label);
+        self.objects.insert(view, object);
         if options.page_size.is_some() || self.options.page_size.is_some() {
-            self.files.page_sizes.insert(pages.parts);
+            self.page_sizes.insert(pages.parts);
         }
         Ok((id, pages.size))
     }
@@ -162,10 +162,10 @@ impl Paging {
     fn pages_for(
         &self,
         kernels: &Kernels,
-        space: Asid,
+        mode: TranslationMode,
         options: MapOptions,
         bytes: u64,
-    ) -> Result<Pages, String> {
+    ) -> Result<ObjectPages, String> {
         let sizes = kernels.description().page_sizes;
         if options.direct && options.auto_pages == Some(true) {
             let rule = "pages that stay in host memory have one size: leave out direct, or automatic pages";
@@ -176,7 +176,7 @@ impl Paging {
             && !options.direct;
         let usual = match auto && sizes.contains(PageSize::MIB_2) {
             true => PageSize::MIB_2,
-            false => self.usual_page(kernels, space, bytes),
+            false => self.usual_page(kernels, mode, bytes),
         };
         let parts = page_for(options.page_size.unwrap_or(usual), sizes, bytes);
         // Without a requested page size, pages are enlarged if the L1 TLB of their size does not reach the whole
@@ -185,7 +185,7 @@ impl Paging {
             true => beyond_reach(kernels.description(), parts, bytes),
             false => None,
         };
-        Ok(Pages {
+        Ok(ObjectPages {
             size: beyond.map_or(parts, |(larger, _)| larger),
             parts,
             auto,
@@ -193,11 +193,11 @@ impl Paging {
     }
 }
 
-impl Paging {
+impl Files {
     /// The default page size for `bytes` bytes of a file whose mapping requests no size.
-    fn usual_page(&self, kernels: &Kernels, space: Asid, bytes: u64) -> PageSize {
+    fn usual_page(&self, kernels: &Kernels, mode: TranslationMode, bytes: u64) -> PageSize {
         let card = kernels.description();
-        let alone = self.spaces.translation(space) == TranslationMode::Tlb;
+        let alone = mode == TranslationMode::Tlb;
         let walks = card.table_walks && !alone;
         // A page size without an L1 TLB occupies an entry of a smaller size for each part: permitted if there are
         // enough entries.
@@ -239,7 +239,7 @@ fn channels_of(
 
 /// How an object is paged.
 #[derive(Clone, Copy, Debug)]
-struct Pages {
+struct ObjectPages {
     /// The largest page size.
     size: PageSize,
     /// Size of the pages that are merged into the largest, without automatic sizes.
@@ -247,7 +247,7 @@ struct Pages {
     auto: bool,
 }
 
-impl Pages {
+impl ObjectPages {
     /// The permitted page sizes, if there are several.
     fn varying(self) -> Option<PageSizes> {
         match self.auto {

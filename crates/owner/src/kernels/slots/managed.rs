@@ -1,7 +1,7 @@
 //! Kernels with registers of their own (`user_managed`): the owner serves their faults while a program waits for a
 //! register or an interrupt, or polls registers.
 
-use super::Kernels;
+use super::{unless_hung, SlotControl};
 use crate::message::Signal;
 use card::kernel::ControlProtocol;
 use error::Error;
@@ -18,7 +18,7 @@ pub(crate) enum SignalLook {
     Nothing(Option<Picoseconds>),
 }
 
-impl Kernels {
+impl SlotControl {
     /// Step of the clock, for a card without time: its work advances in steps, and a register read is none.
     pub(crate) fn step(&self) -> Picoseconds {
         match self.card.description().clock_period {
@@ -83,7 +83,7 @@ impl Kernels {
                     return Ok(self.settle(slot)?.then_some(word));
                 }
                 let word = self.read_kernel(slot, offset);
-                let word = Self::unless_hung(word)?;
+                let word = unless_hung(word)?;
                 let word = word.filter(|word| word.value & mask == value & mask);
                 let Some(word) = word else {
                     return Ok(None);

@@ -3,7 +3,7 @@
 //! The switch makes a change once the packets under way have ended, so a request for a change waits for that. A
 //! connection that is being removed still occupies its ports.
 
-use super::Kernels;
+use super::{StreamControl, Streams};
 use crate::handles::Handles;
 use crate::message::ClientId;
 use crate::message::{ConnectionId, ConnectionState, PortOf};
@@ -21,12 +21,12 @@ pub(super) struct Joint {
     client: ClientId,
     id: ConnectionId,
     pub(super) from: Place,
-    to: Place,
+    pub(super) to: Place,
     /// It is being disconnected.
     left: bool,
 }
 
-impl super::streams::Streams {
+impl Streams {
     fn joint(&mut self, client: ClientId, id: ConnectionId) -> Result<&mut Joint, Error> {
         let mut joints = self.joints.iter_mut();
         joints
@@ -35,7 +35,7 @@ impl super::streams::Streams {
     }
 }
 
-impl Kernels {
+impl StreamControl<'_> {
     /// Begins to disconnect a client's connection; returns its ports.
     pub(crate) fn begin_to_part(
         &mut self,
@@ -84,7 +84,8 @@ impl Kernels {
             let (slot, stream) = joint.to;
             if joint.left
                 && !self
-                    .card
+                    .slots
+                    .card()
                     .need_streams()?
                     .switch_state(slot, stream.pair)?
                     .pending
@@ -109,19 +110,19 @@ impl Kernels {
         Ok(())
     }
 
-    pub(crate) fn join(
+    /// Connects two ports whose slots are out of reset.
+    pub(in crate::kernels) fn join(
         &mut self,
         client: ClientId,
         from: Place,
         to: Place,
     ) -> Result<ConnectionId, Error> {
-        self.release_for_streams(from.0)?;
-        self.release_for_streams(to.0)?;
         let source = StreamSource::Port {
             slot: from.0,
             pair: from.1.pair,
         };
-        self.card
+        self.slots
+            .card()
             .need_streams()?
             .connect_stream(to.0, to.1.pair, source)?;
         let id = ConnectionId(self.streams.take_serial());
@@ -142,7 +143,8 @@ impl Kernels {
     pub(crate) fn part(&mut self, to: Place) -> Result<(), Error> {
         let mover = StreamSource::Mover;
         Ok(self
-            .card
+            .slots
+            .card()
             .need_streams()?
             .connect_stream(to.0, to.1.pair, mover)?)
     }
@@ -160,7 +162,11 @@ impl Kernels {
         id: ConnectionId,
     ) -> Result<ConnectionState, Error> {
         let (slot, stream) = self.streams.joint(client, id)?.to;
-        let state = self.card.need_streams()?.switch_state(slot, stream.pair)?;
+        let state = self
+            .slots
+            .card()
+            .need_streams()?
+            .switch_state(slot, stream.pair)?;
         Ok(ConnectionState {
             pending: state.pending,
             cut: state.broken,
@@ -169,7 +175,7 @@ impl Kernels {
     }
 
     /// The slots reached from a slot through stream connections, including the slot itself.
-    pub(super) fn joined_slots(&self, slot: SlotId) -> Vec<SlotId> {
+    pub(in crate::kernels) fn joined_slots(&self, slot: SlotId) -> Vec<SlotId> {
         let mut slots = vec![slot];
         let mut next = 0;
         while let Some(here) = slots.get(next).copied() {
@@ -205,32 +211,9 @@ impl Kernels {
                     continue;
                 }
                 if let Err(error) = self.tell_carried(other, stream, true) {
-                    tracing::error!(%error, "a kernel is not told that a stream is closed");
+                    tracing::error!(%error, "a kernel cannot see that a stream is closed");
                 }
             }
         }
-    }
-
-    /// Waits of the slot's connections, each as a part of a sentence.
-    pub(super) fn joint_waits(&mut self, slot: SlotId) -> Result<Vec<String>, Error> {
-        let mut parts = Vec::new();
-        for joint in self.streams.joints.clone() {
-            if joint.from.0 != slot && joint.to.0 != slot {
-                continue;
-            }
-            let state = self
-                .card
-                .need_streams()?
-                .switch_state(joint.to.0, joint.to.1.pair)?;
-            let waits = match (state.valid, state.ready) {
-                (true, false) => "the receiver does not take the next beat",
-                (false, _) => "the sender sends nothing",
-                (true, true) => "bytes are moving",
-            };
-            let from = self.stream_name(joint.from.0, joint.from.1);
-            let to = self.stream_name(joint.to.0, joint.to.1);
-            parts.push(format!("{from} to {to}: {waits}"));
-        }
-        Ok(parts)
     }
 }

@@ -1,13 +1,13 @@
 //! The slots of the card, and the state that outlives a slot's kernel.
 
-use super::slots::SlotState;
+use super::SlotState;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use units::{Asid, FaultToken, Picoseconds, SlotId};
 
 /// All slots.
 #[derive(Debug)]
-pub(super) struct Slots {
+pub(super) struct SlotTable {
     states: Vec<SlotState>,
     /// Those that are being reconfigured.
     reconfiguring: BTreeSet<SlotId>,
@@ -19,7 +19,7 @@ pub(super) struct Slots {
     port_names: BTreeMap<usize, String>,
 }
 
-impl Slots {
+impl SlotTable {
     /// Creates `count` empty slots.
     pub(super) fn new(count: u8) -> Self {
         Self {

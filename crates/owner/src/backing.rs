@@ -1,7 +1,6 @@
 //! Backing of mappings that is no regular file: the memory of a peer, or a stream. A stub file represents it for the
 //! pager; the clients define which kinds exist.
 
-use super::owner_ref::OwnerRef;
 use super::Aside;
 use file_io::{OpenFile, Transfer, TransferId};
 use std::fmt::Debug;
@@ -13,7 +12,7 @@ use std::sync::Arc;
 pub enum Done {
     /// A transfer: its identifier, and the bytes moved.
     Moved(TransferId, io::Result<usize>),
-    /// A send: everything written before it has gone out, or has not; see [`Behind::send`].
+    /// A send: everything written before it has gone out, or has not; see [`Backing::send`].
     Sent(u64, io::Result<()>),
 }
 
@@ -21,7 +20,7 @@ pub enum Done {
 pub type Tell = Box<dyn Fn(Done) + Send>;
 
 /// A mappable source that is no file, before it is mapped.
-pub trait StandsFor: Debug + Send {
+pub trait BackingSource: Debug + Send {
     /// Its address, if a second mapping of the same address shares the same bytes.
     fn address(&self) -> Option<&str>;
 
@@ -29,12 +28,12 @@ pub trait StandsFor: Debug + Send {
     ///
     /// # Errors
     /// The system lacks what it needs.
-    fn start(self: Box<Self>, store: Arc<OpenFile>, tell: Tell) -> io::Result<Arc<dyn Behind>>;
+    fn start(self: Box<Self>, store: Arc<OpenFile>, tell: Tell) -> io::Result<Arc<dyn Backing>>;
 }
 
 /// A mapped source. Its methods do not block.
-pub trait Behind: Debug + Send + Sync {
-    /// As [`StandsFor::address`].
+pub trait Backing: Debug + Send + Sync {
+    /// As [`BackingSource::address`].
     fn address(&self) -> Option<&str>;
 
     /// Why it failed, if it did; the system has no error number for that.
@@ -62,14 +61,5 @@ impl From<Done> for Aside {
             Done::Moved(id, result) => Self::Moved(id, result),
             Done::Sent(id, result) => Self::Durable(id, result),
         }
-    }
-}
-
-impl OwnerRef {
-    /// Sends what was written to a stream.
-    pub(super) async fn send(&self, behind: &dyn Behind) -> io::Result<()> {
-        let id = self.tasks(|tasks| tasks.open_aside());
-        behind.send(id)?;
-        self.aside_io(id).await
     }
 }

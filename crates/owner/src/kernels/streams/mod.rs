@@ -2,8 +2,11 @@
 //!
 //! A mover has one transfer at a time; later ones are queued here.
 
-use super::connections::{Joint, Place};
-use super::Kernels;
+mod connections;
+mod network;
+mod waits;
+
+use super::slots::SlotControl;
 use crate::handles::Handles;
 use crate::message::ClientId;
 use crate::message::{
@@ -13,6 +16,8 @@ use crate::message::{
 use card::kernel::{Manifest, StreamPort, STREAMS_CLOSED};
 use card::stream::{Transfer, TransferEnd, TransferStatus};
 use card::CheckedDescription;
+use connections::Joint;
+pub(crate) use connections::Place;
 use error::Error;
 use error::{PortName, StreamError};
 use std::collections::{BTreeMap, VecDeque};
@@ -20,12 +25,12 @@ use units::{FaultToken, Picoseconds, SlotId, StreamDirection, StreamId, StreamWa
 
 /// The memory of a transfer.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Range {
+pub(crate) struct TransferRange {
     address: VirtAddr,
-    pub(super) bytes: u64,
+    bytes: u64,
     packet: PacketPart,
     /// Number of the transfer, once it has begun.
-    pub(super) number: u64,
+    number: u64,
 }
 
 /// Result of a transfer that would have continued a packet that had ended.
@@ -36,11 +41,11 @@ const NOT_BEGUN: Moved = Moved {
 
 /// An open stream port.
 #[derive(Debug)]
-pub(super) struct Connection {
+struct Connection {
     client: ClientId,
     serial: u64,
     /// Unfinished transfers, in order. The first is under way.
-    pub(super) unfinished: VecDeque<Range>,
+    unfinished: VecDeque<TransferRange>,
     /// Results of finished transfers that are not collected yet.
     over: VecDeque<Result<Moved, StreamError>>,
     /// Total moved by all its transfers.
@@ -52,7 +57,7 @@ pub(super) struct Connection {
     /// The unfinished transfers were requested to stop.
     stopped: bool,
     /// The network interface that the port is connected to.
-    pub(super) interface: Option<u8>,
+    interface: Option<u8>,
 }
 
 const NOTHING_TAKEN: Taken = Taken {
@@ -64,14 +69,14 @@ const NOTHING_TAKEN: Taken = Taken {
 /// The open ports of all slots.
 #[derive(Debug, Default)]
 pub(super) struct Streams {
-    pub(super) open: BTreeMap<(SlotId, StreamId), Connection>,
+    open: BTreeMap<(SlotId, StreamId), Connection>,
     /// Ports that are connected with each other.
-    pub(super) joints: Vec<Joint>,
+    joints: Vec<Joint>,
     opened: u64,
     /// Ports whose client took everything that the kernel should have sent, with that amount: more is an error.
     settled: BTreeMap<(SlotId, StreamId), Taken>,
-    /// Ports whose client took everything that the kernel should have sent, with that amount: more is an error.
-    pub(super) on_network: BTreeMap<(u8, StreamDirection), u64>,
+    /// The transfer that each network interface has, by its number.
+    on_network: BTreeMap<(u8, StreamDirection), u64>,
 }
 
 impl Streams {
@@ -84,17 +89,19 @@ impl Streams {
         self.open.contains_key(&place)
     }
 
-    pub(super) fn find(
-        &mut self,
-        client: ClientId,
-        handle: StreamHandle,
-    ) -> Result<&mut Connection, Error> {
+    fn find(&mut self, client: ClientId, handle: StreamHandle) -> Result<&mut Connection, Error> {
         let place = (handle.slot, handle.stream);
         let connection = self.open.get_mut(&place);
         connection
             .filter(|connection| connection.serial == handle.serial && connection.client == client)
             .ok_or(Error::Stream(StreamError::NotOpen { slot: handle.slot }))
     }
+}
+
+/// The streams, with the card and the slots that they belong to.
+pub(crate) struct StreamControl<'a> {
+    streams: &'a mut Streams,
+    slots: &'a mut SlotControl,
 }
 
 /// State of a stream.
@@ -105,7 +112,22 @@ pub(crate) enum StreamLook {
     SliceOver,
 }
 
-impl Kernels {
+impl<'a> StreamControl<'a> {
+    pub(super) fn new(streams: &'a mut Streams, slots: &'a mut SlotControl) -> Self {
+        Self { streams, slots }
+    }
+}
+
+impl StreamControl<'_> {
+    /// Checks that a client has this port open.
+    pub(in crate::kernels) fn check_open(
+        &mut self,
+        client: ClientId,
+        handle: StreamHandle,
+    ) -> Result<(), Error> {
+        self.streams.find(client, handle).map(drop)
+    }
+
     /// Whether a port is being closed: its client has gone, and its transfers were stopped.
     pub(crate) fn is_leaving(&self, place: Place) -> bool {
         let open = self.streams.open.get(&place);
@@ -153,8 +175,8 @@ impl Kernels {
         slot: SlotId,
         port: &str,
     ) -> Result<(SlotId, StreamId), Error> {
-        self.loaded(slot)?;
-        let manifest = self.manifest(slot);
+        self.slots.loaded(slot)?;
+        let manifest = self.slots.manifest(slot);
         let name = PortName {
             slot,
             kernel: manifest.map_or_else(String::new, |manifest| manifest.name.clone()),
@@ -164,7 +186,7 @@ impl Kernels {
             let known = manifest.map_or_else(|| "none".to_owned(), streams_of);
             return Err(Error::Stream(StreamError::NoSuchPort { name, known }));
         };
-        self.card.description().check_stream(slot, stream)?;
+        self.slots.description().check_stream(slot, stream)?;
         Ok((slot, stream))
     }
 
@@ -204,7 +226,7 @@ impl Kernels {
         handles: &Handles,
         client: ClientId,
         request: &BeginTransfer,
-    ) -> Result<Range, Error> {
+    ) -> Result<TransferRange, Error> {
         let BeginTransfer {
             stream: handle,
             direction,
@@ -221,7 +243,7 @@ impl Kernels {
             return Err(Error::Stream(StreamError::WrongDirection { name, has }));
         }
         let mapping = handles.mapping(client, mapping)?;
-        if self.loaded(slot)?.space() != mapping.asid {
+        if self.slots.loaded(slot)?.space() != mapping.asid {
             return Err(Error::Stream(StreamError::OtherSpace { name }));
         }
         let mapped = mapping.bytes;
@@ -237,7 +259,7 @@ impl Kernels {
             let plugged = true;
             return Err(Error::Stream(StreamError::NoPeer { name, plugged }));
         }
-        Ok(Range {
+        Ok(TransferRange {
             address,
             bytes,
             packet,
@@ -250,7 +272,7 @@ impl Kernels {
         &mut self,
         client: ClientId,
         request: &BeginPeerTransfer,
-    ) -> Result<Range, Error> {
+    ) -> Result<TransferRange, Error> {
         let BeginPeerTransfer {
             stream: handle,
             direction,
@@ -268,7 +290,7 @@ impl Kernels {
         }
         let mapped = 1 << VirtAddr::BITS;
         match VirtAddr::new(offset).filter(|_| part.is_within(mapped)) {
-            Some(address) => Ok(Range {
+            Some(address) => Ok(TransferRange {
                 address,
                 bytes,
                 packet: PacketPart::Whole,
@@ -282,20 +304,17 @@ impl Kernels {
         }
     }
 
-    pub(crate) fn begin_transfer(
+    /// Begins a transfer of a port whose slot is out of reset.
+    pub(in crate::kernels) fn begin_transfer(
         &mut self,
         client: ClientId,
         handle: StreamHandle,
-        range: Range,
+        range: TransferRange,
     ) -> Result<(), Error> {
         let slot = handle.slot;
         self.streams.find(client, handle)?;
         let number = self.streams.take_serial();
-        let range = Range { number, ..range };
-        // The whole pipeline, not only its end.
-        for slot in self.joined_slots(slot) {
-            self.release_for_streams(slot)?;
-        }
+        let range = TransferRange { number, ..range };
         let connection = self.streams.find(client, handle)?;
         let goes_on =
             range.packet == PacketPart::More && handle.stream.direction == StreamDirection::Out;
@@ -315,7 +334,7 @@ impl Kernels {
         &mut self,
         slot: SlotId,
         stream: StreamId,
-        range: Range,
+        range: TransferRange,
     ) -> Result<(), Error> {
         let transfer = Transfer {
             address: range.address,
@@ -332,14 +351,15 @@ impl Kernels {
             self.streams.on_network.insert(of_interface, range.number);
         }
         Ok(self
-            .card
+            .slots
+            .card()
             .need_streams()?
             .start_transfer(slot, stream, transfer)?)
     }
 
     /// Handles the end of a transfer, as the card reports it.
     pub(crate) fn transfer_done(&mut self, mover: u8, end: TransferEnd) -> Result<(), Error> {
-        let (slot, stream) = StreamId::of_mover(mover, self.card.description());
+        let (slot, stream) = StreamId::of_mover(mover, self.slots.description());
         let Some((slot, stream)) = self.port_of_mover(slot, stream)? else {
             return Ok(());
         };
@@ -414,14 +434,23 @@ impl Kernels {
         if let Some(Err(error)) = connection.over.pop_front() {
             return Ok(Some(StreamLook::Failed(Some(error))));
         }
-        if self.has_failed(handle.slot)? {
+        if self.slots.has_failed(handle.slot)? {
             return Ok(Some(StreamLook::Failed(None)));
         }
         if idle {
             let name = self.stream_name(handle.slot, handle.stream);
             return Err(Error::Stream(StreamError::NothingUnderWay { name }));
         }
-        Ok((self.card.now() >= until).then_some(StreamLook::SliceOver))
+        Ok((self.slots.now() >= until).then_some(StreamLook::SliceOver))
+    }
+
+    /// The waits of a slot, as the end of a sentence.
+    pub(in crate::kernels) fn waits_of(
+        &mut self,
+        faults: &[FaultToken],
+        slot: SlotId,
+    ) -> Result<String, Error> {
+        waits::of_slot(self, faults, slot)
     }
 
     /// Why a transfer missed its deadline; `None` if it is complete.
@@ -463,7 +492,10 @@ impl Kernels {
             // The card may have ended it just now; nothing is under way there then, as only this side begins the next.
             connection.stopped = true;
             let (slot, stream, _) = self.mover_of(slot, stream);
-            self.card.need_streams()?.stop_transfer(slot, stream)?;
+            self.slots
+                .card()
+                .need_streams()?
+                .stop_transfer(slot, stream)?;
         }
         Ok(())
     }
@@ -528,19 +560,20 @@ impl Kernels {
         closed: bool,
     ) -> Result<(), Error> {
         let port = self
+            .slots
             .manifest(slot)
             .and_then(|manifest| manifest.stream_at(stream));
         let Some(bit) = port.and_then(StreamPort::register_bit) else {
             return Ok(());
         };
-        let before = self.loaded(slot)?.arguments.get(&STREAMS_CLOSED);
+        let before = self.slots.loaded(slot)?.arguments.get(&STREAMS_CLOSED);
         let before = before.copied().unwrap_or_default();
         let word = match closed {
             true => before | bit,
             false => before & !bit,
         };
         // As an argument: it is written again when the slot leaves reset.
-        self.set_argument(slot, STREAMS_CLOSED, &[word])
+        self.slots.set_argument(slot, STREAMS_CLOSED, &[word])
     }
 
     /// The data waiting at an open port.
@@ -556,10 +589,15 @@ impl Kernels {
     /// Bytes that a kernel has sent out of a port and that were not taken: at its slot, and before its network
     /// interface.
     fn waiting_at(&mut self, slot: SlotId, stream: StreamId) -> Result<StreamWaiting, Error> {
-        let mut waiting = self.card.need_streams()?.stream_waiting(slot, stream)?;
+        let mut waiting = self
+            .slots
+            .card()
+            .need_streams()?
+            .stream_waiting(slot, stream)?;
         if let (network, stream, Some(_)) = self.mover_of(slot, stream) {
             waiting.beat |= self
-                .card
+                .slots
+                .card()
                 .need_streams()?
                 .stream_waiting(network, stream)?
                 .beat;
@@ -608,7 +646,7 @@ impl Kernels {
     }
 
     /// Ends the transfers of a slot that is in reset.
-    pub(super) fn streams_reset(&mut self, slot: SlotId) {
+    pub(in crate::kernels) fn reset(&mut self, slot: SlotId) {
         self.streams.settled.retain(|(of, _), _| *of != slot);
         let names: BTreeMap<StreamId, PortName> = self
             .streams
@@ -634,14 +672,14 @@ impl Kernels {
             if left {
                 self.forget_stream(slot, stream);
                 if let Err(error) = self.tell_carried(slot, stream, true) {
-                    tracing::error!(%error, "a kernel is not told that a stream is closed");
+                    tracing::error!(%error, "a kernel cannot see that a stream is closed");
                 }
             }
         }
     }
 
     /// Removes the ports of a slot that has no kernel any more.
-    pub(super) fn streams_gone(&mut self, slot: SlotId) {
+    pub(in crate::kernels) fn leave(&mut self, slot: SlotId) {
         let of_slot = self.streams.open.keys().copied();
         let gone: Vec<_> = of_slot.filter(|(place, _)| *place == slot).collect();
         for (slot, stream) in gone {
@@ -651,55 +689,12 @@ impl Kernels {
         self.joints_gone(slot);
     }
 
-    /// Waits of the slot's open streams, each as a part of a sentence.
-    pub(super) fn stream_waits(&mut self, slot: SlotId) -> Result<Vec<String>, Error> {
-        let under_way: Vec<(StreamId, u64)> = self
-            .streams
-            .open
-            .iter()
-            .filter(|((place, _), _)| *place == slot)
-            .filter_map(|((_, stream), c)| Some((*stream, c.unfinished.front()?.bytes)))
-            .collect();
-        let mut parts = Vec::new();
-        for (stream, bytes) in under_way {
-            let state = self.state_of(slot, stream)?;
-            let port = self.stream_name(slot, stream).port;
-            let moved = state.moved;
-            let plugged = self.mover_of(slot, stream).2.is_some();
-            let waits = match state.waits(stream.direction) {
-                Some(_) if plugged && state.valid && stream.direction == StreamDirection::Out => {
-                    "a beat of the kernel waits for the network"
-                }
-                waits => waits.unwrap_or("bytes are moving"),
-            };
-            parts.push(format!("port {port}: {moved} of {bytes} bytes, {waits}"));
-            let waiting = self.waiting_at(slot, stream)?;
-            let ends = stream.direction == StreamDirection::Out && !waiting.endless;
-            if ends && (waiting.held > 0 || (moved > 0 && !state.valid)) {
-                let held = waiting.held;
-                parts.push(match held {
-                    0 => format!("port {port}: TLAST has not come"),
-                    held => format!(
-                        "port {port}: {held} bytes wait in the slot, as TLAST has not come behind them"
-                    ),
-                });
-            }
-        }
-        parts.extend(self.joint_waits(slot)?);
-        for stream in self.untaken(slot) {
-            let waiting = self.waiting_at(slot, stream)?;
-            if waiting.is_any() {
-                let port = self.stream_name(slot, stream).port;
-                let left = left(waiting);
-                parts.push(format!("port {port}: {left}, and no transfer takes it"));
-            }
-        }
-        Ok(parts)
-    }
-
     /// The ports out of a kernel that are not read.
     pub(super) fn untaken(&self, slot: SlotId) -> Vec<StreamId> {
-        let streams = self.manifest(slot).map(|manifest| &manifest.streams[..]);
+        let streams = self
+            .slots
+            .manifest(slot)
+            .map(|manifest| &manifest.streams[..]);
         let is_out = |port: &&StreamPort| port.direction == StreamDirection::Out;
         let outputs = streams.unwrap_or_default().iter().filter(is_out).count();
         let is_free = |stream: &StreamId| {
@@ -714,33 +709,12 @@ impl Kernels {
     }
 
     pub(crate) fn stream_name(&self, slot: SlotId, stream: StreamId) -> PortName {
-        let manifest = self.manifest(slot);
+        let manifest = self.slots.manifest(slot);
         let port = manifest.and_then(|manifest| manifest.stream_at(stream));
         PortName {
             slot,
             kernel: manifest.map_or_else(String::new, |manifest| manifest.name.clone()),
             port: port.map_or_else(|| stream.to_string(), |port| port.name.clone()),
-        }
-    }
-
-    /// Records the names of a slot's ports with this kernel.
-    pub(super) fn name_ports(&mut self, slot: SlotId, manifest: &Manifest) {
-        let ports = usize::from(self.card.description().ports_per_slot);
-        let first = usize::from(slot.0) * ports;
-        for number in 0..ports {
-            let name = format!("{} {}", manifest.name, self.port_name(manifest, number));
-            self.slots.name_port(first + number, name);
-        }
-    }
-
-    /// Name of a port of a slot, given the number that the card has for it.
-    pub(super) fn port_name(&self, manifest: &Manifest, number: usize) -> String {
-        let memory_ports = usize::from(self.card.description().memory_ports_per_slot());
-        let name = |write| manifest.port_name(memory_ports, number, write);
-        match (name(false), name(true)) {
-            (Some(into), Some(out)) if into != out => format!("{into}/{out}"),
-            (Some(name), _) | (None, Some(name)) => name.to_owned(),
-            (None, None) => number.to_string(),
         }
     }
 }

@@ -1,21 +1,27 @@
 //! Slots: loading, registers, start, done, failures.
+//!
+//! Independent of streams, lines and schedules: what concerns these too lies in [`lifecycle`](super::lifecycle).
 
-use super::guard::IDLE_INTERRUPTS;
-use super::settle::Ending;
-use super::Kernels;
+mod managed;
+mod settle;
+mod table;
+
 use crate::handles::Handles;
 use crate::message::ClientId;
 use crate::message::LoadId;
 use crate::report::RunReport;
 use crate::tasks::Tasks;
+use crate::trace::Trace;
 use card::guard::KernelWord;
 use card::kernel::{ControlProtocol, KernelPackage, Manifest};
-use card::{CardError, CheckedDescription};
-use error::{AccessError, Error};
-use pager::MappingInfo;
+use card::{Card, CardError, CheckedDescription};
+use error::Error;
+pub(crate) use managed::SignalLook;
+use settle::Ending;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
-use units::{Asid, FaultToken, Picoseconds, SlotId, VirtAddr};
+use table::SlotTable;
+use units::{Asid, CardDescription, FaultToken, Picoseconds, SlotId, VirtAddr};
 
 /// BAR address of a slot's `s_axi_control`.
 const SLOT_WINDOW: u32 = 0x10_0000;
@@ -56,11 +62,6 @@ impl Loaded {
     pub(super) fn listens(&self) -> bool {
         self.released && !self.gone
     }
-
-    /// Records that the slot is in reset.
-    pub(super) fn hold(&mut self) {
-        self.released = false;
-    }
 }
 
 /// A run under way.
@@ -79,7 +80,7 @@ pub(super) struct SlotState {
     /// Virtual time at which the host learned that the run was over.
     done: Option<Picoseconds>,
     /// The kernel has reported done, and its ports are not at rest.
-    pub(super) ending: Option<Ending>,
+    ending: Option<Ending>,
     /// Its program has read a register while accesses were under way.
     pub(super) at_work: bool,
     /// Interrupts of the run that announced nothing.
@@ -110,6 +111,28 @@ impl SlotState {
     }
 }
 
+/// The card, and the state of its slots: registers, start, end and failure of one kernel.
+pub(crate) struct SlotControl {
+    card: Box<dyn Card>,
+    table: SlotTable,
+    trace: Trace,
+    /// Registers were written and the writes are not confirmed yet.
+    posted: bool,
+}
+
+/// The owner's own access to a register of a kernel.
+pub(super) enum OwnRead<T> {
+    Value(T),
+    /// The kernel answered with this error; its slot is to be held in reset.
+    Refused(Error),
+    /// It did not answer, which the guard reports.
+    Unanswered,
+}
+
+/// Maximum number of interrupts of one run that announce nothing, before the kernel is stopped. Two are usual: ready
+/// and done.
+const IDLE_INTERRUPTS: u32 = 16;
+
 /// Addresses that a kernel will access first.
 pub(crate) struct Announced {
     pub(crate) space: Asid,
@@ -132,7 +155,165 @@ pub(crate) enum AnyLook {
     SliceOver,
 }
 
-impl Kernels {
+impl SlotControl {
+    /// A card with empty slots.
+    pub(super) fn new(card: Box<dyn Card>, trace: Trace) -> Self {
+        Self {
+            table: SlotTable::new(card.description().slots),
+            card,
+            trace,
+            posted: false,
+        }
+    }
+
+    pub(crate) fn card(&mut self) -> &mut dyn Card {
+        self.card.as_mut()
+    }
+
+    /// The card's description.
+    pub(crate) fn description(&self) -> &CardDescription {
+        self.card.description()
+    }
+
+    /// The card's time.
+    pub(crate) fn now(&self) -> Picoseconds {
+        self.card.now()
+    }
+
+    /// Notes that registers were written: they reach the card on another path than accesses of cores.
+    pub(super) fn registers_posted(&mut self) {
+        self.posted = true;
+    }
+
+    /// Whether registers were written since the last call.
+    pub(super) fn take_posted(&mut self) -> bool {
+        std::mem::take(&mut self.posted)
+    }
+
+    /// Records the names of a slot's ports with this kernel.
+    pub(super) fn name_ports(&mut self, slot: SlotId, manifest: &Manifest) {
+        let ports = usize::from(self.card.description().ports_per_slot);
+        let first = usize::from(slot.0) * ports;
+        for number in 0..ports {
+            let name = format!("{} {}", manifest.name, self.port_name(manifest, number));
+            self.table.name_port(first + number, name);
+        }
+    }
+
+    /// Name of a port of a slot, given the number that the card has for it.
+    pub(super) fn port_name(&self, manifest: &Manifest, number: usize) -> String {
+        let memory_ports = usize::from(self.card.description().memory_ports_per_slot());
+        let name = |write| manifest.port_name(memory_ports, number, write);
+        match (name(false), name(true)) {
+            (Some(into), Some(out)) if into != out => format!("{into}/{out}"),
+            (Some(name), _) | (None, Some(name)) => name.to_owned(),
+            (None, None) => number.to_string(),
+        }
+    }
+
+    /// The error of a register access that a kernel answered with an error response. `None` if the shell answered: the
+    /// slot is in reset, or closed because the kernel hangs, which the guard reports.
+    pub(super) fn refused(
+        &mut self,
+        slot: SlotId,
+        offset: u32,
+        write: bool,
+    ) -> Result<Option<Error>, Error> {
+        if !self.loaded(slot).is_ok_and(|loaded| loaded.listens()) {
+            return Ok(None);
+        }
+        if self.card.slot_status(slot)?.unanswered.is_some() {
+            return Ok(None);
+        }
+        let kernel = self.kernel_name(slot);
+        let register = match self.manifest(slot) {
+            Some(manifest) => register_name(manifest, offset),
+            None => String::new(),
+        };
+        let access = if write { "write" } else { "read" };
+        let reason = format!(
+            "{register} at 0x{offset:02x}: the kernel answered a {access} with an error (SLVERR or DECERR): \
+             registers of the manifest answer OKAY; compare the offset with the kernel's RTL"
+        );
+        Ok(Some(Error::KernelFailed {
+            slot,
+            kernel,
+            reason,
+        }))
+    }
+
+    /// Slot and name of a port of the card, human-readable.
+    pub(crate) fn name_of_port(&self, port: usize) -> String {
+        let ports = usize::from(self.description().ports_per_slot.max(1));
+        let (slot, number) = (port / ports, port % ports);
+        match self.table.port_name(port) {
+            Some(name) => format!("slot {slot}, {name}"),
+            None => format!("slot {slot}, port {number}"),
+        }
+    }
+
+    /// The first slot with a running kernel.
+    pub(crate) fn busy_slot(&self) -> Option<SlotId> {
+        self.table.find(|_, state| state.is_busy())
+    }
+
+    /// The slot with a running kernel in a space.
+    pub(crate) fn user_of(&self, space: Asid) -> Option<SlotId> {
+        self.table.find(|_, state| state.runs_in(space))
+    }
+
+    /// Whether a slot has a kernel that works in a space.
+    pub(crate) fn works_in(&self, slot: SlotId, space: Asid) -> bool {
+        let state = self.table.get(slot);
+        state.is_some_and(|state| state.loaded_in(space))
+    }
+
+    /// Total time that kernels have run in a space.
+    pub(crate) fn run_time(&self, space: Asid) -> Picoseconds {
+        self.table.run_time(space)
+    }
+
+    /// Clears the run time of a space, whose number is reused.
+    pub(crate) fn forget_run_time(&mut self, space: Asid) {
+        self.table.forget_run_time(space);
+    }
+
+    /// Whether a slot is being reconfigured.
+    pub(crate) fn is_reconfiguring(&self, slot: SlotId) -> bool {
+        self.table.is_reconfiguring(slot)
+    }
+
+    /// Whether faults or replies of a slot in reset are still outstanding.
+    pub(crate) fn is_draining(&self, slot: SlotId) -> bool {
+        self.table.is_draining(slot)
+    }
+
+    /// The reconfiguration of a slot is over.
+    pub(crate) fn reconfigured(&mut self, slot: SlotId) {
+        self.table.reconfigured(slot);
+    }
+
+    /// Whether a fault belongs to a slot that was stopped meanwhile.
+    pub(crate) fn is_gone(&self, token: FaultToken) -> bool {
+        self.table.is_gone(token)
+    }
+
+    /// Starts draining a slot that was put in reset; accesses of its requesters are in flight until
+    /// [`drained`](Self::drained).
+    pub(crate) fn drain(&mut self, slot: SlotId, requesters: RangeInclusive<u8>) {
+        self.table.drain(slot, requesters);
+    }
+
+    /// Marks a slot as drained: nothing of it is in flight. Returns its requesters, the first time.
+    pub(crate) fn drained(&mut self, slot: SlotId) -> Option<RangeInclusive<u8>> {
+        self.table.drained(slot)
+    }
+
+    /// Identifiers of the slots.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = SlotId> {
+        self.table.ids()
+    }
+
     /// Records the kernel with which a slot is configured. Returns whether it replaces another one: the reconfiguration
     /// begins then.
     pub(crate) fn reconfigure(&mut self, slot: SlotId, name: &str) -> Result<bool, Error> {
@@ -140,23 +321,9 @@ impl Kernels {
         let before = state.configured.replace(name.to_owned());
         let other = before.is_some_and(|before| before != name);
         if other {
-            self.slots.reconfigure(slot);
+            self.table.reconfigure(slot);
         }
         Ok(other)
-    }
-
-    /// Removes the kernel of a slot, with its streams, lines and schedule.
-    pub(crate) fn leave(&mut self, slot: SlotId) -> Result<(), Error> {
-        self.streams_gone(slot);
-        self.leave_home(slot)?;
-        self.coherent.host_lines.leave(self.card.as_mut(), slot)?;
-        self.schedules.take(self.card.as_mut(), slot)?;
-        let state = self.slot(slot)?;
-        *state = SlotState {
-            configured: state.configured.take(),
-            ..SlotState::default()
-        };
-        Ok(())
     }
 
     /// The space that the kernel of a slot works in.
@@ -165,43 +332,13 @@ impl Kernels {
     }
 
     /// The unreported failure of a slot.
-    pub(crate) fn take_untold(&mut self, slot: SlotId) -> Result<Option<Error>, Error> {
+    pub(crate) fn take_unreported(&mut self, slot: SlotId) -> Result<Option<Error>, Error> {
         Ok(self.slot(slot)?.failure.take())
-    }
-
-    /// Initialises the state of a slot whose kernel was loaded; the kernel works in `space`.
-    pub(crate) fn begin_with(
-        &mut self,
-        slot: SlotId,
-        kernel: KernelPackage,
-        space: Asid,
-    ) -> Result<(), Error> {
-        self.place_home(slot, &kernel.manifest)?;
-        self.coherent
-            .host_lines
-            .place(self.card.as_mut(), slot, &kernel.manifest)?;
-        self.card.control_slot(slot, space, true)?;
-        self.name_ports(slot, &kernel.manifest);
-        let loaded = Loaded {
-            kernel,
-            space,
-            released: true,
-            gone: false,
-            since: self.card.now(),
-            arguments: BTreeMap::new(),
-        };
-        let state = self.slot(slot)?;
-        *state = SlotState {
-            loaded: Some(loaded),
-            configured: state.configured.take(),
-            ..SlotState::default()
-        };
-        Ok(())
     }
 
     /// Name of a slot's kernel and whether it runs, if the slot has a kernel.
     pub(crate) fn kernel_in(&self, slot: SlotId) -> Option<(String, bool)> {
-        let state = self.slots.get(slot)?;
+        let state = self.table.get(slot)?;
         let loaded = state.loaded.as_ref()?;
         Some((loaded.kernel.manifest.name.clone(), state.is_busy()))
     }
@@ -209,9 +346,9 @@ impl Kernels {
     /// The first slot without a kernel and without a claim.
     pub(crate) fn first_empty_slot(&self, tasks: &Tasks) -> Result<SlotId, Error> {
         let empty = |slot, state: &SlotState| state.loaded.is_none() && !tasks.is_claimed(slot);
-        let found = self.slots.find(empty);
+        let found = self.table.find(empty);
         found.ok_or(Error::NoFreeSlot {
-            slots: self.slots.count(),
+            slots: self.table.count(),
         })
     }
 
@@ -240,42 +377,8 @@ impl Kernels {
         }
     }
 
-    /// The error for a slot that missed its deadline: the event that it waits for.
-    pub(crate) fn late(
-        &mut self,
-        faults: &[FaultToken],
-        slot: SlotId,
-        why: &str,
-    ) -> Result<Error, Error> {
-        // An interrupt waits for the writes that it announces, so a kernel whose writes never complete has not
-        // interrupted yet.
-        if self.announces(slot)? && self.slot(slot)?.ending.is_none() {
-            self.look_for_done(slot)?;
-        }
-        let kernel = self.kernel_name(slot);
-        let now = self.card.now();
-        let since = self.running_since(slot)?;
-        let elapsed = since.map_or(Picoseconds::ZERO, |since| now - since);
-        let says = match self.slot(slot)?.ending {
-            Some(_) => "the kernel says that it is done, and accesses of it are not answered; ",
-            None => "",
-        };
-        let waits = self.waits_of(faults, slot)?;
-        // Registers are read over the link; the kernel continues meanwhile.
-        let waiting = match self.card.now() - now {
-            Picoseconds::ZERO => format!("{says}{why}{waits}"),
-            later => format!("{says}{why}{later} later, {waits}"),
-        };
-        Ok(Error::Deadline {
-            slot,
-            kernel,
-            elapsed,
-            waiting,
-        })
-    }
-
     /// Whether the kernel signals done by an interrupt.
-    fn announces(&mut self, slot: SlotId) -> Result<bool, Error> {
+    pub(super) fn announces(&mut self, slot: SlotId) -> Result<bool, Error> {
         let manifest = &self.loaded(slot)?.kernel.manifest;
         let control = manifest.control;
         Ok(manifest.has_interrupt()
@@ -283,34 +386,6 @@ impl Kernels {
                 control,
                 ControlProtocol::ApCtrlHs | ControlProtocol::ApCtrlChain
             ))
-    }
-
-    /// The error if a kernel's outstanding accesses, observed by its program, are not answered and will not be.
-    pub(crate) fn unfinished(
-        &mut self,
-        faults: &[FaultToken],
-        slot: SlotId,
-    ) -> Result<Error, Error> {
-        let why = "accesses that its ports had taken are not answered; ";
-        self.late(faults, slot, why)
-    }
-
-    /// Puts a slot in reset; returns its space and the requesters to drain. `None` if the slot has no kernel.
-    pub(crate) fn hold(
-        &mut self,
-        slot: SlotId,
-    ) -> Result<Option<(Asid, RangeInclusive<u8>)>, Error> {
-        let state = self.slot(slot)?;
-        (state.running, state.ending, state.at_work) = (None, None, false);
-        let Some(loaded) = state.loaded.as_mut() else {
-            return Ok(None);
-        };
-        let space = loaded.space;
-        loaded.released = false;
-        self.card.control_slot(slot, space, false)?;
-        self.streams_reset(slot);
-        let (first_requester, last_requester) = self.requesters_of_slot(slot);
-        Ok(Some((space, first_requester..=last_requester)))
     }
 
     /// Records a register read of the program. Returns whether it polls: the kernel runs, and there was no wait since
@@ -394,14 +469,14 @@ impl Kernels {
         until: Picoseconds,
     ) -> Picoseconds {
         let states = slots.into_iter();
-        let states = states.filter_map(|slot| self.slots.get(slot));
+        let states = states.filter_map(|slot| self.table.get(slot));
         let endings = states.filter_map(|state| state.ending.map(|ending| ending.next));
         endings.fold(until, Picoseconds::min)
     }
 
     /// Whether the ports of a finished kernel are due to be polled.
     pub(crate) fn is_to_settle(&self, slot: SlotId) -> bool {
-        let state = self.slots.get(slot);
+        let state = self.table.get(slot);
         let ending = state.and_then(|state| state.ending);
         ending.is_some_and(|ending| ending.next <= self.card.now())
     }
@@ -425,57 +500,16 @@ impl Kernels {
         Ok(state.failure.is_some() || state.done.is_some())
     }
 
-    /// The first of the slots that have not announced their end and whose kernel is done but cannot announce it; or the
-    /// first of all if no further event can happen, so that its own wait reports the cause.
-    pub(crate) fn first_unannounced(
-        &mut self,
-        slots: &[(SlotId, LoadId)],
-        quiet: bool,
-    ) -> Result<Option<usize>, Error> {
-        let mut hopeless = quiet;
-        for (place, (slot, _)) in slots.iter().enumerate() {
-            let announces = self.loaded(*slot)?.kernel.manifest.has_interrupt();
-            if self.slot(*slot)?.ending.is_some() || (announces && !quiet) {
-                continue;
-            }
-            hopeless &= announces;
-            self.look_for_done(*slot)?;
-            if self.slot(*slot)?.done.is_some() {
-                return Ok(Some(place));
-            }
-        }
-        Ok((hopeless && !slots.is_empty()).then_some(0))
-    }
-
-    /// At the end of a slice: whether the run can still end; `quiet` if no further event can occur.
-    pub(crate) fn still_running(&mut self, slot: SlotId, quiet: bool) -> Result<bool, Error> {
-        if self.slot(slot)?.ending.is_none() && !self.loaded(slot)?.kernel.manifest.has_interrupt()
-        {
-            self.look_for_done(slot)?;
-            return Ok(true);
-        }
-        if self.slot(slot)?.done.is_some() || !quiet {
-            return Ok(true);
-        }
-        // Outstanding accesses at the last poll may have been answered while its result was in flight.
-        if self.slot(slot)?.ending.is_some() {
-            self.settle_run(slot)?;
-            return Ok(self.slot(slot)?.done.is_some());
-        }
-        // Some kernels have an interrupt that they never raise.
-        self.look_for_done(slot)
-    }
-
     /// The unreported error of a slot's run.
-    pub(super) fn untold_failure(&self, slot: SlotId) -> Option<&Error> {
-        let state = self.slots.get(slot)?;
+    pub(super) fn unreported_failure(&self, slot: SlotId) -> Option<&Error> {
+        let state = self.table.get(slot)?;
         state.failure.as_ref()
     }
 
     pub(super) fn slot(&mut self, slot: SlotId) -> Result<&mut SlotState, Error> {
-        let last = self.slots.count() - 1;
+        let last = self.table.count() - 1;
         let card = self.card.description().name.clone();
-        let state = self.slots.get_mut(slot);
+        let state = self.table.get_mut(slot);
         state.ok_or_else(|| card::CardError::NoSuchSlot { slot, card, last }.into())
     }
 
@@ -488,7 +522,7 @@ impl Kernels {
     }
 
     pub(super) fn manifest(&self, slot: SlotId) -> Option<&Manifest> {
-        let state = self.slots.get(slot)?;
+        let state = self.table.get(slot)?;
         Some(&state.loaded.as_ref()?.kernel.manifest)
     }
 
@@ -548,7 +582,7 @@ impl Kernels {
         words: &[u32],
     ) -> Result<(), Error> {
         self.loaded(slot)?;
-        self.registers_posted();
+        self.posted = true;
         for (number, word) in (0..).zip(words) {
             let offset = register_offset(slot, offset, number)?;
             self.card
@@ -670,14 +704,6 @@ impl Kernels {
         Ok(std::mem::take(&mut self.slot(slot)?.interrupts))
     }
 
-    /// Takes a slot out of reset, if it is in reset, so that its streams can move.
-    pub(super) fn release_for_streams(&mut self, slot: SlotId) -> Result<(), Error> {
-        match self.loaded(slot)?.released {
-            true => Ok(()),
-            false => self.release(slot),
-        }
-    }
-
     /// Whether there is an unreported error.
     pub(super) fn has_failed(&mut self, slot: SlotId) -> Result<bool, Error> {
         Ok(self.slot(slot)?.failure.is_some())
@@ -692,7 +718,7 @@ impl Kernels {
     }
 
     /// Takes a slot out of reset, with the arguments set so far.
-    fn release(&mut self, slot: SlotId) -> Result<(), Error> {
+    pub(super) fn release(&mut self, slot: SlotId) -> Result<(), Error> {
         let loaded = self.loaded(slot)?;
         let space = loaded.space;
         let arguments = loaded.arguments.clone();
@@ -701,7 +727,6 @@ impl Kernels {
             self.put(slot, &kernel)?;
             self.loaded(slot)?.gone = false;
         }
-        self.forgive_home(slot);
         self.card.control_slot(slot, space, true)?;
         let since = self.card.now();
         let loaded = self.loaded(slot)?;
@@ -712,49 +737,19 @@ impl Kernels {
         Ok(())
     }
 
-    /// Handles an interrupt of the kernel: acknowledges it, and checks whether the run is over.
-    pub(crate) fn interrupted(&mut self, slot: SlotId) -> Result<(), Error> {
-        // An interrupt that was in flight when the slot was put in reset.
-        if !self.loaded(slot).is_ok_and(|loaded| loaded.released) {
-            return Ok(());
-        }
-        if self.is_user_managed(slot) {
-            let state = self.slot(slot)?;
-            state.interrupts = state.interrupts.saturating_add(1);
-            return Ok(());
-        }
-        if let Some(status) = self.read_own(slot, register::INTERRUPT_STATUS)? {
-            self.write_registers(slot, register::INTERRUPT_STATUS, &[status.value])?;
-            if self.look_for_done(slot)? {
-                return Ok(());
-            }
-        }
-        let kernel = self.kernel_name(slot);
-        let state = self.slot(slot)?;
-        state.idle_interrupts += 1;
-        let count = state.idle_interrupts;
-        if count < IDLE_INTERRUPTS {
-            return Ok(());
-        }
-        let error = Error::InterruptStorm {
-            slot,
-            kernel,
-            count,
-        };
-        self.quarantine(slot, error)
-    }
-
     /// Whether the kernel has reported done since the last poll. The run is then over once its ports are at rest.
-    fn look_for_done(&mut self, slot: SlotId) -> Result<bool, Error> {
+    pub(super) fn look_for_done(&mut self, slot: SlotId) -> Result<OwnRead<bool>, Error> {
         debug_assert_eq!(
             register::INTERRUPT_ENABLE,
             register::GLOBAL_INTERRUPT_ENABLE + 4
         );
-        let Some(control) = self.read_own(slot, register::CONTROL)? else {
-            return Ok(false);
+        let control = match self.read_own(slot, register::CONTROL)? {
+            OwnRead::Value(control) => control,
+            OwnRead::Refused(error) => return Ok(OwnRead::Refused(error)),
+            OwnRead::Unanswered => return Ok(OwnRead::Unanswered),
         };
         if control.value & register::DONE == 0 {
-            return Ok(false);
+            return Ok(OwnRead::Value(false));
         }
         if self.loaded(slot)?.kernel.manifest.control == ControlProtocol::ApCtrlChain {
             self.write_registers(slot, register::CONTROL, &[register::CONTINUE])?;
@@ -763,14 +758,147 @@ impl Kernels {
             let now = self.card.now();
             self.slot(slot)?.done = Some(now);
         }
+        Ok(OwnRead::Value(true))
+    }
+
+    /// Reads a kernel's register for the owner itself.
+    fn read_own(&mut self, slot: SlotId, offset: u32) -> Result<OwnRead<KernelWord>, Error> {
+        match unless_hung(self.read_kernel(slot, offset)) {
+            Ok(Some(word)) => Ok(OwnRead::Value(word)),
+            Ok(None) => Ok(OwnRead::Unanswered),
+            Err(error @ Error::KernelFailed { .. }) => Ok(OwnRead::Refused(error)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether an interrupt concerns the owner. One that was in flight when the slot was put in reset is dropped;
+    /// those of a kernel with registers of its own are counted for its program.
+    pub(super) fn takes_interrupt(&mut self, slot: SlotId) -> Result<bool, Error> {
+        if !self.is_released(slot) {
+            return Ok(false);
+        }
+        if self.is_user_managed(slot) {
+            let state = self.slot(slot)?;
+            state.interrupts = state.interrupts.saturating_add(1);
+            return Ok(false);
+        }
         Ok(true)
+    }
+
+    /// Acknowledges an interrupt in the kernel's register.
+    pub(super) fn acknowledge(&mut self, slot: SlotId) -> Result<OwnRead<()>, Error> {
+        Ok(match self.read_own(slot, register::INTERRUPT_STATUS)? {
+            OwnRead::Value(status) => {
+                self.write_registers(slot, register::INTERRUPT_STATUS, &[status.value])?;
+                OwnRead::Value(())
+            }
+            OwnRead::Refused(error) => OwnRead::Refused(error),
+            OwnRead::Unanswered => OwnRead::Unanswered,
+        })
+    }
+
+    /// Counts an interrupt that announced nothing; an error if the run has had too many.
+    pub(super) fn count_idle_interrupt(&mut self, slot: SlotId) -> Result<Option<Error>, Error> {
+        let kernel = self.kernel_name(slot);
+        let state = self.slot(slot)?;
+        state.idle_interrupts += 1;
+        let count = state.idle_interrupts;
+        Ok((count >= IDLE_INTERRUPTS).then_some(Error::InterruptStorm {
+            slot,
+            kernel,
+            count,
+        }))
+    }
+
+    /// Whether a slot has a kernel and is out of reset.
+    pub(super) fn is_released(&self, slot: SlotId) -> bool {
+        let state = self.table.get(slot);
+        let loaded = state.and_then(|state| state.loaded.as_ref());
+        loaded.is_some_and(|loaded| loaded.released)
+    }
+
+    /// Whether the kernel has reported done while its ports were not at rest.
+    pub(super) fn is_ending(&mut self, slot: SlotId) -> Result<bool, Error> {
+        Ok(self.slot(slot)?.ending.is_some())
+    }
+
+    /// Whether the host knows that the run is over.
+    pub(super) fn is_done(&mut self, slot: SlotId) -> Result<bool, Error> {
+        Ok(self.slot(slot)?.done.is_some())
+    }
+
+    /// Whether the kernel of a slot has an interrupt.
+    pub(super) fn has_interrupt(&mut self, slot: SlotId) -> Result<bool, Error> {
+        Ok(self.loaded(slot)?.kernel.manifest.has_interrupt())
+    }
+
+    /// Takes a slot out of reset whose kernel was loaded; the kernel works in `space`.
+    pub(super) fn begin_with(
+        &mut self,
+        slot: SlotId,
+        kernel: KernelPackage,
+        space: Asid,
+    ) -> Result<(), Error> {
+        self.card.control_slot(slot, space, true)?;
+        self.name_ports(slot, &kernel.manifest);
+        let loaded = Loaded {
+            kernel,
+            space,
+            released: true,
+            gone: false,
+            since: self.card.now(),
+            arguments: BTreeMap::new(),
+        };
+        let state = self.slot(slot)?;
+        *state = SlotState {
+            loaded: Some(loaded),
+            configured: state.configured.take(),
+            ..SlotState::default()
+        };
+        Ok(())
+    }
+
+    /// Forgets the kernel of a slot.
+    pub(super) fn leave(&mut self, slot: SlotId) -> Result<(), Error> {
+        let state = self.slot(slot)?;
+        *state = SlotState {
+            configured: state.configured.take(),
+            ..SlotState::default()
+        };
+        Ok(())
+    }
+
+    /// Puts a slot in reset; returns its space and the requesters to drain. `None` if the slot has no kernel.
+    pub(super) fn hold(
+        &mut self,
+        slot: SlotId,
+    ) -> Result<Option<(Asid, RangeInclusive<u8>)>, Error> {
+        let state = self.slot(slot)?;
+        (state.running, state.ending, state.at_work) = (None, None, false);
+        let Some(loaded) = state.loaded.as_mut() else {
+            return Ok(None);
+        };
+        let space = loaded.space;
+        loaded.released = false;
+        self.card.control_slot(slot, space, false)?;
+        let (first_requester, last_requester) = self.requesters_of_slot(slot);
+        Ok(Some((space, first_requester..=last_requester)))
+    }
+
+    /// Puts a slot in reset because of this error, the first of its run. The run is not over before its client asks.
+    pub(super) fn quarantine(&mut self, slot: SlotId, error: Error) -> Result<(), Error> {
+        let space = self.loaded(slot)?.space;
+        self.card.control_slot(slot, space, false)?;
+        self.loaded(slot)?.released = false;
+        self.failed(slot, error);
+        Ok(())
     }
 
     /// Counts a finished run, and returns its report.
     fn finished(&mut self, slot: SlotId, kernel: String, time: Picoseconds) -> RunReport {
         let period = self.card.description().clock_period.get().max(1);
         if let Ok(space) = self.loaded(slot).map(|loaded| loaded.space) {
-            self.slots.ran(space, time);
+            self.table.ran(space, time);
         }
         RunReport {
             kernel,
@@ -804,62 +932,6 @@ impl Kernels {
             state.failure.get_or_insert(error);
         }
     }
-
-    pub(crate) fn access_failed(
-        &mut self,
-        token: units::FaultToken,
-        address: VirtAddr,
-        write: bool,
-        reason: &pager::AccessError,
-        lost: Option<String>,
-        nearest: Option<(String, MappingInfo)>,
-    ) -> Result<(), Error> {
-        let ports = self.card.description().ports_per_slot.max(1);
-        let port = token.requester / 2;
-        let slot = SlotId(port / ports);
-        let nearest = nearest.map_or_else(
-            || "; nothing is mapped in its address space".to_owned(),
-            |(label, near)| {
-                format!(
-                    "; the nearest mapping is {} at {} ({} bytes, {})",
-                    label,
-                    near.address,
-                    near.bytes,
-                    rights(near)
-                )
-            },
-        );
-        let Some(manifest) = self.manifest(slot) else {
-            return Ok(());
-        };
-        let port = self.port_name(manifest, usize::from(port % ports));
-        let kernel = manifest.name.clone();
-        let reason = match lost {
-            Some(why) => format!("the page could not be fetched: {why}{nearest}"),
-            None => format!("{reason}{nearest}"),
-        };
-        let error = AccessError {
-            slot,
-            kernel,
-            port,
-            write,
-            address,
-            reason,
-        };
-        match self.loaded(slot).is_ok_and(|loaded| loaded.released) {
-            true => self.quarantine(slot, error.into()),
-            false => Ok(()),
-        }
-    }
-}
-
-fn rights(mapping: MappingInfo) -> &'static str {
-    match (mapping.read, mapping.write) {
-        (true, true) => "readable and writable",
-        (true, false) => "read-only",
-        (false, true) => "write-only",
-        (false, false) => "no rights",
-    }
 }
 
 /// Offset of the register that lies `words` words behind another.
@@ -885,4 +957,33 @@ pub(super) fn slot_register(address: u32) -> Option<(SlotId, u32)> {
 
 fn register_address(slot: SlotId, offset: u32) -> u32 {
     SLOT_WINDOW + u32::from(slot.0) * SLOT_WINDOW_BYTES + offset
+}
+
+/// The result of the owner's own register access. A kernel that does not answer is no error of the owner; the
+/// guard reports it.
+fn unless_hung<T>(result: Result<T, Error>) -> Result<Option<T>, Error> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(Error::Card(CardError::Bus { .. })) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Name of the kernel's register at an offset, for messages.
+fn register_name(manifest: &Manifest, offset: u32) -> String {
+    let of_argument = |argument: &&card::kernel::Argument| {
+        (argument.offset..argument.offset.saturating_add(argument.bytes)).contains(&offset)
+    };
+    if let Some(argument) = manifest.arguments.iter().find(of_argument) {
+        return format!("argument `{}`", argument.name);
+    }
+    let name = match offset {
+        _ if manifest.control == ControlProtocol::UserManaged => "register",
+        0x0 => "control register (ap_start, ap_done)",
+        0x4 => "global interrupt enable",
+        0x8 => "interrupt enable register",
+        0xc => "interrupt status register",
+        _ => "register",
+    };
+    name.to_owned()
 }

@@ -4,7 +4,7 @@
 //! write-back; a non-zero byte there was written by a kernel. It is not stored, and is reported to the client
 //! that syncs or ends the mapping.
 
-use super::transfers::{Part, Place};
+use super::transfers::{HostPlace, Part};
 use card::memory::HostMemory;
 use error::Error;
 use pager::Around;
@@ -19,14 +19,14 @@ const BLOCK: usize = 256;
 
 /// The first out-of-range write of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stray {
+pub(super) struct OutOfRange {
     /// Offset in the file that it would have.
     pub(super) offset: u64,
 }
 
-impl Stray {
+impl OutOfRange {
     /// The error for a mapping of `range`, in which the byte has an address.
-    pub(super) fn told(self, path: &str, range: Range<u64>, address: VirtAddr) -> Error {
+    pub(super) fn error(self, path: &str, range: Range<u64>, address: VirtAddr) -> Error {
         let place = match self.offset < range.start {
             true => format!("{} bytes before its first byte", range.start - self.offset),
             false => format!("{} bytes behind its last byte", self.offset - range.end + 1),
@@ -41,10 +41,10 @@ impl Stray {
     }
 }
 
-impl Stray {
+impl OutOfRange {
     /// Checks the bytes around a part that is written back from host memory, which no kernel may have written:
     /// as many before and behind it as `around` states.
-    pub(super) fn around(part: Part, place: &Place, around: Around) -> Option<Self> {
+    pub(super) fn around(part: Part, place: &HostPlace, around: Around) -> Option<Self> {
         let Around { before, behind } = around;
         let ahead = first_written(&place.memory, place.offset - before, before);
         let ahead = ahead.map(|at| part.offset - before + at);

@@ -4,7 +4,7 @@
 
 //! Stream ports that are connected to network interfaces: the interface moves their data instead of a mover.
 
-use super::Kernels;
+use super::StreamControl;
 use crate::message::ClientId;
 use crate::message::StreamHandle;
 use crate::peer_handle::PeerHandle;
@@ -21,15 +21,13 @@ fn across(direction: StreamDirection) -> StreamDirection {
     }
 }
 
-impl Kernels {
-    /// Connects the port with an interface, and the interface with the peer. Returns the port whose source in the
-    /// switch has changed.
-    pub(crate) fn plug_peer(
+impl StreamControl<'_> {
+    /// The interface for a port that is to be connected: the one that it has, or a free one.
+    pub(in crate::kernels) fn interface_for(
         &mut self,
         client: ClientId,
         handle: StreamHandle,
-        peer: PeerHandle,
-    ) -> Result<(SlotId, StreamId), Error> {
+    ) -> Result<u8, Error> {
         let StreamHandle { slot, stream, .. } = handle;
         let connection = self.streams.find(client, handle)?;
         let (under_way, had) = (connection.unfinished.front().copied(), connection.interface);
@@ -39,7 +37,7 @@ impl Kernels {
             let bytes = range.bytes;
             return Err(Error::Stream(StreamError::UnderWay { name, moved, bytes }));
         }
-        let interfaces = self.card.description().network_pairs;
+        let interfaces = self.slots.description().network_pairs;
         let open = &self.streams.open;
         let taken = |interface: &u8| {
             open.iter().any(|((_, other), connection)| {
@@ -47,15 +45,26 @@ impl Kernels {
             })
         };
         let free = had.or_else(|| (0..interfaces).find(|interface| !taken(interface)));
-        let Some(interface) = free else {
-            return Err(Error::Stream(StreamError::NoInterface { name, interfaces }));
-        };
-        self.release_for_streams(slot)?;
-        let network = self.card.description().network_slot();
+        free.ok_or(Error::Stream(StreamError::NoInterface { name, interfaces }))
+    }
+
+    /// Connects the port with an interface, and the interface with the peer. Returns the port whose source in the
+    /// switch has changed.
+    pub(in crate::kernels) fn plug_peer(
+        &mut self,
+        client: ClientId,
+        handle: StreamHandle,
+        interface: u8,
+        peer: PeerHandle,
+    ) -> Result<(SlotId, StreamId), Error> {
+        let StreamHandle { slot, stream, .. } = handle;
+        let network = self.slots.description().network_slot();
         let direction = across(stream.direction);
-        self.card
-            .need_network(interface)?
-            .connect_peer(interface, direction, Box::new(peer))?;
+        self.slots.card().need_network(interface)?.connect_peer(
+            interface,
+            direction,
+            Box::new(peer),
+        )?;
         let of_interface = StreamId {
             pair: interface,
             direction,
@@ -68,7 +77,8 @@ impl Kernels {
             slot: from.0,
             pair: from.1.pair,
         };
-        self.card
+        self.slots
+            .card()
             .need_streams()?
             .connect_stream(to.0, to.1.pair, source)?;
         self.streams.find(client, handle)?.interface = Some(interface);
@@ -83,10 +93,11 @@ impl Kernels {
         };
         let (to, pair) = match stream.direction {
             StreamDirection::In => (slot, stream.pair),
-            StreamDirection::Out => (self.card.description().network_slot(), interface),
+            StreamDirection::Out => (self.slots.description().network_slot(), interface),
         };
         Ok(self
-            .card
+            .slots
+            .card()
             .need_streams()?
             .connect_stream(to, pair, StreamSource::Mover)?)
     }
@@ -102,7 +113,7 @@ impl Kernels {
             return (slot, stream, None);
         };
         let direction = across(stream.direction);
-        let network = self.card.description().network_slot();
+        let network = self.slots.description().network_slot();
         (network, StreamId { pair, direction }, Some(pair))
     }
 
@@ -113,7 +124,7 @@ impl Kernels {
         slot: SlotId,
         stream: StreamId,
     ) -> Result<Option<(SlotId, StreamId)>, Error> {
-        if slot != self.card.description().network_slot() {
+        if slot != self.slots.description().network_slot() {
             return Ok(Some((slot, stream)));
         }
         let ended = self
@@ -147,7 +158,8 @@ impl Kernels {
         let (_, stream, interface) = self.mover_of(slot, stream);
         let failure = match interface {
             Some(interface) => self
-                .card
+                .slots
+                .card()
                 .need_network(interface)?
                 .network_failure(interface, stream.direction)?,
             None => None,
@@ -162,7 +174,11 @@ impl Kernels {
         stream: StreamId,
     ) -> Result<StreamState, Error> {
         let (slot, stream, _) = self.mover_of(slot, stream);
-        Ok(self.card.need_streams()?.stream_state(slot, stream)?)
+        Ok(self
+            .slots
+            .card()
+            .need_streams()?
+            .stream_state(slot, stream)?)
     }
 
     /// Ends the transfer that the interface still has for a port whose slot was reset.
@@ -174,7 +190,7 @@ impl Kernels {
                 .contains_key(&(interface, stream.direction))
         });
         if busy {
-            let stopped = self.card.need_streams();
+            let stopped = self.slots.card().need_streams();
             let stopped = stopped.and_then(|card| card.stop_transfer(slot, stream));
             if let Err(error) = stopped {
                 tracing::error!(%error, "a transfer of a network interface does not end");

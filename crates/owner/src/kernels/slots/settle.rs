@@ -5,7 +5,7 @@
 //! ([`card::guard::SlotNotes`]), so a kernel that waits for its responses costs nothing more. Otherwise the
 //! shell is polled until they are, and the kernel's faults are served meanwhile.
 
-use super::Kernels;
+use super::SlotControl;
 use crate::message::Signal;
 use card::guard::SlotNotes;
 use error::Error;
@@ -23,7 +23,7 @@ pub(super) struct Ending {
     pub(super) signal: Option<(Signal, u32)>,
 }
 
-impl Kernels {
+impl SlotControl {
     /// Handles a kernel that has reported done; returns whether its ports are at rest. If not, they are polled
     /// from now on.
     pub(super) fn ends(
@@ -60,7 +60,7 @@ impl Kernels {
     /// A slot of a space with ports that have not come to rest since its program has read registers while
     /// accesses were under way.
     pub(crate) fn unsettled_in(&mut self, asid: Asid) -> Result<Option<SlotId>, Error> {
-        for slot in self.slots.ids() {
+        for slot in self.table.ids() {
             let state = self.slot(slot)?;
             if !state.at_work || !state.loaded_in(asid) {
                 continue;

@@ -13,9 +13,9 @@ use units::SlotId;
 /// Granule of the range, in bytes.
 const FRAME_BYTES: u64 = 4096;
 
-/// See the module.
+/// The card's cache of the CPU's lines.
 #[derive(Debug, Default)]
-pub(super) struct HostLines {
+pub(super) struct LineCache {
     bytes: u64,
     /// Slot of the kernel that uses them.
     slot: Option<SlotId>,
@@ -23,7 +23,7 @@ pub(super) struct HostLines {
     used: bool,
 }
 
-impl HostLines {
+impl LineCache {
     pub(super) fn new(bytes: u64) -> Self {
         Self {
             bytes,

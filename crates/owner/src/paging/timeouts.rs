@@ -1,6 +1,6 @@
 //! The timeout of the clock's wait for a file system that does not answer.
 //!
-//! In lockstep mode no virtual time passes while a file is awaited, so a hanging mount would stop every user of the
+//! In lockstep mode no virtual time passes while a file is wait, so a hanging mount would stop every user of the
 //! card. After [`OwnerOptions::file_limit`](crate::OwnerOptions::file_limit) of real time the wait is abandoned: the
 //! waiting requests get an error that names the file, and the clock continues. From then on the clock does not wait for
 //! that mount at all, until it answers a request.
@@ -21,11 +21,11 @@ use std::time::{Duration, Instant};
 use units::SlotId;
 
 /// Interval between two checks of the timeouts.
-const LOOK: Duration = Duration::from_millis(100);
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A file operation that is awaited.
 #[derive(Clone, Debug)]
-pub(crate) struct Awaited {
+pub(crate) struct FileWait {
     /// The device of its mount.
     pub(crate) device: u64,
     /// The file's name, for messages.
@@ -36,22 +36,22 @@ pub(crate) struct Awaited {
 
 /// The awaited file operations, and since when.
 #[derive(Debug, Default)]
-pub(super) struct Patience {
+pub(crate) struct FileTimeouts {
     /// The timeout; `None`: a wait stops nothing else and has no limit.
     limit: Option<Duration>,
     /// By identifier of the work on another thread.
-    asked: BTreeMap<u64, (Instant, Awaited)>,
+    asked: BTreeMap<u64, (Instant, FileWait)>,
     /// Operations that are no longer awaited, with their devices.
     late: BTreeMap<u64, u64>,
     /// The transfer for which the clock is stopped.
     lacking: Option<(TransferId, Instant)>,
     /// Abandoned transfers, for which the clock is no longer stopped.
-    given_up: BTreeMap<TransferId, Awaited>,
+    given_up: BTreeMap<TransferId, FileWait>,
     /// Devices of mounts that did not answer in time.
     silent: BTreeSet<u64>,
 }
 
-impl Patience {
+impl FileTimeouts {
     pub(super) fn new(clock: ClockMode, limit: Duration) -> Self {
         Self {
             limit: (clock == ClockMode::Lockstep).then_some(limit),
@@ -60,26 +60,26 @@ impl Patience {
     }
 
     /// Time until the next check of the timeouts; `None`: no check is needed.
-    pub(super) fn next_look(&self) -> Option<Duration> {
+    pub(crate) fn next_check(&self) -> Option<Duration> {
         let waits = !self.asked.is_empty() || self.lacking.is_some();
-        (waits && self.limit.is_some()).then_some(LOOK)
+        (waits && self.limit.is_some()).then_some(CHECK_INTERVAL)
     }
 
     /// The error for tasks that wait for an abandoned transfer.
-    pub(super) fn trouble(&self) -> Option<Error> {
+    pub(crate) fn trouble(&self) -> Option<Error> {
         let mut all = self.given_up.values();
-        all.next().map(|awaited| self.silence(awaited))
+        all.next().map(|wait| self.silence(wait))
     }
 
     /// Whether a mount did not answer in time, and has answered nothing since.
-    pub(super) fn is_silent(&self, device: u64) -> bool {
+    pub(crate) fn is_silent(&self, device: u64) -> bool {
         self.silent.contains(&device)
     }
 
     /// Records that a mount has answered.
     pub(super) fn heard(&mut self, aside: u64) {
         let asked = self.asked.remove(&aside);
-        let device = asked.map(|(_, awaited)| awaited.device);
+        let device = asked.map(|(_, wait)| wait.device);
         if let Some(device) = device.or_else(|| self.late.remove(&aside)) {
             self.silent.remove(&device);
         }
@@ -87,14 +87,14 @@ impl Patience {
 
     /// Records that the system has completed a transfer, with or without success.
     pub(super) fn moved(&mut self, id: TransferId) {
-        if let Some(awaited) = self.given_up.remove(&id) {
-            self.silent.remove(&awaited.device);
+        if let Some(wait) = self.given_up.remove(&id) {
+            self.silent.remove(&wait.device);
         }
         self.lacking.take_if(|(lacking, _)| *lacking == id);
     }
 
-    /// The clock has reached the end of a transfer whose bytes are missing. Returns true if it continues without them.
-    pub(super) fn lacks(&mut self, id: TransferId, awaited: impl FnOnce() -> Awaited) -> bool {
+    /// The clock has reached the end of a transfer whose bytes are missing. Returns whether it stops for them.
+    pub(super) fn stops_for(&mut self, id: TransferId, wait: impl FnOnce() -> FileWait) -> bool {
         let Some(limit) = self.limit else {
             return false;
         };
@@ -103,32 +103,32 @@ impl Patience {
             _ => Instant::now(),
         };
         self.lacking = Some((id, since));
-        let awaited = awaited();
-        let over = since.elapsed() >= limit || self.silent.contains(&awaited.device);
+        let wait = wait();
+        let over = since.elapsed() >= limit || self.silent.contains(&wait.device);
         if over {
             self.lacking = None;
-            self.silent.insert(awaited.device);
-            self.given_up.insert(id, awaited);
+            self.silent.insert(wait.device);
+            self.given_up.insert(id, wait);
         }
-        over
+        !over
     }
 
     /// Records that work in a lane is awaited.
-    pub(super) fn wait_for(&mut self, aside: u64, awaited: Awaited) {
-        self.asked.insert(aside, (Instant::now(), awaited));
+    pub(super) fn wait_for(&mut self, aside: u64, wait: FileWait) {
+        self.asked.insert(aside, (Instant::now(), wait));
     }
 
     /// Abandons waits that exceeded the timeout.
-    pub(super) fn lose(&mut self, tasks: &mut Tasks) {
+    pub(crate) fn expire_waits(&mut self, tasks: &mut Tasks) {
         for (aside, error) in self.expired() {
             tracing::warn!(%error, "given up");
             tasks.aside_over(aside, Err(error));
-            tasks.stir();
+            tasks.wake();
         }
     }
 
     /// Fails the waits for abandoned transfers.
-    pub(super) fn tell_of_silence(
+    pub(super) fn fail_abandoned(
         &self,
         pager: &Pager,
         kernels: &mut Kernels,
@@ -136,16 +136,18 @@ impl Patience {
         tasks: &mut Tasks,
     ) {
         let ports = kernels.description().ports_per_slot.max(1);
-        for (id, awaited) in &self.given_up {
+        for (id, wait) in &self.given_up {
             let waits = pager.waits_for(pager::IoId(id.0));
             for fault in waits.faults {
                 let slot = SlotId(fault.requester / 2 / ports);
-                kernels.kernel_failed(slot, self.silence(awaited).to_string());
-                tasks.stir();
+                kernels
+                    .slots_mut()
+                    .kernel_failed(slot, self.silence(wait).to_string());
+                tasks.wake();
             }
             for request in waits.requests {
-                answers.give_up(request, self.silence(awaited));
-                tasks.stir();
+                answers.give_up(request, self.silence(wait));
+                tasks.wake();
             }
         }
     }
@@ -155,27 +157,28 @@ impl Patience {
         let Some(limit) = self.limit else {
             return Vec::new();
         };
-        let late = |(_, (since, awaited)): &(&u64, &(Instant, Awaited))| {
-            since.elapsed() >= limit || self.silent.contains(&awaited.device)
+        let late = |(_, (since, wait)): &(&u64, &(Instant, FileWait))| {
+            since.elapsed() >= limit || self.silent.contains(&wait.device)
         };
         let late: Vec<u64> = self.asked.iter().filter(late).map(|(id, _)| *id).collect();
-        let told = late.into_iter().filter_map(|id| {
-            let (_, awaited) = self.asked.remove(&id)?;
-            self.silent.insert(awaited.device);
-            self.late.insert(id, awaited.device);
-            Some((id, awaited))
+        let expired = late.into_iter().filter_map(|id| {
+            let (_, wait) = self.asked.remove(&id)?;
+            self.silent.insert(wait.device);
+            self.late.insert(id, wait.device);
+            Some((id, wait))
         });
-        let told: Vec<_> = told.collect();
-        told.into_iter()
-            .map(|(id, awaited)| (id, self.silence(&awaited)))
+        let expired: Vec<_> = expired.collect();
+        expired
+            .into_iter()
+            .map(|(id, wait)| (id, self.silence(&wait)))
             .collect()
     }
 
-    fn silence(&self, awaited: &Awaited) -> Error {
+    fn silence(&self, wait: &FileWait) -> Error {
         let seconds = self.limit.unwrap_or_default().as_secs();
         Error::File {
-            path: (&awaited.label).into(),
-            what: awaited.what,
+            path: (&wait.label).into(),
+            what: wait.what,
             source: io::Error::new(
                 io::ErrorKind::TimedOut,
                 format!(
