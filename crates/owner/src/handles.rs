@@ -206,3 +206,94 @@ fn own<T: Copy>(found: Option<&(ClientId, T)>, client: ClientId) -> Option<T> {
     let (owner, found) = found?;
     (*owner == client).then_some(*found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ME: ClientId = ClientId(1);
+    const OTHER: ClientId = ClientId(2);
+
+    fn asid(number: u8) -> Asid {
+        Asid::new(number).unwrap()
+    }
+
+    fn range(space: SpaceId) -> MappedRange {
+        MappedRange {
+            space,
+            asid: asid(3),
+            address: VirtAddr::new(0x1000).unwrap(),
+            bytes: 4096,
+        }
+    }
+
+    fn is_gone<T>(found: Result<T, Error>) -> bool {
+        matches!(found, Err(Error::Gone { .. }))
+    }
+
+    #[test]
+    fn objects_of_another_client_look_as_if_they_had_never_existed() {
+        let mut handles = Handles::default();
+        let space = handles.add_space(ME, asid(3));
+        let mapping = handles.add_mapping(ME, range(space));
+        let load = handles.add_load(ME, SlotId(2));
+        assert_eq!(handles.space(ME, space).unwrap(), asid(3));
+        assert_eq!(handles.mapping(ME, mapping).unwrap(), range(space));
+        assert_eq!(handles.slot(ME, load).unwrap(), SlotId(2));
+        let text = |found: Result<Asid, Error>| found.unwrap_err().to_string();
+        let unknown = SpaceId(99);
+        let expected = text(handles.space(OTHER, unknown));
+        let refused = text(handles.space(OTHER, space));
+        assert_eq!(refused, expected.replace("#99", &format!("#{}", space.0)));
+        assert!(is_gone(handles.mapping(OTHER, mapping)));
+        assert!(is_gone(handles.slot(OTHER, load)));
+        assert_eq!(
+            handles.slots(OTHER).count() + handles.ranges(OTHER).count(),
+            0
+        );
+    }
+
+    #[test]
+    fn the_end_of_a_space_ends_its_mappings_and_no_others() {
+        let mut handles = Handles::default();
+        let (ending, staying) = (
+            handles.add_space(ME, asid(3)),
+            handles.add_space(ME, asid(4)),
+        );
+        let gone = [range(ending); 2].map(|range| handles.add_mapping(ME, range));
+        let stays = handles.add_mapping(ME, range(staying));
+        handles.end_space(ending);
+        assert!(is_gone(handles.space(ME, ending)));
+        assert!(gone.iter().all(|one| is_gone(handles.mapping(ME, *one))));
+        handles.mapping(ME, stays).unwrap();
+        // The number is used again, the name is not.
+        let next = handles.add_space(OTHER, asid(3));
+        assert!(next != ending && is_gone(handles.space(ME, ending)));
+    }
+
+    #[test]
+    fn a_slot_has_one_name_which_ends_with_its_kernel() {
+        let mut handles = Handles::default();
+        let first = handles.add_load(ME, SlotId(0));
+        let other = handles.add_load(ME, SlotId(1));
+        let second = handles.add_load(OTHER, SlotId(0));
+        assert!(is_gone(handles.slot(ME, first)) && !handles.is_alive(first));
+        assert_eq!(handles.client_in(SlotId(0)), Some(OTHER));
+        handles.end_load(SlotId(0));
+        assert!(is_gone(handles.slot(OTHER, second)));
+        assert_eq!(handles.slot(ME, other).unwrap(), SlotId(1));
+        assert_eq!(handles.load_in(SlotId(0)), None);
+    }
+
+    #[test]
+    fn a_closed_client_is_refused_until_it_is_forgotten() {
+        let mut handles = Handles::default();
+        let space = handles.add_space(ME, asid(3));
+        handles.close(ME);
+        assert!(is_gone(handles.check_open(ME)) && handles.check_open(OTHER).is_ok());
+        // Teardown finds its objects.
+        assert_eq!(handles.spaces(ME), [space]);
+        handles.forget(ME);
+        handles.check_open(ME).unwrap();
+    }
+}

@@ -237,3 +237,93 @@ impl Tenants {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::Asid;
+
+    fn quotas(quota: Quota, clients: &[u64]) -> Quotas {
+        let quotas = Quotas {
+            handles: Room::new(Handles::default()),
+            tenants: Room::new(Tenants::default()),
+        };
+        let name = "lab".to_owned();
+        let tenant = Arc::new(Tenant { name, quota });
+        for client in clients {
+            let client = ClientId(*client);
+            let add = |tenants: &mut Tenants| tenants.add(client, tenant.clone());
+            quotas.tenants.lend(add);
+        }
+        quotas
+    }
+
+    fn spaces(most: u64) -> Quota {
+        Quota {
+            spaces: Some(most),
+            ..Quota::default()
+        }
+    }
+
+    #[test]
+    fn clients_of_a_tenant_share_its_quota_with_what_is_being_made() {
+        let quotas = quotas(spaces(2), &[1, 2]);
+        let asid = Asid::new(3).unwrap();
+        quotas.handles.lend(|handles| {
+            handles.add_space(ClientId(1), asid);
+            // A space of a client without a tenant.
+            handles.add_space(ClientId(7), Asid::new(4).unwrap());
+        });
+        let reserved = quotas.reserve(ClientId(2), Counted::Spaces).unwrap();
+        for client in [1, 2] {
+            let refused = quotas.reserve(ClientId(client), Counted::Spaces).err();
+            let expected = Some(Error::Quota {
+                tenant: "lab".into(),
+                what: "address spaces",
+                used: 2,
+                most: 2,
+            });
+            assert_eq!(format!("{refused:?}"), format!("{expected:?}"));
+        }
+        // The kinds are counted apart, and clients without a tenant are unlimited.
+        quotas.reserve(ClientId(2), Counted::Mappings).unwrap();
+        quotas.reserve(ClientId(7), Counted::Spaces).unwrap();
+        // It was refused.
+        drop(reserved);
+        quotas.reserve(ClientId(1), Counted::Spaces).unwrap();
+    }
+
+    #[test]
+    fn a_client_that_has_gone_frees_its_part() {
+        let quotas = quotas(spaces(1), &[1, 2]);
+        let space = quotas.handles.lend(|handles| {
+            let asid = Asid::new(3).unwrap();
+            handles.add_space(ClientId(1), asid)
+        });
+        assert!(quotas.reserve(ClientId(2), Counted::Spaces).is_err());
+        quotas.handles.lend(|handles| handles.end_space(space));
+        quotas.tenants.lend(|tenants| tenants.forget(ClientId(1)));
+        quotas.reserve(ClientId(2), Counted::Spaces).unwrap();
+        // From now on it has no tenant.
+        let name = quotas.tenants.lend(|tenants| tenants.name_of(ClientId(1)));
+        assert_eq!(name, None);
+    }
+
+    #[test]
+    fn card_memory_is_divided_among_the_spaces_that_a_tenant_may_have() {
+        let bytes = |quota| {
+            let quotas = quotas(quota, &[1]);
+            let bytes = |tenants: &mut Tenants| tenants.bytes_of_space(ClientId(1));
+            quotas.tenants.lend(bytes)
+        };
+        let card_bytes = Some(1 << 20);
+        assert_eq!(bytes(spaces(4)), None);
+        let quota = |spaces| Quota {
+            card_bytes,
+            ..spaces
+        };
+        assert_eq!(bytes(quota(spaces(4))), Some(1 << 18));
+        assert_eq!(bytes(quota(Quota::default())), Some(1 << 20));
+        assert_eq!(bytes(quota(spaces(0))), Some(1 << 20), "it may have none");
+    }
+}

@@ -55,3 +55,55 @@ impl Answers {
         self.write_back_errors.insert((object, offset), error);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pager::IoError;
+
+    fn stalled() -> Error {
+        Error::Internal("its mount is silent".into())
+    }
+
+    #[test]
+    fn a_request_that_was_given_up_fails_once_and_its_late_answer_is_dropped() {
+        let mut answers = Answers::default();
+        let (first, second) = (answers.ask(), answers.ask());
+        answers.give_up(first, stalled());
+        answers.give_up(first, Error::Internal("again".into()));
+        let failed = answers.take(first).unwrap().unwrap_err();
+        assert_eq!(failed.to_string(), stalled().to_string());
+        assert!(answers.take(first).is_none());
+        answers.give(first, Ok(Success::Done));
+        assert!(answers.take(first).is_none());
+        answers.give(second, Ok(Success::Done));
+        assert!(matches!(answers.take(second), Some(Ok(Success::Done))));
+        assert!(answers.take(second).is_none());
+    }
+
+    #[test]
+    fn the_failure_of_a_write_is_the_cause_of_the_answer_to_which_it_belongs() {
+        let mut answers = Answers::default();
+        let object = ObjectId(4);
+        let io = |offset| PagerError::Io {
+            direction: pager::Direction::Write,
+            object,
+            offset,
+            bytes: 4096,
+            error: IoError::Os(libc::ENOSPC),
+        };
+        answers.write_back_failed(object, 4096, stalled());
+        let (other, own, again) = (answers.ask(), answers.ask(), answers.ask());
+        answers.give(other, Err(io(0)));
+        answers.give(own, Err(io(4096)));
+        answers.give(again, Err(io(4096)));
+        let failed = |answers: &mut Answers, request| answers.take(request).unwrap().unwrap_err();
+        assert!(matches!(failed(&mut answers, other), Error::Pager(_)));
+        let cause = failed(&mut answers, own).to_string();
+        assert_eq!(cause, stalled().to_string());
+        assert!(
+            matches!(failed(&mut answers, again), Error::Pager(_)),
+            "reported once"
+        );
+    }
+}

@@ -110,3 +110,75 @@ impl Pressure {
         faults
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::{FaultCause, FaultToken};
+
+    const PAGE: u64 = 4096;
+    /// The first page that waits after the first flush.
+    const NEXT: u64 = AHEAD - UNFINISHED + AHEAD;
+
+    fn space(number: u8) -> Asid {
+        Asid::new(number).unwrap()
+    }
+
+    fn start() -> VirtAddr {
+        VirtAddr::new(1 << 20).unwrap()
+    }
+
+    fn fault(requester: u8, page: u64, write: bool) -> Fault {
+        Fault {
+            token: FaultToken {
+                index: 0,
+                requester,
+            },
+            asid: space(1),
+            address: VirtAddr::new(start().get() + page * PAGE).unwrap(),
+            write,
+            ahead: false,
+            cause: FaultCause::Absent,
+        }
+    }
+
+    fn holds(pressure: &mut Pressure, fault: &Fault) -> bool {
+        pressure.holds_back(Some((start(), PAGE)), fault)
+    }
+
+    #[test]
+    fn a_write_far_ahead_waits_until_what_lies_before_it_has_gone_out() {
+        let mut pressure = Pressure::default();
+        assert!(!pressure.holds_back(None, &fault(0, 1000, true)), "a file");
+        assert!(!holds(&mut pressure, &fault(0, AHEAD - 1, true)), "near");
+        assert!(!holds(&mut pressure, &fault(0, AHEAD, false)), "a read");
+        assert!(pressure.is_idle() && pressure.take_begun().is_empty());
+        let (first, second) = (fault(0, AHEAD, true), fault(2, NEXT, true));
+        assert!(holds(&mut pressure, &first) && holds(&mut pressure, &second));
+        assert!(!pressure.is_idle());
+        // One flush for both, up to the pages that may not be finished.
+        let begun = pressure.take_begun();
+        let flushed: Vec<(u64, u64)> = begun.iter().map(|f| (f.start, f.end)).collect();
+        assert_eq!(flushed, [(0, (AHEAD - UNFINISHED) * PAGE)]);
+        assert_eq!(pressure.flushed((space(1), start())), [first, second]);
+        assert!(pressure.is_idle());
+        // What has gone out makes room for as much, and the next flush continues there.
+        assert!(!holds(&mut pressure, &fault(0, NEXT - 1, true)));
+        assert!(holds(&mut pressure, &second));
+        assert_eq!(pressure.take_begun()[0].start, (AHEAD - UNFINISHED) * PAGE);
+    }
+
+    #[test]
+    fn the_end_of_a_mapping_or_of_a_slot_holds_nothing_back() {
+        let mut pressure = Pressure::default();
+        let (first, second) = (fault(0, AHEAD, true), fault(2, NEXT, true));
+        holds(&mut pressure, &first);
+        holds(&mut pressure, &second);
+        pressure.forget(&(0..=1));
+        assert!(pressure.end_in(space(2), None).is_empty());
+        let behind = Some((start().get() + 1, u64::MAX));
+        assert!(pressure.end_in(space(1), behind).is_empty());
+        assert_eq!(pressure.end_in(space(1), None), [second]);
+        assert!(pressure.is_idle());
+    }
+}

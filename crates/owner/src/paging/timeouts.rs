@@ -189,3 +189,75 @@ impl FileTimeouts {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wait(device: u64) -> FileWait {
+        FileWait {
+            device,
+            label: "data".to_owned(),
+            what: "reading it",
+        }
+    }
+
+    fn lockstep(limit: Duration) -> FileTimeouts {
+        FileTimeouts::new(ClockMode::Lockstep, limit)
+    }
+
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    #[test]
+    fn the_clock_stops_for_bytes_up_to_the_limit() {
+        let mut patient = lockstep(HOUR);
+        assert!(patient.stops_for(TransferId(1), || wait(5)));
+        assert!(patient.next_check().is_some() && patient.trouble().is_none());
+        patient.moved(TransferId(1));
+        assert!(patient.next_check().is_none());
+        let mut over = lockstep(Duration::ZERO);
+        assert!(!over.stops_for(TransferId(1), || wait(5)));
+        assert!(over.is_silent(5) && !over.is_silent(6));
+        let trouble = over.trouble().unwrap().to_string();
+        assert!(
+            trouble.contains("data") && trouble.contains("reading it"),
+            "{trouble}"
+        );
+        // It answers after all.
+        over.moved(TransferId(1));
+        assert!(!over.is_silent(5) && over.trouble().is_none());
+    }
+
+    #[test]
+    fn a_free_clock_stops_for_nothing() {
+        let mut free = FileTimeouts::new(ClockMode::Free, Duration::ZERO);
+        assert!(!free.stops_for(TransferId(1), || wait(5)));
+        assert!(!free.is_silent(5) && free.next_check().is_none());
+        let mut tasks = Tasks::default();
+        let id = tasks.open_aside();
+        free.wait_for(id, wait(5));
+        free.expire_waits(&mut tasks);
+        assert!(tasks.take_aside(id).is_none() && free.next_check().is_none());
+    }
+
+    #[test]
+    fn waits_for_a_silent_mount_fail_at_once() {
+        let mut tasks = Tasks::default();
+        let (id, other) = (tasks.open_aside(), tasks.open_aside());
+        let mut timeouts = lockstep(HOUR);
+        timeouts.silent.insert(5);
+        timeouts.wait_for(id, wait(5));
+        timeouts.wait_for(other, wait(6));
+        timeouts.expire_waits(&mut tasks);
+        let failed = tasks.take_aside(id);
+        let is_late = |source: &io::Error| source.kind() == io::ErrorKind::TimedOut;
+        assert!(
+            matches!(&failed, Some(Err(Error::File { source, .. })) if is_late(source)),
+            "{failed:?}"
+        );
+        assert!(tasks.take_aside(other).is_none());
+        // The answer comes late: the mount is not silent any more.
+        timeouts.heard(id);
+        assert!(!timeouts.is_silent(5));
+    }
+}

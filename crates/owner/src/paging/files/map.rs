@@ -296,3 +296,73 @@ fn empty(file: &File, bytes: u64) -> io::Result<()> {
     file.set_len(0)?;
     file.set_len(bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::OpenOptions;
+    use std::io::{Read, Seek, Write};
+
+    const READ: MapOptions = MapOptions::read_only();
+    const WRITE: MapOptions = MapOptions::read_write();
+
+    #[test]
+    fn a_mapping_has_no_more_rights_than_the_descriptor() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("data");
+        std::fs::write(&path, [1; 100]).unwrap();
+        let open = |change: fn(&mut OpenOptions) -> &mut OpenOptions| {
+            change(&mut OpenOptions::new()).open(&path).unwrap()
+        };
+        let rule = |file: &File, options| {
+            let refused = check_rights(file, "data", options).err();
+            refused.map(|error| error.to_string())
+        };
+        let read_only = open(|with| with.read(true));
+        assert_eq!(rule(&read_only, READ), None);
+        assert!(rule(&read_only, WRITE)
+            .unwrap()
+            .contains("opened read-only"));
+        let both = open(|with| with.read(true).write(true));
+        assert_eq!((rule(&both, READ), rule(&both, WRITE)), (None, None));
+        let write_only = open(|with| with.write(true));
+        for options in [READ, WRITE] {
+            let rule = rule(&write_only, options).unwrap();
+            assert!(rule.contains("without the right to read"), "{rule}");
+        }
+        let appends = open(|with| with.read(true).append(true));
+        assert_eq!(rule(&appends, READ), None);
+        assert!(rule(&appends, WRITE).unwrap().contains("for appending"));
+    }
+
+    #[test]
+    fn a_range_lies_within_its_file() {
+        let within = |length, options: MapOptions| range_within(length, &options).ok();
+        assert_eq!(within(100, READ), Some(100));
+        assert_eq!(within(100, READ.offset(99)), Some(1));
+        assert_eq!(within(100, READ.offset(60).bytes(40)), Some(40));
+        assert_eq!(within(100, READ.offset(60).bytes(41)), None);
+        assert_eq!(within(100, READ.offset(60).bytes(u64::MAX)), None);
+        assert_eq!(within(100, READ.offset(100)), None);
+        assert_eq!(within(100, READ.bytes(0)), None);
+        assert_eq!(within(0, READ), None);
+    }
+
+    #[test]
+    fn a_file_is_emptied_or_left_as_it_was() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&[1; 100]).unwrap();
+        assert!(empty(&file, u64::MAX >> 1).is_err(), "no file is as large");
+        let content = |file: &mut File| {
+            let mut content = Vec::new();
+            file.rewind().unwrap();
+            file.read_to_end(&mut content).unwrap();
+            content
+        };
+        assert_eq!(content(&mut file), [1; 100]);
+        for bytes in [40, 200] {
+            empty(&file, bytes).unwrap();
+            assert_eq!(content(&mut file), vec![0; bytes as usize]);
+        }
+    }
+}

@@ -157,3 +157,104 @@ impl Mappings {
         Some(Cut { view, left })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::SpaceId;
+    use file_io::Identity;
+
+    const PAGE: u64 = 4096;
+
+    fn space() -> Asid {
+        Asid::new(3).unwrap()
+    }
+
+    fn address(pages: u64) -> VirtAddr {
+        VirtAddr::new(pages * PAGE).unwrap()
+    }
+
+    /// Six pages of a file from 100 bytes behind its second page, at page 16 of the space.
+    fn view() -> View {
+        View {
+            identity: Identity {
+                device: 1,
+                inode: 2,
+            },
+            offset: PAGE + 100,
+            bytes: 6 * PAGE - 100,
+        }
+    }
+
+    fn mapped(writable: bool) -> Mappings {
+        let mut mappings = Mappings::default();
+        mappings.add(Mapped {
+            space: space(),
+            address: address(16),
+            bytes: 6 * PAGE,
+            view: view(),
+            writable,
+            first: 0,
+            label: "data".into(),
+        });
+        mappings
+    }
+
+    fn range(from: u64, bytes: u64) -> MappedRange {
+        MappedRange {
+            space: SpaceId(1),
+            asid: space(),
+            address: VirtAddr::new(from).unwrap(),
+            bytes,
+        }
+    }
+
+    #[test]
+    fn what_is_left_of_a_mapping_shows_the_same_bytes_at_the_same_addresses() {
+        let mut mappings = mapped(true);
+        let first = 16 * PAGE + 100;
+        let whole = range(first, 6 * PAGE - 100);
+        let cut = mappings.cut(whole, &(18 * PAGE..19 * PAGE)).unwrap();
+        assert_eq!(cut.view, view());
+        let (before, behind) = (range(first, 2 * PAGE - 100), range(19 * PAGE, 3 * PAGE));
+        assert_eq!(cut.left, [before, behind]);
+        assert!(mappings.holding(space(), address(18)).is_none());
+        let page = PageSize::KIB_4;
+        let shown = [view().offset..3 * PAGE, 4 * PAGE..view().end()];
+        assert_eq!(mappings.shown(view(), page), shown);
+        // Again, at the end of the second part.
+        let cut = mappings.cut(behind, &(20 * PAGE..22 * PAGE)).unwrap();
+        assert_eq!(cut.left, [range(19 * PAGE, PAGE)]);
+        let shown = [view().offset..3 * PAGE, 4 * PAGE..5 * PAGE];
+        assert_eq!(mappings.shown(view(), page), shown);
+        // Nothing would be left of the rest.
+        assert!(mappings
+            .cut(range(19 * PAGE, PAGE), &(19 * PAGE..20 * PAGE))
+            .is_none());
+    }
+
+    #[test]
+    fn a_read_only_mapping_has_written_nothing() {
+        let all = (address(16), 6 * PAGE);
+        for writable in [false, true] {
+            let mappings = mapped(writable);
+            let count = usize::from(writable);
+            assert_eq!(mappings.written(space(), all).count(), count);
+            assert_eq!(mappings.writers(view()).count(), count);
+            assert_eq!(mappings.shown(view(), PageSize::KIB_4).len(), count);
+            assert_eq!(mappings.touching(space(), all).count(), 1);
+        }
+    }
+
+    #[test]
+    fn mappings_end_with_their_space_or_their_range() {
+        let other = Asid::new(4).unwrap();
+        let mut mappings = mapped(true);
+        assert!(mappings.forget(other, None).is_empty());
+        let beside = Some((22 * PAGE, 23 * PAGE));
+        assert!(mappings.forget(space(), beside).is_empty());
+        let touched = Some((21 * PAGE, 23 * PAGE));
+        assert_eq!(mappings.forget(space(), touched), [view()]);
+        assert!(mappings.forget(space(), None).is_empty());
+    }
+}

@@ -702,3 +702,169 @@ fn named(error: Error, object: ObjectId, label: &str) -> Error {
         other => other,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::handles::Handles;
+    use crate::message::ClientId;
+
+    const READ: MapOptions = MapOptions::read_only();
+    const WRITE: MapOptions = MapOptions::read_write();
+
+    /// A table of files, and how many mappings it got.
+    struct Table(Files, u64);
+
+    impl Table {
+        fn new() -> Self {
+            Self(Files::new(Arc::new(OwnerOptions::default())), 0)
+        }
+
+        /// Maps a range in a space, as the pager would have done it; returns the range of the mapping.
+        fn map(&mut self, view: View, asid: u8, options: MapOptions) -> MappedRange {
+            let Self(files, count) = self;
+            *count += 1;
+            let address = VirtAddr::new(*count << 32).unwrap();
+            let space = Asid::new(asid).unwrap();
+            let file = || Arc::new(OpenFile::from(tempfile::tempfile().unwrap()));
+            let id = files.new_object();
+            let object = files.objects.entry(view).or_insert_with(|| Object {
+                id,
+                file: file(),
+                writer: None,
+                label: "data".into(),
+                length: 1 << 20,
+                page_size: PageSize::KIB_4,
+                parts: PageSize::KIB_4,
+                options,
+                varies: false,
+                direct: None,
+                holes: Vec::new(),
+                mappings: 0,
+                closing: false,
+                given_up: false,
+            });
+            object.mappings += 1;
+            if options.write {
+                object.writer.get_or_insert_with(file);
+            }
+            let label = format!("data of space {asid}");
+            files.mappings.add(Mapped {
+                space,
+                address,
+                bytes: view.bytes,
+                view,
+                writable: options.write,
+                first: 0,
+                label,
+            });
+            MappedRange {
+                space: crate::message::SpaceId(asid.into()),
+                asid: space,
+                address,
+                bytes: view.bytes,
+            }
+        }
+
+        fn is_refused(&self, view: View, options: MapOptions) -> Option<String> {
+            let refused = self.0.may_begin(view, "data", options).err();
+            refused.map(|error| error.to_string())
+        }
+    }
+
+    fn view(offset: u64, bytes: u64) -> View {
+        let identity = Identity {
+            device: 1,
+            inode: 2,
+        };
+        View {
+            identity,
+            offset,
+            bytes,
+        }
+    }
+
+    #[test]
+    fn ranges_that_overlap_are_refused_unless_all_are_read_only() {
+        let mut table = Table::new();
+        table.map(view(0, 8192), 1, READ);
+        assert_eq!(table.is_refused(view(4096, 8192), READ), None);
+        let rule = table.is_refused(view(8191, 1), WRITE).unwrap();
+        let expected = "bytes 0 to 8191 are mapped already, and 8191 to 8191 overlap them";
+        assert!(rule.contains(expected), "{rule}");
+        assert_eq!(table.is_refused(view(8192, 1), WRITE), None, "next to it");
+        assert_eq!(table.is_refused(view(0, 8192), WRITE), None, "the same");
+        let another = View {
+            identity: Identity {
+                device: 1,
+                inode: 3,
+            },
+            ..view(8191, 1)
+        };
+        assert_eq!(table.is_refused(another, WRITE), None, "another file");
+        // From now on a kernel may write it.
+        table.map(view(0, 8192), 2, WRITE);
+        assert!(table.is_refused(view(4096, 8192), READ).is_some());
+        let anew = MapOptions::create(100);
+        let rule = table.is_refused(view(1 << 20, 1), anew).unwrap();
+        assert!(rule.contains("cannot be made anew"), "{rule}");
+    }
+
+    #[test]
+    fn only_those_who_may_write_drop_what_was_written() {
+        let (me, other) = (ClientId(1), ClientId(2));
+        let mut handles = Handles::default();
+        for (client, asid) in [(me, 1), (me, 2), (other, 3)] {
+            handles.add_space(client, Asid::new(asid).unwrap());
+        }
+        let mut table = Table::new();
+        let mine = table.map(view(0, 8192), 1, READ);
+        let may = |table: &Table, range| table.0.may_discard(&handles, me, range).is_ok();
+        assert!(may(&table, mine), "nobody writes it");
+        let writable = table.map(view(0, 8192), 2, WRITE);
+        assert!(
+            may(&table, mine) && may(&table, writable),
+            "a space of mine"
+        );
+        table.map(view(0, 8192), 3, WRITE);
+        assert!(may(&table, writable) && !may(&table, mine));
+    }
+
+    #[test]
+    fn errors_name_the_file_as_the_mapping_there_does() {
+        let mut table = Table::new();
+        let range = table.map(view(0, 8192), 1, READ);
+        let error = |label: &str| Error::File {
+            path: label.into(),
+            what: "reading it",
+            source: std::io::ErrorKind::TimedOut.into(),
+        };
+        let named = |label| {
+            let place = (range.address, range.bytes);
+            let error = table.0.by_own_label(range.asid, place, error(label));
+            error.to_string()
+        };
+        assert!(named("data").contains("data of space 1"));
+        // The path of another client is not shown.
+        let hidden = named("secret");
+        assert!(
+            hidden.contains("a mapped file") && !hidden.contains("secret"),
+            "{hidden}"
+        );
+    }
+
+    #[test]
+    fn an_object_closes_after_its_last_mapping_once() {
+        let mut table = Table::new();
+        let first = table.map(view(0, 8192), 1, READ);
+        let second = table.map(view(0, 8192), 2, WRITE);
+        assert_eq!(table.0.begin_to_close(view(0, 8192)), None);
+        assert_eq!(table.0.forget_mappings(first.asid, None), [view(0, 8192)]);
+        assert_eq!(table.0.begin_to_close(view(0, 8192)), None, "one is left");
+        assert!(!table.0.is_closing(view(0, 8192).identity));
+        table.0.forget_mappings(second.asid, None);
+        assert!(table.0.begin_to_close(view(0, 8192)).is_some());
+        assert_eq!(table.0.begin_to_close(view(0, 8192)), None);
+        assert!(table.0.is_closing(view(0, 8192).identity));
+    }
+}
