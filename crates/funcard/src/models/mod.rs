@@ -12,6 +12,7 @@ mod hasty;
 mod hll;
 mod list_sum;
 mod loopback;
+mod nw_pairs;
 mod packet;
 mod pgrnk;
 mod reduce;
@@ -26,7 +27,7 @@ mod vadd;
 use super::kernel::{KernelModel, Step};
 
 /// All of them.
-pub(super) const ALL: [KernelModel; 26] = [
+pub(super) const ALL: [KernelModel; 27] = [
     aes256ctr::MODEL,
     bfs::MODEL,
     conv::MODEL,
@@ -40,6 +41,7 @@ pub(super) const ALL: [KernelModel; 26] = [
     hll::MODEL,
     list_sum::MODEL,
     loopback::MODEL,
+    nw_pairs::MODEL,
     packet::AES256CTR,
     packet::MATMUL,
     packet::MD5,

@@ -364,6 +364,64 @@ proptest! {
     }
 }
 
+/// Score of the global alignment of two sequences of 64 letters of 2 bits, from the whole matrix.
+fn alignment_score(query: &[u8], target: &[u8]) -> i8 {
+    let letter = |bytes: &[u8], k: usize| bytes[k / 4] >> (k % 4 * 2) & 3;
+    let mut matrix = [[0i32; 65]; 65];
+    for i in 0..65 {
+        for j in 0..65 {
+            let gap = -((i + j) as i32);
+            matrix[i][j] = if i == 0 || j == 0 {
+                gap
+            } else {
+                let equal = letter(query, i - 1) == letter(target, j - 1);
+                let aligned = matrix[i - 1][j - 1] + if equal { 1 } else { -1 };
+                aligned.max(matrix[i - 1][j] - 1).max(matrix[i][j - 1] - 1)
+            };
+        }
+    }
+    matrix[64][64] as i8
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    /// Sequences at random, and bytes that make them alike; groups and rows that are not whole.
+    #[test]
+    fn nw_pairs_scores_as_defined(
+        order in any::<Option<u64>>(),
+        queries in prop::collection::vec(prop_oneof![any::<[u8; 16]>(), any::<u8>().prop_map(|b| [b; 16])], 0..7),
+        targets in prop::collection::vec(prop_oneof![any::<[u8; 16]>(), any::<u8>().prop_map(|b| [b; 16])], 0..20),
+        held_log2 in 0u64..4,
+        pause in 0u64..16,
+    ) {
+        let mut before = pattern(16 * 1024, targets.len());
+        let at = [64, 4096 - 64, 8192 + 128];
+        for (at, sequences) in at.iter().zip([&queries, &targets]) {
+            let bytes = sequences.concat();
+            before[*at..at + bytes.len()].copy_from_slice(&bytes);
+        }
+        let mut expected = before.clone();
+        let mut scores = Vec::new();
+        for group in queries.chunks(1 << held_log2.min(2)) {
+            for target in &targets {
+                scores.extend(group.iter().map(|query| alignment_score(query, target) as u8));
+            }
+        }
+        expected[at[2]..at[2] + scores.len()].copy_from_slice(&scores);
+        let arguments = [
+            ("queries", address(at[0])),
+            ("targets", address(at[1])),
+            ("output", address(at[2])),
+            ("query_count", number(queries.len() as u64)),
+            ("target_count", number(targets.len() as u64)),
+            ("held_log2", number(held_log2)),
+            ("pause", number(pause)),
+        ];
+        prop_assert!(run("nw_pairs", order, before, &arguments) == expected);
+    }
+}
+
 /// First bytes of a traffic kernel's bursts in a buffer of 128 rows: random ones by Marsaglia's xorshift.
 fn burst_places(seed: u64, random: bool, bursts: usize, length: usize) -> Vec<usize> {
     let mut x = seed;

@@ -9,10 +9,14 @@ use std::process::Command;
 const CASES: &str = "1000";
 
 /// Number of cases in which a kernel's reference differs from an independent library. Its RTL and its functional model
-/// equal the reference bit for bit (`kernels/pgrnk`, `kernels/triangles`, `crates/funcard/tests`).
+/// equal the reference bit for bit (tests of the kernels' folders, `crates/funcard/tests`).
 pub fn measure() -> Result<Vec<Row>, Failure> {
     let mut wrong = 0.0;
-    for script in ["pgrnk/reference.py", "triangles/against_networkx.py"] {
+    for script in [
+        "pgrnk/reference.py",
+        "triangles/against_networkx.py",
+        "nw_pairs/against_biopython.py",
+    ] {
         wrong += wrong_cases(script)?;
     }
     Ok(vec![Row::new(
