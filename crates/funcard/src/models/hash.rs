@@ -1,10 +1,10 @@
-//! `kernels/sha256` and `kernels/md5`, with the hashes of the RustCrypto project as independent judges.
+//! `kernels/sha256`, `kernels/sha256_hls` and `kernels/md5`, with the hashes of the RustCrypto project as independent judges.
 
 use super::reduce::{ReduceKernel, ReducePlan, Reduction};
 use crate::kernel::{Arguments, KernelModel};
 use sha2::Digest;
 
-/// Arguments of both.
+/// Arguments of all.
 const ARGUMENTS: &[(&str, u32)] = &[("input", 8), ("output", 8), ("bytes", 8), ("lanes", 8)];
 
 pub(super) const SHA256: KernelModel = KernelModel {
@@ -12,6 +12,13 @@ pub(super) const SHA256: KernelModel = KernelModel {
     arguments: ARGUMENTS,
     ports: 2,
     create: || Box::new(ReduceKernel::new(plan::<sha2::Sha256>)),
+};
+
+pub(super) const SHA256_HLS: KernelModel = KernelModel {
+    name: "sha256_hls",
+    arguments: ARGUMENTS,
+    ports: 1,
+    create: || Box::new(ReduceKernel::new(plan::<sha2::Sha256>).through_one_port()),
 };
 
 pub(super) const MD5: KernelModel = KernelModel {

@@ -27,7 +27,7 @@ mod vadd;
 use super::kernel::{KernelModel, Step};
 
 /// All of them.
-pub(super) const ALL: [KernelModel; 27] = [
+pub(super) const ALL: [KernelModel; 28] = [
     aes256ctr::MODEL,
     bfs::MODEL,
     conv::MODEL,
@@ -36,6 +36,7 @@ pub(super) const ALL: [KernelModel; 27] = [
     gzip::MODEL,
     hash::MD5,
     hash::SHA256,
+    hash::SHA256_HLS,
     hash_probe::MODEL,
     hasty::MODEL,
     hll::MODEL,

@@ -1,4 +1,4 @@
-//! Kernels that read an array through port 0 and write their result through port 1 at the end.
+//! Kernels that read an array through port 0 and write their result at the end, through port 1 or the same.
 
 use super::go_on;
 use super::sequential::Requests;
@@ -29,28 +29,43 @@ pub(super) struct ReducePlan {
 /// A kernel that follows a plan made from its arguments.
 pub(super) struct ReduceKernel {
     plan: fn(&Arguments<'_>) -> ReducePlan,
+    write_port: usize,
     run: Option<ReduceRun>,
 }
 
 impl ReduceKernel {
     pub(super) fn new(plan: fn(&Arguments<'_>) -> ReducePlan) -> Self {
-        Self { plan, run: None }
+        Self {
+            plan,
+            write_port: WRITE_PORT,
+            run: None,
+        }
+    }
+
+    /// Writes through the port that it reads through.
+    pub(super) fn through_one_port(self) -> Self {
+        Self {
+            write_port: READ_PORT,
+            ..self
+        }
     }
 }
 
 struct ReduceRun {
     reader: Requests,
     output: u64,
+    write_port: usize,
     reduction: Box<dyn Reduction>,
     /// The remaining result, and its address.
     writer: Option<(Requests, Vec<u8>)>,
 }
 
 impl ReduceRun {
-    fn new(plan: ReducePlan) -> Self {
+    fn new(plan: ReducePlan, write_port: usize) -> Self {
         Self {
             reader: Requests::new(&[plan.input], plan.bytes),
             output: plan.output,
+            write_port,
             reduction: plan.reduction,
             writer: None,
         }
@@ -75,8 +90,8 @@ impl ReduceRun {
             return Step::Done;
         }
         let length = writer.burst();
-        if memory.write(WRITE_PORT, writer.address(), &left[..length]) == Access::Blocked {
-            memory.announce(WRITE_PORT, true, &writer.following(AHEAD));
+        if memory.write(self.write_port, writer.address(), &left[..length]) == Access::Blocked {
+            memory.announce(self.write_port, true, &writer.following(AHEAD));
             return Step::Blocked;
         }
         left.drain(..length);
@@ -87,7 +102,7 @@ impl ReduceRun {
 
 impl FunctionalKernel for ReduceKernel {
     fn step(&mut self, arguments: &Arguments<'_>, memory: &mut dyn VirtualMemory) -> Step {
-        let begin = || ReduceRun::new((self.plan)(arguments));
+        let begin = || ReduceRun::new((self.plan)(arguments), self.write_port);
         go_on(&mut self.run, begin, |run| run.step(memory))
     }
 }

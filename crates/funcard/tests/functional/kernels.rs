@@ -524,6 +524,11 @@ fn sha256_is_that_of_sha256sum() {
     lanes_are_messages("sha256", "sha256sum");
 }
 
+#[test]
+fn sha256_hls_is_that_of_sha256sum() {
+    lanes_are_messages("sha256_hls", "sha256sum");
+}
+
 /// The sketch of 5,000 numbers, each of them several times, tells how many there are; and a sketch has no
 /// order.
 #[test]
