@@ -4,6 +4,7 @@ mod aes256ctr;
 mod bfs;
 mod conv;
 mod copy;
+mod flow;
 mod gups;
 mod gzip;
 mod hash;
@@ -27,11 +28,12 @@ mod vadd;
 use super::kernel::{KernelModel, Step};
 
 /// All of them.
-pub(super) const ALL: [KernelModel; 28] = [
+pub(super) const ALL: [KernelModel; 29] = [
     aes256ctr::MODEL,
     bfs::MODEL,
     conv::MODEL,
     copy::MODEL,
+    flow::MODEL,
     gups::MODEL,
     gzip::MODEL,
     hash::MD5,

@@ -422,6 +422,77 @@ proptest! {
     }
 }
 
+/// Motions of an image's tiles, from the definition: least squares over the gradients of each tile, in integers.
+fn motions(width: usize, pixels: &[u8]) -> Vec<u8> {
+    let height = pixels.len() / 8 / width;
+    let grey = |y: usize, x: usize, frame: usize| i128::from(pixels[8 * (y * width + x) + frame]);
+    let mut sums = vec![[0i128; 5]; width / 16 * (height / 16)];
+    for (y, x) in (2..height - 2).flat_map(|y| (2..width - 2).map(move |x| (y, x))) {
+        let gx =
+            grey(y, x - 2, 2) - 8 * grey(y, x - 1, 2) + 8 * grey(y, x + 1, 2) - grey(y, x + 2, 2);
+        let gy =
+            grey(y - 2, x, 2) - 8 * grey(y - 1, x, 2) + 8 * grey(y + 1, x, 2) - grey(y + 2, x, 2);
+        let gt = grey(y, x, 0) - 8 * grey(y, x, 1) + 8 * grey(y, x, 3) - grey(y, x, 4);
+        let tile = &mut sums[y / 16 * (width / 16) + x / 16];
+        for (sum, term) in tile
+            .iter_mut()
+            .zip([gx * gx, gx * gy, gy * gy, gx * gt, gy * gt])
+        {
+            *sum += term;
+        }
+    }
+    let motion = |[xx, xy, yy, xt, yt]: [i128; 5]| {
+        let determinant = xx * yy - xy * xy;
+        [xy * yt - yy * xt, xy * xt - xx * yt].map(|numerator| match determinant {
+            0 => i16::MIN,
+            // Division of integers rounds towards zero.
+            _ => (256 * numerator / determinant).clamp(-32767, 32767) as i16,
+        })
+    };
+    let motions = sums.into_iter().flat_map(motion);
+    motions.flat_map(i16::to_le_bytes).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    /// Noise of few and of many greys; images without a tile.
+    #[test]
+    fn flow_moves_as_defined(
+        order in any::<Option<u64>>(),
+        tiles in (0u64..4, 0u64..3, 0u64..3),
+        salt in any::<u64>(),
+        mask in prop_oneof![Just(0xffu8), Just(0x80), Just(0x01), Just(0)],
+    ) {
+        let (tiles_x, tiles_y, images) = tiles;
+        let size = (2048 * tiles_x * tiles_y) as usize;
+        let (from, to) = (4096 - 64, 60 * 1024 + 128);
+        let mut before = pattern(64 * 1024, 7);
+        let mut x = salt | 1;
+        for byte in &mut before[from..from + size * images as usize] {
+            x ^= x << 13;
+            x ^= x >> 7;
+            x ^= x << 17;
+            *byte = (x >> 24) as u8 & mask;
+        }
+        let mut expected = before.clone();
+        let mut at = to;
+        for image in before[from..from + size * images as usize].chunks(size.max(1)) {
+            let found = motions(16 * tiles_x as usize, image);
+            expected[at..at + found.len()].copy_from_slice(&found);
+            at += found.len();
+        }
+        let arguments = [
+            ("input", address(from)),
+            ("output", address(to)),
+            ("tiles_x", number(tiles_x)),
+            ("tiles_y", number(tiles_y)),
+            ("images", number(images)),
+        ];
+        prop_assert!(run("flow", order, before, &arguments) == expected);
+    }
+}
+
 /// First bytes of a traffic kernel's bursts in a buffer of 128 rows: random ones by Marsaglia's xorshift.
 fn burst_places(seed: u64, random: bool, bursts: usize, length: usize) -> Vec<usize> {
     let mut x = seed;

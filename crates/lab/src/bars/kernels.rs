@@ -16,6 +16,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
         "pgrnk/reference.py",
         "triangles/against_networkx.py",
         "nw_pairs/against_biopython.py",
+        "flow/against_numpy.py",
     ] {
         wrong += wrong_cases(script)?;
     }
