@@ -19,7 +19,7 @@ use tombolo::{
     Waves,
 };
 
-/// A card.
+/// A card, with the names of the objects on it.
 #[pyclass(frozen, module = "tombolo._native")]
 pub struct NativeCard {
     card: Handle<Card>,
@@ -227,7 +227,7 @@ impl NativeCard {
         let report = move |step: BuildProgress| {
             if let Some(progress) = &progress {
                 Python::attach(|py| {
-                    // The build goes on; the interpreter says what was wrong with the callback.
+                    // The build continues; the interpreter reports the error of the callback.
                     if let Err(error) = progress.call1(py, (step.to_string(),)) {
                         error.write_unraisable(py, None);
                     }

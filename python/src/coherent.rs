@@ -1,4 +1,5 @@
-//! `NativeCoherent`, `NativePending`, `NativeRpc`, `NativeRpcLines`, `NativeWriteBuffer`: cache lines of the CPU beside a coherent card.
+//! `NativeCoherent`, `NativePending`, `NativeRpc`, `NativeRpcLines`, `NativeWriteBuffer`: cache lines of the CPU
+//! of a coherent card.
 
 use crate::errors;
 use crate::handle::Handle;
@@ -12,11 +13,11 @@ use tombolo::{
     RpcLines, WriteBuffer,
 };
 
-/// What a context of calls takes.
+/// Bytes of the lines of a call context.
 const TWO_LINES: u64 = 256;
 
-/// Calls the library from a thread, and looks at signals meanwhile: a kernel may keep an access waiting for long, and
-/// nothing else of a wait for a line could be interrupted. After a signal the call goes on, and nobody learns of it.
+/// Calls the library in a thread, and checks for signals meanwhile: a kernel may stall an access for long, and a wait
+/// for a line could not be interrupted otherwise. After a signal the call continues, and its result is dropped.
 fn watched<R: Send + 'static>(
     py: Python<'_>,
     call: impl FnOnce() -> Result<R, Error> + Send + 'static,
@@ -154,7 +155,7 @@ impl NativeCoherent {
         self.memory.call(py, |memory| memory.record(&named))
     }
 
-    /// What was recorded, as a text and as a picture with a title.
+    /// The recorded messages, as text and as a diagram with a title.
     fn history(&self, py: Python<'_>, title: &str) -> PyResult<(String, String)> {
         let history = self.memory.call(py, CoherentMemory::history)?;
         Ok((history.to_text(), history.to_svg(title)))
@@ -262,7 +263,7 @@ impl NativeRpc {
     }
 }
 
-/// What comes with an answer of `rpc_lines`: lines, calls before, sum, exclusive or, cycles, payload.
+/// Fields of an answer of `rpc_lines`: lines, earlier calls, sum, exclusive or, cycles, payload.
 type LinesAnswer<'py> = (u32, u32, u64, u64, u32, Bound<'py, PyBytes>);
 
 /// Calls to the kernel `rpc_lines`.

@@ -95,7 +95,7 @@ fn of_class(py: Python<'_>, class: &str, message: String) -> PyErr {
     }
 }
 
-/// What the system says, without Rust's number behind it.
+/// The system's message, without the error number that Rust appends.
 fn reason(source: &std::io::Error) -> String {
     let text = source.to_string();
     match text.rsplit_once(" (os error") {

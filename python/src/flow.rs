@@ -11,7 +11,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 use tombolo::{AddressSpace, Device, Error, Flow, Flowed, MappedRange, Packets, Picoseconds, Slot};
 
-/// What a port is plugged into: the name of a device, or memory with its first byte and bytes.
+/// Connection of a port: the name of a device, or memory with offset and size in bytes.
 #[derive(FromPyObject)]
 pub enum Plug<'py> {
     Device(OsString),

@@ -24,7 +24,7 @@ impl<T: Send + Sync> Handle<T> {
         }
     }
 
-    /// What is held, for as long as somebody needs it.
+    /// A shared reference to the object, which stays alive as long as the reference.
     ///
     /// # Errors
     /// It is closed, or another process's.
@@ -37,7 +37,7 @@ impl<T: Send + Sync> Handle<T> {
     /// Calls the library without the interpreter's lock.
     ///
     /// # Errors
-    /// As [`shared`](Self::shared); or what the library says.
+    /// As [`shared`](Self::shared); or the library's.
     pub fn call<R: Send>(
         &self,
         py: Python<'_>,
@@ -55,7 +55,7 @@ impl<T: Send + Sync> Handle<T> {
     /// Takes it out and ends it; nothing if it is closed already, or ended with what it belonged to.
     ///
     /// # Errors
-    /// It is another process's, or what the library says.
+    /// It is another process's; or the library's.
     pub fn close(
         &self,
         py: Python<'_>,

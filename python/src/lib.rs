@@ -1,12 +1,12 @@
 //! The Python package's way into the library: `tombolo._native`.
 //!
-//! Thin handles, no policy. What users see, with names, types and documentation, is written in Python in
-//! `package/tombolo/`; this module moves calls, errors and signals across:
+//! Thin handles, no policy. The public interface, with names, types and documentation, is written in Python in
+//! `package/tombolo/`; this module forwards calls, errors and signals:
 //!
-//! - every call that may take long lets go of the interpreter's lock, so other threads run;
-//! - a wait looks at signals every [`SIGNAL_INTERVAL`](wait::SIGNAL_INTERVAL), so Ctrl-C ends it;
+//! - every long call releases the interpreter's lock, so other threads run;
+//! - a wait checks for signals every [`SIGNAL_INTERVAL`](wait::SIGNAL_INTERVAL), so Ctrl-C ends it;
 //! - an error becomes the class of `tombolo.errors` that its code names, or `OSError` for files;
-//! - a handle that was closed, or that a forked child inherited, says so instead of doing anything.
+//! - calls on a handle that was closed, or inherited by a forked child, fail.
 
 mod card;
 mod coherent;
@@ -67,7 +67,7 @@ fn error_codes() -> Vec<(u32, String)> {
 #[pyfunction]
 fn preset_names() -> Vec<&'static str> {
     let mut names: Vec<&str> = tombolo::Preset::names().collect();
-    // Of the others the only one that maps nothing.
+    // Drops the preset without virtual memory.
     names.retain(|name| {
         let preset = tombolo::Preset::named(name, 0);
         preset.is_ok_and(|preset| preset.check_virtual_memory().is_ok())

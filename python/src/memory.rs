@@ -57,7 +57,7 @@ fn name_of(way: TrapWay) -> &'static str {
 }
 
 impl NativeMemory {
-    /// Of the memory, `lead` bytes come before the `bytes` that were asked for.
+    /// The requested `bytes` begin after `lead` bytes of the memory.
     pub(crate) fn new(
         memory: SharedMemory,
         (lead, bytes): (u64, u64),
@@ -68,7 +68,7 @@ impl NativeMemory {
             bytes,
             lead,
             page_size: memory.page_size().bytes(),
-            // What is never trapped (`alloc_direct`) is there for everybody.
+            // Memory that is never trapped (`alloc_direct`) can be used in system calls.
             in_calls: memory
                 .trap_way()
                 .is_none_or(|way| way == TrapWay::Userfault),

@@ -10,7 +10,7 @@ use tombolo::{Mapping, PageSize, Report, SharedMemory, VirtAddr};
 /// Mappings that are remembered, the latest.
 const MAPPINGS: usize = 256;
 
-/// What was loaded and mapped on a card, by the names that its user knows.
+/// Names of the kernels and mappings on a card.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     slots: Vec<SlotName>,
@@ -26,7 +26,7 @@ impl SharedNames {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A copy.
+    /// A snapshot of the names.
     pub fn now(&self) -> Names {
         self.lock().clone()
     }
@@ -50,7 +50,7 @@ impl SharedNames {
         self.lies(space, what, place, memory.page_size(), true);
     }
 
-    /// Something lies at an address, and so many bytes from there on.
+    /// Records a mapping of `bytes` bytes at an address.
     fn lies(
         &self,
         space: u8,
@@ -60,7 +60,7 @@ impl SharedNames {
         write: bool,
     ) {
         let mut names = self.lock();
-        // What was there before has ended.
+        // Mappings that it overlaps have ended.
         names.mappings.retain(|old| {
             let apart = old.address.get() >= address.get().saturating_add(bytes)
                 || address.get() >= old.address.get().saturating_add(old.bytes);
@@ -135,18 +135,18 @@ impl NativeReport {
         crate::card::json(py, json)
     }
 
-    /// As text for people.
+    /// The human-readable report.
     fn text(&self) -> String {
         format!("{}\n{}", self.report, Bound::words(&self.bound))
     }
 
-    /// What bounds the run, in a sentence, and what to try.
+    /// The bottleneck of the run in a sentence, and advice.
     fn bound(&self) -> String {
         Bound::words(&self.bound)
     }
 
-    /// When each track of the run was busy: the seconds up to the end of the last thing, and by track the share
-    /// of each of so many equal parts. Nothing on a card without a clock.
+    /// Utilisation over time: the seconds up to the end of the last activity, and for each track the busy share of each
+    /// of `parts` equal intervals. Empty on a card without a clock.
     fn busy(&self, parts: usize) -> (f64, Vec<(String, Vec<f64>)>) {
         let Some(record) = &self.record else {
             return (0.0, Vec::new());

@@ -25,7 +25,7 @@ impl NativeSlot {
         }
     }
 
-    /// The slot, for as long as somebody needs it.
+    /// A shared reference to the slot, which stays open as long as the reference.
     ///
     /// # Errors
     /// It is closed.

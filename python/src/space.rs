@@ -198,8 +198,8 @@ impl NativeSpace {
     ) -> PyResult<NativeMemory> {
         let size = pages.map_or(Ok(PageSize::MIB_2), page_size)?;
         let memory = self.space.call(py, |space| {
-            // SAFETY: `_space.py` passes a writable buffer of an array, which `pinned` keeps mapped. What the
-            // program sees of it, here and elsewhere in the interpreter, are plain bytes of any value.
+            // SAFETY: `_space.py` passes a writable buffer of an array, which `pinned` keeps mapped. The
+            // program and the interpreter access it as plain bytes, for which all values are valid.
             unsafe { space.register_with_pages(start as *mut u8, bytes, size) }
         })?;
         self.names.shared(self.asid, "registered memory", &memory);

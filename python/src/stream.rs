@@ -90,7 +90,7 @@ impl NativeStream {
         // It stays open if transfers are under way.
         match self.stream.call(py, |stream| Ok(stream.close()))? {
             Ok(()) | Err(Error::Gone { .. }) => self.stream.close(py, |_| Ok(())),
-            // Nobody took all; it is closed all the same.
+            // Some data were not read; the stream is closed all the same.
             Err(error @ Error::Stream(StreamError::Unread { .. })) => {
                 self.stream.close(py, |_| Ok(()))?;
                 Err(crate::errors::raise(py, &error))

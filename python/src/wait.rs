@@ -7,7 +7,7 @@ use tombolo::{Continue, Progress};
 /// How often a wait looks at signals and calls back.
 pub const SIGNAL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// What happens in a wait beside the run: signals, and the user's callback.
+/// Handles signals and calls the user's callback during a wait.
 pub struct Watch {
     callback: Option<Py<PyAny>>,
     next: Instant,
@@ -55,7 +55,7 @@ impl Watch {
         }
     }
 
-    /// What a signal handler or the callback raised.
+    /// The exception of a signal handler or of the callback.
     pub fn raised(self) -> Option<PyErr> {
         self.raised
     }

@@ -1,4 +1,4 @@
-//! `pyxrt`: devices, buffers, kernels and runs as XRT's Python module has them. What users see is `package/pyxrt`.
+//! `pyxrt`: devices, buffers, kernels and runs as in XRT's Python module. The public interface is `package/pyxrt`.
 
 use pyo3::exceptions::{PyIndexError, PyRuntimeError};
 use pyo3::prelude::*;
@@ -27,7 +27,7 @@ fn uuid_of(text: &str) -> PyResult<Uuid> {
         .map_err(|error: xrt::UuidError| PyRuntimeError::new_err(error.to_string()))
 }
 
-/// Where the shell's RTL is, unless `TOMBOLO_HOME` says.
+/// Folder of the shell's RTL, unless `TOMBOLO_HOME` is set.
 #[pyfunction]
 pub fn xrt_set_home(home: PathBuf) {
     xrt::set_home(home);
@@ -61,7 +61,7 @@ impl NativeXclbin {
         &self.0.design.platform
     }
 
-    /// Its bytes.
+    /// The file in the format of `tombolo link`.
     fn contents(&self) -> Vec<u8> {
         container::write(&self.0.design)
     }
@@ -97,7 +97,7 @@ impl NativeXclbin {
     }
 }
 
-/// A device.
+/// An open device.
 #[pyclass(frozen, module = "tombolo._native")]
 pub struct NativeXrtDevice(Device);
 
@@ -145,7 +145,7 @@ impl NativeXrtDevice {
     }
 }
 
-/// A buffer.
+/// A buffer on a device.
 #[pyclass(frozen, module = "tombolo._native")]
 pub struct NativeXrtBo(Buffer);
 
@@ -218,7 +218,7 @@ impl NativeXrtBo {
     }
 }
 
-/// A kernel.
+/// A kernel of a loaded .xclbin.
 #[pyclass(frozen, module = "tombolo._native")]
 pub struct NativeXrtKernel(Kernel);
 
@@ -248,7 +248,7 @@ impl NativeXrtKernel {
     }
 }
 
-/// A run.
+/// A run of a kernel.
 #[pyclass(frozen, module = "tombolo._native")]
 pub struct NativeXrtRun(Run);
 
@@ -275,7 +275,7 @@ impl NativeXrtRun {
         call(py, || self.0.start())
     }
 
-    /// Waits at most for so many milliseconds of virtual time (0: for ever); signals of Python are seen meanwhile.
+    /// Waits for at most `milliseconds` of virtual time (0: for ever), and checks for Python's signals meanwhile.
     fn wait(&self, py: Python<'_>, milliseconds: u64) -> PyResult<u32> {
         let interval = std::time::Duration::from_millis(40);
         let mut left = milliseconds;

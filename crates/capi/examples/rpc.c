@@ -39,8 +39,8 @@ int main(int argc, char **argv)
     TRY(tmb_slot_start(slot));
     TRY(tmb_coherent_open(card, base, (uint64_t)64 * TMB_LINE_BYTES, 0, &lines));
 
-    /* The CPU has one line for itself and writes arguments into it, which costs nothing. A load of the other one is
-     * the call: the kernel answers it when it has the result. Then the lines have changed roles. */
+    /* The CPU holds one line exclusively, so writing arguments into it costs nothing. A load of the other one is the
+     * call: the kernel answers it when it has the result. Then the lines swap roles. */
     unsigned char line[TMB_LINE_BYTES], arguments[TMB_LINE_BYTES];
     tmb_rpc *contexts[CONTEXTS];
     for (uint32_t context = 0; context < CONTEXTS; context++)

@@ -59,7 +59,7 @@ int main(int argc, char **argv) try {
     slot.set_pointer("output", result);
     slot.set("add", raise);
     slot.start();
-    // Meanwhile: the map is searched, and words beside the kernel's are written.
+    // Concurrently: the map is searched, and words next to the kernel's are written.
     for (std::uint64_t n = 0; n < count; n++) index.at(n * n)->seen = n + 1;
     slot.wait();
     bool good = expect("the sum", read(result[0]), count * (count - 1) / 2);

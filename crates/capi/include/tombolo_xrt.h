@@ -1,8 +1,8 @@
 /*
- * What the headers of xrt/ stand on: entry points of the library for programs written for XRT. Not for programs: they
- * include <xrt/xrt_device.h> and so on, or <xrt.h> in C.
+ * Entry points of the library that the headers of xrt/ use. Programs do not include this file: they include
+ * <xrt/xrt_device.h> and so on, or <xrt.h> in C.
  *
- * Every call answers 0, or which exception of XRT's documentation its failure is: a positive number is the errno of
+ * Every call returns 0, or the exception that XRT's documentation assigns to the failure: a positive number is the errno of
  * std::system_error, the others are below; tmb_last_error() of tombolo.h has the text. Objects are closed with
  * tmb_xrt_close; what was made of them stays as long as it needs. Offsets and sizes are in bytes.
  */
@@ -27,7 +27,7 @@ int tmb_xrt_close(tmb_xrt_object *object);
 uint32_t tmb_xrt_device_count(void);
 int tmb_xrt_device_open(uint32_t number, tmb_xrt_object **device);
 int tmb_xrt_device_open_named(const char *name, tmb_xrt_object **device);
-/* Another handle of the device, which closes by itself. */
+/* Another handle of the device, closed separately. */
 int tmb_xrt_device_again(tmb_xrt_object *device, tmb_xrt_object **same);
 int tmb_xrt_device_load_file(tmb_xrt_object *device, const char *path, unsigned char *uuid);
 int tmb_xrt_device_load_xclbin(tmb_xrt_object *device, tmb_xrt_object *xclbin, unsigned char *uuid);
@@ -48,7 +48,7 @@ int tmb_xrt_xclbin_parse(const void *bytes, size_t count, tmb_xrt_object **xclbi
 int tmb_xrt_xclbin_parse_axlf(const void *bytes, tmb_xrt_object **xclbin);
 int tmb_xrt_xclbin_of_device(tmb_xrt_object *device, tmb_xrt_object **xclbin);
 int tmb_xrt_xclbin_uuid(tmb_xrt_object *xclbin, unsigned char *uuid);
-/* The bytes, as many as *count says before; it says how many there are afterwards. */
+/* The file's bytes. *count: in, the size of the buffer; out, the size of the file. */
 int tmb_xrt_xclbin_bytes(tmb_xrt_object *xclbin, void *bytes, size_t *count);
 
 /* Lists of an xclbin. Arguments are those of the kernel `index`. */
@@ -126,7 +126,7 @@ int tmb_xrt_run_start(tmb_xrt_object *run);
 /* The kernel begins anew at its end, `times` runs in all; 0: until tmb_xrt_run_stop, which waits for the present one. */
 int tmb_xrt_run_start_repeated(tmb_xrt_object *run, uint32_t times);
 int tmb_xrt_run_stop(tmb_xrt_object *run, uint32_t *state);
-/* What was set since the start counts from when it begins anew. */
+/* Arguments set since the start take effect at the next iteration. */
 int tmb_xrt_run_renew(tmb_xrt_object *run);
 
 /* An argument: its kind (0 number, 1 buffer, 4 stream), the bytes of its registers, whether it is a float or a double. */
@@ -137,7 +137,7 @@ typedef struct tmb_xrt_argument {
 } tmb_xrt_argument;
 int tmb_xrt_run_argument(tmb_xrt_object *run, uint32_t index, tmb_xrt_argument *argument);
 int tmb_xrt_run_argument_count(tmb_xrt_object *run, uint32_t *count);
-/* Its registers as the kernel has them now, as many bytes as *count says before; it says how many there are afterwards. */
+/* The present values of its registers. *count: in, the size of the buffer; out, the size of the argument. */
 int tmb_xrt_run_read_argument(tmb_xrt_object *run, uint32_t index, void *bytes, size_t *count);
 /* milliseconds of virtual time; 0: for ever. State: of ert_cmd_state */
 int tmb_xrt_run_wait(tmb_xrt_object *run, uint64_t milliseconds, uint32_t *state);

@@ -77,7 +77,7 @@ pub unsafe extern "C" fn tmb_coherent_store(
     count: usize,
 ) -> c_int {
     entry(|| {
-        // SAFETY: null, or so many bytes, as the header asks.
+        // SAFETY: null, or `count` readable bytes, as the header requires.
         let bytes = unsafe { pointers::bytes(bytes, count, "bytes") }?;
         handles::with_coherent(coherent, |memory| Ok(memory.store(offset, &bytes)?))
     })

@@ -8,7 +8,7 @@
 //! `tests/headers.rs` compares every declaration with the function here, and every structure's layout, so the two
 //! cannot drift.
 
-// What callers must keep to is in the headers: pointers are null or valid, strings end with a zero byte.
+// The rules for callers are in the headers: pointers are null or valid, strings end with a zero byte.
 #![allow(clippy::missing_safety_doc)]
 
 mod calls;

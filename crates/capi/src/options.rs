@@ -35,7 +35,7 @@ pub unsafe fn read<T: Options + Copy>(pointer: *const T) -> Result<T, Failure> {
     }
     let bytes = pointer.cast::<u8>();
     for at in known..given {
-        // SAFETY: the caller says that so many bytes are there.
+        // SAFETY: the caller states that the structure has `given` bytes.
         if unsafe { bytes.add(at).read() } != 0 {
             return Err(Failure::argument(format!(
                 "{}: this version of the library knows {known} bytes of it, and the program sets more; \
@@ -45,7 +45,7 @@ pub unsafe fn read<T: Options + Copy>(pointer: *const T) -> Result<T, Failure> {
         }
     }
     let target = (&raw mut options).cast::<u8>();
-    // SAFETY: both have so many bytes, and they do not overlap: one is ours.
+    // SAFETY: both have at least this many bytes, and they do not overlap: the target is a local variable.
     unsafe { std::ptr::copy_nonoverlapping(bytes, target, given.min(known)) };
     Ok(options)
 }

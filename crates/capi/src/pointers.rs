@@ -55,7 +55,7 @@ pub unsafe fn bytes(pointer: *const c_void, count: usize, what: &str) -> Result<
             "{what} of {count} bytes: no argument of a kernel is so large"
         )));
     }
-    // SAFETY: not null, and the header asks for so many readable bytes.
+    // SAFETY: not null, and the header requires `count` readable bytes.
     Ok(unsafe { std::slice::from_raw_parts(pointer.cast::<u8>(), count) }.to_vec())
 }
 
@@ -71,7 +71,7 @@ pub unsafe fn array<'a, T>(
     if count == 0 || count > 1 << 16 {
         return Err(Failure::argument(format!("{what}: {count} of them")));
     }
-    // SAFETY: not null, and the header asks for so many of them.
+    // SAFETY: not null, and the header requires `count` elements.
     Ok(unsafe { std::slice::from_raw_parts(pointer, count) })
 }
 

@@ -97,7 +97,7 @@ pub unsafe extern "C" fn tmb_slot_set_bytes(
     count: usize,
 ) -> c_int {
     entry(|| {
-        // SAFETY: null or a string, and null or so many bytes, as the header asks.
+        // SAFETY: null or a string, and null or `count` readable bytes, as the header requires.
         let (argument, value) =
             unsafe { (text(argument, "argument")?, bytes(value, count, "value")?) };
         handles::with_slot(slot, |slot| Ok(slot.set_bytes(argument, &value)?))

@@ -191,7 +191,7 @@ fn sweep_later() {
     }
     let key = KEY.get_or_init(|| {
         let mut key = 0;
-        // SAFETY: a place for a key, and a function that is there as long as the process.
+        // SAFETY: a place for a key, and a function that lives as long as the process.
         let made = unsafe { libc::pthread_key_create(&mut key, Some(sweep)) } == 0;
         made.then_some(key)
     });

@@ -126,7 +126,7 @@ static void coherent(tmb_card *card)
     EXPECT(tmb_coherent_clean(lines, 1), TMB_ERROR_COHERENT_RANGE);
     EXPECT(tmb_coherent_load((tmb_coherent *)card, 0, 0, line), TMB_ERROR_HANDLE);
 
-    /* What a core has under way. */
+    /* Outstanding operations of a core. */
     tmb_access *access = NULL;
     tmb_write_buffer *buffer = NULL;
     tmb_rpc *rpc = NULL;
@@ -437,7 +437,7 @@ static void fsrf(const char *kernel, char *file)
     EXPECT(fsrf_tombolo_start(0), TMB_OK);
     EXPECT(fsrf_tombolo_wait(0, 1000000), TMB_ERROR_DEADLINE);
 
-    /* The same with tombolo.h: a callback that says stop. */
+    /* The same with tombolo.h: a callback that stops the wait. */
     tmb_slot *slot;
     int asked = 0;
     tmb_wait_options wait = TMB_WAIT_OPTIONS;

@@ -147,7 +147,7 @@ static void truncated(const char *from, const char *file)
     }
 }
 
-/* What is printed must not reach a file that is mapped. */
+/* Printed text must not reach a mapped file. */
 static void closed_streams(const char *from, const char *file)
 {
     int kept[3];

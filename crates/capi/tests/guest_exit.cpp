@@ -16,7 +16,7 @@ static void expect(bool good, const char *what) {
     }
 }
 
-// What went wrong is told there, too.
+// Errors are reported there, too.
 static void expect_errors() {
     tmb_space *space = nullptr;
     expect(tmb_space_create(nullptr, nullptr, &space) == TMB_ERROR_HANDLE, "a null card");

@@ -1,5 +1,5 @@
-/* What cards leave behind. Kernel folder "copy", a file of 4096 bytes, how many cards; prints how many more descriptors and
- * threads there are behind the last than behind the first ones, and bytes of resident memory an open since a fifth of them. */
+/* Leaks of closed cards. Arguments: the folder of kernel "copy", a file of 4096 bytes, the number of cards. Prints the
+ * growth of descriptors and threads since the first cards, and resident bytes per open since a fifth of them. */
 #define _GNU_SOURCE
 #include <tombolo.h>
 
@@ -113,7 +113,7 @@ int main(int argc, char **argv) {
         if (n == count / 5)
             bytes = resident();
     }
-    for (int wait = 0; wait < 1000; wait++) { /* A thread that was told to end may need a moment. */
+    for (int wait = 0; wait < 1000; wait++) { /* Threads take a moment to end. */
         more_descriptors = entries("/proc/self/fd") - descriptors;
         more_threads = entries("/proc/self/task") - threads;
         if (more_descriptors <= 0 && more_threads <= 0)

@@ -1,4 +1,4 @@
-// What cards leave behind, as guest_leaks.c asks it of C: objects that end in every order.
+// Leaks of closed cards, as guest_leaks.c, with C++ objects that are destroyed in every order.
 #include <tombolo.hpp>
 
 #include <chrono>

@@ -37,11 +37,11 @@ fn pages() -> Vec<PathBuf> {
 fn follow(page: &Path, tombolo: &Path) {
     let script = commands(&std::fs::read_to_string(page).unwrap());
     assert!(!script.is_empty(), "{}: no commands", page.display());
-    // What cargo has built for this test is what would be built.
+    // Installs the library that cargo has built for this test.
     let script = script.replace("tools/install-c ", "tools/install-c --from \"$BUILT\" ");
     let folder = tempfile::tempdir().unwrap();
     let path = std::env::var("PATH").unwrap();
-    // What a page starts beside its commands ends with them.
+    // Background processes of a page end with its commands.
     let script = format!("trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n{script}");
     let output = Command::new("bash")
         .args(["-eu", "-o", "pipefail", "-c", &script])

@@ -308,7 +308,7 @@ fn cards_leave_nothing_behind() {
     let file = installed.path("file");
     fs::write(&file, noise(4096)).unwrap();
     for compilers in compilers("cards_leave_nothing_behind") {
-        // With the sanitizer that looks for memory that nobody has.
+        // With the leak sanitizer.
         let program = installed.compile(compilers, "tests/guest_leaks.c", true);
         let told = run(Command::new(&program)
             .arg(installed.kernel("copy"))

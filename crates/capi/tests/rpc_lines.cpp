@@ -1,4 +1,4 @@
-// Calls of many lines to the kernel rpc_lines: rpc_lines KERNEL_FOLDER. What it answers is made anew here.
+// Calls of many lines to the kernel rpc_lines: rpc_lines KERNEL_FOLDER. The expected answers are computed here.
 #include <cstdint>
 #include <cstring>
 #include <iostream>

@@ -72,8 +72,8 @@ int main(int argc, char **argv)
     CHECK(memcmp(to, from, 100) == 0 && to[100] == 0);
     CHECK(vfpio_close(all) == 0);
 
-    /* Nobody takes what comes out of a kernel, so it takes nothing more: the port is named, the other slot goes on, and
-     * no byte is lost. */
+    /* The output of a kernel is not consumed, so it stalls: the error names the port, the other slot continues, and no
+     * byte is lost. */
     in = vfpio_open(HOST_MEM, ASYNC_RD, a, 0);
     out = vfpio_open(HOST_MEM, ASYNC_WR, a, 1);
     all = vfpio_open(HOST_MEM, ASYNC_RDWR, b, -1);

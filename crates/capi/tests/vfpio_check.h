@@ -1,4 +1,4 @@
-/* What tests of vfpio.h include, and how they fail: with the line, the condition and the last error. */
+/* Checks for tests of vfpio.h. A failure prints the line, the condition and the last error. */
 #include <vfpio_ext.h>
 
 #include <errno.h>

@@ -125,7 +125,7 @@ fn programs_share_the_card_of_a_daemon() {
         }
     });
     runs.iter().for_each(|run| run());
-    // What the card has no room for is an exception with its name.
+    // More kernels than the card holds: an exception names the one that does not fit.
     let kernels = [installed.kernel("vadd")];
     let many = linked(
         &kernels,

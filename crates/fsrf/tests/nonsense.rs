@@ -1,4 +1,4 @@
-//! Bytes that no program of FSRF sends: halves, other sizes, other numbers, anything. Nobody else notices, and nothing is left.
+//! Malformed messages: truncated, wrong sizes, wrong numbers, random bytes. Other clients are not affected, and nothing leaks.
 
 mod common;
 

@@ -66,7 +66,7 @@ fn programs_of_both_headers_are_served_each_by_its_layout() {
                 served.is_quiet();
                 continue;
             }
-            // Built with the other header: it is told, and nobody waits for it.
+            // Built with the other header: this is reported, and the server does not wait for the program.
             assert!(!program.output().unwrap().status.success(), "{header:?}");
             served.at_rest();
             let told = served.notices();
@@ -170,7 +170,7 @@ fn a_program_that_is_killed_leaves_the_application_to_the_next() {
             victim.kill().unwrap();
             victim.wait().unwrap();
             served.at_rest();
-            // What the kernel had written is in the file.
+            // The kernel's writes are in the file.
             assert!(fs::read(&table).unwrap() != vec![1; 32 << 10]);
             served.is_quiet();
         }
@@ -261,7 +261,7 @@ fn is_superuser(test: &str) -> bool {
 #[test]
 fn a_file_that_may_only_be_read_is_not_mapped_writable() {
     if is_superuser("a_file_that_may_only_be_read_is_not_mapped_writable") {
-        // Nothing is read-only for the superuser, but what nobody writes: a program that runs.
+        // Root may write every file but a program that is running.
         let served = Served::new(Which::Functional, &[(0, "copy")]);
         let mistakes = compile("mistakes");
         let output = served

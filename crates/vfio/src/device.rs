@@ -195,7 +195,7 @@ impl Device {
     /// removal waits until this process closes the device.
     ///
     /// # Errors
-    /// What Linux says.
+    /// The error of the system call.
     pub fn is_wanted_back(&mut self) -> io::Result<bool> {
         self.removal.wait(Duration::ZERO)
     }

@@ -29,7 +29,7 @@ pub fn skip(test: &str, reason: &str) {
     std::io::stderr().write_all(line.as_bytes()).unwrap();
 }
 
-/// A C compiler and the C++ compiler beside it.
+/// A C compiler and the C++ compiler of the same suite.
 #[derive(Clone, Copy)]
 pub struct Compilers {
     pub c: &'static str,

@@ -14,11 +14,11 @@ int main(int, char **argv) {
             a.map<int *>()[i] = i;
         }
         a.sync(XCL_BO_SYNC_BO_TO_DEVICE);
-        // What is there when the argument is set is read.
+        // The kernel reads the contents at the time when the argument is set.
         vadd(a, a, c, 16).wait();
         c.sync(XCL_BO_SYNC_BO_FROM_DEVICE);
         EXPECT(c.map<int *>()[15] == 30);
-        // What the kernel writes to a copy does not reach the buffer.
+        // Writes of the kernel to a copy do not reach the buffer.
         vadd(a, a, other, 16).wait();
         other.sync(XCL_BO_SYNC_BO_FROM_DEVICE);
         EXPECT(other.map<int *>()[15] == 0);

@@ -54,7 +54,7 @@ int main(int, char **argv) {
         b.sync(XCL_BO_SYNC_BO_TO_DEVICE, bytes, 0);
         vadd(a, b, c, count).wait();
         c.read(seen.data());
-        EXPECT(seen == words(count, 0)); // nobody has fetched the sums
+        EXPECT(seen == words(count, 0)); // the sums have not been synchronized yet
         // A part of them; it need not begin at a page.
         c.sync(XCL_BO_SYNC_BO_FROM_DEVICE, 4000, 1004);
         c.read(seen.data());
@@ -118,7 +118,7 @@ int main(int, char **argv) {
         EXPECT(c.map<std::uint32_t *>()[count - 1] == left[count - 1] + right[count - 1]);
         REFUSED(EINVAL, "HOST[0]", xrt::bo(device, bytes, xrt::bo::flags::host_only, vadd.group_id(0)));
 
-        // What is refused.
+        // Refused calls.
         REFUSED(ENOTSUP, "export_buffer", a.export_buffer());
         REFUSED(ENOTSUP, "export_handle", xrt::bo(device, xrt::bo::export_handle(3)));
         REFUSED(EINVAL, "not in its", a.sync(XCL_BO_SYNC_BO_TO_DEVICE, bytes, 1));

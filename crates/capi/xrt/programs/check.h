@@ -1,4 +1,4 @@
-/* What the programs here judge with. Each ends with "TEST PASSED" and 0, or says what is wrong. */
+/* Checks for the programs of this folder. Each ends with "TEST PASSED" and 0, or prints the failure. */
 #ifndef TOMBOLO_XRT_PROGRAMS_CHECK_H
 #define TOMBOLO_XRT_PROGRAMS_CHECK_H
 

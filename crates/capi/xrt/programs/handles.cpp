@@ -53,7 +53,7 @@ int main(int, char **argv) {
             EXPECT(same.get_name() == "vadd");
             last = numbers(handle, vadd.group_id(0), 5);
         }
-        // What was made of a handle keeps the device.
+        // Objects made from a handle keep the device open.
         last.sync(XCL_BO_SYNC_BO_FROM_DEVICE);
         EXPECT(last.map<int *>()[7] == 35);
         last = xrt::bo();

@@ -9,7 +9,7 @@ int main(int, char **argv) {
         xrt::kernel vadd(device, uuid, "vadd");
         const int count = 3000;
         xrt::bo a(device, 4 * count, xrt::bo::flags::host_only, vadd.group_id(0));
-        xrt::bo b(device, 4 * count, vadd.group_id(1)); // the bank says where it is
+        xrt::bo b(device, 4 * count, vadd.group_id(1)); // the bank determines its place
         xrt::bo c(device, 4 * count, xrt::bo::flags::host_only, vadd.group_id(2));
         for (int i = 0; i < count; ++i) {
             a.map<int *>()[i] = i;

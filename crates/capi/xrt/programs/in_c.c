@@ -1,4 +1,4 @@
-/* XRT's interface for C: all calls that are there, and how they fail. argv: vadd, once. */
+/* XRT's interface for C: all supported calls, and their failures. argv: vadd, once. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

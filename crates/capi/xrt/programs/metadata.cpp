@@ -1,4 +1,4 @@
-// What an .xclbin says of itself, and loading it as an object or as bytes. argv: one with vadd twice (left, right).
+// Metadata of an .xclbin, and loading it as an object or as bytes. argv: one with vadd twice (left, right).
 #include <fstream>
 #include <iterator>
 #include <vector>

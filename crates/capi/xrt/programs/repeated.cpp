@@ -1,4 +1,4 @@
-// Runs that begin anew by themselves, and their mailboxes. argv: one with vadd twice (left, right).
+// Runs that restart automatically, and their mailboxes. argv: one with vadd twice (left, right).
 #include <cstdint>
 #include <cstring>
 
@@ -52,7 +52,7 @@ int main(int, char **argv) {
         box.read();
         EXPECT(box.get_arg("length").second == 8 && std::memcmp(box.get_arg(3).first, &count, 8) == 0);
 
-        // Until it is stopped, also while somebody waits for another unit only.
+        // Until it is stopped, also while the program waits for another unit only.
         run = left(xrt::autostart{0}, a, b, first, count);
         REFUSED(EBUSY, "under way", run.start());
         EXPECT(run.wait(1) == ERT_CMD_STATE_TIMEOUT && right_sums(first, 1) == count);
@@ -66,7 +66,7 @@ int main(int, char **argv) {
         EXPECT(run.state() == ERT_CMD_STATE_RUNNING);
         run.stop();
         EXPECT(run.state() == ERT_CMD_STATE_COMPLETED && run.wait() == ERT_CMD_STATE_COMPLETED);
-        // What is not started again runs once.
+        // Without autostart it runs once.
         run.set_arg(2, second);
         run.start();
         EXPECT(run.wait() == ERT_CMD_STATE_COMPLETED && right_sums(second, 1) == count);

@@ -1,5 +1,5 @@
-// Several compute units: who works is whoever is free; more runs than units wait in a queue. argv: vadd twice, argv[2]:
-// the name to open.
+// Several compute units: a run takes any free unit; runs in excess wait in a queue. argv: vadd twice, argv[2]: the name
+// to open.
 #include <cstdint>
 #include <vector>
 

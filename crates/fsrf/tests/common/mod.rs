@@ -17,7 +17,7 @@ use tombolo_fsrf::{AppOptions, Header, Layout, Server};
 /// Nothing that is awaited takes so long.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// The card.
+/// Kind of the card that the server opens.
 #[derive(Clone, Copy, Debug)]
 pub enum Which {
     Functional,
@@ -184,7 +184,7 @@ pub fn compiled(name: &str, header: Header) -> PathBuf {
     };
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(&own);
     if compiled.insert(own) {
-        // The tests of another process may run the one that is there.
+        // Another process's tests may run the existing program.
         let made = program.with_extension(std::process::id().to_string());
         let mut compiler = Command::new("g++");
         compiler

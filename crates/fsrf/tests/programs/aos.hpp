@@ -78,7 +78,7 @@ public:
     aos_errcode aos_file_open(const char *path, int &fd) {
         aos_open message{};
         message.of = mine();
-        // What there is not yet has no real path.
+        // A file that does not exist yet has no real path.
         if (!realpath(path, message.path))
             strncpy(message.path, path, sizeof message.path - 1);
         send(aos_message::open, message);

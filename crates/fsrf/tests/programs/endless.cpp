@@ -1,4 +1,4 @@
-// Updates a table until somebody ends it: endless APP TABLE
+// Updates a table until it is killed: endless APP TABLE
 #include "aos.hpp"
 
 #include <sys/stat.h>

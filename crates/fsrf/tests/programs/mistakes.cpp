@@ -1,4 +1,4 @@
-// What a program can do wrong, and what it is answered: mistakes WHICH FILE APP. Prints the answer.
+// Errors of a program, and their replies: mistakes WHICH FILE APP. Prints the reply.
 #include "aos.hpp"
 
 int main(int argc, char **argv) {
@@ -48,7 +48,7 @@ int main(int argc, char **argv) {
     else if (which == "writable")
         app.aos_mmap(at, 64, both, MAP_SHARED, fd, 0);
     else if (which == "address") {
-        // What the kernel takes for an address is nowhere mapped.
+        // The kernel uses addresses that are not mapped.
         app.aos_cntrlreg_write(0x10, 0x123000);
         app.aos_cntrlreg_write(0x18, 0x456000);
         app.aos_cntrlreg_write(0x20, 64);

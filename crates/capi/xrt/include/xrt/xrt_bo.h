@@ -62,7 +62,7 @@ class bo {
     bo(const hw_context &in, void *user, std::size_t bytes, memory_group group)
         : bo(in.get_device(), user, bytes, group) {}
 
-    /* Of a device by its untyped handle: that of C (xrtDeviceOpen), or what a device converts to. */
+    /* By a device's untyped handle: that of C (xrtDeviceOpen), or the result of a device's conversion. */
     bo(xclDeviceHandle on, std::size_t bytes, flags how, memory_group group) : bo(device(on), bytes, how, group) {}
     bo(xclDeviceHandle on, std::size_t bytes, memory_group group) : bo(device(on), bytes, group) {}
     template <typename Flags, typename = detail::number_like<Flags>>
@@ -73,7 +73,7 @@ class bo {
     bo(xclDeviceHandle on, void *user, std::size_t bytes, memory_group group)
         : bo(device(on), user, bytes, group) {}
 
-    /* What export_buffer of another process gives. */
+    /* Result of export_buffer in another process. */
     using export_handle = int;
     bo(const device &, export_handle) { detail::unsupported("bo(device, export_handle)", no_export()); }
 

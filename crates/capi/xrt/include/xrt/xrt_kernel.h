@@ -23,7 +23,7 @@
 
 namespace xrt {
 
-/* As the first argument of kernel(...): a run that begins anew by itself, so many times in all; 0: until stop. */
+/* As the first argument of kernel(...): a run that restarts automatically, for `iterations` runs in total; 0: until stop. */
 struct autostart {
     unsigned int iterations = 0;
 };
@@ -70,7 +70,7 @@ class run {
 
     void start() { start_with(tmb_xrt_run_start); }
 
-    /* The kernel begins anew at its end, so many times in all, or until stop. */
+    /* Restarts the kernel at its end, for `iterations` runs in total, or until stop. */
     void start(const autostart &times) {
         start_with([&times](tmb_xrt_object *of) { return tmb_xrt_run_start_repeated(of, times.iterations); });
     }
@@ -113,7 +113,7 @@ class run {
         return static_cast<ert_cmd_state>(state);
     }
 
-    /* What a software kernel returns; others have nothing. */
+    /* Return value of a software kernel; always 0 for others. */
     std::uint32_t return_code() const { return 0; }
 
     /* Called in a thread of its own when the run has ended. */
@@ -217,7 +217,7 @@ class kernel {
     kernel(const hw_context &in, const std::string &name)
         : kernel(in.get_device(), in.get_xclbin_uuid(), name) {}
 
-    /* Of a device by its untyped handle. */
+    /* By a device's untyped handle. */
     kernel(xclDeviceHandle on, const uuid &of, const std::string &name, cu_access_mode mode = cu_access_mode::shared)
         : kernel(device(on), of, name, mode) {}
 

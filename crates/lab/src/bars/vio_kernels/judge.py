@@ -61,7 +61,7 @@ def total(packet: bytes) -> bytes:
 
 
 def judge(kernel: str):
-    """A function of a packet and the kernel's arguments that says what comes out."""
+    """The kernel's reference model: a function from a packet and the arguments to the output."""
     match kernel:
         case "loopback":
             return lambda packet: packet

@@ -12,7 +12,7 @@
 typedef void *xrtKernelHandle;
 typedef void *xrtRunHandle;
 
-/* What a handle of a run points at. */
+/* Target of a run's handle. */
 struct tmb_xrt_c_run {
     tmb_xrt_object *object;
     void (*callback)(xrtRunHandle, enum ert_cmd_state, void *);

@@ -14,7 +14,7 @@
 
 namespace xrt {
 
-/* Arguments of a run that begins anew by itself (autostart): what is written counts from its next beginning, all at once. */
+/* Arguments of a run that restarts automatically (autostart): written values take effect together, at its next iteration. */
 class mailbox {
   public:
     explicit mailbox(const run &of) : run_(of) {}

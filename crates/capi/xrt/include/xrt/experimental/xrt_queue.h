@@ -59,7 +59,7 @@ class queue {
         return future;
     }
 
-    /* What comes after it waits for an event of another queue. */
+    /* Later entries wait for an event of another queue. */
     event enqueue(const event &before) {
         return event(enqueue([before] { before.wait(); }));
     }

@@ -18,7 +18,7 @@
 
 namespace xrt {
 
-/* What an .xclbin says of itself. Copies are the same file. */
+/* The metadata of an .xclbin. Copies refer to the same file. */
 class xclbin {
     /* Answers about entries of a file. */
     struct file {
@@ -76,7 +76,7 @@ class xclbin {
         memory_type get_type() const {
             return static_cast<memory_type>(entry_.of.number(TMB_XRT_MEMORY_TYPE, entry_.index));
         }
-        /* What a bo takes as its memory group. */
+        /* The memory group argument of a bo. */
         std::int32_t get_index() const { return static_cast<std::int32_t>(entry_.index); }
         explicit operator bool() const { return static_cast<bool>(entry_); }
 
@@ -198,7 +198,7 @@ class xclbin {
 
     xclbin() = default;
 
-    /* A file: where the path says, or in the folder of the environment's XCL_BINDIR. */
+    /* A file, by its path or by its name in the folder of the environment's XCL_BINDIR. */
     explicit xclbin(const std::string &path) {
         tmb_xrt_object *read = nullptr;
         detail::check(tmb_xrt_xclbin_open(find(path).c_str(), &read));
