@@ -60,8 +60,6 @@ pub enum HostWork {
         /// Number of faults or completions.
         events: u32,
     },
-    /// The thread that has just served events checks again, and forwards this many self-contained records.
-    HandOn(u32),
     /// The same thread is busy for this duration.
     Serve(Picoseconds),
     /// Copies bytes from the page cache to a DMA buffer, or back.

@@ -358,7 +358,6 @@ impl HostTrace {
             HostWork::ServeEventsOf { events, .. } => {
                 ("fault service", "serve", "events", events.into())
             }
-            HostWork::HandOn(records) => ("fault service", "hand on", "events", records.into()),
             HostWork::Serve(span) => ("fault service", "protect", "ps", span.get()),
             HostWork::PageCacheCopy { bytes } => ("page-cache copies", "copy", "bytes", bytes),
             HostWork::StorageRead { bytes } => ("storage", "read", "bytes", bytes),

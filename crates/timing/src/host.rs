@@ -16,9 +16,6 @@ pub trait Host {
     /// A service thread that belongs to one application handles `events`.
     fn serve_events_of(&mut self, now: Picoseconds, thread: u8, events: u32) -> Picoseconds;
 
-    /// A service thread that polls the ring forwards `records` that need no decision.
-    fn hand_on(&mut self, now: Picoseconds, records: u32) -> Picoseconds;
-
     /// The service thread is busy for `span`, starting when it is free.
     fn serve(&mut self, now: Picoseconds, span: Picoseconds) -> Picoseconds;
 

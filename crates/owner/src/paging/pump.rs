@@ -357,8 +357,6 @@ impl Pump {
                 Some(Work::Service(batch)) => {
                     self.service.looked(batch.thread);
                     self.serve(files, kernels, batch.events)?;
-                    // Registers may have been read meanwhile.
-                    self.service.served(batch.thread, kernels.now());
                 }
                 Some(Work::Transfer(pending)) => {
                     let (transfers, mut route) = self.transferring(files, kernels);
@@ -440,12 +438,9 @@ impl Pump {
 
     /// Gives each idle service thread its next batch.
     fn serve_next(&mut self, kernels: &mut Kernels) {
-        for batch in self.service.begin(kernels.now()) {
+        for batch in self.service.begin() {
             let count = batch.events.len() as u32;
-            let work = match batch.along {
-                true => HostWork::HandOn(count),
-                false => serving(batch.thread, count),
-            };
+            let work = serving(batch.thread, count);
             self.host_time
                 .begin(kernels.card(), work, Work::Service(batch));
         }

@@ -52,8 +52,6 @@ pub(super) struct Batch {
     pub(super) thread: Thread,
     /// Events to process, in order.
     pub(super) events: Vec<Event>,
-    /// It has just processed a batch, and takes these completions along.
-    pub(super) along: bool,
 }
 
 /// The service threads: which of them are busy, and their pending events.
@@ -61,8 +59,6 @@ pub(super) struct Batch {
 pub(crate) struct Service {
     queue: ServiceQueue,
     busy: BTreeSet<Thread>,
-    /// Time at which each thread completed its last batch.
-    served: BTreeMap<Thread, Picoseconds>,
     /// The shares that take turns.
     pub(super) shares: Shares,
     /// Spaces of the commands under way; only if spaces have their own threads, or there are several shares.
@@ -167,28 +163,14 @@ impl Service {
     }
 
     /// The next batch of each idle thread; these threads become busy.
-    pub(super) fn begin(&mut self, now: Picoseconds) -> Vec<Batch> {
+    pub(super) fn begin(&mut self) -> Vec<Batch> {
         let mut batches = Vec::new();
         for thread in self.queue.waiting() {
             if !self.busy.insert(thread) {
                 continue;
             }
-            // A thread that has just finished takes the completions that are next along.
-            let ends = match self.served.get(&thread) == Some(&now) {
-                true => self.queue.ends(thread),
-                false => Vec::new(),
-            };
-            let along = !ends.is_empty();
-            let events = if along {
-                ends
-            } else {
-                self.queue.batch(thread, &self.shares)
-            };
-            batches.push(Batch {
-                thread,
-                events,
-                along,
-            });
+            let events = self.queue.batch(thread, &self.shares);
+            batches.push(Batch { thread, events });
         }
         batches
     }
@@ -196,11 +178,6 @@ impl Service {
     /// A thread has processed its batch, and is idle.
     pub(super) fn looked(&mut self, thread: Thread) {
         self.busy.remove(&thread);
-    }
-
-    /// A thread has completed all work of its batch.
-    pub(super) fn served(&mut self, thread: Thread, now: Picoseconds) {
-        self.served.insert(thread, now);
     }
 }
 
@@ -340,19 +317,6 @@ impl ServiceQueue {
         batch
     }
 
-    /// Completions that are next for a thread, before any event that needs a decision. Their records are
-    /// self-contained, and the order of events is unchanged.
-    fn ends(&mut self, thread: Thread) -> Vec<Event> {
-        let Some(others) = self.others.get_mut(&thread) else {
-            return Vec::new();
-        };
-        let is_end = |event: &Event| matches!(event, Event::TransferDone { .. });
-        let count = others.iter().take_while(|event| is_end(event)).count();
-        let ends = others.drain(..count).collect();
-        self.others.retain(|_, events| !events.is_empty());
-        ends
-    }
-
     /// Drops the faults of requesters whose slot is in reset.
     fn forget(&mut self, requesters: &RangeInclusive<u8>) {
         for faults in self.faults.values_mut() {
@@ -367,7 +331,6 @@ impl ServiceQueue {
 mod tests {
     use super::*;
     use crate::message::ClientId;
-    use card::stream::{TransferEnd, TransferStatus};
     use units::SlotId;
     use units::{CommandStatus, FaultCause, VirtAddr};
 
@@ -402,32 +365,6 @@ mod tests {
         queue.forget(&(0..=3));
         assert_eq!(queue.batch(None, &alone), [fault(1, 9)]);
         assert!(queue.batch(None, &alone).is_empty());
-    }
-
-    #[test]
-    fn ends_of_transfers_are_taken_along_up_to_what_is_to_be_decided() {
-        let end = |mover| Event::TransferDone {
-            mover,
-            end: TransferEnd {
-                bytes: 64,
-                last: true,
-                status: TransferStatus::Ok,
-            },
-        };
-        let alone = Shares::default();
-        let mut queue = ServiceQueue::default();
-        assert!(queue.ends(None).is_empty());
-        queue.push(fault(1, 0), None, None);
-        for event in [end(0), end(1), Event::SlotClosed(SlotId(2)), end(2)] {
-            queue.push(event, None, None);
-        }
-        assert_eq!(queue.ends(None), [end(0), end(1)]);
-        assert!(queue.ends(None).is_empty());
-        let rest = [Event::SlotClosed(SlotId(2)), end(2), fault(1, 0)];
-        assert_eq!(queue.batch(None, &alone), rest);
-        queue.push(end(3), None, None);
-        assert_eq!(queue.ends(None), [end(3)]);
-        assert!(queue.waiting().is_empty());
     }
 
     #[test]

@@ -310,7 +310,6 @@ impl Machine {
             HostWork::ServeEventsOf { thread, events } => {
                 model.serve_events_of(now, thread, events)
             }
-            HostWork::HandOn(records) => model.hand_on(now, records),
             HostWork::Serve(span) => model.serve(now, span),
             HostWork::PageCacheCopy { bytes } => model.page_cache_copy(now, bytes),
             HostWork::StorageRead { bytes } => model.storage_read(now, bytes),

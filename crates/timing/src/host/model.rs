@@ -88,10 +88,6 @@ impl Host for HostModel {
         *free
     }
 
-    fn hand_on(&mut self, now: Picoseconds, records: u32) -> Picoseconds {
-        self.serve(now, self.figures.wake_ps * records.into())
-    }
-
     fn serve(&mut self, now: Picoseconds, span: Picoseconds) -> Picoseconds {
         let thread = earliest(&mut self.service_free);
         *thread = now.max(*thread) + span;

@@ -28,16 +28,6 @@ fn one_thread_serves_events_one_after_another() {
 }
 
 #[test]
-fn records_are_handed_on_for_what_seeing_them_costs() {
-    let (f, mut host) = f1();
-    let served = host.serve_events(Picoseconds::ZERO, 1);
-    assert_eq!(host.hand_on(served, 2), served + f.wake_ps * 2);
-    let next = host.serve_events(served, 1);
-    let all = f.service_batch_ps * 2 + f.service_event_ps * 2 + f.wake_ps * 2;
-    assert_eq!((next, host.busy().0), (all, all));
-}
-
-#[test]
 fn copies_run_on_as_many_threads_as_there_are() {
     let (f, mut host) = f1();
     let one = f.copy_setup_ps + Picoseconds::for_bytes(MIB_2, f.copy_bytes_per_second);
