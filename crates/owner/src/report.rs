@@ -311,7 +311,8 @@ pub struct Report {
     /// Slots, if one has a schedule.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shares: Vec<SlotShare>,
-    /// Work of the host in this run without a cost in virtual time, besides preloading ([`PagingReport::made_hot`]). Only for a card in virtual time. Not part of the hash.
+    /// Work of the host in this run without a cost in virtual time, besides preloading ([`PagingReport::made_hot`]).
+    /// Only for a card in virtual time. Not part of the hash.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_included: Vec<String>,
 }
