@@ -42,7 +42,7 @@ fn c_type(rust: &str) -> String {
         "WaitOptions" => "tmb_wait_options",
         "ScheduleOptions" => "tmb_schedule_options",
         "LinesAnswer" => "tmb_lines_answer",
-        "ArgumentAnswer" => "tmb_xrt_argument",
+        "ArgumentInfo" => "tmb_xrt_argument",
         other => panic!("no C type is known for {other}"),
     };
     format!("{base}{stars}")

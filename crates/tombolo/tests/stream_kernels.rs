@@ -199,10 +199,9 @@ fn kernels_of_other_widths_give_the_same_as_rtl() {
     }
 }
 
-/// The end of the transfer out of a kernel arrives while the host serves the kernel's interrupt: it is forwarded with
-/// it, and does not wait for a batch of its own.
+/// Ends of transfers, interrupts and faults have one price: a batch costs 0.5 us and each of its events 1.5 us.
 #[test]
-fn what_ends_while_the_host_serves_is_handed_on_with_it() {
+fn every_event_of_a_batch_has_one_price() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("it.pftrace");
     let mut options = stream_card::simulated();
@@ -234,24 +233,13 @@ fn what_ends_while_the_host_serves_is_handed_on_with_it() {
     drop(card);
     timeline.finish().unwrap();
     let events = timeline::read::events(&fs::read(&path).unwrap()).unwrap();
-    let service = |name| {
-        let of_service = events
-            .iter()
-            .filter(|event| event.track == "host/fault service");
-        of_service.filter(move |event| event.name == name)
-    };
-    let all: Vec<_> = service("hand on").collect();
-    let [handed_on] = all[..] else {
-        panic!("{all:?}");
-    };
-    // Between the two the kernel's registers are read.
-    let ends = service("serve").map(|event| event.to);
-    let before = ends.filter(|to| *to <= handed_on.from).max();
-    assert!(
-        before.is_some_and(|to| handed_on.from - to < 1500),
-        "{before:?} {handed_on:?}"
-    );
-    assert_eq!(handed_on.to - handed_on.from, 200);
+    let served = events
+        .iter()
+        .filter(|event| event.track == "host/fault service");
+    let spans: Vec<_> = served.map(|event| event.to - event.from).collect();
+    assert!(spans.len() >= 4, "{spans:?}");
+    let priced = |span: &u64| *span > 500 && (span - 500) % 1500 == 0;
+    assert!(spans.iter().all(priced), "{spans:?}");
 }
 
 /// Three ports of 64 bits into the kernel share a stream, three out of it another: the second adds 1 to each word.
