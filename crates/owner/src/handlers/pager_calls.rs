@@ -6,6 +6,7 @@ use crate::rooms::Room;
 use crate::wait::Waits;
 use error::Error;
 use pager::{Event, RequestId, Success};
+use units::{Asid, VirtAddr};
 
 /// The pager, for tasks that wait for its answers.
 #[derive(Clone)]
@@ -16,6 +17,22 @@ pub(crate) struct PagerCalls {
 }
 
 impl PagerCalls {
+    /// Writes back everything written to a range so far.
+    pub(super) async fn sync(
+        &self,
+        asid: Asid,
+        address: VirtAddr,
+        bytes: u64,
+    ) -> Result<Success, Error> {
+        let sync = |request| Event::Sync {
+            request,
+            asid,
+            address,
+            bytes,
+        };
+        self.ask(sync).await
+    }
+
     /// Sends the pager an event, and waits for its answer.
     pub(crate) async fn ask(
         &self,

@@ -56,13 +56,7 @@ impl WriteBack {
         let files = self
             .paging
             .lend(|paging| paging.mapped_in(asid, address, bytes));
-        let sync = |request| Event::Sync {
-            request,
-            asid,
-            address,
-            bytes,
-        };
-        let result = self.pager.ask(sync).await;
+        let result = self.pager.sync(asid, address, bytes).await;
         let result = self.by_own_label((asid, address, bytes), result);
         let outside = self
             .paging
@@ -316,13 +310,7 @@ impl WriteBack {
         let streams = self
             .paging
             .lend(|paging| paging.mapped_in(asid, address, bytes));
-        let sync = |request| Event::Sync {
-            request,
-            asid,
-            address,
-            bytes,
-        };
-        let written = self.pager.ask(sync).await;
+        let written = self.pager.sync(asid, address, bytes).await;
         let sent = self.make_durable(&streams).await;
         if let Err(error) = written.map(drop).and(sent) {
             // A sync or an unmap of the mapping reports it, and the kernel gets an error if the device has

@@ -110,6 +110,16 @@ impl StreamControl<'_> {
         Ok(())
     }
 
+    /// Routes what one port sends to another.
+    pub(super) fn route(&mut self, from: Place, to: Place) -> Result<(), Error> {
+        let source = StreamSource::Port {
+            slot: from.0,
+            pair: from.1.pair,
+        };
+        let streams = self.slots.card().need_streams()?;
+        Ok(streams.connect_stream(to.0, to.1.pair, source)?)
+    }
+
     /// Connects two ports whose slots are out of reset.
     pub(in crate::kernels) fn join(
         &mut self,
@@ -117,14 +127,7 @@ impl StreamControl<'_> {
         from: Place,
         to: Place,
     ) -> Result<ConnectionId, Error> {
-        let source = StreamSource::Port {
-            slot: from.0,
-            pair: from.1.pair,
-        };
-        self.slots
-            .card()
-            .need_streams()?
-            .connect_stream(to.0, to.1.pair, source)?;
+        self.route(from, to)?;
         let id = ConnectionId(self.streams.take_serial());
         self.streams.joints.push(Joint {
             client,

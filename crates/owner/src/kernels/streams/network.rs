@@ -8,7 +8,7 @@ use super::StreamControl;
 use crate::message::ClientId;
 use crate::message::StreamHandle;
 use crate::peer_handle::PeerHandle;
-use card::stream::{StreamSource, StreamState};
+use card::stream::StreamState;
 use error::Error;
 use error::StreamError;
 use units::{SlotId, StreamDirection, StreamId};
@@ -73,14 +73,7 @@ impl StreamControl<'_> {
             StreamDirection::In => ((slot, stream), (network, of_interface)),
             StreamDirection::Out => ((network, of_interface), (slot, stream)),
         };
-        let source = StreamSource::Port {
-            slot: from.0,
-            pair: from.1.pair,
-        };
-        self.slots
-            .card()
-            .need_streams()?
-            .connect_stream(to.0, to.1.pair, source)?;
+        self.route(from, to)?;
         self.streams.find(client, handle)?.interface = Some(interface);
         Ok(to)
     }
@@ -91,15 +84,17 @@ impl StreamControl<'_> {
         let Some(interface) = connection.and_then(|connection| connection.interface.take()) else {
             return Ok(());
         };
-        let (to, pair) = match stream.direction {
-            StreamDirection::In => (slot, stream.pair),
-            StreamDirection::Out => (self.slots.description().network_slot(), interface),
+        let to = match stream.direction {
+            StreamDirection::In => (slot, stream),
+            StreamDirection::Out => {
+                let port = StreamId {
+                    pair: interface,
+                    direction: StreamDirection::In,
+                };
+                (self.slots.description().network_slot(), port)
+            }
         };
-        Ok(self
-            .slots
-            .card()
-            .need_streams()?
-            .connect_stream(to, pair, StreamSource::Mover)?)
+        self.part(to)
     }
 
     /// The unit that moves the bytes of a port: its mover, or an interface.
