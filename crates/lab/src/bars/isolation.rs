@@ -151,7 +151,7 @@ const ATTACKS: &[Attack] = &[
     attack(
         "control errors, interrupts",
         OTHER + 4,
-        "raised its interrupt 16 times",
+        "answered a write with an error",
     ),
     attack("a kernel that ends itself", OTHER + 5, "failed"),
     attack(
