@@ -5,6 +5,7 @@ use crate::card_name::CardName;
 use crate::link::Link;
 use crate::participant::{self, Participant};
 use crate::served::Served;
+use crate::sliced_wait::SlicedWait;
 use crate::slot::Slot;
 use crate::space::AddressSpace;
 use card::kernel::KernelPackage;
@@ -15,7 +16,7 @@ use owner::message::{
     CreateSpace, Describe, Load, MakeReport, PollAny, ReportOf, SpaceOptions, TakeStatus,
 };
 use owner::report::Report;
-use owner::{ClockMode, OwnerOptions, SLICE};
+use owner::{ClockMode, OwnerOptions};
 use simcard::{SimCard, SimOptions};
 use std::path::Path;
 use std::sync::Arc;
@@ -245,16 +246,17 @@ impl Card {
         if !slots.iter().all(|slot| self.link.is(slot.link())) {
             return Err(Error::OtherCard);
         }
-        let mut elapsed = Picoseconds::ZERO;
+        let mut wait = SlicedWait::new(&self.link, deadline);
         loop {
-            let slice = deadline.map_or(SLICE, |deadline| SLICE.min(deadline - elapsed));
+            let slice = wait.next_slice();
             let loads = slots.iter().map(|slot| slot.load()).collect();
             match self.link.call(PollAny { loads, slice })? {
                 Some(place) => return Ok(place),
-                None => elapsed += slice,
+                None => wait.slice_over(),
             }
-            if slots.is_empty() || deadline.is_some_and(|deadline| elapsed >= deadline) {
+            if slots.is_empty() || wait.is_over() {
                 let slots = slots.len();
+                let elapsed = wait.elapsed();
                 return Err(Error::NoneDone { slots, elapsed });
             }
         }

@@ -39,6 +39,7 @@ mod served;
 pub mod serving;
 mod shared;
 mod sizes;
+mod sliced_wait;
 mod slot;
 mod space;
 mod stream;

@@ -235,6 +235,11 @@ impl Link {
         }
     }
 
+    /// Whether the owner is a daemon's.
+    pub(crate) fn is_served(&self) -> bool {
+        matches!(self.client.owner, Owner::Served(_))
+    }
+
     /// Whether both connect to the same owner. For daemons this is true only within one client, since each connection
     /// is a client of its own.
     pub(crate) fn is(&self, other: &Self) -> bool {

@@ -54,7 +54,7 @@ impl std::fmt::Debug for Guest {
 }
 
 /// Maximum virtual time of one request, so that no client delays the owner's replies to others for longer.
-const MOST_SLICE: Picoseconds = Picoseconds::from_millis(1);
+pub(crate) const MOST_SLICE: Picoseconds = Picoseconds::from_millis(1);
 
 /// Maximum length in bytes of a file name kept for messages: a path of the system.
 const MOST_LABEL: usize = 4096;

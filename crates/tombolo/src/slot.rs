@@ -1,6 +1,7 @@
 //! Slots: kernel arguments, start, wait, registers.
 
 use crate::link::Link;
+use crate::sliced_wait::SlicedWait;
 use crate::space::Mapping;
 use card::kernel::{Argument, ControlProtocol, Manifest};
 use error::Error;
@@ -8,7 +9,6 @@ use owner::message::{
     Await, CheckTaken, Expire, LoadId, Loaded, Poll, Progress, ReadRegister, RunState, Schedule,
     SetArgument, Signal, SignalState, SpaceId, Start, Stop, Unload, WriteRegisters,
 };
-use owner::SLICE;
 use units::{Picoseconds, Priority, SlotId, SlotSchedule, VirtAddr};
 
 /// A slot of the card with a kernel loaded.
@@ -227,22 +227,21 @@ impl Slot {
             let waited = self.await_signal(Signal::Interrupt, deadline, progress);
             return waited.map(drop);
         }
-        let mut elapsed = Picoseconds::ZERO;
+        let mut wait = SlicedWait::new(&self.link, deadline);
         loop {
-            let rest = deadline.map_or(SLICE, |deadline| SLICE.min(deadline - elapsed));
-            let now = match self.poll(rest)? {
+            let now = match self.poll(wait.next_slice())? {
                 RunState::Done(now) => {
                     progress(now);
                     return Ok(());
                 }
                 RunState::Running(now) => now,
             };
-            elapsed += rest;
+            wait.slice_over();
             if progress(now) == Continue::Stop {
                 self.link.call(Stop { load })?;
                 return Err(Error::Interrupted);
             }
-            if deadline.is_some_and(|deadline| elapsed >= deadline) {
+            if wait.is_over() {
                 return self.link.call(Expire { load });
             }
         }
@@ -298,25 +297,24 @@ impl Slot {
         mut progress: impl FnMut(Progress) -> Continue,
     ) -> Result<u32, Error> {
         let load = self.load;
-        let mut left = deadline;
+        let mut wait = SlicedWait::new(&self.link, deadline);
         loop {
-            let slice = left.map_or(SLICE, |left| SLICE.min(left));
             let request = Await {
                 load,
                 signal,
-                slice,
+                slice: wait.next_slice(),
             };
             match self.link.call(request)? {
                 SignalState::Come(value) => return Ok(value),
                 SignalState::Awaited(now) => {
+                    wait.slice_over();
                     if progress(now) == Continue::Stop {
                         self.link.call(Stop { load })?;
                         return Err(Error::Interrupted);
                     }
                 }
             }
-            left = left.map(|left| left - slice);
-            if left == Some(Picoseconds::ZERO) {
+            if wait.is_over() {
                 self.link.call(Expire { load })?;
                 return Err(Error::Interrupted);
             }

@@ -6,6 +6,7 @@
 
 use crate::link::Link;
 use crate::range::MappedRange;
+use crate::sliced_wait::SlicedWait;
 use crate::slot::{Continue, Slot};
 use error::Error;
 use error::StreamError;
@@ -13,7 +14,6 @@ use owner::message::{
     BeginTransfer, ByteRange, CloseStream, ExpireStream, Moved, OpenStream, PacketPart, PollStream,
     Progress, StopStream, StreamHandle, TransferState,
 };
-use owner::SLICE;
 use units::{Picoseconds, StreamDirection};
 
 /// An open stream port. A dropped port is closed when its transfers are over.
@@ -110,10 +110,9 @@ impl Stream {
         deadline: Option<Picoseconds>,
         mut progress: impl FnMut(Progress) -> Continue,
     ) -> Result<Moved, Error> {
-        let mut elapsed = Picoseconds::ZERO;
+        let mut wait = SlicedWait::new(self.link(), deadline);
         loop {
-            let slice = deadline.map_or(SLICE, |deadline| SLICE.min(deadline - elapsed));
-            match self.ask(slice)? {
+            match self.ask(wait.next_slice())? {
                 TransferState::Moved(moved) => return Ok(moved),
                 TransferState::Moving(now) => {
                     if progress(now) == Continue::Stop {
@@ -121,9 +120,9 @@ impl Stream {
                     }
                 }
             }
-            elapsed += slice;
-            if deadline.is_some_and(|deadline| elapsed >= deadline) {
-                return self.expire(elapsed);
+            wait.slice_over();
+            if wait.is_over() {
+                return self.expire(wait.elapsed());
             }
         }
     }

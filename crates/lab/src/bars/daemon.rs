@@ -264,6 +264,7 @@ fn cpu_share(
         std::thread::sleep(Duration::from_millis(5));
     }
     let copy = |card: &Card| -> Result<Duration, Failure> {
+        // Freeing the pages of the last copy is not part of this one.
         let _ = fs::remove_file(&output);
         let before = processor::own();
         let space = card.create_space()?;
