@@ -240,6 +240,8 @@ struct WorkloadText {
     /// Outstanding updates or lookups, for a workload with random updates or triangle counting; default: the kernel's
     /// maximum.
     under_way: Option<u64>,
+    /// Idle cycles after each row of targets, for sequence alignment.
+    pause: Option<u64>,
     small: Data,
     large: Data,
     oversubscribed: Option<Data>,
@@ -249,7 +251,7 @@ impl TryFrom<WorkloadText> for Workload {
     type Error = String;
 
     fn try_from(text: WorkloadText) -> Result<Self, String> {
-        let load = match (Load::of(&text.kernel), text.write, text.under_way) {
+        let mut load = match (Load::of(&text.kernel), text.write, text.under_way) {
             (None, ..) => return Err(format!("kernel `{}` is no workload", text.kernel)),
             (Some(Load::Random), true, None) => Load::RandomWrites,
             (Some(_), true, _) => return Err("`write` is for random accesses only".to_owned()),
@@ -260,6 +262,11 @@ impl TryFrom<WorkloadText> for Workload {
             }
             (Some(load), false, None) => load,
         };
+        match (&mut load, text.pause) {
+            (_, None) => {}
+            (Load::Pairs { pause }, Some(given)) => *pause = given,
+            (_, Some(_)) => return Err("`pause` is for sequence alignment only".to_owned()),
+        }
         let all = [
             Some(&text.small),
             Some(&text.large),

@@ -227,7 +227,12 @@ mod tests {
             .cells()
             .into_iter()
             .map(|cell| {
-                let outcome = cell.published().map(|mib_per_s| Outcome {
+                // Two published values that one simulation stands for, too far apart for one result.
+                let shared = ["nw.amorphos.cold", "nw.amorphos.warm"]
+                    .iter()
+                    .any(|name| cell.name().starts_with(name));
+                let paper = cell.published().filter(|_| !shared);
+                let outcome = paper.map(|mib_per_s| Outcome {
                     mib_per_s,
                     deviation: 0.0,
                     each: Vec::new(),
@@ -242,7 +247,7 @@ mod tests {
         assert!(verdict.contains("  as published: predicted"), "{verdict}");
         let fsrf = verdict.lines().find(|line| line.starts_with("fsrf"));
         let fsrf = fsrf.unwrap();
-        assert!(fsrf.contains("hot large: 4.05 (4.05)"), "{fsrf}");
+        assert!(fsrf.contains("hot large: 3.10 (3.10)"), "{fsrf}");
         let off = |cell: &Cell<'_>| cell.name() == "rng_read.fsrf.warm_large";
         let off = outcomes.iter_mut().find(|(cell, _)| off(cell));
         off.unwrap().1.as_mut().unwrap().mib_per_s *= 1.3;

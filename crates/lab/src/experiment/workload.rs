@@ -20,8 +20,10 @@ pub(crate) enum Load {
         /// Outstanding updates; 0: the kernel's maximum.
         under_way: u64,
     },
-    /// Reads a stream, and writes digests: `md5`, `sha256`.
+    /// Reads a stream, and writes digests: `md5`, `sha256`, `sha256_hls`.
     Hash,
+    /// Reads a stream of frames, and writes the motions of tiles: `flow`.
+    Frames,
     /// Reads a stream of numbers, and writes a sketch: `hll`.
     Sketch,
     /// Reads vertices and edges as streams and weights at random, and writes weights: `pgrnk`.
@@ -30,6 +32,11 @@ pub(crate) enum Load {
     Triangles {
         /// Outstanding lookups; 0: the kernel's maximum.
         under_way: u64,
+    },
+    /// Reads the same targets for each query, and writes a byte per pair: `nw_pairs`.
+    Pairs {
+        /// Idle cycles after each row of targets.
+        pause: u64,
     },
 }
 
@@ -50,6 +57,16 @@ const BASE: u64 = (1 << 62) / 1_000_000 * 15 / 100;
 const DAMPING: u32 = 3_650_722_202;
 /// Bytes that an update reads and writes.
 const UPDATE: u64 = 16;
+/// Tiles in a line of frames, and bytes of a tile and of its motion.
+const TILES_X: u64 = 64;
+const TILE: u64 = 2048;
+const MOTION: u64 = 4;
+/// Bytes of a sequence.
+const SEQUENCE: u64 = 16;
+/// Sequences that each query is compared with; less than the reach of any TLB.
+const TARGETS: u64 = 1024;
+/// Bytes that a pair reads and writes: a target, and its score.
+const PAIR: u64 = SEQUENCE + 1;
 
 /// Sizes of the memory that a kernel's pointers refer to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,10 +96,12 @@ impl Load {
             "conv" => Self::Picture,
             "rng" => Self::Random,
             "gups" => Self::Updates { under_way: 0 },
-            "md5" | "sha256" => Self::Hash,
+            "md5" | "sha256" | "sha256_hls" => Self::Hash,
+            "flow" => Self::Frames,
             "hll" => Self::Sketch,
             "pgrnk" => Self::Ranks,
             "triangles" => Self::Triangles { under_way: 0 },
+            "nw_pairs" => Self::Pairs { pause: 0 },
             _ => return None,
         })
     }
@@ -118,7 +137,9 @@ impl Load {
             (_, Some(_)) => return Some("`access_bytes` is for random reads only".to_owned()),
             (Self::Picture, None) => 2 * 64 * BLOCKS,
             (Self::Cipher, None) => 2 * 64,
+            (Self::Frames, None) => TILE * TILES_X,
             (Self::Updates { .. }, None) => UPDATE,
+            (Self::Pairs { .. }, None) => PAIR * TARGETS,
             (Self::Hash | Self::Sketch | Self::Ranks | Self::Triangles { .. }, None) => 64,
         };
         if unit == 0 || accessed == 0 || accessed % unit != 0 {
@@ -139,6 +160,11 @@ impl Load {
             Self::Random => (data.set_bytes, 64),
             Self::Updates { .. } | Self::RandomWrites => (0, data.set_bytes),
             Self::Hash => (accessed, 32 * LANES),
+            Self::Frames => (accessed, accessed / TILE * MOTION),
+            Self::Pairs { .. } => {
+                let pairs = accessed / PAIR;
+                (SEQUENCE * (TARGETS + pairs / TARGETS), pairs)
+            }
             Self::Sketch => (accessed, SKETCH),
             Self::Ranks => match Sizes::of(data, accessed) {
                 Ok(sizes) => (sizes.places().2, sizes.written() + REPORT),
@@ -250,7 +276,23 @@ impl Load {
                     ("under_way", number(under_way)),
                 ];
             }
+            Self::Pairs { pause } => {
+                return vec![
+                    ("targets", number(input)),
+                    ("queries", number(input + SEQUENCE * TARGETS)),
+                    ("output", number(output)),
+                    ("query_count", number(accessed / PAIR / TARGETS)),
+                    ("target_count", number(TARGETS)),
+                    ("held_log2", number(0)),
+                    ("pause", number(pause)),
+                ];
+            }
             Self::Hash => vec![("bytes", number(accessed)), ("lanes", number(LANES))],
+            Self::Frames => vec![
+                ("tiles_x", number(TILES_X)),
+                ("tiles_y", number(accessed / TILE / TILES_X)),
+                ("images", number(1)),
+            ],
             Self::Sketch => vec![("length", number(accessed / 8))],
             Self::Ranks => {
                 let Ok(sizes) = Sizes::of(data, accessed) else {
@@ -291,15 +333,19 @@ mod tests {
             "gups",
             "md5",
             "sha256",
+            "sha256_hls",
+            "flow",
             "hll",
             "pgrnk",
             "triangles",
+            "nw_pairs",
         ] {
             let load = Load::of(kernel).unwrap();
             let access = (load == Load::Random).then_some(64);
-            // For triangles, the bytes that vertices access.
+            // For triangles, the bytes that vertices access; for pairs, those of four queries.
             let accessed = match load {
                 Load::Triangles { .. } => 100 * 2033,
+                Load::Pairs { .. } => 17 * 4096,
                 _ => 262_144,
             };
             let data: Data = toml::from_str(&format!(

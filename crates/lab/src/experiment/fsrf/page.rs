@@ -693,6 +693,8 @@ mod tests {
         for section in &study.sections {
             let wanted = match section.id {
                 "table2" => Verdict::Shown,
+                // Two values of AmorphOS have one simulation here, and are too far apart for one result.
+                "claims" => Verdict::PartlyAsPublished,
                 _ => Verdict::AsPublished,
             };
             assert_eq!(
