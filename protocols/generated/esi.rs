@@ -2,7 +2,7 @@
 
 //! The protocol `esi`: what the host and a card do on each event.
 
-/// A message.
+/// A message between the host and a card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Message {
     /// `Get`.
@@ -46,9 +46,9 @@ impl Message {
 /// A memory access that a step of the home starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Memory {
-    /// None.
+    /// No access.
     None,
-    /// Read.
+    /// Read the data of the line or page.
     Read,
     /// Write the payload of the message that is the event.
     WritePayload,
@@ -251,14 +251,14 @@ pub struct HomeStep {
     pub done: bool,
 }
 
-/// What the host does on an event.
+/// The outcome of an event at the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HomeOutcome {
     /// The event cannot happen in this state.
     Unexpected,
     /// The event waits until the state changes.
     Stall,
-    /// A step.
+    /// The event causes a step.
     Go(HomeStep),
 }
 
@@ -678,14 +678,14 @@ pub struct RemoteStep {
     pub store: bool,
 }
 
-/// What the card does on an event.
+/// The outcome of an event at the card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RemoteOutcome {
     /// The event cannot happen in this state.
     Unexpected,
     /// The event waits until the state changes.
     Stall,
-    /// A step.
+    /// The event causes a step.
     Go(RemoteStep),
 }
 

@@ -27,7 +27,7 @@ pub struct Occupancy {
     pub service: Use,
     /// Copies between page cache and buffers.
     pub copies: Use,
-    /// Storage.
+    /// Reads and writes of storage.
     pub storage: Use,
     /// PCIe, both ways.
     pub link: Use,

@@ -19,9 +19,9 @@ pub enum Resource {
     FaultService,
     /// Copies between page cache and buffers.
     Copies,
-    /// Storage.
+    /// Reads and writes of storage.
     Storage,
-    /// PCIe.
+    /// PCIe, both directions.
     Link,
 }
 

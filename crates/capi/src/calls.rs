@@ -52,7 +52,7 @@ unsafe fn bytes(
     if pointer.is_null() {
         return Err(Failure::argument(format!("{what} is a null pointer")));
     }
-    // SAFETY: not null, and the header asks for so many readable bytes.
+    // SAFETY: not null; the header requires `count` readable bytes.
     Ok(unsafe { slice::from_raw_parts(pointer.cast::<u8>(), count) }.to_vec())
 }
 
@@ -87,7 +87,7 @@ pub unsafe extern "C" fn tmb_coherent_begin_store(
 ) -> c_int {
     entry(|| {
         let answer = OutputPointer::at(access, "access")?;
-        // SAFETY: so many bytes, as the header asks; the caller's place.
+        // SAFETY: the header requires `count` readable bytes at `data`, and a valid place for the handle.
         unsafe {
             let data = pointers::bytes(data, count, "bytes")?;
             of_memory(coherent, answer, |memory| {
@@ -145,7 +145,7 @@ pub unsafe extern "C" fn tmb_write_buffer_store(
     count: usize,
 ) -> c_int {
     entry(|| {
-        // SAFETY: null, or so many bytes, as the header asks.
+        // SAFETY: null, or `count` readable bytes, as the header requires.
         let data = unsafe { pointers::bytes(data, count, "bytes") }?;
         handles::with_write_buffer(buffer, |buffer| Ok(locked(buffer).store(offset, &data)?))
     })
@@ -204,7 +204,7 @@ pub unsafe extern "C" fn tmb_rpc_call(
 ) -> c_int {
     entry(|| {
         let answer = OutputPointer::at(result.cast::<[u8; LINE]>(), "result")?;
-        // SAFETY: so many bytes, as the header asks.
+        // SAFETY: the header requires `count` readable bytes.
         let arguments = unsafe { bytes(arguments, count, LINE as u64, "arguments") }?;
         let line = handles::with_rpc(rpc, |rpc| Ok(locked(rpc).call(&arguments)?))?;
         // SAFETY: the header asks for a place for a line.
@@ -222,7 +222,7 @@ pub unsafe extern "C" fn tmb_rpc_begin_call(
 ) -> c_int {
     entry(|| {
         let answer = OutputPointer::at(access, "access")?;
-        // SAFETY: so many bytes, as the header asks.
+        // SAFETY: the header requires `count` readable bytes.
         let arguments = unsafe { bytes(arguments, count, LINE as u64, "arguments") }?;
         let pending = handles::with_rpc(rpc, |rpc| Ok(locked(rpc).begin_call(&arguments)?))?;
         let made = handles::insert(rpc, begun(pending))?;
@@ -282,12 +282,13 @@ pub unsafe extern "C" fn tmb_rpc_lines_call(
             return Err(Failure::argument("answer is a null pointer"));
         }
         let most = RpcLines::MOST * LINE as u64;
-        // SAFETY: so many bytes, as the header asks.
+        // SAFETY: the header requires `count` readable bytes.
         let payload = unsafe { bytes(payload, count, most, "payload") }?;
         let got =
             handles::with_rpc_lines(rpc, |rpc| Ok(locked(rpc).call(&payload, answer_lines)?))?;
         if !got.payload.is_empty() {
-            // SAFETY: not null, and the header asks for a place for so many lines, which nobody else has.
+            // SAFETY: not null; the header requires room for `answer_lines` lines, to which the caller gives exclusive
+            // access.
             let place =
                 unsafe { slice::from_raw_parts_mut(answer.cast::<u8>(), got.payload.len()) };
             place.copy_from_slice(&got.payload);

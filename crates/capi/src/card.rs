@@ -17,8 +17,8 @@ struct BuildCallback {
     context: *mut c_void,
 }
 
-// SAFETY: the header says that the callback may be called from any thread that opens a card or loads a
-// kernel, one at a time; the context is the caller's and only passed back.
+// SAFETY: the header warns that any thread that opens a card or loads a kernel may call back, one at a time; the
+// context is the caller's and only passed back.
 unsafe impl Send for BuildCallback {}
 
 impl BuildCallback {
@@ -199,7 +199,7 @@ pub unsafe extern "C" fn tmb_card_wait_any(
 ) -> c_int {
     entry(|| {
         let answer = OutputPointer::at(place, "place")?;
-        // SAFETY: null, or so many handles, as the header asks.
+        // SAFETY: null, or `count` handles, as the header requires.
         let found = handles::slots(unsafe { array(slots, count, "slots") }?)?;
         let found = found.iter().map(|thing| match &**thing {
             HandleObject::Slot(slot) => Ok(&**slot),

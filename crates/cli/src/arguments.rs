@@ -1,4 +1,4 @@
-//! The small languages of `--map`, `--connect`, `--set` and `--priority`.
+//! Syntax of the values of `--map`, `--connect`, `--set` and `--priority`.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -11,22 +11,22 @@ use units::{PageSize, Priority, SlotSchedule};
 /// A number of bytes, or the size of another argument's mapping.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Size {
-    /// So many bytes.
+    /// An explicit number of bytes.
     Bytes(u64),
-    /// As many as are mapped for an argument.
+    /// As many bytes as this argument's mapping has.
     Of(String),
 }
 
 /// How a file is mapped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// As the kernel's manifest says: read-only for what it only reads, else read-write.
+    /// Read-only if the manifest declares that the kernel only reads the argument, else read-write.
     AsNeeded,
     /// Read-only.
     ReadOnly,
     /// Read-write.
     ReadWrite,
-    /// Created or emptied; as large as said, or as the largest file that the kernel reads.
+    /// Created or emptied; as large as given here, or as the largest file that the kernel reads.
     New(Option<Size>),
 }
 
@@ -35,39 +35,38 @@ pub enum Mode {
 pub struct MapArgument {
     /// The kernel's pointer argument.
     pub argument: String,
-    /// The file.
     pub file: PathBuf,
-    /// First byte.
+    /// Offset of the first mapped byte in the file.
     pub offset: u64,
-    /// Bytes, or up to the end.
+    /// Length of the mapping; `None` up to the end of the file.
     pub bytes: Option<u64>,
-    /// How.
     pub mode: Mode,
-    /// What its words say of the mapping; which bytes of it, and for what, is decided when the file is opened.
+    /// Page size, advice, placement; range and access rights are filled in when the file is opened, because they depend
+    /// on its length and on the manifest.
     pub options: MapOptions,
-    /// Of a connection: how many packets of the kernel it takes.
+    /// Packets that the file takes from the kernel; with `--connect` only.
     pub packets: Option<Packets>,
 }
 
-/// `PORT=DEVICE:…`: a stream port of the kernel, and what it is plugged into.
+/// `PORT=DEVICE:…`: a stream port of the kernel and the device that it is connected to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConnectArgument {
     /// A file, mapped as by `--map`.
     File(MapArgument),
-    /// A port, and something whose bytes come and go in an order.
+    /// A port and a sequential device, such as a pipe or a socket.
     Device(String, Device),
 }
 
-/// What a scalar argument is set to.
+/// The value of a scalar argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// A number, of up to 16 hexadecimal digits. Longer ones are bytes.
     Number(u64),
-    /// A number below zero: two's complement, as long as the argument.
+    /// A negative number, stored in two's complement at the argument's width.
     Negative(i64),
-    /// Bytes in the order of memory: of hexadecimal ones the first two digits are the first byte.
+    /// Bytes in memory order: the first two hexadecimal digits are the first byte.
     Bytes(Vec<u8>),
-    /// The bytes mapped for an argument.
+    /// The size of this argument's mapping.
     SizeOf(String),
 }
 
@@ -76,7 +75,6 @@ pub enum Value {
 pub struct SetArgument {
     /// The kernel's argument.
     pub argument: String,
-    /// The value.
     pub value: Value,
 }
 
@@ -85,77 +83,50 @@ pub struct SetArgument {
 pub struct ScheduleArgument {
     /// The slot's number.
     pub slot: u8,
-    /// What it gets.
     pub schedule: SlotSchedule,
 }
 
-/// Why a word of the command line is not understood.
+/// Why the value of an option cannot be parsed: `text` is the value as given, `part` the part that is wrong, `form` the
+/// expected syntax.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SyntaxError {
     /// No `=`.
     #[error("`{text}` has no `=`; write {form}")]
-    NoEquals {
-        /// What was given.
-        text: String,
-        /// What is expected.
-        form: &'static str,
-    },
+    NoEquals { text: String, form: &'static str },
     /// A part is empty.
     #[error("`{text}`: {part} is missing; write {form}")]
     Missing {
-        /// What was given.
         text: String,
-        /// Which part.
         part: &'static str,
-        /// What is expected.
         form: &'static str,
     },
     /// A part that must be text.
     #[error("`{text}`: {part} is not UTF-8; only names of files may be other bytes")]
-    NotUtf8 {
-        /// What was given.
-        text: String,
-        /// Which part.
-        part: &'static str,
-    },
+    NotUtf8 { text: String, part: &'static str },
     /// Not a device.
     #[error("{0}")]
     Device(String),
     /// Not a number of bytes.
     #[error("`{text}` is no number of bytes; write 4096, 0x1000, 64KiB, 2MiB or 1GiB (powers of 1024: KB, MB and GB are not known)")]
-    Bytes {
-        /// What was given.
-        text: String,
-    },
+    Bytes { text: String },
     /// Not a page size.
     #[error("`{text}` is no page size; write a power of two from 4KiB to 1GiB, or auto")]
-    PageSize {
-        /// What was given.
-        text: String,
-    },
+    PageSize { text: String },
     /// No advice.
     #[error("{0}")]
     Advice(AdviceError),
-    /// No kind of memory.
+    /// Unknown kind of memory.
     #[error("{0}")]
     Memory(UnknownMemory),
-    /// No number of packets.
+    /// Not a number of packets.
     #[error("{0}")]
     Packets(UnknownPackets),
     /// Not a schedule.
     #[error("`{text}`: {part} is not understood; write {SCHEDULE_FORM}")]
-    Schedule {
-        /// What was given.
-        text: String,
-        /// Which part.
-        part: String,
-    },
+    Schedule { text: String, part: String },
     /// Not a value.
     #[error("`{text}` is no value; write 42, -42, 0x2a, f32:1.5, f64:1.5, hex: with pairs of digits for bytes in the order of memory, or size(ARGUMENT)")]
-    Value {
-        /// What was given.
-        text: String,
-    },
+    Value { text: String },
 }
 
 const MAP_FORM: &str =
@@ -166,7 +137,7 @@ const CONNECT_FORM: &str =
 const SET_FORM: &str = "ARGUMENT=VALUE";
 const SCHEDULE_FORM: &str = "SLOT=low|normal|high|urgent[,weight=N][,floor=PERCENT][,limit=BYTES]";
 
-/// What may be no text, for messages.
+/// Shows bytes that may be invalid UTF-8 in a message.
 fn shown(text: &[u8]) -> String {
     String::from_utf8_lossy(text).into_owned()
 }
@@ -178,13 +149,13 @@ fn utf8<'a>(text: &'a [u8], whole: &[u8], part: &'static str) -> Result<&'a str,
     })
 }
 
-/// Before and after the first of a byte; it is in neither.
+/// Splits at the first occurrence of a byte, which is dropped.
 fn split_at_first(text: &[u8], byte: u8) -> Option<(&[u8], &[u8])> {
     let at = text.iter().position(|found| *found == byte)?;
     Some((&text[..at], &text[at + 1..]))
 }
 
-/// As [`split_at_first`], with the last.
+/// Splits at the last occurrence of a byte, which is dropped.
 fn split_at_last(text: &[u8], byte: u8) -> Option<(&[u8], &[u8])> {
     let at = text.iter().rposition(|found| *found == byte)?;
     Some((&text[..at], &text[at + 1..]))
@@ -221,7 +192,7 @@ fn size_of(text: &str) -> Option<&str> {
 }
 
 impl MapArgument {
-    /// Whether it is mapped for writing too; `needed` is what the kernel does with it.
+    /// Whether the mapping is writable; `needed` is whether the kernel writes to the argument.
     pub fn writes(&self, needed: bool) -> bool {
         match self.mode {
             Mode::ReadOnly => false,
@@ -230,7 +201,7 @@ impl MapArgument {
         }
     }
 
-    /// Reads it. The file's name may be any bytes.
+    /// Parses the value of `--map`; the file name need not be UTF-8.
     pub fn parse(text: &OsStr) -> Result<Self, SyntaxError> {
         Self::parse_as(text, Options::default())
     }
@@ -261,7 +232,7 @@ impl MapArgument {
 }
 
 impl ConnectArgument {
-    /// Reads it. The file's name may be any bytes.
+    /// Parses the value of `--connect`; a file name need not be UTF-8.
     pub fn parse(text: &OsStr) -> Result<Self, SyntaxError> {
         let text = text.as_bytes();
         let (port, rest) = split(text, CONNECT_FORM)?;
@@ -278,7 +249,7 @@ impl ConnectArgument {
         MapArgument::parse_as(OsStr::from_bytes(&map), options).map(Self::File)
     }
 
-    /// How many packets of the kernel it takes, if it says so.
+    /// The number of packets that it takes from the kernel, if one is given.
     pub fn packets(&self) -> Option<Packets> {
         match self {
             Self::File(map) => map.packets,
@@ -302,7 +273,7 @@ impl ConnectArgument {
         }
     }
 
-    /// The device, if it is none.
+    /// The stream device, if it is not a file.
     pub fn device(&self) -> Option<&Device> {
         match self {
             Self::File(_) => None,
@@ -311,14 +282,14 @@ impl ConnectArgument {
     }
 }
 
-/// What stands behind a file's name.
+/// Options after a file's name.
 struct Options {
     mode: Option<Mode>,
     map: MapOptions,
-    /// They are behind a file that is connected to a port, which has packets.
+    /// Whether they belong to `--connect`, which also accepts `:packets=`.
     of_connection: bool,
     packets: Option<Packets>,
-    /// Those of a device, which belong to its name, each with its colon.
+    /// Options of a remote or stream device. They belong to its name and keep their colons.
     of_device: Vec<u8>,
 }
 
@@ -334,12 +305,12 @@ impl Default for Options {
     }
 }
 
-/// Mode, page size, place and advice at the end, in any order; file names may contain colons.
+/// Strips options from the end, in any order. File names may contain colons, so the first unknown word ends the search.
 fn split_options(mut text: &[u8], mut options: Options) -> Result<(&[u8], Options), SyntaxError> {
     let name = OsStr::from_bytes(text);
     let of_device = Device::names_stream(name) || Device::names_remote(name);
     while let Some((rest, word)) = split_at_last(text, b':') {
-        // Options are text; what is none belongs to the name.
+        // Options are UTF-8; other bytes belong to the file name.
         let Ok(word) = std::str::from_utf8(word) else {
             break;
         };
@@ -416,7 +387,7 @@ fn parse_mode(word: &str) -> Result<Option<Mode>, SyntaxError> {
     }))
 }
 
-/// Offset and length at the end, if what follows the last `@` is one; file names may contain `@`.
+/// Strips offset and length from the end. File names may contain `@`, so only an `@` before a digit begins a range.
 fn split_range(text: &[u8]) -> Result<(&[u8], u64, Option<u64>), SyntaxError> {
     let Some((file, range)) = split_at_last(text, b'@') else {
         return Ok((text, 0, None));
@@ -432,7 +403,7 @@ fn split_range(text: &[u8]) -> Result<(&[u8], u64, Option<u64>), SyntaxError> {
 }
 
 impl SetArgument {
-    /// Reads it.
+    /// Parses the value of `--set`.
     pub fn parse(text: &OsStr) -> Result<Self, SyntaxError> {
         let text = text.as_bytes();
         let (argument, value) = split(text, SET_FORM)?;
@@ -444,7 +415,7 @@ impl SetArgument {
 }
 
 impl ScheduleArgument {
-    /// Reads it.
+    /// Parses the value of `--priority`.
     pub fn parse(text: &str) -> Result<Self, SyntaxError> {
         let wrong = |part: &str| SyntaxError::Schedule {
             text: text.to_owned(),
@@ -522,7 +493,7 @@ fn pairs(hex: &str) -> Option<Vec<u8>> {
 }
 
 impl Value {
-    /// A negative number in two's complement of so many bytes, if it fits.
+    /// A negative number in two's complement, `bytes` wide; `None` if it does not fit.
     pub fn in_bytes(number: i64, bytes: u32) -> Option<Vec<u8>> {
         let fits = match bytes {
             1..8 => number >= -1 << (8 * bytes - 1),

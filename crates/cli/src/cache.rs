@@ -1,4 +1,4 @@
-//! `tombolo cache`: models that were built and are kept.
+//! `tombolo cache`: built models that are kept for later runs.
 
 use crate::print::{print, say, NotPrinted};
 use clap::{Args, Subcommand};
@@ -6,8 +6,8 @@ use verilated::{BuildError, CachedModel};
 
 /// Lists, measures and clears the cache of built models.
 ///
-/// Models of shells and kernels are kept in TOMBOLO_CACHE (~/.cache/tombolo), by a hash of all that they were built from: one
-/// that is removed is built again when it is needed.
+/// Models of shells and kernels are kept in TOMBOLO_CACHE (~/.cache/tombolo), keyed by a hash of everything that they
+/// are built from. A removed model is rebuilt when a run needs it.
 #[derive(Args)]
 #[command(after_help = "Examples:
   tombolo cache list
@@ -23,11 +23,11 @@ pub struct Cache {
 enum CacheCommand {
     /// Lists models: name, size, days since the last use.
     List,
-    /// Prints how many there are, their size, and where they are.
+    /// Prints the number of models, their size and their folder.
     Size,
-    /// Removes models. Those that are being built or loaded right now stay, and cards that are open are not disturbed.
+    /// Removes models. A model that is being built or loaded stays, and open cards are not disturbed.
     Clear {
-        /// Only those that nobody has used for so many days.
+        /// Removes only models that have not been used for this number of days.
         #[arg(long, value_name = "DAYS")]
         unused_for: Option<u64>,
     },
@@ -39,7 +39,7 @@ pub enum CacheError {
     /// A file or folder of it.
     #[error(transparent)]
     Cache(#[from] BuildError),
-    /// Some are in use.
+    /// Models that other processes are building or loading.
     #[error("{0} are being built or loaded right now and stay; clear again later")]
     Busy(usize),
     /// The standard output.
@@ -56,7 +56,6 @@ fn megabytes(models: &[CachedModel]) -> f64 {
 }
 
 impl Cache {
-    /// Does it.
     pub fn run(self) -> Result<(), CacheError> {
         let folder = verilated::models();
         let models = CachedModel::all(&folder)?;

@@ -18,7 +18,7 @@ use std::path::PathBuf;
   fish:
     tombolo completions fish >~/.config/fish/completions/tombolo.fish")]
 pub struct Completions {
-    /// Which shell.
+    /// The shell to complete commands in.
     shell: CompletionShell,
 }
 
@@ -35,30 +35,25 @@ enum CompletionShell {
   tombolo man | man -l -
   tombolo man --into ~/.local/share/man/man1")]
 pub struct Man {
-    /// A folder, which gets tombolo.1, tombolo-run.1 and so on; it must be there.
+    /// The folder for tombolo.1, tombolo-run.1 and so on; it must exist.
     #[arg(long, value_name = "FOLDER")]
     into: Option<PathBuf>,
 }
 
-/// Why there is no page.
+/// Why no manual page is written.
 #[derive(Debug, thiserror::Error)]
 pub enum CompletionsError {
     /// A page cannot be written.
     #[error("{path}: {source}", path = .path.display())]
-    Io {
-        /// Where to.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
     /// The standard output.
     #[error(transparent)]
     NotPrinted(#[from] NotPrinted),
 }
 
-/// The command with the kernels that are there as values of `tombolo run`.
+/// The command, with the installed kernels as values of `tombolo run`.
 fn with_kernels(command: Command) -> Command {
-    // Names of values live as long as the command, which ends with this.
+    // clap borrows the values for as long as the command lives, which is until the process ends.
     let names = known().into_iter().map(|name| -> &str { name.leak() });
     let names = PossibleValuesParser::new(names);
     command.mut_subcommand("run", |run| {
@@ -67,7 +62,6 @@ fn with_kernels(command: Command) -> Command {
 }
 
 impl Completions {
-    /// Does it.
     pub fn run<C: CommandFactory>(self) -> Result<(), NotPrinted> {
         let shell = match self.shell {
             CompletionShell::Bash => Shell::Bash,
@@ -86,7 +80,6 @@ impl Completions {
 }
 
 impl Man {
-    /// Does it.
     pub fn run<C: CommandFactory>(self) -> Result<(), CompletionsError> {
         let mut command = C::command();
         command.build();
@@ -100,7 +93,7 @@ impl Man {
 
 fn page(command: &Command) -> String {
     let mut page = Vec::new();
-    // Into memory, which takes everything.
+    // Writing to memory cannot fail.
     let _ = clap_mangen::Man::new(command.clone()).render(&mut page);
     String::from_utf8_lossy(&page).into_owned()
 }

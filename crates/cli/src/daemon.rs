@@ -36,29 +36,29 @@ use tombolo::{
   For programs of FSRF (docs/coming-from-fsrf.md), which find kernels md5 and sha256 as applications 0 and 1:
     tombolo daemon --fsrf /tmp/aos_daemon.socket --app 0=md5 --app 1=sha256")]
 pub(crate) struct RunDaemon {
-    /// Where it listens: a new socket, which is this user's alone, or that of those whom --quotas names.
-    /// Started with a socket (systemd's LISTEN_FDS), it listens there without this.
+    /// Socket to create and listen at. Only this user, or the users that --quotas lists, can connect. If systemd passes
+    /// a socket (LISTEN_FDS), the daemon listens there and needs no --socket.
     #[arg(long, value_name = "FILE")]
     socket: Option<PathBuf>,
 
-    /// Where it gives metrics to Prometheus, by HTTP: a new socket, which is this user's alone.
+    /// Socket to create for Prometheus, which reads metrics there by HTTP. Only this user can connect.
     #[arg(long, value_name = "FILE")]
     metrics: Option<PathBuf>,
 
-    /// Who else may use the card, and how much of it each: a TOML file. See docs/daemon.md.
+    /// Admits other users, each within a quota: a TOML file. See docs/daemon.md.
     #[arg(long, value_name = "FILE")]
     quotas: Option<PathBuf>,
 
-    /// Where it listens for programs that were built against FSRF's library; theirs connect to /tmp/aos_daemon.socket.
+    /// Socket for programs that were built against FSRF's library; they connect to /tmp/aos_daemon.socket.
     #[arg(long, value_name = "FILE", requires = "apps")]
     fsrf: Option<PathBuf>,
 
-    /// An application of those programs: its number, and the kernel (a folder, or a name in kernels/).
+    /// An application of FSRF programs: its number and its kernel (a folder, or a name in kernels/).
     #[arg(long = "app", value_name = "N=KERNEL", value_parser = parse_app, requires = "fsrf")]
     apps: Vec<App>,
 
-    /// The header that the programs were built with: that of FSRF's branch main or stream, or a TOML file that describes how
-    /// another lays out its messages (default: main).
+    /// The header that the FSRF programs were built with: `main` or `stream`, for FSRF's branches, or a TOML file that
+    /// describes another message layout (default: main).
     #[arg(long, value_name = "HEADER", requires = "fsrf")]
     fsrf_layout: Option<PathBuf>,
 
@@ -66,19 +66,19 @@ pub(crate) struct RunDaemon {
     #[arg(long, default_value = "f1")]
     platform: String,
 
-    /// The card's shape, from a file: slots, ports, streams, channels. See docs/presets.md.
+    /// The card's shell, from a file: slots, ports, streams, channels. See docs/presets.md.
     #[arg(long, value_name = "FILE")]
     shell: Option<PathBuf>,
 
-    /// Slots: so many kernels at a time (default: as the shell says; 4 with --functional).
+    /// Number of slots, each for one kernel (default: the shell's; 4 with --functional).
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=16))]
     slots: Option<u8>,
 
-    /// Pairs of stream ports a slot, besides its memory ports (default: as the shell says; 2 with --functional).
+    /// Pairs of stream ports per slot, in addition to its memory ports (default: the shell's; 2 with --functional).
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=4))]
     streams: Option<u8>,
 
-    /// Memory of each of the card's channels (default: all of the platform's; 512MiB of this machine's with --functional).
+    /// Memory per channel (default: the platform's; 512MiB of this machine's memory with --functional).
     #[arg(long, value_name = "BYTES", value_parser = |text: &str| parse_bytes(text))]
     channel_memory: Option<u64>,
 
@@ -140,17 +140,17 @@ pub(crate) enum DaemonFailed {
     Passed(std::io::Error),
 }
 
-/// Of the functional card: it is this machine's memory, and pages take it when they are used.
+/// Bytes per channel of the functional card. They are memory of this machine, allocated on first use.
 const FUNCTIONAL_CHANNEL: u64 = 512 << 20;
 const FUNCTIONAL_SLOTS: u8 = 4;
 const FUNCTIONAL_STREAMS: u8 = 2;
 
 /// Where a daemon listens.
 enum Place<'a> {
-    /// For programs of FSRF alone.
+    /// Programs of FSRF are the only clients.
     None,
     New(&'a Path),
-    /// It was started with it.
+    /// A socket that systemd passed.
     Passed(UnixListener),
 }
 
@@ -162,7 +162,7 @@ impl RunDaemon {
         let layout = self.fsrf_layout.as_deref().map(Layout::named).transpose()?;
         let card = self.open(Needs::of(&apps)?)?;
         let (description, _) = card.describe()?;
-        // Their kernels come first into their slots.
+        // FSRF's kernels are loaded first, so that no other client takes their slots.
         let server = match &self.fsrf {
             None => None,
             Some(path) => {
@@ -218,7 +218,7 @@ impl RunDaemon {
             description.slots,
             places.collect::<Vec<_>>().join(" and ")
         );
-        // Whoever started it may read no more.
+        // The process that started the daemon may have closed its end.
         if let Err(error) = print(&told) {
             say!("tombolo: warning: {error}; {told}");
         }
@@ -229,7 +229,7 @@ impl RunDaemon {
         }
     }
 
-    /// Where it listens for programs of Tombolo.
+    /// Where the daemon listens for Tombolo's own clients.
     fn place(&self) -> Result<Place<'_>, DaemonFailed> {
         if let Some(path) = &self.socket {
             return Ok(Place::New(path));
@@ -241,7 +241,7 @@ impl RunDaemon {
         }
     }
 
-    /// Those of FSRF's programs.
+    /// The applications of FSRF's programs, with the folders of their kernels.
     fn applications(&self) -> Result<Vec<AppOptions>, DaemonFailed> {
         let apps = self.apps.iter().map(|app| {
             Ok(AppOptions {
@@ -299,11 +299,11 @@ impl RunDaemon {
         options.shell = needs.ports(options.shell);
         options.shell.slots = options.shell.slots.max(needs.slots);
         options.shell.spaces = options.shell.spaces.max(needs.slots);
-        // A shell that was asked for is as it is.
+        // An explicitly configured shell is not changed.
         if self.shell.is_none() {
             options.shell = options.shell.queue_a_slot();
         }
-        // The card keeps what it tells; the work is over when the card is there.
+        // The card keeps the callback; a weak reference lets the spinner end when the card is open.
         let work = Arc::new(Work::spinner());
         let told = Arc::downgrade(&work);
         Ok(Card::simulated(options, owner, move |what| {
@@ -314,7 +314,7 @@ impl RunDaemon {
     }
 }
 
-/// What applications need of the card's shape.
+/// The minimum shape of a card for the FSRF applications.
 #[derive(Clone, Copy, Debug)]
 struct Needs {
     slots: u8,
@@ -328,7 +328,7 @@ impl Needs {
             let manifest = KernelPackage::open(&app.folder)?.manifest;
             memory_ports = manifest.ports.len().max(memory_ports);
         }
-        // Who wants more than a card can have learns it from the card.
+        // The card rejects a shape that is too large, with an error that gives its limit.
         let most = |count: usize| u8::try_from(count).unwrap_or(u8::MAX);
         Ok(Self {
             slots: most(apps.len()),
@@ -336,7 +336,7 @@ impl Needs {
         })
     }
 
-    /// The same shell with room for the applications' kernels.
+    /// The same shell, with enough ports for the applications' kernels.
     fn ports(self, shell: ShellConfig) -> ShellConfig {
         let least = self.memory_ports.saturating_add(shell.streams_per_slot);
         ShellConfig {
@@ -346,14 +346,14 @@ impl Needs {
     }
 }
 
-/// Of a card that only FSRF's programs use.
+/// Closes a card that has no daemon, only FSRF's programs.
 fn close(card: &Card) {
     if let Err(error) = card.close() {
         say!("tombolo: error: closing the card: {error}");
     }
 }
 
-/// The same shell with so many pairs of stream ports a slot, and the memory ports that it had.
+/// The same shell with `streams` pairs of stream ports per slot; the number of memory ports stays.
 fn with_streams(shell: ShellConfig, streams: u8) -> ShellConfig {
     let memory_ports = shell.ports_per_slot.saturating_sub(shell.streams_per_slot);
     ShellConfig {

@@ -26,26 +26,26 @@ use vfio::CardFile;
   A shell and two kernels of your own:
     tombolo device --socket card.sock --shell shell.toml --slot 0=./mine --slot 1=./other")]
 pub(crate) struct Device {
-    /// Where the virtual machine finds it: a socket that is made.
+    /// Socket to create, for the virtual machine monitor.
     #[arg(long, value_name = "PATH")]
     socket: PathBuf,
 
     #[command(flatten)]
     which: ShellSelection,
 
-    /// What is in a slot: a kernel's folder, or the name of one in `kernels/`.
+    /// Loads a kernel into a slot: the kernel's folder, or a name in `kernels/`.
     #[arg(long = "slot", value_name = "SLOT=KERNEL")]
     slots: Vec<SlotArgument>,
 
-    /// Writes what hosts cannot read from the card's registers.
+    /// Writes the card file, with the figures that a host cannot read from the card's registers.
     #[arg(long, value_name = "FILE")]
     card: Option<PathBuf>,
 
-    /// Leaves out the function-level reset, as some cards do: programs use the shell's own.
+    /// Omits function-level reset, as some cards do; programs then use the shell's own reset.
     #[arg(long)]
     no_function_reset: bool,
 
-    /// Ends when the first host has gone.
+    /// Ends when the first host disconnects.
     #[arg(long)]
     once: bool,
 }

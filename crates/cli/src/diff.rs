@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 /// Compares the reports of two runs, figure by figure.
 ///
-/// Reports are those of `tombolo run … --json FILE`. What differs is listed with both figures and their ratio, the kernel's
-/// time first; what bounds each run stands above. Exit code 0, whether or not they differ.
+/// Reads reports that `tombolo run … --json FILE` wrote. Prints the bound of each run, then every figure that differs,
+/// with both values and their ratio, the kernel's time first. The exit status is 0 whether or not they differ.
 #[derive(Args)]
 #[command(after_help = "Examples:
   Is it faster with smaller pages, and why:
@@ -18,40 +18,28 @@ use std::path::{Path, PathBuf};
       --set 'bytes=size(input)' --json after.json
     tombolo diff before.json after.json")]
 pub struct Diff {
-    /// A report.
+    /// The report to compare with.
     first: PathBuf,
 
-    /// Another; - is the standard input.
+    /// The report to compare; - is the standard input.
     second: PathBuf,
 }
 
-/// Why two reports are not compared.
+/// Why two reports cannot be compared.
 #[derive(Debug, thiserror::Error)]
 pub enum DiffError {
     /// A file cannot be read.
     #[error("{}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Read { path: PathBuf, source: io::Error },
     /// A file is no JSON.
     #[error("{}: not JSON: {source}", path.display())]
     Json {
-        /// The file.
         path: PathBuf,
-        /// Where, and why.
         source: serde_json::Error,
     },
-    /// One of them is no report.
+    /// JSON that is not a report.
     #[error("{}: {source}", path.display())]
-    Report {
-        /// The file.
-        path: PathBuf,
-        /// What a report has.
-        source: NotAReport,
-    },
+    Report { path: PathBuf, source: NotAReport },
     /// The comparison cannot be printed.
     #[error(transparent)]
     Print(#[from] NotPrinted),
@@ -71,7 +59,7 @@ fn read(path: &Path) -> Result<serde_json::Value, DiffError> {
         path: named(),
         source,
     })?;
-    // A report compares with itself; this names the file that is none.
+    // Comparing a report with itself finds out which of the two files is not a report.
     let known = Comparison::of(&json, &json).map(|_| json);
     known.map_err(|source| DiffError::Report {
         path: named(),
@@ -80,7 +68,6 @@ fn read(path: &Path) -> Result<serde_json::Value, DiffError> {
 }
 
 impl Diff {
-    /// Does it.
     pub fn run(self) -> Result<(), DiffError> {
         let (first, second) = (read(&self.first)?, read(&self.second)?);
         let compared = Comparison::of(&first, &second);

@@ -39,22 +39,21 @@ enum Verdict {
 struct Check {
     name: &'static str,
     verdict: Verdict,
-    /// What was found.
     state: String,
-    /// What follows from a failed check; empty otherwise.
+    /// The consequence of a failed check; empty otherwise.
     effect: &'static str,
-    /// What to do about it; empty otherwise.
+    /// How to fix a failed check; empty otherwise.
     remedy: String,
 }
 
-/// What follows from a failed check, and what to do about it.
+/// Severity, consequence and remedy of a check, should it fail.
 struct Advice {
     verdict: Verdict,
     effect: &'static str,
     remedy: &'static str,
 }
 
-/// Why no checks were printed, or what they found.
+/// Why the checks were not printed, or which of them failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DoctorError {
     #[error(transparent)]
@@ -100,7 +99,7 @@ fn text(checks: &[Check]) -> String {
             Verdict::Note => "note",
             Verdict::Missing => "MISSING",
         };
-        // Into a string, which takes everything.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "{word:<8}{}: {}", check.name, check.state);
         if check.verdict != Verdict::Ok {
             let _ = writeln!(
@@ -113,7 +112,7 @@ fn text(checks: &[Check]) -> String {
     text
 }
 
-/// A check that holds, or fails with what was found.
+/// A check that passes, or fails with the state that was found.
 fn check(name: &'static str, found: Result<String, String>, advice: Advice) -> Check {
     match found {
         Ok(state) => Check {

@@ -1,4 +1,4 @@
-//! `tombolo host`: what this machine costs a program.
+//! `tombolo host`: costs of trapped accesses on this machine.
 
 use crate::print::{print, NotPrinted};
 use clap::{Args, Subcommand, ValueEnum};
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use tombolo::{HostFile, TrapFigures, TrapWay};
 
-/// Host files: what a trapped access to shared memory costs in virtual time.
+/// Measures the cost of trapped accesses to shared memory on this machine, for use in virtual time.
 #[derive(Args)]
 pub(crate) struct Host {
     #[command(subcommand)]
@@ -21,19 +21,19 @@ enum Action {
     Traps(Traps),
 }
 
-/// Says which ways to trap a program's accesses this machine has, what each costs, and why others cannot be had.
+/// Lists the ways to trap a program's accesses on this machine, with their costs, or why they are unavailable.
 #[derive(Args)]
 struct Traps {}
 
 /// How accesses of programs are trapped.
 #[derive(Clone, Copy, Default, ValueEnum)]
 enum TrapMethod {
-    /// Pages are protected: mprotect and SIGSEGV.
+    /// Protected pages: mprotect and SIGSEGV.
     #[default]
     Protect,
-    /// Pages are missing, and a thread listens: userfaultfd.
+    /// Missing pages, served by another thread: userfaultfd.
     Userfault,
-    /// Pages are missing, and a thread serves itself what it can: userfaultfd and SIGBUS.
+    /// Missing pages, served by the faulting thread where possible: userfaultfd and SIGBUS.
     InThread,
 }
 
@@ -50,16 +50,16 @@ impl From<TrapMethod> for TrapWay {
 /// Measures this machine and writes a host file.
 #[derive(Args)]
 struct Calibrate {
-    /// Where to write it; to standard output if not given. Its name is the host's.
+    /// File to write (default: the standard output). Its name becomes the host's name.
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// The way to trap whose costs are measured.
+    /// The trap mechanism to measure.
     #[arg(long, value_enum, default_value_t, value_name = "WAY")]
     traps: TrapMethod,
 }
 
-/// Why there is no such file.
+/// Why no costs were measured or written.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HostError {
     #[error("the cost of traps cannot be measured here: {0}")]
@@ -82,7 +82,7 @@ impl Host {
     }
 }
 
-/// What each way costs here, and what moving pages would be good for.
+/// A table with the cost of each trap mechanism, and whether UFFDIO_MOVE is available.
 fn ways() -> String {
     let mut text = format!(
         "{:<24}{:>12}{:>12}{:>12}{:>14}\n",
@@ -92,7 +92,7 @@ fn ways() -> String {
         let _ = match tombolo::measure_traps_with(way) {
             Ok(figures) => {
                 let micros = |bytes: u64| {
-                    // A piece of 2 MiB may be one page of the system.
+                    // 2 MiB may be a single huge page of the system.
                     let huge = if bytes == 2 << 20 && figures.has_huge_pages() {
                         bytes
                     } else {
@@ -164,7 +164,7 @@ fn summary(path: &std::path::Path, figures: TrapFigures) -> String {
     text
 }
 
-/// Words about this machine.
+/// Describes this machine and the measured mechanism, for the host file.
 fn machine(way: TrapWay) -> String {
     let read = |path| std::fs::read_to_string(path).unwrap_or_default();
     let system = read("/proc/sys/kernel/osrelease");

@@ -1,8 +1,8 @@
-//! Ctrl-C and SIGTERM: every state of the command ends at once, and leaves nothing half-made.
+//! Ctrl-C and SIGTERM end the command at once, in any state, without half-made files.
 //!
-//! A thread waits for the signal, so it does not matter what the others are at: waiting for somebody at the
-//! other end of a pipe, for a compiler, or inside one evaluation of a kernel. It ends the compilers, removes
-//! what is unfinished, and ends the process without anything being written back.
+//! A dedicated thread waits for the signal, because other threads may block: on the other end of a pipe, on a compiler,
+//! or inside one evaluation of a kernel. It ends the compilers, removes unfinished outputs, and ends the process
+//! without any write-back.
 
 use crate::print::say;
 use rustix::process::{kill_process, Pid, Signal};
@@ -14,31 +14,31 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-/// Compilers get so long to remove their temporary files, and are killed then.
+/// How long compilers may remove their temporary files before they are killed.
 const POLITE: Duration = Duration::from_millis(200);
-/// What does not die within this time is left to the system.
+/// Child processes that survive this timeout are left to the system.
 const CHILD_TIMEOUT: Duration = Duration::from_millis(500);
-/// A folder that somebody still writes to may need it.
+/// Attempts to remove a folder: a process that still creates files in it can make one fail.
 const ATTEMPTS: u32 = 3;
 
-/// Folders that must not outlive this process. Who holds the lock is not interrupted meanwhile.
+/// Folders that must not outlive this process. The signal thread takes this lock, so holding it defers an interrupt.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// What the user is told.
+/// The message for the user.
 static WORDS: Mutex<&str> = Mutex::new(
     "error: interrupted; new outputs were not made, and files that are mapped rw keep what was written back so far",
 );
 
-/// Says from now on something else to whoever interrupts this process.
+/// Sets the message that is printed if the process is interrupted.
 pub fn say(words: &'static str) {
     *WORDS.lock().unwrap_or_else(PoisonError::into_inner) = words;
 }
 
-/// What comes before the end, once.
+/// Runs once, before the process ends.
 type ExitAction = Box<dyn FnOnce() + Send>;
 static EXIT_ACTION: Mutex<Option<ExitAction>> = Mutex::new(None);
 
-/// A signal lets this be done before the process ends; a second one ends it at once.
+/// Runs `act` on the first signal, before the process ends; a second signal ends it at once.
 pub fn before_the_end(act: impl FnOnce() + Send + 'static) {
     *EXIT_ACTION.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(act));
 }
@@ -47,17 +47,18 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whoever writes more than `ulimit -f` allows gets an error, and no signal that leaves half-made files behind.
+/// Catches SIGXFSZ: a write beyond `ulimit -f` then fails with an error, instead of ending the process and leaving
+/// half-made files.
 pub fn heed_limits() {
-    // What is set nobody looks at. Programs that are started have the signal as ever.
+    // The flag is never read; any handler will do. Child processes get the default action back.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
 }
 
-/// From now on signals end the process in order.
+/// Starts the thread that ends the process in order on a signal.
 pub fn listen() {
     let ignored = |signal| signal_is_ignored(signal).unwrap_or(false);
     let mut wanted = vec![SIGINT, SIGTERM];
-    // `nohup` means what it says.
+    // Under `nohup`, SIGHUP stays ignored.
     wanted.extend((!ignored(SIGHUP)).then_some(SIGHUP));
     let Ok(mut signals) = Signals::new(wanted) else {
         return;
@@ -82,20 +83,20 @@ pub fn listen() {
         }
     });
     if let Err(error) = started {
-        // Signals would come to nothing.
+        // Without the thread, signals would have no effect.
         say!("tombolo: error: starting a thread that waits for signals: {error}");
         std::process::exit(1);
     }
 }
 
-/// Runs what must be done wholly or not at all.
+/// Runs `what` without interruption: a signal takes effect afterwards.
 pub fn undisturbed<T>(what: impl FnOnce() -> T) -> T {
     let _held = unfinished();
     what()
 }
 
-/// From now on the process ends as it wants to. If a signal came before, it does not return: what failed
-/// because compilers were killed is not to be called wrong.
+/// Stops the signal thread from ending the process. Blocks if a signal has come, so that failures caused by killed
+/// compilers are not reported as errors.
 pub fn settle() {
     std::mem::forget(unfinished());
 }
@@ -108,16 +109,16 @@ pub fn make_folder(path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// What is in such a folder is complete: it stays.
+/// Keeps a folder from [`make_folder`]: it is complete.
 pub fn keep_folder(path: &Path) {
     unfinished().retain(|known| known != path);
 }
 
-/// Removes such a folder.
+/// Removes a folder from [`make_folder`].
 pub fn remove_folder(path: &Path) {
     let mut unfinished = unfinished();
     unfinished.retain(|known| known != path);
-    // What cannot be removed is in nobody's way: its name says that it was temporary.
+    // If this fails the folder is harmless: its name marks it as temporary.
     let _ = std::fs::remove_dir_all(path);
 }
 
@@ -130,16 +131,15 @@ fn end(signal: i32) {
     }
     verilated::remove_unfinished();
     let mut out = std::io::stderr();
-    // A line that a progress bar left.
+    // Clears a line of a progress bar.
     let clear = if out.is_terminal() { "\r\x1b[2K" } else { "" };
     let words = *WORDS.lock().unwrap_or_else(PoisonError::into_inner);
     let _ = writeln!(out, "{clear}tombolo: {words}");
-    // Nothing else runs: no destructor that writes back, and no unloading of models in use.
+    // Ends without destructors, which would write back and unload models in use.
     signal_hook::low_level::exit(128 + signal);
 }
 
-/// Ends every process that descends from this one. A compiler driver starts others, so again until none is
-/// left.
+/// Ends all descendants of this process. Repeats, because a compiler driver starts further processes.
 fn end_children() {
     let begin = Instant::now();
     loop {
@@ -180,14 +180,14 @@ fn descendants(root: u32) -> Vec<u32> {
 /// The parent of a process, if it is alive.
 fn parent_of(id: u32) -> Option<u32> {
     let text = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-    // The name in brackets may have blanks and brackets.
+    // The name, in parentheses, may contain blanks and parentheses.
     let mut fields = text.rsplit_once(')')?.1.split_whitespace();
     let state = fields.next()?;
     let parent = fields.next()?.parse().ok()?;
     (!matches!(state, "Z" | "X")).then_some(parent)
 }
 
-/// Whether whoever started this process had it ignore a signal.
+/// Whether the parent process made this one ignore a signal.
 fn signal_is_ignored(signal: i32) -> Option<bool> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let mask = status

@@ -1,4 +1,4 @@
-//! `tombolo lab`: the papers' experiments, our figures beside the published ones.
+//! `tombolo lab`: the papers' experiments, with our figures next to the published ones.
 
 use crate::lab_files::{at, can_be_written, write};
 use crate::lab_fsrf::FsrfOptions;
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 use tombolo::{Card, OwnerOptions};
 
-/// Runs experiments of the papers on simulated cards, our figures beside the published ones.
+/// Runs experiments of the papers on simulated cards and prints our figures next to the published ones.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -46,31 +46,31 @@ pub struct Lab {
 
 #[derive(Subcommand)]
 enum Paper {
-    /// FSRF, table 2, figures 5 to 9 and fairness: files in FPGA virtual memory against Coyote's TLB, AmorphOS and physical
-    /// addresses.
+    /// FSRF, table 2, figures 5 to 9 and fairness: files in FPGA virtual memory, compared with Coyote's TLB, AmorphOS
+    /// and physical addresses.
     Fsrf(FsrfOptions),
-    /// FlexiMem: an array in the program's memory changed in place, by page size (figures 7 and 8), the interconnect
-    /// by address lanes (figure 6, table II), components (table III), features of systems (table I).
+    /// FlexiMem: an array in the program's memory updated in place, by page size (figures 7 and 8), the interconnect by
+    /// address lanes (figure 6, table II), components (table III), features of systems (table I).
     Fleximem(Shared),
-    /// vFPIO, figures 5 to 7, tables 4 to 6: kernels with streams, each the same on card memory, on host memory and
-    /// over the network; one that goes first; what the shell's parts cost (needs Yosys, some minutes the first time).
+    /// vFPIO, figures 5 to 7, tables 4 to 6: kernels with streams, each on card memory, on host memory and over the
+    /// network; a kernel with priority; area of the shell's parts (needs Yosys, some minutes the first time).
     Vfpio(Streams),
-    /// CCKit, tables 1 to 3 and figures 6 to 10: loads and streams through the directory, and the applications behind
+    /// CCKit, tables 1 to 3 and figures 6 to 10: loads and streams through the directory, and applications on top of
     /// it. Table 1 needs Yosys.
     Cckit(Coherent),
 }
 
 #[derive(Args)]
 struct Coherent {
-    /// Only table 2 and figures 7 and 10.
+    /// Runs only table 2 and figures 7 and 10.
     #[arg(long)]
     quick: bool,
 
-    /// Only these (table1, table2, table3, figure6 to figure10, and what belongs to them; another name lists all).
+    /// Runs only these (table1, table2, table3, figure6 to figure10, and their variants; an unknown name lists all).
     #[arg(long, value_name = "NAME")]
     figure: Vec<String>,
 
-    /// Writes a line a point to this file.
+    /// Writes one line per point to this file.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 
@@ -132,15 +132,15 @@ impl Coherent {
 
 #[derive(Args)]
 struct Streams {
-    /// Only these applications (names as in the table), and nothing else.
+    /// Runs only these applications (names as in the table), and nothing else.
     #[arg(long, conflicts_with = "part")]
     application: Vec<String>,
 
-    /// Only these parts of it.
+    /// Runs only these parts.
     #[arg(long)]
     part: Vec<StreamPart>,
 
-    /// Writes a page with plots, tables and a verdict a figure to this file.
+    /// Writes a page with plots, tables and a verdict per figure to this file.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }
@@ -151,11 +151,11 @@ enum StreamPart {
     Applications,
     /// Table 4: lines and branches of the user logic.
     Complexity,
-    /// Figure 6: a kernel that goes first, beside two others.
+    /// Figure 6: a kernel with priority, concurrently with two others.
     Priorities,
     /// Figure 7: latency of transfers by size.
     Latency,
-    /// Table 6: what the parts of the shell cost (needs Yosys, some minutes the first time).
+    /// Table 6: area of the shell's parts (needs Yosys, some minutes the first time).
     Resources,
 }
 
@@ -237,31 +237,32 @@ struct Shared {
     #[arg(long)]
     fit: bool,
 
-    /// Only these parts of it.
+    /// Runs only these parts.
     #[arg(long)]
     part: Vec<FlexiMemPart>,
 
-    /// Writes a line a page size to this file; without pages among the parts, a line a number of lanes and length.
+    /// Writes one line per page size to this file; without pages among the parts, one line per number of lanes and
+    /// length.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 
-    /// Writes a page with plots, tables and a verdict a figure to this file.
+    /// Writes a page with plots, tables and a verdict per figure to this file.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum FlexiMemPart {
-    /// Table I: what systems offer.
+    /// Table I: features of systems.
     Features,
     /// Figures 7 and 8: shared pointers, by page size.
     Pages,
-    /// Figure 6: rows a cycle by address lanes and length of bursts. The first time it builds six benches, a minute
-    /// or more each.
+    /// Figure 6: rows a cycle by address lanes and burst length. The first run builds six test benches, a minute or
+    /// more each.
     Lanes,
-    /// Table II: what the interconnect costs, by address lanes; some minutes.
+    /// Table II: area of the interconnect, by address lanes; some minutes.
     Area,
-    /// Table III: what TLBs, walker, table engine and DMA cost beside the paper's components; some minutes.
+    /// Table III: area of TLBs, walker, table engine and DMA, compared with the paper's components; some minutes.
     Components,
 }
 
@@ -318,7 +319,7 @@ impl Shared {
     }
 }
 
-/// Tells how far a part is: which step of how many, and since when.
+/// Reports the progress of a part: step, number of steps, time since its start.
 fn steps(part: &'static str, of: usize) -> impl FnMut(&str) {
     let began = Instant::now();
     let mut step = 0;
@@ -330,7 +331,7 @@ fn steps(part: &'static str, of: usize) -> impl FnMut(&str) {
 }
 
 impl Lab {
-    /// Runs what was chosen, and prints it.
+    /// Runs the chosen paper's experiments and prints their tables.
     ///
     /// # Errors
     /// An experiment that cannot be read, a name that it does not have, work that failed.

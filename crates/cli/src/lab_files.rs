@@ -1,11 +1,11 @@
-//! Files of `tombolo lab`: looked at before the work, written whole behind it.
+//! Output files of `tombolo lab`: checked before the work, written atomically after it.
 
 use crate::outputs::{folder_of, OutputPath, Outputs};
 use crate::text_file::TextFile;
 use lab::experiment::Failure;
 use std::path::{Path, PathBuf};
 
-/// Refuses files that could not be written, before half an hour is spent on what goes into them.
+/// Rejects output files that cannot be written, before the experiment runs for half an hour.
 ///
 /// # Errors
 /// A folder that is missing or takes no new files, or is where the file should be; a file that may not be written.
@@ -19,13 +19,13 @@ pub(crate) fn can_be_written(files: &[&Option<PathBuf>]) -> Result<(), Failure> 
             let (file, folder) = (file.display(), folder.display());
             return Err(format!("{file}: no folder {folder}; make it first").into());
         }
-        // Begun and left: nothing that is there changes.
+        // The file is begun and dropped, which leaves an existing one unchanged.
         begin(file, &mut Outputs::default()).map_err(at(file))?;
     }
     Ok(())
 }
 
-/// Writes a file whole or, if that fails or is interrupted, not at all.
+/// Writes a file atomically: whole, or not at all after a failure or an interrupt.
 pub(crate) fn write(path: &Path, text: String) -> Result<(), Failure> {
     let mut outputs = Outputs::default();
     let file = begin(path, &mut outputs).map_err(at(path))?;
@@ -39,7 +39,7 @@ fn begin(path: &Path, outputs: &mut Outputs) -> std::io::Result<TextFile> {
     TextFile::begin(OutputPath::find(path)?, outputs, false)
 }
 
-/// For `map_err`: which file it is about.
+/// For `map_err`: names the file in an error.
 pub(crate) fn at(path: &Path) -> impl Fn(std::io::Error) -> String + '_ {
     |error| format!("{}: {error}", path.display())
 }

@@ -9,74 +9,74 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// What is run, and what becomes of it.
+/// Options of `tombolo lab fsrf`.
 #[derive(Args)]
 pub struct FsrfOptions {
-    /// Only small data sets on the card.
+    /// Runs only small data sets that are on the card.
     #[arg(long)]
     quick: bool,
 
-    /// Only these parts; without, all, or the table if cells of it are chosen.
+    /// Runs only these parts (default: all; the table alone if its cells are selected).
     #[arg(long)]
     part: Vec<FsrfPart>,
 
-    /// Which experiment: a file of the folder `experiments` (fsrf-table2, fsrf-figure8, fsrf-random).
+    /// The experiment: a file of the folder `experiments` (fsrf-table2, fsrf-figure8, fsrf-random).
     #[arg(long, default_value = fsrf::TABLE, value_name = "NAME")]
     experiment: String,
 
-    /// Only these workloads (names as in the table).
+    /// Runs only these workloads (names as in the table).
     #[arg(long)]
     workload: Vec<String>,
 
-    /// Only these systems (names as in the table).
+    /// Runs only these systems (names as in the table).
     #[arg(long)]
     system: Vec<String>,
 
-    /// Only data there.
+    /// Runs only data in this place.
     #[arg(long)]
     temperature: Vec<Warmth>,
 
-    /// Only data sets of this size.
+    /// Runs only data sets of this size.
     #[arg(long)]
     size: Vec<Extent>,
 
-    /// Writes a line a cell to this file, with the deviation between applications.
+    /// Writes one line per cell to this file, with the deviation between applications.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 
-    /// Writes a page with plots, tables and a verdict a figure to this file.
+    /// Writes a page with plots, tables and a verdict per figure to this file.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
-    /// So many pieces of work at once; without, one a core.
+    /// Number of concurrent jobs (default: one per core).
     #[arg(long, value_name = "N")]
     jobs: Option<std::num::NonZeroUsize>,
 
-    /// Does the work on the machines of a HyperQueue server: its directory, or local:N for N workers here
+    /// Runs the jobs on the machines of a HyperQueue server: its directory, or local:N for N workers on this machine
     /// (docs/lab.md).
     #[arg(long, value_name = "SERVER")]
     hyperqueue: Option<String>,
 
-    /// Runs nothing: shows what earlier runs have kept.
+    /// Runs nothing: prints the results that earlier runs have kept.
     #[arg(long)]
     kept: bool,
 
-    /// Does this one piece of work and keeps its result: what the lab starts for each.
+    /// Runs one job and keeps its result: the lab starts this for each job.
     #[arg(long, value_name = "NAME", hide = true)]
     worker: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum FsrfPart {
-    /// Table 2, and figure 5, which is made of it.
+    /// Table 2, and figure 5, which derives from it.
     Table2,
-    /// Figure 6, one to four applications, and how equally they share.
+    /// Figure 6: one to four equal applications, and their fairness.
     Figure6,
-    /// Figure 7, different applications beside each other.
+    /// Figure 7: different applications running concurrently.
     Figure7,
-    /// Figure 8, random reads by their size.
+    /// Figure 8: random reads by size.
     Figure8,
-    /// Figure 9, transfers by their size.
+    /// Figure 9: transfers by size.
     Figure9,
 }
 
@@ -132,7 +132,7 @@ impl FsrfOptions {
             && (!self.quick || cell.is_quick())
     }
 
-    /// The rule that a name breaks.
+    /// Fails with a name that the experiment does not have.
     fn check(&self, experiment: &Experiment) -> Result<(), Failure> {
         let workloads: Vec<&str> = experiment
             .workloads
@@ -154,7 +154,7 @@ impl FsrfOptions {
 }
 
 impl FsrfOptions {
-    /// Whether only cells of the table are wanted, and some of them.
+    /// Whether options select cells of the table.
     fn chooses_cells(&self) -> bool {
         let lists = [&self.workload, &self.system];
         self.quick
@@ -177,7 +177,7 @@ impl FsrfOptions {
         }
     }
 
-    /// Runs what was chosen, and prints it.
+    /// Runs the selected parts and prints their results.
     ///
     /// # Errors
     /// An experiment that cannot be read, a name that it does not have, work that failed.
@@ -229,7 +229,7 @@ impl FsrfOptions {
             let verdict = experiment.verdict(&measured.table);
             print(format_args!("{table}{verdict}\n"))?;
         }
-        // Others than the table are tables of themselves.
+        // Experiments other than table 2 print a table of their own.
         if self.experiment == fsrf::TABLE {
             let study = fsrf::study(&experiment, &measured);
             for section in study
@@ -264,13 +264,13 @@ impl FsrfOptions {
     }
 }
 
-/// How far a run is.
+/// Progress of a run.
 struct RunProgress {
     began: Instant,
     done: usize,
     failed: usize,
     of: usize,
-    /// Seconds of a processor that work is expected to take, by its name, and of all that is done and that is left.
+    /// Expected processor seconds of each job, and the sums of those done and left.
     expected: HashMap<String, f64>,
     spent: f64,
     left: f64,
@@ -309,7 +309,7 @@ impl RunProgress {
         self.left -= expected;
         self.spent += expected;
         let spent = self.began.elapsed().as_secs_f64();
-        // As much slower or faster than expected as it has been.
+        // Scales the rest by how far the jobs done deviated from expectation.
         let left = match self.spent > 0.0 {
             true => spent / self.spent * self.left.max(0.0),
             false => 0.0,

@@ -1,4 +1,4 @@
-//! `tombolo link`: kernels become an `.xclbin` that programs for XRT load.
+//! `tombolo link`: makes an `.xclbin` of kernels, for host programs written for XRT.
 
 use crate::kernel::{folder_of, import_package};
 use crate::print::{print, print_error, NotPrinted};
@@ -12,11 +12,11 @@ use xrt::link::config::{self, Setting};
 use xrt::link::{image_of, link, LinkError, Linked};
 use xrt::{ArgumentKind, Design, KernelImage, XrtError};
 
-/// Joins kernels into an .xclbin, as a configuration of v++ says, for host programs written for XRT.
+/// Links kernels into an .xclbin, configured as for v++, for host programs written for XRT.
 ///
-/// Kernels are .xo files, IP exports (.zip, or a folder with a component.xml), folders with a kernel.toml, or an .xclbin of
-/// this command (which is linked anew). The .xclbin is
-/// of our own format: it holds the RTL, runs on the simulated card, and is told from AMD's by its first bytes.
+/// Kernels are .xo files, IP exports (.zip, or a folder with a component.xml), folders with a kernel.toml, or an
+/// .xclbin of this command, which is linked anew. The .xclbin has a format of our own: it holds the RTL and runs on the
+/// simulated card; its first bytes differ from those of AMD's format.
 #[derive(Args)]
 #[command(after_help = "Examples:
   tombolo link -c vadd.cfg vadd.xo -o vadd.xclbin
@@ -40,7 +40,7 @@ pub struct Link {
     #[arg(short, long)]
     output: PathBuf,
 
-    /// Configurations, as v++ reads them; several add up.
+    /// Configuration files of v++; several add up.
     #[arg(short, long, value_name = "FILE")]
     config: Vec<PathBuf>,
 
@@ -73,19 +73,19 @@ pub struct Link {
     #[arg(short, long, hide = true)]
     link: bool,
 
-    /// Ignored: packaging is no step of its own.
+    /// Ignored: packaging is no separate step.
     #[arg(short, long, hide = true)]
     package: bool,
 
-    /// Ignored: the card's report shows it.
+    /// Ignored: the card's report covers it.
     #[arg(short = 'g', long, hide = true)]
     debug: bool,
 
-    /// Ignored.
+    /// Ignored: accepted because command lines of v++ have it.
     #[arg(long = "save-temps", alias = "save_temps", hide = true)]
     save_temps: bool,
 
-    /// Ignored.
+    /// Ignored: accepted because command lines of v++ have it.
     #[arg(
         long = "temp_dir",
         alias = "temp-dir",
@@ -94,7 +94,7 @@ pub struct Link {
     )]
     temp_dir: Option<PathBuf>,
 
-    /// Ignored.
+    /// Ignored: accepted because command lines of v++ have it.
     #[arg(
         long = "log_dir",
         alias = "log-dir",
@@ -103,7 +103,7 @@ pub struct Link {
     )]
     log_dir: Option<PathBuf>,
 
-    /// Ignored.
+    /// Ignored: accepted because command lines of v++ have it.
     #[arg(
         long = "report_dir",
         alias = "report-dir",
@@ -116,12 +116,10 @@ pub struct Link {
 /// Why nothing was linked.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkCommandError {
-    /// A file.
+    /// A file cannot be read or written.
     #[error("{path}: {source}", path = .path.display())]
     Io {
-        /// Which one.
         path: PathBuf,
-        /// Why.
         source: std::io::Error,
     },
     /// A kernel, or the configuration.
@@ -130,13 +128,13 @@ pub enum LinkCommandError {
     /// A kernel's description or RTL.
     #[error(transparent)]
     Kernel(#[from] crate::kernel::KernelCommandError),
-    /// There is none.
+    /// Neither a folder nor a known name.
     #[error(transparent)]
     NoSuchKernel(#[from] crate::kernel::NoSuchKernel),
-    /// An .xclbin that is given as input.
+    /// An input .xclbin.
     #[error(transparent)]
     Xclbin(#[from] XrtError),
-    /// No Verilator.
+    /// Verilator is missing.
     #[error(transparent)]
     Build(#[from] verilated::BuildError),
     /// The standard output.
@@ -152,7 +150,6 @@ fn io(path: &Path) -> impl FnOnce(std::io::Error) -> LinkCommandError + '_ {
 }
 
 impl Link {
-    /// Does it.
     pub fn run(self) -> Result<(), LinkCommandError> {
         let settings = self.settings()?;
         let mut designs = Vec::new();
@@ -163,7 +160,8 @@ impl Link {
                 None => kernels.push(read_kernel(kernel)?),
             }
         }
-        // What is linked stays linked, if nothing is added: packaging is a step of its own elsewhere.
+        // A single .xclbin without new settings is copied as it is: elsewhere, packaging is a separate step on a linked
+        // file.
         let linked = match (&mut designs[..], settings.is_empty() && kernels.is_empty()) {
             ([(_, design)], true) => Linked {
                 design: std::mem::take(design),
@@ -210,7 +208,7 @@ impl Link {
     }
 }
 
-/// An .xclbin as input: of ours, or one that is refused as what it is.
+/// Reads an .xclbin of ours; refuses one of another format by name. `None` for other files.
 fn read_design(path: &Path) -> Result<Option<Design>, LinkCommandError> {
     if !path.is_file() {
         return Ok(None);
@@ -243,7 +241,7 @@ fn read_kernel(path: &Path) -> Result<KernelImage, LinkCommandError> {
     Ok(image_of(&kernel, arguments)?)
 }
 
-/// The file appears whole or not at all.
+/// Writes a file atomically.
 fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), LinkCommandError> {
     let folder = crate::outputs::folder_of(path);
     let mut file = tempfile::Builder::new()
@@ -257,7 +255,7 @@ fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), LinkCommandError> {
         .map_err(io(path))
 }
 
-/// What was linked, for people.
+/// A human-readable list of compute units, arguments and streams.
 fn summary(design: &Design) -> String {
     let mut text = format!("platform {}\n", design.platform);
     // Writing to a string cannot fail.

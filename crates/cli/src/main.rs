@@ -64,8 +64,8 @@ enum Command {
     Man(completions::Man),
 }
 
-/// What happens goes to standard error as `TOMBOLO_LOG` asks: `debug`, or `tombolo=debug,card=trace`. Errors only
-/// without it.
+/// Sends events to the standard error, filtered by `TOMBOLO_LOG`: `debug`, or `tombolo=debug,card=trace`. Without it,
+/// errors only.
 fn log() {
     let errors = || Targets::new().with_default(LevelFilter::ERROR);
     let filter = match std::env::var("TOMBOLO_LOG") {
@@ -115,7 +115,7 @@ fn main() -> ExitCode {
             .into_iter()
             .collect(),
     };
-    // If a signal has come, this process ends here.
+    // If a signal has come, the process ends here.
     interrupt::settle();
     failures.iter().for_each(|failure| say(failure.as_ref()));
     ExitCode::from(u8::from(!failures.is_empty()))

@@ -1,4 +1,4 @@
-//! `tombolo daemon --metrics`: the text of Prometheus over HTTP, at a local socket.
+//! `tombolo daemon --metrics`: Prometheus metrics over HTTP, at a local socket.
 
 use crate::print::say;
 use crate::status;
@@ -10,14 +10,14 @@ use std::sync::Arc;
 use std::time::Duration;
 use tombolo::{Error, Status};
 
-/// Who asks says so within this time, and takes the answer.
+/// Timeout for a client to send its request, and to take the answer.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Bytes of a request that are read.
+/// Maximum bytes of a request.
 const MOST: u64 = 8 << 10;
 
 type Look = dyn Fn() -> Result<Status, Error> + Send + Sync;
 
-/// Answers whoever asks at a socket of this user's.
+/// Serves metrics at a socket that only this user can open.
 ///
 /// # Errors
 /// See [`DaemonError`].
@@ -25,9 +25,9 @@ pub(crate) fn serve(daemon: &Daemon, path: &Path) -> Result<Listening, DaemonErr
     let look: Arc<Look> = Arc::new(daemon.watcher());
     Listening::begin(path, Door::OwnUser, move |socket| {
         let look = look.clone();
-        // Whoever goes away meanwhile wants nothing.
+        // A client that disconnects early is no error.
         let answer = move || drop(answer(&socket, &*look));
-        // Without a thread the connection ends.
+        // If no thread can be started, the connection is closed.
         if let Err(error) = std::thread::Builder::new().spawn(answer) {
             say!("tombolo: warning: metrics could not be given: {error}");
         }
@@ -55,7 +55,7 @@ fn answer(socket: &UnixStream, look: &Look) -> io::Result<()> {
     )
 }
 
-/// The first line of a request, of which all is read.
+/// Reads a whole request; returns its first line.
 fn request(socket: &UnixStream) -> io::Result<String> {
     let mut lines = BufReader::new(socket.take(MOST)).lines();
     let ended = || io::Error::from(io::ErrorKind::UnexpectedEof);

@@ -1,9 +1,8 @@
-//! Files that appear whole or not at all.
+//! Output files that appear whole or not at all.
 //!
-//! An output is made in a folder of its own beside its place, and gets its name when everything is done.
-//! Until then, and after a failure or a signal, whatever had that name is as it was. The folder in which all that
-//! happens is the one that was there at the beginning, whatever its name is by then: it is held open, and reached
-//! through its descriptor.
+//! An output is made in a temporary folder next to its destination and renamed when everything is done. Until then, and
+//! after a failure or a signal, an existing file of that name is unchanged. The destination folder is held open and
+//! reached through its descriptor, so that renaming it meanwhile changes nothing.
 
 use crate::interrupt;
 use rustix::fs::{flock, FlockOperation};
@@ -15,31 +14,31 @@ use std::os::unix::fs::{fchown, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Links that are followed before they count as a circle.
+/// Maximum number of symbolic links to follow before they count as a circle.
 const LINKS: u32 = 40;
 
-/// Folders of outputs under way are called so, with the process and a number behind it.
+/// Prefix of temporary folders; the process and a number follow.
 const PREFIX: &str = ".tombolo-";
 
 /// Where an output goes.
 #[derive(Debug)]
 pub struct OutputPath {
-    /// As the user calls it.
+    /// The name that the user gave.
     pub named: PathBuf,
-    /// Without symbolic links.
+    /// The path without symbolic links.
     pub path: PathBuf,
-    /// What is there now.
+    /// The existing file or device, if there is one.
     pub there: Option<Metadata>,
 }
 
 impl OutputPath {
-    /// Follows symbolic links, also to what is not there yet.
+    /// Follows symbolic links, dangling ones too.
     ///
     /// # Errors
     /// The folder is missing, or the links lead in a circle.
     pub fn find(named: &Path) -> io::Result<Self> {
         match named.metadata() {
-            // Also /dev/stdout, whose links lead nowhere that has a name.
+            // Includes /dev/stdout, whose link leads to a nameless file.
             Ok(there) if !there.is_file() => Ok(Self::new(named, named.to_owned(), Some(there))),
             Ok(there) => Ok(Self::new(named, named.canonicalize()?, Some(there))),
             Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -60,7 +59,7 @@ impl OutputPath {
         }
     }
 
-    /// Something that is there and no regular file: a pipe, a terminal, a device.
+    /// Whether it exists and is no regular file: a pipe, a terminal, a device.
     pub fn is_special(&self) -> bool {
         self.there.as_ref().is_some_and(|there| !there.is_file())
     }
@@ -75,20 +74,20 @@ impl OutputPath {
     }
 }
 
-/// The regular file that a stream of this process goes to, if it does.
+/// The regular file that a stream of this process is redirected to, if it is one.
 pub fn file_behind(stream: impl AsFd) -> Option<Metadata> {
     let stream = stream.as_fd().try_clone_to_owned().ok()?;
     let found = File::from(stream).metadata().ok()?;
     found.is_file().then_some(found)
 }
 
-/// Where symbolic links lead to that end at nothing.
+/// Follows symbolic links to a path that does not exist.
 fn end_of_links(named: &Path) -> io::Result<PathBuf> {
     let mut path = named.to_owned();
     for _ in 0..LINKS {
         match path.read_link() {
             Ok(to) => path = folder_of(&path).join(to),
-            // No link, or nothing.
+            // Not a link, or missing.
             Err(_) => return Ok(path),
         }
     }
@@ -105,28 +104,29 @@ pub fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Outputs under way. Dropped, they vanish.
+/// Unfinished outputs. Dropping them removes their files.
 #[derive(Debug, Default)]
 pub struct Outputs {
     folders: Vec<Held>,
     files: Vec<Unfinished>,
-    /// Records get their places even if the run fails.
+    /// Records are kept even if the run fails.
     keep_records: bool,
 }
 
-/// A folder under way. Whoever can lock it knows that its process is no more.
+/// A temporary folder. Its process holds a shared lock, so it can be locked exclusively only after the process has
+/// ended.
 #[derive(Debug)]
 struct Held {
     path: PathBuf,
     _lock: File,
-    /// The folder that it is in, by which `path` leads.
+    /// The folder that contains it; `path` leads through this descriptor.
     _around: Option<File>,
 }
 
-/// A folder, and a path to it that stays right when it gets another name, as long as it is open.
+/// A folder, held open, and a path to it that stays valid if the folder is renamed.
 fn hold(folder: &Path) -> (PathBuf, Option<File>) {
     let by_name = (folder.to_owned(), None);
-    // Whoever may make files in a folder need not be allowed to read it.
+    // A folder may be writable without being readable.
     let Ok(held) = File::open(folder) else {
         return by_name;
     };
@@ -137,17 +137,17 @@ fn hold(folder: &Path) -> (PathBuf, Option<File>) {
     };
     match path.metadata().is_ok_and(is_same) {
         true => (path, Some(held)),
-        // There is no /proc.
+        // /proc is not mounted.
         false => by_name,
     }
 }
 
 impl Held {
-    /// Makes a folder and locks it; none if one who sweeps was faster.
+    /// Makes a folder and locks it; `None` if a concurrent [`sweep`] removed it before it was locked.
     fn make(path: &Path, around: Option<File>) -> io::Result<Option<Self>> {
         interrupt::make_folder(path)?;
         let locked = File::open(path).and_then(|lock| {
-            // Where folders cannot be locked nobody sweeps either.
+            // On a file system without locks, `sweep` cannot lock either and removes nothing.
             let _ = flock(&lock, FlockOperation::LockShared);
             let is_there = path.metadata()?.ino() == lock.metadata()?.ino();
             Ok(is_there.then_some(lock))
@@ -168,7 +168,7 @@ impl Held {
     }
 }
 
-/// Removes from a folder what processes left that were killed (SIGKILL). What cannot be removed is in nobody's way.
+/// Removes temporary folders of processes that were killed (SIGKILL). Failures are ignored: the folders are harmless.
 fn sweep(folder: &Path) {
     for entry in folder.read_dir().into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -192,12 +192,12 @@ fn sweep(folder: &Path) {
 struct Unfinished {
     temporary: PathBuf,
     place: OutputPath,
-    /// It tells of a run, also of one that failed.
+    /// Whether it records a run, which is of use even if the run failed.
     record: bool,
 }
 
 impl Unfinished {
-    /// Its place, in the folder in which it was begun.
+    /// Its destination, in the folder in which it was begun.
     fn end(&self) -> PathBuf {
         let around = self.temporary.parent().and_then(Path::parent);
         match (around, self.place.path.file_name()) {
@@ -208,15 +208,16 @@ impl Unfinished {
 }
 
 impl Outputs {
-    /// A new empty file that will get its place, open for reading and writing, and its path until then.
+    /// Creates an empty temporary file that will be renamed to its destination; returns it, open for reading and
+    /// writing, and its path.
     ///
     /// # Errors
-    /// What is there must not be written, is no regular file, or the folder takes no new files.
+    /// An existing file that is write-protected or not regular, or a folder that takes no new files.
     pub fn file(&mut self, place: OutputPath) -> io::Result<(File, PathBuf)> {
         self.in_its_folder(place, false)
     }
 
-    /// As [`file`](Self::file); what it tells of a run is worth having even if the run fails.
+    /// As [`file`](Self::file), for records of the run, which are kept even if it fails.
     ///
     /// # Errors
     /// As [`file`](Self::file).
@@ -224,12 +225,12 @@ impl Outputs {
         self.in_its_folder(place, true)
     }
 
-    /// Whether records get their places if the run fails: not as long as it has not begun.
+    /// Whether to keep records of a failed run; a run that did not begin has none worth keeping.
     pub fn keep_records(&mut self, keep: bool) {
         self.keep_records = keep;
     }
 
-    /// A file that could not be written whole does not get its place, and no other file waits for it.
+    /// Drops an output that could not be written completely; the others are kept.
     pub fn withdraw(&mut self, named: &Path) {
         self.files.retain(|file| file.place.named != named);
     }
@@ -242,8 +243,8 @@ impl Outputs {
         Ok((file, temporary))
     }
 
-    /// As [`file`](Self::file) or [`record`](Self::record), under a name in a folder that
-    /// [`folder_for`](Self::folder_for) made.
+    /// As [`file`](Self::file) or [`record`](Self::record), at a path in a folder from
+    /// [`folder_for`](Self::folder_for).
     ///
     /// # Errors
     /// As [`file`](Self::file).
@@ -265,11 +266,11 @@ impl Outputs {
             .create_new(true)
             .open(temporary)?;
         if let Some(there) = &place.there {
-            // Whoever may not write a file may not replace it either.
+            // Replacing a file requires the right to write it.
             OpenOptions::new().write(true).open(&place.path)?;
             let made = file.metadata()?;
             if (made.uid(), made.gid()) != (there.uid(), there.gid()) {
-                // Only the superuser may give files away; a new file of one's own is what others get.
+                // Only the superuser may change the owner; for others the new file is their own.
                 let _ = fchown(&file, Some(there.uid()), Some(there.gid()));
             }
             file.set_permissions(there.permissions())?;
@@ -282,10 +283,10 @@ impl Outputs {
         Ok(file)
     }
 
-    /// A new folder beside a place.
+    /// Makes a temporary folder next to the destination.
     ///
     /// # Errors
-    /// The place's folder takes no new files.
+    /// The destination's folder takes no new files.
     pub fn folder_for(&mut self, place: &OutputPath) -> io::Result<PathBuf> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         sweep(folder_of(&place.path));
@@ -313,10 +314,10 @@ impl Outputs {
         }
     }
 
-    /// Gives the files their names: all, or of a run that failed the records.
+    /// Renames the files to their destinations: all, or only records if the run failed.
     ///
     /// # Errors
-    /// A file, and why it cannot have its name.
+    /// The file that could not be renamed, and why.
     pub fn finish(mut self, succeeded: bool) -> Result<(), (PathBuf, io::Error)> {
         let files = std::mem::take(&mut self.files);
         let keep = self.keep_records;
@@ -362,7 +363,7 @@ mod tests {
         let at = |name: &str| folder.path().join(name);
         let mut mine = Outputs::default();
         let (_, under_way) = mine.file(OutputPath::find(&at("mine")).unwrap()).unwrap();
-        // No process has this number.
+        // Beyond the largest process number.
         for name in [".tombolo-4194305-0", ".tombolo-cache", "4194305-0"] {
             fs::create_dir(at(name)).unwrap();
             fs::write(at(name).join("out"), b"half").unwrap();
@@ -395,7 +396,7 @@ mod tests {
                 file.write_all(b"new").unwrap();
             }
             fs::rename(&before, &after).unwrap();
-            // Another is in its place.
+            // Another folder takes its old name.
             fs::create_dir(&before).unwrap();
             outputs.finish(succeeded).unwrap();
             assert_eq!(fs::read_dir(&before).unwrap().count(), 0);

@@ -1,10 +1,10 @@
-//! What the command prints.
+//! Output of the command to the standard streams.
 
 use crate::standard::{was_closed, Stream};
 use std::fmt::{Arguments, Display};
 use std::io::{self, ErrorKind, Write};
 
-/// The standard output, or that for errors, took not all: its disk is full, or it is closed.
+/// The standard output or the standard error did not take everything: its disk is full, or it is closed.
 #[derive(Debug, thiserror::Error)]
 #[error("{stream}: {source}")]
 pub struct NotPrinted {
@@ -12,15 +12,15 @@ pub struct NotPrinted {
     source: io::Error,
 }
 
-/// Prints a text as it is on the standard output. A reader that has seen enough is no failure.
+/// Prints a text on the standard output. A reader that closes early is no error.
 ///
 /// # Errors
-/// Any other reason why it could not be written.
+/// Every other reason why it could not be written.
 pub fn print(text: impl Display) -> Result<(), NotPrinted> {
     print_to(Output, "standard output", text)
 }
 
-/// The same where errors go. If that was closed nobody wants them.
+/// Prints a text on the standard error; a closed one is no error.
 ///
 /// # Errors
 /// As [`print`].
@@ -28,18 +28,19 @@ pub fn print_error(text: impl Display) -> Result<(), NotPrinted> {
     print_to(io::stderr().lock(), "standard error", text)
 }
 
-/// Says something to the user, on the standard error; if that takes nothing, nobody can be told so.
+/// Prints a message for the user on the standard error. Errors are ignored, because there is no other place to report
+/// them.
 pub fn to_user(text: Arguments<'_>) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// As `eprintln!`, which panics where the standard error takes nothing.
+/// As `eprintln!`, which panics if the standard error cannot be written.
 macro_rules! say {
     ($($text:tt)*) => { $crate::print::to_user(format_args!($($text)*)) };
 }
 pub(crate) use say;
 
-/// The standard output. The standard library takes what is written to a closed one as written.
+/// The standard output. Writes to a closed one fail, while the standard library reports success.
 pub struct Output;
 
 impl Write for Output {

@@ -1,4 +1,4 @@
-//! Progress on standard error: in place on a terminal; without one a line now and then of what takes long.
+//! Progress on the standard error: in place on a terminal, otherwise as occasional lines during long work.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{IsTerminal, Write};
@@ -8,16 +8,16 @@ use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 use tombolo::{Picoseconds, Progress};
 
-/// Without a terminal, lines are so far apart, and what is over sooner says nothing.
+/// Time between lines without a terminal; shorter work prints none.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// Work that somebody waits for. Dropped, it shows nothing any more.
+/// Work in progress. Dropping it clears the display.
 pub struct Work {
     bar: ProgressBar,
     lines: Option<Lines>,
 }
 
-/// A thread that says from time to time what the work is at, also while the work itself cannot.
+/// A thread that prints the current step at intervals, even while the working thread is blocked.
 struct Lines {
     at: Arc<Mutex<String>>,
     done: Option<Sender<()>>,
@@ -29,7 +29,7 @@ impl Work {
         let in_place = std::io::stderr().is_terminal();
         let lines = (!in_place).then(|| {
             Lines::to(PAUSE, |line| {
-                // Whoever closed it does not want to know.
+                // If the standard error is closed, progress is not wanted.
                 let _ = writeln!(std::io::stderr(), "tombolo: {line}");
             })
         });
@@ -43,7 +43,7 @@ impl Work {
         Self::new(bar)
     }
 
-    /// A bar for bytes that cross between files and card.
+    /// A bar for bytes paged between files and card.
     pub fn bytes(total: u64) -> Self {
         let bar = ProgressBar::new(total);
         let style = "{bar:40} {bytes:>11} of {total_bytes} paged  {wide_msg}";
@@ -54,7 +54,7 @@ impl Work {
         Self::new(bar)
     }
 
-    /// What it is at.
+    /// Sets the current step.
     pub fn say(&self, at: impl Into<String>) {
         let at = at.into();
         if let Some(lines) = &self.lines {
@@ -67,7 +67,7 @@ impl Work {
         self.bar.set_message(at);
     }
 
-    /// Moves a bar.
+    /// Updates a bar.
     pub fn show(&self, progress: Progress) {
         let done = progress.bytes_in + progress.bytes_out;
         self.bar
@@ -109,7 +109,7 @@ impl Lines {
         Self {
             at,
             done: Some(done),
-            // Without a thread nothing is said.
+            // Without a thread no lines are printed.
             thread: thread.ok(),
         }
     }
@@ -118,7 +118,7 @@ impl Lines {
 impl Drop for Lines {
     fn drop(&mut self) {
         self.done = None;
-        // No line comes after what follows the work.
+        // Joins the thread, so that no line follows the output of the next step.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
@@ -133,11 +133,11 @@ mod tests {
         let pause = Duration::from_millis(1);
         let told = Lines::to(pause, move |line| sent.send(line.to_owned()).unwrap());
         "Verilator".clone_into(&mut told.at.lock().unwrap());
-        // Every line comes at last, however slow the machine is.
+        // Every line arrives eventually, on slow machines too.
         let line = lines.iter().find(|line| line.starts_with("Verilator ("));
         assert!(line.unwrap().ends_with(" s)"));
         drop(told);
-        // The thread is over: what it sent is all there is.
+        // The thread has ended: no further lines arrive.
         assert!(lines.iter().count() < usize::MAX);
         assert!(lines.recv().is_err());
     }

@@ -19,53 +19,54 @@ pub struct Protocol {
     command: ProtocolCommand,
 }
 
-/// For a check, unless the command line says another number.
+/// Default number of threads for a check.
 const THREADS: u8 = 2;
 
 #[derive(Subcommand)]
 enum ProtocolCommand {
     /// Explores every interleaving and checks every property.
     Check {
-        /// The specification.
+        /// The specification (docs/protocols.md).
         file: PathBuf,
-        /// Largest number of caches.
+        /// Maximum number of caches to check.
         #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=3))]
         caches: u8,
-        /// Threads.
+        /// Threads to explore states with.
         #[arg(long, default_value_t = THREADS, value_parser = clap::value_parser!(u8).range(1..=16))]
         threads: u8,
-        /// Counts states that differ only in the numbers of caches or lines one by one, as rumur does. Without, they are one
-        /// state: the verdict is the same, and sooner there.
+        /// Counts states that differ only in the numbers of caches or lines separately, as rumur does. By default they
+        /// are one state: the verdict is the same and takes less time.
         #[arg(long)]
         all_states: bool,
         /// Folder for sequence diagrams of a violation.
         #[arg(long)]
         traces: Option<PathBuf>,
     },
-    /// Writes SystemVerilog, Rust, Murphi, Graphviz and Markdown of a protocol that holds.
+    /// Writes SystemVerilog, Rust, Murphi, Graphviz and Markdown for a protocol that holds.
     ///
-    /// It is checked first, as `check` does it; one that does not hold is refused with its trace, and nothing is written.
+    /// The specification is checked first, as by `check`. If it does not hold, its trace is printed and nothing is
+    /// written.
     Generate {
-        /// The specification.
+        /// The specification (docs/protocols.md).
         file: PathBuf,
-        /// Number of caches that the directory is made for.
+        /// Number of caches that the directory supports.
         #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=3))]
         caches: u8,
         /// Folder for the outputs.
         #[arg(long, default_value = ".")]
         out: PathBuf,
-        /// Writes it whether it holds or not, to look at what is generated.
+        /// Skips the check, to look at the output for a protocol that does not hold.
         #[arg(long)]
         unchecked: bool,
     },
     /// Prints the generated machines.
     Show {
-        /// The specification.
+        /// The specification (docs/protocols.md).
         file: PathBuf,
-        /// Number of caches that the directory is made for.
+        /// Number of caches that the directory supports.
         #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=3))]
         caches: u8,
-        /// What to print.
+        /// Output format.
         #[arg(long, value_enum, default_value_t = Format::Markdown)]
         format: Format,
     },
@@ -91,7 +92,6 @@ impl From<Format> for cli::Format {
 }
 
 impl Protocol {
-    /// Does it.
     pub fn run(self) -> Result<(), CliError> {
         let mut out = crate::print::Output;
         match self.command {
@@ -125,7 +125,7 @@ impl Protocol {
     }
 }
 
-/// Explores every model, and shows how far it is.
+/// Explores every model and shows the progress.
 fn check(
     file: &Path,
     extent: Extent,

@@ -11,9 +11,9 @@ use tombolo::{Export, RemoteServer};
 
 /// Exports memory, or a file, to stream ports of kernels on other machines.
 ///
-/// Ports are plugged in there with `tombolo run … --connect PORT=remote:HOST:PORT`. It serves until it is interrupted;
-/// memory is gone then, and what was written to a file is in it. There is no encryption, and no password: listen
-/// where only friends can connect.
+/// Ports are connected there with `tombolo run … --connect PORT=remote:HOST:PORT`. It serves until it is interrupted.
+/// Then memory is lost, and a file has what was written to it. There is neither encryption nor a password: listen only
+/// where you trust every client.
 #[derive(Args)]
 #[command(after_help = "Examples:
   A file, to be read and written by kernels of this machine:
@@ -21,14 +21,14 @@ use tombolo::{Export, RemoteServer};
   64 MiB of zeroed memory, for other machines too:
     tombolo serve 64MiB --listen 0.0.0.0:7010")]
 pub(crate) struct Serve {
-    /// A regular file; or a number of bytes of memory: 64MiB. A file that is called like a number: ./64
+    /// A regular file, or a number of bytes of memory: 64MiB. Write ./64 for a file named 64.
     what: PathBuf,
 
-    /// Where to listen; port 0 is any that is free, and it is told which.
+    /// Address to listen at; port 0 takes any free port, which is printed.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7010")]
     listen: String,
 
-    /// Clients may not write.
+    /// Refuses writes of clients.
     #[arg(long)]
     read_only: bool,
 }
@@ -78,7 +78,8 @@ impl Serve {
             source,
         })?;
         let bytes = server.bytes();
-        // Whoever chose port 0 learns the address from it. Whoever started it may read no more.
+        // Prints the address, because port 0 takes any free port. The process that started this one may have closed its
+        // end.
         let address = server.address();
         let told = print(format_args!("{bytes} bytes at remote:{address}\n"));
         if let Err(error) = told {

@@ -1,8 +1,8 @@
 //! Standard streams that were closed when the command was started (`>&-`).
 //!
-//! Their numbers would go to the next files that are opened, and Rust's runtime opens `/dev/null` there, where all that
-//! is written is lost without an error. So before it does, they get a folder, open for reading: writing to it fails, and
-//! so does reading.
+//! Files that are opened next would get their numbers, and Rust's runtime opens `/dev/null` there, where output is lost
+//! without an error. Before the runtime starts, a folder is opened for reading under each such number: reads and writes
+//! of it fail.
 
 use rustix::fs::{open, Mode, OFlags};
 use std::os::fd::{AsRawFd, IntoRawFd};
@@ -17,28 +17,28 @@ pub enum Stream {
     Error = 2,
 }
 
-/// A bit for each that was closed.
+/// Bit n is set if stream n was closed.
 static CLOSED: AtomicU8 = AtomicU8::new(0);
 
-/// The system's loader calls this before the runtime looks at the streams.
+/// The loader calls this before Rust's runtime opens `/dev/null`.
 #[used]
 #[link_section = ".init_array"]
 static BEFORE_MAIN: extern "C" fn() = occupy;
 
 extern "C" fn occupy() {
-    // The lowest number that is free, until none of the three is.
+    // `open` returns the lowest free number, so this ends when all three are taken.
     while let Ok(folder) = open("/", OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()) {
         let number = folder.as_raw_fd();
         if number > Stream::Error as i32 {
             return;
         }
         CLOSED.fetch_or(1 << number, Ordering::Relaxed);
-        // It stays open until the process ends.
+        // Keeps it open until the process ends.
         let _ = folder.into_raw_fd();
     }
 }
 
-/// Whether whoever started the command had closed a stream.
+/// Whether a stream was closed when the command was started.
 pub fn was_closed(stream: Stream) -> bool {
     CLOSED.load(Ordering::Relaxed) >> stream as u8 & 1 == 1
 }

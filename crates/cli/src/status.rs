@@ -1,4 +1,4 @@
-//! `tombolo status`: who uses what of a daemon's card, once or live, for people and for programs; and the shape of any card.
+//! `tombolo status`: use of a daemon's card, once or live, as text, JSON or metrics; and the shape of any card.
 
 use crate::print::{print, NotPrinted};
 use card::CardDescription;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use tombolo::report::bytes;
 use tombolo::{Card, ClientStatus, Error, Picoseconds, SlotStatus, Status, TenantStatus, Use};
 
-/// Prints who uses what of a daemon's card, or the shape of a card.
+/// Prints the use of a daemon's card by client, or the shape of a card.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -23,7 +23,7 @@ Examples:
   For the node exporter of Prometheus:
     tombolo status --socket /run/user/1000/tombolo --prometheus > /var/lib/node_exporter/tombolo.prom")]
 pub(crate) struct ShowStatus {
-    /// Where the daemon listens.
+    /// The daemon's socket.
     #[arg(long, value_name = "FILE", required_unless_present = "card")]
     socket: Option<PathBuf>,
 
@@ -31,7 +31,7 @@ pub(crate) struct ShowStatus {
     #[arg(long, value_name = "NAME", conflicts_with_all = ["socket", "json", "prometheus", "watch"])]
     card: Option<String>,
 
-    /// Prints JSON; with --watch a line each time.
+    /// Prints JSON; with --watch, one line each time.
     #[arg(long, conflicts_with = "prometheus")]
     json: bool,
 
@@ -39,12 +39,12 @@ pub(crate) struct ShowStatus {
     #[arg(long)]
     prometheus: bool,
 
-    /// Again and again, until it is interrupted or the daemon is gone.
+    /// Repeats, until it is interrupted or the daemon ends.
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "1", value_parser = pause)]
     watch: Option<Duration>,
 }
 
-/// Why nothing is shown, or nothing more.
+/// Why no status, or no further one, is printed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StatusError {
     #[error(transparent)]
@@ -55,7 +55,7 @@ pub(crate) enum StatusError {
     Json(serde_json::Error),
 }
 
-/// A time between two looks.
+/// Parses the time between two outputs.
 fn pause(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text
         .parse()
@@ -72,7 +72,7 @@ impl ShowStatus {
             let (description, _) = Card::open(name)?.describe()?;
             return Ok(print(shape(&description))?);
         }
-        // One of both is given.
+        // clap requires a socket or a card.
         let socket = self.socket.clone().unwrap_or_default();
         let card = Card::open(format!("unix:{}", socket.display()))?;
         let Some(pause) = self.watch else {
@@ -102,7 +102,7 @@ impl ShowStatus {
     }
 }
 
-/// What a kernel must fit into.
+/// The shape of a card: the limits that a kernel must fit into.
 fn shape(card: &CardDescription) -> String {
     let memory_ports = card.ports_per_slot.saturating_sub(card.streams_per_slot);
     let host = match card.host_channel {
@@ -138,7 +138,7 @@ fn text(status: &Status) -> String {
         owner.spaces,
     );
     let mut line = |line: String| {
-        // Into a string, which takes everything.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "  {line}");
     };
     for (number, slot) in owner.slots.iter().enumerate() {
@@ -162,7 +162,7 @@ fn of_slot(number: usize, slot: &SlotStatus) -> String {
     match (&slot.kernel, slot.client) {
         (Some(kernel), Some(client)) => {
             let does = if slot.running { "runs" } else { "waits" };
-            // Those of other users have no name here.
+            // The daemon hides names of other users' kernels.
             let kernel = match kernel.as_str() {
                 "" => "a kernel".to_owned(),
                 name => format!("kernel {name}"),
@@ -194,7 +194,7 @@ fn of_client(client: &ClientStatus) -> String {
     )
 }
 
-/// What a tenant has, beside its quota.
+/// A tenant's use, with its quota where there is one.
 fn of_tenant(tenant: &TenantStatus) -> String {
     let number = |number: u64| number.to_string();
     let beside = |of: Use, shown: &dyn Fn(u64) -> String| match of.most {
@@ -213,7 +213,7 @@ fn of_tenant(tenant: &TenantStatus) -> String {
     )
 }
 
-/// One kind of metric, with what stands before its first value.
+/// Writes the values of one metric, after its help and type.
 struct Metric<'a> {
     text: &'a mut String,
     name: &'static str,
@@ -229,12 +229,12 @@ impl Metric<'_> {
             true => String::new(),
             false => format!("{{{}}}", labels.join(",")),
         };
-        // Into a string, which takes everything.
+        // Writing to a string cannot fail.
         let _ = writeln!(self.text, "{}{labels} {value}", self.name);
     }
 }
 
-/// The value of a label, as Prometheus writes it.
+/// Escapes the value of a label, by the rules of Prometheus's text format.
 fn escaped(value: &str) -> String {
     value
         .replace('\\', "\\\\")

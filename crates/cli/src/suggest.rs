@@ -1,9 +1,9 @@
 //! "Did you mean": the known word that is nearest to an unknown one.
 
-/// Changes of a letter up to which a word counts as a misspelling of another.
+/// Maximum edit distance of a misspelling.
 const LETTERS: usize = 3;
 
-/// How many letters have to be changed, added or taken away; a swap of neighbours is one.
+/// Edit distance: letters changed, added or removed; a swap of neighbours counts as one.
 fn distance(one: &str, other: &str) -> usize {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let mut before: Vec<usize> = Vec::new();
@@ -30,7 +30,7 @@ pub fn did_you_mean<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>)
     let near = known
         .into_iter()
         .map(|word| (distance(unknown, word), word))
-        // Of a short word that many letters changed leave nothing.
+        // A short word has too few letters for that distance to mean a likeness.
         .filter(|(far, word)| *far <= LETTERS && 2 * far <= word.chars().count().max(2))
         .min();
     near.map_or_else(String::new, |(_, word)| format!("; did you mean `{word}`?"))

@@ -1,4 +1,4 @@
-//! A text that goes into a file, a pipe, a device or the standard output.
+//! Text output to a file, a pipe, a device or the standard output.
 
 use crate::outputs::{OutputPath, Outputs};
 use crate::print::Output;
@@ -6,7 +6,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Where a text goes that a command writes.
+/// The destination of a text output.
 pub struct TextFile {
     named: PathBuf,
     to: Destination,
@@ -15,13 +15,13 @@ pub struct TextFile {
 enum Destination {
     /// A new file.
     File(File),
-    /// A pipe or a device; opened when there is something to write.
+    /// A pipe or a device; opened on the first write, because opening a pipe blocks.
     Special,
     StandardOutput,
 }
 
 impl TextFile {
-    /// Begins it; a `record` gets its place also if the run fails.
+    /// Begins an output; a `record` is kept even if the run fails.
     pub fn begin(place: OutputPath, outputs: &mut Outputs, record: bool) -> io::Result<Self> {
         let named = place.named.clone();
         let to = if named.is_dir() {
@@ -46,7 +46,7 @@ impl TextFile {
         }
     }
 
-    /// As the user calls it.
+    /// The name that the user gave.
     pub fn named(&self) -> &Path {
         &self.named
     }

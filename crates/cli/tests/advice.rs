@@ -49,7 +49,7 @@ fn text_json_and_page_name_the_same_bound() {
     assert!(section.contains("Bound by storage"), "{section}");
     assert!(section.contains("<code>--map …:warm</code>"), "{section}");
 
-    // What it advises is faster, and the comparison says so.
+    // The recommended change is faster, and the comparison confirms it.
     std::fs::rename(folder.join("run.json"), folder.join("cold.json")).unwrap();
     let (_, warm) = sum(folder, ":warm", &[]);
     assert_ne!(warm["bound"]["by"], "storage");

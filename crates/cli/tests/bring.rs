@@ -3,7 +3,7 @@
 use lab::cases::{self, Case, CaseOutcome};
 use std::path::Path;
 
-/// What `make test` runs; `make test-deep` runs all.
+/// The cases of `make test`; `make test-deep` runs all.
 const QUICK: [&str; 9] = [
     "bring.parameters",
     "bring.prefixes",

@@ -140,7 +140,7 @@ fn the_standard_output_may_end() {
     assert!(output.status.success(), "{}", self::said(&output));
 }
 
-/// Stores that nobody flushed are in the file when the command has ended, or it says why not.
+/// Stores that no core flushed are written back when the command ends, or it reports an error.
 #[test]
 fn what_cores_stored_is_in_the_file() {
     let folder = TempDir::new().unwrap();

@@ -322,7 +322,7 @@ fn a_pipe_that_is_silent_or_closes_fails_the_run_and_leaves_no_output() {
     writer.join().unwrap();
 }
 
-/// An experiment takes half an hour: what it would fail with at the end is told before it begins.
+/// An experiment takes half an hour, so unwritable output files are reported before it begins.
 #[test]
 fn a_lab_refuses_files_that_it_could_not_write_before_it_runs() {
     let folder = folder();

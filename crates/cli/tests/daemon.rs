@@ -88,7 +88,8 @@ impl Daemon {
         }
     }
 
-    /// What it holds when nobody but who asks is there: the least of some looks, since threads take a moment to end.
+    /// Resources with no client but the one that asks: the minimum of several samples, since threads take a moment to
+    /// end.
     fn at_rest(&self) -> Value {
         let looks = (0..10).map(|_| {
             let status = self.until(|status| {
@@ -160,8 +161,8 @@ fn copy(daemon: &Daemon, bytes: &[u8]) -> Value {
     serde_json::from_slice(&fs::read(daemon.path("report.json")).unwrap()).unwrap()
 }
 
-/// What a report says of its run, wherever it was: its slot and space are not the same in every run, and the card as a
-/// whole works for others too.
+/// The parts of a report that depend on the run alone: slot and space differ between runs, and the card also serves
+/// other clients.
 fn of_run(report: &Value) -> Value {
     let mut paging = report["paging"].clone();
     // How often a kernel waits is up to the machine on a card without time.
@@ -216,7 +217,7 @@ fn one_is_killed_and_the_other_goes_on(daemon: &Daemon, bytes: &[u8]) {
         other.join().unwrap()
     });
     assert_eq!(of_run(&copies), of_run(&alone));
-    // What it had written was written back.
+    // Its writes were written back.
     assert!(fs::read(daemon.path("table")).unwrap() != vec![1; 64 << 10]);
 }
 
@@ -264,7 +265,7 @@ fn a_daemon_that_is_ended_writes_back_and_says_so() {
     assert!(fs::read(daemon.path("table")).unwrap() != vec![1; 64 << 10]);
 }
 
-/// What a kernel must fit into, of a card that no daemon has.
+/// The limits of a card without a daemon.
 #[test]
 fn status_prints_the_shape_of_a_card() {
     let folder = TempDir::new().unwrap();
@@ -325,7 +326,7 @@ fn pipes_go_through_a_kernel_of_a_daemon() {
         assert!(output.status.success(), "{said}");
         assert!(output.stdout == bytes, "{} bytes", output.stdout.len());
     }
-    // A daemon whose slots have none says what is missing.
+    // A daemon whose slots have no streams is reported as the cause.
     let daemon = Daemon::start(&["--functional", "--streams", "0"]);
     let connected = ["loopback", "--connect", "in=-", "--connect", "out=-"];
     let output = daemon.run(&connected).output().unwrap();
@@ -433,7 +434,7 @@ fn what_cannot_be_served_to_programs_of_fsrf_is_refused() {
 /// A user without rights of his own.
 const NOBODY: u32 = 65_534;
 
-/// Whether a test can be somebody else, who can run the command; if not, says so.
+/// Whether a test can run the command as another user; prints why not.
 fn can_be_another(test: &str) -> bool {
     let why = if !rustix::process::geteuid().is_root() {
         "only the superuser's processes can be another user's (root)"
@@ -593,7 +594,7 @@ fn value<'a>(unit: &'a str, key: &str) -> &'a str {
     found.unwrap_or_else(|| panic!("no {key}"))
 }
 
-/// Starts a service with its socket as systemd does: under number 3, told in the environment.
+/// Passes a service its socket as systemd does: descriptor 3, announced in the environment.
 fn activate(folder: &Path, listener: &UnixListener, words: &[&str]) -> Child {
     let script = "LISTEN_PID=$$ LISTEN_FDS=1 exec \"$@\" 3<&0 </dev/null";
     let socket = listener.as_fd().try_clone_to_owned().unwrap();
@@ -629,7 +630,7 @@ fn a_service_is_started_with_its_socket_by_its_unit() {
     let notified = UnixDatagram::bind(path("notify")).unwrap();
     let bytes: Vec<u8> = (0..100_001u32).map(|n| (n * 17 % 249) as u8).collect();
     fs::write(path("input"), &bytes).unwrap();
-    // What ends is started again at the same socket.
+    // The service is restarted at the same socket.
     for _ in 0..2 {
         let run = [&["run", "copy", "--card", "unix:card"], COPIED].concat();
         // Before there is a daemon: the socket is there, and its connection waits.
@@ -724,7 +725,7 @@ fn what_was_handed_over_is_looked_at() {
         two.spawn().unwrap(),
         "LISTEN_FDS=2: a daemon listens at one socket",
     );
-    // What another process was given is not for this one.
+    // Sockets for another process are ignored.
     let mut other = tombolo(folder.path(), &words);
     refused(
         other

@@ -94,7 +94,7 @@ fn a_host_finds_the_shell_and_the_device_ends_after_it() {
     let mut word = [0; 4];
     client.region_read(0, 0, &mut word).unwrap();
     assert_eq!(u32::from_le_bytes(word), card::registers::ID_MAGIC);
-    // A register of nobody, and one outside the BAR.
+    // An unused register, and one outside the BAR.
     client.region_read(0, (2 << 20) + 8, &mut word).unwrap();
     assert_eq!(word, [0xff; 4]);
     let text = std::fs::read_to_string(&card).unwrap();

@@ -1,5 +1,5 @@
-//! What somebody meets in the first hour: messages that say what there is, values as they are written, reports where they are
-//! wanted, completions, the manual, the cache.
+//! A newcomer's first hour: messages that list the choices, values in the forms that people type, reports at their
+//! destinations, completions, the manual page, the cache.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -154,7 +154,7 @@ fn values_are_what_they_are_written_as() {
 fn a_folder_that_hides_a_kernel_is_reported() {
     let folder = folder();
     let folder = folder.path();
-    // Of the library's own folders nothing is hidden, nor by a folder without a kernel.
+    // Neither an installed kernel nor a folder without a kernel causes the note.
     std::fs::create_dir(folder.join("copy")).unwrap();
     let run = [&COPY[..], &["bytes=4097", "-q"]].concat();
     let output = tombolo(folder, &run);
@@ -184,7 +184,7 @@ fn completions_know_commands_options_and_kernels() {
         // The generator gives fish no values of words without an option.
         assert_eq!(script.contains("aes256ctr"), shell != "fish", "{shell}");
     }
-    // What bash makes of it, where there is one.
+    // The completion in bash, where it is installed.
     let script = printed(&tombolo(folder.path(), &["completions", "bash"]));
     std::fs::write(folder.path().join("c"), script).unwrap();
     let asked = "source ./c; COMP_WORDS=(tombolo run aes256); COMP_CWORD=2; _tombolo tombolo aes256 run; echo ${COMPREPLY[@]}";
@@ -245,7 +245,7 @@ fn the_cache_is_listed_measured_and_cleared() {
     assert!(printed(&cache(&["size"])).starts_with("2 models, 0.2 MB, in "));
     // Nothing of these is old.
     assert!(printed(&cache(&["clear", "--unused-for", "1"])).starts_with("removed 0 models"));
-    // Whoever builds or loads one holds its lock.
+    // A process that builds or loads a model holds its lock.
     let lock = std::fs::File::create(models.join("4567.lock")).unwrap();
     rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
     let output = cache(&["clear"]);

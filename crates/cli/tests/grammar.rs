@@ -1,8 +1,8 @@
 //! Can any words after `tombolo run` make it fail inside, or change a file that is no output?
 //!
 //! Random command lines over the grammar, hostile values included, on the functional card.
-//! `TOMBOLO_COMMAND_LINES` says how many (the bar `stranger.internal_errors` takes 20,000), and
-//! `TOMBOLO_SEED` which. The last line of the output is a JSON object with the counts.
+//! `TOMBOLO_COMMAND_LINES` sets their number (the bar `stranger.internal_errors` takes 20,000), `TOMBOLO_SEED` the
+//! seed. The last line of the output is a JSON object with the counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -341,8 +341,8 @@ fn everything(folder: &Path) -> BTreeMap<OsString, (u32, Vec<u8>)> {
     seen.collect()
 }
 
-/// What a command may change when it succeeds, and what even when it fails: the names of its outputs, and
-/// files that are mapped for writing. All names of a file are one.
+/// The files that a command may change: its outputs, if it succeeds, and files that are mapped for writing, even if it
+/// fails. Names of the same file count once.
 fn outputs(words: &[OsString]) -> (BTreeSet<PathBuf>, BTreeSet<PathBuf>) {
     let (mut new, mut written) = (BTreeSet::new(), BTreeSet::new());
     for pair in words.windows(2) {

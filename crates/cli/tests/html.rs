@@ -28,7 +28,7 @@ fn page(folder: &Path) -> String {
     std::fs::read_to_string(folder.join("run.html")).unwrap()
 }
 
-/// What a browser sees, or nothing without one.
+/// The page as a browser renders it; `None` without one.
 fn look(test: &str, folder: &Path) -> Option<serde_json::Value> {
     let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/look-at-page");
     let looked = Command::new(tool)
@@ -74,7 +74,7 @@ fn a_page_says_what_happened_and_fits_every_screen() {
     let json = std::fs::read(folder.path().join("run.json")).unwrap();
     let report: serde_json::Value = serde_json::from_slice(&json).unwrap();
 
-    // What was busy was not idle, and no name stands twice.
+    // Busy resources were not idle, and no name occurs twice.
     let between = |from: &str, to: &str| -> Vec<&str> {
         let parts = page.split(from).skip(1);
         parts.map(|part| part.split(to).next().unwrap()).collect()

@@ -78,7 +78,7 @@ fn a_kernel_with_streams_alone_is_imported() {
     assert!(manifest.contains(ports), "{manifest}");
     assert!(manifest.contains("control = \"ap_ctrl_none\"") && !manifest.contains("[[argument]]"));
 
-    // What would be lost is, only if the manifest says so.
+    // Side-band signals are dropped only if the manifest lists them.
     let silent = manifest.replace("drops = [\"tuser\"]\n", "");
     fs::write(folder.path().join("scale/kernel.toml"), silent).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_tombolo"));
@@ -91,7 +91,7 @@ fn a_kernel_with_streams_alone_is_imported() {
         "{told}"
     );
 
-    // What the RTL does not have is named.
+    // A described port that the RTL lacks is named.
     let wider = XML.replace("dataWidth=\"32\"", "dataWidth=\"64\"");
     let output = import(folder.path(), &wider, "wide");
     let told = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -137,7 +137,7 @@ fn models_under_construction() {
         let builds = |_| !processes_with(&format!("{cache_name}/models/")).is_empty();
         let (found, said) = interrupt(child, signal, builds);
         assert_eq!(found, code, "{said}");
-        // Compilers that were told to end take a moment on a busy machine.
+        // Interrupted compilers take a moment to end on a busy machine.
         while !processes_with(cache_name).is_empty() {
             std::thread::yield_now();
         }

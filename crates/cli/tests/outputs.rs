@@ -122,7 +122,7 @@ fn what_is_refused_changes_nothing() {
             &[&new[..], &["--json", "nowhere/x"]].concat(),
             "nowhere/x: No such file",
         ),
-        // What cannot be mapped.
+        // Kinds of files that cannot be mapped.
         (
             &["--map", "input=pipe", "--map", "output=old:new"],
             "this is a pipe",

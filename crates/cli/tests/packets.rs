@@ -25,7 +25,7 @@ fn run(folder: &Path, kernel: &str, connections: &[&str]) -> Ended {
         command.args(["--connect", connection]);
     }
     let output = command.output().unwrap();
-    // A build that takes long says so.
+    // A long build prints progress.
     let told = String::from_utf8_lossy(&output.stderr);
     let building = |line: &&str| !line.contains(" s)");
     let told: Vec<&str> = told.lines().filter(building).collect();
@@ -46,8 +46,8 @@ fn data(bytes: usize) -> Vec<u8> {
     (0..bytes).map(|i| (i * 7 + i / 251) as u8).collect()
 }
 
-/// The kernel ends a packet every 64 bytes. What is behind the first was lost with exit code 0, and of 1,000 bytes the
-/// message blamed the input.
+/// The kernel ends a packet every 64 bytes. Packets after the first must not be lost with exit code 0, and the error
+/// must not blame the input.
 #[test]
 fn packets_that_nobody_takes_are_an_error_that_names_their_port() {
     let folder = tempfile::tempdir().unwrap();
@@ -74,7 +74,8 @@ fn packets_that_nobody_takes_are_an_error_that_names_their_port() {
             );
         }
     }
-    // One packet is what it always was; so many are wanted, and no more; there is no room for those that are wanted.
+    // One packet by default; N packets on request, and no more; errors for a file that is too small and for missing
+    // packets.
     fs::write(folder.join("i"), data(60)).unwrap();
     let ended = run(folder, "often", &["in=file:i", "out=file:o:new=4096"]);
     assert!(ended.well && ended.out == Some(data(60)), "{}", ended.told);
@@ -163,7 +164,7 @@ fn a_port_without_tlast_delivers_what_it_has_when_its_sender_pauses() {
     }
 }
 
-/// The port has TLAST and never raises it: the message says so, and how many bytes wait.
+/// The port has TLAST and never raises it: the message names this and the number of waiting bytes.
 #[test]
 fn bytes_that_wait_for_tlast_are_counted() {
     let folder = tempfile::tempdir().unwrap();

@@ -81,7 +81,7 @@ fn closed_streams_change_no_byte_of_a_file() {
         assert!(output.status.success(), "{closed}: {output:?}");
         let [made, wanted] = ["out", "in"].map(|name| fs::read(folder.path().join(name)).unwrap());
         assert!(made == wanted, "{closed}");
-        // An error, which nobody can be told, changes nothing else.
+        // An error that cannot be printed has no other effect.
         let output = shell(folder.path(), &format!("{COPY} --set nothing=1 {closed}"));
         assert_eq!(output.status.code(), Some(1), "{closed}: {output:?}");
         assert_eq!(names(folder.path()), ["in", "out"]);
@@ -123,7 +123,7 @@ fn files_that_may_not_grow_are_an_error_and_leave_nothing_behind() {
     }
 }
 
-/// Sizes that a user chooses under a limit on memory: an error that says so, or a run that works.
+/// Sizes beyond a limit on memory: an error that names the limit, or a run that works.
 #[test]
 fn sizes_that_no_memory_is_left_for_are_errors() {
     for (kib, options) in [

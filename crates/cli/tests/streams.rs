@@ -128,7 +128,7 @@ fn a_peer_that_lies_is_told() {
     }
 }
 
-/// More bytes than a file or a peer has, and numbers of a schedule that there are not: told before anything is written.
+/// Ranges beyond a file or peer, and schedules out of range, are reported before anything is written.
 #[test]
 fn ranges_and_priorities_that_cannot_be_are_told() {
     let folder = tempfile::tempdir().unwrap();
@@ -426,10 +426,10 @@ fn a_kernel_that_writes_while_nobody_reads_fails_by_name() {
         waited && told.contains(&(sending.to_owned() + late)),
         "{told}"
     );
-    // What fits before the reader needs no wait: then only the end of the mapping says it.
+    // Data that fits into the FIFO needs no wait, so only the end of the mapping reports the missing reader.
     let told = copy(5000);
     assert!(!told.contains(kernel) && told.contains(sending), "{told}");
-    // Somebody has it open and takes nothing: what a FIFO holds has gone.
+    // The FIFO is open, but never read: the bytes that it holds count as sent.
     let held = fs::OpenOptions::new().read(true).write(true).open(&pipe);
     let told = copy(1 << 20);
     let late = "the other end took nothing within 200ms, after 65536 bytes";

@@ -38,7 +38,7 @@ fn follow(page: &str) -> (tempfile::TempDir, String) {
     (folder, said)
 }
 
-/// What the page shows is what the command said; `...` leaves lines out.
+/// The page shows the command's output; `...` leaves lines out.
 fn says_what_it_shows(page: &str, said: &str) {
     let page = std::fs::read_to_string(home().join("docs/tutorials").join(page)).unwrap();
     let mut fence = None;

@@ -65,7 +65,7 @@ pub enum SystemError {
 /// The MESI protocol of `protocols/mesi.protocol`, which the RTL was generated from.
 ///
 /// # Errors
-/// [`SystemError`], if somebody breaks the file.
+/// [`SystemError`], if the file of the protocol is not valid.
 pub fn mesi() -> Result<Protocol, SystemError> {
     Ok(cpu::mesi()?)
 }

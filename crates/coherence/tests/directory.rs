@@ -62,7 +62,7 @@ fn operate(system: &mut System<Directory>, kind: OperationKind, line: PlainLine,
     });
 }
 
-/// Runs until `done` says so.
+/// Runs until `done` returns true.
 fn until(system: &mut System<Directory>, what: &str, done: impl Fn(&System<Directory>) -> bool) {
     for _ in 0..20_000 {
         if done(system) {

@@ -30,8 +30,8 @@ const SMALL: usize = 256 << 10;
 const LIMIT: Duration = Duration::from_secs(60);
 /// Times that all begin anew.
 const ROUNDS: usize = 2;
-/// Deviation of runtimes, in per cent, beyond which something has broken. FSRF prints 1.1 (§6.4), which is the target of the rows
-/// `daemon.fairness` and missed: 5.2 for equal programs, 4.0 beside a greedy one.
+/// Deviation of runtimes, in per cent, beyond which fairness is broken. FSRF prints 1.1 (§6.4), which is the target of
+/// the rows `daemon.fairness` and is missed: 5.2 for equal programs, 4.0 with a greedy one.
 const BROKEN: f64 = 8.0;
 
 /// No test, but the process of a program.

@@ -1,8 +1,7 @@
-//! Messages that nobody would send: requests with names of others, numbers at their ends, parts that are missing or
-//! doubled, bytes that are flipped. The daemon answers or ends the connection; it does not panic, others are served, and
-//! nothing is left.
+//! Malformed messages: requests with other clients' names, extreme numbers, missing or repeated parts, flipped bits.
+//! The daemon answers or closes the connection; it does not panic, other clients are served, and no resource leaks.
 //!
-//! `TOMBOLO_FUZZ` says how many messages (12,000 by default).
+//! `TOMBOLO_FUZZ` sets the number of messages (12,000 by default).
 
 mod common;
 

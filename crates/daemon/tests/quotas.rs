@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use tombolo::{Card, Error, ErrorCode, FunctionalConfig, MapOptions, PageSize, TenantStatus, Use};
 use wire::{encode, receive, send, Describe, Frame, Hello, Kind, Message, Side, Version};
 
-/// Everybody, so whoever runs the tests, within these.
+/// A daemon with one tenant for all users, including the one that runs the tests.
 fn served(quota: &str) -> Served {
     let text = format!("[[tenant]]\nname = 'lab'\nusers = ['*']\n{quota}\n");
     Served::within(FunctionalConfig::default(), &text)

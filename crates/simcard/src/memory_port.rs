@@ -18,7 +18,7 @@ use verilated::BuildError;
 /// Maximum number of bursts whose addresses are accepted ahead of their data.
 const WRITE_ADDRESSES: usize = 4;
 
-/// An accepted burst.
+/// A burst with an accepted address and outstanding data.
 #[derive(Clone, Copy, Debug)]
 struct AcceptedBurst {
     offset: u64,

@@ -50,7 +50,7 @@ pub enum Value {
     Number(u64),
     /// An address; shown in hexadecimal.
     Address(u64),
-    /// A string.
+    /// Shown as it is.
     Text(String),
 }
 

@@ -1,7 +1,7 @@
 //! The few messages of Perfetto's trace format that a timeline needs, with the field numbers of its
 //! published protocol definitions (`protos/perfetto/trace`).
 
-/// A trace.
+/// The root message: a file is one trace.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(crate) struct Trace {
     #[prost(message, repeated, tag = "1")]
@@ -11,7 +11,7 @@ pub(crate) struct Trace {
 /// One packet of a trace.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(crate) struct TracePacket {
-    /// Nanoseconds.
+    /// Time in nanoseconds.
     #[prost(uint64, optional, tag = "8")]
     pub(crate) timestamp: Option<u64>,
     #[prost(uint32, optional, tag = "10")]
@@ -22,7 +22,7 @@ pub(crate) struct TracePacket {
     pub(crate) track_descriptor: Option<TrackDescriptor>,
 }
 
-/// A track.
+/// Declares a row of the timeline, or a group of rows.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(crate) struct TrackDescriptor {
     #[prost(uint64, optional, tag = "1")]
@@ -74,7 +74,7 @@ pub(crate) struct DebugAnnotation {
 
 /// Parts of [`DebugAnnotation`].
 pub(crate) mod debug_annotation {
-    /// The value.
+    /// Type and value of an annotation.
     #[derive(Clone, PartialEq, prost::Oneof)]
     pub(crate) enum Value {
         #[prost(uint64, tag = "3")]

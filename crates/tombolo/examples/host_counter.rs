@@ -17,7 +17,7 @@ use tombolo::{
 
 const LINE: u64 = 128;
 const ROWS: u64 = 16;
-/// Of the kernel in each line, and of each core in each line.
+/// Increments of each line by the kernel, and by each core.
 const TIMES: u64 = 20;
 /// Behind the counters: the lock of the cores that load and store, and what the kernel counted.
 const LOCK: u64 = ROWS * LINE;

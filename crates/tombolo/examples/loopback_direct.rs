@@ -1,5 +1,5 @@
-//! What `loopback.rs` does, by a program that drives the card itself: page table, copies, movers and events. It is here
-//! to be counted beside that one (`tombolo lab vfpio`, table 4), and shows what the library does for a program.
+//! `loopback.rs` without the library: the program drives page table, copies, movers and events itself. It shows how
+//! much the library does; `tombolo lab vfpio` compares the two programs' sizes (table 4).
 //!
 //! `cargo run --release --example loopback_direct -- in.bin out.bin`
 

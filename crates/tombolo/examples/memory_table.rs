@@ -1,4 +1,4 @@
-//! Card memory behind the directory, and a kernel beside it that counts in the same lines as two cores.
+//! Card memory as the home of cache lines: a kernel counts in the same lines as two cores.
 //!
 //!     cargo run --release --example memory_table
 //!
@@ -14,7 +14,7 @@ use tombolo::{Card, Continue, OwnerOptions, ShellConfig, SimOptions, SlotId};
 
 const LINE: u64 = 128;
 const ROWS: u64 = 64;
-/// Of the kernel in each line, and of each core in each line.
+/// Increments of each line by the kernel, and by each core.
 const TIMES: u64 = 20;
 
 fn word(line: &[u8], place: usize) -> u64 {

@@ -1,5 +1,5 @@
-//! Four kernels on one card, each in an address space of its own. One breaks a rule of AXI: its owner is
-//! told which, the others notice nothing, and its slot gets another kernel.
+//! Four kernels on one card, each in an address space of its own. One breaks a rule of AXI: its owner gets an error
+//! with the rule, the others continue undisturbed, and its slot gets another kernel.
 //!
 //! `cargo run --release --example shared_card -- some-file folder-for-results`
 //!

@@ -49,7 +49,7 @@ fn pages<T: Copy>(count: usize, zero: T) -> &'static mut [T] {
     }
 }
 
-/// Shares what somebody else allocated.
+/// Shares memory that the program allocated itself.
 fn share<T>(space: &AddressSpace, data: &mut [T]) -> Result<SharedMemory, tombolo::Error> {
     let bytes = size_of_val(data);
     // SAFETY: the pages are never freed, and nobody looks at them until they are shared no more.

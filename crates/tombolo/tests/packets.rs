@@ -138,8 +138,9 @@ fn what_comes_behind_a_flow_is_told_when_the_slot_closes() {
     }
 }
 
-/// A program that begins each transfer itself, and closes the port with a packet of the kernel in it: the error names the
-/// port and what is left, the packet is the next transfer's, and what nobody takes is an error of the slot's.
+/// A program starts each transfer itself, and closes the port while it holds a packet of the kernel: the error names
+/// the port and the remaining bytes, the next transfer gets the packet, and an unclaimed packet is an error of the
+/// slot.
 #[test]
 fn a_stream_that_is_closed_too_early_is_an_error() {
     for card in [functional(), simulated()] {

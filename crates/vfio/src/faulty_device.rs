@@ -27,7 +27,7 @@ const ADDRESS: &str = "0000:01:00.0";
 /// Maximum number of waits; beyond it the fault has gone unnoticed.
 const MOST_WAITS: u32 = 100_000;
 
-/// The injected fault.
+/// A fault that the device injects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum InjectedFault {
     /// Accepts commands and never executes them.

@@ -11,14 +11,14 @@ use std::path::PathBuf;
 use units::StreamDirection;
 use verilated::Builder;
 
-/// Holds a kernel's manifest against its RTL.
+/// Checks a kernel's manifest against its RTL.
 ///
-/// Says what is wrong with kernel.toml (file, line, key, rule), with the RTL (file and line), or
-/// which signal of which port is missing, has another width, or is not described; which argument lies beyond what
-/// s_axi_control addresses; which calls of the RTL a run refuses when it comes to them ($fopen for writing).
+/// Reports errors in kernel.toml (file, line, key, rule) and in the RTL (file and line), signals of ports that are
+/// missing, have another width or are not described, arguments beyond the range of s_axi_control, and calls of the RTL
+/// that fail in a run ($fopen for writing).
 ///
-/// Then builds the kernel's model, as a run does, and drives its registers: each argument answers, and is a register of
-/// its own; what keeps nothing, and what no argument describes, is named.
+/// Then builds the kernel's model, as a run does, and drives its registers: every argument must answer, in a register
+/// of its own. Registers that keep no value or that no argument describes are listed.
 #[derive(Args)]
 #[command(after_help = "Examples:
   tombolo kernel check kernels/vadd
@@ -26,7 +26,7 @@ use verilated::Builder;
 pub struct CheckKernel {
     /// The kernel's folder, or the name of one in `kernels/`.
     folder: PathBuf,
-    /// Read the RTL only: build no model, and drive no registers.
+    /// Reads the RTL only: builds no model and drives no registers.
     #[arg(long)]
     no_model: bool,
 }
@@ -86,7 +86,7 @@ impl BuildKernel {
     }
 }
 
-/// What was found, and what the kernel is, for people.
+/// The human-readable result of a check, with a description of the kernel.
 pub(super) fn summary(manifest: &Manifest) -> String {
     let name = &manifest.name;
     format!(
@@ -95,7 +95,7 @@ pub(super) fn summary(manifest: &Manifest) -> String {
     )
 }
 
-/// Control, ports and arguments, a line each.
+/// Control, ports and arguments, one per line.
 pub(super) fn describe(manifest: &Manifest) -> String {
     let control = match manifest.control {
         ControlProtocol::ApCtrlHs => "ap_ctrl_hs",

@@ -6,11 +6,11 @@ use crate::print::print;
 use clap::Args;
 use std::path::{Path, PathBuf};
 
-/// Makes a kernel that works, to be changed into yours.
+/// Creates a working kernel as a starting point for yours.
 ///
-/// The new folder has a manifest, the RTL of a kernel that adds two arrays, the parts that it uses, a
-/// README and a test that runs it on the simulated card. With `--coherent` the kernel stands behind a
-/// coherence directory and serves cache lines of the CPU.
+/// The new folder has a manifest, the RTL of a kernel that adds two arrays, the modules that it uses, a README and a
+/// test that runs it on the simulated card. With `--coherent` the kernel serves cache lines of the CPU, behind a
+/// coherence directory.
 #[derive(Args)]
 #[command(after_help = "Examples:
   tombolo kernel new scale
@@ -20,7 +20,7 @@ pub struct New {
     /// The kernel's name: letters, digits and `_`.
     name: String,
 
-    /// The folder to make (default: the name, here).
+    /// The folder to create (default: the kernel's name, in the current folder).
     #[arg(long, value_name = "FOLDER")]
     into: Option<PathBuf>,
 
@@ -29,15 +29,15 @@ pub struct New {
     coherent: bool,
 }
 
-/// A kernel that works, and the parts that it uses.
+/// A working kernel and the modules that it uses.
 struct Template {
-    /// The kernel's own name, which the new one's takes the place of.
+    /// The kernel's own name, which the new kernel's replaces.
     name: &'static str,
     does: &'static str,
     rtl: &'static str,
     manifest: &'static str,
     parts: &'static [(&'static str, &'static str)],
-    /// `NAME` stands for the new kernel's.
+    /// `NAME` is replaced with the new kernel's name.
     readme: &'static str,
     test: &'static str,
 }

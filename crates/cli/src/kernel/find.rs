@@ -1,4 +1,4 @@
-//! Kernels by folder or by name.
+//! Finds kernels by folder or by name.
 
 use crate::print::say;
 use crate::suggest::did_you_mean;
@@ -45,7 +45,7 @@ pub fn in_library(name: &str) -> PathBuf {
     library().join(name)
 }
 
-/// Whether a bare name is that of a folder here and of another kernel in `kernels/`.
+/// Whether a bare name is a folder here and also another kernel in `kernels/`.
 fn hides(here: &Path, library: &Path) -> bool {
     let bare = here.components().count() == 1 && is_kernel(library);
     bare && here.canonicalize().ok() != library.canonicalize().ok()

@@ -1,4 +1,4 @@
-//! `tombolo kernel list`: which kernels there are, and how each is run.
+//! `tombolo kernel list`: the installed kernels, and a command that runs each.
 
 use super::build::describe;
 use super::{find, folder_of, KernelCommandError};
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 /// Lists the kernels in `kernels/`, or describes some.
 ///
-/// Of a kernel that is named: its ports, its arguments, and a command that runs it.
+/// For a named kernel, prints ports, arguments, and a command that runs it.
 #[derive(Args)]
 #[command(after_help = "Examples:
   tombolo kernel list
@@ -61,7 +61,7 @@ impl List {
     }
 }
 
-/// The options of a run: a file for each pointer and stream, and what stands for a number.
+/// Options of an example run: a file for each pointer and stream, a permitted number for each scalar.
 fn example(manifest: &Manifest) -> String {
     let mut text = String::new();
     let read = (manifest.arguments.iter())
@@ -85,7 +85,7 @@ fn example(manifest: &Manifest) -> String {
     text
 }
 
-/// What an argument may be: of one called `bytes`, the size of the file that is read.
+/// A permitted number for an argument; for one called `bytes`, the size of the input file.
 fn number(argument: &Argument, read: Option<&Argument>) -> String {
     match (argument.name.as_str(), read) {
         ("bytes", Some(read)) => format!("size({})", read.name),

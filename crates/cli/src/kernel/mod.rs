@@ -1,4 +1,4 @@
-//! `tombolo kernel`: what authors of kernels need.
+//! `tombolo kernel`: tools for authors of kernels.
 
 mod build;
 mod create;
@@ -16,7 +16,7 @@ pub use import::import_package;
 use std::path::{Path, PathBuf};
 use verilated::BuildError;
 
-/// Lists, makes, checks, builds and imports kernels.
+/// Lists, creates, checks, builds and imports kernels.
 #[derive(Args)]
 pub struct Kernel {
     #[command(subcommand)]
@@ -32,18 +32,16 @@ enum KernelCommand {
     Import(import::Import),
 }
 
-/// Why nothing came of it.
+/// Why a command on kernels failed.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelCommandError {
-    /// A file or folder.
+    /// A file or folder cannot be read or written.
     #[error("{path}: {source}", path = .path.display())]
     Io {
-        /// Which one.
         path: PathBuf,
-        /// Why.
         source: std::io::Error,
     },
-    /// There is none.
+    /// Neither a folder nor a known name.
     #[error(transparent)]
     NoSuchKernel(#[from] NoSuchKernel),
     /// The kernel's manifest.
@@ -58,12 +56,11 @@ pub enum KernelCommandError {
     /// A name that the new kernel's RTL cannot have.
     #[error("`{name}` cannot be a kernel's name: {what}; it would name a module")]
     Taken {
-        /// The name.
         name: String,
-        /// What has it.
+        /// Reason, as part of a sentence.
         what: &'static str,
     },
-    /// Something is there already.
+    /// The folder exists.
     #[error("{path} exists already; name another place with --into", path = .0.display())]
     Exists(PathBuf),
     /// The standard output.
@@ -84,7 +81,6 @@ impl KernelCommandError {
 }
 
 impl Kernel {
-    /// Does it.
     pub fn run(self) -> Result<(), KernelCommandError> {
         match self.command {
             KernelCommand::List(list) => list.run(),
@@ -96,14 +92,14 @@ impl Kernel {
     }
 }
 
-/// Whether a kernel can have this name.
+/// Whether a name is a valid kernel name.
 fn is_identifier(name: &str) -> bool {
     let head = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     let rest = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     head && rest && name.len() <= 64
 }
 
-/// Makes a folder that is not there yet, fills it, and removes it again if that fails.
+/// Creates a folder and fills it; removes it if that fails.
 fn fill_new_folder(
     folder: &Path,
     fill: impl FnOnce() -> Result<(), KernelCommandError>,
@@ -117,7 +113,7 @@ fn fill_new_folder(
     let result = fill();
     match result.is_ok() {
         true => interrupt::keep_folder(folder),
-        // It is ours, and new: nothing of the user's can be in it.
+        // The folder is new, so it holds nothing of the user's.
         false => interrupt::remove_folder(folder),
     }
     result

@@ -1,6 +1,6 @@
-//! Words that SystemVerilog keeps for itself.
+//! Reserved words of SystemVerilog.
 
-/// Those of IEEE 1800-2017, annex B.
+/// IEEE 1800-2017, annex B.
 const RESERVED: &str = "
     accept_on alias always always_comb always_ff always_latch and assert assign assume automatic before
     begin bind bins binsof bit break buf bufif0 bufif1 byte case casex casez cell chandle checker class
@@ -24,7 +24,7 @@ const RESERVED: &str = "
     wor xnor xor
 ";
 
-/// Whether no module can have this name.
+/// Whether a word is reserved, so that no module can have this name.
 pub(super) fn is_reserved(name: &str) -> bool {
     RESERVED.split_whitespace().any(|word| word == name)
 }

@@ -1,4 +1,4 @@
-//! Options held against the kernel's manifest, before anything is built or opened.
+//! Checks the options against the kernel's manifest, before anything is built or opened.
 
 use super::{Run, RunError};
 use crate::arguments::{SetArgument, Value};
@@ -11,7 +11,7 @@ use std::path::Path;
 use tombolo::{Error, SlotId};
 
 impl Run {
-    /// Says what is wrong with the arguments before anything is built or opened.
+    /// Fails with the first option that does not fit the manifest.
     pub(super) fn check(&self, manifest: &Manifest) -> Result<(), RunError> {
         let names: Vec<&str> = manifest.arguments.iter().map(|a| a.name.as_str()).collect();
         let wrong = |text: String| Err(RunError::Arguments(text));
@@ -30,7 +30,7 @@ impl Run {
             }
             given.push(name);
         }
-        // A port that is none, before what is missing without it.
+        // An unknown port is reported before missing arguments, because a misspelling explains them.
         if let Some(text) = connect::no_port(&self.connections, manifest) {
             return wrong(text);
         }
@@ -100,7 +100,7 @@ impl Run {
 }
 
 impl Run {
-    /// Refuses a run that would read or write a standard stream that is closed.
+    /// Refuses a run that would read or write a closed standard stream.
     fn check_standard_streams(&self, manifest: &Manifest) -> Result<(), RunError> {
         let wrong = |text: &str| Err(RunError::Arguments(text.to_owned()));
         let fills = connect::fills_standard_output(&self.connections, manifest);
@@ -122,7 +122,7 @@ impl Run {
     }
 }
 
-/// Says that there is no such argument, and what there is.
+/// The message for an unknown argument, with the known ones.
 fn no_argument(manifest: &Manifest, name: &str) -> String {
     let kernel = &manifest.name;
     if manifest.stream(name).is_some() {
@@ -146,7 +146,7 @@ fn no_argument(manifest: &Manifest, name: &str) -> String {
     text + &did_you_mean(name, arguments())
 }
 
-/// Whether a value fits its argument, and is one that the kernel takes, before anything is built for it.
+/// Whether a value fits its argument and is in its permitted range.
 fn check_value(manifest: &Manifest, set: &SetArgument) -> Result<(), RunError> {
     let mut arguments = manifest.arguments.iter();
     let Some(argument) = arguments.find(|argument| argument.name == set.argument) else {

@@ -1,4 +1,4 @@
-//! `tombolo run --coherent`: the accesses of a CPU's cores to the lines that a kernel serves, or that it caches, from a file.
+//! `tombolo run --coherent`: accesses of a CPU's cores, from a file, to lines that the kernel serves or caches.
 
 use super::RunError;
 use crate::print::{print, NotPrinted};
@@ -9,10 +9,10 @@ use tombolo::{CoherentMemory, Error, PendingLine, Picoseconds};
 use units::access::{ADDRESS_BITS, CORES, LINE_BYTES};
 
 const LINE: u64 = LINE_BYTES as u64;
-/// Lines that a history can show.
+/// Maximum number of lines in a history.
 const SHOWN: usize = 8;
 
-/// What a core does with a line.
+/// An operation of a core.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Operation {
     Load,
@@ -21,11 +21,11 @@ enum Operation {
     Prefetch,
     Flush,
     Clean,
-    /// To a word of the CPU's own memory.
+    /// Adds a number to a word of the CPU's own memory, atomically.
     Add(u64),
-    /// For all that was begun.
+    /// Waits for all accesses that were begun.
     Wait,
-    /// Waits for the kernel's end.
+    /// Waits for the end of the kernel.
     Done,
 }
 
@@ -49,27 +49,26 @@ impl Operation {
     }
 }
 
-/// A line of the file.
+/// An access, as one line of the file gives it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Access {
-    /// Which line, from 1.
+    /// Line number, from 1.
     line: usize,
     core: u8,
     operation: Operation,
     address: u64,
-    /// Begun only: what comes next does not wait for it.
+    /// Ends with `&`: the next access does not wait for this one.
     begun: bool,
 }
 
-/// All of them.
+/// All accesses of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Accesses {
-    /// The file.
     path: PathBuf,
     all: Vec<Access>,
 }
 
-/// Why a run of accesses ended.
+/// Why the accesses ended early.
 #[derive(Debug, thiserror::Error)]
 enum Stopped {
     #[error(transparent)]
@@ -95,9 +94,9 @@ fn hex(text: &str) -> Option<Vec<u8>> {
     (0..digits.len()).step_by(2).map(pair).collect()
 }
 
-/// `[CORE:] OPERATION [ADDRESS [BYTES]] [&]`; what is wrong with it.
+/// Parses `[CORE:] OPERATION [ADDRESS [BYTES]] [&]`; the error states the broken rule.
 fn parse(line: usize, text: &str) -> Result<Access, String> {
-    // A word may have what a terminal does not show.
+    // Escapes control characters, which a terminal would not show in an error.
     parse_words(line, &text.escape_debug().to_string())
 }
 
@@ -193,7 +192,7 @@ impl Accesses {
         Ok(Self { path, all })
     }
 
-    /// The accesses of a text; or what is wrong with it, and in which line.
+    /// Parses the text of a file; the error has its line number.
     fn parse(text: &str) -> Result<Vec<Access>, (usize, String)> {
         let mut all = Vec::new();
         let mut done = None;
@@ -216,8 +215,8 @@ impl Accesses {
         Ok(all)
     }
 
-    /// Refuses, before anything is built, what this kind of kernel cannot be asked: of a kernel that `serves` lines the
-    /// card is their home, and only the CPU's own lines have atomic instructions.
+    /// Refuses operations that this kind of kernel does not support. If the kernel `serves` lines, the card is their
+    /// home; atomic instructions exist for the CPU's own lines only.
     pub(super) fn check(&self, serves: bool) -> Result<(), RunError> {
         let add = |access: &&Access| matches!(access.operation, Operation::Add(_));
         match self.all.iter().find(add).filter(|_| serves) {
@@ -231,7 +230,7 @@ impl Accesses {
         }
     }
 
-    /// Does them, one after the other, and prints what came of each. `done` waits for the kernel.
+    /// Performs the accesses in order and prints each result. `done` waits for the kernel.
     pub(super) fn run(
         &self,
         all: &CoherentMemory,
@@ -290,7 +289,7 @@ impl Accesses {
         Ok(())
     }
 
-    /// What happens to the first lines is recorded.
+    /// Records the history of the first lines.
     fn record(&self, all: &CoherentMemory) -> Result<(), Error> {
         let mut lines: Vec<u64> = Vec::new();
         let used = self
@@ -313,7 +312,7 @@ impl Accesses {
 }
 
 impl Access {
-    /// Begins it; hints have no end.
+    /// Begins an access; a hint has no completion.
     fn begin(&self, core: &CoherentMemory) -> Result<Option<PendingLine>, Error> {
         let pending = match &self.operation {
             Operation::Load => core.begin_load(self.address),
@@ -329,7 +328,7 @@ impl Access {
     }
 }
 
-/// Waits for an access and prints it; of a load also the line, up to its last byte that is not zero.
+/// Waits for an access and prints it; for a load also the line, up to its last non-zero byte.
 fn end(
     all: &CoherentMemory,
     access: &Access,

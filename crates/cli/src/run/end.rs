@@ -1,4 +1,4 @@
-//! Files that end where a stream ended.
+//! Output files of stream ports, truncated where the stream ended.
 
 use super::files::{Opened, Ready};
 use super::RunError;
@@ -9,7 +9,7 @@ use std::fs::File;
 use std::path::PathBuf;
 use tombolo::Error;
 
-/// A new file that takes what comes out of a port: it ends where this ends.
+/// A new file that a stream port writes; its length follows from the stream.
 pub(super) struct StreamFile {
     file: File,
     path: PathBuf,
@@ -18,7 +18,7 @@ pub(super) struct StreamFile {
 }
 
 impl StreamFile {
-    /// Cuts off what was not written.
+    /// Truncates the file to the bytes that were written.
     pub(super) fn cut(&self, written: u64) -> Result<(), RunError> {
         if written >= self.bytes {
             return Ok(());
@@ -34,7 +34,7 @@ impl StreamFile {
     }
 }
 
-/// The new files behind ports, by port.
+/// The new files of stream ports, by port.
 pub(super) fn ends_of(
     planned: &[Ready<'_>],
     manifest: &Manifest,

@@ -1,4 +1,4 @@
-//! What ends a run badly.
+//! Errors of `tombolo run`.
 
 use crate::kernel::NoSuchKernel;
 use crate::print::NotPrinted;
@@ -6,10 +6,10 @@ use card::CardError;
 use std::path::{Path, PathBuf};
 use tombolo::{Error, PresetError};
 
-/// What ends a run badly.
+/// Why a run failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The library's word.
+    /// An error of the library.
     #[error(transparent)]
     Library(#[from] Error),
     /// Arguments that do not fit the kernel.
@@ -18,11 +18,9 @@ pub enum RunError {
     /// An access of `--access` failed.
     #[error("{path}:{line}: {source}", path = .path.display())]
     Access {
-        /// The file of accesses.
         path: PathBuf,
-        /// The line.
+        /// Line number in the file of accesses, from 1.
         line: usize,
-        /// Why.
         source: Box<Error>,
     },
     /// The standard output.
@@ -31,15 +29,13 @@ pub enum RunError {
     /// The report, or another output, could not be written.
     #[error("{path}: {source}", path = .path.display())]
     Report {
-        /// Where to.
         path: PathBuf,
-        /// Why not.
         source: std::io::Error,
     },
 }
 
 impl RunError {
-    /// Whether it is an access that ended for this reason.
+    /// Whether this is an access that `error` aborted, so that reporting both would repeat it.
     pub(super) fn tells(&self, error: &Error) -> bool {
         let Self::Access { source, .. } = self else {
             return false;

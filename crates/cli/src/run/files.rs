@@ -1,4 +1,4 @@
-//! Which files a run reads, writes and makes: all looked at before anything is built or changed.
+//! The files that a run reads, writes and creates, all checked before anything is built or changed.
 
 use super::RunError;
 use crate::arguments::{MapArgument, Mode, Size};
@@ -12,14 +12,14 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use tombolo::{Device, DeviceError, Error, MapOptions, RemoteMemory};
 
-/// What a file is, whatever its names: device and inode, and a name in that folder if it is not there yet.
+/// Identifies a file by device and inode, whatever its name; a file that does not exist yet, by its folder and name.
 pub(super) type Identity = (u64, u64, Option<OsString>);
 
 fn identity(of: &Metadata) -> Identity {
     (of.dev(), of.ino(), None)
 }
 
-/// The identity of what an output replaces or makes.
+/// The identity of the file that an output replaces or creates.
 pub(super) fn identity_of(place: &OutputPath) -> std::io::Result<Identity> {
     if let Some(there) = &place.there {
         return Ok(identity(there));
@@ -29,15 +29,14 @@ pub(super) fn identity_of(place: &OutputPath) -> std::io::Result<Identity> {
     Ok((folder.dev(), folder.ino(), name))
 }
 
-/// How a mapped file comes to be.
+/// How a mapped file is provided.
 pub(super) enum Source {
-    /// It is open.
+    /// An existing file, open.
     There(File),
-    /// Memory of a peer.
     Remote(Box<RemoteMemory>),
-    /// A stream, not open yet.
+    /// A stream device, opened on first access.
     Stream(Device),
-    /// It is made, and appears at this place.
+    /// A file to create at this destination.
     New(Box<OutputPath>),
 }
 
@@ -47,21 +46,21 @@ pub(super) struct Mapped<'a> {
     pub source: Source,
     pub identity: Identity,
     pub write: bool,
-    /// First byte of what is mapped.
+    /// Offset of the first mapped byte.
     pub offset: u64,
-    /// Bytes of the file, and of what is mapped of it.
+    /// Length of the file, and of the mapped range.
     pub length: u64,
     pub bytes: u64,
 }
 
-/// What a mapping shows.
+/// The backing of a mapping.
 pub(super) enum Opened {
     File(File),
     Remote(Box<RemoteMemory>),
     Stream(Device),
 }
 
-/// A file that is open, and how the library is to map it.
+/// An open file with the library's options for its mapping.
 pub(super) struct Ready<'a> {
     pub map: &'a MapArgument,
     pub opened: Opened,
@@ -70,7 +69,7 @@ pub(super) struct Ready<'a> {
 }
 
 impl<'a> Mapped<'a> {
-    /// Begins it, if it is new.
+    /// Creates the file, if it is new.
     pub fn begin(self, outputs: &mut Outputs) -> Result<Ready<'a>, RunError> {
         let options = self.options();
         let opened = match self.source {
@@ -109,7 +108,7 @@ fn unmappable(path: &Path, rule: impl Into<String>) -> RunError {
     })
 }
 
-/// The shell that was asked for has no way to host memory.
+/// The error for direct pages on a shell without a host channel.
 pub(super) fn no_host_channel(path: &Path) -> RunError {
     unmappable(
         path,
@@ -123,10 +122,10 @@ fn failed(path: &Path, what: &'static str) -> impl FnOnce(std::io::Error) -> Run
     move |source| RunError::Library(Error::File { path, what, source })
 }
 
-/// Opens what is there and finds the places of what is not, with every size.
+/// Opens existing files and finds the destinations of new ones, with all sizes.
 ///
-/// A file that is mapped for writing and for reading comes for writing first, so that the library opens its
-/// pages with both rights; otherwise what is there comes in the order of the words, and new files after it.
+/// A file that is mapped for writing and for reading comes for writing first, so that the library opens its pages with
+/// both rights. Otherwise existing files keep the order of the command line, and new ones follow.
 pub(super) fn plan<'a>(
     maps: &'a [MapArgument],
     access_of: impl Fn(&str) -> AccessMode,
@@ -175,7 +174,7 @@ fn is_new(map: &MapArgument) -> bool {
     matches!(map.mode, Mode::New(_))
 }
 
-/// The length of a new file, if the sizes that it follows from are known.
+/// The length of a new file, or `None` until the sizes that it depends on are known.
 fn new_length(
     map: &MapArgument,
     sizes: &BTreeMap<&str, u64>,
@@ -212,7 +211,7 @@ fn open_remote(map: &MapArgument, write: bool) -> Result<Mapped<'_>, RunError> {
     }
     let (memory, offset, bytes) = device.connect_remote().map_err(device_failed)?;
     let length = memory.bytes();
-    // A range is behind the name, or before its options, a part of it.
+    // The range follows the name or precedes the device's options.
     let range = match (map.offset, map.bytes) {
         (0, None) => (offset, bytes),
         _ if (offset, bytes) == (0, None) => (map.offset, map.bytes),
@@ -234,7 +233,7 @@ fn open_remote(map: &MapArgument, write: bool) -> Result<Mapped<'_>, RunError> {
     })
 }
 
-/// A stream at addresses. It is opened when the first byte is wanted.
+/// A stream mapped at addresses; opened on first access.
 fn open_stream(map: &MapArgument, write: bool) -> Result<Mapped<'_>, RunError> {
     let path = map.file.as_path();
     let device = Device::parse(path.as_os_str()).map_err(device_failed)?;
@@ -269,7 +268,7 @@ fn open(map: &MapArgument, access: AccessMode) -> Result<Mapped<'_>, RunError> {
         true => "opening it for reading and writing, as the mapping asks",
         false => "opening it for reading",
     };
-    // To open a pipe is to wait for whoever is at its other end.
+    // Checked before opening, because opening a pipe blocks until its other end is open.
     let found = path.metadata().map_err(|error| match error.kind() {
         ErrorKind::NotFound if write => unmappable(
             path,
@@ -299,7 +298,7 @@ fn open(map: &MapArgument, access: AccessMode) -> Result<Mapped<'_>, RunError> {
     })
 }
 
-/// What to do about a name that is no file, but is one without the word behind its last colon or `@`.
+/// A remedy for a missing file, if the name without the word after its last colon or `@` exists.
 fn mistyped(path: &Path) -> Option<String> {
     let name = path.to_str()?;
     let at = name.rfind([':', '@'])?;
@@ -349,7 +348,7 @@ fn kind_refused(found: &Metadata) -> String {
     )
 }
 
-/// Bytes that are mapped of a file of that length.
+/// Bytes to map of a file of this length.
 fn range_within(map: &MapArgument, length: u64) -> Result<u64, RunError> {
     let (path, offset) = (map.file.as_path(), map.offset);
     if length == 0 {
@@ -372,13 +371,13 @@ fn range_within(map: &MapArgument, length: u64) -> Result<u64, RunError> {
     }
 }
 
-/// The option of the report.
+/// The option that names the JSON report.
 pub(super) const REPORT: &str = "--json";
 
-/// Outputs that are no mapped files: the option that names each, and where it goes.
+/// Outputs other than mapped files: the option and the destination of each.
 pub(super) type Others<'a> = [(&'static str, &'a OutputPath)];
 
-/// Refuses outputs that would replace what the run reads or writes otherwise.
+/// Refuses outputs that would replace another file of the run.
 pub(super) fn refuse_clashes(
     planned: &[Mapped<'_>],
     others: &Others<'_>,
@@ -424,7 +423,8 @@ pub(super) fn refuse_clashes(
         }
     }
     for (option, place) in others {
-        // The report may go where the standard output goes: it is written there, too.
+        // A report on the same file as the standard output is written through the standard output, so they do not
+        // clash.
         if place.is_special() || (*option == REPORT && place.is_standard_output()) {
             continue;
         }

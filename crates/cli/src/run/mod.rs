@@ -37,8 +37,8 @@ use waves::{parse_start, WaveOf};
 
 /// Runs a kernel on mapped files.
 ///
-/// The kernel reads and writes the files through its address space: pages come to the card when the
-/// kernel touches them, and what it wrote goes back to the files.
+/// The kernel accesses the files through its address space: pages are loaded when the kernel touches them, and written
+/// back if it changed them.
 #[derive(Args)]
 #[command(after_help = "Examples:
   Encrypt a file:
@@ -72,35 +72,37 @@ pub struct Run {
 
     /// Maps a file and passes its address:
     /// ARGUMENT=FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS][:direct][:hot|:warm|:cold][:memory=KIND].
-    /// New files are as large as the largest file that is mapped and there already, or as BYTES or
-    /// size(ARGUMENT) says; they appear whole, when the run has succeeded, or not at all. A name that ends
-    /// like an option needs one behind it: x:new:rw is the file x:new. See docs/command.md.
+    /// A new file has BYTES bytes, or as many as size(ARGUMENT), or as the largest existing file that is mapped; it
+    /// appears whole after a successful run, or not at all. If a file's name ends like an option, add one: x:new:rw is
+    /// the file x:new. See docs/command.md.
     #[arg(long = "map", value_name = "ARGUMENT=FILE",
           value_parser = OsStringValueParser::new().try_map(|text| MapArgument::parse(&text)))]
     maps: Vec<MapArgument>,
 
     /// Connects a stream port to a device:
-    /// PORT=file:FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS][:direct][:hot|:warm|:cold][:memory=KIND]
-    /// [:packets=N|all|any]. The file goes into the kernel as one packet; a packet that comes out ends the run, or a full file
-    /// does, and more that comes is an error. :packets=all takes every packet, one behind the other, N so many, any one or
-    /// what of it there is room for. Others are pipes, sockets, the standard input and output (-): `tombolo devices` lists them.
+    /// PORT=file:FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS][:direct][:hot|:warm|:cold][:memory=KIND][:packets=N|all|any].
+    /// An input file is one packet. By default an output file takes one packet, which ends the run, and further data is
+    /// an error. :packets=all takes all packets, contiguously, N the first N, any one packet or as much of it as fits;
+    /// N and any discard the rest. Other devices are pipes, sockets, the standard input and output (-): `tombolo
+    /// devices` lists them.
     #[arg(long = "connect", value_name = "PORT=DEVICE:…",
           value_parser = OsStringValueParser::new().try_map(|text| ConnectArgument::parse(&text)))]
     connections: Vec<ConnectArgument>,
 
-    /// The files of both.
+    /// The files of `maps` and `connections`.
     #[arg(skip)]
     files: Vec<MapArgument>,
 
-    /// Sets an argument: ARGUMENT=VALUE; a number (42, -42, 0x2a), hex: and bytes in the order of memory, f32:1.5, f64:1.5, or
-    /// size(ARGUMENT). 0x with more than 16 digits are bytes, too.
+    /// Sets an argument: ARGUMENT=VALUE. VALUE is a number (42, -42, 0x2a), bytes in memory order (hex: and pairs of
+    /// digits, or 0x and more than 16 digits), f32:1.5, f64:1.5, or size(ARGUMENT).
     #[arg(long = "set", value_name = "ARGUMENT=VALUE",
           value_parser = OsStringValueParser::new().try_map(|text| SetArgument::parse(&text)))]
     sets: Vec<SetArgument>,
 
-    /// What a slot gets of card memory: SLOT=low|normal|high|urgent[,weight=N][,floor=PERCENT][,limit=BYTES].
-    /// The kernel is in slot 0. Priority, weight and floor matter where other slots want card memory too; the
-    /// limit, in bytes a second, holds for the slot's reads and for its writes. See docs/command.md.
+    /// Sets a slot's share of card memory bandwidth:
+    /// SLOT=low|normal|high|urgent[,weight=N][,floor=PERCENT][,limit=BYTES]. The kernel is in slot 0. Priority, weight
+    /// and floor take effect if other slots access card memory concurrently; the limit, in bytes a second, applies to
+    /// the slot's reads and to its writes. See docs/command.md.
     #[arg(long = "priority", value_name = "SLOT=PRIORITY",
           value_parser = text().try_map(|text| ScheduleArgument::parse(&text)))]
     priorities: Vec<ScheduleArgument>,
@@ -109,24 +111,25 @@ pub struct Run {
     #[arg(long, default_value = "f1", default_value_if("coherent", "true", "enzian"), value_parser = text())]
     platform: String,
 
-    /// A card beside a coherent CPU: the kernel serves cache lines (ports of kind axi4_home), or uses 64 MiB of the CPU's own
-    /// memory (host_lines), and --access says what the CPU does with them. The run ends with the last access. See
+    /// Adds a coherent CPU to the card. The kernel serves cache lines (ports of kind axi4_home), or uses 64 MiB of the
+    /// CPU's own memory (host_lines); --access lists the CPU's accesses. The run ends with the last access. See
     /// docs/tutorials/coherent-lines.md.
     #[arg(long, requires = "access", conflicts_with_all = ["functional", "preset", "shell"])]
     coherent: bool,
 
-    /// Accesses of the CPU's cores, a line each: [CORE:] load|load-exclusive|store|prefetch|flush|clean|add ADDRESS [BYTES]
-    /// [&]. BYTES, of a store, as 0x…, or the number that is added to a word of the CPU's own memory; with & the next access
-    /// does not wait for it, `wait` does; `done` waits for the kernel's end. - is the standard input.
+    /// Accesses of the CPU's cores, one per line: [CORE:] load|load-exclusive|store|prefetch|flush|clean|add ADDRESS
+    /// [BYTES] [&]. BYTES are the data of a store, as 0x…, or the number to add to a word of the CPU's own memory. With
+    /// & the next access does not wait for this one; `wait` waits for all of them, `done` for the end of the kernel. -
+    /// is the standard input.
     #[arg(long, value_name = "FILE", requires = "coherent")]
     access: Option<PathBuf>,
 
-    /// Prints what happened to the first eight lines that the accesses use, message by message.
+    /// Prints the messages of the first eight lines that the accesses use.
     #[arg(long, requires = "coherent")]
     history: bool,
 
-    /// What translates the kernel's addresses: the L1 TLBs and the page table in card memory, the table alone, or the TLBs
-    /// alone, which the host fills. The shell must have it. See docs/presets.md.
+    /// Translation mode: L1 TLBs and the page table in card memory (both), the page table alone (table), or TLBs that
+    /// the host fills (tlb). The shell must support it. See docs/presets.md.
     #[arg(
         long,
         value_name = "both|table|tlb",
@@ -135,25 +138,25 @@ pub struct Run {
     )]
     translation: TranslationMode,
 
-    /// A system to run on instead of the default one: tombolo, fsrf (with the TLB that suits the data; fsrf-sram,
-    /// fsrf-dram), coyote-4k, coyote-2m, amorphos, physical. See docs/presets.md.
+    /// Runs on another system than the default: tombolo, fsrf (with the TLB that suits the data; fsrf-sram, fsrf-dram),
+    /// coyote-4k, coyote-2m, amorphos, physical. See docs/presets.md.
     #[arg(long, value_name = "NAME", value_parser = text(), conflicts_with = "functional")]
     preset: Option<String>,
 
-    /// The same from a file of your own: shell, page size, read-ahead, striping. See docs/presets.md.
+    /// Runs on a system of your own, from a file: shell, page size, read-ahead, striping. See docs/presets.md.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["preset", "functional"])]
     shell: Option<PathBuf>,
 
-    /// Memory of the card, shared evenly by its channels (default: all of the platform's; 1GiB of this machine's with
+    /// Card memory, divided evenly between the channels (default: the platform's; 1GiB of this machine's memory with
     /// --functional).
     #[arg(long, value_name = "BYTES", value_parser = text().try_map(|text| parse_bytes(&text)))]
     card_memory: Option<u64>,
 
-    /// Gives up after this much virtual time, for example 500us, 10ms, 2s.
+    /// Timeout in virtual time, for example 500us, 10ms, 2s.
     #[arg(long, value_name = "TIME", value_parser = text().try_map(|text| parse_time(&text)))]
     deadline: Option<Picoseconds>,
 
-    /// Files count as cold: they are read from storage, not from the page cache.
+    /// Treats files as cold: reads them from storage, not from the page cache.
     #[arg(long)]
     cold: bool,
 
@@ -161,18 +164,18 @@ pub struct Run {
     #[arg(long)]
     functional: bool,
 
-    /// Runs the kernel on the card of a daemon, in the first slot that is empty, beside those of other programs
-    /// (docs/daemon.md), or on a PCI device whose slot 0 holds it (docs/pcie.md); by default on that of TOMBOLO_CARD,
-    /// unless another option says which card. The report tells of this run alone.
+    /// Runs the kernel on the card of a daemon, in the first empty slot, concurrently with other programs
+    /// (docs/daemon.md), or on a PCI device with the kernel in its slot 0 (docs/pcie.md). The default is TOMBOLO_CARD,
+    /// unless another option selects a card. The report covers this run alone.
     #[arg(long, value_name = "unix:FILE|vfio:ADDRESS?card=FILE",
           conflicts_with_all = ["functional", "preset", "shell", "coherent", "card_memory", "cold", "trace", "wave", "asserting"])]
     card: Option<CardName>,
 
-    /// Evaluates every clock edge, idle or not. Results are the same, only slower.
+    /// Evaluates every clock edge, idle or not. Slower, with the same results.
     #[arg(long)]
     no_idle_skipping: bool,
 
-    /// Runs the shell's model with all assertions of its RTL and of AXI. Results are the same, only slower.
+    /// Runs the shell's model with all assertions of its RTL and of AXI. Slower, with the same results.
     #[arg(long = "assert", conflicts_with = "functional")]
     asserting: bool,
 
@@ -180,30 +183,30 @@ pub struct Run {
     #[arg(long, value_name = "FILE", conflicts_with = "functional")]
     trace: Option<PathBuf>,
 
-    /// Writes waveforms: waves.fst gives waves.kernel-0.fst and, if asked for, waves.shell.fst.
+    /// Writes waveforms: waves.fst gives waves.kernel-0.fst and waves.shell.fst, according to --wave-of.
     #[arg(long, value_name = "FILE.fst", conflicts_with = "functional")]
     wave: Option<PathBuf>,
 
-    /// Whose waveforms. The shell's model is built for them, which takes minutes the first time.
+    /// Whose waveforms to write. The shell's model with waveforms takes minutes to build the first time.
     #[arg(long, value_enum, default_value_t = WaveOf::Kernel, requires = "wave")]
     wave_of: WaveOf,
 
-    /// Waveforms begin at this virtual time, or with `first-activity`: the first row of data at a port of
-    /// the kernel, which is when its first page has come.
+    /// Begins waveforms at this virtual time, or at `first-activity`: the first data beat at a port of the kernel,
+    /// which follows the arrival of its first page.
     #[arg(long, value_name = "TIME", value_parser = text().try_map(|text| parse_start(&text)),
           default_value = "0ns", requires = "wave")]
     wave_from: WaveStart,
 
-    /// Waveforms last so long; files grow with it.
+    /// Duration of the waveforms; file size grows with it.
     #[arg(long, value_name = "TIME", value_parser = text().try_map(|text| parse_time(&text)), default_value = "1ms", requires = "wave")]
     wave_for: Picoseconds,
 
-    /// Writes the report as JSON; - is the standard output, and the report as text is on the standard error then.
+    /// Writes the report as JSON; with -, JSON goes to the standard output and the text to the standard error.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
-    /// Writes a page that says where the time went: what was busy when, what waited for what, faults, a map of
-    /// the pages. It is one file that needs no network; with --trace it links to the timeline.
+    /// Writes a page that shows where the time went: activity and stalls over time, faults, a map of the pages. It is
+    /// one file that needs no network; with --trace it links to the timeline.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
@@ -212,16 +215,16 @@ pub struct Run {
     quiet: bool,
 }
 
-/// What a kernel did that has not failed.
+/// The outcome of a kernel that did not fail.
 #[derive(Default)]
 struct RunResult {
-    /// Through its stream ports.
+    /// Bytes and packets through its stream ports.
     flowed: Vec<Flowed>,
-    /// Where it is still, unless it was closed.
+    /// The kernel's slot, unless it was closed.
     slot: Option<Slot>,
 }
 
-/// A text; an error of other bytes names the option.
+/// A value that must be UTF-8; the error names the option.
 fn text() -> impl TypedValueParser<Value = String> {
     OsStringValueParser::new().try_map(|text: OsString| {
         let wrong = |text: OsString| format!("{} is not UTF-8", text.to_string_lossy());
@@ -230,10 +233,10 @@ fn text() -> impl TypedValueParser<Value = String> {
 }
 
 impl Run {
-    /// Does it. Several failures are possible: of the kernel, and of writing back what it wrote.
+    /// Runs the kernel. It can fail more than once: in the kernel, and while outputs are written.
     ///
-    /// Everything that can be refused without the card comes first, and nothing that is there is changed
-    /// before the end: outputs are made beside their places.
+    /// Everything that can be rejected without the card is checked first, and existing files stay unchanged until the
+    /// end: outputs are made next to their destinations.
     pub fn run(mut self) -> Result<(), Vec<RunError>> {
         let environment = CardName::from_environment(CardName::VARIABLE);
         self.select_card(environment).map_err(|error| vec![error])?;
@@ -241,7 +244,7 @@ impl Run {
         self.files = self.maps.iter().chain(connected).cloned().collect();
         let mut outputs = Outputs::default();
         let result = self.run_with(&mut outputs);
-        // Waveforms are complete when the card is gone, which it is by now.
+        // The card is closed by now, so waveforms are complete.
         let named = |(path, source): (PathBuf, _)| RunError::Report { path, source };
         let finished = outputs.finish(result.is_ok()).map_err(named);
         match (result, finished) {
@@ -268,7 +271,7 @@ impl Run {
                 .map_err(one)?;
         }
         if !self.functional && self.external_card().is_none() {
-            // A platform or preset that is not there, or does not fit.
+            // Finds a missing or unsuitable platform or preset before anything is built.
             self.open_options(&kernel.manifest, 0).map_err(one)?;
         }
         let (planned, mut written) = self.prepare(&kernel, outputs).map_err(one)?;
@@ -291,7 +294,7 @@ impl Run {
         let mut failures = Vec::new();
         let mut ran = RunResult::default();
         match self.run_kernel(&card, &folder, &space, &mappings, total, accesses.as_ref()) {
-            // What a kernel did that failed is worth seeing; a run that did not begin did nothing.
+            // A failed run is worth its records; one that did not begin has none.
             Ok(result) => {
                 outputs.keep_records(true);
                 match result {
@@ -314,11 +317,12 @@ impl Run {
                 failures.extend(end.cut(port.bytes).err());
             }
         }
-        // What the kernel has sent since its packets were taken is lost with it. Asking takes no virtual time.
+        // Packets that the kernel sent after the last one taken would be lost without notice. Asking takes no virtual
+        // time.
         if let (Some(slot), true) = (&ran.slot, failures.is_empty()) {
             failures.extend(slot.check_taken().err().map(RunError::from));
         }
-        // Once, for the text, the JSON and the page: it takes time of the card to ask it.
+        // Read once, for text, JSON and page, because reading the report's counters takes time of the card.
         let report = match failures.is_empty() || written.page.is_some() {
             true => card.report().map(Some),
             false => Ok(None),
@@ -367,7 +371,7 @@ impl Run {
         }
     }
 
-    /// Fails if the kernel cannot start; else what came of it.
+    /// The outer error: the kernel could not start. The inner one: it failed.
     fn run_kernel(
         &self,
         card: &Card,
@@ -384,7 +388,7 @@ impl Run {
         ));
         let loaded = match self.external_card() {
             Some(CardName::Daemon(_)) => card.load_anywhere(folder, space),
-            // What is in a device's slots stays there.
+            // A device's slot already holds its kernel; `load` only attaches to it.
             _ => card.load(SlotId(0), folder, space),
         };
         drop(work);
@@ -415,10 +419,10 @@ impl Run {
             }
             let done = || slot.wait(self.deadline, |_| Continue::Yes).map(drop);
             let result = accesses.run(&memory, self.history, &done);
-            // What the cores have stored comes home before its files are written.
+            // Closing writes the cores' dirty lines back before the files are written.
             let home = slot.close().err();
             let failure = result.err();
-            // Whose access was cut off with its kernel has been told why.
+            // An access that was aborted with its kernel has already reported this error.
             let home = home.filter(|home| !failure.as_ref().is_some_and(|told| told.tells(home)));
             let home = home.map(RunError::from);
             let failures: Vec<RunError> = failure.into_iter().chain(home).collect();

@@ -1,4 +1,4 @@
-//! From the options to a card: platform, preset, shell, memory.
+//! Opens the card that the options select: platform, preset, shell, memory.
 
 use super::prepare::Written;
 use super::{files, Run, RunError};
@@ -13,16 +13,16 @@ use tombolo::{
     Preset, ShellConfig, SimOptions,
 };
 
-/// Card memory behind the directory for a kernel that is beside it.
+/// Card memory behind the directory, for a kernel that does not provide it itself.
 const HOME_BYTES: u64 = 16 << 20;
 
 impl Run {
-    /// The first file whose pages stay in host memory.
+    /// The first file whose pages are accessed directly in host memory.
     fn direct(&self) -> Option<&MapArgument> {
         self.files.iter().find(|file| file.options.direct)
     }
 
-    /// Advice that holds for all files.
+    /// Advice that all files share.
     fn advice(&self) -> Advice {
         let stream = |file: &MapArgument| file.options.advice.pattern == Advice::STREAM.pattern;
         match !self.files.is_empty() && self.files.iter().all(stream) {
@@ -31,7 +31,7 @@ impl Run {
         }
     }
 
-    /// The system that was asked for; `fsrf` depends on the bytes of data, and on the advice for them.
+    /// The preset that was selected; `fsrf` depends on the size of the data and on the advice.
     fn find_preset(&self, bytes: u64) -> Result<Option<Preset>, RunError> {
         let preset = match (&self.preset, &self.shell) {
             (Some(name), _) => Preset::suited(name, bytes, self.advice())?,
@@ -42,12 +42,12 @@ impl Run {
         Ok(Some(preset))
     }
 
-    /// The card of a daemon, or of this machine, to run on.
+    /// The card of a daemon or of this machine, instead of a simulated or functional one.
     pub(super) fn external_card(&self) -> Option<&CardName> {
         self.card.as_ref()
     }
 
-    /// Takes the card that the environment names, unless an option says which.
+    /// Takes the card from the environment, unless an option selects one.
     pub(super) fn select_card(&mut self, environment: Option<CardName>) -> Result<(), RunError> {
         let says =
             self.functional || self.coherent || self.preset.is_some() || self.shell.is_some();
@@ -69,7 +69,7 @@ impl Run {
         }
     }
 
-    /// What a simulated card is made of. Opens and builds nothing.
+    /// The options of a simulated card. Neither opens nor builds anything.
     pub(super) fn open_options(
         &self,
         manifest: &Manifest,
@@ -112,7 +112,7 @@ impl Run {
             }
         }
         if let Some(direct) = self.direct() {
-            // A shell that was asked for is as it is.
+            // An explicitly selected shell is not changed.
             options.shell.host_channel |= preset.is_none() && !self.coherent;
             if !options.shell.host_channel {
                 return Err(files::no_host_channel(&direct.file));
@@ -123,7 +123,7 @@ impl Run {
             options.shell.ports_per_slot = ports_of(manifest);
             options.shell.streams_per_slot = pairs;
         } else if preset.is_none() {
-            // A shell that was asked for is as it is.
+            // An explicitly selected shell is not changed.
             let ports = &mut options.shell.ports_per_slot;
             *ports = ports_of(manifest).max(*ports);
         }
@@ -152,7 +152,7 @@ impl Run {
             };
             config.streams_per_slot = pairs;
             let bytes = self.card_memory.unwrap_or_else(|| {
-                // A frame for a page of each file, however large its pages are.
+                // A frame per file for its page size, so that large pages fit.
                 let pages = self.files.iter().filter_map(|map| map.options.page_size);
                 let pages: u64 = pages.map(PageSize::bytes).sum();
                 FUNCTIONAL_MEMORY.max(2 * u64::from(config.channels) * pages)
@@ -169,7 +169,7 @@ impl Run {
         if self.cold {
             owner.file_state = FileState::Cold;
         }
-        // The card keeps what it tells; the work is over when the card is there.
+        // The card keeps the callback; a weak reference lets the spinner end when the card is open.
         let work = Arc::new(Work::spinner());
         let told = Arc::downgrade(&work);
         let card = Card::simulated(options, owner, move |what| {
@@ -181,15 +181,15 @@ impl Run {
     }
 }
 
-/// Memory of the functional card: it is this machine's, of which a run takes no more, however large its files are.
+/// Maximum memory of the functional card by default: it is memory of this machine.
 const FUNCTIONAL_MEMORY: u64 = 1 << 30;
 
-/// Ports that a slot needs.
+/// Ports that a slot needs for the kernel.
 fn ports_of(manifest: &Manifest) -> u8 {
     manifest.stream_pairs() + manifest.ports.len().max(1) as u8
 }
 
-/// An even share of the card's memory.
+/// The channel's even share of card memory; fails if it is no multiple of a page or exceeds the channel.
 fn memory_of_a_channel(bytes: u64, channels: u8, there: u64) -> Result<u64, RunError> {
     let channels = u64::from(channels.max(1));
     let share = bytes / channels;

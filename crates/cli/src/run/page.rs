@@ -1,4 +1,4 @@
-//! `--html`: the run as one page for people.
+//! `--html`: the run as one human-readable page.
 
 use super::{Run, RunError};
 use crate::outputs::folder_of;
@@ -12,7 +12,7 @@ use std::path::Path;
 use timeline::Record;
 use tombolo::{AddressSpace, Mapping, Report, SlotId};
 
-/// What the page calls things; taken while they are there.
+/// Names of slots and mappings on the page; collected while the mappings exist.
 pub(super) struct Names {
     slots: [SlotName; 1],
     mappings: Vec<MappingName>,
@@ -47,20 +47,20 @@ impl Names {
 }
 
 impl Names {
-    /// The kernel is in this slot.
+    /// Sets the slot of the kernel.
     pub(super) fn place(&mut self, slot: SlotId) {
         self.slots[0].slot = slot.0;
     }
 }
 
-/// What a page is made of.
+/// The data of a page.
 pub(super) struct PageContent<'a> {
     pub(super) report: &'a Report,
     pub(super) record: Option<&'a Record>,
     pub(super) bound: &'a Result<Bound, Unmodelled>,
 }
 
-/// Writes the page of everything that the card did; of a run that failed, too.
+/// Writes the page of the card's whole activity, also after a failed run.
 pub(super) fn write(
     run: &Run,
     shown: &PageContent<'_>,
@@ -71,7 +71,7 @@ pub(super) fn write(
     let trace = run.trace.as_deref();
     let trace = trace.and_then(|trace| link(run.html.as_deref()?, trace));
     let failure = failures.iter().fold(String::new(), |mut all, failure| {
-        // Into a string, which takes everything.
+        // Writing to a string cannot fail.
         let _ = writeln!(all, "{failure}");
         all
     });
@@ -92,7 +92,7 @@ pub(super) fn write(
         .map_err(RunError::writing(&named))
 }
 
-/// How a page calls a file: by its name alone in the same folder, else by its whole path.
+/// A link to a file: its name in the same folder, else its absolute path.
 fn link(page: &Path, file: &Path) -> Option<String> {
     if folder_of(page) == folder_of(file) {
         return file.file_name()?.to_str().map(str::to_owned);

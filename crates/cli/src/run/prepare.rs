@@ -1,4 +1,4 @@
-//! What is opened and begun before the card is: inputs, outputs, records.
+//! Opens inputs and begins outputs and records, before the card is opened.
 
 use super::files::{self, Ready};
 use super::{Run, RunError};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use tombolo::{Timeline, Waves};
 use units::StreamDirection;
 
-/// The outputs that are no mapped files.
+/// Outputs other than mapped files.
 #[derive(Default)]
 pub(super) struct Written {
     pub(super) timeline: Option<Timeline>,
@@ -20,12 +20,12 @@ pub(super) struct Written {
 }
 
 impl Run {
-    /// Whether the report as JSON is for the standard output; a file of that name is `./-`.
+    /// Whether the JSON report goes to the standard output; `./-` is a file of that name.
     pub(super) fn prints_json(&self) -> bool {
         self.json.as_deref() == Some(Path::new("-"))
     }
 
-    /// Opens inputs, finds outputs, holds them against one another, and begins the outputs.
+    /// Opens inputs, finds the destinations of outputs, refuses clashes, and begins the outputs.
     pub(super) fn prepare(
         &self,
         kernel: &KernelPackage,
@@ -94,7 +94,7 @@ impl Run {
             let file = TextFile::begin(place, outputs, true).map_err(RunError::writing(&name))?;
             written.page = Some(file);
         }
-        // What was busy when: for the page, and for the sentence about the bound.
+        // The page and the sentence about the bound need activity over time.
         let here = !self.functional && self.external_card().is_none();
         written.timeline = here.then(Timeline::recorder);
         if let Some(place) = trace {
@@ -107,7 +107,7 @@ impl Run {
     }
 }
 
-/// A timeline beside its place, or right into what is no regular file.
+/// Begins a timeline in a temporary file, or directly in a pipe or device.
 fn begin_timeline(place: OutputPath, outputs: &mut Outputs) -> std::io::Result<Timeline> {
     if place.is_special() {
         return Timeline::create_and_record(&place.path);

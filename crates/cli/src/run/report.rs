@@ -1,4 +1,4 @@
-//! The report: text on the standard output, JSON in a file.
+//! The report: text on a standard stream, JSON in a file.
 
 use super::RunError;
 use crate::print::{print, print_error};
@@ -7,18 +7,18 @@ use advice::{Bound, Unmodelled};
 use std::io;
 use tombolo::Report;
 
-/// Where the text goes.
+/// Destination of the report's text.
 #[derive(Clone, Copy)]
 pub(super) enum ReportOutput {
-    /// Nowhere.
+    /// Suppressed by `--quiet`.
     Nobody,
-    /// Where it is expected.
+    /// Used unless other output goes there.
     StandardOutput,
-    /// Beside the output that comes out of the kernel.
+    /// Because the kernel's output or JSON uses the standard output.
     StandardError,
 }
 
-/// Writes the report of everything that the card did.
+/// Writes the report of the card's whole activity.
 pub(super) fn write(
     report: &Report,
     bound: &Result<Bound, Unmodelled>,
@@ -35,7 +35,7 @@ pub(super) fn write(
     Ok(())
 }
 
-/// What the numbers of the report are, by the names of their fields.
+/// Units of the report's numbers, by field name.
 const UNITS: [(&str, &str); 9] = [
     ("time", "picoseconds of virtual time"),
     ("fault_time", "picoseconds of virtual time"),
@@ -51,7 +51,7 @@ const UNITS: [(&str, &str); 9] = [
     ("page_sizes", "bit k: pages of 2^(12 + k) bytes"),
 ];
 
-/// The report as JSON, with an object that says what its numbers are.
+/// The report as JSON, with an object for the units of its numbers.
 fn with_units(report: &Report, bound: &Result<Bound, Unmodelled>) -> serde_json::Result<String> {
     let mut json = serde_json::to_value(report)?;
     json["bound"] = Bound::json(bound);

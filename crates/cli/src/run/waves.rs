@@ -1,4 +1,4 @@
-//! Waveforms: which files, from when on, and a word if nothing happened in them.
+//! Waveforms: files, start, and a warning if they are flat.
 
 use super::{parse_time, Run, RunError};
 use crate::outputs::{OutputPath, Outputs};
@@ -8,19 +8,19 @@ use std::sync::atomic::Ordering;
 use std::sync::Arc;
 use tombolo::{Card, WaveStart, Waves};
 
-/// Whose waveforms.
+/// Whose waveforms to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum WaveOf {
-    /// The kernel's.
+    /// The kernel's signals.
     Kernel,
-    /// The shell's.
+    /// The shell's signals.
     Shell,
-    /// Both.
+    /// The kernel's and the shell's signals, in a file each.
     Both,
 }
 
 impl Run {
-    /// Waveforms of a stretch in which nothing happened are seldom what was wanted.
+    /// Warns if no signal changed, because then the stretch was probably the wrong one.
     pub(super) fn warn_if_flat(&self, card: &Card, waves: &Waves) {
         if waves.changed.load(Ordering::Relaxed) {
             return;
@@ -44,7 +44,7 @@ impl Run {
         );
     }
 
-    /// The files that `--wave` makes.
+    /// The files that `--wave` creates.
     pub(super) fn wave_files(&self) -> Vec<PathBuf> {
         self.wave
             .iter()
@@ -52,7 +52,7 @@ impl Run {
             .collect()
     }
 
-    /// The same, named after another file.
+    /// The files' names if `path` were given as `--wave`.
     fn waves_at(&self, path: &Path) -> Vec<PathBuf> {
         let waves = self.waves(path);
         let kernel = waves.kernels.then(|| waves.file("kernel-0"));
@@ -73,7 +73,7 @@ impl Run {
         }
     }
 
-    /// Begins the files of waveforms, under other names until they get their places.
+    /// Creates the files under temporary names.
     pub(super) fn begin_waves(
         &self,
         places: Vec<OutputPath>,

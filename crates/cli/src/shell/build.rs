@@ -1,4 +1,4 @@
-//! `tombolo shell build`: the model of a configured shell, before it is needed.
+//! `tombolo shell build`: builds the model of a configured shell ahead of the first run.
 
 use super::{ShellError, ShellSelection};
 use crate::print::print;
@@ -8,7 +8,7 @@ use simcard::SimCard;
 
 /// Builds the configured shell's model and keeps it in the cache, where runs find it.
 ///
-/// A run builds it otherwise when it needs it for the first time, which takes a minute or more.
+/// Otherwise the first run builds it, which takes a minute or more.
 #[derive(Args)]
 #[command(after_help = "Examples:
   tombolo shell build

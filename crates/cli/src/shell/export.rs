@@ -9,9 +9,9 @@ use tombolo::ShellConfig;
 
 /// Writes the configured shell as plain RTL, for your own FPGA project.
 ///
-/// The folder has every file of the shell, a top with the names that AXI gives its signals, a file list, a
-/// FuseSoC core file, the registers' documentation and a page that says how to go on. It needs nothing of
-/// Tombolo: Verilator and Yosys take it wherever it lies.
+/// The folder has every file of the shell, a top module with AXI's signal names, a file list, a FuseSoC core file, the
+/// documentation of the registers and a README with the next steps. It does not depend on Tombolo: Verilator and Yosys
+/// accept it in any place.
 #[derive(Args)]
 #[command(after_help = "Examples:
   tombolo shell export shell
@@ -21,7 +21,7 @@ pub struct Export {
     #[command(flatten)]
     which: ShellSelection,
 
-    /// The folder to make.
+    /// The folder to create.
     folder: PathBuf,
 }
 
@@ -45,7 +45,7 @@ impl Export {
         });
         match written.is_ok() {
             true => interrupt::keep_folder(&folder),
-            // It is ours, and new: nothing of the user's can be in it.
+            // The folder is new, so it holds nothing of the user's.
             false => interrupt::remove_folder(&folder),
         }
         written?;

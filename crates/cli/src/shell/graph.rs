@@ -1,7 +1,7 @@
-//! The shell as a picture: Graphviz text, after figure 3 of the FlexiMem paper.
+//! A diagram of the shell: Graphviz text, after figure 3 of the FlexiMem paper.
 //!
-//! Left to right: ports and who else asks for memory, address lanes with their L1 TLBs, the walker, the
-//! fabric, channels. Everything is drawn that the configuration counts.
+//! Left to right: ports and other requesters of memory, address lanes with their L1 TLBs, the walker, the fabric,
+//! channels. Every counted element of the configuration is drawn.
 
 use simcard::Translator;
 use std::fmt::Write;

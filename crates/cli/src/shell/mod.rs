@@ -1,4 +1,4 @@
-//! `tombolo shell`: what the shell of a card is made of, its model, and the shell for other projects.
+//! `tombolo shell`: the structure of a card's shell, its model, and its RTL for other projects.
 
 mod build;
 mod export;
@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use tombolo::{OwnerOptions, Preset, SimOptions};
 
-/// Shows what the shell is made of, builds its model, or writes it out as plain RTL.
+/// Shows the structure of the shell, builds its model, or exports it as plain RTL.
 #[derive(Args)]
 pub struct Shell {
     #[command(subcommand)]
@@ -24,15 +24,15 @@ enum ShellCommand {
     Export(export::Export),
 }
 
-/// Which shell.
+/// Options that select a shell.
 #[derive(Args)]
 pub(crate) struct ShellSelection {
     /// The platform: a name in platforms/, or a file.
     #[arg(long, default_value = "f1")]
     platform: String,
 
-    /// The shell's configuration: a TOML file with the fields that `show --json` lists under
-    /// `configuration`. What it leaves out is as it is without it.
+    /// The shell's configuration: a TOML file with the fields that `show --json` lists under `configuration`. Fields
+    /// that are left out keep their defaults.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
@@ -45,7 +45,7 @@ pub(crate) struct ShellSelection {
     shell: Option<PathBuf>,
 }
 
-/// Why nothing is shown or written.
+/// Why nothing was shown or written.
 #[derive(Debug, thiserror::Error)]
 pub enum ShellError {
     /// The platform, or the configuration.
@@ -63,13 +63,12 @@ pub enum ShellError {
     /// The configuration's file.
     #[error("{0}: {1}")]
     Config(String, String),
-    /// Something is there already.
+    /// The folder exists.
     #[error("{0} exists already; name a folder that is not there yet")]
     Exists(String),
 }
 
 impl Shell {
-    /// Does it.
     pub fn run(self) -> Result<(), ShellError> {
         match self.command {
             ShellCommand::Show(show) => show.run(),
@@ -80,7 +79,7 @@ impl Shell {
 }
 
 impl ShellSelection {
-    /// The platform with the configuration.
+    /// The options of a simulated card with the selected shell.
     pub(crate) fn options(&self) -> Result<SimOptions, ShellError> {
         let mut options = SimOptions::named(&self.platform)?;
         let preset = match (&self.preset, &self.shell) {
@@ -89,14 +88,14 @@ impl ShellSelection {
             (None, None) => None,
         };
         if let Some(preset) = preset {
-            // What it wants of the host is for whoever runs on it.
+            // Settings for the host take effect only in a run.
             preset.apply(&mut options, &mut OwnerOptions::default())?;
         }
         if let Some(path) = &self.config {
             let name = path.display().to_string();
             let text = std::fs::read_to_string(path)
                 .map_err(|error| ShellError::Io(name.clone(), error))?;
-            // The parser's message draws the line with a caret; one line is enough for a command.
+            // The parser's message has several lines and a caret; an error of the command is one line.
             options.shell = toml::from_str(&text).map_err(|error| {
                 let line = error.span().map_or(0, |span| {
                     text[..span.start.min(text.len())].matches('\n').count() + 1

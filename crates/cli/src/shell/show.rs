@@ -1,4 +1,4 @@
-//! `tombolo shell show`: what the shell of a card is made of.
+//! `tombolo shell show`: the structure of a card's shell.
 
 use super::{ShellError, ShellSelection};
 use crate::print::print;
@@ -24,12 +24,12 @@ pub struct Show {
     #[arg(long)]
     json: bool,
 
-    /// Prints a picture of ports, lanes, fabric and channels, as Graphviz text.
+    /// Prints a diagram of ports, lanes, fabric and channels, as Graphviz text.
     #[arg(long, conflicts_with = "json")]
     graph: bool,
 }
 
-/// Everything that is shown.
+/// All that `shell show` prints.
 #[derive(Debug, Serialize)]
 struct ShellDescription {
     configuration: ShellConfig,
@@ -64,9 +64,9 @@ struct Channel {
     channel: u32,
     kind: String,
     bytes: u64,
-    /// What its pins carry, without refresh, turns of the bus and misses.
+    /// Peak rate of the pins, without refresh, bus turnaround and row misses.
     pin_bytes_per_second: f64,
-    /// What a row a cycle of the shell's clock gives.
+    /// Peak rate of the shell: a row per cycle of its clock.
     shell_bytes_per_second: f64,
 }
 
@@ -198,7 +198,7 @@ fn address_map(shell: &ShellConfig, memories: &[CardMemory]) -> Vec<Range> {
     map
 }
 
-/// The groups of the page that is generated with the registers.
+/// Parses the register groups from the generated page.
 fn registers(page: &str) -> Vec<RegisterGroup> {
     let mut groups: Vec<RegisterGroup> = Vec::new();
     for line in page.lines() {
@@ -225,7 +225,7 @@ fn registers(page: &str) -> Vec<RegisterGroup> {
     groups
 }
 
-/// A row of a table of registers.
+/// Parses a row of the page's register table.
 fn register(line: &str) -> Option<ShellRegister> {
     let mut cells = line.strip_prefix("| `0x")?.splitn(4, " | ");
     let offset = u32::from_str_radix(cells.next()?.trim_end_matches('`'), 16).ok()?;
@@ -239,7 +239,7 @@ fn register(line: &str) -> Option<ShellRegister> {
     })
 }
 
-/// Every figure of a platform's file with what its author wrote beside it.
+/// Every figure of a platform file, with the comment on its line, which names the source.
 fn figures(text: &str) -> Vec<Figure> {
     let mut figures = Vec::new();
     let mut table = String::new();

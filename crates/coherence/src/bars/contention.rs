@@ -1,5 +1,5 @@
-//! Figure 7's second series: a core counts in every row of a table whose home is another CPU, whose own core takes part of
-//! the rows again and again.
+//! Figure 7's second series: a core counts in every row of a table with another CPU as its home, while a core of that
+//! CPU repeatedly takes some of the rows.
 
 use super::{baseline_home, join, Bar};
 use crate::cache::{Access, Outcome};

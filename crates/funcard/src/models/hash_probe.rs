@@ -29,7 +29,7 @@ enum HashProbePhase {
     Bucket(u64),
     /// A node that may have a key.
     Node(u64, u64),
-    /// The result.
+    /// Write the value of a key, or that it is missing.
     Store(Option<u64>),
 }
 

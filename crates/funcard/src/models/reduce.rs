@@ -14,7 +14,7 @@ pub(super) trait Reduction: Send {
     /// The next bytes: a multiple of 64, but for the last ones.
     fn take(&mut self, bytes: &[u8]);
 
-    /// The result.
+    /// The bytes to write at the end of a run.
     fn result(&mut self) -> Vec<u8>;
 }
 

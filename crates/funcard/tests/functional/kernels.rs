@@ -600,8 +600,8 @@ fn sha256_hls_is_that_of_sha256sum() {
     lanes_are_messages("sha256_hls", "sha256sum");
 }
 
-/// The sketch of 5,000 numbers, each of them several times, tells how many there are; and a sketch has no
-/// order.
+/// The sketch of 5,000 numbers, each several times, estimates their count; the order of the numbers does not change a
+/// sketch.
 #[test]
 fn hll_estimates_how_many_numbers_there_are() {
     let to = 160 * 1024;

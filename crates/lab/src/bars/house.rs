@@ -47,7 +47,7 @@ const FIGURES: [(&str, &str, Target); 11] = [
 /// Figures of `tools/words`: banned phrases.
 const WORDS: [(&str, &str, Target); 2] = [
     ("words.banned", "places", Target::AtMost(0.0)),
-    ("words.banned_comments", "places", Target::Shown),
+    ("words.banned_comments", "places", Target::AtMost(0.0)),
 ];
 
 /// Sizes of rooms and dependencies between them.

@@ -21,7 +21,7 @@ pub fn rust(protocol: &Protocol) -> String {
     let messages = distinct_camel(spec.messages.iter().map(|m| m.name.as_str()));
     enumeration(
         &mut text,
-        "A message.",
+        &format!("A message between the {} and a {}.", spec.home, spec.remote),
         "Message",
         spec.messages.iter().map(|m| &*m.name),
         &messages,
@@ -46,7 +46,7 @@ pub fn rust(protocol: &Protocol) -> String {
     text.push_str(
         "/// A memory access that a step of the home starts.\n\
          #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]\npub enum Memory {\n    \
-         /// None.\n    None,\n    /// Read.\n    Read,\n    \
+         /// No access.\n    None,\n    /// Read the data of the line or page.\n    Read,\n    \
          /// Write the payload of the message that is the event.\n    WritePayload,\n    \
          /// Write the payload of the request that is being served.\n    WriteHeld,\n    \
          /// Write the data of the operation under way.\n    WriteOperation,\n}\n\n",
@@ -153,11 +153,11 @@ fn machine(text: &mut String, protocol: &Protocol, agent: Agent, messages: &[Str
     );
     let _ = write!(
         text,
-        "/// What the {owner} does on an event.\n\
+        "/// The outcome of an event at the {owner}.\n\
          #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]\npub enum {prefix}Outcome {{\n    \
          /// The event cannot happen in this state.\n    Unexpected,\n    \
          /// The event waits until the state changes.\n    Stall,\n    \
-         /// A step.\n    Go({prefix}Step),\n}}\n\n"
+         /// The event causes a step.\n    Go({prefix}Step),\n}}\n\n"
     );
     let (parameters, pattern) = match agent {
         Agent::Home => ("memory: Memory, done: bool", "memory, done"),

@@ -2,7 +2,7 @@
 
 //! The protocol `mesi`: what the directory and a cache do on each event.
 
-/// A message.
+/// A message between the directory and a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Message {
     /// `ReadShared`.
@@ -62,9 +62,9 @@ impl Message {
 /// A memory access that a step of the home starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Memory {
-    /// None.
+    /// No access.
     None,
-    /// Read.
+    /// Read the data of the line or page.
     Read,
     /// Write the payload of the message that is the event.
     WritePayload,
@@ -329,14 +329,14 @@ pub struct HomeStep {
     pub done: bool,
 }
 
-/// What the directory does on an event.
+/// The outcome of an event at the directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HomeOutcome {
     /// The event cannot happen in this state.
     Unexpected,
     /// The event waits until the state changes.
     Stall,
-    /// A step.
+    /// The event causes a step.
     Go(HomeStep),
 }
 
@@ -1814,14 +1814,14 @@ pub struct RemoteStep {
     pub store: bool,
 }
 
-/// What the cache does on an event.
+/// The outcome of an event at the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RemoteOutcome {
     /// The event cannot happen in this state.
     Unexpected,
     /// The event waits until the state changes.
     Stall,
-    /// A step.
+    /// The event causes a step.
     Go(RemoteStep),
 }
 

@@ -1,4 +1,4 @@
-//! Examples as commands: `--help`, words that nobody understands, and errors as sentences.
+//! Examples as commands: `--help`, refusal of unknown words, and errors as sentences.
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -7,8 +7,8 @@ use std::process::ExitCode;
 /// Why an example fails.
 pub type Failure = Box<dyn Error + Send + Sync>;
 
-/// Does what an example does with the program's arguments, of which at most so many may stand behind its name. `--help`
-/// prints `usage` instead, and words that are too many or look like an option are refused with it.
+/// Calls `run` with at most `most` arguments of the program. `--help` prints `usage` instead; further arguments and
+/// unknown options are refused with it.
 pub fn command(
     arguments: impl Iterator<Item = OsString>,
     usage: &str,

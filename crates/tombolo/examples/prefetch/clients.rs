@@ -74,8 +74,8 @@ fn settle(memory: &CoherentMemory, bytes: u64) -> Result<(), Error> {
     memory.load(bytes - LINE).map(drop)
 }
 
-/// So many clients, with so many loads under way each, load their parts of the lines `from..to`; the rate in GiB/s, and
-/// lines that are not the file's.
+/// Loads the lines `from..to`, in equal parts by `clients` clients with `loads` outstanding loads each. Returns the
+/// rate in GiB/s, and the number of lines that differ from `file`.
 pub fn stream(
     memory: &CoherentMemory,
     file: &[u8],

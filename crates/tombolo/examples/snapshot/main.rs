@@ -15,7 +15,7 @@ use command::{command, Failure};
 use record::{Record, Way, READERS};
 use std::process::ExitCode;
 
-/// Lines that a version changes, beside the first one.
+/// Lines that a version changes, in addition to the first one.
 const CHANGES: u64 = 8;
 
 const USAGE: &str = "\

@@ -71,7 +71,7 @@ pub struct Record {
     memory: CoherentMemory,
     /// Which version changed each line last, of every version.
     last: Vec<[u64; LINES]>,
-    /// The line that the next version changes first, beside line 0.
+    /// The line that the next version changes first, after line 0.
     first: u64,
     /// The newest version that anybody has seen.
     seen: u64,
@@ -240,7 +240,7 @@ impl Record {
         Ok(run)
     }
 
-    /// Nanoseconds of a read when `changes` lines beside the first have changed since the one before, and no more do.
+    /// Nanoseconds of a read if `changes` lines in addition to the first have changed since the previous read.
     pub fn changed_ns(&mut self, changes: u64) -> Result<f64, Error> {
         self.run(1, 1, changes, 0)?;
         self.extend(1, changes);

@@ -21,7 +21,7 @@ const WINDOW: usize = 64;
 /// The attributes that the query uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Order {
-    /// O_CUSTKEY.
+    /// O_CUSTKEY, from 1 and never a multiple of three.
     pub customer: u64,
     /// O_TOTALPRICE, in cents.
     pub price: u64,
@@ -79,7 +79,7 @@ fn word(line: &[u8], place: usize) -> u64 {
 }
 
 impl Orders {
-    /// An empty table with room for `rows` tuples, in pages of a file that nobody else sees.
+    /// An empty table with room for `rows` tuples, in a private mapping.
     pub fn new(
         rows: u64,
         customers: u64,

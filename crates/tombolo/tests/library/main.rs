@@ -1,6 +1,6 @@
-//! Tests of the library on functional and simulated cards, one file a question. One program, because each
-//! program of tests is compiled and linked by itself; programs of their own have what changes the whole
-//! process: traps, children that are killed.
+//! Tests of the library on functional and simulated cards, one question per file. They share one program, because each
+//! test program is compiled and linked separately; tests that change the whole process (traps, killed children) have
+//! their own.
 
 mod arguments;
 mod clients;

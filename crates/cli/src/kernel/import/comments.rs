@@ -1,8 +1,8 @@
-//! The register map that HLS and the RTL kernel wizard write as a comment into the module of the registers.
+//! Reads the register map that HLS and the RTL kernel wizard write as a comment into the register module.
 
 use super::component::Register;
 
-/// Registers of such a comment, in order of offset; empty if the text has none.
+/// Registers of such a comment, by offset; empty if the text has none.
 pub fn registers(text: &str) -> Vec<Register> {
     let mut registers: Vec<Register> = Vec::new();
     for line in text.lines() {

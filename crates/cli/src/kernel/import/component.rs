@@ -1,51 +1,50 @@
-//! `component.xml`: what a packager of IP says (IP-XACT).
+//! `component.xml`: an IP package's description (IP-XACT).
 
 use super::description::{control_word, number, ImportError};
 use super::xml::Element;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What is read of a component.
+/// The parts of a component that an import uses.
 #[derive(Debug, Default)]
 pub struct Component {
     /// `vendor:library:name:version`.
     pub origin: String,
-    /// Name of the IP.
+    /// Name of the IP core.
     pub name: String,
-    /// Top module.
+    /// Top module, if given.
     pub top: Option<String>,
-    /// Files of the view for synthesis, relative to the component's folder, in its order; empty if it names none.
+    /// Files of the synthesis view, relative to the component's folder, in its order; empty without such a view.
     pub files: Vec<String>,
     /// Parameters of the top module, as packaged.
     pub parameters: BTreeMap<String, String>,
     /// Buses by name, with the top's name of each signal.
     pub buses: BTreeMap<String, BTreeMap<String, String>>,
-    /// Clocks by port, with their frequency where it is said.
+    /// Clocks by port, with their frequency in hertz, if given.
     pub clocks: BTreeMap<String, Option<u64>>,
     /// Registers by their bus, in order of offset.
     pub registers: Vec<Register>,
-    /// `ap_ctrl_hs` and the like, where it is said.
+    /// `ap_ctrl_hs` and the like, if given.
     pub control: Option<String>,
-    /// A register that starts it is listed.
+    /// Whether a register is listed that starts the kernel.
     pub has_start: bool,
 }
 
-/// A register.
+/// A register of the memory map.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Register {
-    /// Name.
     pub name: String,
-    /// The bus that reaches it (as the memory map is called).
+    /// Name of the memory map, which is that of the bus.
     pub bus: String,
-    /// Offset.
+    /// Offset in bytes.
     pub offset: u64,
-    /// Bytes.
+    /// Size in bytes.
     pub bytes: u64,
-    /// The memory port that a pointer uses.
+    /// The memory port of a pointer argument.
     pub port: Option<String>,
 }
 
-/// Registers that are no arguments.
+/// Registers that are not arguments.
 const CONTROL: [&str; 14] = [
     "CTRL",
     "AP_CTRL",
@@ -64,7 +63,7 @@ const CONTROL: [&str; 14] = [
 ];
 
 impl Component {
-    /// Reads one; `path` names it in errors.
+    /// Parses a component; `path` names it in errors.
     pub fn parse(path: &Path, text: &str) -> Result<Self, ImportError> {
         let root = Element::parse(path, text)?;
         let part = |name: &str| root.text_at(&[name]).to_owned();
@@ -217,7 +216,7 @@ impl Component {
         });
     }
 
-    /// HLS lists a 64-bit register as `x_1` and `x_2`, 4 bytes apart: they are one.
+    /// HLS lists a 64-bit register as `x_1` and `x_2`, 4 bytes apart: they are joined.
     fn join_halves(&mut self) {
         let mut joined: Vec<Register> = Vec::with_capacity(self.registers.len());
         for register in self.registers.drain(..) {

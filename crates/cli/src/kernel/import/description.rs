@@ -1,4 +1,4 @@
-//! `kernel.xml`: what a vendor's tools say of a kernel.
+//! `kernel.xml`: a vendor tool's description of a kernel.
 
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -9,75 +9,60 @@ pub enum ImportError {
     /// A file could not be read.
     #[error("{path}: {source}", path = .path.display())]
     Io {
-        /// Which one.
         path: PathBuf,
-        /// Why.
         source: std::io::Error,
     },
     /// Not XML, or not the XML of a kernel.
     #[error("{path}: {reason}", path = .path.display())]
-    Xml {
-        /// Which file.
-        path: PathBuf,
-        /// What is wrong.
-        reason: String,
-    },
+    Xml { path: PathBuf, reason: String },
     /// An attribute that breaks a rule.
     #[error("{path}:{line}: {element} `{name}`: {rule}", path = .path.display())]
     Element {
-        /// Which file.
         path: PathBuf,
         /// Line, from 1; of an archive, of the kernel.xml in it.
         line: usize,
         /// `kernel`, `port` or `arg`.
         element: &'static str,
-        /// Its name.
+        /// Value of the element's `name` attribute.
         name: String,
-        /// The rule it breaks.
+        /// The rule that it breaks.
         rule: String,
     },
     /// A damaged or hostile archive.
     #[error("{path}: {reason}", path = .path.display())]
-    Archive {
-        /// Which file.
-        path: PathBuf,
-        /// What is wrong.
-        reason: String,
-    },
-    /// More than is sensible.
+    Archive { path: PathBuf, reason: String },
+    /// A limit on input that is not trusted.
     #[error("{what}: more than {limit}; refused")]
     TooMuch {
-        /// Of what.
+        /// The counted items.
         what: String,
-        /// The limit.
+        /// Maximum, with its unit.
         limit: String,
     },
-    /// A kernel.xml alone.
+    /// A kernel.xml without `--rtl`.
     #[error("a kernel.xml comes without RTL; name the folder of the Verilog files with --rtl")]
     NoRtlFolder,
-    /// Files that are no kernel.
+    /// Files from which no kernel can be selected.
     #[error("{path}: {source}", path = .path.display())]
     Sources {
-        /// What was given.
+        /// The package, folder or file to import.
         path: PathBuf,
-        /// Why.
         source: super::sources::SourcesError,
     },
     /// A description and RTL that do not agree.
     #[error("{path}: {reason}", path = .path.display())]
     Disagrees {
-        /// What was given.
+        /// The package, folder or file to import.
         path: PathBuf,
-        /// How.
         reason: String,
     },
-    /// Nothing that can be imported.
+    /// An unknown kind of file.
     #[error(
         "{path}: is neither a package (.xo, .zip), a kernel.xml, a component.xml, Verilog (.v, .sv) nor a folder of these",
         path = .0.display()
     )]
     WhatIsIt(PathBuf),
-    /// `NAME=VALUE`.
+    /// A malformed `--parameter`.
     #[error("--parameter {0}: write NAME=VALUE")]
     Parameter(String),
     /// A package made for sw_emu.
@@ -94,79 +79,77 @@ pub enum ImportError {
     NoVerilog(PathBuf),
 }
 
-/// Bytes of a kernel.xml, at most.
+/// Maximum size of a kernel.xml in bytes.
 pub const XML_LIMIT: u64 = 1 << 20;
-/// Ports and arguments, at most.
+/// Maximum number of ports and of arguments.
 const LIST_LIMIT: usize = 256;
 
-/// A kernel as described, checked for what the manifest's reader does not check.
+/// A described kernel, checked for the rules that the manifest's reader does not check.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Description {
-    /// Name.
     pub name: String,
     /// Whether it comes from a kernel.xml, which lists every port.
     pub is_complete: bool,
-    /// Where it comes from, for people.
+    /// Source of the description, human-readable.
     pub origin: String,
-    /// Word for `kernel.control`, where it is known.
+    /// Value of `kernel.control`, if known.
     pub control: Option<&'static str>,
-    /// Memory ports.
+    /// AXI4 ports.
     pub ports: Vec<MemoryPort>,
-    /// Stream ports.
+    /// AXI4-Stream ports.
     pub streams: Vec<StreamPort>,
-    /// Bundles of registers, by name in lower case.
+    /// Names of AXI4-Lite ports, in lower case.
     pub bundles: Vec<String>,
-    /// Arguments.
+    /// Arguments in registers, in the order of the description.
     pub arguments: Vec<Argument>,
-    /// Arguments as a host program counts them, streams included, where a kernel.xml says so.
+    /// Arguments as a host program numbers them, streams included, if a kernel.xml lists them.
     pub host: Option<Vec<xrt::Argument>>,
 }
 
-/// A memory port.
+/// An AXI4 port.
 #[derive(Debug, PartialEq, Eq)]
 pub struct MemoryPort {
     /// Name in lower case.
     pub name: String,
-    /// Data bits; 0 if nothing says it.
+    /// Data bits; 0 if unknown.
     pub data_width: u64,
 }
 
-/// A stream port.
+/// An AXI4-Stream port.
 #[derive(Debug, PartialEq, Eq)]
 pub struct StreamPort {
     /// Name in lower case.
     pub name: String,
-    /// Word for `port.direction`.
+    /// Value of `port.direction`.
     pub direction: &'static str,
     /// Data bits.
     pub data_width: u64,
 }
 
-/// A port that the manifest lists.
+/// A port that kernel.xml lists.
 enum Listed {
     Memory(MemoryPort),
     Stream(StreamPort),
     Registers(String),
 }
 
-/// An argument.
+/// An argument in a register.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Argument {
-    /// Name.
     pub name: String,
-    /// Type in the kernel's language, for people.
+    /// Type in the kernel's language, human-readable.
     pub kind: String,
-    /// Offset.
+    /// Register offset in bytes.
     pub offset: u64,
-    /// Bytes, a multiple of 4.
+    /// Size in bytes, a multiple of 4.
     pub bytes: u64,
-    /// Index of the port, for pointers.
+    /// Index of a pointer's memory port.
     pub port: Option<usize>,
-    /// Index of the bundle that it is in.
+    /// Index of the AXI4-Lite port with its register.
     pub bundle: usize,
 }
 
-/// The word for a control protocol.
+/// The manifest's word for a control protocol.
 pub fn control_word(text: &str) -> Option<&'static str> {
     let known = [
         "ap_ctrl_hs",
@@ -241,14 +224,14 @@ struct ArgElement {
     kind: String,
 }
 
-/// Knows where things stand in the text, for errors.
+/// Reads elements and knows their lines, for errors.
 struct Reader<'a> {
     path: &'a Path,
     text: &'a str,
 }
 
 impl Description {
-    /// Reads a kernel.xml; `path` names it in errors.
+    /// Parses a kernel.xml; `path` names it in errors.
     pub fn parse(path: &Path, text: &str) -> Result<Self, ImportError> {
         // Some packagers write a byte order mark.
         let text = text.trim_start_matches('\u{feff}');
@@ -274,7 +257,7 @@ impl Reader<'_> {
     }
 
     fn root(&self) -> Result<RootElement, ImportError> {
-        // Entities of a document's own are how small files become large ones.
+        // Custom entities allow a small file to expand without bound.
         if self.text.contains("<!DOCTYPE") || self.text.contains("<!ENTITY") {
             return Err(self.xml("it has a document type; a kernel.xml has none".to_owned()));
         }
@@ -348,7 +331,7 @@ impl Reader<'_> {
         })
     }
 
-    /// A memory port, a stream, or a bundle of registers.
+    /// Reads a memory port, a stream or an AXI4-Lite port.
     fn port(&self, port: &PortElement) -> Result<Listed, ImportError> {
         let broken = |rule: String| Err(self.broken("port", &port.name, rule));
         let name = port.name.to_ascii_lowercase();
@@ -381,7 +364,7 @@ impl Reader<'_> {
         }
     }
 
-    /// An argument in a register; `None` for a stream, which is a port and no argument.
+    /// Reads an argument in a register; `None` for a stream, which is a port only.
     fn argument(
         &self,
         arg: &ArgElement,
@@ -433,7 +416,7 @@ impl Reader<'_> {
     }
 }
 
-/// An argument as a host program counts it: by its id, or in the order of the list. `None`: a stream.
+/// An argument as a host program numbers it: by id, or by position; `None` if it is a stream.
 fn host_argument(
     place: usize,
     arg: &ArgElement,
@@ -467,7 +450,7 @@ fn host_argument(
     }
 }
 
-/// `0x10` or `16`.
+/// Parses `0x10` or `16`.
 pub fn number(text: &str) -> Option<u64> {
     let text = text.trim();
     match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {

@@ -1,4 +1,4 @@
-//! From a plan and the ports of the top module to the text of a `kernel.toml`.
+//! Builds the text of a `kernel.toml` from a plan and the ports of the top module.
 
 use super::component::Register;
 use super::description::ImportError;
@@ -20,9 +20,9 @@ struct ManifestArgument {
     kind: String,
     offset: u64,
     bytes: u64,
-    /// Index among the memory ports.
+    /// Index of a pointer's memory port.
     port: Option<usize>,
-    /// Index among the bundles.
+    /// Index of the AXI4-Lite port with its register.
     bundle: usize,
 }
 
@@ -37,9 +37,9 @@ pub struct Draft<'a> {
     clocks: Vec<Clock>,
     reset: Option<Reset>,
     interrupt: Option<String>,
-    /// Inputs that hold a value.
+    /// Inputs tied to a constant level.
     constants: Vec<(String, bool)>,
-    /// What a person has to answer, a comment each.
+    /// Open questions for the user, each a comment in the manifest.
     questions: Vec<String>,
 }
 
@@ -53,7 +53,7 @@ fn quoted(text: &str) -> String {
     toml::Value::from(text).to_string()
 }
 
-/// What Verilator needs to read the ports.
+/// The head of a manifest: enough for Verilator to read the ports.
 pub fn outline(plan: &Plan) -> String {
     let mut text = String::from(
         "# Made by `tombolo kernel import`; docs/kernels.md explains every key.\n\n[kernel]\n",
@@ -90,7 +90,7 @@ pub fn outline(plan: &Plan) -> String {
     text
 }
 
-/// The part behind the ports.
+/// The section of parameters, which follows the ports.
 pub fn parameters(plan: &Plan) -> String {
     let mut text = String::new();
     if !plan.parameters.is_empty() {
@@ -103,7 +103,7 @@ pub fn parameters(plan: &Plan) -> String {
 }
 
 impl<'a> Draft<'a> {
-    /// Joins what the plan and the RTL say.
+    /// Combines the plan with the ports in the RTL.
     pub fn new(plan: &'a Plan, found: &Recognised) -> Result<Self, ImportError> {
         let disagrees = |reason: String| ImportError::Disagrees {
             path: plan.path.clone(),
@@ -133,12 +133,12 @@ impl<'a> Draft<'a> {
         Ok(draft)
     }
 
-    /// What a person has to answer.
+    /// Open questions for the user.
     pub fn questions(&self) -> &[String] {
         &self.questions
     }
 
-    /// The interface of the package that maps signals with this prefix.
+    /// The package's interface whose signals have this prefix.
     fn interface(&self, prefix: &str) -> Option<&str> {
         let of_prefix = |(_, signals): &(&String, &std::collections::BTreeMap<String, String>)| {
             signals.iter().any(|(logical, physical)| {
@@ -150,7 +150,7 @@ impl<'a> Draft<'a> {
         found.map(|(name, _)| name.as_str())
     }
 
-    /// Ports that a kernel.xml lists, in its order, then what else the RTL has.
+    /// Takes the ports of a kernel.xml, in its order, then the other ports of the RTL.
     fn take_buses(&mut self, found: &Recognised) -> Result<(), String> {
         let mut left: Vec<Bus> = found.buses.clone();
         if let Some(description) = &self.plan.description {
@@ -174,7 +174,7 @@ impl<'a> Draft<'a> {
                 });
             }
             for name in &description.bundles {
-                // Some list one that the kernel, which has no registers, has not.
+                // Some descriptions list a control port although the kernel has no registers.
                 if left.iter().any(registers) {
                     let bus = self.take_bus(&mut left, name, &registers)?;
                     self.bundles.push(ManifestPort {
@@ -199,7 +199,7 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// The bus of a described port.
+    /// Takes the bus of a described port.
     fn take_bus(
         &self,
         left: &mut Vec<Bus>,
@@ -245,7 +245,7 @@ impl<'a> Draft<'a> {
             (false, _) => "ap_ctrl_hs",
         };
         self.control = match (self.plan.control, self.bundles.is_empty()) {
-            // Nothing can be started without registers.
+            // Without registers there is no start signal.
             (Some(_), true) => "ap_ctrl_none",
             (Some(control), false) => control,
             (None, _) => guessed,
@@ -271,7 +271,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Inputs that nothing in a slot drives.
+    /// Ties inputs that a slot does not drive.
     fn take_constants(&mut self, found: &Recognised) {
         if found.unknown.is_empty() {
             return;
@@ -297,7 +297,7 @@ impl<'a> Draft<'a> {
                 .to_ascii_lowercase()
                 .replace("clock", "rst")
                 .replace("clk", "rst");
-            // `S_AXI_ARESETN` is of `S_AXI_ACLK`.
+            // `S_AXI_ARESETN` belongs to `S_AXI_ACLK`.
             let plain = |name: &str| {
                 name.to_ascii_lowercase()
                     .replace("reset", "rst")
@@ -332,7 +332,7 @@ impl<'a> Draft<'a> {
                 reset,
             });
         }
-        // What is left goes to the clocks that have none, in order.
+        // The remaining resets are assigned in order to the clocks without one.
         resets.reverse();
         for clock in self.clocks.iter_mut().filter(|clock| clock.reset.is_none()) {
             clock.reset = resets.pop();
@@ -365,7 +365,7 @@ impl<'a> Draft<'a> {
         let plan = self.plan;
         if let Some(description) = &plan.description {
             for one in &description.arguments {
-                // A kernel.xml names the memory port of a pointer, not the bundle that its register is in.
+                // A kernel.xml names the memory port of a pointer, but not the port with its register.
                 let packaged = plan
                     .component
                     .registers
@@ -387,7 +387,7 @@ impl<'a> Draft<'a> {
             return Ok(());
         }
         let possible = possible_pointers(&plan.component.registers);
-        // One for each memory port, in order.
+        // One pointer per memory port, in order.
         let assumed = match possible.len() == self.memories.len() {
             true => possible.as_slice(),
             false => &[],
@@ -486,7 +486,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The manifest.
+    /// The text of the manifest.
     pub fn text(&self) -> String {
         let mut text = outline(self.plan);
         let interrupt = match self.interrupt.as_deref() {
@@ -564,7 +564,8 @@ impl<'a> Draft<'a> {
             }
         }
         let plain = matches!(self.bundles.as_slice(), [only] if only.bus.is_named("s_axi_control") && only.bus.data_width == 32);
-        // A manifest without control and arguments says that there are no registers.
+        // The port may be omitted, unless control and arguments are missing too: then the manifest would describe a
+        // kernel without registers.
         let is_implied = plain && (self.control != "ap_ctrl_none" || !self.arguments.is_empty());
         for port in self.bundles.iter().filter(|_| !is_implied) {
             text.push_str(&port.head("axi4_lite"));
@@ -633,7 +634,7 @@ impl ManifestPort {
     }
 }
 
-/// Keys for a reset, where it is not what it is by default.
+/// Keys for a reset that differs from the default.
 fn reset_keys(reset: Option<&Reset>, default: &str) -> String {
     let Some(reset) = reset else {
         return "reset = \"absent\"\n".to_owned();
@@ -648,7 +649,7 @@ fn reset_keys(reset: Option<&Reset>, default: &str) -> String {
     text
 }
 
-/// Two frequencies as a ratio of small numbers, if there is one.
+/// Two frequencies as a ratio of small integers, if there is one.
 fn ratio_of(over: u64, under: u64) -> Option<Ratio> {
     (1..=Ratio::LARGEST).find_map(|part| {
         let product = u128::from(over) * u128::from(part);
@@ -667,7 +668,8 @@ fn access(reads: bool, writes: bool) -> &'static str {
     }
 }
 
-/// Registers of 8 bytes, where a package, such as an IP export of HLS, ties no register to a port; none where it ties one.
+/// Registers of 8 bytes, which may be pointers, if the package does not assign registers to ports, as in an IP export
+/// of HLS; empty if it does.
 fn possible_pointers(registers: &[Register]) -> Vec<&str> {
     if registers.iter().any(|one| one.port.is_some()) {
         return Vec::new();

@@ -1,7 +1,7 @@
-//! `tombolo kernel import`: a kernel as a vendor's tools export it becomes a kernel of ours.
+//! `tombolo kernel import`: converts a kernel that another tool exported.
 //!
-//! What comes in is not trusted: sizes and counts are bounded, names stay inside the new folder, and
-//! the RTL is only ever given to Verilator.
+//! Packages are not trusted: sizes and counts are bounded, names stay inside the new folder, and the RTL is given to
+//! Verilator only.
 
 mod comments;
 mod component;
@@ -30,12 +30,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use verilated::Builder;
 
-/// Makes a kernel of what another tool exported, or of plain RTL.
+/// Creates a kernel from the export of another tool, or from plain RTL.
 ///
-/// Takes an .xo file, the .zip or the folder of an IP export (component.xml), a packaging script (package_kernel.tcl) with
-/// its sources, a kernel.xml with the folder of its RTL, or a Verilog module without any description. Makes a folder with
-/// kernel.toml and the files that the top module uses; the others (test benches) are left out and listed. Ports are
-/// recognised by their names in the RTL. What cannot be known is a question in kernel.toml.
+/// Accepts an .xo file, the .zip or the folder of an IP export (component.xml), a packaging script (package_kernel.tcl)
+/// with its sources, a kernel.xml with the folder of its RTL, or a Verilog module without a description. Writes
+/// kernel.toml and the files that the top module uses into a new folder; other files, such as test benches, are left
+/// out and listed. Ports are recognised by their names in the RTL. Unknown properties become questions in kernel.toml.
 #[derive(Args)]
 #[command(after_help = "Examples:
   tombolo kernel import scale.xo
@@ -53,15 +53,15 @@ pub struct Import {
     #[arg(long, value_name = "FOLDER")]
     rtl: Option<PathBuf>,
 
-    /// The folder to make (default: the kernel's name, here).
+    /// The folder to create (default: the kernel's name, in the current folder).
     #[arg(long, value_name = "FOLDER")]
     into: Option<PathBuf>,
 
-    /// The top module, where no description says it.
+    /// The top module, if no description names it.
     #[arg(long, value_name = "MODULE")]
     top: Option<String>,
 
-    /// A parameter of the top module.
+    /// Sets a parameter of the top module.
     #[arg(long = "parameter", value_name = "NAME=VALUE")]
     parameters: Vec<String>,
 }
@@ -95,7 +95,7 @@ impl Import {
     }
 }
 
-/// What was left out or assumed.
+/// Prints notes on omissions and assumptions, up to a limit.
 fn report(plan: &Plan) -> Result<(), KernelCommandError> {
     const SHOWN: usize = 20;
     for note in plan.notes.iter().take(SHOWN) {
@@ -110,7 +110,7 @@ fn report(plan: &Plan) -> Result<(), KernelCommandError> {
     Ok(())
 }
 
-/// `NAME=VALUE`, in the words of TOML.
+/// Parses `NAME=VALUE`; values become TOML.
 fn parameters(given: &[String]) -> Result<BTreeMap<String, String>, ImportError> {
     let one = |text: &String| {
         let wrong = || ImportError::Parameter(text.clone());
@@ -127,8 +127,8 @@ fn parameters(given: &[String]) -> Result<BTreeMap<String, String>, ImportError>
     given.iter().map(one).collect()
 }
 
-/// Makes the kernel of a package in a folder of its name below `parent`; the folder, and the arguments as a host program
-/// counts them, where the package says so.
+/// Imports a package into a folder of its name below `parent`. Returns the folder, and the arguments as a host program
+/// numbers them, if the package lists them.
 pub fn import_package(
     path: &Path,
     parent: &Path,
@@ -141,7 +141,7 @@ pub fn import_package(
     Ok((folder, plan.description.and_then(|one| one.host)))
 }
 
-/// Writes RTL and manifest; what a person has to answer.
+/// Writes RTL and manifest; returns the open questions for the user.
 fn fill(folder: &Path, plan: &Plan, builder: &Builder) -> Result<Vec<String>, KernelCommandError> {
     for file in plan.files.sources.iter().chain(&plan.files.beside) {
         write(&folder.join("rtl").join(&file.name), &file.bytes)?;
@@ -149,7 +149,7 @@ fn fill(folder: &Path, plan: &Plan, builder: &Builder) -> Result<Vec<String>, Ke
     let rtl = folder.join("rtl");
     std::fs::create_dir_all(&rtl).map_err(KernelCommandError::io(&rtl))?;
     let path = folder.join("kernel.toml");
-    // Enough to read the ports; control is not known yet.
+    // A provisional manifest: enough to read the ports, before control is known.
     let outline =
         manifest::outline(plan) + "control = \"ap_ctrl_none\"\n" + &manifest::parameters(plan);
     write(&path, outline.as_bytes())?;

@@ -1,4 +1,4 @@
-//! From what was given to what is known of a kernel before its RTL is read by Verilator.
+//! Collects what a package states about a kernel, before Verilator reads its RTL.
 
 use super::comments;
 use super::component::{Component, Register};
@@ -11,43 +11,43 @@ use super::vhdl::Vhdl;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What a person says beside the package.
+/// Options of the command that complete or override the package.
 #[derive(Debug, Default)]
 pub struct ImportOptions {
-    /// Top module.
+    /// Top module; by default the described one, or a guess.
     pub top: Option<String>,
-    /// Parameters of the top, in the words of TOML.
+    /// Parameters of the top module; values are TOML.
     pub parameters: BTreeMap<String, String>,
 }
 
-/// What is known of a kernel.
+/// The known properties of a kernel.
 #[derive(Debug)]
 pub struct Plan {
-    /// What was given, for messages.
+    /// The package, folder or file to import, for messages.
     pub path: PathBuf,
     pub name: String,
     pub top: String,
-    /// For people.
+    /// Source of the description, human-readable.
     pub origin: String,
-    /// A kernel.xml.
+    /// From a kernel.xml.
     pub description: Option<Description>,
-    /// A component.xml or a packaging script; empty without one.
+    /// From a component.xml or a packaging script; otherwise empty.
     pub component: Component,
-    /// Word for `kernel.control`, and whether it was only guessed.
+    /// Value of `kernel.control`, if known.
     pub control: Option<&'static str>,
-    /// Registers that a comment in the RTL lists.
+    /// Registers from a comment in the RTL.
     pub commented: Vec<Register>,
-    /// In the words of TOML.
+    /// Parameters of the top module; values are TOML.
     pub parameters: BTreeMap<String, String>,
     pub files: Reached,
-    /// Of what was left out or assumed, a line each.
+    /// Omissions and assumptions, one per line.
     pub notes: Vec<String>,
 }
 
-/// A package, a description or RTL, read.
+/// The contents of a package, a description with its RTL, or plain RTL.
 struct ImportSource {
     contents: Contents,
-    /// The file that was named, of a folder that was read.
+    /// The Verilog file that the user named, if its whole folder was read.
     focus: Option<String>,
 }
 
@@ -79,7 +79,7 @@ fn open(path: &Path, rtl: Option<&Path>) -> Result<ImportSource, ImportError> {
             }
         }
         "tcl" => match rtl::read_folder(rtl.unwrap_or(folder)) {
-            // Scripts have a folder of their own beside that of the sources.
+            // Packaging scripts often have a folder next to that of the sources.
             Err(ImportError::NoVerilog(_)) if rtl.is_none() => {
                 rtl::read_folder(&folder.join(".."))?
             }
@@ -90,7 +90,7 @@ fn open(path: &Path, rtl: Option<&Path>) -> Result<ImportSource, ImportError> {
             rtl::read_folder(rtl.unwrap_or(folder))?
         }
         _ => {
-            // One that is not there is named by the system.
+            // Reports a missing file as such.
             rtl::read_text(path)?;
             return Err(ImportError::WhatIsIt(path.to_owned()));
         }
@@ -101,7 +101,7 @@ fn open(path: &Path, rtl: Option<&Path>) -> Result<ImportSource, ImportError> {
     Ok(ImportSource { contents, focus })
 }
 
-/// The component that describes the package, rather than a part of it: the one that lies highest.
+/// The component of the package itself, not of a part of it: the one at the smallest depth.
 fn component_of(
     path: &Path,
     contents: &Contents,
@@ -115,14 +115,14 @@ fn component_of(
     };
     match Component::parse(&path.join(name), text) {
         Ok(component) => Ok(Some(component)),
-        // A kernel.xml says enough.
+        // A kernel.xml suffices without it.
         Err(_) if !is_needed => Ok(None),
         Err(error) => Err(error),
     }
 }
 
 impl Plan {
-    /// Reads what was given.
+    /// Reads a package, folder or file.
     pub fn read(
         path: &Path,
         rtl: Option<&Path>,
@@ -164,7 +164,7 @@ impl Plan {
         let mut top = match (known, &options.top) {
             (Some(top), None) => top,
             (Some(top), Some(wanted)) if top == *wanted => top,
-            // It is named among those that there are.
+            // If it does not exist, a later error lists the known modules.
             (_, Some(wanted)) => wanted.clone(),
             (None, None) => match (tree.guess_top(focus.as_deref()), vhdl.guess_top()) {
                 (Ok(top), _) | (Err(SourcesError::NoModule), Some(top)) => top,
@@ -182,9 +182,9 @@ impl Plan {
             translated.push(top.clone());
             top = tree.module_like(&top).unwrap_or(top);
         } else {
-            // Entities that Verilog has instances of.
+            // Entities that Verilog instantiates.
             for entity in vhdl.entities() {
-                // VHDL does not tell cases apart: an export has `k_RAM_1R` in both languages.
+                // VHDL ignores case: an export has `k_RAM_1R` in both languages.
                 if tree.module_like(entity).is_none() && tree.uses(entity) {
                     tree.add(vhdl.verilog(entity, &BTreeMap::new()).map_err(failed)?);
                     translated.push(entity.clone());
@@ -238,7 +238,7 @@ impl Plan {
     }
 }
 
-/// Registers of a comment that HLS and the wizard write.
+/// Registers from the comment of HLS or of the RTL kernel wizard.
 fn commented(files: &[RtlFile]) -> Vec<Register> {
     let code = files.iter().filter(|file| file.is_source());
     let mut found = code.map(|file| comments::registers(&String::from_utf8_lossy(&file.bytes)));
@@ -247,7 +247,8 @@ fn commented(files: &[RtlFile]) -> Vec<Register> {
         .unwrap_or_default()
 }
 
-/// Parameters of the package that the top has with another value, and what is said of those that are no numbers.
+/// Parameters whose value in the package differs from the default of the top module, with notes on those that are not
+/// numbers.
 fn packaged(
     component: &Component,
     tree: &Tree,

@@ -1,48 +1,47 @@
-//! What the ports of a module are, by their names: buses, clocks, resets.
+//! Recognises the ports of a module by their names: buses, clocks, resets.
 
 use card::kernel::DEFAULT_INTERRUPT;
 use units::StreamDirection;
 use verilated::{Direction, ModelPort};
 
-/// What a bus is.
+/// Protocol and role of a bus.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// AXI4, the module being the manager.
+    /// AXI4; the module is the manager.
     Memory {
-        /// It has the read channels, and the write channels.
+        /// Whether it has the read channels, and whether the write channels.
         channels: (bool, bool),
-        /// Bits of an address.
+        /// Address bits.
         address_width: u32,
     },
-    /// AXI4-Lite, the module being the subordinate.
+    /// AXI4-Lite; the module is the subordinate.
     Registers,
     /// AXI4-Stream.
     Stream {
-        /// Into the kernel, or out of it.
+        /// Seen from the kernel.
         direction: StreamDirection,
-        /// Signals out of the kernel that no device gets.
+        /// Side-band signals of an output that no device accepts.
         drops: Vec<&'static str>,
     },
 }
 
-/// A bus.
+/// A bus of the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bus {
-    /// What the names of its signals begin with, as the RTL has it.
+    /// Common prefix of its signals, in the case of the RTL.
     pub prefix: String,
-    /// What it is.
     pub kind: Kind,
     /// Data bits.
     pub data_width: u32,
 }
 
 impl Bus {
-    /// A name for it: the prefix in lower case without what separates it from the signals.
+    /// The port's name: the prefix in lower case without its separator.
     pub fn name(&self) -> String {
         self.prefix.trim_end_matches('_').to_ascii_lowercase()
     }
 
-    /// Whether the prefix is what a port of this name has without being told.
+    /// Whether a manifest derives this prefix from the port's name by default.
     pub fn is_named(&self, name: &str) -> bool {
         self.prefix
             .strip_suffix('_')
@@ -50,12 +49,12 @@ impl Bus {
     }
 }
 
-/// A reset.
+/// A reset input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reset {
-    /// Its port.
+    /// Name of the port.
     pub name: String,
-    /// Its active level, by its name.
+    /// Whether it is active high, as its name implies.
     pub is_high: bool,
 }
 
@@ -66,17 +65,17 @@ pub struct Recognised {
     pub buses: Vec<Bus>,
     /// Clocks, the kernel's own first.
     pub clocks: Vec<String>,
-    /// Resets, likewise.
+    /// Resets, the kernel's own first.
     pub resets: Vec<Reset>,
-    /// An output that looks like an interrupt; `interrupt` before any other.
+    /// The output that is named like an interrupt; `interrupt` takes precedence.
     pub interrupt: Option<String>,
-    /// Inputs that are nothing of this.
+    /// Other inputs.
     pub unknown: Vec<String>,
-    /// Buses that no slot has, with the reason.
+    /// Buses that no slot supports, with the reason.
     pub refused: Vec<String>,
 }
 
-/// Signals of the buses, to know what belongs to one.
+/// Signal names of AXI4, by which buses are found.
 const AXI: [&str; 46] = [
     "awid", "awaddr", "awlen", "awsize", "awburst", "awlock", "awcache", "awprot", "awqos",
     "awregion", "awuser", "awvalid", "awready", "wid", "wdata", "wstrb", "wlast", "wuser",
@@ -88,7 +87,7 @@ const STREAM: [&str; 9] = [
     "tdata", "tkeep", "tstrb", "tlast", "tid", "tdest", "tuser", "tvalid", "tready",
 ];
 
-/// What outputs are called that interrupt.
+/// Names of interrupt outputs, in order of precedence.
 const INTERRUPTS: [&str; 12] = [
     DEFAULT_INTERRUPT,
     "irq",
@@ -104,7 +103,7 @@ const INTERRUPTS: [&str; 12] = [
     "introut",
 ];
 
-/// The ports of a bus.
+/// The signals of a bus.
 struct Signals<'a> {
     ports: &'a [ModelPort],
     prefix: String,
@@ -126,7 +125,7 @@ impl Signals<'_> {
     }
 }
 
-/// Finds out.
+/// Recognises buses, clocks, resets and the interrupt.
 pub fn recognise(ports: &[ModelPort]) -> Recognised {
     let mut found = Recognised::default();
     let mut taken: Vec<String> = Vec::new();
@@ -209,7 +208,7 @@ pub fn recognise(ports: &[ModelPort]) -> Recognised {
             found.unknown.push(port.name.clone());
         }
     }
-    // The kernel's own is the one that everything else is named after.
+    // The kernel's own clock has the shortest, plainest name.
     found.clocks.sort_by_key(|name| {
         (
             !matches!(
@@ -241,7 +240,7 @@ fn stream(signals: &Signals<'_>, out: bool) -> Kind {
     }
 }
 
-/// Whether a reset is low by its name: `ap_rst_n`, `aresetn`, `nreset`.
+/// Whether a reset is active low by its name: `ap_rst_n`, `aresetn`, `nreset`.
 fn is_low(name: &str) -> bool {
     let ends = ["_n", "resetn", "rstn", "_ni", "_n_i", "_b"]
         .iter()

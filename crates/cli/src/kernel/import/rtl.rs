@@ -1,4 +1,4 @@
-//! The RTL of a foreign kernel: from an archive or a folder, with bounds on everything.
+//! Reads the RTL of a foreign kernel from an archive or a folder, within bounds.
 
 use super::description::{ImportError, XML_LIMIT};
 use std::collections::BTreeSet;
@@ -6,17 +6,16 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// A file that belongs to a kernel's RTL.
+/// A file of a kernel's RTL.
 #[derive(Debug, PartialEq, Eq)]
 pub struct RtlFile {
-    /// Relative, with `/`; every part is letters, digits, `_`, `-` and `.`, and is not hidden.
+    /// Relative path with `/`; every part consists of letters, digits, `_`, `-` and `.`, and is not hidden.
     pub name: String,
-    /// What is in it.
     pub bytes: Vec<u8>,
 }
 
 impl RtlFile {
-    /// Whether it is compiled by itself, rather than read by others.
+    /// Whether it is compiled, rather than included or read by other files.
     pub fn is_source(&self) -> bool {
         matches!(self.kind(), "v" | "sv")
     }
@@ -26,37 +25,37 @@ impl RtlFile {
         matches!(self.kind(), "vhd" | "vhdl")
     }
 
-    /// What its name ends with.
+    /// The extension of its name.
     pub fn kind(&self) -> &str {
         self.name.rsplit_once('.').map_or("", |(_, kind)| kind)
     }
 }
 
-/// What there is of a kernel.
+/// Contents of a package or folder.
 #[derive(Debug, Default)]
 pub struct Contents {
-    /// A kernel.xml.
+    /// Text of a kernel.xml.
     pub kernel: Option<String>,
-    /// Texts of component.xml, by their names.
+    /// Names and texts of component.xml files.
     pub components: Vec<(String, String)>,
-    /// Verilog, and what it reads.
+    /// Verilog and the files that it includes or reads.
     pub rtl: Vec<RtlFile>,
-    /// VHDL, scripts, and instances of vendor IP.
+    /// VHDL, scripts and instances of vendor IP.
     pub others: Vec<RtlFile>,
-    /// Whether there is C++ of an emulation in software.
+    /// Whether it contains C++ for software emulation.
     pub is_software: bool,
 }
 
-/// What Verilator may want to see.
+/// Extensions of files that Verilator may read.
 const KINDS: [&str; 7] = ["v", "sv", "vh", "svh", "dat", "mem", "hex"];
 const ENTRIES: usize = 10_000;
 const FILE_BYTES: u64 = 32 << 20;
 const ALL_BYTES: u64 = 256 << 20;
 const DEPTH: usize = 16;
-/// Bytes of a component.xml, at most: those of large IP list thousands of ports.
+/// Maximum size of a component.xml in bytes: large IP lists thousands of ports.
 const COMPONENT_LIMIT: u64 = 16 << 20;
 
-/// What says something about a kernel, and is no Verilog.
+/// Extensions of other files with facts about a kernel.
 const OTHERS: [&str; 4] = ["vhd", "vhdl", "tcl", "xci"];
 
 fn kind(name: &str) -> Option<&str> {
@@ -69,12 +68,12 @@ fn is_other(name: &str) -> bool {
         .is_some_and(|(_, kind)| OTHERS.contains(&kind))
 }
 
-/// The last part of a name.
+/// The last part of a path.
 fn base(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 
-/// A relative name of plain parts, or why it is refused.
+/// Checks that a path is relative and plain; the error is the reason for a refusal.
 fn plain_name(name: &str) -> Result<String, String> {
     let plain = |part: &&str| {
         let characters = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
@@ -124,7 +123,7 @@ fn text(path: &Path, bytes: Option<Vec<u8>>) -> Result<String, ImportError> {
     })
 }
 
-/// Takes files and keeps count.
+/// Collects files within limits on their number and size.
 struct Collection<'a> {
     path: &'a Path,
     files: Vec<RtlFile>,
@@ -173,7 +172,7 @@ impl<'a> Collection<'a> {
         Ok(())
     }
 
-    /// Reads a file if it is one that matters.
+    /// Reads a file, if it is relevant.
     fn take(
         &mut self,
         contents: &mut Contents,
@@ -200,7 +199,7 @@ impl<'a> Collection<'a> {
         } else if kind(name).is_some() {
             self.add(name, from)?;
         } else if is_other(name) && plain_name(name).is_ok() {
-            // What cannot be read whole is no reason to refuse the rest.
+            // A file that is too large to read is skipped; the others may suffice.
             let bytes = read_bounded(from, FILE_BYTES.min(self.room))
                 .map_err(|error| self.refused(format!("{name}: {error}")))?;
             if let Some(bytes) = bytes {
@@ -214,7 +213,7 @@ impl<'a> Collection<'a> {
         Ok(())
     }
 
-    /// The files below the folder that they all share.
+    /// Removes the path prefix that all files share.
     fn finish(mut self, contents: Contents) -> Result<Contents, ImportError> {
         let vhdl = contents.others.iter().any(RtlFile::is_vhdl);
         if !vhdl && !self.files.iter().any(RtlFile::is_source) {
@@ -245,7 +244,7 @@ impl<'a> Collection<'a> {
     }
 }
 
-/// What is in an archive: an .xo file, or the .zip of an IP export.
+/// Reads an archive: an .xo file, or the .zip of an IP export.
 pub fn read_archive(path: &Path) -> Result<Contents, ImportError> {
     let mut files = Collection::new(path);
     let damaged = |error: zip::result::ZipError| ImportError::Archive {
@@ -260,7 +259,7 @@ pub fn read_archive(path: &Path) -> Result<Contents, ImportError> {
     for index in 0..archive.len() {
         let entry = archive.by_index(index).map_err(damaged)?;
         let name = entry.name().to_owned();
-        // A name that leads out is hostile even where nothing would be made of the file.
+        // A path out of the archive is hostile, even if the file would not be used.
         if entry.enclosed_name().is_none() || entry.is_symlink() {
             let reason = format!("{name:?} leads out of the archive, or is a link; refused");
             return Err(files.refused(reason));
@@ -272,7 +271,7 @@ pub fn read_archive(path: &Path) -> Result<Contents, ImportError> {
     files.finish(contents)
 }
 
-/// What is below a folder; links are not followed, and hidden folders not looked into.
+/// Reads a folder, without following links or entering hidden folders.
 pub fn read_folder(folder: &Path) -> Result<Contents, ImportError> {
     let mut files = Collection::new(folder);
     let mut contents = Contents::default();

@@ -1,9 +1,9 @@
-//! `package_kernel.tcl`: the calls of a packaging script that say what a kernel is. Nothing is run.
+//! `package_kernel.tcl`: extracts a kernel's properties from the calls of a packaging script, without running it.
 
 use super::component::{Component, Register};
 use super::description::number;
 
-/// What such a script says; `None` if it packages nothing.
+/// The component that a script packages; `None` if it packages none.
 pub fn read(text: &str) -> Option<Component> {
     let mut script = Script::default();
     for line in text.replace("\\\n", " ").lines() {
@@ -12,7 +12,7 @@ pub fn read(text: &str) -> Option<Component> {
     script.finish()
 }
 
-/// Words of a line, without brackets, braces and quotes; a comment ends it.
+/// Words of a line up to a comment, without brackets, braces and quotes.
 fn words(line: &str) -> Vec<String> {
     let line = line.trim();
     if line.starts_with('#') {
@@ -38,7 +38,7 @@ fn words(line: &str) -> Vec<String> {
 struct Script {
     component: Component,
     packages: bool,
-    /// A parameter of the last register that a value is still to come for.
+    /// Whether the value of the last register's port parameter is still to come.
     awaits_port: bool,
 }
 
@@ -50,7 +50,7 @@ impl Script {
                 .and_then(|at| words.get(at + 1))
                 .map(String::as_str)
         };
-        // A variable of the script is no name.
+        // A variable of the script is not a name.
         let literal = |name: &str| after(name).filter(|word| !word.starts_with('$'));
         if at("package_xo").is_some() || at("ipx::package_project").is_some() {
             self.packages = true;

@@ -1,9 +1,9 @@
-//! Which files of a tree a top module reaches, in which order, and what is missing among them.
+//! Selects the files that a top module needs, in compilation order, and finds missing ones.
 
 use super::rtl::RtlFile;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a file of Verilog has and uses.
+/// Declarations and uses of a Verilog file.
 #[derive(Debug, Default)]
 struct VerilogOutline {
     /// Modules, interfaces, primitives and programs.
@@ -12,53 +12,42 @@ struct VerilogOutline {
     /// Modules with at least one port.
     with_ports: BTreeSet<String>,
     words: BTreeSet<String>,
-    /// Names of included files, with their folders.
+    /// Paths of included files, as the file gives them.
     includes: Vec<String>,
     is_protected: bool,
 }
 
-/// Why no files are the kernel's.
+/// Why the files of a kernel cannot be selected.
 #[derive(Debug, thiserror::Error)]
 pub enum SourcesError {
-    /// No such module.
     #[error("no file has a module `{top}`; there is {known}; name another with --top")]
     NoTop {
-        /// The module.
         top: String,
-        /// Those that there are.
+        /// The modules that exist.
         known: String,
     },
-    /// More than one module could be the top.
+    /// Several modules could be the top.
     #[error("which module is the kernel? {0} are used by no other; name one with --top")]
     WhichTop(String),
-    /// No module stands at the top.
+    /// Every module is used by another one.
     #[error("which module is the kernel? Each has its name in another file; there is {0}; name one with --top")]
     AllUsed(String),
-    /// No module at all.
     #[error("no file has a module with ports")]
     NoModule,
-    /// A file that cannot be read.
+    /// An encrypted file.
     #[error(
         "{file}: is encrypted (`pragma protect`), and needed by `{top}`: only the vendor's tools read it; \
          export the kernel with plain RTL, or put a model of its modules in its place"
     )]
-    Encrypted {
-        /// The file.
-        file: String,
-        /// The top module.
-        top: String,
-    },
-    /// Modules that are a vendor's.
+    Encrypted { file: String, top: String },
+    /// Vendor modules without RTL; a message for each.
     #[error("{}", .0.join("\n"))]
     Missing(Vec<String>),
-    /// VHDL of which no Verilog could be made.
+    /// VHDL that GHDL does not translate.
     #[error("`{top}` is VHDL ({file}), of which GHDL makes Verilog: {reason}")]
     Vhdl {
-        /// The entity.
         top: String,
-        /// Its file.
         file: String,
-        /// Why there is none.
         reason: String,
     },
 }
@@ -66,15 +55,15 @@ pub enum SourcesError {
 /// The files of a kernel.
 #[derive(Debug)]
 pub struct Reached {
-    /// Compiled, in this order.
+    /// Files to compile, in this order.
     pub sources: Vec<RtlFile>,
-    /// Read by others: included files, contents of memories.
+    /// Files that sources read: included files, memory contents.
     pub beside: Vec<RtlFile>,
-    /// Folders of included files.
+    /// Folders to search for included files.
     pub include: Vec<String>,
     /// Files that are left out, with the reason.
     pub left_out: Vec<String>,
-    /// Of what was left blank in sources, a line a file.
+    /// Regions of sources that were blanked, one file per line.
     pub blanked: Vec<String>,
 }
 
@@ -89,7 +78,7 @@ impl VerilogOutline {
         for (at, token) in tokens.iter().enumerate() {
             let next = |step: usize| tokens.get(at + step).copied().unwrap_or("");
             match *token {
-                // `extern module` and `endmodule : name` declare none.
+                // `extern module` and `endmodule : name` are no declarations.
                 "module" | "macromodule" | "interface" | "primitive"
                     if before != "extern" && before != "virtual" =>
                 {
@@ -135,7 +124,8 @@ fn is_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
 }
 
-/// Whether a module's header, from behind its name on, lists a port. Directions in its body may be those of a task.
+/// Whether a module's header, which begins after its name, lists a port. Directions in the body are no proof: they may
+/// belong to a task.
 fn has_ports(tokens: &[&str]) -> bool {
     let mut rest = tokens;
     while rest.first() == Some(&"import") {
@@ -148,7 +138,7 @@ fn has_ports(tokens: &[&str]) -> bool {
     rest.first() == Some(&"(") && rest.get(1).is_some_and(|token| *token != ")")
 }
 
-/// What follows the brackets with which the tokens begin.
+/// The tokens after the closing parenthesis that matches the first token.
 fn behind_brackets<'a, 'b>(tokens: &'b [&'a str]) -> &'b [&'a str] {
     let mut depth = 0usize;
     for (at, token) in tokens.iter().enumerate() {
@@ -164,7 +154,7 @@ fn behind_brackets<'a, 'b>(tokens: &'b [&'a str]) -> &'b [&'a str] {
     &[]
 }
 
-/// How often a file has the name of a module, without the label behind its end (`endmodule : name`).
+/// Number of times that a file names a module, apart from the label of its end (`endmodule : name`).
 fn uses_within(file: &RtlFile, module: &str) -> usize {
     let text = String::from_utf8_lossy(&file.bytes);
     let tokens = tokens(&text);
@@ -173,8 +163,8 @@ fn uses_within(file: &RtlFile, module: &str) -> usize {
     named.count()
 }
 
-/// Blanks what stands between `translate_off` and `translate_on`: no tool makes hardware of it. The lines of what was
-/// blanked, each from and to.
+/// Blanks regions between `translate_off` and `translate_on`, which synthesis ignores. Returns the text and the line
+/// range of each region.
 fn without_untranslated(text: &str) -> (String, Vec<(usize, usize)>) {
     fn switch(line: &str) -> Option<&str> {
         let comment = line.trim().strip_prefix("//").or_else(|| {
@@ -204,14 +194,14 @@ fn without_untranslated(text: &str) -> (String, Vec<(usize, usize)>) {
             false => blanked.push_str(line),
         }
     }
-    // A region that nobody closes is left as it is.
+    // A region without an end is kept: its extent is unknown.
     match open {
         None => (blanked, ranges),
         Some(_) => (text.to_owned(), Vec::new()),
     }
 }
 
-/// Words, texts and single characters, without comments and attributes.
+/// Words, strings and single characters, without comments and attributes.
 fn tokens(text: &str) -> Vec<&str> {
     let bytes = text.as_bytes();
     let mut tokens = Vec::new();
@@ -248,7 +238,7 @@ fn tokens(text: &str) -> Vec<&str> {
         } else {
             1
         };
-        // Bytes that are no ASCII stand in comments only; one elsewhere ends the file for us.
+        // Non-ASCII bytes occur in comments only; elsewhere they end the file.
         match text.get(at..at + length) {
             Some(token) => tokens.push(token),
             None if byte >= 0x80 => {}
@@ -259,7 +249,7 @@ fn tokens(text: &str) -> Vec<&str> {
     tokens
 }
 
-/// Cells of AMD's libraries that kernels have.
+/// Primitives of AMD's libraries that kernels use.
 const UNISIM: [&str; 18] = [
     "BUFG",
     "BUFGCE",
@@ -281,7 +271,7 @@ const UNISIM: [&str; 18] = [
     "URAM288",
 ];
 
-/// The lines of Verilog that are for simulations only, blanked; what was blanked, for people.
+/// Blanks regions for simulation only, with a human-readable note on them.
 fn translated(file: RtlFile) -> (RtlFile, Option<String>) {
     let is_code = matches!(file.kind(), "v" | "sv" | "vh" | "svh");
     let mentions = |bytes: &[u8]| bytes.windows(13).any(|some| some == b"translate_off");
@@ -314,7 +304,7 @@ fn translated(file: RtlFile) -> (RtlFile, Option<String>) {
     (RtlFile { bytes, ..file }, Some(note))
 }
 
-/// The modules that a script makes with `create_ip -name ila`.
+/// Names of the modules that a script creates with `create_ip -name ila`.
 fn analysers(script: &str) -> Vec<String> {
     let joined = script.replace("\\\n", " ");
     let named = joined.lines().filter_map(|line| {
@@ -339,21 +329,21 @@ fn with_outline(file: RtlFile) -> (RtlFile, VerilogOutline) {
     (file, outline)
 }
 
-/// A tree of files with their outlines.
+/// The files of a package with their outlines.
 pub struct Tree {
     files: Vec<(RtlFile, VerilogOutline)>,
     /// Names of instances of vendor IP that come without RTL.
     instances: Vec<String>,
-    /// Names of modules that a script would make with `create_ip`.
+    /// Names of modules that a script would create with `create_ip`.
     scripted: Vec<String>,
-    /// Names of modules that only look at signals: integrated logic analysers (ILA).
+    /// Names of modules that only observe signals: integrated logic analysers (ILA).
     analysers: Vec<String>,
-    /// Of what was left blank in a file, by the file's name.
+    /// Notes on blanked regions, by file name.
     blanked: BTreeMap<String, String>,
 }
 
 impl Tree {
-    /// Looks at the RTL; `others` are the names of the files that are no RTL, with their text if it is a script.
+    /// Outlines the RTL; `others` are files other than RTL, of which scripts and IP instances are searched.
     pub fn new(files: Vec<RtlFile>, others: &[RtlFile]) -> Self {
         let stem = |name: &str| {
             name.rsplit('/')
@@ -369,7 +359,7 @@ impl Tree {
                 let name = text[at + mark.len()..].split_whitespace().next()?;
                 Some(name.trim_matches(['{', '}', '"', ']']).to_owned())
             });
-            // HLS calls the script as the module that it makes.
+            // HLS names the script like the module that it creates.
             let own = text.contains("create_ip").then(|| stem(&file.name));
             found.chain(own).collect::<Vec<_>>()
         });
@@ -400,7 +390,7 @@ impl Tree {
         }
     }
 
-    /// A module of this name in any case, as its file has it.
+    /// A module of this name, in the case of its declaration; the comparison ignores case.
     pub fn module_like(&self, name: &str) -> Option<String> {
         let mut modules = self.files.iter().flat_map(|(_, outline)| &outline.modules);
         modules
@@ -408,12 +398,12 @@ impl Tree {
             .cloned()
     }
 
-    /// Another file.
+    /// Adds a file.
     pub fn add(&mut self, file: RtlFile) {
         self.files.push(with_outline(file));
     }
 
-    /// Whether a file of Verilog uses the name.
+    /// Whether a Verilog file uses the name, in any case.
     pub fn uses(&self, name: &str) -> bool {
         let is_it = |word: &String| word.eq_ignore_ascii_case(name);
         self.files
@@ -421,7 +411,7 @@ impl Tree {
             .any(|(_, outline)| outline.words.iter().any(is_it))
     }
 
-    /// Logic analysers that a file uses and none has.
+    /// Logic analysers that a file uses and none declares.
     pub fn lacking_analysers(&self) -> Vec<String> {
         let names = self.analysers.iter().filter(|name| self.lacks(name));
         names
@@ -431,7 +421,7 @@ impl Tree {
             .collect()
     }
 
-    /// Names that begin so, which a file uses and none has.
+    /// Names with this prefix that a file uses and none declares.
     pub fn lacking(&self, prefix: &str) -> Vec<String> {
         let words = self.files.iter().flat_map(|(_, outline)| &outline.words);
         let wanted = words.filter(|word| word.starts_with(prefix) && !self.has(word));
@@ -442,7 +432,7 @@ impl Tree {
             .collect()
     }
 
-    /// Whether a file uses a module of this name, and none has it.
+    /// Whether a file uses the module and none declares it.
     pub fn lacks(&self, module: &str) -> bool {
         let uses = |(_, outline): &(RtlFile, VerilogOutline)| outline.words.contains(module);
         !self.has(module) && self.files.iter().any(uses)
@@ -468,9 +458,9 @@ impl Tree {
         names.join(", ")
     }
 
-    /// The module with ports that no other uses, among those of some files (all, if none is named).
+    /// The only module with ports that no other one uses, among those of the file `among`, if given.
     pub fn guess_top(&self, among: Option<&str>) -> Result<String, SourcesError> {
-        // What a test bench uses is used by no module of the kernel.
+        // Uses in a test bench do not count: it is a file whose modules have no ports.
         let benches = |outline: &VerilogOutline| {
             outline
                 .modules
@@ -506,7 +496,7 @@ impl Tree {
             [] if designs.is_empty() => Err(SourcesError::NoModule),
             [] => Err(SourcesError::AllUsed(self.modules())),
             [only] => Ok(only.clone()),
-            // A kernel for Vitis has a clock of this name; parts of a block design have not.
+            // A Vitis kernel has a clock of this name; parts of a block design do not.
             several => match self.with_word("ap_clk", several).as_slice() {
                 [only] => Ok(only.clone()),
                 _ => Err(SourcesError::WhichTop(tops.join(", "))),
@@ -514,7 +504,7 @@ impl Tree {
         }
     }
 
-    /// Those of some modules whose files have the word.
+    /// The modules whose files contain the word.
     fn with_word(&self, word: &str, modules: &[String]) -> Vec<String> {
         let has = |module: &&String| {
             self.files.iter().any(|(_, outline)| {
@@ -524,7 +514,7 @@ impl Tree {
         modules.iter().filter(has).cloned().collect()
     }
 
-    /// The files that the top reaches.
+    /// Selects the files that the top module needs.
     pub fn reach(self, top: &str, preferred: &[String]) -> Result<Reached, SourcesError> {
         let mut owner: BTreeMap<&str, usize> = BTreeMap::new();
         let mut left_out = Vec::new();
@@ -631,7 +621,7 @@ impl Tree {
         })
     }
 
-    /// An included file, and the folder that leads to it.
+    /// An included file, and the folder to search for it.
     fn included(&self, name: &str) -> Option<(usize, String)> {
         let name = name.trim_start_matches("../").trim_start_matches("./");
         let tail = format!("/{name}");
@@ -650,7 +640,7 @@ impl Tree {
         Some((number, folder_of(&self.files[number].0.name).to_owned()))
     }
 
-    /// Whether a file of the top's names it, and whether it is not given that value there already.
+    /// Whether a file of the top module names the parameter without already giving it this value.
     pub fn takes(&self, top: &str, parameter: &str, value: u64) -> bool {
         let files = self
             .files
@@ -666,7 +656,7 @@ impl Tree {
         })
     }
 
-    /// Files that a description names come first, in its order.
+    /// Files in the order of a description, then the others.
     fn by_preference(&self, preferred: &[String]) -> Vec<usize> {
         let rank = |name: &str| {
             let ends = |wanted: &String| name == wanted || name.ends_with(&format!("/{wanted}"));
@@ -677,7 +667,7 @@ impl Tree {
         order
     }
 
-    /// Packages before those that use them, else by name.
+    /// Packages before their users, otherwise by name.
     fn in_order(&self, reached: &BTreeSet<usize>, owner: &BTreeMap<&str, usize>) -> Vec<usize> {
         let needs = |number: usize| -> Vec<usize> {
             let outline = &self.files[number].1;
@@ -715,7 +705,7 @@ impl Tree {
         done
     }
 
-    /// Modules of a vendor that are used and that no file has.
+    /// Fails if vendor modules are used that no file declares.
     fn refuse_missing(
         &self,
         wanted: &BTreeSet<&str>,
@@ -845,7 +835,7 @@ mod tests {
             "a\n// synthesis translate_off\n\n/* synopsys translate_on */\nc\n"
         );
         assert_eq!(ranges, [(2, 4)]);
-        // Nobody says where the second region ends.
+        // The end of the second region is missing.
         assert_eq!(without_untranslated(text).0, text);
     }
 

@@ -1,20 +1,20 @@
-//! Stand-ins for modules of a vendor's that come without RTL: ours, after their documented behaviour (`kernels/vendor`).
+//! Replaces vendor modules that come without RTL with open models of their documented behaviour (`kernels/vendor`).
 
 use super::rtl::RtlFile;
 use super::sources::{Reached, Tree};
 use crate::kernel::find;
 use std::path::Path;
 
-/// Where they lie in an imported kernel.
+/// Folder of the models in an imported kernel.
 const FOLDER: &str = "stand_ins";
-/// Parts of several of them begin so.
+/// Prefix of modules that several models share.
 const PART: &str = "tmb_";
-/// Inputs of a logic analyser, at most.
+/// Maximum number of inputs of a logic analyser.
 const PROBES: usize = 1024;
-/// One whose name ends with a version in the RTL that uses it.
+/// The model of a module that each user calls by another name, with a version at its end.
 const VERSIONED: &str = "floating_point_v7_1";
 
-/// Gives a tree those that its files use and do not have.
+/// Adds the models that a tree uses and does not declare.
 pub fn add_to(tree: &mut Tree) {
     let mut there = read(&find::library().join("vendor"));
     let versioned = there.iter().position(|file| module_of(file) == VERSIONED);
@@ -42,7 +42,7 @@ pub fn add_to(tree: &mut Tree) {
             bytes: text.into_bytes(),
         });
     }
-    // A stand-in may use others.
+    // A model may use others.
     loop {
         let is_missing = |file: &RtlFile| tree.lacks(module_of(file));
         let (missing, rest): (Vec<_>, Vec<_>) = there.into_iter().partition(is_missing);
@@ -56,7 +56,7 @@ pub fn add_to(tree: &mut Tree) {
     }
 }
 
-/// A line for each that a kernel got; what no file of it uses is not mentioned.
+/// A note for each model that the kernel uses; unused ones are not listed as left out.
 pub fn notes(files: &mut Reached) -> Vec<String> {
     let is_ours = |name: &str| name.starts_with(FOLDER);
     files.left_out.retain(|what| !is_ours(what));
@@ -74,7 +74,7 @@ fn module_of(file: &RtlFile) -> &str {
     name.split('.').next().unwrap_or_default()
 }
 
-/// An installation may have none: then what is a vendor's is refused.
+/// Without this folder, missing vendor modules are refused.
 fn read(folder: &Path) -> Vec<RtlFile> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut files: Vec<RtlFile> = entries

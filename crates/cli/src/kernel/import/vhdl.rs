@@ -1,11 +1,11 @@
-//! VHDL becomes Verilog by GHDL (`ghdl synth`), where it is installed.
+//! Translates VHDL to Verilog with GHDL (`ghdl synth`), if it is installed.
 
 use super::rtl::RtlFile;
 use super::sources::SourcesError;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-/// What a file has and uses, in lower case: VHDL does not tell cases apart.
+/// Declarations and uses of a VHDL file, in lower case because VHDL ignores case.
 struct VhdlOutline {
     entities: Vec<String>,
     packages: Vec<String>,
@@ -44,7 +44,7 @@ pub struct Vhdl<'a> {
 }
 
 impl<'a> Vhdl<'a> {
-    /// Looks at all files that are VHDL.
+    /// Outlines all VHDL files.
     pub fn new(files: &'a [RtlFile]) -> Self {
         let vhdl = files.iter().filter(|file| file.is_vhdl());
         let outline =
@@ -54,19 +54,19 @@ impl<'a> Vhdl<'a> {
         }
     }
 
-    /// Whether a file has an entity of that name.
+    /// Whether a file declares the entity.
     pub fn has(&self, entity: &str) -> bool {
         self.files
             .iter()
             .any(|(_, outline)| outline.entities.contains(&entity.to_ascii_lowercase()))
     }
 
-    /// The entities.
+    /// All entities.
     pub fn entities(&self) -> impl Iterator<Item = &String> {
         self.files.iter().flat_map(|(_, outline)| &outline.entities)
     }
 
-    /// The entity that no other file uses, if there is one.
+    /// The only entity that no other file uses.
     pub fn guess_top(&self) -> Option<String> {
         let used_elsewhere = |entity: &str, here: &str| {
             self.files
@@ -86,7 +86,7 @@ impl<'a> Vhdl<'a> {
         }
     }
 
-    /// The file that has the entity, for messages.
+    /// The file that declares the entity, for messages.
     fn file_of(&self, entity: &str) -> String {
         let entity = entity.to_ascii_lowercase();
         let found = self
@@ -96,7 +96,7 @@ impl<'a> Vhdl<'a> {
         found.map(|(file, _)| file.name.clone()).unwrap_or_default()
     }
 
-    /// The files that an entity needs, each after those that it uses.
+    /// The files that an entity needs, in compilation order.
     fn order(&self, entity: &str) -> Vec<usize> {
         let mut owner: BTreeMap<&str, usize> = BTreeMap::new();
         for (number, (_, outline)) in self.files.iter().enumerate() {
@@ -106,7 +106,7 @@ impl<'a> Vhdl<'a> {
         }
         let mut order = Vec::new();
         let mut seen = BTreeSet::new();
-        // A stack of files and whether those that they use have been put before them.
+        // A depth-first stack of files; the flag is set once the files that they use have been pushed.
         let mut open: Vec<(usize, bool)> = owner
             .get(entity.to_ascii_lowercase().as_str())
             .map(|at| (*at, false))
@@ -131,7 +131,7 @@ impl<'a> Vhdl<'a> {
         order
     }
 
-    /// Verilog of an entity with all that it uses; `generics` are in the words of TOML.
+    /// Translates an entity and all that it uses to Verilog; values of `generics` are TOML.
     pub fn verilog(
         &self,
         entity: &str,
@@ -144,7 +144,7 @@ impl<'a> Vhdl<'a> {
         };
         let folder = tempfile::tempdir().map_err(|error| failed(error.to_string()))?;
         let mut command = Command::new("ghdl");
-        // What HLS exports uses the packages of Synopsys (`std_logic_unsigned`).
+        // Exports of HLS use packages of Synopsys (`std_logic_unsigned`).
         let language = ["--std=08", "-frelaxed", "-fsynopsys"];
         command.arg("synth").args(language).arg("--out=verilog");
         command.args(

@@ -1,4 +1,4 @@
-//! A small XML file as a tree, with bounds; names are without their prefixes.
+//! A small XML file as a tree, within bounds; names have no namespace prefix.
 
 use super::description::ImportError;
 use quick_xml::escape::resolve_xml_entity;
@@ -6,11 +6,11 @@ use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 use std::path::Path;
 
-/// Elements of a file, and how deep they lie, at most.
+/// Maximum number of elements, and maximum depth.
 const ELEMENTS: usize = 200_000;
 const DEPTH: usize = 64;
 
-/// An element.
+/// An element with its attributes, text and children.
 #[derive(Debug, Default)]
 pub struct Element {
     pub name: String,
@@ -20,7 +20,7 @@ pub struct Element {
 }
 
 impl Element {
-    /// The root of a file.
+    /// Parses a file; returns its root.
     pub fn parse(path: &Path, text: &str) -> Result<Self, ImportError> {
         let broken = |reason: String| ImportError::Xml {
             path: path.to_owned(),
@@ -108,12 +108,12 @@ impl Element {
         }
     }
 
-    /// The children of a name.
+    /// The children of this name.
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Self> {
         self.children.iter().filter(move |child| child.name == name)
     }
 
-    /// What lies at the end of a path of names, each the first of its parent.
+    /// The element at a path of names; of several children of a name, the first.
     pub fn at(&self, path: &[&str]) -> Option<&Self> {
         let mut here = self;
         for name in path {
@@ -122,18 +122,18 @@ impl Element {
         Some(here)
     }
 
-    /// Its text; empty where there is none.
+    /// The text at a path; empty if there is none.
     pub fn text_at(&self, path: &[&str]) -> &str {
         self.at(path).map_or("", |element| &element.text)
     }
 
-    /// An attribute.
+    /// The value of an attribute.
     pub fn attribute(&self, name: &str) -> Option<&str> {
         let found = self.attributes.iter().find(|(key, _)| key == name);
         found.map(|(_, value)| value.as_str())
     }
 
-    /// The value of a parameter of IP-XACT (`parameters/parameter` with a name).
+    /// The value of a parameter of IP-XACT (`parameters/parameter` with this name).
     pub fn parameter(&self, name: &str) -> Option<&str> {
         let list = self.at(&["parameters"])?;
         let mut found = list
