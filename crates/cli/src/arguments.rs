@@ -107,10 +107,10 @@ pub enum SyntaxError {
     #[error("{0}")]
     Device(String),
     /// Not a number of bytes.
-    #[error("`{text}` is no number of bytes; write 4096, 0x1000, 64KiB, 2MiB or 1GiB (powers of 1024: KB, MB and GB are not known)")]
+    #[error("`{text}` is not a number of bytes; write 4096, 0x1000, 64KiB, 2MiB or 1GiB (powers of 1024; KB, MB and GB are refused)")]
     Bytes { text: String },
     /// Not a page size.
-    #[error("`{text}` is no page size; write a power of two from 4KiB to 1GiB, or auto")]
+    #[error("`{text}` is not a page size; write a power of two from 4KiB to 1GiB, or auto")]
     PageSize { text: String },
     /// No advice.
     #[error("{0}")]
@@ -125,7 +125,7 @@ pub enum SyntaxError {
     #[error("`{text}`: {part} is not understood; write {SCHEDULE_FORM}")]
     Schedule { text: String, part: String },
     /// Not a value.
-    #[error("`{text}` is no value; write 42, -42, 0x2a, f32:1.5, f64:1.5, hex: with pairs of digits for bytes in the order of memory, or size(ARGUMENT)")]
+    #[error("`{text}` is not a value; write 42, -42, 0x2a, f32:1.5, f64:1.5, hex: and pairs of digits (bytes in memory order), or size(ARGUMENT)")]
     Value { text: String },
 }
 

@@ -8,10 +8,10 @@ use clap_complete::{generate, Shell};
 use std::io;
 use std::path::PathBuf;
 
-/// Prints a script that completes commands and options; in bash and zsh names of kernels, too.
+/// Prints a script that completes commands and options; in bash and zsh also kernel names.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  bash, from now on (needs bash-completion):
+  bash, permanently (needs bash-completion):
     tombolo completions bash >~/.local/share/bash-completion/completions/tombolo
   zsh, in a folder of $fpath:
     tombolo completions zsh >~/.zfunc/_tombolo
@@ -29,7 +29,7 @@ enum CompletionShell {
     Fish,
 }
 
-/// Prints the manual page, or writes those of all commands into a folder.
+/// Prints the manual page, or writes the pages of all commands into a folder.
 #[derive(Args)]
 #[command(after_help = "Examples:
   tombolo man | man -l -

@@ -22,7 +22,7 @@ pub fn no_port(connections: &[ConnectArgument], manifest: &Manifest) -> Option<S
         let arguments = manifest.arguments.iter().map(|it| it.name.as_str());
         let arguments: Vec<&str> = arguments.collect();
         return Some(format!(
-            "kernel {kernel} has no stream ports, so not `{port}`; it has the arguments {}, for --map and --set",
+            "kernel {kernel} has no stream ports: `{port}` cannot be connected; it has the arguments {}, for --map and --set",
             arguments.join(", ")
         ));
     }
@@ -48,14 +48,14 @@ pub fn wrong(connections: &[ConnectArgument], manifest: &Manifest) -> Option<Str
         }
         if manifest.argument(port).is_some() {
             return Some(format!(
-                "kernel {kernel} has an argument and a port `{port}`; the command line cannot tell them \
-                 apart"
+                "kernel {kernel} has an argument and a port `{port}`; the command line cannot distinguish \
+                 them"
             ));
         }
         if stream.direction == StreamDirection::In && connection.packets().is_some() {
             return Some(format!(
-                "port `{port}` takes one packet, the whole of its file or device; :packets= is for what comes out of a \
-                 kernel, so leave it away"
+                "port `{port}` takes one packet, its whole file or device: :packets= is for ports out of a kernel; \
+                 omit it"
             ));
         }
         let Some(file) = connection.file() else {
@@ -66,7 +66,7 @@ pub fn wrong(connections: &[ConnectArgument], manifest: &Manifest) -> Option<Str
         match stream.direction {
             StreamDirection::In if made => {
                 return Some(format!(
-                    "port `{port}` reads its file, so it cannot be :new; leave that away"
+                    "port `{port}` reads its file, so it cannot be :new; omit that"
                 ));
             }
             StreamDirection::Out if file.mode == Mode::ReadOnly => {
@@ -76,8 +76,7 @@ pub fn wrong(connections: &[ConnectArgument], manifest: &Manifest) -> Option<Str
             }
             StreamDirection::Out if !writes => {
                 return Some(format!(
-                    "port `{port}` writes its file: say :new to make it anew, or :rw to write over what \
-                     is there"
+                    "port `{port}` writes its file; write :new to create it, or :rw to overwrite it"
                 ));
             }
             _ => {}

@@ -18,7 +18,9 @@ use tombolo::{
     SimOptions,
 };
 
-/// Opens a card and shares it with programs on this machine: `tombolo run --card unix:FILE`, Card::open.
+/// Opens a card and shares it with programs on this machine.
+///
+/// Programs open it as `unix:FILE`: `tombolo run --card unix:FILE`, `Card::open("unix:FILE")`.
 #[derive(Args)]
 #[command(after_help = "Examples:
   A functional card of four slots, for programs of this user:
@@ -27,11 +29,11 @@ use tombolo::{
     tombolo run copy --card unix:/run/user/1000/tombolo --map input=a --map output=b:new --set 'bytes=size(input)'
     TOMBOLO_CARD=unix:/run/user/1000/tombolo tombolo run vadd --map a=a.bin …
     TOMBOLO_CARD=unix:/run/user/1000/tombolo ./host vadd.xclbin
-  Who uses it:
+  Its clients and their use of the card:
     tombolo status --socket /run/user/1000/tombolo
   A simulated card with two slots:
     tombolo daemon --platform f1 --slots 2 --socket card
-  For other users too, each within a quota:
+  For other users, each within a quota:
     tombolo daemon --functional --socket /run/tombolo/card --quotas /etc/tombolo/quotas.toml
   For programs of FSRF (docs/coming-from-fsrf.md), which find kernels md5 and sha256 as applications 0 and 1:
     tombolo daemon --fsrf /tmp/aos_daemon.socket --app 0=md5 --app 1=sha256")]
@@ -132,11 +134,11 @@ pub(crate) enum DaemonFailed {
     Daemon(#[from] DaemonError),
     #[error(transparent)]
     Quotas(#[from] QuotasError),
-    #[error("nothing says where to listen: give --socket <FILE>, or start it by a unit that hands over a socket (docs/daemon.md)")]
+    #[error("no socket to listen at: give --socket <FILE>, or start the daemon from a unit that passes a socket (docs/daemon.md)")]
     Nowhere,
     #[error(transparent)]
     Activation(#[from] ActivationError),
-    #[error("listening at the socket that was handed over: {0}")]
+    #[error("listening at the socket that was passed: {0}")]
     Passed(std::io::Error),
 }
 
@@ -186,7 +188,7 @@ impl RunDaemon {
             _ => None,
         };
         interrupt::say(
-            "interrupted: the card is gone; what kernels wrote is in the files of its clients",
+            "interrupted: the card is closed; data that kernels wrote is in the files of its clients",
         );
         interrupt::before_the_end(move || {
             if let Some(server) = server {

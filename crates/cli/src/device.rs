@@ -61,7 +61,7 @@ impl FromStr for SlotArgument {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}`: SLOT=KERNEL, for example 0=copy");
+        let wrong = || format!("`{text}`: write SLOT=KERNEL, for example 0=copy");
         let (slot, kernel) = text.split_once('=').ok_or_else(wrong)?;
         if kernel.is_empty() {
             return Err(wrong());
@@ -126,7 +126,7 @@ impl Device {
                 source,
             })?;
         }
-        interrupt::say("interrupted: the device is gone");
+        interrupt::say("interrupted: the device is closed");
         let mut function = Function::new(shell, interrupts);
         if self.no_function_reset {
             function = function.without_reset();
@@ -135,8 +135,10 @@ impl Device {
         print(format_args!("a card at {socket}\n"))?;
         serve(&self.socket, function, |end| {
             match end {
-                Connection::Closed => say!("tombolo: {socket}: the host has gone"),
-                Connection::Failed(why) => say!("tombolo: {socket}: the host broke off: {why}"),
+                Connection::Closed => say!("tombolo: {socket}: the host disconnected"),
+                Connection::Failed(why) => {
+                    say!("tombolo: {socket}: the connection to the host failed: {why}")
+                }
             }
             !once
         })?;

@@ -4,7 +4,7 @@ use crate::print::{print, NotPrinted};
 use clap::Args;
 use tombolo::Device;
 
-/// Lists what a stream port can be plugged into, and how to write it.
+/// Lists the devices that a stream port can be connected to, with their syntax.
 #[derive(Args)]
 pub(crate) struct Devices {}
 
@@ -21,16 +21,17 @@ impl Devices {
 
 fn text() -> String {
     let mut text =
-        "A stream port is plugged in with `tombolo run KERNEL --connect PORT=DEVICE`. DEVICE is one of\n".to_owned();
+        "Connect a stream port with `tombolo run KERNEL --connect PORT=DEVICE`. DEVICE is one of\n"
+            .to_owned();
     let kinds = Device::KINDS.iter().map(|kind| (kind.form, kind.what));
     for (form, what) in std::iter::once(FILE).chain(kinds) {
         text += &format!("  {form}\n      {what}\n");
     }
-    text += "and behind each but file:\n";
+    text += "Options after every device but file:\n";
     for option in Device::OPTIONS {
         text += &format!("  {}\n      {}\n", option.form, option.what);
     }
-    text += "A socket goes both ways: the same one may be at a port in and at a port out. Ports of kernels are \
-             joined by programs (Card::connect). See docs/devices.md.\n";
+    text += "A socket is bidirectional: it may be connected to an input and to an output. Programs connect ports of \
+             kernels to each other (Card::connect). See docs/devices.md.\n";
     text
 }

@@ -112,16 +112,16 @@ fn ways() -> String {
                     figures.trap_ps.as_seconds() * 1e6
                 )
             }
-            Err(error) => writeln!(text, "{:<24}not here: {error}", way.to_string()),
+            Err(error) => writeln!(text, "{:<24}unavailable: {error}", way.to_string()),
         };
     }
     text.push_str(match tombolo::can_move_pages() {
         Ok(true) => {
-            "UFFDIO_MOVE: the system has it. It is not used: it moves private anonymous pages only, and pages of \
+            "UFFDIO_MOVE: available. It is not used: it moves private anonymous pages only, and pages of \
              shared memory\n             are shown to the program without a copy anyway (UFFDIO_CONTINUE)\n"
         }
-        Ok(false) => "UFFDIO_MOVE: the system does not have it (Linux 6.8). It would not be used\n",
-        Err(_) => "UFFDIO_MOVE: not here, without userfaultfd. It would not be used\n",
+        Ok(false) => "UFFDIO_MOVE: unavailable before Linux 6.8. It would not be used\n",
+        Err(_) => "UFFDIO_MOVE: unavailable without userfaultfd. It would not be used\n",
     });
     text
 }

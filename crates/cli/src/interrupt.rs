@@ -26,7 +26,7 @@ static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// The message for the user.
 static WORDS: Mutex<&str> = Mutex::new(
-    "error: interrupted; new outputs were not made, and files that are mapped rw keep what was written back so far",
+    "error: interrupted; new outputs were not created, and files mapped rw keep the data written back so far",
 );
 
 /// Sets the message that is printed if the process is interrupted.

@@ -21,14 +21,14 @@ use tombolo::{Card, OwnerOptions};
 Examples:
   tombolo lab fsrf --quick                  data on the card, small sets: a few minutes the first time
   tombolo lab fsrf --html fsrf.html         table 2 and figures 5 to 9, also as a page; half an hour
-  tombolo lab fsrf --part figure7           different applications beside each other
+  tombolo lab fsrf --part figure7           different applications, concurrently
   tombolo lab fsrf --workload rng_read --temperature hot --csv cells.csv
   tombolo lab fsrf --workload gups --size oversubscribed   data larger than card memory
   tombolo lab fsrf --experiment fsrf-figure8   random reads by size, on the DRAM TLB
   tombolo lab fleximem                      shared pointers, by page size; the interconnect, by address lanes
   tombolo lab fleximem --part lanes         figure 6 alone
   tombolo lab fleximem --html fleximem.html   all of it as a page: plots, tables, a verdict a figure
-  tombolo lab vfpio                         kernels with streams, the same on each device
+  tombolo lab vfpio                         kernels with streams, on each device
   tombolo lab vfpio --application sha3
   tombolo lab vfpio --part resources        table 6 alone: what the shell's parts cost
   tombolo lab vfpio --part priorities --html vfpio.html   figure 6 alone, as a page
@@ -36,9 +36,10 @@ Examples:
   tombolo lab cckit --quick
   tombolo lab cckit --figure figure8 --pictures .
 
-FSRF's results are kept by the hash of everything that they depend on (in the folder `cells` of the cache), so a run
-that was interrupted goes on where it was (docs/lab.md). The first run builds the shells' models, some minutes each. Cells run beside each other, one a core, and
-each is deterministic. Experiments are files in the folder `experiments`, systems are presets.")]
+FSRF's results are kept in the folder `cells` of the cache, by the hash of everything that they depend on, so an
+interrupted run continues where it stopped (docs/lab.md). The first run builds the shells' models, some minutes each.
+Cells run concurrently, one per core; each is deterministic. Experiments are files in the folder `experiments`, systems
+are presets.")]
 pub struct Lab {
     #[command(subcommand)]
     paper: Paper,
@@ -96,7 +97,7 @@ impl Coherent {
         };
         let figures: Vec<&Figure> = experiment.figure.iter().filter(chosen).collect();
         if figures.is_empty() {
-            return Err("none of these figures is quick".into());
+            return Err("none of the selected figures is quick".into());
         }
         let mut pictures: Vec<Option<PathBuf>> = Vec::new();
         if let Some(folder) = &self.pictures {

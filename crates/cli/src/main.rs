@@ -35,9 +35,16 @@ use std::process::ExitCode;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::prelude::*;
 
-/// One memory and one I/O layer for an FPGA card and its host.
+/// Runs kernels on an FPGA card, simulated or real, with files and memory of the host.
 #[derive(Parser)]
 #[command(name = "tombolo", version, about, max_term_width = 100)]
+#[command(after_help = "\
+Examples:
+  tombolo doctor                          check this machine
+  tombolo kernel list                     list kernels
+  tombolo kernel list copy                show a kernel's arguments and a command that runs it
+  tombolo run copy --map input=in.bin --map output=out.bin:new --set 'bytes=size(input)'
+`tombolo COMMAND --help` gives examples for each command.")]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

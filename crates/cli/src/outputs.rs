@@ -257,7 +257,7 @@ impl Outputs {
         if place.is_special() {
             return Err(io::Error::new(
                 ErrorKind::InvalidInput,
-                "it is no regular file",
+                "it is not a regular file",
             ));
         }
         let file = OpenOptions::new()
@@ -300,8 +300,8 @@ impl Outputs {
                 Err(error) => {
                     let folder = folder_of(&place.path).display();
                     let rule = format!(
-                        "{error}: {folder} takes no new files, and an output is made beside its place to \
-                         appear whole; name one in another folder"
+                        "{error}: {folder} takes no new files, and an output is made next to its destination, \
+                         to appear whole; name one in another folder"
                     );
                     return Err(io::Error::new(error.kind(), rule));
                 }

@@ -6,7 +6,7 @@ use protocol::cli::{self, CliError, Extent};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Coherence protocols: checks a specification, generates its outputs, shows its machines.
+/// Checks a coherence protocol, generates its tables, or prints its state machines.
 #[derive(Args)]
 #[command(after_help = "Examples:
   tombolo protocol check protocols/mesi.protocol
@@ -59,7 +59,7 @@ enum ProtocolCommand {
         #[arg(long)]
         unchecked: bool,
     },
-    /// Prints the generated machines.
+    /// Prints the generated state machines.
     Show {
         /// The specification (docs/protocols.md).
         file: PathBuf,

@@ -35,7 +35,7 @@ pub(crate) struct Serve {
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ServeError {
-    #[error("{0}; there is no file of that name either")]
+    #[error("{0}; nor is there a file of that name")]
     Bytes(#[from] SyntaxError),
     #[error("{what}: {source}")]
     Export { what: String, source: io::Error },
@@ -52,7 +52,7 @@ impl Serve {
         };
         let export = match parse_bytes(&what) {
             Ok(bytes) => {
-                interrupt::say("interrupted: it serves no more, and its memory is gone");
+                interrupt::say("interrupted: the server has ended, and its memory is lost");
                 Export::memory(bytes).map_err(failed)?
             }
             Err(wrong) if what.starts_with(|c: char| c.is_ascii_digit()) && !self.what.exists() => {
@@ -60,8 +60,10 @@ impl Serve {
             }
             Err(_) => {
                 interrupt::say(match self.read_only {
-                    true => "interrupted: it serves no more",
-                    false => "interrupted: it serves no more; what was written is in the file",
+                    true => "interrupted: the server has ended",
+                    false => {
+                        "interrupted: the server has ended; data that clients wrote is in the file"
+                    }
                 });
                 let mut how = OpenOptions::new();
                 let file = how.read(true).write(!self.read_only).open(&self.what);

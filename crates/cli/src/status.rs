@@ -18,7 +18,7 @@ Examples:
     tombolo status --socket /run/user/1000/tombolo
   Live, every half second:
     tombolo status --socket /run/user/1000/tombolo --watch 0.5
-  What a PCI device is made of, and so which kernels fit into its slots:
+  The shape of a PCI device, to see which kernels fit into its slots:
     tombolo status --card 'vfio:0000:01:00.0?card=card.toml'
   For the node exporter of Prometheus:
     tombolo status --socket /run/user/1000/tombolo --prometheus > /var/lib/node_exporter/tombolo.prom")]
@@ -260,7 +260,7 @@ pub(crate) fn metrics(status: &Status) -> String {
     );
     metric(
         "tombolo_slot_running",
-        "1: the kernel of the slot runs; 0: it waits, or there is none.",
+        "1: the kernel of the slot runs; 0: it waits, or the slot is empty.",
         &|it| {
             for (number, slot) in owner.slots.iter().enumerate() {
                 let number = number.to_string();
@@ -330,10 +330,10 @@ pub(crate) fn metrics(status: &Status) -> String {
             }
         }
     };
-    metric("tombolo_tenant_used", "What a tenant has.", &|it| {
+    metric("tombolo_tenant_used", "Use by a tenant.", &|it| {
         tenants(it, &|there| Some(there.used));
     });
-    metric("tombolo_tenant_quota", "What a tenant may have.", &|it| {
+    metric("tombolo_tenant_quota", "Quota of a tenant.", &|it| {
         tenants(it, &|there| there.most);
     });
     metric(

@@ -58,7 +58,7 @@ fn what_cannot_be_is_refused_before_anything_is_built() {
             "accesses:3: `add` is for lines of the CPU's own memory",
         ),
         ("5: wait\n", "accesses:1: `wait` is of no core"),
-        ("load 0\u{7}\n", "accesses:1: `0\\u{7}` is no address"),
+        ("load 0\u{7}\n", "accesses:1: `0\\u{7}` is not an address"),
     ] {
         refused(rpc(path, accesses, &[], &[]), expected);
     }
@@ -85,7 +85,7 @@ fn what_cannot_be_is_refused_before_anything_is_built() {
     // The file of accesses is no output.
     for option in ["--json", "--trace", "--html"] {
         let clash = format!(
-            "accesses: it would be made anew as what {option} writes, and is what --access reads"
+            "accesses: it would be replaced as the output of {option}, but is the input of --access"
         );
         refused(rpc(path, CALL, &[], &[option, "accesses"]), &clash);
         assert_eq!(fs::read_to_string(path.join("accesses")).unwrap(), CALL);

@@ -72,7 +72,7 @@ fn bad_input_is_named_in_one_line() {
         ),
         (
             &["input=in", "--map", "output=missing"],
-            "to have it made, write :new behind its name",
+            "to create it, append :new to its name",
         ),
         (&["input=empty", "--map", new], "empty: the file is empty"),
         (&["input=in@10000", "--map", new], "past the end"),
@@ -84,7 +84,10 @@ fn bad_input_is_named_in_one_line() {
             &["input=in", "--map", "inpt=in"],
             "no argument `inpt`; it has input, output, bytes",
         ),
-        (&["input=in", "--map", "bytes=in"], "`bytes` is no pointer"),
+        (
+            &["input=in", "--map", "bytes=in"],
+            "`bytes` is not a pointer",
+        ),
         (&["input=in", "--map", new, "--map", new], "given twice"),
     ];
     for (words, expected) in cases {
@@ -127,7 +130,7 @@ fn a_direct_file_stays_in_host_memory() {
                 "--preset",
                 "fsrf",
             ],
-            "leave out --preset",
+            "omit --preset",
         ),
     ] {
         let functional = |word: &&str| !words.contains(&"--preset") || *word != "--functional";
@@ -163,9 +166,9 @@ fn a_stream_is_mapped_at_addresses() {
     assert!(reader.join().unwrap() == vec![7; 9_999]);
 
     let cases: [(&str, &str); 4] = [
-        ("input=pipe:from", "say behind its name how many bytes"),
-        ("input=pipe:from@5+9", "say behind its name how many bytes"),
-        ("input=pipe:from:new", "a stream is not made anew"),
+        ("input=pipe:from", "append the number of bytes to map"),
+        ("input=pipe:from@5+9", "append the number of bytes to map"),
+        ("input=pipe:from:new", "a stream cannot be created"),
         ("input=pipe:in@0+9", "write file:PATH"),
     ];
     for (word, expected) in cases {

@@ -76,7 +76,7 @@ fn messages_say_what_the_kernel_has() {
         (&["loopback", "--map", "in=a"], "`in` of kernel loopback is a stream port: use --connect in="),
         (
             &["copy", "--connect", "in=file:a"],
-            "kernel copy has no stream ports, so not `in`; it has the arguments input, output, bytes",
+            "kernel copy has no stream ports: `in` cannot be connected; it has the arguments input, output, bytes",
         ),
         (&["copy", "--connect", "input=file:a"], "`input` of kernel copy is an argument: use --map input="),
         (&["copy", "--map", "inptu=a"], "it has input, output, bytes; did you mean `input`?"),
@@ -88,7 +88,7 @@ fn messages_say_what_the_kernel_has() {
     }
     let said = refused(folder, &["serve", "64MB"]);
     assert!(
-        said.contains("`64MB` is no number of bytes; write 4096, 0x1000, 64KiB"),
+        said.contains("`64MB` is not a number of bytes; write 4096, 0x1000, 64KiB"),
         "{said}"
     );
     assert!(said.contains("there is no file of that name"), "{said}");
@@ -145,7 +145,7 @@ fn values_are_what_they_are_written_as() {
     let sets = ["--set", "addend=-2147483649", "--set", "pace=0"];
     let said = refused(folder, &[&words[..], &sets].concat());
     assert!(
-        said.contains("-2147483649 is none of its numbers: it has 4 bytes"),
+        said.contains("-2147483649 is out of range: it has 4 bytes"),
         "{said}"
     );
 }

@@ -178,8 +178,8 @@ fn a_kernel_that_loops_inside_one_evaluation() {
 #[test]
 fn a_server_says_what_becomes_of_what_it_served() {
     for (what, words) in [
-        ("64KiB", "it serves no more, and its memory is gone"),
-        ("old", "what was written is in the file"),
+        ("64KiB", "the server has ended, and its memory is lost"),
+        ("old", "data that clients wrote is in the file"),
     ] {
         let folder = folder();
         let mut command = tombolo(folder.path(), &["serve", what, "--listen", "127.0.0.1:0"]);

@@ -51,7 +51,7 @@ fn what_would_go_into_a_closed_stream_is_refused_before_anything_begins() {
         ("$T run $K/loopback --quiet --connect in=file:in --connect out=- >&-", closed),
         ("$T run $K/loopback --connect in=- --connect out=file:out:new <&-", "the standard input is closed"),
         ("$T run $K/rpc --coherent --access - --set base=0 --set handler=0 --set calls=0 --set contexts=0 <&-", "the standard input is closed"),
-        (&format!("{COPY} >&-"), "say --quiet"),
+        (&format!("{COPY} >&-"), "use --quiet"),
         (&format!("{COPY} --quiet --json /dev/stdout >&-"), "/dev/stdout: "),
         ("$T devices >&-", "standard output: it is closed"),
         ("$T devices >/dev/full", "standard output: "),

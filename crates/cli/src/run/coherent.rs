@@ -2,6 +2,8 @@
 
 use super::RunError;
 use crate::print::{print, NotPrinted};
+use card::kernel::Manifest;
+use clap::Args;
 use std::collections::VecDeque;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -61,11 +63,34 @@ struct Access {
     begun: bool,
 }
 
+/// Options of a card with a coherent CPU.
+#[derive(Args)]
+pub(super) struct CoherentOptions {
+    /// Adds a coherent CPU to the card. The kernel serves cache lines (ports of kind axi4_home), or uses 64 MiB of the
+    /// CPU's own memory (host_lines); --access lists the CPU's accesses. The run ends with the last access. See
+    /// docs/tutorials/coherent-lines.md.
+    #[arg(long, requires = "access", conflicts_with_all = ["functional", "preset", "shell"])]
+    coherent: bool,
+
+    /// Accesses of the CPU's cores, one per line: [CORE:] load|load-exclusive|store|prefetch|flush|clean|add ADDRESS
+    /// [BYTES] [&]. BYTES are the data of a store, as 0x…, or the number to add to a word of the CPU's own memory. With
+    /// & the next access does not wait for this one; `wait` waits for all of them, `done` for the end of the kernel. -
+    /// is the standard input.
+    #[arg(long, value_name = "FILE", requires = "coherent")]
+    access: Option<PathBuf>,
+
+    /// Prints the messages of the first eight lines that the accesses use.
+    #[arg(long, requires = "coherent")]
+    history: bool,
+}
+
 /// All accesses of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Accesses {
     path: PathBuf,
     all: Vec<Access>,
+    /// Whether to print the history of the first lines.
+    history: bool,
 }
 
 /// Why the accesses ended early.
@@ -126,7 +151,7 @@ fn parse_words(line: usize, text: &str) -> Result<Access, String> {
         "done" => Operation::Done,
         _ => {
             return Err(format!(
-                "`{name}` is no operation: load, load-exclusive, store, prefetch, flush, clean, add, wait, done"
+                "`{name}` is not an operation: write load, load-exclusive, store, prefetch, flush, clean, add, wait, done"
             ))
         }
     };
@@ -135,7 +160,9 @@ fn parse_words(line: usize, text: &str) -> Result<Access, String> {
         let word = words.pop_front().unwrap_or_default();
         address = number(word)
             .filter(|address| address >> ADDRESS_BITS == 0)
-            .ok_or_else(|| format!("`{word}` is no address: a number below 2^{ADDRESS_BITS}"))?;
+            .ok_or_else(|| {
+                format!("`{word}` is not an address: write a number below 2^{ADDRESS_BITS}")
+            })?;
     }
     if let Operation::Store(bytes) = &mut operation {
         let word = words.pop_front().unwrap_or_default();
@@ -176,9 +203,65 @@ fn parse_words(line: usize, text: &str) -> Result<Access, String> {
     }
 }
 
+impl CoherentOptions {
+    pub(super) fn is_coherent(&self) -> bool {
+        self.coherent
+    }
+
+    /// The file of accesses.
+    pub(super) fn path(&self) -> Option<&Path> {
+        self.access.as_deref()
+    }
+
+    /// Whether the accesses come from the standard input.
+    pub(super) fn reads_standard_input(&self) -> bool {
+        self.path() == Some(Path::new("-"))
+    }
+
+    /// Fails if the kernel uses cache lines and the card has no coherent CPU, or the other way round.
+    pub(super) fn check(&self, manifest: &Manifest) -> Result<(), RunError> {
+        let wrong = |text| Err(RunError::Arguments(text));
+        let name = &manifest.name;
+        let serves = !manifest.lines.is_empty();
+        let caches = !manifest.accesses.is_empty();
+        if self.coherent && !serves && !caches {
+            return wrong(format!(
+                "--coherent: kernel {name} has nothing to do with cache lines: it has no port of kind axi4_home, \
+                 line_operations or host_lines"
+            ));
+        }
+        if !self.coherent && (serves || caches) {
+            let kind = if serves {
+                "line_operations"
+            } else {
+                "host_lines"
+            };
+            return wrong(format!(
+                "kernel {name} uses cache lines (ports of kind {kind}): it needs --coherent and --access"
+            ));
+        }
+        if self.history && caches {
+            return wrong(format!(
+                "--history: lines of the CPU's own memory, which kernel {name} uses, have none"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Reads the accesses and checks them against the kernel; `None` without `--access`.
+    pub(super) fn accesses(&self, manifest: &Manifest) -> Result<Option<Accesses>, RunError> {
+        let Some(path) = self.path() else {
+            return Ok(None);
+        };
+        let accesses = Accesses::read(path, self.history)?;
+        accesses.check(manifest.accesses.is_empty())?;
+        Ok(Some(accesses))
+    }
+}
+
 impl Accesses {
     /// Reads a file of accesses; `-` is the standard input.
-    pub(super) fn read(path: &Path) -> Result<Self, RunError> {
+    fn read(path: &Path, history: bool) -> Result<Self, RunError> {
         let mut text = String::new();
         let read = match path == Path::new("-") {
             true => std::io::stdin().read_to_string(&mut text).map(drop),
@@ -189,7 +272,7 @@ impl Accesses {
             RunError::Arguments(format!("{}:{line}: {what}", path.display()))
         })?;
         let path = path.to_owned();
-        Ok(Self { path, all })
+        Ok(Self { path, all, history })
     }
 
     /// Parses the text of a file; the error has its line number.
@@ -217,7 +300,7 @@ impl Accesses {
 
     /// Refuses operations that this kind of kernel does not support. If the kernel `serves` lines, the card is their
     /// home; atomic instructions exist for the CPU's own lines only.
-    pub(super) fn check(&self, serves: bool) -> Result<(), RunError> {
+    fn check(&self, serves: bool) -> Result<(), RunError> {
         let add = |access: &&Access| matches!(access.operation, Operation::Add(_));
         match self.all.iter().find(add).filter(|_| serves) {
             None => Ok(()),
@@ -234,10 +317,9 @@ impl Accesses {
     pub(super) fn run(
         &self,
         all: &CoherentMemory,
-        history: bool,
         done: &dyn Fn() -> Result<(), Error>,
     ) -> Result<(), RunError> {
-        if history {
+        if self.history {
             self.record(all)?;
         }
         print(format_args!(
@@ -280,7 +362,7 @@ impl Accesses {
             begun.extend(step().map_err(|stopped| failed(access, stopped))?);
         }
         wait(&mut begun)?;
-        if history {
+        if self.history {
             let text = all.history()?.to_text();
             print(format_args!(
                 "\nsent, arrived (ns), line, from -> to, what\n{text}"
@@ -385,8 +467,8 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named() {
         for (text, word) in [
-            ("fetch 0", "`fetch` is no operation"),
-            ("load", "`` is no address"),
+            ("fetch 0", "`fetch` is not an operation"),
+            ("load", "`` is not an address"),
             ("load 0x10000000000", "below 2^40"),
             ("load 64", "a multiple of 128"),
             ("48: load 0", "cores are 0 to 47"),
@@ -401,11 +483,11 @@ mod tests {
             ("done 0", "`0` is more"),
             ("5: done", "write `done` alone"),
             ("wait &", "write `wait` alone"),
-            ("load 0\0", "`0\\0` is no address"),
+            ("load 0\0", "`0\\0` is not an address"),
             ("add 4 1", "a multiple of 8"),
             ("add 8", "`` is nothing to add"),
             ("add 8 1 &", "leave out &"),
-            ("&", "`` is no operation"),
+            ("&", "`` is not an operation"),
         ] {
             let error = parse(1, text).unwrap_err();
             assert!(error.contains(word), "{text}: {error}");
@@ -427,7 +509,8 @@ mod tests {
     fn only_the_cpus_own_words_are_added_to() {
         let all = Accesses::parse("load 0\nadd 8 1\n").unwrap();
         let path = PathBuf::from("words");
-        let accesses = Accesses { path, all };
+        let history = false;
+        let accesses = Accesses { path, all, history };
         assert!(accesses.check(false).is_ok());
         let error = accesses.check(true).unwrap_err().to_string();
         assert!(error.starts_with("words:2: `add` is for"), "{error}");

@@ -112,8 +112,8 @@ fn unmappable(path: &Path, rule: impl Into<String>) -> RunError {
 pub(super) fn no_host_channel(path: &Path) -> RunError {
     unmappable(
         path,
-        "direct pages need a shell with a way to host memory, and this one has none: leave out --preset and --coherent, \
-         say host_channel = true under [shell] in the file for --shell, or leave out :direct",
+        "direct pages need a shell with a host channel, and this one has none: omit --preset and --coherent, set \
+         host_channel = true under [shell] in the file for --shell, or omit :direct",
     )
 }
 
@@ -127,11 +127,11 @@ fn failed(path: &Path, what: &'static str) -> impl FnOnce(std::io::Error) -> Run
 /// A file that is mapped for writing and for reading comes for writing first, so that the library opens its pages with
 /// both rights. Otherwise existing files keep the order of the command line, and new ones follow.
 pub(super) fn plan<'a>(
-    maps: &'a [MapArgument],
+    maps: &[&'a MapArgument],
     access_of: impl Fn(&str) -> AccessMode,
 ) -> Result<Vec<Mapped<'a>>, RunError> {
     let mut planned = Vec::new();
-    for map in maps.iter().filter(|map| !is_new(map)) {
+    for map in maps.iter().copied().filter(|map| !is_new(map)) {
         planned.push(open(map, access_of(&map.argument))?);
     }
     let read = planned.iter().filter(|file| !file.write);
@@ -141,7 +141,7 @@ pub(super) fn plan<'a>(
     let known = |file: &Mapped<'a>| (file.map.argument.as_str(), file.bytes);
     let mut sizes: BTreeMap<&str, u64> = planned.iter().map(known).collect();
     let largest = sizes.values().copied().max();
-    let mut waiting: Vec<&MapArgument> = maps.iter().filter(|map| is_new(map)).collect();
+    let mut waiting: Vec<&MapArgument> = maps.iter().copied().filter(|map| is_new(map)).collect();
     while !waiting.is_empty() {
         let before = waiting.len();
         let mut later = Vec::new();
@@ -181,7 +181,7 @@ fn new_length(
     largest: Option<u64>,
 ) -> Result<Option<u64>, RunError> {
     if Device::names_stream(map.file.as_os_str()) {
-        let rule = "a stream is not made anew; leave `:new` away and write @0+BYTES";
+        let rule = "a stream cannot be created; omit `:new` and write @0+BYTES";
         return Err(unmappable(&map.file, rule));
     }
     match &map.mode {
@@ -189,7 +189,7 @@ fn new_length(
         Mode::New(Some(Size::Of(name))) => Ok(sizes.get(name.as_str()).copied()),
         _ => largest.map(Some).ok_or_else(|| {
             RunError::Arguments(format!(
-                "{}: how large shall the new file be? No other file is mapped; write :new=BYTES",
+                "{}: the size of the new file is not known, because no other file is mapped; write :new=BYTES",
                 map.file.display()
             ))
         }),
@@ -204,10 +204,7 @@ fn open_remote(map: &MapArgument, write: bool) -> Result<Mapped<'_>, RunError> {
     let path = map.file.as_path();
     let device = Device::parse(path.as_os_str()).map_err(device_failed)?;
     if device.packets().is_some() {
-        return Err(unmappable(
-            path,
-            "a mapping has no packets: leave :packets= away",
-        ));
+        return Err(unmappable(path, "a mapping has no packets; omit :packets="));
     }
     let (memory, offset, bytes) = device.connect_remote().map_err(device_failed)?;
     let length = memory.bytes();
@@ -238,7 +235,7 @@ fn open_stream(map: &MapArgument, write: bool) -> Result<Mapped<'_>, RunError> {
     let path = map.file.as_path();
     let device = Device::parse(path.as_os_str()).map_err(device_failed)?;
     let bytes = map.bytes.filter(|_| map.offset == 0).ok_or_else(|| {
-        let rule = "a stream has no size: say behind its name how many bytes are mapped, @0+BYTES";
+        let rule = "a stream has no size; append the number of bytes to map, @0+BYTES";
         unmappable(path, rule)
     })?;
     Ok(Mapped {
@@ -272,7 +269,7 @@ fn open(map: &MapArgument, access: AccessMode) -> Result<Mapped<'_>, RunError> {
     let found = path.metadata().map_err(|error| match error.kind() {
         ErrorKind::NotFound if write => unmappable(
             path,
-            format!("{what}: {error}; to have it made, write :new behind its name"),
+            format!("{what}: {error}; to create it, append :new to its name"),
         ),
         ErrorKind::NotFound => match mistyped(path) {
             Some(rule) => unmappable(path, format!("{what}: {error}; {rule}")),
@@ -305,7 +302,7 @@ fn mistyped(path: &Path) -> Option<String> {
     let (file, word) = (&name[..at], &name[at..]);
     Path::new(file).is_file().then(|| {
         format!(
-            "there is {file}, and `{word}` is no option: those are @OFFSET+BYTES, :ro, :rw, :new, :page=, :advice=, \
+            "{file} exists, and `{word}` is not an option; options are @OFFSET+BYTES, :ro, :rw, :new, :page=, :advice=, \
              :direct, :hot, :warm, :cold and :memory="
         )
     })
@@ -316,7 +313,7 @@ fn make(map: &MapArgument, length: u64) -> Result<Mapped<'_>, RunError> {
     if Device::names_remote(path.as_os_str()) {
         return Err(unmappable(
             path,
-            "remote memory is there and has its size; leave `:new` away",
+            "remote memory exists and has its own size; omit `:new`",
         ));
     }
     let place = OutputPath::find(path).map_err(failed(path, "creating it"))?;
@@ -429,7 +426,7 @@ pub(super) fn refuse_clashes(
             continue;
         }
         let identity = identity_of(place).map_err(RunError::writing(&place.named))?;
-        outputs.push((identity, format!("what {option} writes"), &place.named));
+        outputs.push((identity, format!("the output of {option}"), &place.named));
     }
     for (number, (identity, what, path)) in outputs.iter().enumerate() {
         let earlier = outputs[..number]
@@ -438,7 +435,7 @@ pub(super) fn refuse_clashes(
         let all = used.iter().map(|(identity, what)| (identity, what));
         if let Some((_, other)) = all.chain(earlier).find(|(found, _)| *found == identity) {
             return Err(RunError::Arguments(format!(
-                "{}: it would be made anew as {what}, and is {other}; name another file (to change a file in \
+                "{}: it would be replaced as {what}, but is {other}; name another file (to change a file in \
                  place, map it once, `rw`)",
                 path.display()
             )));

@@ -1,204 +1,213 @@
-//! Opens the card that the options select: platform, preset, shell, memory.
+//! An open card with mapped files, on which the kernel runs.
 
-use super::prepare::Written;
-use super::{files, Run, RunError};
+use super::card::OpenCard;
+use super::coherent::Accesses;
+use super::end::{self, StreamFile};
+use super::files::{Opened, Ready};
+use super::kernel::KernelOptions;
+use super::page::Names;
+use super::RunError;
 use crate::arguments::MapArgument;
-use crate::connect;
 use crate::progress::Work;
-use card::kernel::Manifest;
-use card::CardError;
-use std::sync::Arc;
-use tombolo::{
-    Advice, Card, CardName, FileState, FunctionalCard, FunctionalConfig, OwnerOptions, PageSize,
-    Preset, ShellConfig, SimOptions,
-};
+use card::kernel::{ControlProtocol, Manifest};
+use std::collections::BTreeMap;
+use std::path::Path;
+use tombolo::{AddressSpace, Card, Continue, Flow, Flowed, Mapping, Picoseconds, Slot, SlotId};
+use units::access::ADDRESS_BITS;
 
-/// Card memory behind the directory, for a kernel that does not provide it itself.
-const HOME_BYTES: u64 = 16 << 20;
+/// Why a run failed; the kernel and the outputs may fail independently.
+type Failures = Vec<RunError>;
 
-impl Run {
-    /// The first file whose pages are accessed directly in host memory.
-    fn direct(&self) -> Option<&MapArgument> {
-        self.files.iter().find(|file| file.options.direct)
+/// The outcome of a kernel that did not fail.
+#[derive(Default)]
+pub(super) struct RunResult {
+    /// Bytes and packets through its stream ports.
+    flowed: Vec<Flowed>,
+    /// The kernel's slot, unless it was closed.
+    slot: Option<Slot>,
+}
+
+/// A card with an address space and the files mapped into it. Fields are dropped in this order: mappings before their
+/// space, and the card last.
+pub(super) struct OpenRun {
+    mappings: BTreeMap<String, Mapping>,
+    /// New files of stream ports, by port.
+    ends: BTreeMap<String, StreamFile>,
+    /// Size of the mapped data.
+    bytes: u64,
+    any_slot: bool,
+    space: AddressSpace,
+    card: Card,
+}
+
+impl RunResult {
+    /// The slot that the kernel ran in.
+    pub(super) fn slot(&self) -> Option<SlotId> {
+        self.slot.as_ref().map(Slot::id)
     }
 
-    /// Advice that all files share.
-    fn advice(&self) -> Advice {
-        let stream = |file: &MapArgument| file.options.advice.pattern == Advice::STREAM.pattern;
-        match !self.files.is_empty() && self.files.iter().all(stream) {
-            true => Advice::STREAM,
-            false => Advice::NONE,
+    /// Fails if the kernel sent packets after the last one taken: they would be lost without notice. Asking takes no
+    /// virtual time.
+    pub(super) fn check_taken(&self) -> Result<(), RunError> {
+        match &self.slot {
+            Some(slot) => Ok(slot.check_taken()?),
+            None => Ok(()),
+        }
+    }
+}
+
+impl OpenRun {
+    /// Maps the files into a new address space of the card.
+    pub(super) fn new(
+        opened: OpenCard,
+        files: Vec<Ready<'_>>,
+        manifest: &Manifest,
+        bytes: u64,
+    ) -> Result<Self, RunError> {
+        let OpenCard {
+            card,
+            space,
+            any_slot,
+        } = opened;
+        let space = card.create_space_with(space)?;
+        let ends = end::ends_of(&files, manifest)?;
+        let mappings = map_files(&space, files)?;
+        Ok(Self {
+            mappings,
+            ends,
+            bytes,
+            any_slot,
+            space,
+            card,
+        })
+    }
+
+    pub(super) fn card(&self) -> &Card {
+        &self.card
+    }
+
+    /// Names of slot and mappings, for the page.
+    pub(super) fn names(&self, files: &[&MapArgument], manifest: &Manifest) -> Names {
+        Names::of(files, manifest, &self.space, &self.mappings)
+    }
+
+    /// Runs the kernel: to its end, or with `accesses` to the end of these. The outer error: the kernel could not
+    /// start. The inner one: it failed.
+    pub(super) fn run(
+        &self,
+        kernel: &KernelOptions,
+        folder: &Path,
+        deadline: Option<Picoseconds>,
+        accesses: Option<&Accesses>,
+    ) -> Result<Result<RunResult, Failures>, RunError> {
+        let mut slot = self.load(kernel, folder)?;
+        kernel.apply(&mut slot, &self.mappings)?;
+        let flow = kernel.connect(&self.space, &slot, &self.mappings)?;
+        let data_driven = slot.manifest().control == ControlProtocol::ApCtrlNone;
+        if !data_driven {
+            slot.start()?;
+        }
+        match accesses {
+            Some(accesses) => self.access(slot, deadline, accesses),
+            None => Ok(self.wait(slot, flow, deadline, data_driven)),
         }
     }
 
-    /// The preset that was selected; `fsrf` depends on the size of the data and on the advice.
-    fn find_preset(&self, bytes: u64) -> Result<Option<Preset>, RunError> {
-        let preset = match (&self.preset, &self.shell) {
-            (Some(name), _) => Preset::suited(name, bytes, self.advice())?,
-            (None, Some(path)) => Preset::load(path)?,
-            (None, None) => return Ok(None),
+    fn load(&self, kernel: &KernelOptions, folder: &Path) -> Result<Slot, RunError> {
+        let work = Work::spinner();
+        work.say(format!(
+            "loading kernel {}; one that is not in the cache is built first",
+            kernel.named().display()
+        ));
+        let loaded = match self.any_slot {
+            true => self.card.load_anywhere(folder, &self.space),
+            // A device's slot already holds its kernel; `load` only attaches to it.
+            false => self.card.load(SlotId(0), folder, &self.space),
         };
-        preset.check_virtual_memory()?;
-        Ok(Some(preset))
+        drop(work);
+        Ok(loaded?)
     }
 
-    /// The card of a daemon or of this machine, instead of a simulated or functional one.
-    pub(super) fn external_card(&self) -> Option<&CardName> {
-        self.card.as_ref()
-    }
-
-    /// Takes the card from the environment, unless an option selects one.
-    pub(super) fn select_card(&mut self, environment: Option<CardName>) -> Result<(), RunError> {
-        let says =
-            self.functional || self.coherent || self.preset.is_some() || self.shell.is_some();
-        let by_default = environment.filter(|_| !says);
-        self.card = self.card.take().or(by_default);
-        if self.platform == "functional" {
-            let rule =
-                "--platform functional: the functional card has no platform; write --functional";
-            return Err(RunError::Arguments(rule.to_owned()));
-        }
-        match &self.card {
-            Some(name) if !name.is_external() => {
-                Err(RunError::Arguments(format!(
-                    "card `{name}`: write unix:FILE, the socket of a daemon, or vfio:ADDRESS?card=FILE, a PCI device (--card, \
-                     TOMBOLO_CARD)"
-                )))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// The options of a simulated card. Neither opens nor builds anything.
-    pub(super) fn open_options(
+    /// Performs the CPU's accesses, then closes the slot.
+    fn access(
         &self,
-        manifest: &Manifest,
-        bytes: u64,
-    ) -> Result<(SimOptions, OwnerOptions, Option<Preset>), RunError> {
-        let mut options = SimOptions::named(&self.platform)?;
-        let mut owner = OwnerOptions::default();
-        if self.coherent && options.platform.coherent().is_none() {
-            let card = options.platform.name().to_owned();
-            return Err(CardError::NotCoherent { card }.into());
+        slot: Slot,
+        deadline: Option<Picoseconds>,
+        accesses: &Accesses,
+    ) -> Result<Result<RunResult, Failures>, RunError> {
+        let mut memory = match slot.manifest().accesses.is_empty() {
+            true => self.card.coherent_memory(0, 1 << ADDRESS_BITS)?,
+            false => self.card.host_lines()?,
+        };
+        if let Some(deadline) = deadline {
+            memory = memory.with_deadline(deadline);
         }
-        let preset = self.find_preset(bytes)?;
-        let channels = preset
-            .as_ref()
-            .map_or(options.shell.channels, |p| p.shell.channels);
-        if let Some(bytes) = self.card_memory {
-            let least = options
-                .platform
-                .memories()
-                .iter()
-                .map(|memory| memory.channel_bytes);
-            let there = least.min().unwrap_or(0);
-            options.channel_bytes = Some(memory_of_a_channel(bytes, channels, there)?);
-        }
-        if let Some(preset) = &preset {
-            preset.apply(&mut options, &mut owner)?;
-        }
-        if self.coherent {
-            let caches = manifest.accesses.len();
-            options.shell = match manifest.lines.len() {
-                _ if caches > 0 => ShellConfig::coherent_host(),
-                1 => ShellConfig::coherent(),
-                _ => ShellConfig::coherent_full(),
-            };
-            if let (Some(directory), 1..) = (&mut options.shell.directory, caches) {
-                directory.slices = caches as u8;
-            }
-            if manifest.homes.is_empty() && caches == 0 {
-                owner.home_bytes = HOME_BYTES;
-            }
-        }
-        if let Some(direct) = self.direct() {
-            // An explicitly selected shell is not changed.
-            options.shell.host_channel |= preset.is_none() && !self.coherent;
-            if !options.shell.host_channel {
-                return Err(files::no_host_channel(&direct.file));
-            }
-        }
-        let pairs = manifest.stream_pairs();
-        if pairs > 0 {
-            options.shell.ports_per_slot = ports_of(manifest);
-            options.shell.streams_per_slot = pairs;
-        } else if preset.is_none() {
-            // An explicitly selected shell is not changed.
-            let ports = &mut options.shell.ports_per_slot;
-            *ports = ports_of(manifest).max(*ports);
-        }
-        options.shell.network_pairs = connect::interfaces(&self.connections, manifest);
-        Ok((options, owner, preset))
+        let done = || slot.wait(deadline, |_| Continue::Yes).map(drop);
+        let result = accesses.run(&memory, &done);
+        // Closing writes the cores' dirty lines back before the files are written.
+        let home = slot.close().err();
+        let failure = result.err();
+        // An access that was aborted with its kernel has already reported this error.
+        let home = home.filter(|home| !failure.as_ref().is_some_and(|told| told.tells(home)));
+        let home = home.map(RunError::from);
+        let failures: Failures = failure.into_iter().chain(home).collect();
+        Ok(match failures.is_empty() {
+            true => Ok(RunResult::default()),
+            false => Err(failures),
+        })
     }
 
-    pub(super) fn open_card(
+    /// Waits for the streams, and for the kernel unless it is data-driven.
+    fn wait(
         &self,
-        manifest: &Manifest,
-        written: &Written,
-        bytes: u64,
-    ) -> Result<(Card, Option<Preset>), RunError> {
-        if let Some(name) = self.external_card() {
-            return Ok((Card::open(name.to_string())?, None));
+        slot: Slot,
+        flow: Flow<'_>,
+        deadline: Option<Picoseconds>,
+        data_driven: bool,
+    ) -> Result<RunResult, Failures> {
+        let work = Work::bytes(self.bytes);
+        let mut watch = |now| {
+            work.show(now);
+            Continue::Yes
+        };
+        let mut result = flow.run(deadline, &mut watch);
+        if result.is_ok() && !data_driven {
+            result = slot.wait(deadline, watch).and(result);
         }
-        if self.functional {
-            let pairs = manifest.stream_pairs();
-            let mut config = FunctionalConfig {
-                host_channel: self.direct().is_some(),
-                ..FunctionalConfig::default()
-            };
-            config.ports_per_slot = match pairs {
-                0 => ports_of(manifest).max(config.ports_per_slot),
-                _ => ports_of(manifest),
-            };
-            config.streams_per_slot = pairs;
-            let bytes = self.card_memory.unwrap_or_else(|| {
-                // A frame per file for its page size, so that large pages fit.
-                let pages = self.files.iter().filter_map(|map| map.options.page_size);
-                let pages: u64 = pages.map(PageSize::bytes).sum();
-                FUNCTIONAL_MEMORY.max(2 * u64::from(config.channels) * pages)
-            });
-            config.channel_bytes =
-                memory_of_a_channel(bytes, config.channels, config.channel_bytes)?;
-            return Ok((Card::functional(FunctionalCard::new(config))?, None));
+        drop(work);
+        let slot = Some(slot);
+        result
+            .map(|flowed| RunResult { flowed, slot })
+            .map_err(|error| vec![error.into()])
+    }
+
+    /// Unmaps the files, which writes them back, and truncates new files of stream ports to the bytes written.
+    pub(super) fn unmap(&mut self, result: &RunResult) -> Failures {
+        let mut failures = Failures::new();
+        for mapping in std::mem::take(&mut self.mappings).into_values() {
+            failures.extend(mapping.unmap().err().map(RunError::from));
         }
-        let (mut options, mut owner, preset) = self.open_options(manifest, bytes)?;
-        options.idle_skipping = !self.no_idle_skipping;
-        options.asserting |= self.asserting;
-        options.timeline = written.timeline.clone();
-        options.waves = written.waves.clone();
-        if self.cold {
-            owner.file_state = FileState::Cold;
-        }
-        // The card keeps the callback; a weak reference lets the spinner end when the card is open.
-        let work = Arc::new(Work::spinner());
-        let told = Arc::downgrade(&work);
-        let card = Card::simulated(options, owner, move |what| {
-            if let Some(work) = told.upgrade() {
-                work.say(what.to_string());
+        for port in &result.flowed {
+            if let Some(end) = self.ends.get(&port.port) {
+                failures.extend(end.cut(port.bytes).err());
             }
-        });
-        Ok((card?, preset))
+        }
+        failures
     }
 }
 
-/// Maximum memory of the functional card by default: it is memory of this machine.
-const FUNCTIONAL_MEMORY: u64 = 1 << 30;
-
-/// Ports that a slot needs for the kernel.
-fn ports_of(manifest: &Manifest) -> u8 {
-    manifest.stream_pairs() + manifest.ports.len().max(1) as u8
-}
-
-/// The channel's even share of card memory; fails if it is no multiple of a page or exceeds the channel.
-fn memory_of_a_channel(bytes: u64, channels: u8, there: u64) -> Result<u64, RunError> {
-    let channels = u64::from(channels.max(1));
-    let share = bytes / channels;
-    if share == 0 || share % 4096 != 0 || share > there {
-        return Err(RunError::Arguments(format!(
-            "--card-memory {bytes}: the card's {channels} memory channels share it evenly, each gets a multiple \
-             of 4096 bytes, and the card has {} bytes",
-            there.saturating_mul(channels)
-        )));
+fn map_files(
+    space: &AddressSpace,
+    planned: Vec<Ready<'_>>,
+) -> Result<BTreeMap<String, Mapping>, RunError> {
+    let mut mappings = BTreeMap::new();
+    for file in planned {
+        let mapping = match file.opened {
+            Opened::File(opened) => space.map_open_file(opened, &file.map.file, file.options)?,
+            Opened::Remote(memory) => space.map_remote(*memory, file.options)?,
+            Opened::Stream(device) => space.map_stream(device, file.bytes, file.options)?,
+        };
+        mappings.insert(file.map.argument.clone(), mapping);
     }
-    Ok(share)
+    Ok(mappings)
 }

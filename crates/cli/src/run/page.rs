@@ -1,6 +1,7 @@
 //! `--html`: the run as one human-readable page.
 
-use super::{Run, RunError};
+use super::RunError;
+use crate::arguments::MapArgument;
 use crate::outputs::folder_of;
 use crate::text_file::TextFile;
 use advice::{Bound, Unmodelled};
@@ -20,14 +21,14 @@ pub(super) struct Names {
 
 impl Names {
     pub(super) fn of(
-        run: &Run,
+        files: &[&MapArgument],
         manifest: &Manifest,
         space: &AddressSpace,
         mappings: &BTreeMap<String, Mapping>,
     ) -> Self {
         let asid = space.asid().get();
         let name = |(name, mapping): (&String, &Mapping)| {
-            let map = run.files.iter().find(|map| &map.argument == name);
+            let map = files.iter().find(|map| &map.argument == name);
             let manifest = manifest.argument(name).map(|found| found.access.writes());
             MappingName {
                 name: name.clone(),
@@ -58,33 +59,34 @@ pub(super) struct PageContent<'a> {
     pub(super) report: &'a Report,
     pub(super) record: Option<&'a Record>,
     pub(super) bound: &'a Result<Bound, Unmodelled>,
+    /// Link to the timeline.
+    pub(super) trace: Option<String>,
+    /// Whether the card has no time, so that a timeline needs another one.
+    pub(super) functional: bool,
 }
 
 /// Writes the page of the card's whole activity, also after a failed run.
 pub(super) fn write(
-    run: &Run,
-    shown: &PageContent<'_>,
+    content: &PageContent<'_>,
     names: &Names,
     failures: &[RunError],
     file: TextFile,
 ) -> Result<(), RunError> {
-    let trace = run.trace.as_deref();
-    let trace = trace.and_then(|trace| link(run.html.as_deref()?, trace));
     let failure = failures.iter().fold(String::new(), |mut all, failure| {
         // Writing to a string cannot fail.
         let _ = writeln!(all, "{failure}");
         all
     });
-    let advice = match run.functional {
+    let advice = match content.functional {
         true => "run it without --functional, with --trace run.pftrace",
         false => "run it again with --trace run.pftrace",
     };
-    let page = Page::new(shown.report)
-        .record(shown.record)
-        .bound(shown.bound)
+    let page = Page::new(content.report)
+        .record(content.record)
+        .bound(content.bound)
         .slots(&names.slots)
         .mappings(&names.mappings)
-        .trace(trace.as_deref())
+        .trace(content.trace.as_deref())
         .advice(advice)
         .failure((!failure.is_empty()).then(|| failure.trim_end()));
     let named = file.named().to_owned();
@@ -93,7 +95,7 @@ pub(super) fn write(
 }
 
 /// A link to a file: its name in the same folder, else its absolute path.
-fn link(page: &Path, file: &Path) -> Option<String> {
+pub(super) fn link(page: &Path, file: &Path) -> Option<String> {
     if folder_of(page) == folder_of(file) {
         return file.file_name()?.to_str().map(str::to_owned);
     }

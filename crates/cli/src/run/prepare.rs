@@ -1,117 +1,81 @@
-//! Opens inputs and begins outputs and records, before the card is opened.
+//! From options to open inputs and begun outputs, before the card is opened.
 
+use super::coherent::Accesses;
 use super::files::{self, Ready};
+use super::kernel::KernelOptions;
+use super::outputs::Written;
 use super::{Run, RunError};
-use crate::connect;
-use crate::outputs::{OutputPath, Outputs};
-use crate::text_file::TextFile;
-use card::kernel::{AccessMode, KernelPackage};
+use crate::outputs::Outputs;
+use crate::standard::{was_closed, Stream};
+use card::kernel::{KernelPackage, Manifest};
 use std::path::{Path, PathBuf};
-use tombolo::{Timeline, Waves};
-use units::StreamDirection;
+use tombolo::Error;
 
-/// Outputs other than mapped files.
-#[derive(Default)]
-pub(super) struct Written {
-    pub(super) timeline: Option<Timeline>,
-    pub(super) waves: Option<Waves>,
-    pub(super) report: Option<TextFile>,
-    pub(super) page: Option<TextFile>,
+/// A run whose kernel, inputs and outputs are known to fit together.
+pub(super) struct Prepared<'a> {
+    /// The kernel's folder.
+    pub(super) folder: PathBuf,
+    pub(super) manifest: Manifest,
+    pub(super) accesses: Option<Accesses>,
+    pub(super) files: Vec<Ready<'a>>,
+    pub(super) written: Written,
 }
 
-impl Run {
-    /// Whether the JSON report goes to the standard output; `./-` is a file of that name.
-    pub(super) fn prints_json(&self) -> bool {
-        self.json.as_deref() == Some(Path::new("-"))
+impl<'a> Prepared<'a> {
+    /// Checks the options, opens inputs, refuses clashes of outputs, and begins the outputs.
+    pub(super) fn of(run: &'a Run, outputs: &mut Outputs) -> Result<Self, RunError> {
+        let folder = run.kernel.folder()?;
+        let package = KernelPackage::open(&folder).map_err(Error::from)?;
+        let manifest = &package.manifest;
+        check(run, manifest)?;
+        let accesses = run.coherent.accesses(manifest)?;
+        let mapped = run.kernel.files();
+        // Finds a missing or unsuitable platform or preset before anything is built.
+        run.card.check(&run.needs(manifest, &mapped, 0))?;
+
+        let access_of = |name: &str| KernelOptions::access_of(manifest, name);
+        let planned = files::plan(&mapped, access_of)?;
+        let found = run
+            .outputs
+            .find(run.kernel.fills_standard_output(manifest))?;
+        let mut read: Vec<(&Path, &str)> = run.card.files();
+        read.extend(
+            run.coherent
+                .path()
+                .map(|path| (path, "the input of --access")),
+        );
+        files::refuse_clashes(&planned, &found.all(), &package, &read)?;
+
+        let ready = planned.into_iter().map(|file| file.begin(outputs));
+        let files = ready.collect::<Result<_, _>>()?;
+        let written = run.outputs.begin(found, run.card.is_simulated(), outputs)?;
+        Ok(Self {
+            folder,
+            manifest: package.manifest,
+            accesses,
+            files,
+            written,
+        })
     }
 
-    /// Opens inputs, finds the destinations of outputs, refuses clashes, and begins the outputs.
-    pub(super) fn prepare(
-        &self,
-        kernel: &KernelPackage,
-        outputs: &mut Outputs,
-    ) -> Result<(Vec<Ready<'_>>, Written), RunError> {
-        let access_of = |name: &str| {
-            let stream = kernel.manifest.stream(name).map(|(port, _)| port.direction);
-            match (kernel.manifest.argument(name), stream) {
-                (Some(argument), _) => argument.access,
-                (None, Some(StreamDirection::In)) => AccessMode::Read,
-                (None, _) => AccessMode::ReadWrite,
-            }
-        };
-        let planned = files::plan(&self.files, access_of)?;
-        let find = |path: &PathBuf| OutputPath::find(path).map_err(RunError::writing(path));
-        let json = self.json.as_ref().filter(|_| !self.prints_json());
-        let report = json.map(find).transpose()?;
-        let page = self.html.as_ref().map(find).transpose()?;
-        let trace = self.trace.as_ref().map(find).transpose()?;
-        let waves = self
-            .wave_files()
-            .iter()
-            .map(find)
-            .collect::<Result<Vec<_>, _>>()?;
-        let fills = connect::fills_standard_output(&self.connections, &kernel.manifest);
-        if fills
-            && (self.prints_json() || report.as_ref().is_some_and(OutputPath::is_standard_output))
-        {
-            let text = "--json: a port writes the standard output; name another file";
-            return Err(RunError::Arguments(text.to_owned()));
-        }
-        let mut others: Vec<(&str, &OutputPath)> = Vec::new();
-        others.extend(report.iter().map(|place| (files::REPORT, place)));
-        others.extend(page.iter().map(|place| ("--html", place)));
-        others.extend(trace.iter().map(|place| ("--trace", place)));
-        others.extend(waves.iter().map(|place| ("--wave", place)));
-        let mut read = vec![(Path::new(&self.platform), "the platform's file")];
-        read.extend(
-            self.access
-                .iter()
-                .map(|path| (&**path, "what --access reads")),
-        );
-        read.extend(
-            self.shell
-                .iter()
-                .map(|path| (&**path, "what --shell reads")),
-        );
-        files::refuse_clashes(&planned, &others, kernel, &read)?;
-
-        let ready: Result<Vec<_>, _> = planned
-            .into_iter()
-            .map(|file| file.begin(outputs))
-            .collect();
-        let ready = ready?;
-        let mut written = Written {
-            report: self.prints_json().then(TextFile::standard_output),
-            ..Written::default()
-        };
-        if let Some(place) = report {
-            let name = place.named.clone();
-            let file = TextFile::begin(place, outputs, false).map_err(RunError::writing(&name))?;
-            written.report = Some(file);
-        }
-        if let Some(place) = page {
-            let name = place.named.clone();
-            let file = TextFile::begin(place, outputs, true).map_err(RunError::writing(&name))?;
-            written.page = Some(file);
-        }
-        // The page and the sentence about the bound need activity over time.
-        let here = !self.functional && self.external_card().is_none();
-        written.timeline = here.then(Timeline::recorder);
-        if let Some(place) = trace {
-            let name = place.named.clone();
-            let timeline = begin_timeline(place, outputs).map_err(RunError::writing(&name))?;
-            written.timeline = Some(timeline);
-        }
-        written.waves = self.begin_waves(waves, outputs)?;
-        Ok((ready, written))
+    /// Size of the mapped data.
+    pub(super) fn bytes(&self) -> u64 {
+        let sum = |sum: u64, file: &Ready<'_>| sum.saturating_add(file.bytes);
+        self.files.iter().fold(0, sum)
     }
 }
 
-/// Begins a timeline in a temporary file, or directly in a pipe or device.
-fn begin_timeline(place: OutputPath, outputs: &mut Outputs) -> std::io::Result<Timeline> {
-    if place.is_special() {
-        return Timeline::create_and_record(&place.path);
+/// Fails with the first option that does not fit the manifest.
+fn check(run: &Run, manifest: &Manifest) -> Result<(), RunError> {
+    run.kernel.check_names(manifest)?;
+    run.coherent.check(manifest)?;
+    run.kernel.check_ports(manifest)?;
+    let reads = run.kernel.reads_standard_input(manifest) || run.coherent.reads_standard_input();
+    if reads && was_closed(Stream::Input) {
+        let text = "the standard input is closed, and `-` reads it: redirect it (<FILE), or name a file or a pipe";
+        return Err(RunError::Arguments(text.to_owned()));
     }
-    let (_, temporary) = outputs.record(place)?;
-    Timeline::create_and_record(&temporary)
+    let fills = run.kernel.fills_standard_output(manifest);
+    run.outputs.check_standard_output(fills)?;
+    run.kernel.check_values(manifest)
 }

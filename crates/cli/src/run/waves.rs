@@ -1,12 +1,15 @@
 //! Waveforms: files, start, and a warning if they are flat.
 
-use super::{parse_time, Run, RunError};
+use super::values::{parse_time, text};
+use super::RunError;
 use crate::outputs::{OutputPath, Outputs};
 use crate::print::say;
+use clap::builder::TypedValueParser;
+use clap::Args;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
-use tombolo::{Card, WaveStart, Waves};
+use tombolo::{Card, Picoseconds, WaveStart, Waves};
 
 /// Whose waveforms to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -19,7 +22,29 @@ pub(super) enum WaveOf {
     Both,
 }
 
-impl Run {
+/// Options for waveforms.
+#[derive(Args)]
+pub(super) struct WaveOptions {
+    /// Writes waveforms: waves.fst gives waves.kernel-0.fst and waves.shell.fst, according to --wave-of.
+    #[arg(long, value_name = "FILE.fst", conflicts_with = "functional")]
+    wave: Option<PathBuf>,
+
+    /// Whose waveforms to write. The shell's model with waveforms takes minutes to build the first time.
+    #[arg(long, value_enum, default_value_t = WaveOf::Kernel, requires = "wave")]
+    wave_of: WaveOf,
+
+    /// Begins waveforms at this virtual time, or at `first-activity`: the first data beat at a port of the kernel,
+    /// which follows the arrival of its first page.
+    #[arg(long, value_name = "TIME", value_parser = text().try_map(|text| parse_start(&text)),
+          default_value = "0ns", requires = "wave")]
+    wave_from: WaveStart,
+
+    /// Duration of the waveforms; file size grows with it.
+    #[arg(long, value_name = "TIME", value_parser = text().try_map(|text| parse_time(&text)), default_value = "1ms", requires = "wave")]
+    wave_for: Picoseconds,
+}
+
+impl WaveOptions {
     /// Warns if no signal changed, because then the stretch was probably the wrong one.
     pub(super) fn warn_if_flat(&self, card: &Card, waves: &Waves) {
         if waves.changed.load(Ordering::Relaxed) {
@@ -37,7 +62,7 @@ impl Run {
             WaveStart::At(_) => ". `--wave-from first-activity` begins with the first row of data",
             WaveStart::FirstActivity => ". `--wave-from 0ns` begins with the run",
         };
-        let name = self.wave_files().into_iter().next().unwrap_or_default();
+        let name = self.files().into_iter().next().unwrap_or_default();
         say!(
             "tombolo: warning: {} is flat: nothing changed {stretch}{ended}{advice}",
             name.display()
@@ -45,7 +70,7 @@ impl Run {
     }
 
     /// The files that `--wave` creates.
-    pub(super) fn wave_files(&self) -> Vec<PathBuf> {
+    pub(super) fn files(&self) -> Vec<PathBuf> {
         self.wave
             .iter()
             .flat_map(|path| self.waves_at(path))
@@ -74,7 +99,7 @@ impl Run {
     }
 
     /// Creates the files under temporary names.
-    pub(super) fn begin_waves(
+    pub(super) fn begin(
         &self,
         places: Vec<OutputPath>,
         outputs: &mut Outputs,
@@ -107,7 +132,8 @@ impl Run {
     }
 }
 
-pub(super) fn parse_start(text: &str) -> Result<WaveStart, String> {
+/// Parses the start of waveforms.
+fn parse_start(text: &str) -> Result<WaveStart, String> {
     match text {
         "first-activity" => Ok(WaveStart::FirstActivity),
         _ => parse_time(text).map(WaveStart::At),

@@ -50,7 +50,7 @@ impl Export {
         }
         written?;
         print(format_args!(
-            "{}: {} files, top module tombolo_shell; README.md says how to go on\n",
+            "{}: {} files, top module tombolo_shell; README.md lists the next steps\n",
             folder.display(),
             files.len()
         ))?;

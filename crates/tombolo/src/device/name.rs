@@ -97,15 +97,15 @@ impl Device {
         ),
         kind(
             "remote:fabric+PROVIDER://HOST:PORT[@OFFSET[+BYTES]]",
-            "the same by one-sided accesses through libfabric: its provider tcp, shm (this machine) or verbs",
+            "the same, by one-sided accesses through libfabric with its provider tcp, shm (this machine) or verbs",
         ),
         kind(
             "net:HOST:PORT[@OFFSET[+BYTES]]",
-            "memory that `tombolo serve` exports there, over the card's own network interface: the host moves nothing",
+            "memory that `tombolo serve` exports there, over the card's own network interface: the host moves no data",
         ),
         kind(
             "net-node:FILE[@OFFSET[+BYTES]]",
-            "the same with a simulated machine whose memory is this file: equal in every run",
+            "the same, for a simulated machine with this file as its memory: the same in every run",
         ),
         kind("unix:PATH", "a connection to a Unix socket"),
         kind("unix-listen:PATH", "the first client of a new Unix socket"),
@@ -115,21 +115,21 @@ impl Device {
     pub const OPTIONS: &'static [DeviceKind] = &[
         kind(
             ":live",
-            "each piece that arrives is a packet of its own, passed on at once; otherwise all that comes is one \
-             packet, in full buffers",
+            "forwards each chunk that arrives as a packet, immediately; by default all data is one packet, in full \
+             buffers",
         ),
         kind(
             ":packets=N|all|any",
-            "out of a kernel: how many packets are taken, one behind the other; otherwise one, and more are an error. any: \
-             one, or as much of it as there is room for",
+            "number of packets to take from a kernel, concatenated; by default one, and more are an error. any: one packet, \
+             or as much of it as fits",
         ),
         kind(
             ":timeout=TIME",
-            "an error if the other end does nothing for so long, for example 500ms or 5s; otherwise for ever",
+            "fails if the other end is idle for this long, for example 500ms or 5s; by default there is no timeout",
         ),
         kind(
             ":buffer=BYTES",
-            "each of the two buffers in memory that the card reaches: 64KiB to 64MiB, 256KiB if not said",
+            "size of each of the two buffers in memory that the card accesses: 64KiB to 64MiB; by default 256KiB",
         ),
     ];
 

@@ -336,7 +336,7 @@ impl Reader<'_> {
         let broken = |rule: String| Err(self.broken("port", &port.name, rule));
         let name = port.name.to_ascii_lowercase();
         let width = || {
-            let no_number = || format!("dataWidth=\"{}\" is no number", port.data_width);
+            let no_number = || format!("dataWidth=\"{}\" is not a number", port.data_width);
             number(&port.data_width).ok_or_else(no_number)
         };
         let stream = |direction| match width() {

@@ -339,7 +339,7 @@ impl<'a> Draft<'a> {
         }
         for reset in resets {
             self.questions.push(format!(
-                "what resets input {} beside the reset of its clock? Assumed: nothing, it is never active (under [constants])",
+                "which signal drives the additional reset input {}? Assumed: none, it is never active (under [constants])",
                 reset.name
             ));
             self.constants.push((reset.name, !reset.is_high));

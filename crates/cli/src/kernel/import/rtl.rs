@@ -86,7 +86,7 @@ fn plain_name(name: &str) -> Result<String, String> {
     if parts.iter().all(|part| !part.is_empty() && plain(part)) {
         return Ok(parts.join("/"));
     }
-    Err("is no plain relative name".to_owned())
+    Err("is not a plain relative path".to_owned())
 }
 
 fn io(path: &Path) -> impl FnOnce(std::io::Error) -> ImportError + '_ {
@@ -166,7 +166,7 @@ impl<'a> Collection<'a> {
         };
         self.room -= bytes.len() as u64;
         if !self.names.insert(name.to_ascii_lowercase()) {
-            return Err(self.refused(format!("{name} is there twice")));
+            return Err(self.refused(format!("{name} occurs twice")));
         }
         self.files.push(RtlFile { name, bytes });
         Ok(())

@@ -20,7 +20,7 @@ struct VerilogOutline {
 /// Why the files of a kernel cannot be selected.
 #[derive(Debug, thiserror::Error)]
 pub enum SourcesError {
-    #[error("no file has a module `{top}`; there is {known}; name another with --top")]
+    #[error("no file has a module `{top}`; the modules are {known}; name another with --top")]
     NoTop {
         top: String,
         /// The modules that exist.
@@ -30,7 +30,7 @@ pub enum SourcesError {
     #[error("which module is the kernel? {0} are used by no other; name one with --top")]
     WhichTop(String),
     /// Every module is used by another one.
-    #[error("which module is the kernel? Each has its name in another file; there is {0}; name one with --top")]
+    #[error("which module is the kernel? Each is used in another file; the modules are {0}; name one with --top")]
     AllUsed(String),
     #[error("no file has a module with ports")]
     NoModule,
