@@ -85,7 +85,7 @@ fn what_cannot_be_is_refused_before_anything_is_built() {
     // The file of accesses is no output.
     for option in ["--json", "--trace", "--html"] {
         let clash = format!(
-            "accesses: it would be replaced as the output of {option}, but is the input of --access"
+            "accesses: is the input of --access and the output of {option}, which would replace it"
         );
         refused(rpc(path, CALL, &[], &[option, "accesses"]), &clash);
         assert_eq!(fs::read_to_string(path.join("accesses")).unwrap(), CALL);

@@ -435,8 +435,8 @@ pub(super) fn refuse_clashes(
         let all = used.iter().map(|(identity, what)| (identity, what));
         if let Some((_, other)) = all.chain(earlier).find(|(found, _)| *found == identity) {
             return Err(RunError::Arguments(format!(
-                "{}: it would be replaced as {what}, but is {other}; name another file (to change a file in \
-                 place, map it once, `rw`)",
+                "{}: is {other} and {what}, which would replace it; name another file (to change a file in place, \
+                 map it once, `rw`)",
                 path.display()
             )));
         }
