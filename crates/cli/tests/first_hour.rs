@@ -91,7 +91,7 @@ fn messages_say_what_the_kernel_has() {
         said.contains("`64MB` is not a number of bytes; write 4096, 0x1000, 64KiB"),
         "{said}"
     );
-    assert!(said.contains("there is no file of that name"), "{said}");
+    assert!(said.contains("nor is there a file of that name"), "{said}");
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn what_is_wrong_is_named_before_anything_is_written() {
             &["in=file:a", "out=slot:1"],
             "no device `slot`; ports of kernels are joined by a program",
         ),
-        (&["in=file:a", "out=file:b"], "say :new"),
+        (&["in=file:a", "out=file:b"], "write :new to create it"),
         (&["in=file:a", "out=file:b:ro"], "cannot be :ro"),
         (&["in=file:a:new", "out=file:b:new"], "cannot be :new"),
         (
@@ -156,7 +156,7 @@ fn ranges_and_priorities_that_cannot_be_are_told() {
         (&["7=high"], "no other slot has one"),
         (&["0=high,weight=16"], "weight 16: 1 to 15 is possible"),
         (&["0=high,floor=91"], "floor 91: 0 to 90 is possible"),
-        (&["0=high,limit=-1"], "no number of bytes"),
+        (&["0=high,limit=-1"], "is not a number of bytes"),
         (&["0=high", "0=low"], "given twice"),
     ];
     for (given, rule) in priorities {

@@ -823,7 +823,7 @@ mod tests {
             file("b.v", "module b(input c); // a\n a u(); endmodule"),
         ];
         let none = Tree::new(circle, &[]).guess_top(None).unwrap_err();
-        assert!(none.to_string().contains("there is a, b"), "{none}");
+        assert!(none.to_string().contains("the modules are a, b"), "{none}");
     }
 
     #[test]
@@ -877,7 +877,7 @@ mod tests {
         let error = Tree::new(vec![file("k.v", "module k; endmodule")], &[])
             .reach("top", &[])
             .unwrap_err();
-        assert!(error.to_string().contains("there is k"), "{error}");
+        assert!(error.to_string().contains("the modules are k"), "{error}");
     }
 
     #[test]
