@@ -1,44 +1,46 @@
-//! The coherent CPU attached to the card.
+//! Accesses of the coherent CPU attached to the card.
 
 use super::super::link_port::LinkPort;
-use super::Machine;
-use card::coherent::{AccessId, LineAccess};
+use card::coherent::{AccessEnd, AccessId, LineAccess};
 use card::event::Event;
-use card::history::History;
 use card::CardError;
+use std::collections::BTreeMap;
 use units::Picoseconds;
 
-impl Machine {
-    pub(crate) fn link(&mut self) -> Result<&mut LinkPort, CardError> {
-        let card = &self.description.name;
-        match self.engine.coherent() {
-            Some(link) => Ok(link),
-            None => Err(CardError::NotCoherent { card: card.clone() }),
-        }
-    }
+/// Completed accesses until the times at which their cores continue.
+#[derive(Default)]
+pub(super) struct CpuAccesses {
+    ends: BTreeMap<(Picoseconds, AccessId), AccessEnd>,
+}
 
-    pub(crate) fn start_access(&mut self, access: &LineAccess) -> Result<AccessId, CardError> {
-        let now = self.engine.now();
-        let id = self.link()?.access(now, access)?;
-        self.collect_accesses();
+impl CpuAccesses {
+    /// Starts an access.
+    pub(super) fn start(
+        &mut self,
+        link: &mut LinkPort,
+        now: Picoseconds,
+        access: &LineAccess,
+    ) -> Result<AccessId, CardError> {
+        let id = link.access(now, access)?;
+        self.collect(link);
         Ok(id)
     }
 
-    /// Turns completed accesses into events at the times at which their cores
-    /// continue.
-    pub(super) fn collect_accesses(&mut self) {
-        let done = self.engine.coherent().map(LinkPort::take_done);
-        for (id, at, line) in done.into_iter().flatten() {
-            self.accesses.insert((at, id), line);
+    /// Takes the accesses that the link has completed.
+    pub(super) fn collect(&mut self, link: &mut LinkPort) {
+        for (id, at, line) in link.take_done() {
+            self.ends.insert((at, id), line);
         }
     }
 
-    pub(super) fn next_access(&self) -> Option<Picoseconds> {
-        self.accesses.first_key_value().map(|((at, _), _)| *at)
+    /// The next time at which a core continues.
+    pub(super) fn next_event(&self) -> Option<Picoseconds> {
+        self.ends.first_key_value().map(|((at, _), _)| *at)
     }
 
-    pub(super) fn end_accesses(&mut self, now: Picoseconds, events: &mut Vec<Event>) {
-        while let Some(entry) = self.accesses.first_entry() {
+    /// Reports the accesses that have ended.
+    pub(super) fn end(&mut self, now: Picoseconds, events: &mut Vec<Event>) {
+        while let Some(entry) = self.ends.first_entry() {
             let (at, id) = *entry.key();
             if at > now {
                 break;
@@ -46,14 +48,5 @@ impl Machine {
             let line = entry.remove();
             events.push(Event::AccessDone { id, line });
         }
-    }
-
-    /// The recorded history of lines.
-    pub(crate) fn line_history(&self) -> History {
-        self.engine.line_history()
-    }
-
-    pub(crate) fn has_link(&mut self) -> bool {
-        self.engine.coherent().is_some()
     }
 }

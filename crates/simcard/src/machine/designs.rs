@@ -1,5 +1,6 @@
 //! Designs to build: the shell alone, or shell and kernel as one model.
 
+use super::super::config::ShellConfig;
 use super::super::kernel_model::SlotDesign;
 use super::super::options::SimOptions;
 use super::super::top;
@@ -37,10 +38,7 @@ pub(super) fn monolithic_design(
     }
     let info = builder.inspect(&slot.design)?;
     let interface = slot.interface(kernel, &info)?;
-    let shell = &options.shell;
-    let memory_ports = shell.ports_per_slot - shell.streams_per_slot;
-    fits(kernel, memory_ports, shell.streams_per_slot, shell.slices())?;
-    fits_cache(kernel, shell.caches())?;
+    SlotCapacity::of(&options.shell).check(kernel)?;
     let mut text = slot.design.generated.clone().unwrap_or_default();
     text += &top::monolithic_top(&options.shell, &slot.design.top, &interface);
     let mut shell_files = options.shell_file_set()?;
@@ -66,63 +64,87 @@ pub(super) fn monolithic_design(
     })
 }
 
-/// Whether a shell with `caches` slices of the cache of the CPU's lines can hold the kernel.
-pub(super) fn fits_cache(kernel: &KernelPackage, caches: u8) -> Result<(), BuildError> {
-    let needed = kernel.manifest.accesses.len();
-    let rule = match caches {
-        _ if needed == 0 || needed == usize::from(caches) => return Ok(()),
-        0 => "it uses lines of the CPU's memory and this shell has no cache of them: open the card with a shell with \
-              [cache]"
-            .to_owned(),
-        _ => format!("it has {needed} ports of kind `host_lines` and the link of this shell {caches} slices: one each"),
-    };
-    Err(BuildError::Unsupported {
-        kernel: kernel.manifest.name.clone(),
-        rule,
-    })
+/// Ports of a slot of a shell.
+pub(super) struct SlotCapacity {
+    memory_ports: u8,
+    /// Number of stream pairs.
+    pairs: u8,
+    /// Number of slices of the directory; 0 without one.
+    slices: u8,
+    /// Number of slices of the cache of the CPU's lines; 0 without one.
+    caches: u8,
 }
 
-/// Whether a slot with these numbers of AXI4 ports and stream pairs, and with home ports if its shell
-/// has a directory, can hold the kernel.
-pub(super) fn fits(
-    kernel: &KernelPackage,
-    memory_ports: u8,
-    pairs: u8,
-    slices: u8,
-) -> Result<(), BuildError> {
-    // A kernel with home ports has equally many ports of line operations; one without operates on lines
-    // of card memory.
-    let homes = kernel.manifest.lines.len();
-    if homes != 0 && homes != usize::from(slices) {
-        return Err(BuildError::Unsupported {
-            kernel: kernel.manifest.name.clone(),
-            rule: match slices {
-                0 => "it stands behind a directory and this shell has none: open the card with a shell \
-                      with [directory]"
-                    .to_owned(),
-                _ => format!(
-                    "it has {homes} ports of line operations and the directory of this shell {slices} slices: one each"
-                ),
-            },
-        });
+impl SlotCapacity {
+    pub(super) fn of(shell: &ShellConfig) -> Self {
+        Self {
+            memory_ports: shell.ports_per_slot.saturating_sub(shell.streams_per_slot),
+            pairs: shell.streams_per_slot,
+            slices: shell.slices(),
+            caches: shell.caches(),
+        }
     }
-    let ports = kernel.manifest.ports.len();
-    let needed = kernel.manifest.stream_pairs();
-    let rule = if ports > memory_ports.into() {
-        format!(
-            "it has {ports} memory ports and a slot of this shell has {memory_ports}: open the \
-             card with a shell of more ports a slot"
-        )
-    } else if needed > pairs {
-        format!(
-            "it needs {needed} stream pairs (one in, one out) and a slot of this shell has {pairs}: \
-             open the card with a shell of more streams a slot (`streams_per_slot`)"
-        )
-    } else {
-        return Ok(());
-    };
-    Err(BuildError::Unsupported {
-        kernel: kernel.manifest.name.clone(),
-        rule,
-    })
+
+    /// Refuses a kernel that a slot cannot hold.
+    pub(super) fn check(&self, kernel: &KernelPackage) -> Result<(), BuildError> {
+        let broken = self.lines_rule(kernel);
+        let broken = broken.or_else(|| self.ports_rule(kernel));
+        match broken.or_else(|| self.cache_rule(kernel)) {
+            None => Ok(()),
+            Some(rule) => Err(BuildError::Unsupported {
+                kernel: kernel.manifest.name.clone(),
+                rule,
+            }),
+        }
+    }
+
+    /// A kernel with home ports has equally many ports of line operations; one without operates on lines
+    /// of card memory.
+    fn lines_rule(&self, kernel: &KernelPackage) -> Option<String> {
+        let homes = kernel.manifest.lines.len();
+        match self.slices {
+            slices if homes == 0 || homes == usize::from(slices) => None,
+            0 => Some(
+                "it stands behind a directory and this shell has none: open the card with a shell with [directory]"
+                    .to_owned(),
+            ),
+            slices => Some(format!(
+                "it has {homes} ports of line operations and the directory of this shell {slices} slices: one each"
+            )),
+        }
+    }
+
+    fn ports_rule(&self, kernel: &KernelPackage) -> Option<String> {
+        let ports = kernel.manifest.ports.len();
+        let needed = kernel.manifest.stream_pairs();
+        let (memory_ports, pairs) = (self.memory_ports, self.pairs);
+        if ports > memory_ports.into() {
+            Some(format!(
+                "it has {ports} memory ports and a slot of this shell has {memory_ports}: open the card with a shell \
+                 of more ports a slot"
+            ))
+        } else if needed > pairs {
+            Some(format!(
+                "it needs {needed} stream pairs (one in, one out) and a slot of this shell has {pairs}: open the card \
+                 with a shell of more streams a slot (`streams_per_slot`)"
+            ))
+        } else {
+            None
+        }
+    }
+
+    fn cache_rule(&self, kernel: &KernelPackage) -> Option<String> {
+        let needed = kernel.manifest.accesses.len();
+        match self.caches {
+            caches if needed == 0 || needed == usize::from(caches) => None,
+            0 => Some(
+                "it uses lines of the CPU's memory and this shell has no cache of them: open the card with a shell \
+                 with [cache]"
+                    .to_owned(),
+            ),
+            caches => Some(format!(
+                "it has {needed} ports of kind `host_lines` and the link of this shell {caches} slices: one each"
+            )),
+        }
+    }
 }

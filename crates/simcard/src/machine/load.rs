@@ -1,28 +1,57 @@
 //! Loading of kernels into slots.
 
+use super::super::engine::Engine;
 use super::super::kernel_model::build_for_slot;
 use super::super::model::{Instance, Model};
+use super::super::options::{SimOptions, Waves};
 use super::super::slot::KernelSlot;
-use super::designs::{fits, fits_cache};
-use super::{Machine, ProgressCallback};
+use super::designs::SlotCapacity;
+use super::ProgressCallback;
 use crate::error::not_built;
 use card::kernel::KernelPackage;
 use card::{CardError, Preparation, SlotId};
-use std::sync::{Mutex, PoisonError};
-use verilated::{BuildError, Progress};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use units::Picoseconds;
+use verilated::{Builder, Progress};
 
-impl Machine {
-    /// Builds the kernel's model, or finds it in the cache, and loads it into a slot, which is in
-    /// reset.
-    ///
-    /// # Errors
-    /// A kernel that does not fit the slot, or one that does not build.
-    pub fn load(&mut self, slot: SlotId, kernel: &KernelPackage) -> Result<(), CardError> {
+/// Builds kernels for the slots of one card, and loads them.
+pub(super) struct KernelLoader {
+    builder: Builder,
+    home: PathBuf,
+    waves: Option<Waves>,
+    progress: Arc<Mutex<ProgressCallback>>,
+    /// The kernel that is part of the shell's model.
+    monolithic: Option<KernelPackage>,
+    slot: SlotCapacity,
+    clock_period: Picoseconds,
+}
+
+impl KernelLoader {
+    pub(super) fn new(options: SimOptions, builder: Builder, progress: ProgressCallback) -> Self {
+        Self {
+            builder,
+            slot: SlotCapacity::of(&options.shell),
+            clock_period: options.platform.clock().period_ps,
+            home: options.home,
+            waves: options.waves,
+            progress: Arc::new(Mutex::new(progress)),
+            monolithic: options.monolithic,
+        }
+    }
+
+    /// Loads a kernel into a slot; see [`Machine::load`](super::Machine::load).
+    pub(super) fn load(
+        &self,
+        engine: &mut Engine,
+        slot: SlotId,
+        kernel: &KernelPackage,
+    ) -> Result<(), CardError> {
         if let Some(built_in) = &self.monolithic {
             return match built_in == kernel {
                 true => {
-                    self.engine.name_ports(slot, &kernel.manifest);
-                    self.engine.set_identity(slot, kernel.identity()?)
+                    engine.name_ports(slot, &kernel.manifest);
+                    engine.set_identity(slot, kernel.identity()?)
                 }
                 false => Err(CardError::Configuration(format!(
                     "kernel {}: this card was built as one model with kernel {}",
@@ -30,40 +59,36 @@ impl Machine {
                 ))),
             };
         }
-        self.check_fit(kernel).map_err(not_built)?;
-        let waves = self.waves.as_ref().filter(|waves| waves.kernels);
-        let builder = waves.map_or_else(|| self.builder.clone(), |_| self.builder.with_waves());
-        let (built, interface) = build_for_slot(&builder, kernel, &self.home, &mut |step| {
-            tell(&self.progress, step);
-        })
-        .map_err(not_built)?;
+        self.slot.check(kernel).map_err(not_built)?;
+        let mut report = |step| tell(&self.progress, step);
+        let (built, interface) =
+            build_for_slot(&self.kernel_builder(), kernel, &self.home, &mut report)
+                .map_err(not_built)?;
         let mut instance =
             Instance::new(&Model::load(&built).map_err(not_built)?).map_err(not_built)?;
         instance.speak();
-        if let Some(waves) = waves {
+        if let Some(waves) = self.kernel_waves() {
             let what = format!("kernel-{}", slot.0);
-            let period = self.description.clock_period;
             instance
-                .open_waves(&waves.wave_file(&what, period, self.engine.activity()))
+                .open_waves(&waves.wave_file(&what, self.clock_period, engine.activity()))
                 .map_err(not_built)?;
         }
-        let place = self.engine.place(slot);
+        let place = engine.place(slot);
         let joined =
-            KernelSlot::new(self.engine.shell(), place, instance, &interface).map_err(not_built)?;
-        self.engine.name_ports(slot, &kernel.manifest);
-        self.engine.set_identity(slot, kernel.identity()?)?;
-        self.engine.set_kernel(slot, Some(joined))
+            KernelSlot::new(engine.shell(), place, instance, &interface).map_err(not_built)?;
+        engine.name_ports(slot, &kernel.manifest);
+        engine.set_identity(slot, kernel.identity()?)?;
+        engine.set_kernel(slot, Some(joined))
     }
 
-    /// The slow part of [`load`](Self::load) that needs no machine: run it first, on any thread.
-    pub fn preparation(&self, kernel: &KernelPackage) -> Option<Preparation> {
+    /// The slow part of [`load`](Self::load).
+    pub(super) fn preparation(&self, kernel: &KernelPackage) -> Option<Preparation> {
         // Refusals that need no build are left to `load`, which finds the model in the cache then.
-        let at_once = self.monolithic.is_some() || self.check_fit(kernel).is_err();
+        let at_once = self.monolithic.is_some() || self.slot.check(kernel).is_err();
         if at_once {
             return None;
         }
-        let waves = self.waves.as_ref().filter(|waves| waves.kernels);
-        let builder = waves.map_or_else(|| self.builder.clone(), |_| self.builder.with_waves());
+        let builder = self.kernel_builder();
         let (kernel, home) = (kernel.clone(), self.home.clone());
         let progress = self.progress.clone();
         Some(Box::new(move || {
@@ -73,12 +98,16 @@ impl Machine {
         }))
     }
 
-    /// Whether a slot can hold the kernel.
-    fn check_fit(&self, kernel: &KernelPackage) -> Result<(), BuildError> {
-        let memory_ports = self.description.memory_ports_per_slot();
-        let pairs = self.description.streams_per_slot;
-        fits(kernel, memory_ports, pairs, self.slices)?;
-        fits_cache(kernel, self.caches)
+    /// Waveforms of kernels, if they are recorded.
+    fn kernel_waves(&self) -> Option<&Waves> {
+        self.waves.as_ref().filter(|waves| waves.kernels)
+    }
+
+    fn kernel_builder(&self) -> Builder {
+        match self.kernel_waves() {
+            Some(_) => self.builder.with_waves(),
+            None => self.builder.clone(),
+        }
     }
 }
 

@@ -1,22 +1,23 @@
-//! Writes to card memory that bypass the shell.
+//! Card memory as the host of a simulation sees it: accesses that bypass the shell.
 
-use super::Machine;
+use super::super::memory_port::MemoryPort;
 use card::command::Command;
+use card::driver::AddressMap;
 use card::CardError;
-use units::Operation;
+use units::{CardAddr, Operation};
 
-impl Machine {
-    /// Writes bytes to card memory at zero cost in virtual time, bypassing the shell: preloaded (*hot*) data, for
-    /// experiments that exclude the cost of loading. No stripe is applied. A real card has no such path, so it is not
-    /// in [`Card`](card::Card); a report of such a run must state it. A page table may be written like this if its
-    /// space uses one page size only: the shell's filter of page sizes counts installs.
-    ///
-    /// # Errors
-    /// [`CardError::Configuration`]: the range is not in one channel's memory.
-    pub fn preload(&mut self, to: units::CardAddr, bytes: &[u8]) -> Result<(), CardError> {
-        let log2 = self.description.channel_bytes_log2;
+/// The content of card memory.
+pub(super) struct MemoryImage<'a> {
+    pub(super) channels: &'a mut [MemoryPort],
+    pub(super) channel_bytes_log2: u8,
+}
+
+impl MemoryImage<'_> {
+    /// Writes bytes to the memory of one channel.
+    pub(super) fn write(&mut self, to: CardAddr, bytes: &[u8]) -> Result<(), CardError> {
+        let log2 = self.channel_bytes_log2;
         let (channel, offset) = (to.get() >> log2, to.get() & ((1 << log2) - 1));
-        let memory = self.engine.memories_mut().get_mut(channel as usize);
+        let memory = self.channels.get_mut(channel as usize);
         match memory.is_some_and(|memory| memory.preload(offset, bytes)) {
             true => Ok(()),
             false => Err(CardError::Configuration(format!(
@@ -26,8 +27,12 @@ impl Machine {
         }
     }
 
-    /// Executes a copy to card memory, or its zeroing, at once; false for any other command.
-    pub(crate) fn place(&mut self, command: &Command) -> Result<bool, CardError> {
+    /// Executes a copy from mapped host memory, or the zeroing of card memory; false for any other command.
+    pub(super) fn execute(
+        &mut self,
+        map: &AddressMap,
+        command: &Command,
+    ) -> Result<bool, CardError> {
         let (from, to, bytes, stripe) = match command.operation {
             Operation::CopyIn {
                 from,
@@ -40,7 +45,7 @@ impl Machine {
         };
         let mut content = vec![0; bytes as usize];
         if let Some(from) = from {
-            let found = self.engine.map.find(from.get(), bytes);
+            let found = map.find(from.get(), bytes);
             let read =
                 found.is_some_and(|(memory, offset)| memory.read(offset, &mut content).is_ok());
             if !read {
@@ -50,9 +55,8 @@ impl Machine {
                 )));
             }
         }
-        let log2 = self.description.channel_bytes_log2;
-        for (place, part) in stripe.pieces(to, bytes, log2) {
-            self.preload(place, &content[part.start as usize..part.end as usize])?;
+        for (place, part) in stripe.pieces(to, bytes, self.channel_bytes_log2) {
+            self.write(place, &content[part.start as usize..part.end as usize])?;
         }
         Ok(true)
     }

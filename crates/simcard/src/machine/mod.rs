@@ -1,42 +1,42 @@
 //! [`Machine`]: the simulated hardware that a driver drives.
 
+mod assembly;
 mod coherent;
 mod designs;
+mod host;
 mod load;
 mod memory;
 mod probe;
+mod registers;
 mod served;
 mod statistics;
 mod transport;
 
-use super::config::Translator;
-use super::engine::{ClockDomain, Engine, Notice, Parts};
+use super::engine::{Engine, Notice};
 use super::link_port::LinkPort;
-use super::memory_port::MemoryPort;
-use super::model::{Instance, Model};
 use super::network_port::NetworkPort;
-use super::options::{SimOptions, WaveStart, Waves, SHELL};
-use super::store::Store;
-use super::trace::{HostTrace, Probe};
-use crate::error::not_built;
-use card::coherent::{AccessEnd, AccessId};
+use super::options::SimOptions;
+use super::trace::HostTrace;
+use assembly::{assemble, locate_builder, Assembly};
+use card::coherent::{AccessId, LineAccess};
+use card::command::Command;
+use card::history::History;
 use card::kernel::KernelPackage;
-use card::memories::CardMemory;
 use card::stream::{StreamId, StreamWaiting};
-use card::{CardDescription, CardError, CheckedDescription, HostWork, SlotId, WorkId};
-use designs::{monolithic_design, shell_design};
-use probe::{say_card, ShellProbe};
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::rc::Rc;
+use card::{
+    CardDescription, CardError, CheckedDescription, HostWork, OwnerChanges, Preparation, SlotId,
+    Statistics, WorkId,
+};
+use coherent::CpuAccesses;
+use host::SimulatedHost;
+use load::KernelLoader;
+use memory::MemoryImage;
+use registers::RegisterBus;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
-use timing::dram::Controller;
-use timing::host::{Host, HostModel};
-use timing::pcie::PcieLink;
-use transport::RegisterRead;
-use units::Picoseconds;
-use verilated::{BuildError, Builder, Progress};
+use std::sync::Arc;
+use timing::host::HostModel;
+use units::{CardAddr, Picoseconds};
+use verilated::Progress;
 
 /// Duration of the reset at start-up, in edges.
 const RESET_EDGES: u32 = 16;
@@ -49,34 +49,13 @@ pub type ProgressCallback = Box<dyn FnMut(Progress) + Send>;
 /// this process, and is the back end of servers that offer the card to other processes.
 pub struct Machine {
     description: CardDescription,
-    /// Number of slices of the directory; 0 without one.
-    slices: u8,
-    caches: u8,
-    builder: Builder,
-    home: PathBuf,
-    waves: Option<Waves>,
-    progress: Arc<Mutex<ProgressCallback>>,
     engine: Engine,
-    host_model: HostModel,
+    host: SimulatedHost,
+    cpu: CpuAccesses,
+    registers: RegisterBus,
+    loader: KernelLoader,
+    /// Buffer of the engine's notices, reused.
     notices: Vec<Notice>,
-    /// For register reads before the card is used.
-    model: Rc<Model>,
-    probe: Option<ShellProbe>,
-    /// The register read under way.
-    read: Option<RegisterRead>,
-    /// Time at which the host next looks at the event ring, and the last interrupt known to it.
-    wakes_at: Option<Picoseconds>,
-    last_interrupt: Picoseconds,
-    interrupts: u64,
-    /// Host work by end time.
-    works: BTreeMap<(Picoseconds, u64), WorkId>,
-    /// Known ends of accesses of the coherent CPU, by time.
-    accesses: BTreeMap<(Picoseconds, AccessId), AccessEnd>,
-    next_work: u64,
-    monolithic: Option<KernelPackage>,
-    trace: Option<HostTrace>,
-    register_reads: u64,
-    register_writes: u64,
     /// Set to call back the card's thread.
     bell: Option<Arc<AtomicBool>>,
 }
@@ -98,14 +77,7 @@ impl Machine {
         progress: &mut verilated::ProgressSink<'_>,
     ) -> Result<verilated::BuiltModel, CardError> {
         options.check()?;
-        let builder = match &options.builder {
-            Some(builder) => builder.clone(),
-            None => Builder::locate().map_err(not_built)?,
-        };
-        let design = shell_design(options).map_err(not_built)?;
-        builder
-            .model(&design, &|_| Ok(()), progress)
-            .map_err(not_built)
+        assembly::build_shell(options, &locate_builder(options)?, progress)
     }
 
     /// Builds the models that are not in the cache, and powers up the card.
@@ -117,159 +89,23 @@ impl Machine {
         mut progress: impl FnMut(Progress) + Send + 'static,
     ) -> Result<Self, CardError> {
         options.check()?;
-        options.memories()?;
-        let builder = match &options.builder {
-            Some(builder) => builder.clone(),
-            None => Builder::locate().map_err(not_built)?,
-        };
-        let design_of = |options: &SimOptions| match &options.monolithic {
-            Some(kernel) => monolithic_design(options, &builder, kernel),
-            None => shell_design(options),
-        };
-        let design = design_of(&options).map_err(not_built)?;
-        let period = options.platform.clock().period_ps;
-        let waves = options.waves.as_ref().filter(|waves| waves.shell);
-        let shell_builder = waves.map_or_else(|| builder.clone(), |_| builder.with_waves());
-        let built = shell_builder
-            .model(&design, &|_| Ok(()), &mut progress)
-            .map_err(not_built)?;
-        let model = Model::load(&built).map_err(not_built)?;
-        let mut shell = Instance::new(&model).map_err(not_built)?;
-        if let Some(waves) = waves {
-            shell
-                .open_waves(&waves.wave_file(SHELL, period, None))
-                .map_err(not_built)?;
-        }
-
-        let witness = match options.witness {
-            false => None,
-            true => {
-                let asserting = SimOptions {
-                    asserting: true,
-                    ..options.clone()
-                };
-                let built = builder
-                    .model(
-                        &design_of(&asserting).map_err(not_built)?,
-                        &|_| Ok(()),
-                        &mut progress,
-                    )
-                    .map_err(not_built)?;
-                Some(Instance::new(&Model::load(&built).map_err(not_built)?).map_err(not_built)?)
-            }
-        };
-
-        let config = &options.shell;
-        let kinds = options.memories()?;
-        let mut memories = Vec::new();
-        for (memory, timing) in &kinds {
-            let channel_bytes = memory.channel_bytes;
-            for channel in memory.channels.clone().map(u32::from) {
-                let store = Store::new(channel_bytes).map_err(|error| {
-                    CardError::Configuration(format!(
-                        "cannot reserve {channel_bytes} bytes of address space for memory channel \
-                         {channel}: {error}; give the card less memory (--card-memory, \
-                         SimOptions::channel_bytes), or this process more address space (ulimit -v)"
-                    ))
-                })?;
-                let model = Controller::new(timing);
-                memories.push(
-                    MemoryPort::new(&shell, channel, store, Box::new(model)).map_err(not_built)?,
-                );
-            }
-        }
-        let kinds: Vec<CardMemory> = kinds.into_iter().map(|(memory, _)| memory).collect();
-        let probes = match &options.timeline {
-            Some(timeline) => Probe::all(timeline, &shell, config).map_err(not_built)?,
-            None => Vec::new(),
-        };
-        let clock = options.platform.clock();
-        let coherent = match (config.directory, options.platform.coherent()) {
-            (Some(_), Some(platform)) => {
-                Some(LinkPort::new(&shell, config, platform, clock.period_ps)?)
-            }
-            _ => None,
-        };
-        let networks = (0..u32::from(config.network_pairs))
-            .map(|interface| NetworkPort::new(&shell, interface, options.network.figures()))
-            .collect::<Result<_, BuildError>>()
-            .map_err(not_built)?;
-        let description = CardDescription {
-            name: format!("sim:{}", options.platform.name()),
-            slots: config.slots,
-            ports_per_slot: config.ports_per_slot,
-            streams_per_slot: config.streams_per_slot,
-            network_pairs: config.network_pairs,
-            channels: config.channels,
-            channel_bytes_log2: config.channel_bytes_log2,
-            channel_bytes: kinds
-                .iter()
-                .map(|memory| memory.channel_bytes)
-                .min()
-                .unwrap_or(0),
-            memories: kinds,
-            spaces: config.spaces,
-            queues: config.queues,
-            translated: config.translator != Translator::Identity,
-            page_sizes: config.page_sizes(),
-            l1_sizes: config.l1_sizes(),
-            l1_reach: config.l1_reach(),
-            table_walks: config.max_walks > 0,
-            clock_period: clock.period_ps,
-            host_channel: config.host_channel,
-        };
-        say_card(&shell, &description).map_err(not_built)?;
-        let engine = Engine::new(Parts {
-            clock: ClockDomain {
-                period: clock.period_ps,
-                phase: clock.phase_ps,
-            },
-            shell,
-            witness,
-            slots: config.slots.into(),
-            ports_per_slot: config.ports_per_slot.into(),
-            pairs_per_slot: config.streams_per_slot.into(),
-            slices: config.slices().into(),
-            caches: config.caches().into(),
-            coherent,
-            memories,
-            networks,
-            probes,
-            link: Box::new(PcieLink::new(options.platform.pcie())),
-            idle_skipping: options.idle_skipping,
-            monolithic: options.monolithic.is_some(),
-            seeks_activity: options
-                .waves
-                .as_ref()
-                .is_some_and(|waves| waves.from == WaveStart::FirstActivity),
-        })?;
-        let (slices, caches) = (config.slices(), config.caches());
+        let builder = locate_builder(&options)?;
+        let Assembly {
+            description,
+            engine,
+            model,
+        } = assemble(&options, &builder, &mut progress)?;
+        let ports = options.shell.ports_per_slot.into();
+        let timeline = options.timeline.clone();
+        let trace = timeline.map(|timeline| HostTrace::new(timeline, ports));
         let mut machine = Self {
             description,
-            slices,
-            caches,
-            builder,
-            home: options.home,
-            waves: options.waves,
-            progress: Arc::new(Mutex::new(Box::new(progress))),
             engine,
-            host_model: HostModel::new(options.platform.host()),
+            host: SimulatedHost::new(HostModel::new(options.platform.host()), trace),
+            cpu: CpuAccesses::default(),
+            registers: RegisterBus::new(model),
+            loader: KernelLoader::new(options, builder, Box::new(progress)),
             notices: Vec::new(),
-            model,
-            probe: None,
-            read: None,
-            wakes_at: None,
-            last_interrupt: Picoseconds::ZERO,
-            interrupts: 0,
-            works: BTreeMap::new(),
-            accesses: BTreeMap::new(),
-            next_work: 0,
-            monolithic: options.monolithic,
-            trace: options
-                .timeline
-                .map(|timeline| HostTrace::new(timeline, config.ports_per_slot.into())),
-            register_reads: 0,
-            register_writes: 0,
             bell: None,
         };
         machine.engine.reset(RESET_EDGES)?;
@@ -301,28 +137,77 @@ impl Machine {
         self.engine.stream_waiting(slot, stream)
     }
 
+    /// Builds the kernel's model, or finds it in the cache, and loads it into a slot, which is in
+    /// reset.
+    ///
+    /// # Errors
+    /// A kernel that does not fit the slot, or one that does not build.
+    pub fn load(&mut self, slot: SlotId, kernel: &KernelPackage) -> Result<(), CardError> {
+        self.loader.load(&mut self.engine, slot, kernel)
+    }
+
+    /// The slow part of [`load`](Self::load) that needs no machine: run it first, on any thread.
+    pub fn preparation(&self, kernel: &KernelPackage) -> Option<Preparation> {
+        self.loader.preparation(kernel)
+    }
+
+    /// Writes bytes to card memory at zero cost in virtual time, bypassing the shell: preloaded (*hot*) data, for
+    /// experiments that exclude the cost of loading. No stripe is applied. A real card has no such path, so it is not
+    /// in [`Card`](card::Card); a report of such a run must state it. A page table may be written like this if its
+    /// space uses one page size only: the shell's filter of page sizes counts installs.
+    ///
+    /// # Errors
+    /// [`CardError::Configuration`]: the range is not in one channel's memory.
+    pub fn preload(&mut self, to: CardAddr, bytes: &[u8]) -> Result<(), CardError> {
+        let mut memory = MemoryImage {
+            channels: self.engine.memories_mut(),
+            channel_bytes_log2: self.description.channel_bytes_log2,
+        };
+        memory.write(to, bytes)
+    }
+
+    /// Executes a copy to card memory, or its zeroing, at once; false for any other command.
+    pub(crate) fn place(&mut self, command: &Command) -> Result<bool, CardError> {
+        let mut memory = MemoryImage {
+            channels: &mut self.engine.around.memories,
+            channel_bytes_log2: self.description.channel_bytes_log2,
+        };
+        memory.execute(&self.engine.map, command)
+    }
+
+    /// All counters except the shell's own and context switches.
+    pub(crate) fn statistics(&self) -> Statistics {
+        statistics::statistics(&self.description, &self.engine, &self.registers, &self.host)
+    }
+
+    /// Context switches: how often a memory channel changed from one slot to another.
+    pub(crate) fn owner_changes(&self) -> OwnerChanges {
+        statistics::owner_changes(&self.engine)
+    }
+
+    pub(crate) fn link(&mut self) -> Result<&mut LinkPort, CardError> {
+        coherent_link(&mut self.engine, &self.description)
+    }
+
+    pub(crate) fn has_link(&mut self) -> bool {
+        self.engine.coherent().is_some()
+    }
+
+    /// Starts an access of the coherent CPU.
+    pub(crate) fn start_access(&mut self, access: &LineAccess) -> Result<AccessId, CardError> {
+        let now = self.engine.now();
+        let link = coherent_link(&mut self.engine, &self.description)?;
+        self.cpu.start(link, now, access)
+    }
+
+    /// The recorded history of lines.
+    pub(crate) fn line_history(&self) -> History {
+        self.engine.line_history()
+    }
+
     /// Starts work of the host.
     pub(crate) fn host_work(&mut self, work: HostWork) -> WorkId {
-        let now = self.engine.now();
-        let model = &mut self.host_model;
-        let ends = match work {
-            HostWork::ServeEvents(events) => model.serve_events(now, events),
-            HostWork::ServeEventsOf { thread, events } => {
-                model.serve_events_of(now, thread, events)
-            }
-            HostWork::Serve(span) => model.serve(now, span),
-            HostWork::PageCacheCopy { bytes } => model.page_cache_copy(now, bytes),
-            HostWork::StorageRead { bytes } => model.storage_read(now, bytes),
-            HostWork::StorageWrite { bytes } => model.storage_write(now, bytes),
-            HostWork::Reconfigure => model.reconfigure(now),
-        };
-        if let Some(trace) = &mut self.trace {
-            trace.host_work(now, ends, work);
-        }
-        let id = WorkId(self.next_work);
-        self.next_work += 1;
-        self.works.insert((ends, id.0), id);
-        id
+        self.host.start(self.engine.now(), work)
     }
 
     /// BAR addresses of writes that were answered with an error since the last call.
@@ -341,10 +226,8 @@ impl Machine {
     }
 
     /// Records that the driver was given a command.
-    pub(crate) fn note_command(&mut self, command: &card::command::Command) {
-        if let Some(trace) = &mut self.trace {
-            trace.submitted(self.engine.now(), command);
-        }
+    pub(crate) fn note_command(&mut self, command: &Command) {
+        self.host.note_command(self.engine.now(), command);
     }
 
     /// A network interface.
@@ -352,4 +235,14 @@ impl Machine {
         let ports = self.engine.networks_mut().get_mut(usize::from(interface));
         ports.ok_or_else(|| self.description.no_network(interface))
     }
+}
+
+/// The coherent link of a card that has one.
+fn coherent_link<'a>(
+    engine: &'a mut Engine,
+    card: &CardDescription,
+) -> Result<&'a mut LinkPort, CardError> {
+    engine.coherent().ok_or_else(|| CardError::NotCoherent {
+        card: card.name.clone(),
+    })
 }

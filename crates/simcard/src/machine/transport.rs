@@ -1,9 +1,7 @@
 //! The transport between a driver and the machine: registers over the link, interrupts, and time that
 //! passes meanwhile.
 
-use super::super::bar_port::ReadAnswer;
 use super::super::engine::{Notice, Stop};
-use super::probe::ShellProbe;
 use super::Machine;
 use card::driver::{Answer, Transport, Until, Woken};
 use card::event::Event;
@@ -12,42 +10,20 @@ use card::CardError;
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 use std::task::Poll;
-use timing::host::Host;
 use units::{HostAddr, Picoseconds};
-
-/// Progress of a register read.
-#[derive(Clone, Copy)]
-pub(super) enum RegisterRead {
-    /// The shell has not answered.
-    Asked,
-    /// The answer is in flight, and reaches the host at this time.
-    Answered(ReadAnswer, Picoseconds),
-}
 
 impl Transport for Machine {
     fn read(&mut self, address: u32) -> Result<Poll<Answer>, CardError> {
-        let arrives = self.engine.link.register_read_request(self.engine.now());
-        self.engine.around.bar.read(arrives, address);
-        self.register_reads += 1;
-        self.read = Some(RegisterRead::Asked);
+        self.registers.read(&mut self.engine, address);
         Ok(Poll::Pending)
     }
 
     fn probe(&mut self, address: u32) -> Result<Answer, CardError> {
-        let mut probe = match self.probe.take() {
-            Some(probe) => probe,
-            None => ShellProbe::new(&self.model, &self.description)?,
-        };
-        let answer = probe.read(address);
-        self.probe = Some(probe);
-        answer
+        self.registers.probe(&self.description, address)
     }
 
     fn write(&mut self, address: u32, value: u32) -> Result<(), CardError> {
-        self.probe = None;
-        let arrives = self.engine.link.register_write(self.engine.now());
-        self.engine.around.bar.write(arrives, address, value);
-        self.register_writes += 1;
+        self.registers.write(&mut self.engine, address, value);
         Ok(())
     }
 
@@ -72,18 +48,16 @@ impl Transport for Machine {
         let bell = self.bell.clone();
         loop {
             // End of the wait, and whether the bell may interrupt it.
-            let (end, bell) = match (until, self.read) {
-                (Until::Events(_), _) if !events.is_empty() => return Ok(Woken::Events),
-                (Until::Events(deadline), _) => {
-                    (deadline.unwrap_or(Picoseconds::MAX), bell.as_deref())
-                }
-                (Until::Answer, Some(RegisterRead::Answered(_, at))) => (at, None),
-                (Until::Answer, _) => (Picoseconds::MAX, None),
+            let (end, bell) = match until {
+                Until::Events(_) if !events.is_empty() => return Ok(Woken::Events),
+                Until::Events(deadline) => (deadline, bell.as_deref()),
+                Until::Answer => (self.registers.answered_at(), None),
             };
+            let end = end.unwrap_or(Picoseconds::MAX);
             match self.advance(end, bell, events)? {
                 Advanced::OnTheWay => {}
                 Advanced::Interrupt => return Ok(Woken::Interrupt),
-                Advanced::Stopped(Stop::Answered) => self.take_answer(),
+                Advanced::Stopped(Stop::Answered) => self.registers.take_answer(&mut self.engine),
                 Advanced::Stopped(stop) => {
                     if let Some(woken) = self.end_wait(until, &stop) {
                         return Ok(woken);
@@ -94,9 +68,7 @@ impl Transport for Machine {
     }
 
     fn taken(&mut self, event: &Event) {
-        if let Some(trace) = &mut self.trace {
-            trace.event(self.engine.now(), event);
-        }
+        self.host.note_event(self.engine.now(), event);
     }
 }
 
@@ -113,11 +85,8 @@ enum Advanced {
 impl Machine {
     /// The earliest event within the host.
     pub(super) fn next_host_event(&self) -> Option<Picoseconds> {
-        let work = self.works.first_key_value().map(|((at, _), _)| *at);
-        [self.wakes_at, work, self.next_access()]
-            .into_iter()
-            .flatten()
-            .min()
+        let sources = [self.host.next_event(), self.cpu.next_event()];
+        sources.into_iter().flatten().min()
     }
 
     /// Lets time pass up to a moment, or to an earlier event within the host.
@@ -138,27 +107,10 @@ impl Machine {
         })
     }
 
-    /// Takes the shell's answer, which goes back over the link.
-    fn take_answer(&mut self) {
-        if let Some(answer) = self.engine.take_answer() {
-            let back = self.engine.link.register_read_response(answer.at);
-            self.read = Some(RegisterRead::Answered(answer, back));
-        }
-    }
-
     /// The result of a wait when the engine stops.
     fn end_wait(&mut self, until: Until, stop: &Stop) -> Option<Woken> {
         match (until, stop) {
-            (Until::Answer, Stop::Reached) => {
-                let Some(RegisterRead::Answered(answer, _)) = self.read.take() else {
-                    return None;
-                };
-                Some(Woken::Answer(Answer {
-                    value: answer.value,
-                    error: answer.error,
-                    notes: Some(answer.notes),
-                }))
-            }
+            (Until::Answer, Stop::Reached) => self.registers.end_read().map(Woken::Answer),
             (_, Stop::Idle) => Some(Woken::Idle),
             (Until::Events(_), Stop::Reached) => Some(Woken::Reached),
             (Until::Events(_), Stop::Rung) => Some(Woken::Rung),
@@ -171,17 +123,12 @@ impl Machine {
         self.engine.take_notices(&mut notices);
         for notice in notices.drain(..) {
             match notice {
-                Notice::Interrupt(arrives) => {
-                    if let Some(trace) = &mut self.trace {
-                        trace.interrupt(arrives);
-                    }
-                    self.interrupts += 1;
-                    self.last_interrupt = arrives;
-                    if self.wakes_at.is_none() {
-                        self.wakes_at = Some(self.host_model.wake(arrives));
+                Notice::Interrupt(arrives) => self.host.interrupt(arrives),
+                Notice::AccessDone => {
+                    if let Some(link) = self.engine.coherent() {
+                        self.cpu.collect(link);
                     }
                 }
-                Notice::AccessDone => self.collect_accesses(),
                 Notice::KernelFailed(slot, reason) => {
                     let event = Event::KernelFailed { slot, reason };
                     self.taken(&event);
@@ -195,20 +142,12 @@ impl Machine {
     /// Handles a host event: the user code wakes up, or host work ends.
     fn host_event(&mut self, events: &mut Vec<Event>) -> Advanced {
         let now = self.engine.now();
-        while let Some(entry) = self.works.first_entry() {
-            if entry.key().0 > now {
-                break;
-            }
-            events.push(Event::HostWorkDone(entry.remove()));
-        }
-        self.end_accesses(now, events);
-        if self.wakes_at.is_none_or(|at| at > now) {
+        self.host.end_works(now, events);
+        self.cpu.end(now, events);
+        if !self.host.wakes(now) {
             return Advanced::OnTheWay;
         }
         self.engine.around.host.make_visible(now);
-        // An interrupt in flight announces records that are in flight, too.
-        let later = self.last_interrupt > now;
-        self.wakes_at = later.then(|| self.host_model.wake(self.last_interrupt));
         Advanced::Interrupt
     }
 }
