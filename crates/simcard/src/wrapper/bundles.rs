@@ -1,95 +1,91 @@
 //! Registers of a kernel with several bundles, or with 64-bit registers: a `tmb_register_bundles` joins them to the
 //! slot's window.
 
-use super::{port, Module, CLOCK, RESET};
+use super::module::{port, Module};
 use crate::interface::{direction_at_kernel, Bound};
 use crate::signals::{Signal, CONTROL};
-use std::fmt::Write;
+use std::fmt::Display;
 use verilated::ModelPort;
 
 /// Data width of the joined ports, in bits.
 const WIDEST: u32 = 64;
 
-impl Module {
-    /// The slot's control port for bundles of these data widths.
-    pub(super) fn join_bundles(&mut self, bundles: &[(u32, Vec<Bound>)]) -> Vec<Bound> {
-        let count = bundles.len();
-        let mut pins = vec![format!(".clk_i({CLOCK})"), format!(".rst_ni({RESET})")];
-        let mut outside = Vec::with_capacity(CONTROL.len());
-        for (place, signal) in CONTROL.iter().enumerate() {
-            let (into, out) = match signal.manager {
-                true => ("i", "o"),
-                false => ("o", "i"),
-            };
-            let direction = direction_at_kernel(!signal.manager);
-            let outer = port(
-                &format!("s_axi_control_{}", signal.name),
-                signal.width,
-                direction,
-            );
-            self.declare(&outer);
-            pins.push(format!(".slot_{}_{into}({})", signal.name, outer.name));
-            let net = format!("bundle_{}", signal.name);
-            pins.push(format!(".kernel_{}_{out}({net})", signal.name));
-            let inner = bundles
-                .iter()
-                .map(|(_, bound)| bound.get(place)?.1.as_ref());
-            self.bundle_net(&net, signal, inner.collect());
-            outside.push((signal, Some(outer)));
-        }
-        let wide: String = bundles
-            .iter()
-            .rev()
-            .map(|(width, _)| if *width == WIDEST { '1' } else { '0' })
-            .collect();
-        let _ = writeln!(
-            self.body,
-            "  tmb_register_bundles #(\n    .NumBundles({count}),\n    .Wide({count}'b{wide})\n  ) u_bundles (\n    {}\n  );",
-            pins.join(",\n    ")
+/// The slot's control port for bundles of these data widths.
+pub(super) fn join_bundles(module: &mut Module, bundles: &[(u32, Vec<Bound>)]) -> Vec<Bound> {
+    let count = bundles.len();
+    let mut pins = Vec::new();
+    let mut outside = Vec::with_capacity(CONTROL.len());
+    for (place, signal) in CONTROL.iter().enumerate() {
+        let (into, out) = match signal.manager {
+            true => ("i", "o"),
+            false => ("o", "i"),
+        };
+        let direction = direction_at_kernel(!signal.manager);
+        let outer = port(
+            &format!("s_axi_control_{}", signal.name),
+            signal.width,
+            direction,
         );
-        outside
+        module.declare(&outer);
+        pins.push(format!(".slot_{}_{into}({})", signal.name, outer.name));
+        let net = format!("bundle_{}", signal.name);
+        pins.push(format!(".kernel_{}_{out}({net})", signal.name));
+        let inner = bundles
+            .iter()
+            .map(|(_, bound)| bound.get(place)?.1.as_ref());
+        bundle_net(module, &net, signal, inner.collect());
+        outside.push((signal, Some(outer)));
     }
+    let wide: String = bundles
+        .iter()
+        .rev()
+        .map(|(width, _)| if *width == WIDEST { '1' } else { '0' })
+        .collect();
+    let wide = format!("{count}'b{wide}");
+    let parameters: [(&str, &dyn Display); 2] = [("NumBundles", &count), ("Wide", &wide)];
+    module.instance("tmb_register_bundles", &parameters, "u_bundles", pins);
+    outside
+}
 
-    /// A signal between the joint and the bundles; `inner` are the bundles' ports for it.
-    fn bundle_net(&mut self, net: &str, signal: &Signal, inner: Vec<Option<&ModelPort>>) {
-        let high = match signal.name {
-            "rdata" | "wdata" => WIDEST,
-            "wstrb" => WIDEST / 8,
-            _ => signal.width,
-        } - 1;
-        // Address and data are driven for all bundles together.
-        let shared = matches!(signal.name, "awaddr" | "araddr" | "wdata" | "wstrb");
-        let range = if high == 0 {
-            String::new()
-        } else {
-            format!("[{high}:0]")
+/// A signal between the joint and the bundles; `inner` are the bundles' ports for it.
+fn bundle_net(module: &mut Module, net: &str, signal: &Signal, inner: Vec<Option<&ModelPort>>) {
+    let high = match signal.name {
+        "rdata" | "wdata" => WIDEST,
+        "wstrb" => WIDEST / 8,
+        _ => signal.width,
+    } - 1;
+    // Address and data are driven for all bundles together.
+    let shared = matches!(signal.name, "awaddr" | "araddr" | "wdata" | "wstrb");
+    let range = if high == 0 {
+        String::new()
+    } else {
+        format!("[{high}:0]")
+    };
+    let count = inner.len();
+    module.line(match shared {
+        true => format!("  logic {range} {net};"),
+        false => format!("  logic [{}:0]{range} {net};", count - 1),
+    });
+    for (number, inner) in inner.into_iter().enumerate() {
+        let element = match shared {
+            true => net.to_owned(),
+            false => format!("{net}[{number}]"),
         };
-        let count = inner.len();
-        let _ = match shared {
-            true => writeln!(self.body, "  logic {range} {net};"),
-            false => writeln!(self.body, "  logic [{}:0]{range} {net};", count - 1),
-        };
-        for (number, inner) in inner.into_iter().enumerate() {
-            let element = match shared {
-                true => net.to_owned(),
-                false => format!("{net}[{number}]"),
-            };
-            match inner {
-                Some(inner) if signal.manager => {
-                    self.connect(&inner.name, &fitted(&element, high + 1, inner.width));
-                }
-                Some(inner) => {
-                    let own = format!("{net}_{number}");
-                    let _ = writeln!(self.body, "  logic [{}:0] {own};", inner.width - 1);
-                    let value = fitted(&own, inner.width, high + 1);
-                    let _ = writeln!(self.body, "  assign {element} = {value};");
-                    self.connect(&inner.name, &own);
-                }
-                None if !signal.manager => {
-                    let _ = writeln!(self.body, "  assign {element} = '0;");
-                }
-                None => {}
+        match inner {
+            Some(inner) if signal.manager => {
+                module.connect(&inner.name, &fitted(&element, high + 1, inner.width));
             }
+            Some(inner) => {
+                let own = format!("{net}_{number}");
+                module.line(format!("  logic [{}:0] {own};", inner.width - 1));
+                let value = fitted(&own, inner.width, high + 1);
+                module.line(format!("  assign {element} = {value};"));
+                module.connect(&inner.name, &own);
+            }
+            None if !signal.manager => {
+                module.line(format!("  assign {element} = '0;"));
+            }
+            None => {}
         }
     }
 }
