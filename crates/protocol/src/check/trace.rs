@@ -107,7 +107,7 @@ pub(super) fn build<const W: usize>(
     path.reverse();
     let writer = TraceWriter {
         protocol,
-        layout: model.layout,
+        layout: model.layout(),
     };
     let mut state = model.start();
     let mut steps = Vec::new();

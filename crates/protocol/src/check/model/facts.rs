@@ -1,30 +1,13 @@
-//! The model's view of the generated tables and the rules, in flat arrays.
+//! Properties of messages, states and operations, in flat arrays.
 
-use super::{Model, Setting};
-use crate::check::layout::Layout;
+use super::AccessCode;
+use super::{Setting, State};
+use crate::check::layout::{
+    access, cache_state, home, in_flight, with_home, Layout, BUFFER_OLD, COPY_OLD, MEMORY_OLD,
+};
 use crate::generate::Protocol;
-use crate::machine::{permutations, Actions, CacheEvent, Cell, DirEvent};
-use crate::spec::{AccessKind, Effect, MsgId, OpId, Spec};
-
-pub(super) const UNEXPECTED: u32 = u32::MAX;
-pub(super) const STALL: u32 = u32::MAX - 1;
-
-/// A cell of the directory's table.
-#[derive(Clone, Copy)]
-pub(super) struct HomeCell {
-    /// Next state, or [`UNEXPECTED`], or [`STALL`].
-    pub(super) next: u32,
-    pub(super) actions: u32,
-}
-
-/// A step of the cache's table.
-#[derive(Clone, Copy)]
-pub(super) struct CacheCell {
-    pub(super) defined: bool,
-    pub(super) next: u8,
-    pub(super) send: Option<MsgId>,
-    pub(super) store: bool,
-}
+use crate::machine::{CacheEvent, CacheState, Cell, DirEvent, DirState};
+use crate::spec::{AccessKind, Effect, MsgId, OpId, Spec, StateId};
 
 /// Properties of a message.
 #[derive(Clone, Copy, Default)]
@@ -51,6 +34,7 @@ pub(super) struct CacheFacts {
     pub(super) aim: u8,
     /// [`NO_PASS`], or the state to which a granted copy is downgraded.
     pub(super) pass: u8,
+    /// Stable, without a rule that the specification has.
     pub(super) refuses: bool,
     /// Low bit of the request to write that this state waits for.
     pub(super) waits_to_write: u64,
@@ -59,24 +43,16 @@ pub(super) struct CacheFacts {
 /// The cache keeps the granted copy.
 pub(super) const NO_PASS: u8 = u8::MAX;
 
-/// Rights that a forward takes: from a level, down to a state, which for a dirty copy may be another.
+/// Properties of a directory's state.
 #[derive(Clone, Copy)]
-pub(super) struct ForwardFacts {
-    pub(super) from: u8,
-    pub(super) to: u8,
-    pub(super) dirty_to: u8,
+pub(super) struct HomeFacts {
+    pub(super) stable: bool,
+    pub(super) locked: bool,
+    /// Stable, and makes an operation wait.
+    pub(super) refuses: bool,
 }
 
-impl ForwardFacts {
-    pub(super) fn leaves(self, dirty: bool) -> u8 {
-        if dirty {
-            self.dirty_to
-        } else {
-            self.to
-        }
-    }
-}
-
+/// Properties of an operation.
 #[derive(Clone, Copy)]
 pub(super) struct OperationFacts {
     pub(super) at_most: Option<u8>,
@@ -84,97 +60,37 @@ pub(super) struct OperationFacts {
     pub(super) internal: bool,
 }
 
-impl<const W: usize> Model<W> {
-    pub fn new(protocol: &Protocol, setting: &Setting, layout: Layout) -> Self {
-        let (spec, cache, directory) = (&protocol.spec, &protocol.cache, &protocol.directory);
-        let mut actions: Vec<Actions> = Vec::new();
-        let mut action_numbers = std::collections::HashMap::new();
-        let home_cells = directory
-            .cells
-            .iter()
-            .map(|cell| match cell {
-                Cell::Unexpected => HomeCell {
-                    next: UNEXPECTED,
-                    actions: 0,
-                },
-                Cell::Stall => HomeCell {
-                    next: STALL,
-                    actions: 0,
-                },
-                Cell::Go {
-                    next,
-                    actions: list,
-                } => {
-                    let number = *action_numbers.entry(list.clone()).or_insert_with(|| {
-                        actions.push(list.clone());
-                        actions.len() as u32 - 1
-                    });
-                    HomeCell {
-                        next: *next,
-                        actions: number,
-                    }
-                }
-            })
-            .collect();
-        let cache_cells = cache
-            .steps
-            .iter()
-            .map(|step| match step {
-                None => CacheCell {
-                    defined: false,
-                    next: 0,
-                    send: None,
-                    store: false,
-                },
-                Some(s) => CacheCell {
-                    defined: true,
-                    next: s.next as u8,
-                    send: s.send,
-                    store: s.store,
-                },
-            })
-            .collect();
-        let starts = (0..cache.states.len())
-            .map(|state| {
-                let own = |&e: &usize| !matches!(cache.events[e], CacheEvent::Receive(_));
-                let events = (0..cache.events.len()).filter(own);
-                events
-                    .filter(|&e| cache.step(state, e).is_some())
-                    .map(|e| e as u8)
-                    .collect()
-            })
-            .collect();
-        let column = |event| directory.column(event).unwrap_or(0);
-        let arrivals = (0..layout.caches as u8)
-            .flat_map(|cache| {
-                let arrival = move |message| DirEvent::Receive { cache, message };
-                spec.message_ids().map(move |m| column(arrival(m)))
-            })
-            .collect();
+/// The layout of a state, and the properties of all that is in it.
+pub(super) struct Facts {
+    pub(super) layout: Layout,
+    /// Messages of a class in flight between the home and one cache.
+    capacity: u32,
+    messages: Vec<MessageFacts>,
+    /// Low bits of messages whose data becomes old on a store.
+    carries_copy: u64,
+    /// Low bits of requests.
+    requests: u64,
+    /// Low bits of messages whose sender keeps the data that they carry.
+    copies: u64,
+    /// By state of a cache.
+    caches: Vec<CacheFacts>,
+    /// By state of the directory.
+    homes: Vec<HomeFacts>,
+    operations: Vec<OperationFacts>,
+}
+
+impl Facts {
+    pub(super) fn new(protocol: &Protocol, setting: &Setting, layout: Layout) -> Self {
+        let spec = &protocol.spec;
         Self {
             layout,
-            ways: setting.ways,
             capacity: setting.capacity,
-            symmetry: setting.symmetry && (layout.caches > 1 || layout.lines > 1),
-            application_waits: setting.application_waits,
-            home_events: directory.events.len(),
-            home_cells,
-            home_stable: directory.states.iter().map(|s| s.stable).collect(),
-            home_locked: directory.states.iter().map(|s| s.locked).collect(),
-            home_refuses: refusing_home_states(protocol),
-            actions,
-            arrivals,
-            first_operation: column(DirEvent::Operation(OpId(0))),
-            read_done: column(DirEvent::ReadDone),
-            write_done: column(DirEvent::WriteDone),
-            cache_events: cache.events.len(),
-            cache_cells,
-            starts,
-            cache_facts: cache_facts(protocol),
             messages: message_facts(protocol),
             carries_copy: low_bits(spec, |m| spec.message(m).data && !spec.is_request(m)),
             requests: low_bits(spec, |m| spec.is_request(m)),
             copies: low_bits(spec, |m| spec.is_copy(m)),
+            caches: cache_facts(protocol),
+            homes: home_facts(protocol),
             operations: spec
                 .operations
                 .iter()
@@ -184,34 +100,73 @@ impl<const W: usize> Model<W> {
                     internal: op.internal,
                 })
                 .collect(),
-            asks_for: cache
-                .events
-                .iter()
-                .map(|event| match event {
-                    CacheEvent::Upgrade(rule) => Some(spec.upgrades[usize::from(*rule)].to.0),
-                    CacheEvent::Access(_) => Some(Spec::NO_COPY.0),
-                    _ => None,
-                })
-                .collect(),
-            forwards: spec
-                .message_ids()
-                .map(|m| {
-                    let forward = spec.forwards.iter().find(|f| f.message == m)?;
-                    Some(ForwardFacts {
-                        from: forward.from.0,
-                        to: forward.to.0,
-                        dirty_to: forward.dirty_to.0,
-                    })
-                })
-                .collect(),
-            levels: spec.states.iter().map(|state| state.level.0).collect(),
-            orders: permutations(layout.caches),
-            images: directory.images.clone(),
-            roles: directory
-                .states
-                .iter()
-                .flat_map(|s| s.roles.iter().copied())
-                .collect(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn message(&self, message: MsgId) -> &MessageFacts {
+        &self.messages[message.index()]
+    }
+
+    /// Of a state of a cache.
+    #[inline]
+    pub(super) fn cache(&self, state: usize) -> &CacheFacts {
+        &self.caches[state]
+    }
+
+    /// Of a state of the directory.
+    #[inline]
+    pub(super) fn home(&self, state: usize) -> &HomeFacts {
+        &self.homes[state]
+    }
+
+    #[inline]
+    pub(super) fn operations(&self) -> &[OperationFacts] {
+        &self.operations
+    }
+
+    /// Whether the data of a message becomes old on a store.
+    #[inline]
+    pub(super) fn carries_copy(&self, message: MsgId) -> bool {
+        self.carries_copy & 1 << (2 * message.0) != 0
+    }
+
+    /// Whether the sender of a message keeps the data that it carries.
+    #[inline]
+    pub(super) fn is_copy(&self, message: MsgId) -> bool {
+        self.copies & 1 << (2 * message.0) != 0
+    }
+
+    /// Whether a request is among messages, given by their low bits.
+    #[inline]
+    pub(super) fn has_request(&self, messages: u64) -> bool {
+        messages & self.requests != 0
+    }
+
+    /// Whether the buffer of a message between the home and a cache has room for it.
+    #[inline]
+    pub(super) fn room<const W: usize>(&self, s: &State<W>, cache: usize, message: MsgId) -> bool {
+        let buffer = self.message(message).buffer;
+        let used: u32 = (0..self.layout.lines)
+            .map(|line| (in_flight(s[self.layout.word(line, cache)]) & buffer).count_ones())
+            .sum();
+        used < self.capacity
+    }
+
+    /// A newer value of the line exists: marks all other copies as old.
+    pub(super) fn make_old<const W: usize>(&self, s: &mut State<W>, line: usize) {
+        let mut half = home(s[0], line) | MEMORY_OLD;
+        if access(half) == AccessCode::PAYLOAD {
+            half |= BUFFER_OLD;
+        }
+        s[0] = with_home(s[0], line, half);
+        for cache in 0..self.layout.caches {
+            let word = &mut s[self.layout.word(line, cache)];
+            let young = *word & self.carries_copy;
+            *word = *word & !young | young << 1;
+            if self.cache(cache_state(*word)).keeps_data {
+                *word |= COPY_OLD;
+            }
         }
     }
 }
@@ -247,7 +202,7 @@ fn message_facts(protocol: &Protocol) -> Vec<MessageFacts> {
 
 fn cache_facts(protocol: &Protocol) -> Vec<CacheFacts> {
     let (spec, cache) = (&protocol.spec, &protocol.cache);
-    let facts = |(number, state): (usize, &crate::machine::CacheState)| {
+    let facts = |(number, state): (usize, &CacheState)| {
         let rights = spec.state(state.copy);
         let offers = |event: CacheEvent| {
             cache
@@ -277,7 +232,7 @@ fn cache_facts(protocol: &Protocol) -> Vec<CacheFacts> {
 }
 
 /// Events that the specification lets a cache start in a stable state.
-fn rules_of(spec: &Spec, state: crate::spec::StateId) -> Vec<CacheEvent> {
+fn rules_of(spec: &Spec, state: StateId) -> Vec<CacheEvent> {
     let mut rules = Vec::new();
     let upgrades = spec
         .upgrades
@@ -300,18 +255,20 @@ fn rules_of(spec: &Spec, state: crate::spec::StateId) -> Vec<CacheEvent> {
     rules
 }
 
-/// Stable directory states that make an operation wait; the directory's own may wait for a lock.
-fn refusing_home_states(protocol: &Protocol) -> Vec<bool> {
+fn home_facts(protocol: &Protocol) -> Vec<HomeFacts> {
     let (spec, directory) = (&protocol.spec, &protocol.directory);
-    let refuses = |number: usize| {
-        let state = &directory.states[number];
-        state.stable
-            && spec.operation_ids().any(|op| {
-                let waits_for_lock = state.locked && spec.operations[op.index()].internal;
-                let column = directory.column(DirEvent::Operation(op));
-                let stalls = column.is_some_and(|c| *directory.cell(number, c) == Cell::Stall);
-                stalls && !waits_for_lock
-            })
+    let facts = |(number, state): (usize, &DirState)| {
+        // The directory's own operations may wait for a lock.
+        let stalls = |op: OpId| {
+            let column = directory.column(DirEvent::Operation(op));
+            let stalls = column.is_some_and(|c| *directory.cell(number, c) == Cell::Stall);
+            stalls && !(state.locked && spec.operations[op.index()].internal)
+        };
+        HomeFacts {
+            stable: state.stable,
+            locked: state.locked,
+            refuses: state.stable && spec.operation_ids().any(stalls),
+        }
     };
-    (0..directory.states.len()).map(refuses).collect()
+    directory.states.iter().enumerate().map(facts).collect()
 }

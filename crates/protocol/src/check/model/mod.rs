@@ -10,12 +10,15 @@ mod properties;
 mod setting;
 mod symmetry;
 
-use super::layout::{access, cache_state, home, in_flight, operation, Layout, HOME_STATE_BITS};
+use super::layout::{cache_state, in_flight, Layout, HOME_STATE_BITS};
 use super::Violation;
-use crate::machine::{Actions, MemoryAccess};
-use crate::spec::{Effect, MsgId, OpId};
-use cache_steps::At;
-use facts::{CacheCell, CacheFacts, ForwardFacts, HomeCell, MessageFacts, OperationFacts};
+use crate::generate::Protocol;
+use crate::machine::MemoryAccess;
+use crate::spec::{MsgId, OpId};
+use cache_steps::{At, CacheCause, CacheTable};
+use facts::Facts;
+use home_steps::{Cause, Home};
+use symmetry::Symmetry;
 
 pub use setting::Setting;
 
@@ -78,48 +81,30 @@ pub(super) trait Sink<const W: usize> {
     fn cache_cell(&mut self, cell: usize);
 }
 
+/// A protocol in a setting: the steps of every state, and the properties of each.
 pub(super) struct Model<const W: usize> {
-    pub layout: Layout,
-    ways: usize,
-    capacity: u32,
-    symmetry: bool,
-    application_waits: bool,
-    home_events: usize,
-    home_cells: Vec<HomeCell>,
-    home_stable: Vec<bool>,
-    home_locked: Vec<bool>,
-    home_refuses: Vec<bool>,
-    actions: Vec<Actions>,
-    /// By cache and message: column of its arrival.
-    arrivals: Vec<usize>,
-    first_operation: usize,
-    read_done: usize,
-    write_done: usize,
-    cache_events: usize,
-    cache_cells: Vec<CacheCell>,
-    /// By cache state: the events that the cache starts.
-    starts: Vec<Vec<u8>>,
-    cache_facts: Vec<CacheFacts>,
-    messages: Vec<MessageFacts>,
-    /// Low bits of messages whose data becomes old on a store.
-    carries_copy: u64,
-    /// Low bits of requests.
-    requests: u64,
-    /// Low bits of messages whose sender keeps the data that they carry.
-    copies: u64,
-    operations: Vec<OperationFacts>,
-    /// By event of the cache: the requested state.
-    asks_for: Vec<Option<u8>>,
-    /// By message: the rights that a forward takes.
-    forwards: Vec<Option<ForwardFacts>>,
-    /// By state of the specification: its level.
-    levels: Vec<u8>,
-    orders: Vec<Vec<usize>>,
-    images: Vec<u32>,
-    roles: Vec<u32>,
+    facts: Facts,
+    caches: CacheTable,
+    home: Home,
+    /// `None`: every state counts.
+    symmetry: Option<Symmetry>,
 }
 
 impl<const W: usize> Model<W> {
+    pub fn new(protocol: &Protocol, setting: &Setting, layout: Layout) -> Self {
+        let symmetric = setting.symmetry && (layout.caches > 1 || layout.lines > 1);
+        Self {
+            facts: Facts::new(protocol, setting, layout),
+            caches: CacheTable::new(protocol),
+            home: Home::new(protocol, setting, layout),
+            symmetry: symmetric.then(|| Symmetry::new(&protocol.directory, layout)),
+        }
+    }
+
+    pub fn layout(&self) -> Layout {
+        self.facts.layout
+    }
+
     /// The initial state: no cache has a copy, memory has the latest value.
     pub fn start(&self) -> State<W> {
         [0; W]
@@ -127,119 +112,57 @@ impl<const W: usize> Model<W> {
 
     /// Sizes of the coverage maps: home cells and cache cells.
     pub fn cells(&self) -> (usize, usize) {
-        (self.home_cells.len(), self.cache_cells.len())
+        (self.home.cells(), self.caches.cells())
+    }
+
+    /// The representative of a state among those that count as one.
+    pub fn canonical(&self, state: &State<W>) -> State<W> {
+        let symmetry = self.symmetry.as_ref();
+        symmetry.map_or(*state, |symmetry| symmetry.canonical(state))
+    }
+
+    /// The properties of a single state.
+    pub fn inspect(&self, state: &State<W>) -> Option<Violation> {
+        self.facts.inspect(state)
+    }
+
+    /// Whether nothing is outstanding anywhere.
+    pub fn at_rest(&self, state: &State<W>) -> bool {
+        self.facts.at_rest(state)
     }
 
     /// Takes every step of a state.
     pub fn expand(&self, state: &State<W>, sink: &mut impl Sink<W>) {
-        for line in 0..self.layout.lines {
-            for cache in 0..self.layout.caches {
-                self.expand_cache(state, line, cache, sink);
+        let layout = self.layout();
+        for line in 0..layout.lines {
+            for cache in 0..layout.caches {
+                self.expand_cache(state, At { line, cache }, sink);
             }
-            self.expand_home(state, line, sink);
+            self.home.expand(&self.facts, state, line, sink);
         }
     }
 
-    fn expand_cache(&self, s: &State<W>, line: usize, cache: usize, sink: &mut impl Sink<W>) {
-        let word = s[self.layout.word(line, cache)];
-        let (line8, cache8) = (line as u8, cache as u8);
-        for &event in &self.starts[cache_state(word)] {
-            let step = Step::CacheStarts {
-                line: line8,
-                cache: cache8,
-                event,
-            };
-            let cell = cache_state(word) * self.cache_events + usize::from(event);
-            self.cache_step(s, At { line, cache }, cell, None, step, sink);
+    /// Takes the steps that a cache starts, and those of messages between it and the home.
+    fn expand_cache(&self, s: &State<W>, at: At, sink: &mut impl Sink<W>) {
+        let At { line, cache } = at;
+        let word = s[self.layout().word(line, cache)];
+        for &event in self.caches.starts(cache_state(word)) {
+            self.caches
+                .take(&self.facts, s, at, CacheCause::Own(event), sink);
         }
         let mut bits = in_flight(word);
         while bits != 0 {
-            let number = (bits.trailing_zeros() / 2) as u8;
+            let message = MsgId((bits.trailing_zeros() / 2) as u8);
             bits &= bits - 1;
-            let message = MsgId(number);
-            let facts = &self.messages[usize::from(number)];
-            if facts.to_home {
-                let step = Step::HomeReceives {
-                    line: line8,
-                    cache: cache8,
-                    message,
-                };
-                let event = self.arrivals[cache * self.messages.len() + usize::from(number)];
-                self.home_step(s, line, event, Cause::Message(cache, message), step, sink);
+            if self.facts.message(message).to_home {
+                let cause = Cause::Message(cache, message);
+                self.home.take(&self.facts, s, line, cause, sink);
             } else {
-                let step = Step::CacheReceives {
-                    line: line8,
-                    cache: cache8,
-                    message,
-                };
-                let cell = cache_state(word) * self.cache_events + usize::from(facts.cache_event);
-                self.cache_step(s, At { line, cache }, cell, Some(message), step, sink);
+                let cause = CacheCause::Message(message);
+                self.caches.take(&self.facts, s, at, cause, sink);
             }
         }
     }
-
-    fn expand_home(&self, s: &State<W>, line: usize, sink: &mut impl Sink<W>) {
-        let half = home(s[0], line);
-        let line8 = line as u8;
-        let under_way = access(half);
-        if under_way != AccessCode::NONE && !self.application_withholds(s, line) {
-            let event = if under_way == AccessCode::READ {
-                self.read_done
-            } else {
-                self.write_done
-            };
-            self.home_step(
-                s,
-                line,
-                event,
-                Cause::Memory,
-                Step::MemoryDone { line: line8 },
-                sink,
-            );
-        }
-        if operation(half) == 0 {
-            for number in 0..self.operations.len() {
-                let operation = OpId(number as u8);
-                let step = Step::Operation {
-                    line: line8,
-                    operation,
-                };
-                let event = self.first_operation + number;
-                self.home_step(s, line, event, Cause::Operation(operation), step, sink);
-            }
-        }
-    }
-
-    /// The application holds back this line's memory access until its own clean of the other
-    /// line is acknowledged.
-    fn application_withholds(&self, s: &State<W>, line: usize) -> bool {
-        let under_way = |line| operation(home(s[0], line));
-        self.application_waits
-            && under_way(line) == 0
-            && (0..self.layout.lines).any(|other| {
-                let number = under_way(other) as usize;
-                other != line
-                    && number > 0
-                    && self.operations[number - 1].effect == Effect::Nothing
-                    && !self.operations[number - 1].internal
-            })
-    }
-
-    fn room(&self, s: &State<W>, cache: usize, message: MsgId) -> bool {
-        let buffer = self.messages[message.index()].buffer;
-        let used: u32 = (0..self.layout.lines)
-            .map(|line| (in_flight(s[self.layout.word(line, cache)]) & buffer).count_ones())
-            .sum();
-        used < self.capacity
-    }
-}
-
-/// Cause of a step of the home.
-#[derive(Clone, Copy)]
-enum Cause {
-    Message(usize, MsgId),
-    Operation(OpId),
-    Memory,
 }
 
 const HOME_STATE: u32 = (1 << HOME_STATE_BITS) - 1;

@@ -1,23 +1,25 @@
 //! The properties of single states and of acknowledgements.
 
-use super::{home_state, AccessCode, Model, State};
+use super::facts::Facts;
+use super::{home_state, AccessCode, State};
 use crate::check::layout::{access, cache_state, home, operation, COPY_OLD, MEMORY_OLD, MESSAGES};
 use crate::check::Violation;
 use crate::spec::Effect;
 
-impl<const W: usize> Model<W> {
-    pub(super) fn operation_holds(
+impl Facts {
+    /// Whether no cache has more than an operation leaves it.
+    pub(super) fn operation_holds<const W: usize>(
         &self,
         s: &State<W>,
         line: usize,
         number: usize,
     ) -> Result<(), Violation> {
-        let Some(most) = self.operations[number].at_most else {
+        let Some(most) = self.operations()[number].at_most else {
             return Ok(());
         };
         for cache in 0..self.layout.caches {
             let word = s[self.layout.word(line, cache)];
-            if self.cache_facts[cache_state(word)].level > most {
+            if self.cache(cache_state(word)).level > most {
                 let (line, cache) = (line as u8, cache as u8);
                 return Err(Violation::OperationBroken { line, cache });
             }
@@ -26,17 +28,17 @@ impl<const W: usize> Model<W> {
     }
 
     /// The properties of a single state.
-    pub fn inspect(&self, s: &State<W>) -> Option<Violation> {
+    pub(super) fn inspect<const W: usize>(&self, s: &State<W>) -> Option<Violation> {
         (0..self.layout.lines).find_map(|line| self.inspect_line(s, line))
     }
 
-    fn inspect_line(&self, s: &State<W>, line: usize) -> Option<Violation> {
+    fn inspect_line<const W: usize>(&self, s: &State<W>, line: usize) -> Option<Violation> {
         let line8 = line as u8;
         let half = home(s[0], line);
         let (mut readers, mut writers) = (0, 0);
         for cache in 0..self.layout.caches {
             let word = s[self.layout.word(line, cache)];
-            let facts = &self.cache_facts[cache_state(word)];
+            let facts = self.cache(cache_state(word));
             let cache = cache as u8;
             readers += u32::from(facts.reads);
             writers += u32::from(facts.writes);
@@ -53,22 +55,24 @@ impl<const W: usize> Model<W> {
         if writers > 0 && readers > 1 {
             return Some(Violation::TwoOwners { line: line8 });
         }
-        if writers > 0 && self.home_locked[home_state(half)] {
+        if writers > 0 && self.home(home_state(half)).locked {
             return Some(Violation::WriterUnderLock { line: line8 });
         }
-        self.home_refuses[home_state(half)].then_some(Violation::OperationRefused { line: line8 })
+        self.home(home_state(half))
+            .refuses
+            .then_some(Violation::OperationRefused { line: line8 })
     }
 
     /// Whether nothing is outstanding anywhere.
-    pub fn at_rest(&self, s: &State<W>) -> bool {
+    pub(super) fn at_rest<const W: usize>(&self, s: &State<W>) -> bool {
         (0..self.layout.lines).all(|line| {
             let half = home(s[0], line);
-            self.home_stable[home_state(half)]
+            self.home(home_state(half)).stable
                 && access(half) == AccessCode::NONE
                 && operation(half) == 0
                 && (0..self.layout.caches).all(|cache| {
                     let word = s[self.layout.word(line, cache)];
-                    word & MESSAGES == 0 && self.cache_facts[cache_state(word)].stable
+                    word & MESSAGES == 0 && self.cache(cache_state(word)).stable
                 })
         })
     }

@@ -1,14 +1,33 @@
 //! Symmetry reduction: states that differ only by the numbers of caches and lines count as one.
 
-use super::{home_state, Model, State, HOME_STATE};
-use crate::check::layout::{home, with_home};
+use super::{home_state, State, HOME_STATE};
+use crate::check::layout::{home, with_home, Layout};
+use crate::machine::{permutations, Directory};
 
-impl<const W: usize> Model<W> {
-    /// The representative of a state among those that differ by the caches' numbers only.
-    pub fn canonical(&self, state: &State<W>) -> State<W> {
-        if !self.symmetry {
-            return *state;
+/// Images of the directory's states under permutations of the caches.
+pub(super) struct Symmetry {
+    layout: Layout,
+    /// The permutations.
+    orders: Vec<Vec<usize>>,
+    /// By state and permutation: the image.
+    images: Vec<u32>,
+    /// By state and cache: the cache's part in it.
+    roles: Vec<u32>,
+}
+
+impl Symmetry {
+    pub(super) fn new(directory: &Directory, layout: Layout) -> Self {
+        let roles = directory.states.iter().flat_map(|state| &state.roles);
+        Self {
+            layout,
+            orders: permutations(layout.caches),
+            images: directory.images.clone(),
+            roles: roles.copied().collect(),
         }
+    }
+
+    /// The representative of a state among those that differ by the caches' numbers only.
+    pub(super) fn canonical<const W: usize>(&self, state: &State<W>) -> State<W> {
         if self.layout.lines == 2 {
             return self.canonical_pair(state);
         }
@@ -50,7 +69,7 @@ impl<const W: usize> Model<W> {
 
     /// The same for two lines: caches are permuted on both at once, and the lines are exchanged. Returns the least of
     /// the images.
-    fn canonical_pair(&self, state: &State<W>) -> State<W> {
+    fn canonical_pair<const W: usize>(&self, state: &State<W>) -> State<W> {
         let mut least = *state;
         for (number, order) in self.orders.iter().enumerate() {
             let mut image = *state;
