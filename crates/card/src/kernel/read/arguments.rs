@@ -11,26 +11,32 @@ use toml::Spanned;
 const DEFAULT_ALIGNMENT: u32 = 64;
 const MAX_ALIGNMENT: u32 = 4096;
 
-impl Reader<'_> {
-    pub(super) fn arguments(
-        &self,
-        raw: Vec<RawArgument>,
-        window: Range<u32>,
-        ports: &[Port],
-        bundles: &[RegisterPort],
-    ) -> Result<Vec<Argument>, KernelError> {
+/// Reads the arguments of a kernel with these ports.
+pub(super) struct ArgumentReader<'a> {
+    pub(super) reader: &'a Reader<'a>,
+    /// Offsets of a bundle that arguments may have.
+    pub(super) window: Range<u32>,
+    pub(super) ports: &'a [Port],
+    pub(super) bundles: &'a [RegisterPort],
+}
+
+impl ArgumentReader<'_> {
+    pub(super) fn read(&self, raw: Vec<RawArgument>) -> Result<Vec<Argument>, KernelError> {
         let mut seen = HashSet::new();
         let mut arguments: Vec<Argument> = Vec::new();
         for argument in raw {
-            let offset = self.place(&argument, &window, bundles, &arguments)?;
-            let (port, access) = self.pointer(&argument, ports)?;
+            let offset = self.place(&argument, &arguments)?;
+            let (port, access) = self.pointer(&argument)?;
             let alignment = self.alignment(&argument)?;
             let numbers = match port {
                 None => self.numbers(&argument)?,
-                Some(port) => self.addresses(&argument, &ports[port])?,
+                Some(port) => self.addresses(&argument, &self.ports[port])?,
             };
+            let name = self
+                .reader
+                .unique("argument.name", argument.name, &mut seen)?;
             arguments.push(Argument {
-                name: self.unique("argument.name", argument.name, &mut seen)?,
+                name,
                 offset,
                 bytes: argument.bytes.into_inner(),
                 port,
@@ -43,15 +49,14 @@ impl Reader<'_> {
         Ok(arguments)
     }
 
+    fn broken(&self, key: &'static str, span: Range<usize>, rule: ManifestRule) -> KernelError {
+        self.reader.broken(key, span, rule)
+    }
+
     /// Checks offset and size against the window and the earlier arguments; returns the offset in the
     /// slot's window.
-    fn place(
-        &self,
-        argument: &RawArgument,
-        window: &Range<u32>,
-        bundles: &[RegisterPort],
-        before: &[Argument],
-    ) -> Result<u32, KernelError> {
+    fn place(&self, argument: &RawArgument, before: &[Argument]) -> Result<u32, KernelError> {
+        let (window, bundles) = (&self.window, self.bundles);
         let named = argument.bundle.as_ref();
         let number = match named {
             None => 0,
@@ -157,11 +162,8 @@ impl Reader<'_> {
     }
 
     /// The port of a pointer and its access there; none for a scalar.
-    fn pointer(
-        &self,
-        argument: &RawArgument,
-        ports: &[Port],
-    ) -> Result<(Option<usize>, AccessMode), KernelError> {
+    fn pointer(&self, argument: &RawArgument) -> Result<(Option<usize>, AccessMode), KernelError> {
+        let ports = self.ports;
         let (name, access) = match (&argument.port, &argument.access) {
             (None, None) => return Ok((None, AccessMode::Read)),
             (Some(name), Some(access)) => (name, access),

@@ -1,6 +1,7 @@
 //! Parses the text of `kernel.toml` into a checked [`Manifest`].
 
 mod arguments;
+mod files;
 mod ports;
 mod rtl;
 
@@ -11,7 +12,9 @@ use super::manifest::{
 };
 use super::rtl::{DEFAULT_CLOCK, DEFAULT_RESET};
 use crate::stream::StreamDirection;
-use ports::Listed;
+use arguments::ArgumentReader;
+use files::FileSpans;
+use ports::{Listed, PortReader};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
@@ -175,13 +178,6 @@ fn first_argument(control: ControlProtocol) -> u32 {
     }
 }
 
-/// Positions of file names in the text, for the checks that need a file system.
-struct FileSpans {
-    sources: Vec<Range<usize>>,
-    libraries: Vec<Range<usize>>,
-    include: Vec<Range<usize>>,
-}
-
 /// Checks everything that depends on the text alone; `path` only names it in errors.
 pub(super) fn parse(path: &Path, text: &str) -> Result<Manifest, KernelError> {
     let reader = Reader { path, text };
@@ -199,29 +195,8 @@ pub(super) fn read(path: &Path) -> Result<Manifest, KernelError> {
     let raw = reader.deserialize()?;
     let spans = FileSpans::of(&raw.kernel);
     let manifest = reader.check(raw)?;
-    reader
-        .check_files(&manifest, spans)
-        .map_err(|error| match error {
-            FileError::Io(source) => io(source),
-            FileError::Kernel(error) => error,
-        })?;
+    spans.check(&reader, &manifest)?;
     Ok(manifest)
-}
-
-enum FileError {
-    Io(std::io::Error),
-    Kernel(KernelError),
-}
-
-impl FileSpans {
-    fn of(kernel: &RawKernel) -> Self {
-        let spans = |names: &[Spanned<String>]| names.iter().map(Spanned::span).collect();
-        Self {
-            sources: spans(kernel.sources.get_ref()),
-            libraries: spans(&kernel.libraries),
-            include: spans(&kernel.include),
-        }
-    }
 }
 
 impl Reader<'_> {
@@ -231,45 +206,6 @@ impl Reader<'_> {
             line: self.line(error.span().unwrap_or(0..0)),
             message: error.message().to_owned(),
         })
-    }
-
-    fn check_files(&self, manifest: &Manifest, spans: FileSpans) -> Result<(), FileError> {
-        let broken = |key, span, rule| Err(FileError::Kernel(self.broken(key, span, rule)));
-        let folder = match self.path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        let root = folder.canonicalize().map_err(FileError::Io)?;
-        for (source, span) in manifest.sources.iter().zip(spans.sources) {
-            let name = source.display().to_string();
-            match root.join(source).canonicalize() {
-                Ok(file) if !file.starts_with(&root) => {
-                    return broken("kernel.sources", span, ManifestRule::OutsideFolder(name));
-                }
-                Ok(file) if file.is_file() => {}
-                _ => return broken("kernel.sources", span, ManifestRule::NoSuchFile(name)),
-            }
-        }
-        for (include, span) in manifest.include.iter().zip(spans.include) {
-            let name = include.display().to_string();
-            match root.join(include).canonicalize() {
-                Ok(path) if !path.starts_with(&root) => {
-                    return broken("kernel.include", span, ManifestRule::OutsideFolder(name));
-                }
-                Ok(path) if path.is_dir() => {}
-                _ => return broken("kernel.include", span, ManifestRule::NoSuchFolder(name)),
-            }
-        }
-        for (library, span) in manifest.libraries.iter().zip(spans.libraries) {
-            if !super::library_directory(folder, library).is_dir() {
-                return broken(
-                    "kernel.libraries",
-                    span,
-                    ManifestRule::NoSuchLibrary(library.clone()),
-                );
-            }
-        }
-        Ok(())
     }
 
     fn line(&self, span: Range<usize>) -> usize {
@@ -291,14 +227,13 @@ impl Reader<'_> {
         let name = self.identifier("kernel.name", kernel.name)?;
         let top = self.identifier("kernel.top", kernel.top)?;
         let control = *kernel.control.get_ref();
-        let interrupt = self.interrupt(kernel.interrupt)?;
+        let interrupt = rtl::interrupt(self, kernel.interrupt)?;
         let clock = self.named("kernel.clock", kernel.clock, DEFAULT_CLOCK)?;
         let reset_name = self.named("kernel.reset_name", kernel.reset_name, DEFAULT_RESET)?;
-        let clocks = self.clocks(raw.clock, &clock)?;
-        let sources = self.sources(kernel.sources)?;
-        let libraries = self.libraries(kernel.libraries)?;
-        let include = self.include(kernel.include)?;
-        let mut seen = HashSet::new();
+        let clocks = rtl::clocks(self, raw.clock, &clock)?;
+        let sources = rtl::sources(self, kernel.sources)?;
+        let libraries = rtl::libraries(self, kernel.libraries)?;
+        let include = rtl::include(self, kernel.include)?;
         let (coherent, rest): (Vec<_>, Vec<_>) = raw.port.into_iter().partition(|port| {
             matches!(
                 port.get_ref().kind,
@@ -316,11 +251,12 @@ impl Reader<'_> {
                 ManifestRule::NoInterrupt,
             ));
         }
+        let mut reader = PortReader::new(self);
         let Listed {
             ports,
             streams,
             mut bundles,
-        } = self.ports(rest, has_registers, &mut seen)?;
+        } = reader.others(rest, has_registers)?;
         if has_registers && bundles.is_empty() {
             bundles.push(RegisterPort {
                 name: RegisterPort::DEFAULT_NAME.to_owned(),
@@ -342,9 +278,14 @@ impl Reader<'_> {
         } else {
             CONTROL_WINDOW
         };
-        let [homes, lines, accesses] = self.coherent_ports(coherent, &mut seen)?;
-        let window = first_argument(control)..window;
-        let arguments = self.arguments(raw.argument, window, &ports, &bundles)?;
+        let [homes, lines, accesses] = reader.coherent(coherent)?;
+        let reader = ArgumentReader {
+            reader: self,
+            window: first_argument(control)..window,
+            ports: &ports,
+            bundles: &bundles,
+        };
+        let arguments = reader.read(raw.argument)?;
         Ok(Manifest {
             name,
             description: kernel.description,
@@ -352,9 +293,9 @@ impl Reader<'_> {
             sources,
             libraries,
             include,
-            parameters: self.parameters(raw.parameters)?,
-            constants: self.constants(raw.constants)?,
-            defines: self.defines(raw.defines)?,
+            parameters: rtl::parameters(self, raw.parameters)?,
+            constants: rtl::constants(self, raw.constants)?,
+            defines: rtl::defines(self, raw.defines)?,
             clock,
             clocks,
             control,

@@ -27,12 +27,34 @@ pub(super) struct Listed {
     pub(super) bundles: Vec<RegisterPort>,
 }
 
-impl Reader<'_> {
+/// Reads the ports of a kernel; their names are all different.
+pub(super) struct PortReader<'a> {
+    reader: &'a Reader<'a>,
+    /// Names so far.
+    seen: HashSet<String>,
+}
+
+impl<'a> PortReader<'a> {
+    pub(super) fn new(reader: &'a Reader<'a>) -> Self {
+        Self {
+            reader,
+            seen: HashSet::new(),
+        }
+    }
+
+    fn broken(&self, key: &'static str, span: Range<usize>, rule: ManifestRule) -> KernelError {
+        self.reader.broken(key, span, rule)
+    }
+
+    /// A name that no other port has.
+    fn unique(&mut self, key: &'static str, name: Spanned<String>) -> Result<String, KernelError> {
+        self.reader.unique(key, name, &mut self.seen)
+    }
+
     /// Names of home ports, ports of line operations, and ports for the CPU's lines.
-    pub(super) fn coherent_ports(
-        &self,
+    pub(super) fn coherent(
+        &mut self,
         raw: Vec<Spanned<RawPort>>,
-        seen: &mut HashSet<String>,
     ) -> Result<[Vec<String>; 3], KernelError> {
         let [mut homes, mut lines, mut accesses] = [const { Vec::new() }; 3];
         let mut last = 0..0;
@@ -53,7 +75,7 @@ impl Reader<'_> {
             if of_others.contains(&true) {
                 return Err(self.broken("port", last, ManifestRule::CoherentPort));
             }
-            let name = self.unique("port.name", port.name, seen)?;
+            let name = self.unique("port.name", port.name)?;
             match port.kind {
                 PortKind::Axi4Home => homes.push(name),
                 PortKind::HostLines => accesses.push(name),
@@ -72,12 +94,7 @@ impl Reader<'_> {
     }
 
     /// A bundle of registers.
-    fn bundle(
-        &self,
-        span: Range<usize>,
-        port: RawPort,
-        seen: &mut HashSet<String>,
-    ) -> Result<RegisterPort, KernelError> {
+    fn bundle(&mut self, span: Range<usize>, port: RawPort) -> Result<RegisterPort, KernelError> {
         let of_others = [
             port.access.is_some(),
             port.direction.is_some(),
@@ -99,7 +116,7 @@ impl Reader<'_> {
             }
         };
         Ok(RegisterPort {
-            name: self.unique("port.name", port.name, seen)?,
+            name: self.unique("port.name", port.name)?,
             prefix: self.prefix(port.prefix)?,
             data_width,
         })
@@ -107,16 +124,15 @@ impl Reader<'_> {
 
     /// Prefix of signal names.
     fn prefix(&self, raw: Option<Spanned<String>>) -> Result<Option<String>, KernelError> {
-        let prefix = raw.map(|prefix| self.identifier("port.prefix", prefix));
+        let prefix = raw.map(|prefix| self.reader.identifier("port.prefix", prefix));
         prefix.transpose()
     }
 
     /// Memory ports, stream ports and bundles of registers, each in the order of the text.
-    pub(super) fn ports(
-        &self,
+    pub(super) fn others(
+        &mut self,
         raw: Vec<Spanned<RawPort>>,
         registers: bool,
-        seen: &mut HashSet<String>,
     ) -> Result<Listed, KernelError> {
         let (mut ports, mut streams) = (Vec::<Port>::new(), Vec::<StreamPort>::new());
         let mut bundles = Vec::new();
@@ -134,12 +150,12 @@ impl Reader<'_> {
                 if bundles.len() == MAX_BUNDLES {
                     return Err(self.broken("port", span, ManifestRule::TooManyBundles));
                 }
-                bundles.push(self.bundle(span, port, seen)?);
+                bundles.push(self.bundle(span, port)?);
                 continue;
             }
-            let name = self.unique("port.name", port.name, seen)?;
+            let name = self.unique("port.name", port.name)?;
             let prefix = self.prefix(port.prefix)?;
-            let members = self.members(port.kind, port.members, &port.packets, seen)?;
+            let members = self.members(port.kind, port.members, &port.packets)?;
             let outgoing =
                 matches!(&port.direction, Some(way) if *way.get_ref() == StreamDirection::Out);
             if let Some(drops) = &port.drops {
@@ -309,11 +325,10 @@ impl Reader<'_> {
     /// Names of the kernel's ports that share a stream; empty if the stream is itself a
     /// port.
     fn members(
-        &self,
+        &mut self,
         kind: PortKind,
         raw: Option<Spanned<Vec<Spanned<String>>>>,
         packets: &Option<Spanned<PacketOrder>>,
-        seen: &mut HashSet<String>,
     ) -> Result<Vec<String>, KernelError> {
         let Some(raw) = raw else {
             return match packets {
@@ -330,7 +345,7 @@ impl Reader<'_> {
         }
         let names = raw.into_inner().into_iter();
         names
-            .map(|name| self.unique("port.members", name, seen))
+            .map(|name| self.unique("port.members", name))
             .collect()
     }
 }

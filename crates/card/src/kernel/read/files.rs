@@ -1,0 +1,70 @@
+//! Sources, libraries and include folders of a kernel, as the file system has them.
+
+use super::{RawKernel, Reader};
+use crate::kernel::error::{KernelError, ManifestRule};
+use crate::kernel::library_directory;
+use crate::kernel::manifest::Manifest;
+use std::ops::Range;
+use std::path::Path;
+use toml::Spanned;
+
+/// Positions of file names in the text, for the checks that need a file system.
+pub(super) struct FileSpans {
+    sources: Vec<Range<usize>>,
+    libraries: Vec<Range<usize>>,
+    include: Vec<Range<usize>>,
+}
+
+impl FileSpans {
+    pub(super) fn of(kernel: &RawKernel) -> Self {
+        let spans = |names: &[Spanned<String>]| names.iter().map(Spanned::span).collect();
+        Self {
+            sources: spans(kernel.sources.get_ref()),
+            libraries: spans(&kernel.libraries),
+            include: spans(&kernel.include),
+        }
+    }
+
+    /// Checks that the files exist, and lie in the kernel's folder.
+    pub(super) fn check(self, reader: &Reader<'_>, manifest: &Manifest) -> Result<(), KernelError> {
+        let broken = |key, span, rule| Err(reader.broken(key, span, rule));
+        let folder = match reader.path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let root = folder.canonicalize().map_err(|source| KernelError::Io {
+            path: reader.path.to_owned(),
+            source,
+        })?;
+        for (source, span) in manifest.sources.iter().zip(self.sources) {
+            let name = source.display().to_string();
+            match root.join(source).canonicalize() {
+                Ok(file) if !file.starts_with(&root) => {
+                    return broken("kernel.sources", span, ManifestRule::OutsideFolder(name));
+                }
+                Ok(file) if file.is_file() => {}
+                _ => return broken("kernel.sources", span, ManifestRule::NoSuchFile(name)),
+            }
+        }
+        for (include, span) in manifest.include.iter().zip(self.include) {
+            let name = include.display().to_string();
+            match root.join(include).canonicalize() {
+                Ok(path) if !path.starts_with(&root) => {
+                    return broken("kernel.include", span, ManifestRule::OutsideFolder(name));
+                }
+                Ok(path) if path.is_dir() => {}
+                _ => return broken("kernel.include", span, ManifestRule::NoSuchFolder(name)),
+            }
+        }
+        for (library, span) in manifest.libraries.iter().zip(self.libraries) {
+            if !library_directory(folder, library).is_dir() {
+                return broken(
+                    "kernel.libraries",
+                    span,
+                    ManifestRule::NoSuchLibrary(library.clone()),
+                );
+            }
+        }
+        Ok(())
+    }
+}
