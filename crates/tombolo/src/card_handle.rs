@@ -2,9 +2,12 @@
 
 use crate::behind_vfio;
 use crate::card_name::CardName;
+use crate::coherent::CoherentMemory;
+use crate::connection::Connection;
 use crate::link::Link;
 use crate::participant::{self, Participant};
 use crate::served::Served;
+use crate::serving::{Guest, Session};
 use crate::sliced_wait::SlicedWait;
 use crate::slot::Slot;
 use crate::space::AddressSpace;
@@ -13,7 +16,8 @@ use error::Error;
 use file_io::FileIo;
 use funcard::FunctionalCard;
 use owner::message::{
-    CreateSpace, Describe, Load, MakeReport, PollAny, ReportOf, SpaceOptions, TakeStatus,
+    ConnectPorts, CreateSpace, Describe, Load, MakeReport, PollAny, PortOf, ReportOf,
+    SetHoldTimeout, SetHomeTimeout, SetNetworkLink, SpaceOptions, TakeStatus,
 };
 use owner::report::Report;
 use owner::{ClockMode, OwnerOptions};
@@ -153,10 +157,6 @@ impl Card {
         }
     }
 
-    pub(crate) fn link(&self) -> &Link {
-        &self.link
-    }
-
     /// The card's components and parameters, and its current virtual time.
     ///
     /// # Errors
@@ -260,6 +260,103 @@ impl Card {
                 return Err(Error::NoneDone { slots, elapsed });
             }
         }
+    }
+
+    /// Connects an outgoing stream port of one kernel with an incoming port of another kernel, or of the same,
+    /// immediately. There is no memory between the ports, and the host moves no bytes. The ports may have different
+    /// widths.
+    ///
+    /// # Errors
+    /// [`Error::OtherCard`], [`StreamError::NoSuchPort`], [`StreamError::WrongEnd`],
+    /// [`StreamError::Taken`]; [`StreamError::MidPacket`]: a packet is not over on one of them.
+    ///
+    /// [`StreamError::NoSuchPort`]: crate::StreamError::NoSuchPort
+    /// [`StreamError::WrongEnd`]: crate::StreamError::WrongEnd
+    /// [`StreamError::Taken`]: crate::StreamError::Taken
+    /// [`StreamError::MidPacket`]: crate::StreamError::MidPacket
+    pub fn connect(
+        &self,
+        from: &Slot,
+        output: &str,
+        to: &Slot,
+        input: &str,
+    ) -> Result<Connection, Error> {
+        if !self.link.is(from.link()) || !self.link.is(to.link()) {
+            return Err(Error::OtherCard);
+        }
+        let end = |slot: &Slot, port: &str| PortOf {
+            load: slot.load(),
+            port: port.to_owned(),
+        };
+        let ports = ConnectPorts {
+            from: end(from, output),
+            to: end(to, input),
+        };
+        Connection::new(self.link.clone(), ports)
+    }
+
+    /// Memory behind the directory: `bytes` from `base` on, multiples of 128. The kernel defines which addresses it
+    /// serves.
+    ///
+    /// # Errors
+    /// [`Error::CoherentRange`].
+    pub fn coherent_memory(&self, base: u64, bytes: u64) -> Result<CoherentMemory, Error> {
+        CoherentMemory::of_kernel(self.link.clone(), base, bytes)
+    }
+
+    /// Card memory behind the directory, without a kernel: the first `home_bytes` of the link's address range (see
+    /// [`OwnerOptions`](crate::OwnerOptions)). Initially zero.
+    ///
+    /// # Errors
+    /// [`Error::NoHomeMemory`]; a kernel serves the directory's lines ([`Error::Home`]).
+    pub fn home_memory(&self) -> Result<CoherentMemory, Error> {
+        CoherentMemory::of_card(self.link.clone())
+    }
+
+    /// The part of the CPU's own memory that kernels with `host_lines` ports may use: the first
+    /// [`OwnerOptions::host_line_bytes`](crate::OwnerOptions::host_line_bytes) of it, initially zero. The CPU is the
+    /// home of its lines; the card caches them. Kernel addresses begin at 0, like the offsets here.
+    ///
+    /// # Errors
+    /// [`Error::NoHostLines`], or the card is not coherent.
+    pub fn host_lines(&self) -> Result<CoherentMemory, Error> {
+        CoherentMemory::of_cpu(self.link.clone())
+    }
+
+    /// Sets how long a kernel may hold a line of the CPU's own memory, in card cycles, before its slot is closed and
+    /// the shell releases the line; 0: without limit. The default is 2^20. A hold that another access waits for is
+    /// broken much sooner.
+    ///
+    /// # Errors
+    /// As [`host_lines`](Self::host_lines).
+    pub fn set_hold_patience(&self, cycles: u32) -> Result<(), Error> {
+        self.link.call(SetHoldTimeout { cycles })
+    }
+
+    /// Sets the answer timeout of the kernel behind the directory, in card cycles, after which its slot is closed and
+    /// the shell answers for it; 0: no timeout. The default is 2^20.
+    ///
+    /// # Errors
+    /// The card is not coherent.
+    pub fn set_home_patience(&self, cycles: u32) -> Result<(), Error> {
+        self.link.call(SetHomeTimeout { cycles })
+    }
+
+    /// Disconnects (`false`) or reconnects (`true`) the cable of a network interface of a simulated card, for tests of
+    /// link loss.
+    ///
+    /// # Errors
+    /// No such interface.
+    pub fn set_network_link(&self, interface: u8, up: bool) -> Result<(), Error> {
+        self.link.call(SetNetworkLink { interface, up })
+    }
+
+    /// Creates a client for the process at the other end of a socket.
+    ///
+    /// # Errors
+    /// The card is broken; it belongs to a daemon itself.
+    pub fn session(&self, guest: Guest) -> Result<Session, Error> {
+        Session::new(&self.link, guest)
     }
 
     /// Ends everything that was created through this handle and its clones: stops kernels, writes back, ends address

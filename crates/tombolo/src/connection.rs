@@ -1,10 +1,8 @@
 //! Connections: a stream port of a kernel joined with a port of another kernel, or of the same, without memory between.
 
-use crate::card_handle::Card;
 use crate::link::Link;
-use crate::slot::Slot;
 use error::Error;
-use owner::message::{ConnectPorts, ConnectionId, ConnectionState, Disconnect, Inspect, PortOf};
+use owner::message::{ConnectPorts, ConnectionId, ConnectionState, Disconnect, Inspect};
 
 /// Two joined stream ports. Dropping it disconnects them at the end of the packet under way.
 #[derive(Debug)]
@@ -13,43 +11,13 @@ pub struct Connection {
     id: ConnectionId,
 }
 
-impl Card {
-    /// Connects an outgoing stream port of one kernel with an incoming port of another kernel, or of the same,
-    /// immediately. There is no memory between the ports, and the host moves no bytes. The ports may have different
-    /// widths.
-    ///
-    /// # Errors
-    /// [`Error::OtherCard`], [`StreamError::NoSuchPort`], [`StreamError::WrongEnd`],
-    /// [`StreamError::Taken`]; [`StreamError::MidPacket`]: a packet is not over on one of them.
-    ///
-    /// [`StreamError::NoSuchPort`]: crate::StreamError::NoSuchPort
-    /// [`StreamError::WrongEnd`]: crate::StreamError::WrongEnd
-    /// [`StreamError::Taken`]: crate::StreamError::Taken
-    /// [`StreamError::MidPacket`]: crate::StreamError::MidPacket
-    pub fn connect(
-        &self,
-        from: &Slot,
-        output: &str,
-        to: &Slot,
-        input: &str,
-    ) -> Result<Connection, Error> {
-        let link = from.link().clone();
-        if !link.is(to.link()) || !link.is(self.link()) {
-            return Err(Error::OtherCard);
-        }
-        let end = |slot: &Slot, port: &str| PortOf {
-            load: slot.load(),
-            port: port.to_owned(),
-        };
-        let id = link.call(ConnectPorts {
-            from: end(from, output),
-            to: end(to, input),
-        })?;
-        Ok(Connection { link, id })
-    }
-}
-
 impl Connection {
+    /// Joins two ports of kernels.
+    pub(crate) fn new(link: Link, ports: ConnectPorts) -> Result<Self, Error> {
+        let id = link.call(ports)?;
+        Ok(Self { link, id })
+    }
+
     /// Current state of the connection.
     ///
     /// # Errors

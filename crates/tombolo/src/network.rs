@@ -24,11 +24,10 @@
 //! # }
 //! ```
 
-use crate::card_handle::Card;
 use crate::stream::Stream;
 use card::network::Peer;
 use error::Error;
-use owner::message::{BeginPeerTransfer, ByteRange, PlugPeer, SetNetworkLink};
+use owner::message::{BeginPeerTransfer, ByteRange, PlugPeer};
 use owner::PeerHandle;
 use units::StreamDirection;
 
@@ -80,16 +79,5 @@ impl Stream {
             direction,
             range: ByteRange { offset, bytes },
         })
-    }
-}
-
-impl Card {
-    /// Disconnects (`false`) or reconnects (`true`) the cable of a network interface of a simulated card, for tests of
-    /// link loss.
-    ///
-    /// # Errors
-    /// No such interface.
-    pub fn set_network_link(&self, interface: u8, up: bool) -> Result<(), Error> {
-        self.link().call(SetNetworkLink { interface, up })
     }
 }

@@ -1,6 +1,5 @@
 //! The owner's interface for a daemon: a client that sends requests as messages and receives replies as bytes.
 
-use crate::card_handle::Card;
 use crate::link::Link;
 use card::kernel::KernelPackage;
 use error::Error;
@@ -65,20 +64,15 @@ pub struct Session {
     guest: Guest,
 }
 
-impl Card {
-    /// Creates a client for the process at the other end of a socket.
-    ///
-    /// # Errors
-    /// The card is broken; it belongs to a daemon itself.
-    pub fn session(&self, guest: Guest) -> Result<Session, Error> {
-        let link = self.link().another();
+impl Session {
+    /// A client of its own on the card behind `link`.
+    pub(crate) fn new(link: &Link, guest: Guest) -> Result<Self, Error> {
+        let link = link.another();
         let tenant = guest.tenant.clone();
         link.call(KeepApart { tenant })?;
-        Ok(Session { link, guest })
+        Ok(Self { link, guest })
     }
-}
 
-impl Session {
     /// The client's identifier.
     pub fn client(&self) -> ClientId {
         self.link.id()

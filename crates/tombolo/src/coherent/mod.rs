@@ -17,15 +17,11 @@ pub use rpc::Rpc;
 pub use rpc_lines::{RpcAnswer, RpcLines};
 pub use write_buffer::WriteBuffer;
 
-use crate::card_handle::Card;
 use crate::link::Link;
 use card::history::History;
 use card::CardError;
 use error::Error;
-use owner::message::{
-    BeginAccess, Describe, HomeMemory, HostLines, LineHistory, RecordLines, SetHoldTimeout,
-    SetHomeTimeout,
-};
+use owner::message::{BeginAccess, Describe, HomeMemory, HostLines, LineHistory, RecordLines};
 use units::access::{AccessKind, LineAccess, LineHome, LINE_BYTES};
 use units::line::{PlainLine, BYTES};
 use units::Picoseconds;
@@ -34,6 +30,8 @@ use units::Picoseconds;
 const DEADLINE: Picoseconds = Picoseconds::from_micros(1_000_000);
 
 /// A range of addresses behind the directory, or of the CPU's own memory ([`Card::host_lines`]), as used by one core.
+///
+/// [`Card::host_lines`]: crate::Card::host_lines
 #[derive(Clone, Debug)]
 pub struct CoherentMemory {
     link: Link,
@@ -45,7 +43,24 @@ pub struct CoherentMemory {
 }
 
 impl CoherentMemory {
-    pub(crate) fn new(link: Link, home: LineHome, base: u64, bytes: u64) -> Result<Self, Error> {
+    /// A range of addresses that a kernel serves.
+    pub(crate) fn of_kernel(link: Link, base: u64, bytes: u64) -> Result<Self, Error> {
+        Self::new(link, LineHome::Card, base, bytes)
+    }
+
+    /// The card memory that the directory serves.
+    pub(crate) fn of_card(link: Link) -> Result<Self, Error> {
+        let bytes = link.call(HomeMemory)?;
+        Self::new(link, LineHome::Card, 0, bytes)
+    }
+
+    /// The part of the CPU's own memory that kernels may use.
+    pub(crate) fn of_cpu(link: Link) -> Result<Self, Error> {
+        let bytes = link.call(HostLines)?;
+        Self::new(link, LineHome::Cpu, 0, bytes)
+    }
+
+    fn new(link: Link, home: LineHome, base: u64, bytes: u64) -> Result<Self, Error> {
         let end = base.checked_add(bytes);
         let fits = end.is_some_and(|end| end <= 1 << units::access::ADDRESS_BITS);
         if base % BYTES != 0 || bytes % BYTES != 0 || bytes == 0 || !fits {
@@ -129,7 +144,8 @@ impl CoherentMemory {
     }
 
     /// Adds to the 64-bit word at `offset` atomically and returns its previous value. Only in the CPU's own memory
-    /// ([`Card::host_lines`]): it is an atomic instruction of the core, which holds the line exclusively.
+    /// ([`Card::host_lines`](crate::Card::host_lines)): it is an atomic instruction of the core, which holds the line
+    /// exclusively.
     ///
     /// # Errors
     /// [`Error::CoherentOffset`]; [`Error::LineLate`]; the line is not the CPU's own, or the offset is not aligned to a
@@ -338,56 +354,5 @@ impl CoherentMemory {
 
     fn access(&self, offset: u64, kind: AccessKind) -> Result<[u8; LINE_BYTES], Error> {
         self.pending(offset, kind)?.wait()
-    }
-}
-
-impl Card {
-    /// Memory behind the directory: `bytes` from `base` on, multiples of 128. The kernel defines which addresses it
-    /// serves.
-    ///
-    /// # Errors
-    /// [`Error::CoherentRange`].
-    pub fn coherent_memory(&self, base: u64, bytes: u64) -> Result<CoherentMemory, Error> {
-        CoherentMemory::new(self.link().clone(), LineHome::Card, base, bytes)
-    }
-
-    /// Card memory behind the directory, without a kernel: the first `home_bytes` of the link's address range (see
-    /// [`OwnerOptions`](crate::OwnerOptions)). Initially zero.
-    ///
-    /// # Errors
-    /// [`Error::NoHomeMemory`]; a kernel serves the directory's lines ([`Error::Home`]).
-    pub fn home_memory(&self) -> Result<CoherentMemory, Error> {
-        let bytes = self.link().call(HomeMemory)?;
-        CoherentMemory::new(self.link().clone(), LineHome::Card, 0, bytes)
-    }
-
-    /// The part of the CPU's own memory that kernels with `host_lines` ports may use: the first
-    /// [`OwnerOptions::host_line_bytes`](crate::OwnerOptions::host_line_bytes) of it, initially zero. The CPU is the
-    /// home of its lines; the card caches them. Kernel addresses begin at 0, like the offsets here.
-    ///
-    /// # Errors
-    /// [`Error::NoHostLines`], or the card is not coherent.
-    pub fn host_lines(&self) -> Result<CoherentMemory, Error> {
-        let bytes = self.link().call(HostLines)?;
-        CoherentMemory::new(self.link().clone(), LineHome::Cpu, 0, bytes)
-    }
-
-    /// Sets how long a kernel may hold a line of the CPU's own memory, in card cycles, before its slot is closed and
-    /// the shell releases the line; 0: without limit. The default is 2^20. A hold that another access waits for is
-    /// broken much sooner.
-    ///
-    /// # Errors
-    /// As [`host_lines`](Self::host_lines).
-    pub fn set_hold_patience(&self, cycles: u32) -> Result<(), Error> {
-        self.link().call(SetHoldTimeout { cycles })
-    }
-
-    /// Sets the answer timeout of the kernel behind the directory, in card cycles, after which its slot is closed and
-    /// the shell answers for it; 0: no timeout. The default is 2^20.
-    ///
-    /// # Errors
-    /// The card is not coherent.
-    pub fn set_home_patience(&self, cycles: u32) -> Result<(), Error> {
-        self.link().call(SetHomeTimeout { cycles })
     }
 }
