@@ -3,6 +3,7 @@
 //! seconds.
 
 use super::Failure;
+use crate::experiment::claims::Count;
 use crate::experiment::fsrf::{Mix, Part, Rates, READS, TABLE};
 use crate::experiment::{Cell, Experiment, Outcome, Size, Temperature, Work, Workers};
 use crate::row::{Row, Target};
@@ -101,7 +102,7 @@ pub fn reproduced() -> Result<Vec<Row>, Failure> {
         .into_iter()
         .zip(outcomes.into_iter().map(Some))
         .collect();
-    let count = experiment.count(&outcomes).ok_or("no published values")?;
+    let count = Count::new(&experiment, &outcomes).ok_or("no published values")?;
     let (run, not_run) = count.printed;
     let apart = count.apart as f64 / run as f64;
     let values = [

@@ -1,7 +1,8 @@
 //! Output of an experiment as a readable table, and as comma-separated values.
 
+use super::claims::{self, Count};
 use super::description::APPLICATIONS;
-use super::{claims, Cell, Experiment, Outcome, Size, Temperature};
+use super::{Cell, Experiment, Outcome, Size, Temperature};
 use std::fmt::Write;
 
 /// A throughput, with one decimal if it has few digits before the point.
@@ -145,7 +146,7 @@ impl Experiment {
             "workload,system,temperature,size,applications,mib_per_s,paper_mib_per_s,deviation,\
              printed_value,state,why\n"
                 .to_owned();
-        let count = self.count(outcomes);
+        let count = Count::new(self, outcomes);
         for (cell, outcome) in outcomes {
             let number =
                 |value: Option<f64>| value.map_or(String::new(), |value| format!("{value}"));

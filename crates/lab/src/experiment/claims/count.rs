@@ -28,7 +28,52 @@ pub struct Value<'a> {
     simulated: Vec<String>,
 }
 
-impl Value<'_> {
+impl<'a> Value<'a> {
+    /// The value of a row, a system and a column; `None` if the paper has none, or the column is not run.
+    fn compare(
+        experiment: &'a Experiment,
+        claims: &'a Claims,
+        (row, system): (&'a str, &'a str),
+        at: (Temperature, Size),
+        outcomes: &Outcomes<'_>,
+    ) -> Option<Self> {
+        let column = format!("{}_{}", at.0.name(), at.1.name());
+        let paper = *claims.published(row)?.get(system)?.get(&column)?;
+        if !claims.runs(row, &column) {
+            return None;
+        }
+        let cells = experiment.cells().into_iter().filter(|cell| {
+            (cell.workload.paper.as_str(), cell.system.name.as_str()) == (row, system)
+                && (cell.temperature, cell.size) == at
+        });
+        let (mut logs, mut whole) = (Vec::new(), true);
+        let (mut simulated, mut reasons) = (Vec::new(), Vec::new());
+        for cell in cells {
+            let found = outcomes.iter().find(|(one, _)| one.name() == cell.name());
+            match found.and_then(|(_, outcome)| outcome.as_ref()) {
+                Some(outcome) => logs.push(outcome.mib_per_s.ln()),
+                None => whole = false,
+            }
+            simulated.push(cell.made_of().unwrap_or_else(|_| cell.name()));
+            reasons.extend(experiment.why(&cell));
+        }
+        reasons.sort_unstable();
+        reasons.dedup();
+        let mean = (logs.iter().sum::<f64>() / logs.len() as f64).exp();
+        let place = (row, system, column.as_str());
+        Some(Self {
+            row,
+            system,
+            columns: vec![at],
+            paper: vec![paper],
+            ours: (whole && !logs.is_empty()).then_some(mean),
+            state: claims.state(place),
+            stands: claims.stands(place),
+            reasons,
+            simulated,
+        })
+    }
+
     /// The ratio to the paper's values that is farthest from 1.
     pub fn ratio(&self) -> Option<f64> {
         let ours = self.ours?;
@@ -108,65 +153,6 @@ pub struct Count<'a> {
     pub(super) rankings: Vec<Ranking<'a>>,
 }
 
-impl Experiment {
-    /// Compares published values with measured ones; `None` without claims.
-    pub fn count<'a>(&'a self, outcomes: &Outcomes<'_>) -> Option<Count<'a>> {
-        let claims = self.claims.as_ref()?;
-        let each: Vec<Value<'a>> = claims
-            .rows_that_run()
-            .flat_map(|row| self.systems.iter().map(move |system| (row, system)))
-            .flat_map(|(row, system)| columns().map(move |at| (row, system.name.as_str(), at)))
-            .filter_map(|(row, system, at)| self.value(claims, (row, system), at, outcomes))
-            .collect();
-        let rankings = rankings(claims, &each);
-        Some(Count::of(claims, each, rankings))
-    }
-
-    fn value<'a>(
-        &'a self,
-        claims: &'a Claims,
-        (row, system): (&'a str, &'a str),
-        at: (Temperature, Size),
-        outcomes: &Outcomes<'_>,
-    ) -> Option<Value<'a>> {
-        let column = format!("{}_{}", at.0.name(), at.1.name());
-        let paper = *claims.published(row)?.get(system)?.get(&column)?;
-        if !claims.runs(row, &column) {
-            return None;
-        }
-        let cells = self.cells().into_iter().filter(|cell| {
-            (cell.workload.paper.as_str(), cell.system.name.as_str()) == (row, system)
-                && (cell.temperature, cell.size) == at
-        });
-        let (mut logs, mut whole) = (Vec::new(), true);
-        let (mut simulated, mut reasons) = (Vec::new(), Vec::new());
-        for cell in cells {
-            let found = outcomes.iter().find(|(one, _)| one.name() == cell.name());
-            match found.and_then(|(_, outcome)| outcome.as_ref()) {
-                Some(outcome) => logs.push(outcome.mib_per_s.ln()),
-                None => whole = false,
-            }
-            simulated.push(cell.made_of().unwrap_or_else(|_| cell.name()));
-            reasons.extend(self.why(&cell));
-        }
-        reasons.sort_unstable();
-        reasons.dedup();
-        let mean = (logs.iter().sum::<f64>() / logs.len() as f64).exp();
-        let place = (row, system, column.as_str());
-        Some(Value {
-            row,
-            system,
-            columns: vec![at],
-            paper: vec![paper],
-            ours: (whole && !logs.is_empty()).then_some(mean),
-            state: claims.state(place),
-            stands: claims.stands(place),
-            reasons,
-            simulated,
-        })
-    }
-}
-
 /// Columns of a table.
 fn columns() -> impl Iterator<Item = (Temperature, Size)> {
     let all = Temperature::ALL.map(|t| Size::ALL.map(|s| (t, s)));
@@ -204,6 +190,21 @@ fn rankings<'a>(claims: &Claims, each: &[Value<'a>]) -> Vec<Ranking<'a>> {
 }
 
 impl<'a> Count<'a> {
+    /// Compares an experiment's published values with measured ones; `None` without claims.
+    pub fn new(experiment: &'a Experiment, outcomes: &Outcomes<'_>) -> Option<Self> {
+        let claims = experiment.claims.as_ref()?;
+        let each: Vec<Value<'a>> = claims
+            .rows_that_run()
+            .flat_map(|row| experiment.systems.iter().map(move |system| (row, system)))
+            .flat_map(|(row, system)| columns().map(move |at| (row, system.name.as_str(), at)))
+            .filter_map(|(row, system, at)| {
+                Value::compare(experiment, claims, (row, system), at, outcomes)
+            })
+            .collect();
+        let rankings = rankings(claims, &each);
+        Some(Self::of(claims, each, rankings))
+    }
+
     fn of(claims: &Claims, each: Vec<Value<'a>>, rankings: Vec<Ranking<'a>>) -> Self {
         let mut values: Vec<Value<'a>> = Vec::new();
         for value in each {
@@ -283,7 +284,7 @@ mod tests {
     }
 
     fn counted<'a>(experiment: &'a Experiment, change: impl Fn(&Cell<'a>) -> f64) -> Count<'a> {
-        experiment.count(&outcomes(experiment, change)).unwrap()
+        Count::new(experiment, &outcomes(experiment, change)).unwrap()
     }
 
     /// Predicted values that deviate by more than the bound.
@@ -369,7 +370,7 @@ mod tests {
         // A mean without one of its workloads is not reported.
         let mut lacks = outcomes(&experiment, |_| 1.0);
         lacks.retain(|(cell, _)| cell.name() != "sha.fsrf.hot_large");
-        let lacks = experiment.count(&lacks).unwrap();
+        let lacks = Count::new(&experiment, &lacks).unwrap();
         assert_eq!(
             lacks.predicted.of,
             counted(&experiment, |_| 1.0).predicted.of - 1

@@ -88,7 +88,7 @@ pub fn section(
     outcomes: &[(Cell<'_>, Option<Outcome>)],
 ) -> Option<Section> {
     let claims = experiment.claims.as_ref()?;
-    let count = experiment.count(outcomes)?;
+    let count = Count::new(experiment, outcomes)?;
     let measured = count.values.iter().filter(|value| value.ours.is_some());
     let not_run = claims.not_run().map(|(row, values, reason)| {
         let line = [row, "all", "", "", "", "not run"].map(str::to_owned);

@@ -113,6 +113,14 @@ impl FlexiMem {
         })
     }
 
+    /// Fits rate and costs of the paper's system; `tell` is called for each rate.
+    ///
+    /// # Errors
+    /// The card fails, or a result is wrong.
+    pub fn fit(&self, tell: impl FnMut(&Fitted)) -> Result<Fitted, super::Failure> {
+        fit::fit(self, tell)
+    }
+
     /// The host file of a system.
     pub(crate) fn host(&self, system: &AcceleratorSystem) -> Result<HostFile, super::Failure> {
         let hosts = self.folder.join("../hosts");
