@@ -4,8 +4,8 @@
 use coherence::cache_controller::controller::{
     Access, AccessKind, Answer, ControllerError, Status, ROW_WORDS,
 };
-use coherence::cache_controller::model::{build, ControllerGeometry};
-use coherence::cache_controller::system::{CardError, CardSystem};
+use coherence::cache_controller::model::{build, ControllerGeometry, ControllerModel};
+use coherence::cache_controller::system::{CardError, CardSystem, SystemSetting};
 use coherence::cache_controller::torture::{self, ControllerPlan};
 use coherence::line::{PlainLine, WORDS};
 use coherence::platform::Platform;
@@ -22,7 +22,16 @@ fn system() -> CardSystem {
         memory_ps: 10_000,
         jitter_ps: 0,
     };
-    CardSystem::new(&library, GEOMETRY, &platform.link, cpu, 3106, 0, 1).expect("system")
+    let model = ControllerModel::load(&library).expect("model");
+    let setting = SystemSetting {
+        geometry: GEOMETRY,
+        link: &platform.link,
+        cpu,
+        period: 3106,
+        stalls: 0,
+        seed: 1,
+    };
+    CardSystem::new(model, &setting).expect("system")
 }
 
 fn ask(

@@ -3,8 +3,8 @@
 use cpu::home::HomeFigures;
 
 use super::controller::{Access, AccessKind, Status, ROW_WORDS};
-use super::model::{build, ControllerGeometry};
-use super::system::{CardError, CardSystem};
+use super::model::{build, ControllerGeometry, ControllerModel};
+use super::system::{CardError, CardSystem, SystemSetting};
 use super::torture::{self, ControllerPlan, ControllerReport};
 use crate::line::{PlainLine, BYTES};
 use crate::platform::Platform;
@@ -43,8 +43,15 @@ fn system(platform: &Platform) -> Result<CardSystem, CardError> {
         memory_ps: platform.two_cpus.home_ps,
         jitter_ps: 0,
     };
-    let period = platform.clock_ps;
-    CardSystem::new(&library, geometry, &platform.link, cpu, period, 0, 1)
+    let setting = SystemSetting {
+        geometry,
+        link: &platform.link,
+        cpu,
+        period: platform.clock_ps,
+        stalls: 0,
+        seed: 1,
+    };
+    CardSystem::new(ControllerModel::load(&library)?, &setting)
 }
 
 fn access(kind: AccessKind, tag: u8, row: u64) -> Access {

@@ -1,7 +1,5 @@
 //! Controller, link and CPU, clocked together.
 
-use std::path::Path;
-
 use cpu::home::{Home, HomeError, HomeFigures};
 use protocol::generate::GenerateError;
 
@@ -43,6 +41,23 @@ pub enum CardError {
     },
 }
 
+/// Surroundings of a controller.
+#[derive(Clone, Copy, Debug)]
+pub struct SystemSetting<'a> {
+    /// Size of the controller's cache.
+    pub geometry: ControllerGeometry,
+    /// Timing of the link.
+    pub link: &'a LinkFigures,
+    /// Timing of the CPU.
+    pub cpu: HomeFigures,
+    /// Period of the card's clock in picoseconds.
+    pub period: u64,
+    /// Probability of back-pressure on a port, in sixteenths.
+    pub stalls: u64,
+    /// Seed of jitter and back-pressure.
+    pub seed: u64,
+}
+
 /// Controller, link and CPU.
 pub struct CardSystem {
     /// The card's side.
@@ -56,36 +71,19 @@ pub struct CardSystem {
 }
 
 impl CardSystem {
-    /// Connects a controller of `library` and a CPU.
+    /// Connects a controller, which is reset, and a CPU. The model may be in the middle of anything.
     ///
     /// # Errors
     /// [`CardError`].
-    pub fn new(
-        library: &Path,
-        geometry: ControllerGeometry,
-        link: &LinkFigures,
-        cpu: HomeFigures,
-        period: u64,
-        stalls: u64,
-        seed: u64,
-    ) -> Result<Self, CardError> {
-        let model = ControllerModel::load(library)?;
-        Self::from_model(model, geometry, link, cpu, period, stalls, seed)
-    }
-
-    /// The same with a model that may be in the middle of anything: it is reset.
-    ///
-    /// # Errors
-    /// [`CardError`].
-    pub(super) fn from_model(
-        model: ControllerModel,
-        geometry: ControllerGeometry,
-        link: &LinkFigures,
-        cpu: HomeFigures,
-        period: u64,
-        stalls: u64,
-        seed: u64,
-    ) -> Result<Self, CardError> {
+    pub fn new(model: ControllerModel, setting: &SystemSetting<'_>) -> Result<Self, CardError> {
+        let &SystemSetting {
+            geometry,
+            link,
+            cpu,
+            period,
+            stalls,
+            seed,
+        } = setting;
         let spec = mesi().map_err(Box::new)?.spec;
         let data: Vec<bool> = spec.classes.iter().map(|class| class.data).collect();
         Ok(Self {

@@ -16,7 +16,7 @@ use cpu::CpuJob;
 
 use super::controller::{RowData, ROW_WORDS};
 use super::model::{ControllerGeometry, ControllerModel};
-use super::system::{CardError, CardSystem};
+use super::system::{CardError, CardSystem, SystemSetting};
 use crate::judge::{Judge, PART_WORDS};
 use crate::line::{PlainLine, WORDS};
 use crate::platform::LinkFigures;
@@ -154,8 +154,16 @@ fn start(
         .collect();
     lines.dedup();
     let counters = lines.split_off(plan.lines as usize);
+    let setting = SystemSetting {
+        geometry: plan.geometry,
+        link: &link,
+        cpu,
+        period: 3106,
+        stalls: 4,
+        seed,
+    };
     Ok(ControllerTorture {
-        system: CardSystem::from_model(model, plan.geometry, &link, cpu, 3106, 4, seed)?,
+        system: CardSystem::new(model, &setting)?,
         judge: Judge::default(),
         random,
         lines,
