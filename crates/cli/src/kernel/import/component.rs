@@ -16,6 +16,8 @@ pub struct Component {
     pub top: Option<String>,
     /// Files of the synthesis view, relative to the component's folder, in its order; empty without such a view.
     pub files: Vec<String>,
+    /// Files and folders that a packaging script adds, as it writes them (`./src/hdl/*.v`); empty if one of them is unknown.
+    pub added: Vec<String>,
     /// Parameters of the top module, as packaged.
     pub parameters: BTreeMap<String, String>,
     /// Buses by name, with the top's name of each signal.

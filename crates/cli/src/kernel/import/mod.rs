@@ -28,7 +28,7 @@ use plan::{ImportOptions, Plan};
 use simcard::{check_kernel, kernel_ports};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use verilated::Builder;
+use verilated::{BuildError, Builder};
 
 /// Creates a kernel from the export of another tool, or from plain RTL.
 ///
@@ -141,6 +141,25 @@ pub fn import_package(
     Ok((folder, plan.description.and_then(|one| one.host)))
 }
 
+/// Of RTL that lacks a module: which one, and the remedy, without the places where Verilator has looked.
+fn naming_module(error: BuildError) -> BuildError {
+    let BuildError::Rtl { design, messages } = error else {
+        return error;
+    };
+    let missing = messages
+        .split_once("Cannot find file containing module: '")
+        .and_then(|(_, behind)| Some(behind.split_once('\'')?.0.to_owned()));
+    let messages = match (missing, messages.split_once("... Looked in")) {
+        (Some(module), Some((before, _))) => format!(
+            "{}\nno file has module `{module}`: if it is IP or a block design of Vivado's, export its Verilog, or put a \
+             model of it (a module of this name and these ports) next to the RTL",
+            before.trim_end()
+        ),
+        _ => messages,
+    };
+    BuildError::Rtl { design, messages }
+}
+
 /// Writes RTL and manifest; returns the open questions for the user.
 fn fill(folder: &Path, plan: &Plan, builder: &Builder) -> Result<Vec<String>, KernelCommandError> {
     for file in plan.files.sources.iter().chain(&plan.files.beside) {
@@ -153,9 +172,35 @@ fn fill(folder: &Path, plan: &Plan, builder: &Builder) -> Result<Vec<String>, Ke
     let outline =
         manifest::outline(plan) + "control = \"ap_ctrl_none\"\n" + &manifest::parameters(plan);
     write(&path, outline.as_bytes())?;
-    let ports = kernel_ports(builder, &KernelPackage::open(folder)?)?;
+    let ports = kernel_ports(builder, &KernelPackage::open(folder)?).map_err(naming_module)?;
     let draft = manifest::Draft::new(plan, &recognise::recognise(&ports))?;
     write(&path, draft.text().as_bytes())?;
     check_kernel(builder, &KernelPackage::open(folder)?)?;
     Ok(draft.questions().to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_module_that_no_file_has_is_named_with_the_remedy() {
+        let messages =
+            "%Error-MODMISSING: rtl/k.v:116:3: Cannot find file containing module: 'switch_bd'\n\
+                        \x20 116 |   switch_bd u (\n      |   ^~~~~~~~~\n\
+                        \x20                  ... Looked in:\n                        switch_bd.v";
+        let rtl = |messages: &str| BuildError::Rtl {
+            design: "k".to_owned(),
+            messages: messages.to_owned(),
+        };
+        let text = naming_module(rtl(messages)).to_string();
+        assert!(
+            text.contains("rtl/k.v:116:3") && text.contains("no file has module `switch_bd`"),
+            "{text}"
+        );
+        assert!(!text.contains("switch_bd.v"), "{text}");
+        assert!(naming_module(rtl("%Error: other"))
+            .to_string()
+            .ends_with("other"));
+    }
 }

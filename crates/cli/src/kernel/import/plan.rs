@@ -49,6 +49,8 @@ struct ImportSource {
     contents: Contents,
     /// The Verilog file that the user named, if its whole folder was read.
     focus: Option<String>,
+    /// Text of the packaging script that was named.
+    script: Option<String>,
 }
 
 fn open(path: &Path, rtl: Option<&Path>) -> Result<ImportSource, ImportError> {
@@ -65,7 +67,7 @@ fn open(path: &Path, rtl: Option<&Path>) -> Result<ImportSource, ImportError> {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    let mut focus = None;
+    let (mut focus, mut script) = (None, None);
     let mut contents = match kind {
         _ if path.is_dir() => rtl::read_folder(path)?,
         "xo" | "zip" => rtl::read_archive(path)?,
@@ -78,13 +80,16 @@ fn open(path: &Path, rtl: Option<&Path>) -> Result<ImportSource, ImportError> {
                 ..rtl::read_folder(rtl)?
             }
         }
-        "tcl" => match rtl::read_folder(rtl.unwrap_or(folder)) {
-            // Packaging scripts often have a folder next to that of the sources.
-            Err(ImportError::NoVerilog(_)) if rtl.is_none() => {
-                rtl::read_folder(&folder.join(".."))?
+        "tcl" => {
+            script = Some(rtl::read_text(path)?);
+            match rtl::read_folder(rtl.unwrap_or(folder)) {
+                // Packaging scripts often have a folder next to that of the sources.
+                Err(ImportError::NoVerilog(_)) if rtl.is_none() => {
+                    rtl::read_folder(&folder.join(".."))?
+                }
+                read => read?,
             }
-            read => read?,
-        },
+        }
         "v" | "sv" => {
             focus = Some(name);
             rtl::read_folder(rtl.unwrap_or(folder))?
@@ -98,7 +103,11 @@ fn open(path: &Path, rtl: Option<&Path>) -> Result<ImportSource, ImportError> {
     if let (Some(rtl), "xo" | "zip") = (rtl, kind) {
         contents.rtl = rtl::read_folder(rtl)?.rtl;
     }
-    Ok(ImportSource { contents, focus })
+    Ok(ImportSource {
+        contents,
+        focus,
+        script,
+    })
 }
 
 /// The component of the package itself, not of a part of it: the one at the smallest depth.
@@ -128,7 +137,11 @@ impl Plan {
         rtl: Option<&Path>,
         options: ImportOptions,
     ) -> Result<Self, ImportError> {
-        let ImportSource { contents, focus } = open(path, rtl)?;
+        let ImportSource {
+            mut contents,
+            focus,
+            script,
+        } = open(path, rtl)?;
         let description = contents
             .kernel
             .as_deref()
@@ -137,12 +150,16 @@ impl Plan {
         let component = match component_of(path, &contents, description.is_none())? {
             Some(component) => component,
             None => {
-                let scripts = contents.others.iter().filter(|file| file.kind() == "tcl");
-                let mut said =
-                    scripts.filter_map(|file| script::read(&String::from_utf8_lossy(&file.bytes)));
-                said.next().filter(|_| focus.is_none()).unwrap_or_default()
+                let others = &contents.others;
+                let named = script.as_deref().map(|text| script::read(text, others));
+                let scripts = others.iter().filter(|file| file.kind() == "tcl");
+                let mut said = scripts
+                    .filter_map(|file| script::read(&String::from_utf8_lossy(&file.bytes), others));
+                let said = named.flatten().or_else(|| said.next());
+                said.filter(|_| focus.is_none()).unwrap_or_default()
             }
         };
+        let unadded = keep_added(&mut contents.rtl, &component.added);
         let commented = match description.is_none() && component.registers.is_empty() {
             true => commented(&contents.rtl),
             false => Vec::new(),
@@ -168,6 +185,11 @@ impl Plan {
             (_, Some(wanted)) => wanted.clone(),
             (None, None) => match (tree.guess_top(focus.as_deref()), vhdl.guess_top()) {
                 (Ok(top), _) | (Err(SourcesError::NoModule), Some(top)) => top,
+                // The description names one that no file has.
+                (Err(SourcesError::WhichTop(known)), _) if component.top.is_some() => {
+                    let top = component.top.clone().unwrap_or_default();
+                    return Err(failed(SourcesError::NoTop { top, known }));
+                }
                 (Err(error), _) => return Err(failed(error)),
             },
         };
@@ -193,6 +215,10 @@ impl Plan {
         }
         stand_ins::add_to(&mut tree);
         let (parameters, mut notes) = packaged(&component, &tree, &top);
+        let unadded = unadded
+            .iter()
+            .map(|name| format!("left out: {name}: the script does not add it"));
+        notes.extend(unadded);
         notes.extend(
             translated
                 .iter()
@@ -236,6 +262,19 @@ impl Plan {
             notes,
         })
     }
+}
+
+/// Removes the sources that a packaging script does not add, if it adds any of them; their names.
+fn keep_added(files: &mut Vec<RtlFile>, patterns: &[String]) -> Vec<String> {
+    let is_added = |file: &RtlFile| script::adds(patterns, &file.name);
+    if !files.iter().any(|file| file.is_source() && is_added(file)) {
+        return Vec::new();
+    }
+    let (kept, others) = std::mem::take(files)
+        .into_iter()
+        .partition(|file| !file.is_source() || is_added(file));
+    *files = kept;
+    others.into_iter().map(|file: RtlFile| file.name).collect()
 }
 
 /// Registers from the comment of HLS or of the RTL kernel wizard.

@@ -12,6 +12,8 @@ struct VerilogOutline {
     /// Modules with at least one port.
     with_ports: BTreeSet<String>,
     words: BTreeSet<String>,
+    /// What instances are of, by their form: `TYPE #(` or `TYPE name (`. Some are statements.
+    instantiated: BTreeSet<String>,
     /// Paths of included files, as the file gives them.
     includes: Vec<String>,
     is_protected: bool,
@@ -105,6 +107,9 @@ impl VerilogOutline {
             let word = token.trim_start_matches(['\\', '`']);
             if is_name(word) {
                 outline.words.insert(word.to_owned());
+                if next(1) == "#" || (is_name(next(1)) && matches!(next(2), "(" | "[")) {
+                    outline.instantiated.insert(word.to_owned());
+                }
             }
             before = token;
         }
@@ -578,8 +583,8 @@ impl Tree {
             if file.is_source() && !read.contains(&number) {
                 reached.insert(number);
             }
+            wanted.extend(outline.instantiated.iter().map(String::as_str));
             for word in &outline.words {
-                wanted.insert(word);
                 if let Some(&other) = owner.get(word.as_str()) {
                     if !reached.contains(&other) && !open.contains(&other) {
                         open.push(other);
@@ -864,6 +869,14 @@ mod tests {
                 .to_string()
         };
         assert!(missing("xpm_fifo_sync u();", &[]).contains("XPM"));
+        // The name of an instance is none of a macro, though Vivado's templates make it of one.
+        let templates = "xpm_memory_sdpram #(.A(1)) xpm_memory_sdpram_inst (.a(b)); xpm_cdc_gray xpm_cdc_gray_addr[1:0] (.a(b));";
+        let named = missing(templates, &[]);
+        assert_eq!(named.matches("macro").count(), 2, "{named}");
+        assert!(
+            !named.contains("_inst`") && !named.contains("_addr`"),
+            "{named}"
+        );
         assert!(missing("BUFG u();", &[]).contains("UNISIM"));
         assert!(missing("fifo_0 u();", &[file("ip/fifo_0.xci", "")]).contains(".xci"));
         let script = file(
