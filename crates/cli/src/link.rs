@@ -4,6 +4,7 @@ use crate::kernel::{folder_of, import_package};
 use crate::print::{print, print_error, NotPrinted};
 use crate::progress::Work;
 use clap::Args;
+use std::ffi::OsString;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use verilated::Builder;
@@ -73,9 +74,25 @@ pub struct Link {
     #[arg(short, long, hide = true)]
     link: bool,
 
-    /// Ignored: packaging is no separate step.
+    /// Writes the given .xclbin again, with its connections: packaging is no separate step.
     #[arg(short, long, hide = true)]
     package: bool,
+
+    /// Any other key of a configuration, as KEY=VALUE or SECTION.KEY=VALUE: what `with_settings` makes of an option of v++.
+    #[arg(long = "set", hide = true, value_name = "SETTING")]
+    set: Vec<String>,
+
+    /// Ignored.
+    #[arg(short = 'R', hide = true, value_name = "LEVEL")]
+    report_level: Option<String>,
+
+    /// Ignored.
+    #[arg(short = 'O', hide = true, value_name = "LEVEL")]
+    optimize: Option<String>,
+
+    /// Ignored.
+    #[arg(short = 'j', hide = true, value_name = "COUNT")]
+    jobs: Option<String>,
 
     /// Ignored: the card's report covers it.
     #[arg(short = 'g', long, hide = true)]
@@ -160,12 +177,13 @@ impl Link {
                 None => kernels.push(read_kernel(kernel)?),
             }
         }
-        // A single .xclbin without new settings is copied as it is: elsewhere, packaging is a separate step on a linked
-        // file.
-        let linked = match (&mut designs[..], settings.is_empty() && kernels.is_empty()) {
+        // Without new settings a single .xclbin is copied as it is: with v++, packaging is a separate step on a linked
+        // file, and repeats the options of platform and target.
+        let packages = self.package || settings.is_empty();
+        let linked = match (&mut designs[..], packages && kernels.is_empty()) {
             ([(_, design)], true) => Linked {
+                notes: packaging_notes(design, &settings),
                 design: std::mem::take(design),
-                notes: Vec::new(),
             },
             _ => {
                 kernels.extend(designs.into_iter().flat_map(|(_, design)| design.kernels));
@@ -204,8 +222,124 @@ impl Link {
                 settings.push(config::option(name, value)?);
             }
         }
+        for setting in &self.set {
+            let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
+            settings.push(config::option(name, value)?);
+        }
         Ok(settings)
     }
+}
+
+/// Notes on settings that packaging leaves as they were linked.
+fn packaging_notes(design: &Design, settings: &[Setting]) -> Vec<String> {
+    let has_effect = |one: &&Setting| !matches!(&*one.name(), "platform" | "target" | "link");
+    let note = |one: &Setting| {
+        let (origin, name) = (&one.origin, one.name());
+        format!(
+            "{origin}: {name}: accepted, without effect: packaging changes nothing that is linked"
+        )
+    };
+    let mut notes: Vec<String> = settings.iter().filter(has_effect).map(note).collect();
+    let platform = settings.iter().rev().find(|one| one.name() == "platform");
+    let other = platform.filter(|one| !stays(&design.platform, &one.value));
+    notes.extend(other.map(|one| {
+        let linked = &design.platform;
+        format!(
+            "platform {}: the .xclbin stays linked for {linked}",
+            one.value
+        )
+    }));
+    notes
+}
+
+/// Whether a design that is linked for `linked` has the platform that is asked for.
+fn stays(linked: &str, asked: &str) -> bool {
+    let platform = xrt::link::platform_for(asked).0;
+    linked == platform || linked == format!("{platform}-both")
+}
+
+/// Sections whose keys are options of v++: `--SECTION.KEY VALUE`.
+const SECTIONS: [&str; 10] = [
+    "connectivity",
+    "clock",
+    "profile",
+    "debug",
+    "vivado",
+    "advanced",
+    "linkhook",
+    "hls",
+    "package",
+    "aie",
+];
+
+/// Options of v++ that stand for a key of a configuration: those of older releases, and keys outside any section.
+const OPTIONS: [(&str, &str); 16] = [
+    ("nk", "connectivity.nk"),
+    ("sp", "connectivity.sp"),
+    ("sc", "connectivity.sc"),
+    ("stream_connect", "connectivity.sc"),
+    ("slr", "connectivity.slr"),
+    ("dk", "debug"),
+    ("xp", "advanced.param"),
+    ("profile_kernel", "profile.data"),
+    ("kernel_frequency", "kernel_frequency"),
+    ("remote_ip_cache", "remote_ip_cache"),
+    ("no_ip_cache", "no_ip_cache"),
+    ("user_ip_repo_paths", "user_ip_repo_paths"),
+    ("messagedb", "messagedb"),
+    ("optimize", "optimize"),
+    ("jobs", "jobs"),
+    ("report_level", "report_level"),
+];
+
+/// Options of v++ without a value.
+const FLAGS: [&str; 3] = [
+    "no_ip_cache",
+    "package.defer_aie_run",
+    "package.enable_aie_debug",
+];
+
+/// The key of a configuration that an option of v++ stands for, unless this command has the option itself.
+fn key_of(option: &str) -> Option<String> {
+    let option = option.replace('-', "_").to_ascii_lowercase();
+    if let Some((section, key)) = option.split_once('.') {
+        let own = section == "connectivity" && matches!(key, "nk" | "sp" | "sc" | "stream_connect");
+        return (!own && SECTIONS.contains(&section)).then(|| option.clone());
+    }
+    let found = OPTIONS.iter().find(|(name, _)| *name == option);
+    found.map(|(_, key)| (*key).to_owned())
+}
+
+/// The arguments of the program, with `--set KEY=VALUE` for each option of `v++ --link` that is a key of a configuration:
+/// `--clock.freqHz 300000000`, `--kernel_frequency=300`, `--nk vadd:2`. The arguments of other commands are unchanged.
+pub fn with_settings(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut arguments = arguments.into_iter().peekable();
+    let mut made: Vec<OsString> = arguments.by_ref().take(2).collect();
+    if made.get(1).is_none_or(|command| command != "link") {
+        made.extend(arguments);
+        return made;
+    }
+    while let Some(argument) = arguments.next() {
+        let text = argument.to_str().unwrap_or("").strip_prefix("--");
+        let (option, value) = match text.map(|text| text.split_once('=').ok_or(text)) {
+            Some(Ok((option, value))) => (option, Some(value.to_owned())),
+            Some(Err(option)) => (option, None),
+            None => ("", None),
+        };
+        let Some(key) = key_of(option) else {
+            made.push(argument);
+            continue;
+        };
+        let follows = |next: &OsString| !next.to_string_lossy().starts_with('-');
+        let value = value.or_else(|| {
+            let takes = !FLAGS.contains(&key.as_str());
+            let next = arguments.next_if(|next| takes && follows(next))?;
+            Some(next.to_string_lossy().into_owned())
+        });
+        made.push("--set".into());
+        made.push(format!("{key}={}", value.unwrap_or_default()).into());
+    }
+    made
 }
 
 /// Reads an .xclbin of ours; refuses one of another format by name. `None` for other files.
@@ -299,4 +433,39 @@ fn summary(design: &Design) -> String {
         );
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_settings;
+
+    fn made(text: &str) -> String {
+        let arguments = with_settings(text.split(' ').map(Into::into));
+        let arguments = arguments.iter().map(|one| one.to_str().unwrap());
+        arguments.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn options_of_vpp_that_are_keys_become_settings() {
+        for (given, wanted) in [
+            (
+                "t link -l -t hw --platform p --config a.cfg --temp_dir d -o x a.xo",
+                "t link -l -t hw --platform p --config a.cfg --temp_dir d -o x a.xo",
+            ),
+            (
+                "t link --kernel_frequency 300 --clock.freqHz=3:k --nk k:2 k.xo",
+                "t link --set kernel_frequency=300 --set clock.freqhz=3:k --set connectivity.nk=k:2 k.xo",
+            ),
+            (
+                "t link -p --package.out_dir d --package.defer_aie_run a.xclbin --no_ip_cache b",
+                "t link -p --set package.out_dir=d --set package.defer_aie_run= a.xclbin --set no_ip_cache= b",
+            ),
+            ("t link --advanced.param a=b --dk", "t link --set advanced.param=a=b --set debug="),
+            ("t link --connectivity.nk k:2 k", "t link --connectivity.nk k:2 k"),
+            ("t run --nk k:2", "t run --nk k:2"),
+            ("t", "t"),
+        ] {
+            assert_eq!(made(given), wanted);
+        }
+    }
 }

@@ -93,7 +93,7 @@ fn log() {
 fn main() -> ExitCode {
     interrupt::heed_limits();
     log();
-    let command = Arguments::parse().command;
+    let command = Arguments::parse_from(link::with_settings(std::env::args_os())).command;
     interrupt::listen();
     let failures: Vec<Box<dyn Error>> = match command {
         Command::Run(run) => match run.run() {

@@ -116,13 +116,50 @@ fn a_vadd_from_an_xo_runs_on_the_simulated_card() {
     ] {
         assert!(notes.contains(words), "{notes}");
     }
-    // Packaging, a step of its own elsewhere: the same bytes.
-    works(&tombolo(
-        folder.path(),
-        &["link", "-p", "vadd.xclbin", "-o", "again.xclbin"],
-    ));
+    // Packaging, a step of its own elsewhere: the same bytes, with the options that Makefiles give there.
     let read = |name: &str| fs::read(folder.path().join(name)).unwrap();
+    let packages = [
+        &["-o", "again.xclbin"][..],
+        &[
+            "-t",
+            "hw_emu",
+            "--platform",
+            "f1",
+            "--package.out_dir",
+            "package",
+            "-o",
+            "again.xclbin",
+        ],
+    ];
+    for options in packages {
+        let all = [&["link", "-p", "vadd.xclbin"], options].concat();
+        works(&tombolo(folder.path(), &all));
+        assert!(read("vadd.xclbin") == read("again.xclbin"));
+        fs::remove_file(folder.path().join("again.xclbin")).unwrap();
+    }
+    let other = tombolo(
+        folder.path(),
+        &[
+            "link",
+            "-p",
+            "vadd.xclbin",
+            "--platform",
+            "u280",
+            "--connectivity.nk",
+            "vadd:2",
+            "-o",
+            "again.xclbin",
+        ],
+    );
+    works(&other);
     assert!(read("vadd.xclbin") == read("again.xclbin"));
+    for words in [
+        "connectivity.nk: accepted, without effect: packaging",
+        "stays linked for f1",
+    ] {
+        let notes = text(&other.stderr);
+        assert!(notes.contains(words), "{notes}");
+    }
 
     let device = Device::open(0).unwrap();
     let uuid = device
@@ -180,11 +217,29 @@ fn settings_may_be_options() {
         "--connectivity.nk=vadd:2",
         "--connectivity.sp",
         "vadd_2.a:HBM[4:7]",
+        "--advanced.param",
+        "compiler.x=y",
+        "--profile.data=all:all:all",
+        "-R2",
+        "--slr",
+        "vadd_1:SLR0",
         vadd,
         "-o",
         "two.xclbin",
     ];
-    let said = works(&tombolo(folder.path(), &arguments));
+    let output = tombolo(folder.path(), &arguments);
+    let said = works(&output);
+    for words in [
+        "advanced.param: accepted",
+        "profile.data: accepted",
+        "connectivity.slr: accepted",
+    ] {
+        assert!(
+            text(&output.stderr).contains(words),
+            "{}",
+            text(&output.stderr)
+        );
+    }
     assert!(
         said.contains("vadd:vadd_2") && said.contains("m_axi_gmem0 to HBM[4:7]"),
         "{said}"

@@ -89,7 +89,7 @@ const KNOWN_CARDS: [(&str, &str); 8] = [
 ];
 
 /// Tombolo's platform for a name, and a note about the choice, if any.
-fn platform_for(name: &str) -> (String, Option<String>) {
+pub fn platform_for(name: &str) -> (String, Option<String>) {
     let base = name.rsplit('/').next().unwrap_or(name);
     let foreign = base.contains("xilinx") || base.contains("aws") || base.ends_with(".xpfm");
     if !foreign {
