@@ -116,6 +116,13 @@ def test_what_goes_wrong_is_a_runtime_error(vadd: str, tmp_path: Path) -> None:
         refused(lambda: run.set_arg(9, 1), "argument 9")
         refused(lambda: run.set_arg(3, a), "it is a number")
         refused(lambda: run.set_arg(3, 1.0), "not float", TypeError)
+        refused(lambda: pyxrt.graph, "the card has no AI engines", AttributeError)
+        assert isinstance(xclbin.get_mems(), pyxrt.xclbinmem_vector) and pyxrt.xclbin.xclbinmem is pyxrt.xclbinmem
+        assert (pyxrt.info, pyxrt.XCL_BO_FLAGS_NONE) == (pyxrt.xrt_msg_level.info, 0)
+        pyxrt.log_message(pyxrt.info, b"tag", "text")
+        context = pyxrt.hw_context(device, uuid, {"priority": 1})
+        assert context.get_device() is device and context.get_xclbin_uuid() == uuid
+        assert context.get_mode() == pyxrt.hw_context.shared
         print("done")
     """
     done = run(program, [vadd, str(foreign)], "functional")
@@ -161,7 +168,19 @@ PARTS = """
     c.copy(a, 64, 0, 64)
     c.sync(from_device, 64, 64)
     assert bytes(c.map()[64:128]) == bytes(a.map()[:64])
-    del run, vadd
+
+    # Runs one after the other: the second reads what the first has written.
+    runs = pyxrt.runlist(context)
+    one, last = pyxrt.run(vadd), pyxrt.bo(context, 64, vadd.group_id(2))
+    for index, value in enumerate((c, c, last, 16)):
+        one.set_arg(index, value)
+    runs.add(run)
+    runs.add(one)
+    runs.execute()
+    assert runs.wait() == pyxrt.ert_cmd_state.ERT_CMD_STATE_COMPLETED
+    last.sync(from_device)
+    assert list(last.map().cast("I")[:16]) == [4 * word % 2**32 for word in left]
+    del run, one, runs, vadd
 
     # The same kernel by its registers.
     unit = pyxrt.ip(device, uuid, "vadd:{vadd_1}")

@@ -96,6 +96,9 @@ int tmb_xrt_bo_over(tmb_xrt_object *device, void *pointer, size_t count, uint32_
                     tmb_xrt_object **bo);
 int tmb_xrt_bo_part(tmb_xrt_object *parent, size_t count, size_t offset, tmb_xrt_object **bo);
 /* direction: 0 to the device, 1 from it */
+/* A descriptor, which the caller closes, and the buffer of one, in the same process. */
+int tmb_xrt_bo_export(tmb_xrt_object *bo, int *descriptor);
+int tmb_xrt_bo_import(int descriptor, tmb_xrt_object **bo);
 int tmb_xrt_bo_sync(tmb_xrt_object *bo, uint32_t direction, size_t count, size_t offset);
 int tmb_xrt_bo_map(tmb_xrt_object *bo, void **pointer);
 int tmb_xrt_bo_write(tmb_xrt_object *bo, const void *source, size_t count, size_t seek);
@@ -117,6 +120,8 @@ int tmb_xrt_kernel_name(tmb_xrt_object *kernel, char **name);
 int tmb_xrt_kernel_uuid(tmb_xrt_object *kernel, unsigned char *uuid);
 int tmb_xrt_kernel_read_register(tmb_xrt_object *kernel, uint32_t offset, uint32_t *value);
 int tmb_xrt_kernel_write_register(tmb_xrt_object *kernel, uint32_t offset, uint32_t value);
+/* Lets a program read registers of a kernel that it shares. */
+int tmb_xrt_kernel_set_read_range(tmb_xrt_object *kernel, uint32_t start, uint32_t bytes);
 
 int tmb_xrt_run_create(tmb_xrt_object *kernel, tmb_xrt_object **run);
 int tmb_xrt_run_index(tmb_xrt_object *run, const char *name, uint32_t *index);
@@ -128,6 +133,8 @@ int tmb_xrt_run_start_repeated(tmb_xrt_object *run, uint32_t times);
 int tmb_xrt_run_stop(tmb_xrt_object *run, uint32_t *state);
 /* Arguments set since the start take effect at the next iteration. */
 int tmb_xrt_run_renew(tmb_xrt_object *run);
+/* Lets virtual time pass until the kernel has run with new values, at most a millisecond. */
+int tmb_xrt_run_settle(tmb_xrt_object *run);
 
 /* An argument: its kind (0 number, 1 buffer, 4 stream), the bytes of its registers, whether it is a float or a double. */
 typedef struct tmb_xrt_argument {

@@ -5,6 +5,7 @@ use crate::pointers::{new_text, text, OutputPointer};
 use crate::status::{self, Failure};
 use crate::xrt_object::Object;
 use std::ffi::{c_char, c_int, c_uchar, c_void, CStr};
+use std::os::fd::{BorrowedFd, IntoRawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Arc, Once};
@@ -527,6 +528,25 @@ pub unsafe extern "C" fn tmb_xrt_bo_part(
 }
 
 #[no_mangle]
+pub unsafe extern "C" fn tmb_xrt_bo_export(bo: Handle, descriptor: *mut c_int) -> c_int {
+    answering(descriptor, "descriptor", || {
+        with_buffer(bo, |bo| Ok(bo.export()?.into_raw_fd()))
+    })
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn tmb_xrt_bo_import(descriptor: c_int, bo: *mut Handle) -> c_int {
+    answering(bo, "bo", || {
+        if descriptor < 0 {
+            return Err(XrtError::NotExported.into());
+        }
+        // SAFETY: not negative; a descriptor that is not open is refused by the call that looks at it.
+        let descriptor = unsafe { BorrowedFd::borrow_raw(descriptor) };
+        Ok(give(Object::Buffer(Buffer::import(descriptor)?)))
+    })
+}
+
+#[no_mangle]
 pub extern "C" fn tmb_xrt_bo_sync(
     bo: Handle,
     direction: u32,
@@ -706,6 +726,11 @@ pub extern "C" fn tmb_xrt_kernel_write_register(kernel: Handle, offset: u32, val
 }
 
 #[no_mangle]
+pub extern "C" fn tmb_xrt_kernel_set_read_range(kernel: Handle, start: u32, bytes: u32) -> c_int {
+    entry(|| with_kernel(kernel, |kernel| Ok(kernel.set_read_range(start, bytes)?)))
+}
+
+#[no_mangle]
 pub unsafe extern "C" fn tmb_xrt_run_create(kernel: Handle, run: *mut Handle) -> c_int {
     answering(run, "run", || {
         let run = with_kernel(kernel, |kernel| Ok(Run::new(kernel)))?;
@@ -772,6 +797,16 @@ pub extern "C" fn tmb_xrt_run_renew(run: Handle) -> c_int {
     entry(|| {
         with_run(run, |run| {
             run.renew();
+            Ok(())
+        })
+    })
+}
+
+#[no_mangle]
+pub extern "C" fn tmb_xrt_run_settle(run: Handle) -> c_int {
+    entry(|| {
+        with_run(run, |run| {
+            run.settle();
             Ok(())
         })
     })

@@ -43,8 +43,11 @@ fn compile(installed: &Installed, name: &str, standard: &str) -> PathBuf {
         );
     }
     let compiler = if name.ends_with(".c") { "gcc" } else { "g++" };
-    let mut command = Command::new(compiler);
+    let mut command = Command::new("bash");
     command
+        .args(["-c", "source \"$0\" && exec \"$@\""])
+        .arg(xrt.join("setup.sh"))
+        .arg(compiler)
         .arg(format!("-std={standard}"))
         .args(STRICT)
         .args(SANITIZED)
@@ -53,7 +56,8 @@ fn compile(installed: &Installed, name: &str, standard: &str) -> PathBuf {
         .arg("-o")
         .arg(&program)
         .arg(format!("-L{}/lib", xrt.display()))
-        .args(["-lxrt_coreutil", "-pthread", "-lrt", "-lstdc++"])
+        // Makefiles name OpenCL's library for programs without a call of it, too.
+        .args(["-lxrt_coreutil", "-pthread", "-lOpenCL", "-lrt", "-lstdc++"])
         .args(uuid.then_some("-luuid"));
     run(&mut command);
     program
@@ -227,7 +231,13 @@ fn headers_are_found_by_every_path() {
     let installed = Installed::new();
     let root = installed.path("xrt/include");
     let mut names: Vec<String> = Vec::new();
-    for folder in ["", "xrt", "experimental", "xrt/experimental"] {
+    for folder in [
+        "",
+        "xrt",
+        "experimental",
+        "xrt/experimental",
+        "xrt/deprecated",
+    ] {
         for entry in fs::read_dir(root.join(folder)).unwrap() {
             let entry = entry.unwrap();
             if entry.file_type().unwrap().is_file() {
@@ -235,6 +245,14 @@ fn headers_are_found_by_every_path() {
                 names.push(Path::new(folder).join(name).display().to_string());
             }
         }
+    }
+    for name in [
+        "xclbin.h",
+        "version.h",
+        "xrt/detail/xclbin.h",
+        "xrt/deprecated/xrt.h",
+    ] {
+        assert!(root.join(name).exists(), "{name}");
     }
     for header in ["kernel", "bo", "device", "uuid", "ip", "xclbin", "queue"] {
         for folder in ["xrt", "experimental", "xrt/experimental"] {

@@ -4,7 +4,7 @@ use crate::design::MemoryType;
 use crate::device::Device;
 use crate::error::XrtError;
 use crate::session::Session;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use tombolo::SharedMemory;
 
 /// Flags of `xrt::bo`.
@@ -72,6 +72,26 @@ struct BufferInner {
     /// The card's memory. Its address in this process is the address that kernels use.
     card: SharedMemory,
     session: Arc<Session>,
+}
+
+/// A buffer that may be closed.
+#[derive(Debug)]
+pub(crate) struct WeakBuffer {
+    inner: Weak<BufferInner>,
+    offset: usize,
+    bytes: usize,
+}
+
+impl WeakBuffer {
+    pub(crate) fn upgrade(&self) -> Option<Buffer> {
+        let inner = self.inner.upgrade()?;
+        let (offset, bytes) = (self.offset, self.bytes);
+        Some(Buffer {
+            inner,
+            offset,
+            bytes,
+        })
+    }
 }
 
 /// Alignment of a host copy in bytes, whether allocated here or by the user.
@@ -207,18 +227,12 @@ impl Buffer {
                     "memory of the program is not shared with kernels in place; use a bo of its own",
             });
         }
-        if in_host && !session.has_host_memory() {
-            return Err(XrtError::Flags {
-                flags: flags.0,
-                rule:
-                    "the card has no way to host memory; link the kernel with sp=UNIT.PORT:HOST[0]",
-            });
-        }
         let space = session.space();
         let page = space.page_for(bytes)?;
         let card = match kind {
-            _ if in_host => space.alloc_direct(bytes, page)?,
-            BufferKind::P2p => space.alloc_with_pages(bytes, page)?,
+            _ if in_host && session.has_host_memory() => space.alloc_direct(bytes, page)?,
+            // Only the program and copies reach it: `set_buffer` refuses it.
+            BufferKind::P2p | BufferKind::HostOnly => space.alloc_with_pages(bytes, page)?,
             _ => space.alloc_untrapped(bytes, page)?,
         };
         let kind = match in_host {
@@ -258,6 +272,14 @@ impl Buffer {
         })
     }
 
+    pub(crate) fn downgrade(&self) -> WeakBuffer {
+        WeakBuffer {
+            inner: Arc::downgrade(&self.inner),
+            offset: self.offset,
+            bytes: self.bytes,
+        }
+    }
+
     /// Copies the card's bytes to a new buffer in another memory group.
     pub(crate) fn copied_to(&self, group: u32) -> Result<Self, XrtError> {
         let (session, flags) = (self.inner.session.clone(), BufferFlags::DEVICE_ONLY);
@@ -283,6 +305,11 @@ impl Buffer {
 
     pub(crate) fn is_of(&self, session: &Arc<Session>) -> bool {
         Arc::ptr_eq(&self.inner.session, session)
+    }
+
+    /// Whether it is host memory on a card whose kernels have no way to host memory.
+    pub(crate) fn is_out_of_reach(&self) -> bool {
+        self.inner.kind == BufferKind::HostOnly && !self.inner.session.has_host_memory()
     }
 
     /// Whether both refer to the same bytes.

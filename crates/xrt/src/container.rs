@@ -1,27 +1,38 @@
 //! The `.xclbin` file of a linked design, in Tombolo's own format, identified by its first bytes.
 //!
+//! The fields that host programs read directly (`axlf::m_header`) are where XRT's documentation puts them:
+//!
 //! | bytes | |
 //! |---|---|
 //! | 0…7 | [`MAGIC`] |
-//! | 8…15 | bytes of the whole file, little-endian |
-//! | 16…23 | bytes of the description |
-//! | 24…55 | SHA-256 of everything from byte 56 on |
-//! | 56… | the description (JSON of [`Design`]), then the sizes of its files (8 bytes each), then their bytes |
+//! | 40…47 | bytes of the description, little-endian |
+//! | 48…79 | SHA-256 of everything from byte 496 on |
+//! | 304…311 | bytes of the whole file (`m_length`) |
+//! | 352…415 | the platform's name (`m_platformVBNV`) |
+//! | 416…431 | the UUID: the beginning of the hash |
+//! | 496… | the description (JSON of [`Design`]), then the sizes of its files (8 bytes each), then their bytes |
 //!
-//! Equal designs give equal bytes, and so the same UUID.
+//! The other bytes of the header are zero, so it has no sections (`m_numSections`). Equal designs give equal bytes, and so
+//! the same UUID.
 
 use crate::design::Design;
 use crate::error::XrtError;
 use crate::uuid::Uuid;
 use sha2::{Digest, Sha256};
+use std::ops::Range;
 use std::path::Path;
 
 /// First bytes of files in this format.
-pub const MAGIC: [u8; 8] = *b"TMBXCLB\x01";
+pub const MAGIC: [u8; 8] = *b"TMBXCLB\x02";
 /// First bytes of files from AMD's tools.
 pub const FOREIGN_MAGIC: &[u8] = b"xclbin2\0";
 /// Bytes of the header, which precedes the description.
-pub const HEADER: usize = 56;
+pub const HEADER: usize = 496;
+const TEXT: Range<usize> = 40..48;
+const HASH: Range<usize> = 48..80;
+const LENGTH: Range<usize> = 304..312;
+const PLATFORM: Range<usize> = 352..416;
+const UUID: Range<usize> = 416..432;
 /// Maximum file size in bytes.
 pub const LIMIT: u64 = 1 << 30;
 
@@ -47,19 +58,31 @@ pub fn write(design: &Design) -> Vec<u8> {
     for file in files() {
         bytes.extend_from_slice(&file.bytes);
     }
-    let hash = Sha256::digest(&bytes[HEADER..]);
-    bytes[..8].copy_from_slice(&MAGIC);
-    let length = bytes.len() as u64;
-    bytes[8..16].copy_from_slice(&length.to_le_bytes());
-    bytes[16..24].copy_from_slice(&(text.len() as u64).to_le_bytes());
-    bytes[24..HEADER].copy_from_slice(&hash);
+    let header = header_of(&design.platform, text.len() as u64, &bytes[HEADER..]);
+    bytes[..HEADER].copy_from_slice(&header);
     bytes
+}
+
+/// The header of a file with a description of `text` bytes at the beginning of `body`.
+fn header_of(platform: &str, text: u64, body: &[u8]) -> [u8; HEADER] {
+    let mut header = [0; HEADER];
+    let hash = Sha256::digest(body);
+    header[..8].copy_from_slice(&MAGIC);
+    header[TEXT].copy_from_slice(&text.to_le_bytes());
+    header[HASH].copy_from_slice(&hash);
+    header[LENGTH].copy_from_slice(&((HEADER + body.len()) as u64).to_le_bytes());
+    // With a null at its end.
+    let name = format!("tombolo_{platform}");
+    let name = &name.as_bytes()[..name.len().min(PLATFORM.len() - 1)];
+    header[PLATFORM][..name.len()].copy_from_slice(name);
+    header[UUID].copy_from_slice(&hash[..16]);
+    header
 }
 
 /// Size in bytes of the file with this header, for a program that passes a pointer without a length. `None` if the file
 /// is not in this format, or longer than [`LIMIT`].
 pub fn length_of(header: &[u8; HEADER]) -> Option<u64> {
-    let length = u64::from_le_bytes(header[8..16].try_into().ok()?);
+    let length = u64::from_le_bytes(header[LENGTH].try_into().ok()?);
     (header.starts_with(&MAGIC) && length <= LIMIT).then_some(length)
 }
 
@@ -95,31 +118,35 @@ pub fn parse(origin: &str, bytes: &[u8]) -> Result<Container, XrtError> {
         };
         return Err(bad(rule.to_owned()));
     }
-    let number = |at: usize| {
-        let word = bytes.get(at..at + 8).and_then(|word| word.try_into().ok());
+    let number = |place: Range<usize>| {
+        let word = bytes.get(place).and_then(|word| word.try_into().ok());
         word.map(u64::from_le_bytes)
     };
     let body = bytes.get(HEADER..);
-    let (Some(length), Some(text), Some(body)) = (number(8), number(16), body) else {
+    let (Some(length), Some(text), Some(body)) = (number(LENGTH), number(TEXT), body) else {
         return Err(bad("damaged: it ends in its header".to_owned()));
     };
     if length != bytes.len() as u64 {
         let there = bytes.len();
         return Err(bad(format!("damaged: {there} bytes of {length}")));
     }
-    if Sha256::digest(body)[..] != bytes[24..HEADER] {
+    if Sha256::digest(body)[..] != bytes[HASH] {
         return Err(bad("damaged: its hash does not match its bytes".to_owned()));
     }
-    let text = usize::try_from(text)
-        .ok()
-        .filter(|text| *text <= body.len());
-    let Some((text, rest)) = text.and_then(|text| body.split_at_checked(text)) else {
+    let description = usize::try_from(text).ok();
+    let description = description.and_then(|text| body.split_at_checked(text));
+    let Some((description, rest)) = description else {
         return Err(bad(
             "damaged: the description is longer than the file".to_owned()
         ));
     };
-    let mut design: Design =
-        serde_json::from_slice(text).map_err(|error| bad(format!("description: {error}")))?;
+    let mut design: Design = serde_json::from_slice(description)
+        .map_err(|error| bad(format!("description: {error}")))?;
+    if header_of(&design.platform, text, body) != bytes[..HEADER] {
+        return Err(bad(
+            "damaged: its header does not match its bytes".to_owned()
+        ));
+    }
     if let Some(rule) = design.broken_rule() {
         return Err(bad(rule));
     }
@@ -140,7 +167,7 @@ pub fn parse(origin: &str, bytes: &[u8]) -> Result<Container, XrtError> {
         contents = behind;
     }
     let mut uuid = Uuid::default();
-    uuid.0.copy_from_slice(&bytes[24..40]);
+    uuid.0.copy_from_slice(&bytes[UUID]);
     Ok(Container { uuid, design })
 }
 
@@ -184,7 +211,8 @@ mod tests {
         let read = parse("x", &bytes).unwrap();
         assert_eq!(read.design, design());
         assert_eq!(write(&read.design), bytes);
-        assert_eq!(read.uuid.0, bytes[24..40]);
+        assert_eq!(read.uuid.0, bytes[416..432]);
+        assert_eq!(bytes[352..364], *b"tombolo_f1\0\0");
         let header = bytes[..HEADER].try_into().unwrap();
         assert_eq!(length_of(header), Some(bytes.len() as u64));
     }
@@ -193,7 +221,7 @@ mod tests {
     fn what_is_none_of_ours_is_refused_as_what_it_is() {
         let good = write(&design());
         let mut newer = good.clone();
-        newer[7] = 2;
+        newer[7] = 3;
         let mut hole = design();
         hole.kernels[0].files[0].name = "../up".to_owned();
         let mut loose = design();

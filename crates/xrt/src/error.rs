@@ -163,6 +163,29 @@ pub enum XrtError {
         /// Size of the register in bytes.
         bytes: u32,
     },
+    /// A buffer in host memory, for a kernel that has no way to it.
+    #[error(
+        "kernel `{kernel}`: argument {argument}: the bo is host_only, and the card has no way to host memory; link the \
+         kernel with sp=UNIT.{argument}:HOST[0]"
+    )]
+    OutOfReach {
+        /// Kernel name.
+        kernel: String,
+        /// Name of the argument.
+        argument: String,
+    },
+    /// A descriptor that stands for no buffer of this process.
+    #[error(
+        "bo: the export handle is of no bo of this process: a card is of one process, and an exported bo lives as long as \
+         its own objects; pass on the handle in the process that exports it, or share a file"
+    )]
+    NotExported,
+    /// No descriptor for a buffer.
+    #[error("bo: export_buffer: {source}")]
+    Export {
+        /// Error of the operating system.
+        source: std::io::Error,
+    },
     /// A memory group that the design does not use.
     #[error("bo: memory group {group}: {rule}; take the group from kernel.group_id(argument)")]
     NoSuchGroup {
@@ -290,7 +313,9 @@ impl XrtError {
     pub fn class(&self) -> Class {
         Class::System(match self {
             Self::NoDevice { .. } | Self::NothingLoaded { .. } => libc::ENODEV,
-            Self::File { source, .. } => source.raw_os_error().unwrap_or(libc::EIO),
+            Self::File { source, .. } | Self::Export { source } => {
+                source.raw_os_error().unwrap_or(libc::EIO)
+            }
             Self::ForeignXclbin { .. }
             | Self::BadXclbin { .. }
             | Self::OtherPlatform { .. }
@@ -299,6 +324,8 @@ impl XrtError {
             | Self::NoSuchArgument { .. }
             | Self::ArgumentKind { .. }
             | Self::AddressWidth { .. }
+            | Self::OutOfReach { .. }
+            | Self::NotExported
             | Self::NoSuchGroup { .. }
             | Self::BufferSize { .. }
             | Self::UserPointer { .. }

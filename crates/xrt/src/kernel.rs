@@ -6,7 +6,8 @@ use crate::error::XrtError;
 use crate::registers::Registers;
 use crate::session::Session;
 use crate::uuid::Uuid;
-use std::sync::Arc;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Access mode of compute units; values of XRT's `cu_access_mode`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,8 +33,10 @@ pub(crate) struct KernelInner {
     number: usize,
     units: Vec<usize>,
     access: UnitAccess,
-    /// Registers of the only unit, if it is opened exclusively.
+    /// Registers of the only unit.
     registers: Option<Registers>,
+    /// Byte offsets that may be read although the unit is shared.
+    readable: Mutex<Range<u32>>,
 }
 
 /// Result of `group_id` for an argument without memory: an index that no bank has.
@@ -122,11 +125,14 @@ impl Kernel {
             session.open_units(&units, access == UnitAccess::Exclusive)?;
         }
         let registers = match (access, &units[..]) {
-            (UnitAccess::Exclusive, [unit]) => Some(Registers::new(session.clone(), *unit)),
+            (UnitAccess::Exclusive | UnitAccess::Shared, [unit]) => {
+                Some(Registers::new(session.clone(), *unit))
+            }
             _ => None,
         };
         let inner = Arc::new(KernelInner {
             registers,
+            readable: Mutex::default(),
             session,
             number,
             units,
@@ -188,7 +194,9 @@ impl Kernel {
         found.map(|one| one.offset).ok_or_else(missing)
     }
 
-    fn registers(&self, call: &'static str) -> Result<&Registers, XrtError> {
+    /// The registers, if they are the program's alone or it may use them all the same.
+    fn registers(&self, call: &'static str, in_range: bool) -> Result<&Registers, XrtError> {
+        let allowed = in_range || self.inner.access == UnitAccess::Exclusive;
         let shared = match self.inner.access {
             UnitAccess::Exclusive => "",
             _ => ", shared",
@@ -199,7 +207,25 @@ impl Kernel {
             units: self.inner.units.len(),
             shared,
         };
-        self.inner.registers.as_ref().ok_or_else(refused)
+        let registers = self.inner.registers.as_ref();
+        registers.filter(|_| allowed).ok_or_else(refused)
+    }
+
+    /// Allows [`read_register`](Self::read_register) at byte offsets from `start` on, for `bytes` bytes, although the
+    /// kernel is shared. Replaces an earlier range.
+    ///
+    /// # Errors
+    /// [`XrtError::RegisterAccess`]: the kernel has several units; [`XrtError::RegisterOffset`].
+    pub fn set_read_range(&self, start: u32, bytes: u32) -> Result<(), XrtError> {
+        let registers = self.registers("set_read_range", true)?;
+        registers.check_range(start, bytes)?;
+        *self.readable() = start..start + bytes;
+        Ok(())
+    }
+
+    fn readable(&self) -> MutexGuard<'_, Range<u32>> {
+        let readable = self.inner.readable.lock();
+        readable.unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads a register of its only compute unit, at a byte offset.
@@ -207,7 +233,8 @@ impl Kernel {
     /// # Errors
     /// [`XrtError::RegisterAccess`]; [`XrtError::RegisterOffset`]; the kernel does not respond.
     pub fn read_register(&self, offset: u32) -> Result<u32, XrtError> {
-        self.registers("read_register")?.read(offset)
+        self.registers("read_register", self.readable().contains(&offset))?
+            .read(offset)
     }
 
     /// Writes a register of its only compute unit, at a byte offset.
@@ -215,6 +242,7 @@ impl Kernel {
     /// # Errors
     /// As [`read_register`](Self::read_register).
     pub fn write_register(&self, offset: u32, value: u32) -> Result<(), XrtError> {
-        self.registers("write_register")?.write(offset, value)
+        self.registers("write_register", false)?
+            .write(offset, value)
     }
 }

@@ -18,6 +18,7 @@ mod design;
 mod device;
 mod dispatch;
 mod error;
+mod exported;
 mod ip;
 mod kernel;
 pub mod link;

@@ -12,7 +12,7 @@ pub(crate) const WINDOW: u32 = 0x1_0000;
 /// `ap_start`, bit 0 of the first register.
 const START: u32 = 1;
 
-/// The registers of a compute unit that is opened exclusively.
+/// The registers of a compute unit.
 #[derive(Debug)]
 pub(crate) struct Registers {
     session: Arc<Session>,
@@ -37,6 +37,17 @@ impl Registers {
         Err(XrtError::RegisterOffset {
             unit: self.session.unit_name(self.unit),
             offset,
+            window: WINDOW,
+        })
+    }
+
+    /// Whether a range of offsets is in the window.
+    pub(crate) fn check_range(&self, start: u32, bytes: u32) -> Result<(), XrtError> {
+        self.check(start)?;
+        let end = start.checked_add(bytes).filter(|end| *end <= WINDOW);
+        end.map(drop).ok_or_else(|| XrtError::RegisterOffset {
+            unit: self.session.unit_name(self.unit),
+            offset: start.saturating_add(bytes),
             window: WINDOW,
         })
     }

@@ -12,6 +12,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tombolo::{Picoseconds, Slot};
 
+/// Virtual time that a mailbox waits for the results of new values, at most.
+const SETTLE: Picoseconds = Picoseconds::from_micros(1000);
+
 /// A run of a kernel. Clones refer to the same run.
 #[derive(Clone, Debug)]
 pub struct Run {
@@ -35,6 +38,10 @@ struct Arguments {
     repeat: Repeat,
     /// New values take effect at the next repetition.
     renewed: bool,
+    /// Starts of the kernel so far.
+    begun: u64,
+    /// The number of starts after which the results of the last new values are there.
+    settled: u64,
     /// The compute unit of the last start.
     unit: Option<usize>,
 }
@@ -74,6 +81,8 @@ impl Dispatched for RunInner {
     fn freeze(&self) {
         let mut arguments = self.arguments();
         arguments.frozen = arguments.values.clone();
+        arguments.begun += 1;
+        arguments.settled = 0;
     }
 
     fn set_repeat(&self, repeat: Repeat) {
@@ -94,6 +103,7 @@ impl Dispatched for RunInner {
         if std::mem::take(&mut arguments.renewed) {
             arguments.frozen = arguments.values.clone();
         }
+        arguments.begun += 1;
         true
     }
 
@@ -185,7 +195,8 @@ impl Run {
     /// original. A warning reports this.
     ///
     /// # Errors
-    /// [`XrtError::NoSuchArgument`]; [`XrtError::ArgumentKind`]: the argument is a number; [`XrtError::OtherDevice`].
+    /// [`XrtError::NoSuchArgument`]; [`XrtError::ArgumentKind`]: the argument is a number; [`XrtError::OtherDevice`];
+    /// [`XrtError::OutOfReach`].
     pub fn set_buffer(&self, index: u32, buffer: &Buffer) -> Result<(), XrtError> {
         let (place, argument) = self.argument(index)?;
         let kernel = &self.inner.kernel;
@@ -202,6 +213,12 @@ impl Run {
         }
         if !buffer.is_of(kernel.session()) {
             return Err(XrtError::OtherDevice { what: "bo" });
+        }
+        if buffer.is_out_of_reach() {
+            return Err(XrtError::OutOfReach {
+                kernel: kernel.name().to_owned(),
+                argument: argument.name.clone(),
+            });
         }
         let reached = kernel.group_of(place).unwrap_or(buffer.group());
         let memories = &kernel.session().design().memories;
@@ -276,7 +293,27 @@ impl Run {
 
     /// Lets arguments set since the start take effect at the next repetition.
     pub fn renew(&self) {
-        self.inner.arguments().renewed = true;
+        let mut arguments = self.inner.arguments();
+        arguments.renewed = true;
+        // One that begins with them, and the next, which begins at its end.
+        arguments.settled = arguments.begun + 2;
+    }
+
+    /// Lets virtual time pass until the kernel has run with the values of the last [`renew`](Self::renew), at most
+    /// [`SETTLE`] (a kernel that waits for a stream never does). Without new values, as a look at its state.
+    pub fn settle(&self) {
+        let dispatcher = self.inner.kernel.session().dispatcher();
+        let mut left = SETTLE;
+        let mut slice = LOOK;
+        while left > Picoseconds::ZERO && self.inner.state().is_under_way() {
+            let passed = dispatcher.advance(&self.dispatched(), slice.min(left));
+            left = left - passed.max(LOOK).min(left);
+            slice = SETTLE;
+            let arguments = self.inner.arguments();
+            if arguments.begun >= arguments.settled {
+                return;
+            }
+        }
     }
 
     /// Reads the registers of an argument back from the kernel.

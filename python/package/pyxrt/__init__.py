@@ -11,27 +11,40 @@ import enum
 import os
 import sys
 import threading
-from typing import Any, Callable, List, Optional, Tuple, Union
+from typing import Any, Callable, List, Mapping, Optional, Tuple, Union
 
 from tombolo import SHARE
 from tombolo import _native as native
 
 __all__ = [
+    "XCL_BO_FLAGS_NONE",
+    "alert",
     "bo",
+    "critical",
+    "debug",
     "device",
+    "emergency",
     "enumerate_devices",
+    "error",
     "ert_cmd_state",
     "hw_context",
+    "info",
     "ip",
     "kernel",
     "log_message",
+    "notice",
     "run",
+    "runlist",
     "uuid",
+    "warning",
     "xclBOSyncDirection",
     "xclbin",
     "xclbinip",
+    "xclbinip_vector",
     "xclbinkernel",
+    "xclbinkernel_vector",
     "xclbinmem",
+    "xclbinmem_vector",
     "xrt_info_device",
     "xrt_msg_level",
 ]
@@ -102,13 +115,36 @@ class xrt_msg_level(enum.IntEnum):
     debug = 7
 
 
+XCL_BO_FLAGS_NONE = 0
+emergency = xrt_msg_level.emergency
+alert = xrt_msg_level.alert
+critical = xrt_msg_level.critical
+error = xrt_msg_level.error
+warning = xrt_msg_level.warning
+notice = xrt_msg_level.notice
+info = xrt_msg_level.info
+debug = xrt_msg_level.debug
+
+_REFUSED = {
+    **dict.fromkeys(("aie", "graph"), "the card has no AI engines"),
+    **dict.fromkeys(("elf", "ext", "module", "program"), "the card has no NPU"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _REFUSED:
+        raise AttributeError(f"pyxrt.{name}: not offered: {_REFUSED[name]}")
+    raise AttributeError(f"module 'pyxrt' has no attribute {name!r}")
+
+
 def enumerate_devices() -> int:
     """Number of devices."""
     return native.xrt_device_count()
 
 
-def log_message(level: xrt_msg_level, tag: str, message: str) -> None:
+def log_message(level: xrt_msg_level, tag: Union[str, bytes], message: Union[str, bytes]) -> None:
     """Writes a line to standard error."""
+    tag, message = (text if isinstance(text, str) else text.decode(errors="replace") for text in (tag, message))
     print(f"[{tag}] {xrt_msg_level(level).name.upper()}: {message}", file=sys.stderr)
 
 
@@ -188,23 +224,39 @@ class xclbinmem:
         return self._index
 
 
+class xclbinip_vector(List[xclbinip]):
+    """A list of compute units."""
+
+
+class xclbinkernel_vector(List[xclbinkernel]):
+    """A list of kernels."""
+
+
+class xclbinmem_vector(List[xclbinmem]):
+    """A list of memories."""
+
+
 class xclbin:
     """Contents of an .xclbin."""
+
+    xclbinip = xclbinip
+    xclbinkernel = xclbinkernel
+    xclbinmem = xclbinmem
 
     def __init__(self, path: str = "") -> None:
         self._native = native.NativeXclbin(path)
 
-    def get_kernels(self) -> List[xclbinkernel]:
+    def get_kernels(self) -> xclbinkernel_vector:
         """Its kernels."""
-        return [xclbinkernel(name, arguments) for name, arguments in self._native.kernels()]
+        return xclbinkernel_vector(xclbinkernel(name, arguments) for name, arguments in self._native.kernels())
 
-    def get_ips(self) -> List[xclbinip]:
+    def get_ips(self) -> xclbinip_vector:
         """Its compute units."""
-        return [xclbinip(name) for name in self._native.units()]
+        return xclbinip_vector(xclbinip(name) for name in self._native.units())
 
-    def get_mems(self) -> List[xclbinmem]:
+    def get_mems(self) -> xclbinmem_vector:
         """Its memories."""
-        return [xclbinmem(index, entry) for index, entry in enumerate(self._native.memories())]
+        return xclbinmem_vector(xclbinmem(index, entry) for index, entry in enumerate(self._native.memories()))
 
     def get_uuid(self) -> uuid:
         """Its name."""
@@ -261,12 +313,29 @@ class hw_context:
     shared = access_mode.shared
 
     def __init__(
-        self, on: device, what: Union[uuid, xclbin, str], mode: "hw_context.access_mode" = access_mode.shared
+        self,
+        on: device,
+        what: Union[uuid, xclbin, str],
+        mode: Union["hw_context.access_mode", Mapping[str, int]] = access_mode.shared,
     ) -> None:
         self._device = on
         self._uuid = what if isinstance(what, uuid) else on.load_xclbin(what)
+        # Quality of service is for NPUs: accepted, without effect.
+        self._mode = mode if isinstance(mode, hw_context.access_mode) else hw_context.access_mode.shared
         if on.get_xclbin_uuid() != self._uuid:
             raise RuntimeError(f"hw_context: xclbin {self._uuid} is not registered on the device")
+
+    def get_device(self) -> device:
+        """Its device."""
+        return self._device
+
+    def get_xclbin_uuid(self) -> uuid:
+        """The UUID of its xclbin."""
+        return self._uuid
+
+    def get_mode(self) -> "hw_context.access_mode":
+        """How it was opened."""
+        return self._mode
 
 
 _Place = Union[device, hw_context]
@@ -279,7 +348,8 @@ def _device_of(place: _Place) -> device:
 class bo:
     """Memory of the card with a copy in the host: they differ until :meth:`sync`.
 
-    ``bo(device, bytes, flags, group)``, or ``bo(parent, bytes, offset)`` for a part of another.
+    ``bo(device, bytes, flags, group)``, ``bo(context, bytes, group)``, or ``bo(parent, bytes, offset)`` for a part of
+    another.
     """
 
     class flags(enum.IntFlag):
@@ -305,6 +375,8 @@ class bo:
         if isinstance(place, bo):
             self._native = place._native.part(size, int(flags))
         else:
+            if group is None and isinstance(place, hw_context):
+                flags, group = 0, int(flags)
             if group is None:
                 raise TypeError("bo(device, bytes, flags, group): the group is missing; use kernel.group_id(argument)")
             self._native = native.NativeXrtBo(_device_of(place)._native, size, int(flags), group)
@@ -462,6 +534,47 @@ class run:
     def add_callback(self, state: ert_cmd_state, call: Callable[..., object], data: Any = None) -> None:
         """Calls ``call(run, state, data)`` on a thread of its own when the run has ended."""
         self._callbacks.append((call, data))
+
+
+class runlist:
+    """Runs that are executed one after the other."""
+
+    def __init__(self, context: Optional[hw_context] = None) -> None:
+        self._runs: List[run] = []
+        self._at: Optional[int] = None
+
+    def add(self, of: run) -> None:
+        """Adds a run at the end."""
+        self._require_idle("add")
+        self._runs.append(of)
+
+    def execute(self) -> None:
+        """Starts the first; :meth:`wait` starts the others."""
+        self._require_idle("execute")
+        if self._runs:
+            self._at = 0
+            self._runs[0].start()
+
+    def wait(self, milliseconds: int = 0) -> ert_cmd_state:
+        """Waits for all, for at most this much virtual time per run (0: no limit).
+
+        :raises RuntimeError: a run did not complete.
+        """
+        while self._at is not None:
+            state = self._runs[self._at].wait(milliseconds)
+            if state == ert_cmd_state.ERT_CMD_STATE_TIMEOUT:
+                return state
+            if state != ert_cmd_state.ERT_CMD_STATE_COMPLETED:
+                at, self._at = self._at, None
+                raise RuntimeError(f"runlist: run {at} ended in state {state.name}")
+            self._at = self._at + 1 if self._at + 1 < len(self._runs) else None
+            if self._at is not None:
+                self._runs[self._at].start()
+        return ert_cmd_state.ERT_CMD_STATE_COMPLETED
+
+    def _require_idle(self, call: str) -> None:
+        if self._at is not None:
+            raise RuntimeError(f"runlist: {call}: it executes; wait for it first")
 
 
 class ip:

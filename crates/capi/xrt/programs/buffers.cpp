@@ -5,6 +5,8 @@
 #include <memory>
 #include <vector>
 
+#include <unistd.h>
+
 #include "check.h"
 #include "xrt/experimental/xrt_kernel.h"
 
@@ -116,11 +118,33 @@ int main(int, char **argv) {
         vadd(peer, b, c, count).wait();
         c.sync(XCL_BO_SYNC_BO_FROM_DEVICE);
         EXPECT(c.map<std::uint32_t *>()[count - 1] == left[count - 1] + right[count - 1]);
-        REFUSED(EINVAL, "HOST[0]", xrt::bo(device, bytes, xrt::bo::flags::host_only, vadd.group_id(0)));
+
+        // In the host alone, on a card whose kernels have no way there: the source and the target of copies.
+        xrt::bo near(device, bytes, xrt::bo::flags::host_only, vadd.group_id(0));
+        std::memcpy(near.map(), left.data(), bytes);
+        there.copy(near);
+        vadd(there, b, c, count).wait();
+        near.copy(c);
+        EXPECT(near.map<std::uint32_t *>()[count - 1] == left[count - 1] + right[count - 1]);
+        REFUSED(EINVAL, "link the kernel with sp=UNIT.a:HOST[0]", vadd(near, b, c, count));
+
+        // By a handle: the same buffer, as long as one of its objects is there.
+        xrt::bo own_bo(device, 64, vadd.group_id(0));
+        const xrt::bo::export_handle exported = own_bo.export_buffer();
+        const int copied = dup(exported);
+        close(exported);
+        xrt::bo imported(device, copied);
+        imported.map<std::uint32_t *>()[3] = 1234;
+        EXPECT(own_bo.map<std::uint32_t *>()[3] == 1234 && imported.address() == own_bo.address());
+        own_bo = xrt::bo();
+        EXPECT(imported.map<std::uint32_t *>()[3] == 1234);
+        imported = xrt::bo();
+        REFUSED(EINVAL, "of no bo of this process", xrt::bo(device, copied));
+        close(copied);
 
         // Refused calls.
-        REFUSED(ENOTSUP, "export_buffer", a.export_buffer());
-        REFUSED(ENOTSUP, "export_handle", xrt::bo(device, xrt::bo::export_handle(3)));
+        REFUSED(EINVAL, "of no bo of this process", xrt::bo(device, xrt::bo::export_handle(0)));
+        REFUSED(EINVAL, "of no bo of this process", xrt::bo(device, xrt::bo::export_handle(-1)));
         REFUSED(EINVAL, "not in its", a.sync(XCL_BO_SYNC_BO_TO_DEVICE, bytes, 1));
         REFUSED(EINVAL, "not in its", a.sync(XCL_BO_SYNC_BO_TO_DEVICE, ~std::size_t(0), 2));
         REFUSED(EINVAL, "AI engines", a.sync(XCL_BO_SYNC_BO_GMIO_TO_AIE));

@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "xclbin.h"
 #include "xrt/xrt_bo.h"
 #include "xrt/xrt_device.h"
 #include "xrt/xrt_kernel.h"
@@ -21,6 +23,15 @@
 static void called(xrtRunHandle run, enum ert_cmd_state state, void *data) {
     (void)run;
     *(int *)data = (int)state;
+}
+
+/* Starts the run again until enough have ended. */
+static void again(xrtRunHandle run, enum ert_cmd_state state, void *data) {
+    _Atomic int *left = (_Atomic int *)data;
+    if (state == ERT_CMD_STATE_COMPLETED && *left > 1 && xrtRunStart(run) != 0) {
+        abort();
+    }
+    --*left;
 }
 
 static int wrong(const uint32_t *sums, uint32_t factor, uint32_t count) {
@@ -44,6 +55,16 @@ int main(int argc, char **argv) {
     EXPECT(needed == 3 && strcmp(name, "f1") == 0);
     EXPECT(xrtXclbinGetNumKernels(file) == 1 && xrtXclbinGetNumKernelComputeUnits(file) == 1);
     EXPECT(xrtXclbinGetUUID(file, own) == 0);
+    int size = 0;
+    EXPECT(xrtXclbinGetData(file, NULL, 0, &size) == 0 && size > (int)sizeof(struct axlf));
+    char *data = (char *)malloc((size_t)size);
+    EXPECT(data != NULL && xrtXclbinGetData(file, data, size, NULL) == 0);
+    const struct axlf *axlf = (const struct axlf *)(const void *)data;
+    EXPECT(axlf->m_header.m_length == (uint64_t)size && memcmp(axlf->m_header.uuid, own, sizeof own) == 0);
+    xrtXclbinHandle same = xrtXclbinAllocAxlf(axlf);
+    EXPECT(same != NULL && xrtXclbinGetUUID(same, uuid) == 0 && memcmp(uuid, own, sizeof own) == 0);
+    EXPECT(xrtXclbinFreeHandle(same) == 0);
+    free(data);
 
     errno = 0;
     EXPECT(xrtDeviceOpen(9) == NULL && errno == ENODEV);
@@ -104,6 +125,22 @@ int main(int argc, char **argv) {
         EXPECT(xrtBOSync(sums, XCL_BO_SYNC_BO_TO_DEVICE, BYTES, 0) == 0);
     }
     EXPECT(xrtRunClose(run) == 0 && state == ERT_CMD_STATE_COMPLETED);
+
+    /* A callback that starts its run again. */
+    _Atomic int left = 5;
+    run = xrtRunOpen(vadd);
+    EXPECT(run != NULL && xrtRunSetArg(run, 0, a) == 0 && xrtRunSetArg(run, 1, a) == 0);
+    EXPECT(xrtRunSetArg(run, 2, sums) == 0 && xrtRunSetArg(run, 3, count) == 0);
+    EXPECT(xrtRunSetCallback(run, ERT_CMD_STATE_COMPLETED, again, (void *)&left) == 0 && xrtRunStart(run) == 0);
+    while (left > 0) {
+    }
+    EXPECT(xrtRunClose(run) == 0);
+
+    /* By a handle, in the same process. */
+    int exported = xrtBOExport(a);
+    xrtBufferHandle twin = xrtBOImport(device, exported);
+    EXPECT(exported >= 0 && twin != NULL && xrtBOMap(twin) == xrtBOMap(a) && xrtBOFree(twin) == 0 && close(exported) == 0);
+    EXPECT(xrtBOImport(device, -1) == NULL);
 
     /* On the card. */
     EXPECT(xrtBOCopy(sums, a, 400, 8, 4) == 0 && xrtBOCopy(sums, a, 0, 0, 0) == -1);

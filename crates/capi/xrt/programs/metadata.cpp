@@ -1,10 +1,12 @@
 // Metadata of an .xclbin, and loading it as an object or as bytes. argv: one with vadd twice (left, right).
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <vector>
 
 #include "check.h"
 #include "experimental/xrt_xclbin.h"
+#include "xclbin.h"
 #include "xrt/xrt_hw_context.h"
 #include "xrt/xrt_kernel.h"
 
@@ -52,6 +54,28 @@ int main(int, char **argv) {
         const auto axlf_of_file = reinterpret_cast<const axlf *>(bytes.data());
         EXPECT(xrt::xclbin(axlf_of_file).get_uuid() == file.get_uuid());
         EXPECT(xrt::xclbin(file.get_axlf()).get_uuid() == file.get_uuid());
+
+        REFUSED(ENOTSUP, "use get_kernels", file.get_axlf_section<const void *>(MEM_TOPOLOGY));
+        EXPECT(file.get_aie_partitions().empty());
+
+        // The files of a folder.
+        const std::string path = argv[1];
+        const xrt::xclbin_repository folder(path.substr(0, path.rfind('/')));
+        const std::string name = path.substr(path.rfind('/') + 1);
+        EXPECT(folder.end() - folder.begin() > 0 && folder.load(name).get_uuid() == file.get_uuid());
+        bool there = false;
+        for (auto at = folder.begin(); at != folder.end(); ++at) {
+            there = there || (at.path() == path && (*at).get_uuid() == file.get_uuid());
+        }
+        EXPECT(there);
+        REFUSED(ENOENT, "load", folder.load("none.xclbin"));
+        REFUSED(ENOENT, "none", xrt::xclbin_repository("none"));
+
+        // Fields that programs read from the bytes.
+        const axlf_header &header = axlf_of_file->m_header;
+        EXPECT(header.m_length == bytes.size() && header.m_numSections == 0);
+        EXPECT(std::memcmp(header.uuid, file.get_uuid().get(), sizeof header.uuid) == 0);
+        EXPECT(std::string(reinterpret_cast<const char *>(header.m_platformVBNV)) == "tombolo_f1");
 
         xrt::device device(0);
         const auto uuid = device.register_xclbin(file);

@@ -50,6 +50,12 @@ int main(int, char **argv) {
         REFUSED(EBUSY, "open exclusively", xrt::kernel(device, uuid, "vadd"));
         xrt::kernel left(device, uuid, "vadd:left");
         THROWS(std::runtime_error, left.read_register(0));
+        // Registers in a range may be read of a shared kernel as well.
+        xrt::set_read_range(left, left.offset(3), 8);
+        EXPECT(left.read_register(left.offset(3)) == 1000);
+        THROWS(std::runtime_error, left.read_register(left.offset(3) + 8));
+        THROWS(std::runtime_error, left.write_register(left.offset(3), 1));
+        THROWS(std::out_of_range, xrt::set_read_range(left, 0xfffc, 8));
         REFUSED(EBUSY, "by others", xrt::ip(device, uuid, "vadd:left"));
         // To know what it is does not need the unit.
         xrt::kernel known(device, uuid, "vadd", xrt::kernel::cu_access_mode::none);

@@ -1,4 +1,5 @@
 // Runs that restart automatically, and their mailboxes. argv: one with vadd twice (left, right).
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -63,6 +64,17 @@ int main(int, char **argv) {
             right(a, b, second, count).wait();
         }
         EXPECT(right_sums(third, 1) == count && right_sums(second, 1) == count);
+        // What is read is of a run with the values that were written: no wait is needed between them.
+        for (int round = 0; round < 4; ++round) {
+            xrt::bo &target = round % 2 == 0 ? second : third;
+            std::fill_n(target.map<std::uint32_t *>(), count, 0);
+            target.sync(XCL_BO_SYNC_BO_TO_DEVICE);
+            later.set_arg(2, target);
+            later.write();
+            later.read();
+            const std::uint64_t address = target.address();
+            EXPECT(std::memcmp(later.get_arg(2).first, &address, sizeof address) == 0 && right_sums(target, 1) == count);
+        }
         EXPECT(run.state() == ERT_CMD_STATE_RUNNING);
         run.stop();
         EXPECT(run.state() == ERT_CMD_STATE_COMPLETED && run.wait() == ERT_CMD_STATE_COMPLETED);

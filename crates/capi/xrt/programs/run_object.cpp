@@ -2,6 +2,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <thread>
+#include <utility>
 
 #include "check.h"
 #include "experimental/xrt_bo.h"
@@ -43,6 +45,29 @@ struct arrays {
 
 void called(const void *, ert_cmd_state state, void *data) {
     *static_cast<std::atomic<int> *>(data) = static_cast<int>(state);
+}
+
+/* A run that its callback starts again. */
+struct chained {
+    static constexpr int calls = 20;
+    xrt::run run;
+    std::atomic<int> count;
+    std::thread::id thread{};
+    bool one_thread = true;
+
+    chained(xrt::run of, int from) : run(std::move(of)), count(from) {}
+};
+
+void again(const void *, ert_cmd_state, void *data) {
+    auto &chain = *static_cast<chained *>(data);
+    if (chain.count == 0) {
+        chain.thread = std::this_thread::get_id();
+    }
+    chain.one_thread = chain.one_thread && chain.thread == std::this_thread::get_id();
+    if (chain.count + 1 < chained::calls) {
+        chain.run.start();
+    }
+    ++chain.count;
 }
 
 } // namespace
@@ -102,6 +127,15 @@ int main(int, char **argv) {
         EXPECT(run.wait() == ERT_CMD_STATE_COMPLETED);
         EXPECT(of.right() == count);
 
+        // An array's bytes are the value; the pointer to it is not.
+        const std::uint32_t parts[2] = {static_cast<std::uint32_t>(count), 0};
+        std::fill_n(of.c.map<std::uint32_t *>(), count, 0);
+        of.c.sync(XCL_BO_SYNC_BO_TO_DEVICE);
+        run.set_arg(3, parts);
+        run();
+        EXPECT(run.wait() == ERT_CMD_STATE_COMPLETED);
+        EXPECT(of.right() == count);
+
         // All at once, in both ways.
         std::fill_n(of.c.map<std::uint32_t *>(), count, 0);
         of.c.sync(XCL_BO_SYNC_BO_TO_DEVICE);
@@ -130,6 +164,36 @@ int main(int, char **argv) {
         } catch (const xrt::run::command_error &error) {
             EXPECT(error.get_command_state() == ERT_CMD_STATE_ABORT);
         }
+        // Calls that start their run again: one thread makes them all.
+        chained chain{xrt::run(vadd), 0};
+        chain.run.set_arg(0, of.a);
+        chain.run.set_arg(1, of.b);
+        chain.run.set_arg(2, of.c);
+        chain.run.set_arg(3, std::uint64_t(16));
+        chain.run.add_callback(ERT_CMD_STATE_COMPLETED, again, &chain);
+        chain.run.start();
+        while (chain.count < chained::calls) {
+        }
+        EXPECT(chain.one_thread);
+
+        // A call that drops the last copy of its run.
+        std::atomic<bool> dropped(false);
+        auto *last = new xrt::run(vadd);
+        for (int index = 0; index < 3; ++index) {
+            last->set_arg(index, index == 0 ? of.a : index == 1 ? of.b : of.c);
+        }
+        last->set_arg(3, std::uint64_t(16));
+        last->add_callback(
+            ERT_CMD_STATE_COMPLETED,
+            [last](const void *, ert_cmd_state, void *data) {
+                delete last;
+                *static_cast<std::atomic<bool> *>(data) = true;
+            },
+            &dropped);
+        last->start();
+        while (!dropped) {
+        }
+
         // The unit is usable again.
         EXPECT(vadd(of.a, of.b, of.c, count).wait() == ERT_CMD_STATE_COMPLETED);
     });

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "xrt/detail/ert.h"
+#include "xrt/detail/version.h"
 
 #if defined(__has_include)
 #if __has_include(<uuid/uuid.h>)
@@ -38,6 +39,7 @@ enum xclBOSyncDirection {
 #endif
 
 typedef void *xclDeviceHandle;
+typedef int xclBufferExportHandle;
 typedef unsigned char xuid_t[16];
 /* The bytes of an .xclbin. */
 struct axlf;

@@ -73,11 +73,19 @@ class bo {
     bo(xclDeviceHandle on, void *user, std::size_t bytes, memory_group group)
         : bo(device(on), user, bytes, group) {}
 
-    /* Result of export_buffer in another process. */
+    /* A buffer that is exported in this process, by any device; the caller closes the handle. */
     using export_handle = int;
-    bo(const device &, export_handle) { detail::unsupported("bo(device, export_handle)", no_export()); }
+    bo(const device &, export_handle exported) {
+        tmb_xrt_object *same = nullptr;
+        detail::check(tmb_xrt_bo_import(exported, &same));
+        object_ = detail::object(same);
+    }
 
-    export_handle export_buffer() { detail::unsupported("bo.export_buffer", no_export()); }
+    export_handle export_buffer() {
+        int exported = -1;
+        detail::check(tmb_xrt_bo_export(handle(), &exported));
+        return exported;
+    }
 
     /* A part of another, which shares its bytes. */
     bo(const bo &parent, std::size_t bytes, std::size_t offset) {
@@ -166,8 +174,6 @@ class bo {
     tmb_xrt_object *handle() const { return object_.need("bo"); }
 
   private:
-    static const char *no_export() { return "a card is of one process; share a file, or run both in one process"; }
-
     static detail::object alloc(const device &on, std::size_t bytes, std::uint32_t how, memory_group group) {
         tmb_xrt_object *made = nullptr;
         detail::check(tmb_xrt_bo_alloc(on.handle(), bytes, how, group, &made));

@@ -134,6 +134,10 @@ class device {
         return value;
     }
 
+    template <typename Section> Section get_xclbin_section(axlf_section_kind kind, const uuid &of) const {
+        return get_xclbin(of).get_axlf_section<Section>(kind);
+    }
+
     void reset() { detail::check(tmb_xrt_device_reset(handle())); }
 
     bool operator==(const device &other) const {

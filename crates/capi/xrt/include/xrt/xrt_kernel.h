@@ -3,6 +3,7 @@
 #define TOMBOLO_XRT_KERNEL_H
 
 #include "xrt/detail/ert.h"
+#include "xrt/detail/watch.h"
 #include "xrt/xrt.h"
 #include "xrt/xrt_bo.h"
 #include "xrt/xrt_device.h"
@@ -16,7 +17,6 @@
 #include <functional>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -121,7 +121,7 @@ class run {
         if (state != ERT_CMD_STATE_COMPLETED) {
             detail::unsupported("run.add_callback", "only ERT_CMD_STATE_COMPLETED has callbacks");
         }
-        callbacks_->list.emplace_back(std::move(call), data);
+        callbacks_->add(object_, std::move(call), data);
     }
 
     explicit operator bool() const { return static_cast<bool>(object_); }
@@ -136,15 +136,57 @@ class run {
     friend class kernel;
     friend class mailbox;
 
-    /* Calls and the threads that make them; the last copy of the run waits for these. */
-    struct callback_list {
-        std::vector<std::pair<callback, void *>> list;
-        std::vector<std::thread> threads;
+    /* Calls, and the thread that makes them; the last copy of the run waits for it. */
+    class callback_list {
+      public:
+        callback_list() = default;
+        callback_list(const callback_list &) = delete;
+        callback_list &operator=(const callback_list &) = delete;
         ~callback_list() {
-            for (std::thread &thread : threads) {
-                thread.join();
+            if (watch_ != nullptr) {
+                tmb_xrt_watch_close(watch_);
             }
         }
+
+        void add(const detail::object &of, callback call, void *data) {
+            const std::lock_guard<std::mutex> lock(mutex_);
+            if (watch_ == nullptr) {
+                of_ = of;
+                watch_ = tmb_xrt_watch_open(of_.need("run"), ended, this);
+                if (watch_ == nullptr) {
+                    throw std::system_error(errno, std::generic_category(), "run: add_callback: no thread for it");
+                }
+            }
+            calls_.emplace_back(std::move(call), data);
+        }
+
+        void started() {
+            const std::lock_guard<std::mutex> lock(mutex_);
+            if (watch_ != nullptr) {
+                tmb_xrt_watch_started(watch_);
+            }
+        }
+
+      private:
+        static void ended(void *pointer, ert_cmd_state state) {
+            callback_list *const list = static_cast<callback_list *>(pointer);
+            std::vector<std::pair<callback, void *>> calls;
+            detail::object of;
+            {
+                const std::lock_guard<std::mutex> lock(list->mutex_);
+                calls = list->calls_;
+                of = list->of_;
+            }
+            // From here on a call may drop the last copy of the run, and so this list.
+            for (const std::pair<callback, void *> &call : calls) {
+                call.first(of.get(), state, call.second);
+            }
+        }
+
+        std::mutex mutex_;
+        detail::object of_;
+        std::vector<std::pair<callback, void *>> calls_;
+        tmb_xrt_watch *watch_ = nullptr;
     };
 
     template <typename Start> void start_with(Start begin);
@@ -161,11 +203,11 @@ class run {
     void set_at(int index, bo &buffer) { set_at(index, static_cast<const bo &>(buffer)); }
     void set_at(int index, bo &&buffer) { set_at(index, static_cast<const bo &>(buffer)); }
 
+    /* The bytes of a value; of an array, all of them. */
     template <typename Value> void set_at(int index, Value &&value) {
-        using plain = typename std::decay<Value>::type;
-        static_assert(std::is_trivially_copyable<plain>::value, "arguments of kernels are numbers, structures or bo");
-        const plain copied = value;
-        set_arg(index, static_cast<const void *>(&copied), sizeof copied);
+        using plain = typename std::remove_reference<Value>::type;
+        static_assert(std::is_trivially_destructible<plain>::value, "arguments of kernels are numbers, structures or bo");
+        set_arg(index, static_cast<const void *>(std::addressof(value)), sizeof(plain));
     }
 
     void set_all(int) {}
@@ -180,20 +222,7 @@ class run {
 
 template <typename Start> void run::start_with(Start begin) {
     detail::check(begin(handle()));
-    if (callbacks_->list.empty()) {
-        return;
-    }
-    const detail::object watched = object_;
-    const std::vector<std::pair<callback, void *>> calls = callbacks_->list;
-    callbacks_->threads.emplace_back([watched, calls] {
-        std::uint32_t state = 0;
-        if (tmb_xrt_run_wait(watched.get(), 0, &state) != 0) {
-            return;
-        }
-        for (const std::pair<callback, void *> &call : calls) {
-            call.first(watched.get(), static_cast<ert_cmd_state>(state), call.second);
-        }
-    });
+    callbacks_->started();
 }
 
 /* A kernel: all of its compute units, or those that are named. Copies are the same one. */
@@ -277,6 +306,11 @@ class kernel {
     detail::object object_;
     device device_;
 };
+
+/* Byte offsets of registers that read_register reads although the kernel is shared. */
+inline void set_read_range(const kernel &of, std::uint32_t start, std::uint32_t bytes) {
+    detail::check(tmb_xrt_kernel_set_read_range(of.handle(), start, bytes));
+}
 
 inline run::run(const kernel &of) {
     tmb_xrt_object *made = nullptr;

@@ -35,6 +35,19 @@ static inline xrtBufferHandle xrtBOSubAlloc(xrtBufferHandle parent, size_t bytes
     return tmb_xrt_c_made(tmb_xrt_bo_part((tmb_xrt_object *)parent, bytes, offset, &bo), &bo);
 }
 
+/* For another device of this process; the caller closes the handle. */
+static inline xclBufferExportHandle xrtBOExport(xrtBufferHandle bo) {
+    int exported = -1;
+    tmb_xrt_c_answer(tmb_xrt_bo_export((tmb_xrt_object *)bo, &exported));
+    return exported;
+}
+
+static inline xrtBufferHandle xrtBOImport(xrtDeviceHandle device, xclBufferExportHandle exported) {
+    tmb_xrt_object *bo = NULL;
+    (void)device;
+    return tmb_xrt_c_made(tmb_xrt_bo_import(exported, &bo), &bo);
+}
+
 static inline int xrtBOFree(xrtBufferHandle bo) { return tmb_xrt_c_answer(tmb_xrt_close((tmb_xrt_object *)bo)); }
 
 static inline size_t xrtBOSize(xrtBufferHandle bo) {

@@ -59,6 +59,21 @@ static inline xrtXclbinHandle xrtXclbinAllocRawData(const char *bytes, int count
     return tmb_xrt_c_made(tmb_xrt_xclbin_parse(bytes, count < 0 ? 0 : (size_t)count, &xclbin), &xclbin);
 }
 
+static inline xrtXclbinHandle xrtXclbinAllocAxlf(const struct axlf *bytes) {
+    tmb_xrt_object *xclbin = NULL;
+    return tmb_xrt_c_made(tmb_xrt_xclbin_parse_axlf(bytes, &xclbin), &xclbin);
+}
+
+/* The file's bytes, as far as there is room; `needed`: all of them. */
+static inline int xrtXclbinGetData(xrtXclbinHandle xclbin, char *bytes, int room, int *needed) {
+    size_t count = room < 0 ? 0 : (size_t)room;
+    int answer = tmb_xrt_c_answer(tmb_xrt_xclbin_bytes((tmb_xrt_object *)xclbin, bytes, &count));
+    if (needed != NULL) {
+        *needed = (int)count;
+    }
+    return answer;
+}
+
 static inline int xrtXclbinFreeHandle(xrtXclbinHandle xclbin) {
     return tmb_xrt_c_answer(tmb_xrt_close((tmb_xrt_object *)xclbin));
 }

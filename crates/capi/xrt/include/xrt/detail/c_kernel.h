@@ -2,12 +2,12 @@
 #ifndef TOMBOLO_XRT_DETAIL_C_KERNEL_H
 #define TOMBOLO_XRT_DETAIL_C_KERNEL_H
 
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
 #include "xrt/detail/c_bo.h"
 #include "xrt/detail/ert.h"
+#include "xrt/detail/watch.h"
 
 typedef void *xrtKernelHandle;
 typedef void *xrtRunHandle;
@@ -17,8 +17,7 @@ struct tmb_xrt_c_run {
     tmb_xrt_object *object;
     void (*callback)(xrtRunHandle, enum ert_cmd_state, void *);
     void *data;
-    pthread_t watcher;
-    int is_watched;
+    struct tmb_xrt_watch *watch;
 };
 
 /* access: 0 exclusive, 1 shared */
@@ -125,28 +124,16 @@ static inline int xrtRunSetArg(xrtRunHandle run, int index, ...) {
     return answer;
 }
 
-static inline void *tmb_xrt_c_watch(void *pointer) {
+static inline void tmb_xrt_c_ended(void *pointer, enum ert_cmd_state state) {
     struct tmb_xrt_c_run *run = (struct tmb_xrt_c_run *)pointer;
-    uint32_t state = 0;
-    if (tmb_xrt_run_wait(run->object, 0, &state) == 0) {
-        run->callback(run, (enum ert_cmd_state)state, run->data);
-    }
-    return NULL;
-}
-
-static inline void tmb_xrt_c_end_watch(struct tmb_xrt_c_run *run) {
-    if (run->is_watched) {
-        pthread_join(run->watcher, NULL);
-        run->is_watched = 0;
-    }
+    run->callback(run, state, run->data);
 }
 
 static inline int xrtRunStart(xrtRunHandle handle) {
     struct tmb_xrt_c_run *run = (struct tmb_xrt_c_run *)handle;
     int answer = tmb_xrt_c_answer(tmb_xrt_run_start(tmb_xrt_c_object(handle)));
-    if (answer == 0 && run->callback != NULL) {
-        tmb_xrt_c_end_watch(run);
-        run->is_watched = pthread_create(&run->watcher, NULL, tmb_xrt_c_watch, run) == 0;
+    if (answer == 0 && run->watch != NULL) {
+        tmb_xrt_watch_started(run->watch);
     }
     return answer;
 }
@@ -176,7 +163,10 @@ static inline int xrtRunSetCallback(xrtRunHandle handle, enum ert_cmd_state stat
     }
     run->callback = callback;
     run->data = data;
-    return 0;
+    if (run->watch == NULL) {
+        run->watch = tmb_xrt_watch_open(run->object, tmb_xrt_c_ended, run);
+    }
+    return run->watch == NULL ? -1 : 0;
 }
 
 static inline int xrtRunClose(xrtRunHandle handle) {
@@ -186,7 +176,9 @@ static inline int xrtRunClose(xrtRunHandle handle) {
         errno = EINVAL;
         return -1;
     }
-    tmb_xrt_c_end_watch(run);
+    if (run->watch != NULL) {
+        tmb_xrt_watch_close(run->watch);
+    }
     answer = tmb_xrt_c_answer(tmb_xrt_close(run->object));
     free(run);
     return answer;

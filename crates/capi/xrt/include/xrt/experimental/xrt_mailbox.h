@@ -29,8 +29,9 @@ class mailbox {
     /* Gives the kernel what was set. */
     void write() { detail::check(tmb_xrt_run_renew(run_.handle())); }
 
-    /* Takes the registers of all arguments as the kernel has them now. */
+    /* Takes the registers of all arguments after a run with the values that were written last. */
     void read() {
+        detail::check(tmb_xrt_run_settle(run_.handle()));
         std::uint32_t count = 0;
         detail::check(tmb_xrt_run_argument_count(run_.handle(), &count));
         for (std::uint32_t index = 0; index < count; ++index) {

@@ -2,15 +2,17 @@
 #ifndef TOMBOLO_XRT_VERSION_H
 #define TOMBOLO_XRT_VERSION_H
 
+#include "xrt/detail/version.h"
+
 #ifdef __cplusplus
 
 namespace xrt {
 namespace version {
 
-inline unsigned int major() { return 2; }
-inline unsigned int minor() { return 18; }
-inline unsigned int patch() { return 0; }
-inline unsigned int code() { return major() << 16 | minor(); }
+inline unsigned int major() { return XRT_MAJOR(XRT_VERSION_CODE); }
+inline unsigned int minor() { return XRT_MINOR(XRT_VERSION_CODE); }
+inline unsigned int patch() { return XRT_PATCH; }
+inline unsigned int code() { return XRT_VERSION_CODE; }
 
 } // namespace version
 } // namespace xrt

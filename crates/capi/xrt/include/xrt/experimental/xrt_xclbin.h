@@ -2,17 +2,23 @@
 #ifndef TOMBOLO_XRT_XCLBIN_H
 #define TOMBOLO_XRT_XCLBIN_H
 
+#include "xrt/detail/xclbin.h"
 #include "xrt/xrt.h"
 #include "xrt/xrt_uuid.h"
 
 #ifdef __cplusplus
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <dirent.h>
 
 #include "xrt/detail/base.h"
 
@@ -196,6 +202,14 @@ class xclbin {
         entry entry_;
     };
 
+    /* Of AI engines, which no card has: there is none. */
+    class aie_partition {
+      public:
+        std::uint32_t get_operations_per_cycle() const { return 0; }
+        std::uint64_t get_inference_fingerprint() const { return 0; }
+        std::uint64_t get_pre_post_fingerprint() const { return 0; }
+    };
+
     xclbin() = default;
 
     /* A file, by its path or by its name in the folder of the environment's XCL_BINDIR. */
@@ -264,6 +278,13 @@ class xclbin {
             found.push_back(mem(entry{file_, index}));
         }
         return found;
+    }
+
+    std::vector<aie_partition> get_aie_partitions() const { return {}; }
+
+    template <typename Section> Section get_axlf_section(axlf_section_kind) const {
+        detail::unsupported("xclbin.get_axlf_section", "an .xclbin of `tombolo link` has no sections; use get_kernels, "
+                                                       "get_ips and get_mems");
     }
 
     uuid get_uuid() const {
@@ -340,6 +361,72 @@ class xclbin {
 
     file file_;
     mutable std::shared_ptr<std::vector<char>> bytes_;
+};
+
+/* The .xclbin files of a folder; without one, of XCL_BINDIR, or else of the working directory. In order of their names. */
+class xclbin_repository {
+  public:
+    class iterator {
+      public:
+        using iterator_category = std::random_access_iterator_tag;
+        using value_type = xclbin;
+        using difference_type = std::ptrdiff_t;
+        using pointer = const value_type *;
+        using reference = value_type;
+
+        explicit iterator(const std::string *at) : at_(at) {}
+        const std::string &path() const { return *at_; }
+        xclbin operator*() const { return xclbin(*at_); }
+        iterator &operator++() {
+            ++at_;
+            return *this;
+        }
+        iterator operator++(int) { return iterator(at_++); }
+        difference_type operator-(const iterator &other) const { return at_ - other.at_; }
+        bool operator==(const iterator &other) const { return at_ == other.at_; }
+        bool operator!=(const iterator &other) const { return at_ != other.at_; }
+
+      private:
+        const std::string *at_;
+    };
+
+    explicit xclbin_repository(const std::string &folder) : paths_(std::make_shared<std::vector<std::string>>()) {
+        DIR *const open = opendir(folder.c_str());
+        if (open == nullptr) {
+            throw std::system_error(errno, std::generic_category(), "xclbin_repository: " + folder);
+        }
+        const std::string kind = ".xclbin";
+        for (const dirent *entry = readdir(open); entry != nullptr; entry = readdir(open)) {
+            const std::string name = entry->d_name;
+            if (name.size() > kind.size() && name.compare(name.size() - kind.size(), kind.size(), kind) == 0) {
+                paths_->push_back(folder + "/" + name);
+            }
+        }
+        closedir(open);
+        std::sort(paths_->begin(), paths_->end());
+    }
+    xclbin_repository() : xclbin_repository(default_folder()) {}
+
+    iterator begin() const { return iterator(paths_->data()); }
+    iterator end() const { return iterator(paths_->data() + paths_->size()); }
+
+    /* By the name of a file in the folder. */
+    xclbin load(const std::string &name) const {
+        for (const std::string &path : *paths_) {
+            if (path.substr(path.rfind('/') + 1) == name) {
+                return xclbin(path);
+            }
+        }
+        throw std::system_error(ENOENT, std::generic_category(), "xclbin_repository: load: " + name);
+    }
+
+  private:
+    static std::string default_folder() {
+        const char *folder = std::getenv("XCL_BINDIR");
+        return folder == nullptr ? "." : folder;
+    }
+
+    std::shared_ptr<std::vector<std::string>> paths_;
 };
 
 } // namespace xrt
