@@ -5,7 +5,7 @@ use crate::device::Device;
 use crate::error::XrtError;
 use crate::session::Session;
 use std::sync::{Arc, Weak};
-use tombolo::SharedMemory;
+use tombolo::{SharedMemory, TrapWay};
 
 /// Flags of `xrt::bo`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,7 +18,7 @@ impl BufferFlags {
     pub const DEVICE_ONLY: Self = Self(1 << 28);
     /// In host memory, which kernels access over PCIe; the only copy.
     pub const HOST_ONLY: Self = Self(1 << 29);
-    /// On the card and mapped into the program; the only copy.
+    /// On the card and mapped into the program, which may pass it to system calls; the only copy.
     pub const P2P: Self = Self(1 << 30);
     /// Cacheable, carve-out, SVM: accepted as hints, without effect.
     const HINTS: u32 = 1 << 24 | 1 << 25 | 1 << 27;
@@ -94,6 +94,9 @@ impl WeakBuffer {
     }
 }
 
+/// Size in bytes of the pages of buffers that are mapped into the program and passed to system calls, at most: each 4 KiB
+/// of a page that moves has a cost there.
+const P2P_PAGE: usize = 64 << 10;
 /// Alignment of a host copy in bytes, whether allocated here or by the user.
 const PAGE: usize = 4096;
 
@@ -231,8 +234,13 @@ impl Buffer {
         let page = space.page_for(bytes)?;
         let card = match kind {
             _ if in_host && session.has_host_memory() => space.alloc_direct(bytes, page)?,
+            // Programs give it to system calls: that is its purpose.
+            BufferKind::P2p => {
+                let page = space.page_for(bytes.min(P2P_PAGE))?;
+                space.alloc_with_traps(bytes, page, TrapWay::Userfault)?
+            }
             // Only the program and copies reach it: `set_buffer` refuses it.
-            BufferKind::P2p | BufferKind::HostOnly => space.alloc_with_pages(bytes, page)?,
+            BufferKind::HostOnly => space.alloc_with_pages(bytes, page)?,
             _ => space.alloc_untrapped(bytes, page)?,
         };
         let kind = match in_host {

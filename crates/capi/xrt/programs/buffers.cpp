@@ -1,5 +1,7 @@
 // Buffers: what is on which side, parts, user pointers, copies, flags, and what is refused. argv: vadd.
+#include <cerrno>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -118,6 +120,24 @@ int main(int, char **argv) {
         vadd(peer, b, c, count).wait();
         c.sync(XCL_BO_SYNC_BO_FROM_DEVICE);
         EXPECT(c.map<std::uint32_t *>()[count - 1] == left[count - 1] + right[count - 1]);
+
+        // System calls reach it, if userfaultfd is permitted (docs/environment.md): sums to a file, and from it.
+        xrt::bo summed(device, bytes, xrt::bo::flags::p2p, vadd.group_id(2));
+        vadd(peer, b, summed, count).wait();
+        std::FILE *const file = std::tmpfile();
+        const auto whole = static_cast<ssize_t>(bytes);
+        const ssize_t written = pwrite(fileno(file), summed.map(), bytes, 0);
+        EXPECT(written == whole || (written == -1 && errno == EFAULT && geteuid() != 0));
+        if (written == whole) {
+            seen.assign(count, 0);
+            EXPECT(pread(fileno(file), seen.data(), bytes, 0) == whole && seen[count - 1] == left[count - 1] + right[count - 1]);
+            xrt::bo fresh(device, bytes, xrt::bo::flags::p2p, vadd.group_id(0));
+            EXPECT(pread(fileno(file), fresh.map(), bytes, 0) == whole);
+            vadd(fresh, b, c, count).wait();
+            c.sync(XCL_BO_SYNC_BO_FROM_DEVICE);
+            EXPECT(c.map<std::uint32_t *>()[count - 1] == left[count - 1] + 2 * right[count - 1]);
+        }
+        std::fclose(file);
 
         // In the host alone, on a card whose kernels have no way there: the source and the target of copies.
         xrt::bo near(device, bytes, xrt::bo::flags::host_only, vadd.group_id(0));

@@ -28,13 +28,18 @@ int main(int, char **argv) {
         write64(0x20, c.address());
         write64(0x28, count);
         auto interrupt = left.create_interrupt_notify();
-        // Nothing runs; and nothing has enabled it in the kernel.
+        // Nothing runs. The interrupt at the end of a run is enabled.
         EXPECT(interrupt.wait(milliseconds(1)) == std::cv_status::timeout);
+        EXPECT(left.read_register(4) == 1 && left.read_register(8) == 1);
+        // Not by a program that disables it.
+        interrupt.disable();
+        EXPECT(left.read_register(4) == 0 && left.read_register(8) == 0);
+        interrupt.enable();
+        left.write_register(8, 0);
         left.write_register(0, 1);
         EXPECT(interrupt.wait(milliseconds(20)) == std::cv_status::timeout);
         EXPECT((left.read_register(0) & 2) != 0 && left.read_register(0xc) == 0);
 
-        left.write_register(4, 1);
         left.write_register(8, 1);
         for (int round = 0; round < 3; ++round) {
             left.write_register(0, 1);

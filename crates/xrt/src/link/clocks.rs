@@ -43,7 +43,7 @@ fn manifest_name(kernel: &KernelImage) -> String {
     format!("{}/kernel.toml", kernel.name)
 }
 
-fn manifest_of(kernel: &KernelImage) -> Option<Manifest> {
+pub(super) fn manifest_of(kernel: &KernelImage) -> Option<Manifest> {
     let name = manifest_name(kernel);
     let file = kernel.files.iter().find(|file| file.name == name)?;
     let text = std::str::from_utf8(&file.bytes).ok()?;

@@ -160,6 +160,7 @@ pub fn link(kernels: Vec<KernelImage>, settings: &[Setting]) -> Result<Linked, L
             memories: banks_of(&options.platform),
             ..Design::default()
         },
+        notes,
     };
     for setting in of("connectivity.nk") {
         linker.add_units(setting)?;
@@ -178,12 +179,13 @@ pub fn link(kernels: Vec<KernelImage>, settings: &[Setting]) -> Result<Linked, L
     linker.add_clocks(settings)?;
     if !linker.design.clocks.is_empty() {
         let hz = 1_000_000_000_000 / options.platform.clock().period_ps.get().max(1);
-        notes.push(format!(
+        linker.notes.push(format!(
             "clocks: recorded; the first clock of each kernel is the shell's, {} MHz",
             hz / 1_000_000
         ));
-        notes.extend(clocks::set_ratios(&mut linker.design)?);
+        linker.notes.extend(clocks::set_ratios(&mut linker.design)?);
     }
+    let Linker { design, mut notes } = linker;
     for setting in settings {
         if let Use::Accepted(why) = use_of(&setting.section, &setting.key) {
             notes.push(format!(
@@ -193,13 +195,14 @@ pub fn link(kernels: Vec<KernelImage>, settings: &[Setting]) -> Result<Linked, L
             ));
         }
     }
-    let design = linker.design;
     Ok(Linked { design, notes })
 }
 
 /// A design under construction.
 struct Linker {
     design: Design,
+    /// For the user.
+    notes: Vec<String>,
 }
 
 /// Address space of a compute unit in bytes, as XRT programs see it.
@@ -372,6 +375,23 @@ impl Linker {
         };
         if self.design.streams.iter().any(taken) {
             return Err(setting.broken("one of the two is connected already"));
+        }
+        // A kernel that routes by one of these sends everything to 0.
+        let kernel = &self.design.kernels[self.design.units[from].kernel];
+        let manifest = clocks::manifest_of(kernel);
+        let ports = manifest.iter().flat_map(|manifest| &manifest.streams);
+        let dropped = ports
+            .filter(|port| port.name == output)
+            .flat_map(|port| &port.drops);
+        let dropped: Vec<String> = dropped
+            .map(|signal| signal.to_string().to_ascii_uppercase())
+            .collect();
+        if !dropped.is_empty() {
+            self.notes.push(format!(
+                "{}: {output}: not carried from kernel to kernel: {}; {input} gets 0",
+                setting.origin,
+                dropped.join(", ")
+            ));
         }
         self.design.streams.push(StreamLink {
             from,

@@ -220,3 +220,26 @@ fn settings_that_fit_nothing_are_named_with_their_line() {
         .contains("nowhere"));
     assert!(linked(&[], "").unwrap_err().contains("nothing to link"));
 }
+
+#[test]
+fn a_sideband_that_is_not_carried_between_kernels_is_reported() {
+    let settings = "[connectivity]\nnk=loopback:2\nsc=loopback_1.out:loopback_2.in\n";
+    let settings = config::parse(Path::new("a.cfg"), settings).unwrap();
+    let notes = |drops: &str| {
+        let mut kernels = kernels(&["loopback"]);
+        let mut files = kernels[0].files.iter_mut();
+        let file = files
+            .find(|file| file.name == "loopback/kernel.toml")
+            .unwrap();
+        let text = String::from_utf8(file.bytes.clone()).unwrap();
+        let out = "direction = \"out\"";
+        assert!(text.contains(out));
+        file.bytes = text.replace(out, &format!("{out}\n{drops}")).into_bytes();
+        link(kernels, &settings).unwrap().notes
+    };
+    assert!(notes("").is_empty());
+    assert_eq!(
+        notes("drops = [\"tid\", \"tdest\"]"),
+        ["a.cfg:3: out: not carried from kernel to kernel: TID, TDEST; in gets 0"]
+    );
+}

@@ -21,13 +21,14 @@ namespace xrt {
 /* A compute unit that the program drives by its registers, alone. Copies are the same one. */
 class ip {
   public:
-    /* Interrupts of the kernel, which the program has enabled in its registers. Copies are the same one. */
+    /* Interrupts of the kernel: those at the end of its runs, or, of a kernel whose registers only the program knows, what
+     * the program has enabled there. Copies are the same one. */
     class interrupt {
       public:
         interrupt() = default;
 
-        void enable() { state("enable") = true; }
-        void disable() { state("disable") = false; }
+        void enable() { set("enable", true); }
+        void disable() { set("disable", false); }
 
         void wait() {
             if (!state("wait")) {
@@ -48,7 +49,19 @@ class ip {
       private:
         friend class ip;
 
-        explicit interrupt(detail::object of) : object_(std::move(of)), enabled_(std::make_shared<bool>(true)) {}
+        interrupt(detail::object of, bool ends_runs)
+            : object_(std::move(of)), enabled_(std::make_shared<bool>(true)), ends_runs_(ends_runs) {
+            enable();
+        }
+
+        void set(const char *call, bool on) {
+            state(call) = on;
+            if (ends_runs_) {
+                // All of the kernel's, and of these the one at the end of a run.
+                detail::check(tmb_xrt_ip_write_register(object_.need(call), 4, on ? 1 : 0));
+                detail::check(tmb_xrt_ip_write_register(object_.need(call), 8, on ? 1 : 0));
+            }
+        }
 
         bool &state(const char *call) const {
             object_.need(call);
@@ -63,6 +76,7 @@ class ip {
 
         detail::object object_;
         std::shared_ptr<bool> enabled_;
+        bool ends_runs_ = false;
     };
 
     ip() = default;
@@ -72,6 +86,8 @@ class ip {
         tmb_xrt_object *opened = nullptr;
         detail::check(tmb_xrt_ip_open(on.handle(), of.get(), name.c_str(), &opened));
         object_ = detail::object(opened);
+        const auto control = xclbin::of_device(on.handle()).get_ip(name).get_control_type();
+        has_start_ = control != xclbin::ip::control_type::none;
     }
 
     ip(const hw_context &in, const std::string &name) : ip(in.get_device(), in.get_xclbin_uuid(), name) {}
@@ -88,13 +104,14 @@ class ip {
 
     interrupt create_interrupt_notify() {
         detail::check(tmb_xrt_ip_require_interrupt(object_.need("ip")));
-        return interrupt(object_);
+        return interrupt(object_, has_start_);
     }
 
     explicit operator bool() const { return static_cast<bool>(object_); }
 
   private:
     detail::object object_;
+    bool has_start_ = false;
 };
 
 } // namespace xrt
