@@ -11,6 +11,7 @@ use crate::stream::{
 use crate::{CardError, HostWork, SlotId, WorkId};
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
+use units::Picoseconds;
 
 /// Preparatory work before a kernel is loaded.
 pub type Preparation = Box<dyn FnOnce() -> Result<(), CardError> + Send>;
@@ -192,4 +193,11 @@ pub trait Simulation {
     /// From now on [`wait`](crate::Card::wait) also returns, without events, soon after the bell rings (is set). A
     /// repeated wait with the same deadline sees the same events at the same times.
     fn set_bell(&mut self, bell: Arc<AtomicBool>);
+
+    /// From now on the bell rings when this virtual time is reached, as it rang there in an earlier run; `None`: it does
+    /// not. A wait that ends there has done exactly what the one that was rung had done.
+    fn ring_at(&mut self, at: Option<Picoseconds>);
+
+    /// Whether the last [`wait`](crate::Card::wait) ended because the bell rang.
+    fn was_rung(&self) -> bool;
 }

@@ -18,7 +18,7 @@ use card::{
     Card, CardDescription, CardError, CheckedDescription, HostWork, Loader, Simulation, SlotId,
     SpaceControl, Statistics, Streams, WorkId,
 };
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 use units::{Asid, HostAddr, Picoseconds};
 
@@ -150,6 +150,7 @@ impl Card for FunctionalCard {
     }
 
     fn wait(&mut self, deadline: Option<Picoseconds>) -> Result<Vec<Event>, CardError> {
+        self.rung = false;
         loop {
             // Before any client learns of operations on bytes that are lost.
             if let Some(error) = self.memory.failure() {
@@ -164,12 +165,13 @@ impl Card for FunctionalCard {
             if deadline.is_some_and(|deadline| self.now >= deadline) {
                 return Ok(self.deliver());
             }
-            let bell = self.bell.as_ref();
-            if self.events.is_empty() && bell.is_some_and(|bell| bell.load(Ordering::Relaxed)) {
+            if self.events.is_empty() && self.rings() {
+                self.rung = true;
                 return Ok(Vec::new());
             }
             if !self.advance() && self.events.is_empty() {
-                self.now = deadline.ok_or(CardError::NothingToWaitFor)?;
+                let end = deadline.into_iter().chain(self.rings_at).min();
+                self.now = end.ok_or(CardError::NothingToWaitFor)?;
             }
         }
     }
@@ -315,6 +317,14 @@ impl Simulation for FunctionalCard {
 
     fn set_bell(&mut self, bell: Arc<AtomicBool>) {
         self.bell = Some(bell);
+    }
+
+    fn ring_at(&mut self, at: Option<Picoseconds>) {
+        self.rings_at = at;
+    }
+
+    fn was_rung(&self) -> bool {
+        self.rung
     }
 
     fn is_quiescent(&mut self) -> bool {

@@ -63,7 +63,7 @@ use posted::Posted;
 use schedule::Schedule;
 use slot::Slot;
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use switch::Switch;
 use table::{Answer, Space};
@@ -96,6 +96,10 @@ pub struct FunctionalCard {
     now: Picoseconds,
     statistics: Statistics,
     bell: Option<Arc<AtomicBool>>,
+    /// Time at which waits end as if the bell rang.
+    rings_at: Option<Picoseconds>,
+    /// The last wait ended because the bell rang.
+    rung: bool,
 }
 
 /// A possible next step.
@@ -178,6 +182,8 @@ impl FunctionalCard {
             events: Vec::new(),
             now: Picoseconds::ZERO,
             bell: None,
+            rings_at: None,
+            rung: false,
             statistics: Statistics {
                 requesters: vec![Default::default(); requesters],
                 channels: vec![ChannelStatistics::default(); channels],
@@ -525,6 +531,12 @@ impl FunctionalCard {
             self.statistics.host.interrupts += 1;
             self.events.push(Event::Interrupt(slot));
         }
+    }
+
+    /// Whether the bell rings now.
+    fn rings(&self) -> bool {
+        let rung = |bell: &Arc<AtomicBool>| bell.load(Ordering::Relaxed);
+        self.bell.as_ref().is_some_and(rung) || self.rings_at.is_some_and(|at| self.now >= at)
     }
 
     /// The pending events, or the older ones of them if a seed decides.

@@ -10,6 +10,7 @@ mod clients;
 mod handlers;
 mod handles;
 mod inbox;
+mod inputs;
 mod kernels;
 mod lane;
 pub mod message;
@@ -48,6 +49,9 @@ use handlers::streams::StreamRequests;
 use handles::Handles;
 pub use handles::InjectedFault;
 use inbox::Inbox;
+pub use inputs::{
+    Input, InputPlace, Inputs, RecordInputs, ReplayInputs, Replayed, ReplayedInput, Work,
+};
 use kernels::{HomeRange, Kernels};
 use lane::Post;
 pub use owner_thread::{OwnerThread, ACROSS_FORK};
@@ -170,6 +174,8 @@ pub struct OwnerOptions {
     pub host: Option<HostFile>,
     /// Timeline to write to; `None`: the timeline of a simulated card, if it has one.
     pub timeline: Option<Timeline>,
+    /// Where the inputs of the owner's thread come from: from clients, recorded or not, or from a record.
+    pub inputs: Inputs,
     /// Fault to inject, for tests of tests.
     #[doc(hidden)]
     pub injected: Option<InjectedFault>,
@@ -206,6 +212,7 @@ impl Default for OwnerOptions {
             preset_chosen: String::new(),
             host: None,
             timeline: None,
+            inputs: Inputs::default(),
             injected: None,
         }
     }

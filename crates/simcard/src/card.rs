@@ -326,4 +326,12 @@ impl Simulation for SimCard {
     fn set_bell(&mut self, bell: Arc<AtomicBool>) {
         self.machine().set_bell(bell);
     }
+
+    fn ring_at(&mut self, at: Option<Picoseconds>) {
+        self.machine().ring_at(at);
+    }
+
+    fn was_rung(&self) -> bool {
+        self.driver.was_rung()
+    }
 }

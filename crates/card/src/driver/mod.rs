@@ -398,6 +398,11 @@ impl<T: Transport> Driver<T> {
         Ok(())
     }
 
+    /// Whether the last wait ended because the thread was called back.
+    pub fn was_rung(&self) -> bool {
+        self.rung
+    }
+
     pub fn wait(&mut self, deadline: Option<Picoseconds>) -> Result<Vec<Event>, CardError> {
         self.check_alive()?;
         if self.events.is_empty() {

@@ -97,6 +97,19 @@ impl Kernels {
         self.slots.card().statistics()
     }
 
+    /// Has the card's work interrupted at a virtual time.
+    pub(crate) fn ring_at(&mut self, at: Option<Picoseconds>) {
+        if let Some(card) = self.slots.card().simulation() {
+            card.ring_at(at);
+        }
+    }
+
+    /// Whether the card's last work was interrupted by a message.
+    pub(crate) fn was_rung(&mut self) -> bool {
+        let card = self.slots.card().simulation();
+        card.is_some_and(|card| card.was_rung())
+    }
+
     /// Whether the card knows that nothing can happen any more unless the host does something.
     pub(crate) fn card_is_quiescent(&mut self) -> bool {
         let card = self.slots.card().simulation();

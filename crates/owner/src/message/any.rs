@@ -145,6 +145,14 @@ macro_rules! requests {
                 }
             }
 
+            /// Name of the request's type.
+            pub const fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$name(..) => stringify!($name),)*
+                    $(Self::$local(..) => stringify!($local),)*
+                }
+            }
+
             /// The receiver of the reply.
             pub fn waiting(&self) -> Box<dyn Waiting> {
                 match self {

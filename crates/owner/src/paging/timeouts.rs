@@ -118,13 +118,16 @@ impl FileTimeouts {
         self.asked.insert(aside, (Instant::now(), wait));
     }
 
-    /// Abandons waits that exceeded the timeout.
-    pub(crate) fn expire_waits(&mut self, tasks: &mut Tasks) {
-        for (aside, error) in self.expired() {
+    /// Abandons waits that exceeded the timeout; returns whether there were any.
+    pub(crate) fn expire_waits(&mut self, tasks: &mut Tasks) -> bool {
+        let expired = self.expired();
+        let any = !expired.is_empty();
+        for (aside, error) in expired {
             tracing::warn!(%error, "given up");
             tasks.aside_over(aside, Err(error));
             tasks.wake();
         }
+        any
     }
 
     /// Fails the waits for abandoned transfers.

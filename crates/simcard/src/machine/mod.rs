@@ -58,6 +58,8 @@ pub struct Machine {
     notices: Vec<Notice>,
     /// Set to call back the card's thread.
     bell: Option<Arc<AtomicBool>>,
+    /// Virtual time at which waits end as if the bell rang.
+    rings_at: Option<Picoseconds>,
 }
 
 // SAFETY: the pins and instances inside share C++ memory without locks and count their owners
@@ -107,6 +109,7 @@ impl Machine {
             loader: KernelLoader::new(options, builder, Box::new(progress)),
             notices: Vec::new(),
             bell: None,
+            rings_at: None,
         };
         machine.engine.reset(RESET_EDGES)?;
         Ok(machine)
@@ -125,6 +128,11 @@ impl Machine {
     /// From now on waits for events also end soon after the bell rings (is set).
     pub fn set_bell(&mut self, bell: Arc<AtomicBool>) {
         self.bell = Some(bell);
+    }
+
+    /// From now on waits for events also end at this virtual time, as if the bell rang there.
+    pub fn ring_at(&mut self, at: Option<Picoseconds>) {
+        self.rings_at = at;
     }
 
     /// Whether a memory port of the kernel in a slot has asked for exclusive access (AxLOCK).

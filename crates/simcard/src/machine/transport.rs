@@ -46,18 +46,33 @@ impl Transport for Machine {
 
     fn wait(&mut self, until: Until, events: &mut Vec<Event>) -> Result<Woken, CardError> {
         let bell = self.bell.clone();
+        // Time at which the bell rang. What is due by then still happens, so that a wait that ends there because of
+        // `ring_at` ends in the same state.
+        let mut rung = None;
         loop {
             // End of the wait, and whether the bell may interrupt it.
-            let (end, bell) = match until {
-                Until::Events(_) if !events.is_empty() => return Ok(Woken::Events),
-                Until::Events(deadline) => (deadline, bell.as_deref()),
-                Until::Answer => (self.registers.answered_at(), None),
+            let (end, bell) = match (until, rung) {
+                (Until::Events(_), _) if !events.is_empty() => return Ok(Woken::Events),
+                (Until::Events(_), Some(at)) => (Some(at), None),
+                (Until::Events(deadline), None) => {
+                    let end = deadline.into_iter().chain(self.rings_at).min();
+                    (end, bell.as_deref())
+                }
+                (Until::Answer, _) => (self.registers.answered_at(), None),
             };
             let end = end.unwrap_or(Picoseconds::MAX);
             match self.advance(end, bell, events)? {
                 Advanced::OnTheWay => {}
                 Advanced::Interrupt => return Ok(Woken::Interrupt),
                 Advanced::Stopped(Stop::Answered) => self.registers.take_answer(&mut self.engine),
+                Advanced::Stopped(Stop::Rung) => rung = Some(self.engine.now()),
+                Advanced::Stopped(Stop::Reached)
+                    if matches!(until, Until::Events(_))
+                        && (rung.is_some()
+                            || self.rings_at.is_some_and(|at| self.engine.now() >= at)) =>
+                {
+                    return Ok(Woken::Rung)
+                }
                 Advanced::Stopped(stop) => {
                     if let Some(woken) = self.end_wait(until, &stop) {
                         return Ok(woken);
@@ -113,7 +128,6 @@ impl Machine {
             (Until::Answer, Stop::Reached) => self.registers.end_read().map(Woken::Answer),
             (_, Stop::Idle) => Some(Woken::Idle),
             (Until::Events(_), Stop::Reached) => Some(Woken::Reached),
-            (Until::Events(_), Stop::Rung) => Some(Woken::Rung),
             _ => None,
         }
     }
