@@ -1,22 +1,22 @@
 //! `tombolo daemon`: one card for many programs.
 
 use crate::arguments::parse_bytes;
+use crate::card_shape::{CardShape, Needs, ShapeError};
 use crate::interrupt;
 use crate::kernel::{folder_of, NoSuchKernel};
 use crate::metrics;
 use crate::print::{print, say};
-use crate::progress::Work;
-use ::daemon::{ActivationError, Daemon, DaemonError, Quotas, QuotasError};
-use card::kernel::KernelPackage;
+use ::daemon::{
+    ActivationError, Daemon, DaemonError, Header, Journal, JournalError, Listening, Quotas,
+    QuotasError, Settings, Successor,
+};
 use clap::Args;
 use fsrf::{AppOptions, Layout, LayoutError, Server, ServerError};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use tombolo::{
-    Card, Error, FunctionalCard, FunctionalConfig, OwnerOptions, Preset, PresetError, ShellConfig,
-    SimOptions,
-};
+use std::sync::{Arc, Mutex, PoisonError};
+use tombolo::serving::Inputs;
+use tombolo::{Card, Error};
 
 /// Opens a card and shares it with programs on this machine.
 ///
@@ -35,6 +35,10 @@ use tombolo::{
     tombolo daemon --platform f1 --slots 2 --socket card
   For other users, each within a quota:
     tombolo daemon --functional --socket /run/tombolo/card --quotas /etc/tombolo/quotas.toml
+  With a journal, which `tombolo replay day.journal` replays:
+    tombolo daemon --functional --socket card --journal day.journal
+  A new version takes the place of the one that runs, without a refused connection:
+    tombolo daemon --functional --socket card --upgrade
   For programs of FSRF (docs/coming-from-fsrf.md), which find kernels md5 and sha256 as applications 0 and 1:
     tombolo daemon --fsrf /tmp/aos_daemon.socket --app 0=md5 --app 1=sha256")]
 pub(crate) struct RunDaemon {
@@ -87,6 +91,19 @@ pub(crate) struct RunDaemon {
     /// Runs kernels' reference models on the functional card: no RTL, no time.
     #[arg(long)]
     functional: bool,
+
+    /// Records what clients send and when, in a new file, for `tombolo replay`.
+    #[arg(long, value_name = "FILE", conflicts_with = "fsrf")]
+    journal: Option<PathBuf>,
+
+    /// Copies the files that clients pass into this folder, so that a replay has them if they change.
+    #[arg(long, value_name = "FOLDER", requires = "journal")]
+    journal_data: Option<PathBuf>,
+
+    /// Takes the place of the daemon at --socket, also with another card or a newer version: its clients end, everything
+    /// that their kernels wrote is saved, and new clients wait until this one serves them.
+    #[arg(long, requires = "socket", conflicts_with = "fsrf")]
+    upgrade: bool,
 }
 
 /// An option `--app`.
@@ -117,19 +134,15 @@ pub(crate) enum DaemonFailed {
     #[error(transparent)]
     NoSuchKernel(#[from] NoSuchKernel),
     #[error(transparent)]
-    Kernel(#[from] card::kernel::KernelError),
-    #[error(transparent)]
     Fsrf(#[from] ServerError),
     #[error(transparent)]
     Layout(#[from] LayoutError),
-    #[error("--slots {slots}: {apps} applications need a slot each")]
-    Slots { slots: u8, apps: usize },
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
     #[error(transparent)]
     Card(#[from] Error),
-    #[error(transparent)]
-    Platform(#[from] card::CardError),
-    #[error(transparent)]
-    Shell(#[from] PresetError),
     #[error(transparent)]
     Daemon(#[from] DaemonError),
     #[error(transparent)]
@@ -142,16 +155,13 @@ pub(crate) enum DaemonFailed {
     Passed(std::io::Error),
 }
 
-/// Bytes per channel of the functional card. They are memory of this machine, allocated on first use.
-const FUNCTIONAL_CHANNEL: u64 = 512 << 20;
-const FUNCTIONAL_SLOTS: u8 = 4;
-const FUNCTIONAL_STREAMS: u8 = 2;
-
 /// Where a daemon listens.
 enum Place<'a> {
     /// Programs of FSRF are the only clients.
     None,
     New(&'a Path),
+    /// Of a daemon that it replaces.
+    Taken(&'a Path),
     /// A socket that systemd passed.
     Passed(UnixListener),
 }
@@ -162,7 +172,7 @@ impl RunDaemon {
         let quotas = self.quotas.as_deref().map(Quotas::load).transpose()?;
         let place = self.place()?;
         let layout = self.fsrf_layout.as_deref().map(Layout::named).transpose()?;
-        let card = self.open(Needs::of(&apps)?)?;
+        let (card, journal) = self.open(Needs::of(&apps)?)?;
         let (description, _) = card.describe()?;
         // FSRF's kernels are loaded first, so that no other client takes their slots.
         let server = match &self.fsrf {
@@ -174,12 +184,14 @@ impl RunDaemon {
             }
         };
         let quotas = quotas.unwrap_or_default();
+        let settings = Settings { quotas, journal };
         let passed = matches!(place, Place::Passed(_));
         let daemon = match place {
             Place::None => None,
-            Place::New(path) => Some(Daemon::listen_within(card.clone(), path, quotas)?),
+            Place::New(path) => Some(Daemon::listen_within(card.clone(), path, settings)?),
+            Place::Taken(path) => Some(Daemon::replace(card.clone(), path, settings)?),
             Place::Passed(listener) => {
-                let daemon = Daemon::listen_on(card.clone(), listener, quotas);
+                let daemon = Daemon::listen_on(card.clone(), listener, settings);
                 Some(daemon.map_err(DaemonFailed::Passed)?)
             }
         };
@@ -187,20 +199,23 @@ impl RunDaemon {
             (Some(path), Some(daemon)) => Some(metrics::serve(daemon, path)?),
             _ => None,
         };
+        let successors = daemon.as_ref().map(Daemon::successors);
+        let running = Arc::new(Mutex::new(Some(Running {
+            card,
+            server,
+            daemon,
+            metrics,
+        })));
         interrupt::say(
             "interrupted: the card is closed; data that kernels wrote is in the files of its clients",
         );
-        interrupt::before_the_end(move || {
-            if let Some(server) = server {
-                server.stop();
-            }
-            if let Some(metrics) = metrics {
-                metrics.stop();
-            }
-            match daemon {
-                Some(daemon) => daemon.stop(),
-                None => close(&card),
-            }
+        let ends = running.clone();
+        interrupt::before_the_end(move || match take(&ends) {
+            Some(running) => running.stop(),
+            // It is being replaced, and ends when that is done.
+            None => loop {
+                std::thread::park();
+            },
         });
         let place = |path: &Path| path.display().to_string();
         let own = match (&self.socket, passed) {
@@ -225,16 +240,30 @@ impl RunDaemon {
             say!("tombolo: warning: {error}; {told}");
         }
         ::daemon::tell_ready();
-        loop {
-            // A signal ends the process.
-            std::thread::park();
-        }
+        let Some(successors) = successors else {
+            loop {
+                // A signal ends the process.
+                std::thread::park();
+            }
+        };
+        let successor = successors.wait();
+        let Some(running) = take(&running) else {
+            loop {
+                // A signal came first; another ends the process.
+                std::thread::park();
+            }
+        };
+        say!("tombolo: another daemon takes the place of this one");
+        running.hand_over(&successor)
     }
 
     /// Where the daemon listens for Tombolo's own clients.
     fn place(&self) -> Result<Place<'_>, DaemonFailed> {
         if let Some(path) = &self.socket {
-            return Ok(Place::New(path));
+            return Ok(match self.upgrade {
+                true => Place::Taken(path),
+                false => Place::New(path),
+            });
         }
         match (::daemon::passed_socket()?, &self.fsrf) {
             (Some(listener), _) => Ok(Place::Passed(listener)),
@@ -254,113 +283,80 @@ impl RunDaemon {
         apps.collect()
     }
 
-    fn open(&self, needs: Needs) -> Result<Card, DaemonFailed> {
-        if let Some(slots) = self
-            .slots
-            .filter(|slots| usize::from(*slots) < needs.slots.into())
-        {
-            let apps = needs.slots.into();
-            return Err(DaemonFailed::Slots { slots, apps });
+    fn shape(&self) -> CardShape {
+        CardShape {
+            functional: self.functional,
+            platform: self.platform.clone(),
+            shell: self.shell.clone(),
+            slots: self.slots,
+            streams: self.streams,
+            channel_memory: self.channel_memory,
         }
-        let preset = self.shell.as_deref().map(Preset::load).transpose()?;
-        if self.functional {
-            let shell = preset.map_or_else(ShellConfig::default, |preset| preset.shell);
-            let told = |option: Option<u8>, of_shell, otherwise| match (option, &self.shell) {
-                (Some(told), _) => told,
-                (None, Some(_)) => of_shell,
-                (None, None) => otherwise,
-            };
-            let slots = told(self.slots, shell.slots, FUNCTIONAL_SLOTS).max(needs.slots);
-            let streams = told(self.streams, shell.streams_per_slot, FUNCTIONAL_STREAMS);
-            let shell = needs.ports(with_streams(shell, streams));
-            let config = FunctionalConfig {
-                slots,
-                ports_per_slot: shell.ports_per_slot,
-                streams_per_slot: shell.streams_per_slot,
-                spaces: shell.spaces.max(slots),
-                host_channel: shell.host_channel,
-                channel_bytes: self.channel_memory.unwrap_or(FUNCTIONAL_CHANNEL),
-                ..FunctionalConfig::default()
-            };
-            return Ok(Card::functional(FunctionalCard::new(config))?);
-        }
-        let mut options = SimOptions::named(&self.platform)?;
-        let mut owner = OwnerOptions::default();
-        options.channel_bytes = self.channel_memory;
-        if let Some(preset) = preset {
-            preset.check_virtual_memory()?;
-            preset.apply(&mut options, &mut owner)?;
-        }
-        if let Some(slots) = self.slots {
-            options.shell.slots = slots;
-            options.shell.spaces = options.shell.spaces.max(slots);
-        }
-        if let Some(streams) = self.streams {
-            options.shell = with_streams(options.shell, streams);
-        }
-        options.shell = needs.ports(options.shell);
-        options.shell.slots = options.shell.slots.max(needs.slots);
-        options.shell.spaces = options.shell.spaces.max(needs.slots);
-        // An explicitly configured shell is not changed.
-        if self.shell.is_none() {
-            options.shell = options.shell.queue_a_slot();
-        }
-        // The card keeps the callback; a weak reference lets the spinner end when the card is open.
-        let work = Arc::new(Work::spinner());
-        let told = Arc::downgrade(&work);
-        Ok(Card::simulated(options, owner, move |what| {
-            if let Some(work) = told.upgrade() {
-                work.say(what.to_string());
-            }
-        })?)
+    }
+
+    /// The card, and its journal.
+    fn open(&self, needs: Needs) -> Result<(Card, Option<Arc<Journal>>), DaemonFailed> {
+        let unopened = self.shape().prepare(needs)?;
+        let Some(path) = &self.journal else {
+            return Ok((unopened.open(Inputs::default())?, None));
+        };
+        // Options are text, numbers and paths.
+        let shape = serde_json::to_value(self.shape()).unwrap_or_default();
+        let header = Header::new(shape, unopened.same()?);
+        let journal = Journal::create(path, self.journal_data.as_deref())?;
+        let card = unopened.open(journal.inputs())?;
+        journal.begin(header)?;
+        Ok((card, Some(journal)))
     }
 }
 
-/// The minimum shape of a card for the FSRF applications.
-#[derive(Clone, Copy, Debug)]
-struct Needs {
-    slots: u8,
-    memory_ports: u8,
+/// What ends with the process.
+struct Running {
+    card: Card,
+    server: Option<Server>,
+    daemon: Option<Daemon>,
+    metrics: Option<Listening>,
 }
 
-impl Needs {
-    fn of(apps: &[AppOptions]) -> Result<Self, DaemonFailed> {
-        let mut memory_ports = 0;
-        for app in apps {
-            let manifest = KernelPackage::open(&app.folder)?.manifest;
-            memory_ports = manifest.ports.len().max(memory_ports);
+impl Running {
+    fn stop(self) {
+        if let Some(server) = self.server {
+            server.stop();
         }
-        // The card rejects a shape that is too large, with an error that gives its limit.
-        let most = |count: usize| u8::try_from(count).unwrap_or(u8::MAX);
-        Ok(Self {
-            slots: most(apps.len()),
-            memory_ports: most(memory_ports),
-        })
+        if let Some(metrics) = self.metrics {
+            metrics.stop();
+        }
+        match self.daemon {
+            Some(daemon) => daemon.stop(),
+            None => close(&self.card),
+        }
     }
 
-    /// The same shell, with enough ports for the applications' kernels.
-    fn ports(self, shell: ShellConfig) -> ShellConfig {
-        let least = self.memory_ports.saturating_add(shell.streams_per_slot);
-        ShellConfig {
-            ports_per_slot: shell.ports_per_slot.max(least),
-            ..shell
+    fn hand_over(self, to: &Successor) -> Result<(), DaemonFailed> {
+        if let Some(server) = self.server {
+            server.stop();
+        }
+        if let Some(metrics) = self.metrics {
+            metrics.stop();
+        }
+        match self.daemon {
+            Some(daemon) => Ok(daemon.hand_over(to)?),
+            None => Ok(()),
         }
     }
+}
+
+/// Whoever takes it ends it.
+fn take(running: &Mutex<Option<Running>>) -> Option<Running> {
+    running
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .take()
 }
 
 /// Closes a card that has no daemon, only FSRF's programs.
 fn close(card: &Card) {
     if let Err(error) = card.close() {
         say!("tombolo: error: closing the card: {error}");
-    }
-}
-
-/// The same shell with `streams` pairs of stream ports per slot; the number of memory ports stays.
-fn with_streams(shell: ShellConfig, streams: u8) -> ShellConfig {
-    let memory_ports = shell.ports_per_slot.saturating_sub(shell.streams_per_slot);
-    ShellConfig {
-        ports_per_slot: memory_ports + streams,
-        streams_per_slot: streams,
-        ..shell
     }
 }

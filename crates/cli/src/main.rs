@@ -2,6 +2,7 @@
 
 mod arguments;
 mod cache;
+mod card_shape;
 mod completions;
 mod connect;
 mod daemon;
@@ -21,6 +22,7 @@ mod outputs;
 mod print;
 mod progress;
 mod protocol;
+mod replay;
 mod run;
 mod serve;
 mod shell;
@@ -64,7 +66,8 @@ enum Command {
     Device(Box<device::Device>),
     Devices(devices::Devices),
     Serve(serve::Serve),
-    Daemon(daemon::RunDaemon),
+    Daemon(Box<daemon::RunDaemon>),
+    Replay(replay::RunReplay),
     Status(status::ShowStatus),
     Cache(cache::Cache),
     Completions(completions::Completions),
@@ -112,6 +115,7 @@ fn main() -> ExitCode {
         Command::Devices(devices) => failure_of(devices.run()),
         Command::Serve(serve) => failure_of(serve.run()),
         Command::Daemon(daemon) => failure_of(daemon.run()),
+        Command::Replay(replay) => failure_of(replay.run()),
         Command::Status(status) => failure_of(status.run()),
         Command::Doctor(doctor) => failure_of(doctor.run()),
         Command::Host(host) => failure_of(host.run()),

@@ -736,3 +736,169 @@ fn what_was_handed_over_is_looked_at() {
         "give --socket <FILE>",
     );
 }
+
+fn end(daemon: &mut Daemon, signal: Signal) {
+    let id = Pid::from_raw(daemon.process.id() as i32).unwrap();
+    kill_process(id, signal).unwrap();
+    daemon.process.wait().unwrap();
+}
+
+/// Two programs, one of them killed, in the journal of a daemon that is stopped or killed itself.
+fn journaled(how: &[&str], signal: Signal, bytes: &[u8]) -> (Daemon, String) {
+    let recorded = ["--journal", "journal", "--journal-data", "data"];
+    let mut daemon = Daemon::start(&[how, &recorded].concat());
+    let mut victim = endless(&daemon);
+    daemon.until(|status| running(status) == 1);
+    copy(&daemon, bytes);
+    victim.kill().unwrap();
+    victim.wait().unwrap();
+    daemon.until(|status| running(status) == 0 && loaded(status) == 0);
+    end(&mut daemon, signal);
+    let replay = [
+        "replay",
+        "journal",
+        "--journal-data",
+        "data",
+        "--outputs",
+        "again",
+    ];
+    let first = succeed(&mut tombolo(daemon.folder.path(), &replay));
+    let second = succeed(&mut tombolo(daemon.folder.path(), &replay));
+    assert_eq!(first, second);
+    (daemon, first)
+}
+
+#[test]
+fn a_journal_replays_in_another_process() {
+    let bytes: Vec<u8> = (0..900_001u32).map(|n| (n * 7 % 251) as u8).collect();
+    let (daemon, text) = journaled(&["--functional"], Signal::TERM, &bytes);
+    assert!(!text.contains("up to its end"), "{text}");
+    // Each written file is named with its copy.
+    for name in ["output", "table"] {
+        let start = format!("{name} is ");
+        let line = text.lines().find_map(|line| line.strip_prefix(&start));
+        let again = line.unwrap();
+        let read = |path: &Path| fs::read(path).unwrap();
+        assert!(
+            read(&daemon.path(name)) == read(&daemon.path(again)),
+            "{name}"
+        );
+    }
+    // Another shell.
+    let folder = daemon.folder.path();
+    let journal = fs::read_to_string(daemon.path("journal")).unwrap();
+    let bent = journal.replacen("seed", "seen", 1);
+    fs::write(daemon.path("bent"), bent).unwrap();
+    let refused = tombolo(folder, &["replay", "bent"]).output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(
+        !refused.status.success() && said.contains("checksum"),
+        "{said}"
+    );
+    // It is not written over.
+    let again = [
+        "daemon",
+        "--functional",
+        "--socket",
+        "other",
+        "--journal",
+        "journal",
+    ];
+    let refused = tombolo(folder, &again).output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(
+        !refused.status.success() && said.contains("journal: File exists"),
+        "{said}"
+    );
+}
+
+#[test]
+fn the_journal_of_a_killed_daemon_replays_up_to_its_end() {
+    let bytes: Vec<u8> = (0..90_001u32).map(|n| (n * 7 % 251) as u8).collect();
+    let (_, text) = journaled(&["--functional"], Signal::KILL, &bytes);
+    assert!(text.contains("replayed up to its end: it ends"), "{text}");
+}
+
+#[test]
+fn a_journal_on_rtl_replays_in_another_process() {
+    let bytes: Vec<u8> = (0..30_001u32).map(|n| (n * 7 % 251) as u8).collect();
+    let card = ["--slots", "2", "--channel-memory", "64MiB"];
+    let (daemon, text) = journaled(&card, Signal::TERM, &bytes);
+    assert!(!text.contains("up to its end"), "{text}");
+    // One core is enough, and changes nothing.
+    let mut slow = Command::new("taskset");
+    slow.args(["-c", "0", env!("CARGO_BIN_EXE_tombolo")])
+        .args([
+            "replay",
+            "journal",
+            "--journal-data",
+            "data",
+            "--outputs",
+            "again",
+        ])
+        .current_dir(daemon.folder.path());
+    assert_eq!(succeed(&mut slow), text);
+}
+
+#[test]
+fn a_daemon_takes_the_place_of_another_and_nobody_is_refused() {
+    let mut old = Daemon::start(&["--functional"]);
+    let victim = endless(&old);
+    old.until(|status| running(status) == 1);
+    // It may have written nothing yet.
+    for _ in 0..50 {
+        old.status();
+    }
+    let begin = Instant::now();
+    let folder = old.folder.path();
+    let upgrade = [
+        "daemon",
+        "--socket",
+        "card",
+        "--functional",
+        "--slots",
+        "3",
+        "--upgrade",
+    ];
+    let mut new = tombolo(folder, &upgrade).spawn().unwrap();
+    // Clients that come meanwhile are served, by one of the two.
+    let mut asked = 0;
+    let status = loop {
+        let words = ["status", "--socket", "card", "--json"];
+        let output = tombolo(folder, &words).output().unwrap();
+        asked += 1;
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        if !output.status.success() {
+            // It was served by the old one at that moment.
+            assert!(said.contains("the daemon was restarted"), "{said}");
+            continue;
+        }
+        let status: Value = serde_json::from_slice(&output.stdout).unwrap();
+        if status["daemon"]["process"] == new.id() {
+            break status;
+        }
+        assert!(begin.elapsed() < PATIENCE, "after {asked} clients");
+    };
+    assert_eq!(status["owner"]["slots"].as_array().unwrap().len(), 3);
+    assert_eq!(old.process.wait().unwrap().code(), Some(0));
+    let output = victim.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        !output.status.success() && said.contains("the daemon was restarted"),
+        "{said}"
+    );
+    // Its kernel's bytes are saved.
+    assert!(fs::read(folder.join("table")).unwrap() != vec![1; 64 << 10]);
+    copy(&old, &[5; 12_345]);
+    let id = Pid::from_raw(new.id() as i32).unwrap();
+    kill_process(id, Signal::TERM).unwrap();
+    assert_eq!(new.wait().unwrap().code(), Some(143));
+    assert!(!folder.join("card").exists());
+    // There is none to replace.
+    let refused = tombolo(folder, &upgrade).output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(
+        !refused.status.success() && said.contains("without --upgrade"),
+        "{said}"
+    );
+}

@@ -1,14 +1,18 @@
 //! One client connection: greeting, requests, end.
 
 use crate::installed;
+use crate::journal::Journal;
+use crate::listening::send_end;
 use crate::log_lost;
 use crate::outgoing::{failure, Outgoing, TicketInUse};
 use crate::quotas::{Entry, Quotas, UnderWay};
 use crate::table::Table;
+use crate::Settings;
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::time::Duration;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 use tombolo::serving::{Guest, MayLoad, Session};
 use tombolo::Card;
 use wire::{
@@ -18,6 +22,8 @@ use wire::{
 
 /// Timeout of a client's greeting.
 const GREETING: Duration = Duration::from_secs(10);
+/// Timeout of the last reply to a client, when the daemon is replaced.
+const LAST_REPLY: Duration = Duration::from_secs(1);
 
 /// An accepted connection.
 pub(crate) struct Connection {
@@ -28,6 +34,15 @@ pub(crate) struct Connection {
     peer: Peer,
     /// The tenant whose quota it shares.
     tenant: Option<Arc<Entry>>,
+    journal: Option<Arc<Journal>>,
+}
+
+/// What a first frame leads to.
+enum Greeted {
+    Served(Session),
+    Refused,
+    /// A daemon takes the place of this one.
+    Successor,
 }
 
 /// Why a connection ends before its client closes it.
@@ -51,13 +66,13 @@ impl From<TicketInUse> for Broken {
 
 impl Connection {
     /// Serves a client on threads of its own, unless it is refused.
-    pub(crate) fn begin(socket: UnixStream, table: &Arc<Table>, card: &Card, quotas: &Quotas) {
+    pub(crate) fn begin(socket: UnixStream, table: &Arc<Table>, card: &Card, settings: &Settings) {
         let socket = Arc::new(socket);
         let peer = match peer_of(&socket) {
             Ok(peer) => peer,
             Err(error) => return tracing::warn!(%error, "a client that the system does not name"),
         };
-        let tenant = match may_use(peer, quotas) {
+        let tenant = match may_use(peer, &settings.quotas) {
             Ok(tenant) => tenant,
             Err(rule) => return refuse(&socket, &rule),
         };
@@ -72,6 +87,7 @@ impl Connection {
             number,
             peer,
             tenant,
+            journal: settings.journal.clone(),
         };
         // If the thread cannot be started, the connection is dropped and closed.
         if let Err(error) = threads::spawn("tombolo-client", move || connection.serve()) {
@@ -83,31 +99,47 @@ impl Connection {
         let outgoing = Arc::new(Outgoing::default());
         match self.greet(&outgoing) {
             Err(error) => tracing::warn!(%error, "a client that was not understood"),
-            Ok(None) => {}
-            Ok(Some(session)) => self.work(session, &outgoing),
+            Ok(Greeted::Refused) => {}
+            Ok(Greeted::Served(session)) => self.work(session, &outgoing),
+            Ok(Greeted::Successor) => {
+                let (socket, table) = (self.socket.clone(), self.table.clone());
+                // It is no client, which the end of all clients would wait for.
+                drop(self);
+                table.succeed(socket);
+            }
         }
     }
 
-    /// Exchanges greetings; no session if the client is refused.
-    fn greet(&self, outgoing: &Arc<Outgoing>) -> Result<Option<Session>, Broken> {
+    /// Exchanges greetings.
+    fn greet(&self, outgoing: &Arc<Outgoing>) -> Result<Greeted, Broken> {
         self.socket
             .set_read_timeout(Some(GREETING))
             .map_err(ReceiveError::from)?;
         let frame = receive(&self.socket, Side::Client)?;
+        if frame.kind == Kind::HandOver {
+            if has_the_daemons_rights(self.peer) {
+                return Ok(Greeted::Successor);
+            }
+            refuse(
+                &self.socket,
+                "only the user who runs this daemon can replace it",
+            );
+            return Ok(Greeted::Refused);
+        }
         if frame.kind != Kind::Hello {
             refuse(&self.socket, "a client says first which version it speaks");
-            return Ok(None);
+            return Ok(Greeted::Refused);
         }
         let hello: Hello = decode(&frame.body).map_err(Broken::Request)?;
         if let Err(error) = Version::THIS.serves(hello.version) {
             refuse(&self.socket, &error.to_string());
-            return Ok(None);
+            return Ok(Greeted::Refused);
         }
         let session = match self.card.session(self.guest(outgoing)) {
             Ok(session) => session,
             Err(error) => {
                 refuse(&self.socket, &error.to_string());
-                return Ok(None);
+                return Ok(Greeted::Refused);
             }
         };
         let client = session.client();
@@ -121,7 +153,7 @@ impl Connection {
         let welcomed = send(&self.socket, &Frame::new(Kind::Welcome, 0, body))
             .and_then(|()| self.socket.set_read_timeout(None));
         match welcomed {
-            Ok(()) => Ok(Some(session)),
+            Ok(()) => Ok(Greeted::Served(session)),
             Err(error) => {
                 log_lost(client.0, session.close());
                 Err(ReceiveError::from(error).into())
@@ -138,6 +170,7 @@ impl Connection {
             complete: Arc::new(move |status| table.complete(status, asks)),
             tenant: self.tenant.as_ref().map(|entry| entry.tenant().clone()),
             may_load: self.may_load(),
+            arrivals: self.journal.clone().map(|journal| journal as _),
         }
     }
 
@@ -174,12 +207,27 @@ impl Connection {
             session.cancel(ticket);
         }
         log_lost(client, session.close());
+        if self.table.restarts() {
+            self.tell_restart(writer.as_ref().ok());
+        }
         // The writer may be blocked in a reply that is not read.
         let _ = self.socket.shutdown(std::net::Shutdown::Both);
         if let Ok(writer) = writer {
             // A panic there is in the log.
             let _ = writer.join();
         }
+    }
+
+    /// Tells the client that the daemon was restarted, unless it does not read.
+    fn tell_restart(&self, writer: Option<&JoinHandle<()>>) {
+        let begin = Instant::now();
+        while writer.is_some_and(|writer| !writer.is_finished()) {
+            if begin.elapsed() > LAST_REPLY {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        send_end(&self.socket);
     }
 
     fn requests(&self, session: &Session, outgoing: &Outgoing) -> Result<(), Broken> {

@@ -24,26 +24,38 @@
 mod activation;
 mod connection;
 mod installed;
+mod journal;
 mod listening;
 mod outgoing;
 mod process;
 mod quotas;
+mod replay;
+mod succession;
 mod table;
 
 pub use activation::{passed_socket, tell_ready, ActivationError};
+pub use journal::{
+    Cut, Entry, FileEntry, Header, Journal, JournalError, JournalReader, Passed, ReportEntry,
+    RequestEntry, Rights, Taken, TenantEntry, FORMAT,
+};
 pub use listening::{Door, Listening};
 pub use quotas::{Quotas, QuotasError};
+pub use replay::{End, PreparedReplay, Replay, ReplayError, ReplayPlaces, Replayed, WrittenFile};
 
 use connection::Connection;
 use std::io;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use table::Table;
 use tombolo::{Card, Error, Status};
 
 /// Maximum concurrent clients.
 pub const MOST_CLIENTS: usize = 64;
+
+/// Time for clients of a daemon that is replaced to take their last replies.
+const LAST_REPLIES: Duration = Duration::from_secs(5);
 
 /// Why a daemon cannot serve.
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +66,14 @@ pub enum DaemonError {
     /// The path exists and is not a socket.
     #[error("{path}: it is no socket; choose another place", path = .0.display())]
     NoSocket(PathBuf),
+    /// The daemon that listens there cannot be replaced.
+    #[error("{path}: replacing the daemon that listens there: {rule}", path = .path.display())]
+    Successor {
+        /// Path of the socket.
+        path: PathBuf,
+        /// The reason, and the remedy.
+        rule: String,
+    },
     /// The system refuses.
     #[error("{path}: listening there: {source}", path = .path.display())]
     Listen {
@@ -62,6 +82,24 @@ pub enum DaemonError {
         /// The system's error.
         source: io::Error,
     },
+}
+
+/// Settings of a daemon.
+#[derive(Debug, Default)]
+pub struct Settings {
+    /// Users other than the daemon's, and limits of all.
+    pub quotas: Quotas,
+    /// Where requests are recorded. The card's owner must have the journal's [inputs](Journal::inputs).
+    pub journal: Option<Arc<Journal>>,
+}
+
+impl From<Quotas> for Settings {
+    fn from(quotas: Quotas) -> Self {
+        Self {
+            quotas,
+            journal: None,
+        }
+    }
 }
 
 /// Handles a new connection.
@@ -73,6 +111,22 @@ pub struct Daemon {
     listening: Listening,
     table: Arc<Table>,
     card: Card,
+    journal: Option<Arc<Journal>>,
+}
+
+/// Waits for the daemon that takes the place of a [`Daemon`].
+#[derive(Clone, Debug)]
+pub struct Successors(Arc<Table>);
+
+/// A daemon that takes the place of another, and waits for its socket.
+#[derive(Debug)]
+pub struct Successor(Arc<UnixStream>);
+
+impl Successors {
+    /// Waits for the next one.
+    pub fn wait(&self) -> Successor {
+        Successor(self.0.successor())
+    }
 }
 
 impl Daemon {
@@ -88,12 +142,17 @@ impl Daemon {
     ///
     /// # Errors
     /// See [`DaemonError`].
-    pub fn listen_within(card: Card, path: &Path, quotas: Quotas) -> Result<Self, DaemonError> {
-        let door = match quotas.admits_others() {
+    pub fn listen_within(
+        card: Card,
+        path: &Path,
+        settings: impl Into<Settings>,
+    ) -> Result<Self, DaemonError> {
+        let settings = settings.into();
+        let door = match settings.quotas.admits_others() {
             true => Door::Everybody,
             false => Door::OwnUser,
         };
-        Self::serve(card, quotas, |begin| Listening::begin(path, door, begin))
+        Self::serve(card, settings, |begin| Listening::begin(path, door, begin))
     }
 
     /// As [`listen_within`](Self::listen_within), on a socket created by the caller, who keeps it: its permissions are
@@ -101,25 +160,59 @@ impl Daemon {
     ///
     /// # Errors
     /// A thread cannot be started.
-    pub fn listen_on(card: Card, listener: UnixListener, quotas: Quotas) -> io::Result<Self> {
-        Self::serve(card, quotas, |begin| Listening::on(listener, begin))
+    pub fn listen_on(
+        card: Card,
+        listener: UnixListener,
+        settings: impl Into<Settings>,
+    ) -> io::Result<Self> {
+        Self::serve(card, settings.into(), |begin| {
+            Listening::on(listener, begin)
+        })
+    }
+
+    /// Takes the place of the daemon that listens at a path: its clients end, and new ones, who wait meanwhile, are served
+    /// on this card. Returns when that daemon has ended.
+    ///
+    /// # Errors
+    /// [`DaemonError::Successor`]; a thread cannot be started.
+    pub fn replace(
+        card: Card,
+        path: &Path,
+        settings: impl Into<Settings>,
+    ) -> Result<Self, DaemonError> {
+        let listener = succession::ask(path)?;
+        let failed = |source| DaemonError::Listen {
+            path: path.to_owned(),
+            source,
+        };
+        Self::serve(card, settings.into(), |begin| {
+            Listening::taken_over(listener, path, begin)
+        })
+        .map_err(failed)
     }
 
     fn serve<E>(
         card: Card,
-        quotas: Quotas,
+        settings: Settings,
         listen: impl FnOnce(Begin) -> Result<Listening, E>,
     ) -> Result<Self, E> {
         let table = Arc::new(Table::default());
+        let journal = settings.journal.clone();
         let begin = {
             let (table, card) = (table.clone(), card.clone());
-            move |socket| Connection::begin(socket, &table, &card, &quotas)
+            move |socket| Connection::begin(socket, &table, &card, &settings)
         };
         Ok(Self {
             listening: listen(Box::new(begin))?,
             table,
             card,
+            journal,
         })
+    }
+
+    /// Where daemons that take the place of this one appear.
+    pub fn successors(&self) -> Successors {
+        Successors(self.table.clone())
     }
 
     /// The status of all clients, for the daemon's administrator.
@@ -133,9 +226,43 @@ impl Daemon {
         self.listening.stop();
         self.table.hang_up();
         self.table.join();
-        if let Err(error) = self.card.close() {
-            tracing::error!(%error, "closing the card");
+        end(&self.card, self.journal.as_deref());
+    }
+
+    /// Ends as [`stop`](Self::stop) does, but gives the socket to the daemon that takes the place of this one. Clients
+    /// learn that the daemon was restarted.
+    ///
+    /// # Errors
+    /// That daemon is gone: the socket is removed.
+    pub fn hand_over(self, to: &Successor) -> Result<(), DaemonError> {
+        let path = self.listening.path().map(Path::to_owned);
+        let listener = self.listening.hand_over();
+        self.table.hang_up_to_restart();
+        // Clients that do not read their replies are not waited for.
+        self.table.join_within(LAST_REPLIES);
+        self.table.hang_up();
+        self.table.join();
+        end(&self.card, self.journal.as_deref());
+        let given = succession::give(&to.0, &listener);
+        given.map_err(|source| {
+            let path = path.unwrap_or_default();
+            let _ = std::fs::remove_file(&path);
+            DaemonError::Listen { path, source }
+        })
+    }
+}
+
+/// Closes a card without clients, and the journal with its report.
+fn end(card: &Card, journal: Option<&Journal>) {
+    if let Some(journal) = journal {
+        let report = card.report();
+        if let Err(error) = &report {
+            tracing::error!(%error, "the journal ends without a report");
         }
+        journal.end(report.ok().as_ref());
+    }
+    if let Err(error) = card.close() {
+        tracing::error!(%error, "closing the card");
     }
 }
 

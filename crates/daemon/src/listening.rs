@@ -9,6 +9,15 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
+use wire::{ErrorCode, Failure, Frame, Kind, ENDS_CONNECTION};
+
+/// Why connections end when a daemon is replaced.
+const RESTARTED: &str = "the daemon was restarted, and the kernels of this program ended with it; everything that they \
+     had written to mapped files is in the files: open the card again";
+
+/// Timeout of a client for these words.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Access to the socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +95,36 @@ impl Listening {
         })
     }
 
+    /// Listens on the socket of a daemon that has handed it over; its path is removed with this.
+    ///
+    /// # Errors
+    /// A thread cannot be started.
+    pub fn taken_over(
+        listener: UnixListener,
+        path: &Path,
+        begin: impl Fn(UnixStream) + Send + 'static,
+    ) -> io::Result<Self> {
+        let begun = Self::on(listener, begin)?;
+        Ok(Self {
+            path: Some(path.to_owned()),
+            ..begun
+        })
+    }
+
+    /// Path of a socket that is removed with this.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// Stops accepting without closing the socket: connections wait in it for whoever gets it.
+    pub fn hand_over(self) -> Arc<UnixListener> {
+        self.ending.store(true, Ordering::Release);
+        drop(call(&self.listener));
+        // A panic there is in the log.
+        let _ = self.thread.join();
+        self.listener
+    }
+
     /// Stops accepting, and removes the socket if it was created here. Existing connections continue.
     pub fn stop(self) {
         self.ending.store(true, Ordering::Release);
@@ -103,6 +142,19 @@ impl Listening {
         if let Some(path) = &self.path {
             let _ = std::fs::remove_file(path);
         }
+    }
+}
+
+/// Tells a client that this daemon ends, and that it is to connect again.
+pub(crate) fn send_end(socket: &UnixStream) {
+    let failure = Failure::new(ErrorCode::Daemon, RESTARTED);
+    // Text and numbers, which always serialize.
+    let body = wire::encode(&failure).unwrap_or_default();
+    let sent = socket
+        .set_write_timeout(Some(LAST_WORDS))
+        .and_then(|()| wire::send(socket, &Frame::new(Kind::Failure, ENDS_CONNECTION, body)));
+    if let Err(error) = sent {
+        tracing::debug!(%error, "a client is not told that the daemon was restarted");
     }
 }
 
@@ -138,6 +190,10 @@ fn accept(listener: &UnixListener, ending: &AtomicBool, begin: &impl Fn(UnixStre
     loop {
         let accepted = listener.accept();
         if ending.load(Ordering::Acquire) {
+            if let Ok((socket, _)) = accepted {
+                // Either the connection that wakes this thread, or a client that came before it.
+                send_end(&socket);
+            }
             return;
         }
         match accepted {

@@ -1,5 +1,6 @@
 //! Table of the daemon's connections.
 
+use crate::listening::send_end;
 use crate::outgoing::Outgoing;
 use crate::process;
 use crate::quotas::Entry as Tenant;
@@ -8,6 +9,7 @@ use std::collections::BTreeMap;
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 use wire::{ClientId, ClientStatus, Peer, Status};
 
 /// A connection, as shown in the status.
@@ -32,6 +34,10 @@ struct Known {
 struct TableState {
     next: u64,
     connections: BTreeMap<u64, ConnectionEntry>,
+    /// The daemon is being replaced.
+    restarts: bool,
+    /// Connection of the daemon that takes its place.
+    successor: Option<Arc<UnixStream>>,
 }
 
 impl TableState {
@@ -52,7 +58,7 @@ impl TableState {
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     state: Mutex<TableState>,
-    /// Signals that a connection has ended.
+    /// Signals that a connection has ended, or that a successor has come.
     ended: Condvar,
 }
 
@@ -122,6 +128,53 @@ impl Table {
         for entry in self.state().connections.values() {
             // It may be closed already.
             let _ = entry.socket.shutdown(Shutdown::Both);
+        }
+    }
+
+    /// Closes all connections because another daemon takes the place of this one, and tells those that have not sent their
+    /// greeting; the others' own threads tell them.
+    pub(crate) fn hang_up_to_restart(&self) {
+        let mut state = self.state();
+        state.restarts = true;
+        for entry in state.connections.values() {
+            if entry.client.is_none() {
+                send_end(&entry.socket);
+            }
+            // Requests that have come are read; it may be closed already.
+            let _ = entry.socket.shutdown(Shutdown::Read);
+        }
+    }
+
+    /// Whether another daemon takes the place of this one.
+    pub(crate) fn restarts(&self) -> bool {
+        self.state().restarts
+    }
+
+    /// A daemon wants to take the place of this one.
+    pub(crate) fn succeed(&self, successor: Arc<UnixStream>) {
+        self.state().successor = Some(successor);
+        self.ended.notify_all();
+    }
+
+    /// Waits for a daemon that wants to take the place of this one.
+    pub(crate) fn successor(&self) -> Arc<UnixStream> {
+        let mut state = self.state();
+        loop {
+            if let Some(successor) = state.successor.take() {
+                return successor;
+            }
+            let woken = self.ended.wait(state);
+            state = woken.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Waits until all have ended, at most for this time.
+    pub(crate) fn join_within(&self, limit: Duration) {
+        let begin = Instant::now();
+        let mut state = self.state();
+        while !state.connections.is_empty() && begin.elapsed() < limit {
+            let woken = self.ended.wait_timeout(state, limit);
+            state = woken.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 

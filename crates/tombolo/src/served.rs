@@ -10,7 +10,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use wire::{Failure, Frame, Hello, Kind, ReceiveError, Side, Version, Welcome};
+use wire::{Failure, Frame, Hello, Kind, ReceiveError, Side, Version, Welcome, ENDS_CONNECTION};
 
 /// Handler of a ticket's reply: its bytes, or the error.
 type Waiting = Box<dyn FnOnce(Result<Vec<u8>, Error>) + Send>;
@@ -60,12 +60,7 @@ impl Served {
             socket: path.to_owned(),
             what,
         };
-        let socket = UnixStream::connect(path).map_err(|error| {
-            failed(format!(
-                "no daemon can be reached there: {error}; start one with `tombolo daemon --socket`"
-            ))
-        })?;
-        let welcome = greet(&socket).map_err(failed)?;
+        let (socket, welcome) = reach(path).map_err(failed)?;
         let shared = Arc::new(SocketState {
             socket: Some(socket),
             state: Mutex::default(),
@@ -214,8 +209,42 @@ fn gone(path: &Path, what: &str) -> Error {
     }
 }
 
+/// Attempts to reach a daemon that is being replaced: it ends connections that it has just accepted.
+const ATTEMPTS: u32 = 8;
+
+/// Connects to a daemon and greets it.
+fn reach(path: &Path) -> Result<(UnixStream, Welcome), String> {
+    let mut attempts = 0;
+    loop {
+        attempts += 1;
+        let socket = UnixStream::connect(path).map_err(|error| {
+            format!(
+                "no daemon can be reached there: {error}; start one with `tombolo daemon --socket`"
+            )
+        })?;
+        match greet(&socket) {
+            Ok(welcome) => return Ok((socket, welcome)),
+            Err(Refused::Restarts(_)) if attempts < ATTEMPTS => {}
+            Err(Refused::Restarts(why) | Refused::For(why)) => return Err(why),
+        }
+    }
+}
+
+/// Why a daemon does not serve a connection.
+enum Refused {
+    /// It ends; another takes its place.
+    Restarts(String),
+    For(String),
+}
+
+impl From<String> for Refused {
+    fn from(why: String) -> Self {
+        Self::For(why)
+    }
+}
+
 /// Sends and receives the greeting.
-fn greet(socket: &UnixStream) -> Result<Welcome, String> {
+fn greet(socket: &UnixStream) -> Result<Welcome, Refused> {
     let program = std::env::current_exe().ok();
     let program = program.as_deref().and_then(Path::file_name);
     let hello = Hello {
@@ -228,16 +257,19 @@ fn greet(socket: &UnixStream) -> Result<Welcome, String> {
     // A daemon that refuses sends its reason without reading anything, and may have closed the socket already.
     let answer = match (sent, wire::receive(socket, Side::Daemon)) {
         (_, Ok(answer)) => answer,
-        (Err(error), _) => return Err(format!("it does not listen: {error}")),
-        (_, Err(error)) => return Err(format!("it does not answer: {error}")),
+        (Err(error), _) => return Err(format!("it does not listen: {error}").into()),
+        (_, Err(error)) => return Err(format!("it does not answer: {error}").into()),
     };
     match answer.kind {
-        Kind::Welcome => wire::decode(&answer.body).map_err(unreadable),
+        Kind::Welcome => Ok(wire::decode(&answer.body).map_err(unreadable)?),
         Kind::Failure => {
             let failure: Failure = wire::decode(&answer.body).map_err(unreadable)?;
-            Err(failure.message)
+            Err(match answer.ticket {
+                ENDS_CONNECTION => Refused::Restarts(failure.message),
+                _ => Refused::For(failure.message),
+            })
         }
-        other => Err(format!("its first words are {other:?}")),
+        other => Err(format!("its first words are {other:?}").into()),
     }
 }
 
@@ -246,8 +278,14 @@ fn read(shared: &SocketState, path: &Path) {
     let Some(socket) = &shared.socket else {
         return;
     };
+    // The daemon's own words, if it ended the connection in order.
+    let mut last = None;
     let why = loop {
         match wire::receive(socket, Side::Daemon) {
+            Ok(frame) if frame.ticket == ENDS_CONNECTION => {
+                let failure = wire::decode::<Failure>(&frame.body);
+                last = failure.ok().map(|failure| failure.message);
+            }
             Ok(frame) => {
                 let waiting = shared.state().waiting.remove(&frame.ticket);
                 // The request was cancelled.
@@ -260,7 +298,7 @@ fn read(shared: &SocketState, path: &Path) {
                     _ => Ok(frame.body),
                 });
             }
-            Err(ReceiveError::Closed) => break GONE.to_owned(),
+            Err(ReceiveError::Closed) => break last.unwrap_or_else(|| GONE.to_owned()),
             Err(error) => break format!("the daemon's socket failed: {error}"),
         }
     };

@@ -5,9 +5,14 @@ use card::kernel::KernelPackage;
 use error::Error;
 use owner::answer::Answer;
 use owner::message::{
-    AnyRequest, Close, KeepApart, Load, MakeReport, MapFile, ReplyTo, ReportOf, Share, WayBack,
+    AnyRequest, Close, Describe, KeepApart, Load, MakeReport, MapFile, ReplyTo, ReportOf, Share,
+    TakeStatus, WayBack,
 };
-pub use owner::{Quota, Tenant};
+use owner::report::Report;
+pub use owner::{
+    Input, InputPlace, Inputs, Quota, RecordInputs, ReplayInputs, Replayed, ReplayedInput, Tenant,
+    TicketId, Work,
+};
 use serde::Serialize;
 use std::fs::File;
 use std::io;
@@ -34,6 +39,36 @@ pub type Complete = Arc<dyn Fn(Status) -> Status + Send + Sync>;
 /// Checks the folder of a kernel that a client wants to load; an error states the rule it breaks.
 pub type MayLoad = Arc<dyn Fn(&Path) -> Result<(), String> + Send + Sync>;
 
+/// Observes a daemon's clients, for a journal. Called by their threads, which may wait in it.
+pub trait Arrivals: Send + Sync {
+    /// A client has come.
+    fn opened(&self, client: ClientId, tenant: Option<&Tenant>);
+
+    /// A request of a client came: what identifies it and its files, to be recorded if it is not refused.
+    fn look(&self, client: ClientId, message: &Message, descriptors: &[OwnedFd]) -> Arrival;
+
+    /// The request goes to the owner.
+    fn begins(&self, client: ClientId, ticket: u64, arrival: Arrival);
+
+    /// The reply to the request with this [number](Arrival::number): its bytes, or the error.
+    fn replied(&self, client: ClientId, number: u64, reply: Result<&[u8], &Failure>);
+
+    /// The client ends; everything that it has written is in its files once [`closed`](Self::closed) is called.
+    fn closing(&self, client: ClientId);
+
+    /// See [`closing`](Self::closing).
+    fn closed(&self, client: ClientId);
+}
+
+/// A request with its files, as a journal knows them.
+#[derive(Debug)]
+pub struct Arrival {
+    /// Number of the request among those of its client.
+    pub number: u64,
+    /// The journal's record.
+    pub record: Box<dyn std::any::Any + Send>,
+}
+
 /// The daemon's settings for one of its clients.
 pub struct Guest {
     /// Destination of replies.
@@ -44,6 +79,8 @@ pub struct Guest {
     pub tenant: Option<Arc<Tenant>>,
     /// Checks whether it may load a kernel.
     pub may_load: MayLoad,
+    /// The journal, if there is one.
+    pub arrivals: Option<Arc<dyn Arrivals>>,
 }
 
 impl std::fmt::Debug for Guest {
@@ -69,6 +106,9 @@ impl Session {
     pub(crate) fn new(link: &Link, guest: Guest) -> Result<Self, Error> {
         let link = link.another();
         let tenant = guest.tenant.clone();
+        if let Some(arrivals) = &guest.arrivals {
+            arrivals.opened(link.id(), tenant.as_deref());
+        }
         link.call(KeepApart { tenant })?;
         Ok(Self { link, guest })
     }
@@ -80,14 +120,30 @@ impl Session {
 
     /// Begins the request of a message; its reply is sent with the ticket, immediately if the request is refused.
     pub fn begin(&self, ticket: u64, message: Message, descriptors: Vec<OwnedFd>) {
-        let reply = || ReplyPath {
+        let client = self.client();
+        let arrival = self.guest.arrivals.as_ref().map(|arrivals| {
+            let arrival = arrivals.look(client, &message, &descriptors);
+            (arrivals.clone(), arrival)
+        });
+        let seen = arrival.as_ref().map(|(arrivals, arrival)| Seen {
+            arrivals: arrivals.clone(),
+            client,
+            number: arrival.number,
+        });
+        let reply = |seen| ReplyPath {
             replies: self.guest.replies.clone(),
             ticket,
+            seen,
         };
-        match self.request(message, descriptors, reply()) {
-            Err(error) => reply().give::<()>(Err(error)),
-            // An owner that has ended drops the request, which answers it.
-            Ok(request) => drop(self.link.begin_any(ticket, request)),
+        match request(&self.guest, message, descriptors, reply(seen)) {
+            Err(error) => reply(None).give::<()>(Err(error)),
+            Ok(request) => {
+                if let Some((arrivals, arrival)) = arrival {
+                    arrivals.begins(client, ticket, arrival);
+                }
+                // An owner that has ended drops the request, which answers it.
+                drop(self.link.begin_any(ticket, request));
+            }
         }
     }
 
@@ -102,7 +158,13 @@ impl Session {
     /// # Errors
     /// The first page that could not be written back.
     pub fn close(self) -> Result<(), Error> {
+        if let Some(arrivals) = &self.guest.arrivals {
+            arrivals.closing(self.client());
+        }
         let closed = self.link.call(Close);
+        if let Some(arrivals) = &self.guest.arrivals {
+            arrivals.closed(self.client());
+        }
         self.link.forget();
         self.link.end();
         match closed {
@@ -110,112 +172,113 @@ impl Session {
             other => other,
         }
     }
-
-    /// The kernel in a folder, if the client may load it.
-    fn kernel_in(&self, folder: &Path) -> Result<KernelPackage, Error> {
-        let check = |place: &Path| (self.guest.may_load)(place).map_err(refused);
-        check(folder)?;
-        let kernel = KernelPackage::open(folder)?;
-        // Libraries lie next to the kernel, sources where its manifest points. Missing paths need no check.
-        let places = kernel.include_directories().chain(kernel.sources());
-        for place in places.filter_map(|place| place.canonicalize().ok()) {
-            check(&place)?;
-        }
-        Ok(kernel)
-    }
-
-    fn request(
-        &self,
-        message: Message,
-        descriptors: Vec<OwnedFd>,
-        reply: ReplyPath,
-    ) -> Result<AnyRequest, Error> {
-        let wanted = message.descriptors();
-        if descriptors.len() != wanted {
-            return Err(refused(format!(
-                "{}: {} descriptors came along, where {wanted} belong",
-                message.name(),
-                descriptors.len()
-            )));
-        }
-        let file = descriptors.into_iter().next().map(File::from);
-        let message = match AnyRequest::of(bounded(message), reply.clone()) {
-            Ok(request) => return Ok(request),
-            Err(other) => *other,
-        };
-        match (message, file) {
-            (Message::TakeStatus(it), _) => {
-                let complete = self.guest.complete.clone();
-                let answer = move |status| complete(status);
-                Ok(AnyRequest::TakeStatus(it, reply.reply_through(answer)))
-            }
-            (Message::FetchReport(_), _) => {
-                let of = ReportOf::Client;
-                let written = |report: Box<_>| {
-                    // A report has only strings, numbers and lists, so it always serializes.
-                    WrittenReport(serde_json::to_value(report).unwrap_or_default())
-                };
-                Ok(AnyRequest::MakeReport(
-                    MakeReport { of },
-                    reply.reply_through(written),
-                ))
-            }
-            (Message::LoadFolder(LoadFolder { slot, space }), Some(folder)) => {
-                let kernel = Box::new(self.kernel_in(&path_of(&folder)?)?);
-                let load = Load {
-                    slot,
-                    kernel,
-                    space,
-                };
-                Ok(AnyRequest::Load(load, reply.reply_to()))
-            }
-            (Message::MapDescriptor(it), Some(file)) => {
-                let MapDescriptor {
-                    space,
-                    label,
-                    options,
-                } = it;
-                if label.len() > MOST_LABEL {
-                    return Err(refused(format!(
-                        "the name of a file has {} bytes, and {MOST_LABEL} are possible",
-                        label.len()
-                    )));
-                }
-                let map = MapFile {
-                    space,
-                    file,
-                    backing: None,
-                    label,
-                    options,
-                };
-                Ok(AnyRequest::MapFile(map, reply.reply_to()))
-            }
-            (Message::ShareDescriptor(it), Some(file)) => {
-                let ShareDescriptor {
-                    space,
-                    address,
-                    bytes,
-                    page,
-                    direct,
-                } = it;
-                let view = View::of_another(&file, address, bytes, page)
-                    .map_err(|error| refused(format!("memory of the program: {error}")))?;
-                let share = Share {
-                    space,
-                    view: Arc::new(view),
-                    direct,
-                    file: None,
-                };
-                Ok(AnyRequest::Share(share, reply.reply_to()))
-            }
-            (other, _) => Err(Error::Internal(format!("{} is not served", other.name()))),
-        }
-    }
 }
 
 impl std::fmt::Debug for Session {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Session").field(&self.link.id()).finish()
+    }
+}
+
+/// The kernel in a folder, if the client may load it.
+fn kernel_in(guest: &Guest, folder: &Path) -> Result<KernelPackage, Error> {
+    let check = |place: &Path| (guest.may_load)(place).map_err(refused);
+    check(folder)?;
+    let kernel = KernelPackage::open(folder)?;
+    // Libraries lie next to the kernel, sources where its manifest points. Missing paths need no check.
+    let places = kernel.include_directories().chain(kernel.sources());
+    for place in places.filter_map(|place| place.canonicalize().ok()) {
+        check(&place)?;
+    }
+    Ok(kernel)
+}
+
+/// The request of a message.
+fn request(
+    guest: &Guest,
+    message: Message,
+    descriptors: Vec<OwnedFd>,
+    reply: ReplyPath,
+) -> Result<AnyRequest, Error> {
+    let wanted = message.descriptors();
+    if descriptors.len() != wanted {
+        return Err(refused(format!(
+            "{}: {} descriptors came along, where {wanted} belong",
+            message.name(),
+            descriptors.len()
+        )));
+    }
+    let file = descriptors.into_iter().next().map(File::from);
+    let message = match AnyRequest::of(bounded(message), reply.clone()) {
+        Ok(request) => return Ok(request),
+        Err(other) => *other,
+    };
+    match (message, file) {
+        (Message::TakeStatus(it), _) => {
+            let complete = guest.complete.clone();
+            let answer = move |status| complete(status);
+            Ok(AnyRequest::TakeStatus(it, reply.reply_through(answer)))
+        }
+        (Message::FetchReport(_), _) => {
+            let of = ReportOf::Client;
+            let written = |report: Box<_>| {
+                // A report has only strings, numbers and lists, so it always serializes.
+                WrittenReport(serde_json::to_value(report).unwrap_or_default())
+            };
+            Ok(AnyRequest::MakeReport(
+                MakeReport { of },
+                reply.reply_through(written),
+            ))
+        }
+        (Message::LoadFolder(LoadFolder { slot, space }), Some(folder)) => {
+            let kernel = Box::new(kernel_in(guest, &path_of(&folder)?)?);
+            let load = Load {
+                slot,
+                kernel,
+                space,
+            };
+            Ok(AnyRequest::Load(load, reply.reply_to()))
+        }
+        (Message::MapDescriptor(it), Some(file)) => {
+            let MapDescriptor {
+                space,
+                label,
+                options,
+            } = it;
+            if label.len() > MOST_LABEL {
+                return Err(refused(format!(
+                    "the name of a file has {} bytes, and {MOST_LABEL} are possible",
+                    label.len()
+                )));
+            }
+            let map = MapFile {
+                space,
+                file,
+                backing: None,
+                label,
+                options,
+            };
+            Ok(AnyRequest::MapFile(map, reply.reply_to()))
+        }
+        (Message::ShareDescriptor(it), Some(file)) => {
+            let ShareDescriptor {
+                space,
+                address,
+                bytes,
+                page,
+                direct,
+            } = it;
+            let view = View::of_another(&file, address, bytes, page)
+                .map_err(|error| refused(format!("memory of the program: {error}")))?;
+            let share = Share {
+                space,
+                view: Arc::new(view),
+                direct,
+                file: None,
+            };
+            Ok(AnyRequest::Share(share, reply.reply_to()))
+        }
+        (other, _) => Err(Error::Internal(format!("{} is not served", other.name()))),
     }
 }
 
@@ -268,6 +331,25 @@ fn path_of(folder: &File) -> Result<PathBuf, Error> {
 struct ReplyPath {
     replies: Replies,
     ticket: u64,
+    /// For the journal.
+    seen: Option<Seen>,
+}
+
+/// A request that a journal knows.
+#[derive(Clone)]
+struct Seen {
+    arrivals: Arc<dyn Arrivals>,
+    client: ClientId,
+    number: u64,
+}
+
+/// The same reply, which the journal sees.
+fn seen(seen: Option<Seen>, reply: Result<Vec<u8>, Failure>) -> Result<Vec<u8>, Failure> {
+    if let Some(seen) = seen {
+        let told = reply.as_deref();
+        seen.arrivals.replied(seen.client, seen.number, told);
+    }
+    reply
 }
 
 impl ReplyPath {
@@ -290,9 +372,11 @@ impl ReplyPath {
             let gone = || Err(Error::Internal("the owner's thread has ended".to_owned()));
             let result = result.unwrap_or_else(gone);
             let reply = move || {
-                let reply = change(result.map_err(Failure::from)?);
-                wire::encode(&reply)
-                    .map_err(|error| Failure::new(ErrorCode::Internal, error.to_string()))
+                let reply = result.map_err(Failure::from).and_then(|reply| {
+                    wire::encode(&change(reply))
+                        .map_err(|error| Failure::new(ErrorCode::Internal, error.to_string()))
+                });
+                seen(self.seen, reply)
             };
             (self.replies)(self.ticket, Box::new(reply));
         }))
@@ -303,4 +387,78 @@ impl WayBack for ReplyPath {
     fn reply_to<T: Serialize + Send + 'static>(self) -> ReplyTo<T> {
         self.reply_through(|reply: T| reply)
     }
+}
+
+/// A request of a replayed client.
+///
+/// # Errors
+/// It is refused, as it would be by a daemon.
+pub fn replayed(
+    guest: &Guest,
+    ticket: u64,
+    message: Message,
+    descriptors: Vec<OwnedFd>,
+) -> Result<ReplayedRequest, Error> {
+    let reply = ReplyPath {
+        replies: guest.replies.clone(),
+        ticket,
+        seen: None,
+    };
+    request(guest, message, descriptors, reply)
+}
+
+/// A request to the owner.
+pub type ReplayedRequest = AnyRequest;
+
+/// The first request for a replayed client.
+pub fn replayed_opening(tenant: Option<Arc<Tenant>>) -> ReplayedRequest {
+    AnyRequest::KeepApart(KeepApart { tenant }, ReplyTo::nobody())
+}
+
+/// The last request for a replayed client.
+pub fn replayed_closing() -> ReplayedRequest {
+    AnyRequest::Close(Close, ReplyTo::nobody())
+}
+
+/// A request of the daemon itself, by the name of its type; `report` receives the report. `None`: a daemon has no such
+/// request.
+pub fn replayed_own(
+    name: &str,
+    report: impl FnOnce(Result<Box<Report>, Error>) + Send + 'static,
+) -> Option<ReplayedRequest> {
+    let of = ReportOf::Card;
+    Some(match name {
+        "MakeReport" => AnyRequest::MakeReport(
+            MakeReport { of },
+            ReplyTo::new(Answer::call(move |result: Option<_>| {
+                let gone = || Err(Error::Internal("the owner's thread has ended".to_owned()));
+                report(result.unwrap_or_else(gone));
+            })),
+        ),
+        "TakeStatus" => AnyRequest::TakeStatus(TakeStatus, ReplyTo::nobody()),
+        "Describe" => AnyRequest::Describe(Describe, ReplyTo::nobody()),
+        "Close" => replayed_closing(),
+        _ => return None,
+    })
+}
+
+/// Path of a kernel's folder that a client has opened.
+///
+/// # Errors
+/// Not a folder, or this process does not see it there.
+pub fn path_of_folder(folder: &OwnedFd) -> Result<PathBuf, Error> {
+    let again = folder.try_clone().map_err(|source| Error::File {
+        path: PathBuf::new(),
+        what: "finding the kernel's folder",
+        source,
+    })?;
+    path_of(&File::from(again))
+}
+
+/// Identity of the kernel in a folder ([`KernelPackage::identity`]).
+///
+/// # Errors
+/// No kernel there.
+pub fn identity_of_kernel(folder: &Path) -> Result<u64, Error> {
+    Ok(KernelPackage::open(folder)?.identity()?)
 }

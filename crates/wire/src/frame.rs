@@ -35,7 +35,15 @@ pub enum Kind {
     Failure = 5,
     /// The client no longer waits for a request's reply. No body, and no reply of its own.
     Cancel = 6,
+    /// First frame of a daemon that takes the place of this one. No body.
+    HandOver = 7,
+    /// Response to it, after all clients have ended: the listening socket, as a descriptor. No body.
+    Listener = 8,
 }
+
+/// Ticket of a [`Failure`](Kind::Failure) that belongs to no request: the daemon ends the connection, for the reason that
+/// it gives.
+pub const ENDS_CONNECTION: u64 = u64::MAX;
 
 impl Kind {
     const fn of(byte: u8) -> Option<Self> {
@@ -46,6 +54,8 @@ impl Kind {
             4 => Self::Reply,
             5 => Self::Failure,
             6 => Self::Cancel,
+            7 => Self::HandOver,
+            8 => Self::Listener,
             _ => return None,
         })
     }
@@ -53,8 +63,8 @@ impl Kind {
     /// Side that sends this kind.
     const fn side(self) -> Side {
         match self {
-            Self::Hello | Self::Request | Self::Cancel => Side::Client,
-            Self::Welcome | Self::Reply | Self::Failure => Side::Daemon,
+            Self::Hello | Self::Request | Self::Cancel | Self::HandOver => Side::Client,
+            Self::Welcome | Self::Reply | Self::Failure | Self::Listener => Side::Daemon,
         }
     }
 
@@ -64,7 +74,7 @@ impl Kind {
             Self::Hello | Self::Welcome => 4 << 10,
             Self::Request => MOST_REQUEST,
             Self::Reply | Self::Failure => MOST_REPLY,
-            Self::Cancel => 0,
+            Self::Cancel | Self::HandOver | Self::Listener => 0,
         }
     }
 }

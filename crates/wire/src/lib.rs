@@ -32,7 +32,8 @@ pub use error_code::ErrorCode;
 pub use failure::{Failure, Values};
 pub use fields::{MapField, MAP_FIELDS};
 pub use frame::{
-    Frame, FrameError, Header, Kind, Side, MOST_DESCRIPTORS, MOST_REPLY, MOST_REQUEST,
+    Frame, FrameError, Header, Kind, Side, ENDS_CONNECTION, MOST_DESCRIPTORS, MOST_REPLY,
+    MOST_REQUEST,
 };
 pub use hello::{Hello, Version, VersionError, Welcome};
 pub use ids::{ClientId, ConnectionId, LoadId, MappingId, SpaceId, StreamHandle};

@@ -6,12 +6,13 @@
 use std::fs::{set_permissions, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tombolo::{
     Card, DaemonStatus, FunctionalCard, FunctionalConfig, OwnerOptions, SimOptions, Status,
 };
-use tombolo_daemon::{Daemon, Quotas};
+use tombolo_daemon::{Daemon, Journal, Quotas, Settings};
 
 /// Nothing that is awaited takes so long.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -54,12 +55,25 @@ impl Served {
         Self::serve(TempDir::new().unwrap(), card, "")
     }
 
+    /// With a card whose requests are recorded.
+    pub fn recorded(folder: TempDir, card: Card, journal: Arc<Journal>) -> Self {
+        let settings = Settings {
+            journal: Some(journal),
+            ..Settings::default()
+        };
+        Self::serve_with(folder, card, settings)
+    }
+
     fn serve(folder: TempDir, card: Card, quotas: &str) -> Self {
         let quotas = Quotas::parse(quotas).unwrap();
-        if quotas.admits_others() {
+        Self::serve_with(folder, card, quotas.into())
+    }
+
+    fn serve_with(folder: TempDir, card: Card, settings: Settings) -> Self {
+        if settings.quotas.admits_others() {
             set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
         }
-        let daemon = Daemon::listen_within(card, &folder.path().join("card"), quotas).unwrap();
+        let daemon = Daemon::listen_within(card, &folder.path().join("card"), settings).unwrap();
         Self {
             folder,
             daemon: Some(daemon),

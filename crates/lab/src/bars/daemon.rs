@@ -25,6 +25,12 @@ pub const FAIRNESS: &[&str] = &[
     "daemon.fairness.greedy_longer",
     "daemon.fairness.default_pages",
 ];
+/// Figures of a replayed journal: whether everything is the same, how long it was recorded, and its requests.
+pub const REPLAY: &[&str] = &[
+    "daemon.replay",
+    "daemon.replay.seconds",
+    "daemon.replay.requests",
+];
 /// Figures of access rights between programs' files.
 pub const RIGHTS: &[&str] = &["daemon.rights_cells", "daemon.rights_violations"];
 /// Figures of the socket's cost.
@@ -39,6 +45,9 @@ const DEATHS: u64 = 10_000;
 const DEATHS_ON_RTL: u64 = 200;
 /// FSRF's published value (§6.4), in per cent.
 const FAIR: f64 = 1.1;
+/// Duration of a recorded session in seconds, and its minimum number of requests.
+const RECORDED: u64 = 60;
+const RECORDED_REQUESTS: f64 = 1000.0;
 /// Number of cells in the rights matrix.
 const CELLS: f64 = 56.0;
 /// Requests per round, and number of rounds, of which the median counts.
@@ -120,6 +129,20 @@ pub fn fairness() -> Result<Vec<Row>, Failure> {
         Row::new(FAIRNESS[1], counts.get("greedy")?, "%", fair),
         Row::new(FAIRNESS[2], counts.get("longer")?, "%", fair),
         Row::new(FAIRNESS[3], counts.get("default")?, "%", fair),
+    ])
+}
+
+/// The journal of a session in which programs come and go, replayed: report, replies and written files.
+/// `crates/daemon/tests/replay.rs`.
+pub fn replay() -> Result<Vec<Row>, Failure> {
+    let counts = counting("replay", "a_long_session_replays_to_the_same_report")
+        .run(&[("TOMBOLO_JOURNAL_SECONDS", RECORDED.to_string())])?;
+    let long = Target::AtLeast(RECORDED as f64);
+    let many = Target::AtLeast(RECORDED_REQUESTS);
+    Ok(vec![
+        Row::new(REPLAY[0], counts.get("same")?, "", Target::Exactly(1.0)),
+        Row::new(REPLAY[1], counts.get("seconds")?, "s", long),
+        Row::new(REPLAY[2], counts.get("requests")?, "", many),
     ])
 }
 

@@ -1112,6 +1112,10 @@ pub const ALL: &[Bar] = &[
         measure: daemon::fairness,
     },
     Bar {
+        names: daemon::REPLAY,
+        measure: daemon::replay,
+    },
+    Bar {
         names: daemon::RIGHTS,
         measure: daemon::rights,
     },

@@ -1,0 +1,299 @@
+//! Files that clients pass: their numbers and contents.
+
+use super::entry::{FileEntry, Rights};
+use rustix::fs::{OFlags, SeekFrom};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
+
+/// Bytes read at a time.
+const PIECE: usize = 1 << 20;
+
+/// A file that was passed.
+#[derive(Debug)]
+struct Known {
+    number: u64,
+    /// Content when it was last looked at.
+    content: Content,
+    /// Clients that may write it, or whose kernels may.
+    writers: Vec<u64>,
+}
+
+/// What a client does with a file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Will {
+    /// It writes the file, or its kernels do.
+    pub(crate) write: bool,
+    /// It replaces the content by zeros first.
+    pub(crate) replace: bool,
+}
+
+/// Content of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Content {
+    pub(crate) bytes: u64,
+    /// SHA-256; `None`: zeros without storage.
+    pub(crate) hash: Option<String>,
+}
+
+impl Content {
+    /// SHA-256, also of zeros without storage.
+    pub(crate) fn hash(&self) -> String {
+        let zeros = || hash_of_zeros(self.bytes);
+        self.hash.clone().unwrap_or_else(zeros)
+    }
+}
+
+/// Files that clients have passed.
+#[derive(Debug, Default)]
+pub(crate) struct Files {
+    known: BTreeMap<(u64, u64), Known>,
+    /// For the content of written files: a descriptor of each.
+    open: BTreeMap<u64, File>,
+    copies: u64,
+}
+
+impl Files {
+    /// Notes a regular file. Returns its number, and its entry if it is new or has changed.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(crate) fn pass(
+        &mut self,
+        client: u64,
+        file: &OwnedFd,
+        will: Will,
+        data: Option<&Path>,
+    ) -> io::Result<(u64, Option<FileEntry>)> {
+        let file = File::from(file.try_clone()?);
+        let metadata = file.metadata()?;
+        let identity = (metadata.dev(), metadata.ino());
+        let next = self.known.len() as u64;
+        // The content before does not matter if there will be a new one.
+        let content = |file: &File| match will.replace {
+            true => Ok(Content {
+                bytes: metadata.len(),
+                hash: None,
+            }),
+            false => content(file),
+        };
+        let being_written = |known: &Known| !known.writers.is_empty();
+        let (number, changed) = match self.known.get(&identity) {
+            // Kernels may be writing it at this moment. A replay writes the same.
+            Some(known) if being_written(known) => (known.number, None),
+            Some(known) => {
+                let content = content(&file)?;
+                let changed = (content != known.content).then_some(content);
+                (known.number, changed)
+            }
+            None => (next, Some(content(&file)?)),
+        };
+        let mut entry = None;
+        if let Some(content) = changed {
+            let copy = match (data, &content.hash) {
+                (Some(folder), Some(_)) => {
+                    let name = format!("{number}-{}", self.copies);
+                    self.copies += 1;
+                    copy(&file, &folder.join(&name))?;
+                    Some(name)
+                }
+                _ => None,
+            };
+            entry = Some(FileEntry {
+                file: number,
+                path: path_of(&file),
+                bytes: content.bytes,
+                hash: content.hash.clone(),
+                copy,
+            });
+            let known = self.known.entry(identity).or_insert_with(|| Known {
+                number,
+                content: content.clone(),
+                writers: Vec::new(),
+            });
+            known.content = content;
+        }
+        if will.write {
+            if let Some(known) = self.known.get_mut(&identity) {
+                if !known.writers.contains(&client) {
+                    known.writers.push(client);
+                }
+            }
+            self.open.insert(number, file);
+        }
+        Ok((number, entry))
+    }
+
+    /// A client has ended: the files that nobody writes any more, with their contents.
+    pub(crate) fn closed(&mut self, client: u64) -> Vec<(u64, io::Result<Content>)> {
+        let mut written = Vec::new();
+        for known in self.known.values_mut() {
+            let before = known.writers.len();
+            known.writers.retain(|writer| *writer != client);
+            if before == 0 || !known.writers.is_empty() {
+                continue;
+            }
+            let Some(file) = self.open.remove(&known.number) else {
+                continue;
+            };
+            let found = content(&file);
+            if let Ok(found) = &found {
+                known.content = found.clone();
+            }
+            written.push((known.number, found));
+        }
+        written
+    }
+}
+
+/// Path of an open file.
+fn path_of(file: &File) -> String {
+    let link = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let path = std::fs::read_link(link).unwrap_or_default();
+    path.to_string_lossy().into_owned()
+}
+
+/// Rights of a descriptor.
+///
+/// # Errors
+/// The system's.
+pub(crate) fn rights(file: BorrowedFd<'_>) -> io::Result<Rights> {
+    let flags = rustix::fs::fcntl_getfl(file)?;
+    let mode = flags & OFlags::ACCMODE;
+    Ok(Rights {
+        read: mode != OFlags::WRONLY,
+        write: mode != OFlags::RDONLY,
+        append: flags.contains(OFlags::APPEND),
+    })
+}
+
+/// A descriptor of the same file for reading; without that right it is opened anew.
+fn readable(file: &File) -> io::Result<File> {
+    match rights(file.as_fd())?.read {
+        true => file.try_clone(),
+        false => File::open(format!("/proc/self/fd/{}", file.as_raw_fd())),
+    }
+}
+
+/// Content of a file.
+///
+/// # Errors
+/// The system's.
+pub(crate) fn content(file: &File) -> io::Result<Content> {
+    let file = readable(file)?;
+    let bytes = file.metadata()?.len();
+    if is_one_hole(&file) {
+        return Ok(Content { bytes, hash: None });
+    }
+    let (mut hash, mut piece, mut at) = (Sha256::new(), vec![0; PIECE], 0);
+    loop {
+        match file.read_at(&mut piece, at)? {
+            0 => break,
+            read => {
+                hash.update(&piece[..read]);
+                at += read as u64;
+            }
+        }
+    }
+    Ok(Content {
+        bytes,
+        hash: Some(hex(&hash.finalize())),
+    })
+}
+
+/// SHA-256 of zeros.
+pub(crate) fn hash_of_zeros(bytes: u64) -> String {
+    let (mut hash, piece) = (Sha256::new(), vec![0; PIECE]);
+    let mut rest = bytes;
+    while rest > 0 {
+        let part = rest.min(PIECE as u64);
+        hash.update(&piece[..part as usize]);
+        rest -= part;
+    }
+    hex(&hash.finalize())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to text cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+fn is_one_hole(file: &File) -> bool {
+    let Ok(place) = own_position(file) else {
+        return false;
+    };
+    let data = rustix::fs::seek(&place, SeekFrom::Data(0));
+    matches!(data, Err(rustix::io::Errno::NXIO))
+}
+
+/// The same file with a position of its own: that of a passed descriptor is its client's.
+fn own_position(file: &File) -> io::Result<File> {
+    File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}
+
+/// Copies a file with its holes.
+///
+/// # Errors
+/// The system's.
+pub(crate) fn copy(from: &File, to: &Path) -> io::Result<()> {
+    let from = readable(from)?;
+    // Of another user's file the holes cannot be found.
+    let place = own_position(&from).ok();
+    let seek = |to| {
+        let place = place.as_ref()?;
+        Some(rustix::fs::seek(place, to))
+    };
+    let to = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .open(to)?;
+    let bytes = from.metadata()?.len();
+    to.set_len(bytes)?;
+    let mut piece = vec![0; PIECE];
+    let mut at = 0;
+    while at < bytes {
+        let data = match seek(SeekFrom::Data(at)) {
+            Some(Ok(data)) => data,
+            Some(Err(rustix::io::Errno::NXIO)) => break,
+            _ => at,
+        };
+        let hole = match seek(SeekFrom::Hole(data)) {
+            Some(Ok(hole)) => hole,
+            _ => bytes,
+        };
+        at = data;
+        while at < hole.min(bytes) {
+            let part = ((hole.min(bytes) - at) as usize).min(PIECE);
+            match from.read_at(&mut piece[..part], at)? {
+                0 => break,
+                read => {
+                    to.write_all_at(&piece[..read], at)?;
+                    at += read as u64;
+                }
+            }
+        }
+        at = hole;
+    }
+    Ok(())
+}
+
+/// Opens a file with these rights.
+///
+/// # Errors
+/// The system's.
+pub(crate) fn open(path: &Path, rights: Rights) -> io::Result<File> {
+    OpenOptions::new()
+        .read(rights.read)
+        .write(rights.write && !rights.append)
+        .append(rights.append)
+        .open(path)
+}
