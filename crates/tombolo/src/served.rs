@@ -10,6 +10,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 use wire::{Failure, Frame, Hello, Kind, ReceiveError, Side, Version, Welcome, ENDS_CONNECTION};
 
 /// Handler of a ticket's reply: its bytes, or the error.
@@ -18,6 +19,9 @@ type Waiting = Box<dyn FnOnce(Result<Vec<u8>, Error>) + Send>;
 /// Message for a connection whose other end is gone.
 const GONE: &str =
     "the daemon is gone, and the kernels of this program with it; what was synced is in the files";
+
+/// Timeout of the reason for which a connection ended.
+const REASON: Duration = Duration::from_secs(2);
 
 /// A connection to a daemon, which is one client of its owner.
 pub(crate) struct Served {
@@ -167,8 +171,17 @@ impl Served {
                 socket: self.path.clone(),
                 what: format!("the request was not sent: {error}"),
             },
-            _ => self.ended(),
+            _ => self.lost(),
         })
+    }
+
+    /// The error for a request that could not be sent. A daemon that ends reads no more before it gives its reason.
+    fn lost(&self) -> Error {
+        let begin = Instant::now();
+        while self.shared.state().ended.is_none() && begin.elapsed() < REASON {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.ended()
     }
 
     /// The error for a connection that has ended.
