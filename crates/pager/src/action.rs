@@ -14,6 +14,21 @@ pub struct Around {
     pub behind: u64,
 }
 
+/// Bytes of an object that move between its file and a page in host memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DirectTransfer {
+    /// The object.
+    pub object: ObjectId,
+    /// Offset in the object's file, in bytes.
+    pub offset: u64,
+    /// Bytes, all of them the object's.
+    pub bytes: u64,
+    /// Offset in the memory of [`Event::PlaceDirect`](crate::Event::PlaceDirect), in bytes.
+    pub at: u64,
+    /// Bytes before and after these in the page.
+    pub around: Around,
+}
+
 /// Result of a request that succeeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Success {
@@ -78,31 +93,15 @@ pub enum Action {
     FillDirect {
         /// Returned in [`Event::IoDone`](crate::Event::IoDone).
         io: IoId,
-        /// Object to read.
-        object: ObjectId,
-        /// Offset in the object's file, in bytes.
-        offset: u64,
-        /// Bytes, all of them the object's.
-        bytes: u64,
-        /// Offset in the memory of [`Event::PlaceDirect`](crate::Event::PlaceDirect), in bytes.
-        at: u64,
-        /// Bytes before and after these in the page, which the owner zeroes.
-        around: Around,
+        /// The page in host memory; the owner zeroes the bytes around it.
+        transfer: DirectTransfer,
     },
     /// Write a page in host memory to its object.
     SaveDirect {
         /// Returned in [`Event::IoDone`](crate::Event::IoDone).
         io: IoId,
-        /// Object to write.
-        object: ObjectId,
-        /// Offset in the object's file, in bytes.
-        offset: u64,
-        /// Bytes, all of them the object's.
-        bytes: u64,
-        /// Offset in the memory of [`Event::PlaceDirect`](crate::Event::PlaceDirect), in bytes.
-        at: u64,
-        /// Bytes before and after these in the page, as in [`Action::WriteObject`].
-        around: Around,
+        /// The page in host memory; the bytes around it are as in [`Action::WriteObject`].
+        transfer: DirectTransfer,
     },
     /// Change the programs' access rights to a page of host memory. Complete when no thread of any program has more
     /// rights than these.

@@ -250,16 +250,9 @@ impl Fill<'_> {
         if pages.host_address(key).is_some() {
             return self.direct_there(key);
         }
-        if let Some(extent) = pages.direct_part(key) {
+        if let Some(transfer) = pages.direct_part(key) {
             let io = issued.io(key, Direction::Read);
-            issued.push(Action::FillDirect {
-                io,
-                object: key.object,
-                offset: extent.offset,
-                bytes: extent.bytes,
-                at: extent.at,
-                around: extent.around,
-            });
+            issued.push(Action::FillDirect { io, transfer });
         }
         Outcome::UnderWay
     }

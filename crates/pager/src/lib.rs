@@ -71,7 +71,7 @@ mod translate;
 mod work;
 mod writeback;
 
-pub use action::{Action, Around, Success};
+pub use action::{Action, Around, DirectTransfer, Success};
 pub use config::{ChannelMemory, Config, InstallOrder};
 pub use error::{AccessError, ConfigError, Direction, IoError, PagerError};
 pub use event::{Event, ObjectKind};

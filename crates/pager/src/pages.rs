@@ -2,13 +2,12 @@
 //!
 //! Pages are identified by the first of the object's smallest pages that they contain, and never overlap.
 
-use crate::action::{Around, Success};
+use crate::action::{Around, DirectTransfer, Success};
 use crate::error::{Direction, IoError, PagerError};
 use crate::event::ObjectKind;
 use crate::ids::{ObjectId, ObjectPage};
 use crate::object::Object;
 use crate::page::{Page, State, Waiter};
-use crate::piece::Extent;
 use crate::queue::Urgency;
 use std::collections::btree_map::Entry;
 use std::collections::BTreeMap;
@@ -264,11 +263,12 @@ impl Pages {
     }
 
     /// The part of a direct page that is the object's.
-    pub(crate) fn direct_part(&self, key: ObjectPage) -> Option<Extent> {
+    pub(crate) fn direct_part(&self, key: ObjectPage) -> Option<DirectTransfer> {
         let object = self.object(key.object)?;
         let own = self.part_on(key);
         let size = self.size_of(key).bytes();
-        Some(Extent {
+        Some(DirectTransfer {
+            object: key.object,
             offset: (key.index << object.unit().bits()) + own.start,
             bytes: own.end - own.start,
             at: object.direct_offset(key.index) + own.start,

@@ -82,18 +82,6 @@ impl Piece {
     }
 }
 
-/// A part of an object that moves between its file and direct memory.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Extent {
-    /// Offset in the object's file.
-    pub(crate) offset: u64,
-    pub(crate) bytes: u64,
-    /// Offset in the direct memory.
-    pub(crate) at: u64,
-    /// The bytes before and after it in its page.
-    pub(crate) around: Around,
-}
-
 /// State of a fill in pieces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Filling {

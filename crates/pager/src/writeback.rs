@@ -284,7 +284,7 @@ impl WriteBack<'_> {
     fn save_direct(&mut self, key: ObjectPage, purpose: Purpose) -> Outcome {
         let forgets = self.translation.injected.is(Sabotage::ForgetDirect);
         let Translation { pages, issued, .. } = &mut self.translation;
-        let Some(extent) = pages.direct_part(key) else {
+        let Some(transfer) = pages.direct_part(key) else {
             return Outcome::UnderWay;
         };
         let Some(page) = pages.page_mut(key) else {
@@ -299,14 +299,7 @@ impl WriteBack<'_> {
             stage: Stage::Saving,
         });
         let io = issued.io(key, Direction::Write);
-        issued.push(Action::SaveDirect {
-            io,
-            object: key.object,
-            offset: extent.offset,
-            bytes: extent.bytes,
-            at: extent.at,
-            around: extent.around,
-        });
+        issued.push(Action::SaveDirect { io, transfer });
         Outcome::UnderWay
     }
 

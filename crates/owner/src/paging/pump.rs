@@ -23,7 +23,9 @@ use card::event::Event as CardEvent;
 use card::{HostWork, SpaceControl, SpaceTable, WorkId};
 use error::Error;
 use file_io::Direction;
-use pager::{Action, Around, Event, MappingInfo, ObjectId, Pager, RequestId, Success};
+use pager::{
+    Action, Around, DirectTransfer, Event, IoId, MappingInfo, ObjectId, Pager, RequestId, Success,
+};
 use std::ops::RangeInclusive;
 use trap::Ticket;
 use units::{Asid, CommandId, Fault, FaultToken, Operation, Picoseconds, SlotId};
@@ -612,32 +614,17 @@ impl Pump {
                 let part = Part::new(io, object, offset, bytes);
                 self.start_write(files, kernels, part, place, around)?;
             }
-            Action::FillDirect {
-                io,
-                object,
-                offset,
-                bytes,
-                at,
-                around,
-            } => {
+            Action::FillDirect { io, transfer } => {
+                let (part, place) = direct(files, io, &transfer)?;
                 let place = HostPlace {
-                    around: Some(around),
-                    ..files.direct_place(object, at)?
+                    around: Some(transfer.around),
+                    ..place
                 };
-                let part = Part::new(io, object, offset, bytes);
                 self.start_read(files, kernels, part, place)?;
             }
-            Action::SaveDirect {
-                io,
-                object,
-                offset,
-                bytes,
-                at,
-                around,
-            } => {
-                let place = files.direct_place(object, at)?;
-                let part = Part::new(io, object, offset, bytes);
-                self.start_write(files, kernels, part, place, around)?;
+            Action::SaveDirect { io, transfer } => {
+                let (part, place) = direct(files, io, &transfer)?;
+                self.start_write(files, kernels, part, place, transfer.around)?;
             }
             Action::ProtectHost {
                 io,
@@ -770,6 +757,19 @@ impl Pump {
     fn send_commands(&mut self, kernels: &mut Kernels) -> Result<(), Error> {
         Ok(self.commands.send(kernels.card())?)
     }
+}
+
+/// The part of an object that moves between its file and host memory, and its place there.
+fn direct(files: &Files, io: IoId, transfer: &DirectTransfer) -> Result<(Part, HostPlace), Error> {
+    let &DirectTransfer {
+        object,
+        offset,
+        bytes,
+        at,
+        ..
+    } = transfer;
+    let part = Part::new(io, object, offset, bytes);
+    Ok((part, files.direct_place(object, at)?))
 }
 
 /// The work of a thread that begins with this number of events.

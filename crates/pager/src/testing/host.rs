@@ -2,7 +2,7 @@
 
 use super::rng::Rng;
 use super::{Verdict, ROW};
-use crate::action::{Action, Around};
+use crate::action::{Action, Around, DirectTransfer};
 use crate::error::IoError;
 use crate::event::Event;
 use crate::ids::{BufferId, IoId, ObjectId};
@@ -131,25 +131,18 @@ impl Host {
     pub(super) fn begin(&mut self, action: &Action, rng: &mut Rng) -> Verdict<()> {
         let mut zeroed = Around::default();
         let (write, io, object, offset, bytes, buffer, buffer_offset) = match *action {
-            Action::FillDirect {
-                io,
-                object,
-                offset,
-                bytes,
-                at,
-                around,
-            } => {
-                zeroed = around;
-                (false, io, object, offset, bytes, None, at)
+            Action::FillDirect { io, transfer } | Action::SaveDirect { io, transfer } => {
+                let write = matches!(action, Action::SaveDirect { .. });
+                zeroed = transfer.around;
+                let DirectTransfer {
+                    object,
+                    offset,
+                    bytes,
+                    at,
+                    ..
+                } = transfer;
+                (write, io, object, offset, bytes, None, at)
             }
-            Action::SaveDirect {
-                io,
-                object,
-                offset,
-                bytes,
-                at,
-                around: _,
-            } => (true, io, object, offset, bytes, None, at),
             Action::ReadObject {
                 io,
                 object,

@@ -5,7 +5,7 @@ use super::host::{buffer_address, Host};
 use super::model::Model;
 use super::rng::Rng;
 use super::{Scenario, Tally, Verdict, ROW};
-use crate::action::Action;
+use crate::action::{Action, DirectTransfer};
 use crate::config::{ChannelMemory, Config, InstallOrder};
 use crate::error::AccessError;
 use crate::event::Event;
@@ -377,9 +377,13 @@ impl World {
                 ..
             }
             | Action::SaveDirect {
-                object,
-                offset,
-                bytes,
+                transfer:
+                    DirectTransfer {
+                        object,
+                        offset,
+                        bytes,
+                        ..
+                    },
                 ..
             } => {
                 let (page, size) = self.model.page_of(*object, *offset);

@@ -813,9 +813,9 @@ impl Whole {
                 page: offset / PAGE,
                 buffer: Some(buffer.0 as usize),
             }),
-            Action::FillDirect { io, offset, .. } | Action::SaveDirect { io, offset, .. } => {
+            Action::FillDirect { io, transfer } | Action::SaveDirect { io, transfer } => {
                 let write = matches!(action, Action::SaveDirect { .. });
-                let page = offset / PAGE;
+                let page = transfer.offset / PAGE;
                 // Saving a page that can be written meanwhile would save half of a write.
                 let shown = |entry: &Entry| entry.frame == direct_frame(page);
                 let entries = world.table.values().filter(|entry| shown(entry));
