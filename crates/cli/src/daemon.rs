@@ -160,7 +160,7 @@ enum Place<'a> {
     /// Programs of FSRF are the only clients.
     None,
     New(&'a Path),
-    /// Of a daemon that it replaces.
+    /// The socket of a daemon that it replaces.
     Taken(&'a Path),
     /// A socket that systemd passed.
     Passed(UnixListener),
@@ -310,7 +310,7 @@ impl RunDaemon {
     }
 }
 
-/// What ends with the process.
+/// The parts of the daemon that end with the process.
 struct Running {
     card: Card,
     server: Option<Server>,
@@ -346,7 +346,7 @@ impl Running {
     }
 }
 
-/// Whoever takes it ends it.
+/// Takes the running daemon, to end it: only the first caller gets it.
 fn take(running: &Mutex<Option<Running>>) -> Option<Running> {
     running
         .lock()

@@ -78,19 +78,19 @@ pub struct Link {
     #[arg(short, long, hide = true)]
     package: bool,
 
-    /// Any other key of a configuration, as KEY=VALUE or SECTION.KEY=VALUE: what `with_settings` makes of an option of v++.
+    /// Any other key of a configuration, as KEY=VALUE or SECTION.KEY=VALUE. `with_settings` translates options of v++ to it.
     #[arg(long = "set", hide = true, value_name = "SETTING")]
     set: Vec<String>,
 
-    /// Ignored.
+    /// Ignored: there are no reports of synthesis.
     #[arg(short = 'R', hide = true, value_name = "LEVEL")]
     report_level: Option<String>,
 
-    /// Ignored.
+    /// Ignored: there is no synthesis to optimise.
     #[arg(short = 'O', hide = true, value_name = "LEVEL")]
     optimize: Option<String>,
 
-    /// Ignored.
+    /// Ignored: linking compiles nothing.
     #[arg(short = 'j', hide = true, value_name = "COUNT")]
     jobs: Option<String>,
 

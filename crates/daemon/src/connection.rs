@@ -37,7 +37,7 @@ pub(crate) struct Connection {
     journal: Option<Arc<Journal>>,
 }
 
-/// What a first frame leads to.
+/// Result of a connection's first frame.
 enum Greeted {
     Served(Session),
     Refused,
@@ -218,7 +218,7 @@ impl Connection {
         }
     }
 
-    /// Tells the client that the daemon was restarted, unless it does not read.
+    /// Sends the client the error that the daemon was restarted, unless it does not read.
     fn tell_restart(&self, writer: Option<&JoinHandle<()>>) {
         let begin = Instant::now();
         while writer.is_some_and(|writer| !writer.is_finished()) {

@@ -116,7 +116,7 @@ impl Listening {
         self.path.as_deref()
     }
 
-    /// Stops accepting without closing the socket: connections wait in it for whoever gets it.
+    /// Stops accepting without closing the socket: connections wait in it for the process that receives it.
     pub fn hand_over(self) -> Arc<UnixListener> {
         self.ending.store(true, Ordering::Release);
         drop(call(&self.listener));
@@ -145,7 +145,7 @@ impl Listening {
     }
 }
 
-/// Tells a client that this daemon ends, and that it is to connect again.
+/// Sends a client the error that this daemon ends, and that it is to connect again.
 pub(crate) fn send_end(socket: &UnixStream) {
     let failure = Failure::new(ErrorCode::Daemon, RESTARTED);
     // Text and numbers, which always serialize.

@@ -1,4 +1,4 @@
-//! A daemon takes the place of another: the listening socket is passed on, so that nobody is refused meanwhile.
+//! A daemon takes the place of another: the listening socket is passed on, so that no client is refused meanwhile.
 
 use crate::DaemonError;
 use std::io;

@@ -131,8 +131,8 @@ impl Table {
         }
     }
 
-    /// Closes all connections because another daemon takes the place of this one, and tells those that have not sent their
-    /// greeting; the others' own threads tell them.
+    /// Closes all connections because another daemon takes the place of this one. Sends this error to those that have
+    /// not sent their greeting; the others get it from their own threads.
     pub(crate) fn hang_up_to_restart(&self) {
         let mut state = self.state();
         state.restarts = true;

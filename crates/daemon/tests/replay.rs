@@ -1,4 +1,4 @@
-//! A daemon's journal replays to the same report, replies and files, or says what differs.
+//! A daemon's journal replays to the same report, replies and files, or the replay reports the first difference.
 
 mod common;
 
@@ -389,7 +389,7 @@ fn what_cannot_be_replayed_is_named_with_its_values() {
     assert!(replayed.is_same());
 }
 
-/// Of a file that another process changes between two clients, each gets the content of its time.
+/// If another process changes a file between two clients, each gets the content at its time.
 #[test]
 fn a_file_that_changes_between_clients_changes_in_the_replay() {
     let kind = Kind::Functional;

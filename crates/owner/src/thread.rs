@@ -285,7 +285,7 @@ impl EventLoop {
         true
     }
 
-    /// Takes the messages that are there, or those of the replay that belong here.
+    /// Takes the pending messages, or those of the replay that belong here.
     fn take_messages(&mut self) {
         if !std::mem::take(&mut self.again) {
             self.round += 1;
@@ -308,7 +308,7 @@ impl EventLoop {
         }
     }
 
-    /// A message that is there; during a replay there is none.
+    /// Takes a pending message; `None` during a replay.
     fn next_message(&mut self) -> Option<Message> {
         match self.order.is_replayed() {
             true => None,

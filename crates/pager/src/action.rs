@@ -17,7 +17,7 @@ pub struct Around {
 /// Bytes of an object that move between its file and a page in host memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DirectTransfer {
-    /// The object.
+    /// Object whose file it is.
     pub object: ObjectId,
     /// Offset in the object's file, in bytes.
     pub offset: u64,

@@ -24,7 +24,7 @@ struct Known {
     writers: Vec<u64>,
 }
 
-/// What a client does with a file.
+/// Intended use of a file by a client.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Will {
     /// It writes the file, or its kernels do.
@@ -129,7 +129,7 @@ impl Files {
         Ok((number, entry))
     }
 
-    /// A client has ended: the files that nobody writes any more, with their contents.
+    /// Removes a client that has ended. Returns the files that no client writes any more, with their contents.
     pub(crate) fn closed(&mut self, client: u64) -> Vec<(u64, io::Result<Content>)> {
         let mut written = Vec::new();
         for known in self.known.values_mut() {

@@ -193,7 +193,7 @@ impl Journal {
         Inputs::recorded(Recorder(self.shared.clone()))
     }
 
-    /// Begins to write, with the header. What was recorded before comes after it.
+    /// Begins to write, with the header first, then the entries recorded so far.
     ///
     /// # Errors
     /// A thread cannot be started.
@@ -249,7 +249,7 @@ impl Journal {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a descriptor is. A file's content is read, on the client's thread.
+    /// Describes a passed descriptor. A file's content is read, on the client's thread.
     fn passed(
         &self,
         client: ClientId,

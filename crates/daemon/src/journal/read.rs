@@ -21,7 +21,7 @@ pub enum JournalError {
     NoJournal {
         /// Path of the journal.
         path: PathBuf,
-        /// What is wrong with its first line.
+        /// The rule that its first line breaks.
         rule: String,
     },
     /// Its format is of another version.
@@ -32,7 +32,7 @@ pub enum JournalError {
     Format {
         /// Path of the journal.
         path: PathBuf,
-        /// Its format.
+        /// Format version of the journal.
         found: u64,
         /// Version of the program that recorded it.
         version: String,
@@ -48,7 +48,7 @@ pub enum JournalError {
         line: u64,
         /// Offset of the line in bytes.
         byte: u64,
-        /// What is wrong.
+        /// The rule that the line breaks.
         rule: String,
     },
 }
@@ -65,7 +65,7 @@ pub enum Cut {
     Torn {
         /// Number of the line.
         line: u64,
-        /// Bytes of it that are there.
+        /// Number of its bytes that were written.
         bytes: u64,
     },
 }

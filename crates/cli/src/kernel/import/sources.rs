@@ -12,7 +12,7 @@ struct VerilogOutline {
     /// Modules with at least one port.
     with_ports: BTreeSet<String>,
     words: BTreeSet<String>,
-    /// What instances are of, by their form: `TYPE #(` or `TYPE name (`. Some are statements.
+    /// Modules of possible instances, recognised by their form (`TYPE #(` or `TYPE name (`); some are statements.
     instantiated: BTreeSet<String>,
     /// Paths of included files, as the file gives them.
     includes: Vec<String>,

@@ -108,13 +108,13 @@ impl Facts {
         &self.messages[message.index()]
     }
 
-    /// Of a state of a cache.
+    /// Facts about a cache state.
     #[inline]
     pub(super) fn cache(&self, state: usize) -> &CacheFacts {
         &self.caches[state]
     }
 
-    /// Of a state of the directory.
+    /// Facts about a directory state.
     #[inline]
     pub(super) fn home(&self, state: usize) -> &HomeFacts {
         &self.homes[state]

@@ -7,7 +7,7 @@ use crate::machine::{permutations, Directory};
 /// Images of the directory's states under permutations of the caches.
 pub(super) struct Symmetry {
     layout: Layout,
-    /// The permutations.
+    /// Permutations of the caches, the identity included.
     orders: Vec<Vec<usize>>,
     /// By state and permutation: the image.
     images: Vec<u32>,
