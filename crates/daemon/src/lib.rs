@@ -35,8 +35,8 @@ mod table;
 
 pub use activation::{passed_socket, tell_ready, ActivationError};
 pub use journal::{
-    Cut, Entry, FileEntry, Header, Journal, JournalError, JournalReader, Passed, ReportEntry,
-    RequestEntry, Rights, Taken, TenantEntry, FORMAT,
+    Cut, FileEntry, Header, Journal, JournalEntry, JournalError, JournalReader, Passed,
+    ReportEntry, RequestEntry, Rights, Taken, TenantEntry, FORMAT,
 };
 pub use listening::{Door, Listening};
 pub use quotas::{Quotas, QuotasError};

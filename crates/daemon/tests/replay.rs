@@ -15,7 +15,8 @@ use tombolo::{
     PageSize, SimOptions, Slot,
 };
 use tombolo_daemon::{
-    End, Entry, Header, Journal, JournalReader, Replay, ReplayError, ReplayPlaces, Replayed, FORMAT,
+    End, Header, Journal, JournalEntry, JournalReader, Replay, ReplayError, ReplayPlaces, Replayed,
+    FORMAT,
 };
 
 /// A kind of card.
@@ -435,7 +436,7 @@ fn a_changed_record_is_found() {
     let kind = Kind::Functional;
     let folder = record(kind, true, |served| drop(copy(served, "a", 5001, 1, None)));
     let at = |name: &str| folder.path().join(name);
-    let changed = |change: &dyn Fn(&mut Entry)| {
+    let changed = |change: &dyn Fn(&mut JournalEntry)| {
         let (mut reader, header) = JournalReader::open(&at("journal")).unwrap();
         let _ = fs::remove_file(at("changed"));
         let journal = Journal::create(&at("changed"), None).unwrap();
@@ -449,27 +450,27 @@ fn a_changed_record_is_found() {
     };
     assert!(changed(&|_| {}).unwrap().is_same());
     let reply = changed(&|entry| {
-        if let Entry::Reply(_, 2, sum) = entry {
+        if let JournalEntry::Reply(_, 2, sum) = entry {
             *sum = "0".repeat(16);
         }
     });
     let told = reply.unwrap().different_reply.unwrap();
     assert!(told.contains("request 2 of client 1"), "{told}");
     let written = changed(&|entry| {
-        if let Entry::Written(_, bytes, _) = entry {
+        if let JournalEntry::Written(_, bytes, _) = entry {
             *bytes += 1;
         }
     });
     let written = written.unwrap();
     assert!(!written.is_same() && written.different_reply.is_none());
     let report = changed(&|entry| {
-        if let Entry::Report(report) = entry {
+        if let JournalEntry::Report(report) = entry {
             report.hash = "another".to_owned();
         }
     });
     assert!(!report.unwrap().is_same());
     let time = changed(&|entry| {
-        if let Entry::In(_, _, time, tombolo_daemon::Taken::Begin(1, 3, _)) = entry {
+        if let JournalEntry::In(_, _, time, tombolo_daemon::Taken::Begin(1, 3, _)) = entry {
             *time += 1;
         }
     });
@@ -480,7 +481,7 @@ fn a_changed_record_is_found() {
     );
     // A request that is left out.
     let place = changed(&|entry| {
-        if let Entry::In(round, _, _, tombolo_daemon::Taken::Moved(_)) = entry {
+        if let JournalEntry::In(round, _, _, tombolo_daemon::Taken::Moved(_)) = entry {
             *round += 1000;
         }
     });

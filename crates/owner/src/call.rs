@@ -1,6 +1,5 @@
 //! Messages to the owner's thread.
 
-use crate::inputs::{Input, Work};
 use crate::message::{AnyRequest, ClientId};
 use crate::participants::{self, Caller, Guest};
 use crate::Aside;
@@ -39,18 +38,6 @@ pub(crate) enum Message {
 }
 
 impl Message {
-    /// The message as an input to record; `None`: it is not recorded.
-    pub(crate) fn as_input(&self) -> Option<Input> {
-        Some(match self {
-            Self::Begin(call) => Input::Begin(call.ticket, call.request.name()),
-            Self::Cancel(ticket) => Input::Cancel(*ticket),
-            Self::ClientEnded(client) => Input::Ended(*client),
-            Self::Forget(client) => Input::Forget(*client),
-            Self::Aside(aside) => Input::Done(Work::of(aside)),
-            Self::Trap(_) | Self::Participant(_) | Self::Stop => return None,
-        })
-    }
-
     /// Whether the message reports that this participant waits again or has
     /// left.
     pub(crate) fn is_of(&self, guest: Guest) -> bool {

@@ -29,7 +29,7 @@ impl fmt::Display for InputPlace {
 
 /// Work on another thread, identified by the owner's counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Work {
+pub enum AsideWork {
     /// Bytes between a file and memory.
     Moved(u64),
     /// A file made durable.
@@ -38,7 +38,7 @@ pub enum Work {
     Worked(u64),
 }
 
-impl Work {
+impl AsideWork {
     pub(crate) fn of(aside: &Aside) -> Self {
         match aside {
             Aside::Moved(id, _) => Self::Moved(id.0),
@@ -60,7 +60,7 @@ pub enum Input {
     /// A client sends nothing more.
     Forget(ClientId),
     /// Work on another thread is complete.
-    Done(Work),
+    Done(AsideWork),
     /// The card's work was interrupted by a message that had arrived.
     Rung,
     /// A file system did not answer in real time. Nothing after this can be replayed.

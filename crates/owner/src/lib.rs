@@ -21,6 +21,7 @@ mod peer_handle;
 pub mod report;
 mod requests;
 mod rooms;
+mod sequence;
 mod status;
 mod tasks;
 mod tenants;
@@ -50,7 +51,7 @@ use handles::Handles;
 pub use handles::InjectedFault;
 use inbox::Inbox;
 pub use inputs::{
-    Input, InputPlace, Inputs, RecordInputs, ReplayInputs, Replayed, ReplayedInput, Work,
+    AsideWork, Input, InputPlace, Inputs, RecordInputs, ReplayInputs, Replayed, ReplayedInput,
 };
 use kernels::{HomeRange, Kernels};
 use lane::Post;

@@ -10,15 +10,16 @@ use super::lane::{panic_message, Post};
 use super::requests::Requests;
 use super::{Aside, ClockMode, Opened, Owner, OwnerOptions};
 use crate::call::{Bell, Call, Message, TicketId};
-use crate::inputs::{Input, InputPlace, Next, Order, Replayed, Work as AsideWork};
+use crate::inputs::Order;
 use crate::message::{AnyRequest, ClientId, Close, LoadId, ReplyTo, Stop, Waiting};
 use crate::owner_thread::OwnerThread;
 use crate::paging::MakeIo;
 use crate::participants::{Caller, Guest, Participants, CHECK_INTERVAL};
+use crate::sequence::{Beginning, Sequence};
 use card::{Card, CardError};
 use error::Error;
 use std::cell::Cell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::pin::Pin;
@@ -27,15 +28,11 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{channel, RecvTimeoutError};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
 use trap::Trapped;
 use units::Picoseconds;
 
 /// In free mode, virtual time between two polls of conditions that no request waits for.
 const FREE_SLICE: Picoseconds = Picoseconds::from_micros(100);
-
-/// Time after which work of a replay on another thread counts as hanging.
-const REPLAYED_WORK: Duration = Duration::from_secs(600);
 
 /// Starts the thread that owns a card; `io` makes the file I/O of each mount.
 pub fn start(
@@ -69,13 +66,7 @@ fn run(opened: Opened, inbox: Inbox, order: Order, bell: &Bell) {
     let owner = Owner::new(opened);
     let mut events = EventLoop {
         requests: Rc::new(owner.requests()),
-        inbox,
-        order,
-        round: 0,
-        again: false,
-        card_stalls: false,
-        asides: BTreeMap::new(),
-        early: VecDeque::new(),
+        inputs: Sequence::new(inbox, order),
         participants: Participants::default(),
         held: BTreeMap::new(),
         tasks: BTreeMap::new(),
@@ -146,18 +137,7 @@ impl Held {
 
 struct EventLoop {
     requests: Rc<Requests>,
-    inbox: Inbox,
-    order: Order,
-    /// Number of the round. A round that only follows because time has passed is not counted: it changes nothing.
-    round: u64,
-    /// The last round ended because time had passed.
-    again: bool,
-    /// The card had nothing to do when it was last let to work, and a file is awaited.
-    card_stalls: bool,
-    /// Results of work on other threads, until the replay takes them.
-    asides: BTreeMap<AsideWork, Aside>,
-    /// Messages that came during a replay, for the time after it.
-    early: VecDeque<Message>,
+    inputs: Sequence,
     participants: Participants,
     /// Calls of participants, held until all participants have called.
     held: BTreeMap<(u64, u64), Held>,
@@ -236,7 +216,7 @@ impl EventLoop {
                     Err(Error::Card(CardError::NothingToWaitFor))
                         if self.owner.paging.lend(|paging| paging.any_late()) =>
                     {
-                        self.card_stalls = true;
+                        self.inputs.card_stalls(true);
                         // No other event can occur for the remaining waiters.
                         if let Some(silence) = self
                             .owner
@@ -261,12 +241,8 @@ impl EventLoop {
             return true;
         }
         match self.block() {
-            Ok(message) => {
-                self.note(&message, true);
-                self.take(message);
-            }
+            Ok(message) => self.take(message),
             Err(RecvTimeoutError::Timeout) => {
-                self.again = true;
                 let expired = self.owner.paging.lend(|paging| {
                     self.owner
                         .tasks
@@ -285,34 +261,16 @@ impl EventLoop {
         true
     }
 
-    /// Takes the pending messages, or those of the replay that belong here.
+    /// Takes the messages of the beginning of a round.
     fn take_messages(&mut self) {
-        if !std::mem::take(&mut self.again) {
-            self.round += 1;
-        } else if !self.order.is_replayed() {
-            // The place is the end of the round that goes on.
-            let Some(message) = self.next_message() else {
-                self.again = true;
-                return;
-            };
-            self.note(&message, true);
-            self.take(message);
-            self.round += 1;
-        } else {
-            self.again = true;
-            return;
+        let now = self.now();
+        match self.inputs.begin_round(now) {
+            Beginning::NewRound => {}
+            Beginning::SameRound => return,
+            Beginning::After(message) => self.take(message),
         }
-        while let Some(message) = self.next_replayed(false).or_else(|| self.next_message()) {
-            self.note(&message, false);
+        while let Some(message) = self.inputs.next(now) {
             self.take(message);
-        }
-    }
-
-    /// Takes a pending message; `None` during a replay.
-    fn next_message(&mut self) -> Option<Message> {
-        match self.order.is_replayed() {
-            true => None,
-            false => self.early.pop_front().or_else(|| self.inbox.take().ok()),
         }
     }
 
@@ -320,192 +278,46 @@ impl EventLoop {
         self.owner.kernels.lend(|kernels| kernels.now())
     }
 
-    fn place(&self, idle: bool) -> InputPlace {
-        let round = self.round;
-        InputPlace { round, idle }
-    }
-
-    /// Records a message.
-    fn note(&mut self, message: &Message, idle: bool) {
-        let (place, now) = (self.place(idle), self.now());
-        if let (Order::Recorded(by), Some(input)) = (&mut self.order, message.as_input()) {
-            by.taken(place, now, input);
-        }
-    }
-
-    /// Records that something has happened only because time has passed.
+    /// Records that something has happened only because real time has passed.
     fn note_timeout(&mut self) {
-        let (place, now) = (self.place(true), self.now());
-        if let (Order::Recorded(by), true) = (&mut self.order, self.again) {
-            by.taken(place, now, Input::Timeout);
-        }
+        let now = self.now();
+        self.inputs.note_timeout(now);
     }
 
     /// Lets the card work until it reports events, at most until `deadline`.
     fn turn(&mut self, deadline: Option<Picoseconds>) -> Result<(), Error> {
-        if self.again && self.card_stalls && matches!(self.order, Order::Recorded(_)) {
-            // Nothing has changed since, but a message may come in the middle of a second attempt, which a replay would
-            // not make.
+        if self.inputs.stalls_again() {
             return Err(CardError::NothingToWaitFor.into());
         }
         self.note_timeout();
-        self.card_stalls = false;
+        self.inputs.card_stalls(false);
         self.owner.tasks.lend(|tasks| tasks.turn());
-        let rings = self.interrupt_later();
+        if let Some(at) = self.inputs.interruption() {
+            self.owner.kernels.lend(|kernels| kernels.ring_at(at));
+        }
         let turn = self
             .owner
             .paging
             .lend_with(&self.owner.kernels, |paging, kernels| {
                 paging.turn(kernels, deadline)
             });
-        self.note_interruption(rings);
+        if self.inputs.notes_interruptions() {
+            let rung = self.owner.kernels.lend(|kernels| kernels.was_rung());
+            let now = self.now();
+            self.inputs.note_interruption(rung, now);
+        }
         turn
     }
 
-    /// In a replay, has the card interrupted where it was interrupted then.
-    fn interrupt_later(&mut self) -> bool {
-        let round = self.round;
-        let Order::Replayed(replay) = &mut self.order else {
-            return false;
-        };
-        let at = replay.interruption(round);
-        self.owner.kernels.lend(|kernels| kernels.ring_at(at));
-        at.is_some()
-    }
-
-    /// Records that the card was interrupted; in a replay, checks it.
-    fn note_interruption(&mut self, wanted: bool) {
-        if matches!(self.order, Order::Live) {
-            return;
-        }
-        let (rung, now) = self
-            .owner
-            .kernels
-            .lend(|kernels| (kernels.was_rung(), kernels.now()));
-        let place = self.place(false);
-        match &mut self.order {
-            Order::Live => {}
-            Order::Recorded(by) => {
-                if rung {
-                    by.taken(place, now, Input::Rung);
-                }
-            }
-            Order::Replayed(replay) => match (wanted, rung) {
-                (true, true) => replay.interrupted(),
-                (false, false) => {}
-                _ => {
-                    let how = format!(
-                        "round {}: the card was{} interrupted at {} ps",
-                        place.round,
-                        if rung { "" } else { " not" },
-                        now.get()
-                    );
-                    replay.differs(how);
-                    self.end_replay();
-                }
-            },
-        }
-    }
-
-    /// From now on messages are taken as they come.
-    fn end_replay(&mut self) {
-        self.order = Order::Live;
-        self.owner.kernels.lend(|kernels| kernels.ring_at(None));
-        self.early.extend(
-            std::mem::take(&mut self.asides)
-                .into_values()
-                .map(Message::Aside),
-        );
-    }
-
-    /// The next message of a replay, if it belongs here.
-    fn next_replayed(&mut self, idle: bool) -> Option<Message> {
-        let (place, now) = (self.place(idle), self.now());
-        let Order::Replayed(replay) = &mut self.order else {
-            return None;
-        };
-        match replay.next(place, now) {
-            Next::Later => None,
-            Next::Over => {
-                self.end_replay();
-                None
-            }
-            Next::Take(Replayed::Begin(ticket, request)) => Some(Message::Begin(Call {
-                ticket,
-                client: ticket.client,
-                caller: None,
-                request,
-            })),
-            Next::Take(Replayed::Other(input)) => match input {
-                Input::Cancel(ticket) => Some(Message::Cancel(ticket)),
-                Input::Ended(client) => Some(Message::ClientEnded(client)),
-                Input::Forget(client) => Some(Message::Forget(client)),
-                Input::Done(work) => self.await_aside(work),
-                Input::Begin(..) | Input::Rung | Input::Timeout => {
-                    self.end_replay();
-                    None
-                }
-            },
-        }
-    }
-
-    /// Waits for the result of work on another thread, whatever else comes first.
-    fn await_aside(&mut self, work: AsideWork) -> Option<Message> {
-        loop {
-            if let Some(aside) = self.asides.remove(&work) {
-                return Some(Message::Aside(aside));
-            }
-            match self.inbox.wait(Some(REPLAYED_WORK)) {
-                Ok(Message::Aside(aside)) => {
-                    self.asides.insert(AsideWork::of(&aside), aside);
-                }
-                Ok(stop @ Message::Stop) => {
-                    self.end_replay();
-                    return Some(stop);
-                }
-                Ok(message) => self.early.push_back(message),
-                Err(_) => {
-                    let how = format!("{work:?} was over then, and does not end");
-                    if let Order::Replayed(replay) = &mut self.order {
-                        replay.differs(how);
-                    }
-                    self.end_replay();
-                    return None;
-                }
-            }
-        }
-    }
-
-    /// The message of a replay that belongs to the end of this round; a replay without one differs.
-    fn block_in_replay(&mut self) -> Option<Message> {
-        let message = self.next_replayed(true);
-        if message.is_none() {
-            let place = self.place(true);
-            if let Order::Replayed(replay) = &mut self.order {
-                let how =
-                    format!("nothing is left to do at {place}, and the next input comes later");
-                replay.differs(how);
-                self.end_replay();
-            }
-        }
-        message
-    }
-
     fn block(&mut self) -> Result<Message, RecvTimeoutError> {
-        if self.order.is_replayed() {
-            if let Some(message) = self.block_in_replay() {
-                return Ok(message);
-            }
-        }
-        if let Some(message) = self.early.pop_front() {
-            return Ok(message);
-        }
         let stands = self.stands().then_some(CHECK_INTERVAL);
         let looks = self
             .owner
             .paging
             .lend(|paging| paging.lanes().timeouts().next_check());
-        self.inbox.wait(stands.into_iter().chain(looks).min())
+        let now = self.now();
+        self.inputs
+            .block(now, stands.into_iter().chain(looks).min())
     }
 
     /// Whether held calls wait for participants that compute.

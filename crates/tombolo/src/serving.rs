@@ -10,8 +10,8 @@ use owner::message::{
 };
 use owner::report::Report;
 pub use owner::{
-    Input, InputPlace, Inputs, Quota, RecordInputs, ReplayInputs, Replayed, ReplayedInput, Tenant,
-    TicketId, Work,
+    AsideWork, Input, InputPlace, Inputs, Quota, RecordInputs, ReplayInputs, Replayed,
+    ReplayedInput, Tenant, TicketId,
 };
 use serde::Serialize;
 use std::fs::File;

@@ -136,7 +136,7 @@ pub struct ReportEntry {
 
 /// An entry of a journal.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum Entry {
+pub enum JournalEntry {
     /// Version and card.
     Header(Header),
     /// A client has come.
@@ -194,7 +194,7 @@ pub(crate) fn checksum(bytes: &[u8]) -> String {
 ///
 /// # Errors
 /// None: entries have text, numbers and lists.
-pub(crate) fn line(chain: &mut Chain, entry: &Entry) -> Result<Vec<u8>, serde_json::Error> {
+pub(crate) fn line(chain: &mut Chain, entry: &JournalEntry) -> Result<Vec<u8>, serde_json::Error> {
     let json = serde_json::to_vec(entry)?;
     chain.add(&json);
     let mut line = format!("{} ", chain.hex()).into_bytes();

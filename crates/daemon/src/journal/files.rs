@@ -16,7 +16,7 @@ const PIECE: usize = 1 << 20;
 
 /// A file that was passed.
 #[derive(Debug)]
-struct Known {
+struct KnownFile {
     number: u64,
     /// Content when it was last looked at.
     content: Content,
@@ -52,7 +52,7 @@ impl Content {
 /// Files that clients have passed.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
-    known: BTreeMap<(u64, u64), Known>,
+    known: BTreeMap<(u64, u64), KnownFile>,
     /// For the content of written files: a descriptor of each.
     open: BTreeMap<u64, File>,
     copies: u64,
@@ -82,7 +82,7 @@ impl Files {
             }),
             false => content(file),
         };
-        let being_written = |known: &Known| !known.writers.is_empty();
+        let being_written = |known: &KnownFile| !known.writers.is_empty();
         let (number, changed) = match self.known.get(&identity) {
             // Kernels may be writing it at this moment. A replay writes the same.
             Some(known) if being_written(known) => (known.number, None),
@@ -111,7 +111,7 @@ impl Files {
                 hash: content.hash.clone(),
                 copy,
             });
-            let known = self.known.entry(identity).or_insert_with(|| Known {
+            let known = self.known.entry(identity).or_insert_with(|| KnownFile {
                 number,
                 content: content.clone(),
                 writers: Vec::new(),

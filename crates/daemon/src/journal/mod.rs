@@ -9,7 +9,8 @@ mod read;
 
 pub(crate) use entry::checksum;
 pub use entry::{
-    Entry, FileEntry, Header, Passed, ReportEntry, RequestEntry, Rights, Taken, TenantEntry, FORMAT,
+    FileEntry, Header, JournalEntry, Passed, ReportEntry, RequestEntry, Rights, Taken, TenantEntry,
+    FORMAT,
 };
 pub use read::{Cut, JournalError, JournalReader};
 
@@ -23,7 +24,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use tombolo::serving::{Arrival, Arrivals, Input, InputPlace, Inputs, RecordInputs, Tenant, Work};
+use tombolo::serving::{
+    Arrival, Arrivals, AsideWork, Input, InputPlace, Inputs, RecordInputs, Tenant,
+};
 use tombolo::{Picoseconds, Report};
 use wire::{ClientId, Failure, Message};
 
@@ -34,7 +37,7 @@ const TOO_LONG: usize = 1 << 20;
 
 #[derive(Default)]
 struct Queue {
-    entries: VecDeque<Entry>,
+    entries: VecDeque<JournalEntry>,
     /// Nothing more is accepted.
     ended: bool,
     /// The writer is to end when the queue is empty.
@@ -42,18 +45,18 @@ struct Queue {
 }
 
 #[derive(Default)]
-struct Shared {
+struct EntryQueue {
     queue: Mutex<Queue>,
     changed: Condvar,
 }
 
-impl Shared {
+impl EntryQueue {
     fn queue(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Appends an entry without waiting.
-    fn push(&self, entry: Entry) {
+    fn push(&self, entry: JournalEntry) {
         let mut queue = self.queue();
         if queue.ended {
             return;
@@ -61,7 +64,7 @@ impl Shared {
         if queue.entries.len() >= TOO_LONG {
             let why = format!("{TOO_LONG} entries waited to be written: the storage is too slow");
             tracing::error!(why, "the journal ends here");
-            queue.entries.push_back(Entry::Stopped(why));
+            queue.entries.push_back(JournalEntry::Stopped(why));
             queue.ended = true;
         } else {
             queue.entries.push_back(entry);
@@ -70,7 +73,7 @@ impl Shared {
     }
 
     /// Appends an entry when there is room.
-    fn push_in_turn(&self, entry: Entry) {
+    fn push_in_turn(&self, entry: JournalEntry) {
         let mut queue = self.queue();
         while queue.entries.len() >= LONG && !queue.ended {
             let woken = self.changed.wait(queue);
@@ -119,7 +122,7 @@ impl Shared {
 
 /// A journal that is being written.
 pub struct Journal {
-    shared: Arc<Shared>,
+    shared: Arc<EntryQueue>,
     path: PathBuf,
     file: Mutex<Option<File>>,
     writer: Mutex<Option<JoinHandle<()>>>,
@@ -136,7 +139,7 @@ impl fmt::Debug for Journal {
 }
 
 /// Receives the owner's inputs.
-struct Recorder(Arc<Shared>);
+struct Recorder(Arc<EntryQueue>);
 
 impl RecordInputs for Recorder {
     fn taken(&mut self, place: InputPlace, now: Picoseconds, input: Input) {
@@ -145,14 +148,14 @@ impl RecordInputs for Recorder {
             Input::Cancel(id) => Taken::Cancel(id.client.0, id.ticket),
             Input::Ended(client) => Taken::Ended(client.0),
             Input::Forget(client) => Taken::Forget(client.0),
-            Input::Done(Work::Moved(id)) => Taken::Moved(id),
-            Input::Done(Work::Durable(id)) => Taken::Durable(id),
-            Input::Done(Work::Worked(id)) => Taken::Worked(id),
+            Input::Done(AsideWork::Moved(id)) => Taken::Moved(id),
+            Input::Done(AsideWork::Durable(id)) => Taken::Durable(id),
+            Input::Done(AsideWork::Worked(id)) => Taken::Worked(id),
             Input::Rung => Taken::Rung,
             Input::Timeout => Taken::Timeout,
         };
         self.0
-            .push(Entry::In(place.round, place.idle, now.get(), taken));
+            .push(JournalEntry::In(place.round, place.idle, now.get(), taken));
     }
 }
 
@@ -199,7 +202,10 @@ impl Journal {
     /// A thread cannot be started.
     pub fn begin(&self, header: Header) -> Result<(), JournalError> {
         let shared = self.shared.clone();
-        shared.queue().entries.push_front(Entry::Header(header));
+        shared
+            .queue()
+            .entries
+            .push_front(JournalEntry::Header(header));
         let file = self
             .file
             .lock()
@@ -221,7 +227,7 @@ impl Journal {
 
     /// Appends an entry, for tests of replays.
     #[doc(hidden)]
-    pub fn append(&self, entry: Entry) {
+    pub fn append(&self, entry: JournalEntry) {
         self.shared.push_in_turn(entry);
     }
 
@@ -230,7 +236,8 @@ impl Journal {
         if let Some(report) = report {
             let time = report.time.get();
             let hash = report.hash();
-            self.shared.push(Entry::Report(ReportEntry { hash, time }));
+            self.shared
+                .push(JournalEntry::Report(ReportEntry { hash, time }));
         }
         let mut queue = self.shared.queue();
         (queue.ended, queue.closing) = (true, true);
@@ -287,7 +294,7 @@ impl Journal {
         let (number, entry) = files.pass(client.0, descriptor, will, data)?;
         // Under the lock: another client's request that names this file comes after it.
         if let Some(entry) = entry {
-            self.shared.push_in_turn(Entry::File(entry));
+            self.shared.push_in_turn(JournalEntry::File(entry));
         }
         Ok(Passed::File(number, rights))
     }
@@ -304,7 +311,8 @@ impl Arrivals for Journal {
                 tenant.quota.card_bytes,
             ],
         });
-        self.shared.push_in_turn(Entry::Opened(client.0, tenant));
+        self.shared
+            .push_in_turn(JournalEntry::Opened(client.0, tenant));
     }
 
     fn look(&self, client: ClientId, message: &Message, descriptors: &[OwnedFd]) -> Arrival {
@@ -333,23 +341,24 @@ impl Arrivals for Journal {
         let Ok(looked) = arrival.record.downcast::<Looked>() else {
             return;
         };
-        self.shared.push_in_turn(Entry::Request(RequestEntry {
-            client: client.0,
-            number: looked.number,
-            ticket,
-            message: looked.message,
-            passed: looked.passed,
-        }));
+        self.shared
+            .push_in_turn(JournalEntry::Request(RequestEntry {
+                client: client.0,
+                number: looked.number,
+                ticket,
+                message: looked.message,
+                passed: looked.passed,
+            }));
     }
 
     fn replied(&self, client: ClientId, number: u64, reply: Result<&[u8], &Failure>) {
         let sum = sum_of(reply);
         self.shared
-            .push_in_turn(Entry::Reply(client.0, number, sum));
+            .push_in_turn(JournalEntry::Reply(client.0, number, sum));
     }
 
     fn closing(&self, client: ClientId) {
-        self.shared.push_in_turn(Entry::Closing(client.0));
+        self.shared.push_in_turn(JournalEntry::Closing(client.0));
     }
 
     fn closed(&self, client: ClientId) {
@@ -363,7 +372,7 @@ impl Arrivals for Journal {
                 Ok(content) => {
                     let hash = content.hash();
                     self.shared
-                        .push_in_turn(Entry::Written(file, content.bytes, hash));
+                        .push_in_turn(JournalEntry::Written(file, content.bytes, hash));
                 }
                 Err(error) => tracing::warn!(%error, file, "a written file is not in the journal"),
             }

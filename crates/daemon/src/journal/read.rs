@@ -1,6 +1,6 @@
 //! Reading a journal.
 
-use super::entry::{Chain, Entry, Header, FORMAT};
+use super::entry::{Chain, Header, JournalEntry, FORMAT};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -145,7 +145,7 @@ impl JournalReader {
             });
         }
         match serde_json::from_slice(&json) {
-            Ok(Entry::Header(header)) => Ok((reader, header)),
+            Ok(JournalEntry::Header(header)) => Ok((reader, header)),
             Ok(_) => Err(none("its first line is no header".to_owned())),
             Err(error) => Err(none(error.to_string())),
         }
@@ -155,7 +155,7 @@ impl JournalReader {
     ///
     /// # Errors
     /// [`JournalError::Damaged`]; the system's.
-    pub fn entry(&mut self) -> Result<Option<Entry>, JournalError> {
+    pub fn entry(&mut self) -> Result<Option<JournalEntry>, JournalError> {
         let (line, byte) = (self.line + 1, self.byte);
         let Some(json) = self.line()? else {
             return Ok(None);

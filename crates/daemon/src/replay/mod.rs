@@ -4,7 +4,9 @@ mod files;
 mod player;
 mod replies;
 
-use crate::journal::{Cut, Entry, Header, JournalError, JournalReader, Passed, ReportEntry, Taken};
+use crate::journal::{
+    Cut, Header, JournalEntry, JournalError, JournalReader, Passed, ReportEntry, Taken,
+};
 use files::ReplayFiles;
 pub use files::WrittenFile;
 use player::{Feed, Player};
@@ -156,10 +158,10 @@ impl Replay {
             let line = reader.lines();
             let cut = |why: String| Some(End::Cut(format!("line {line}: {why}")));
             match &entry {
-                Entry::File(file) if !seen.insert(file.file) => {
+                JournalEntry::File(file) if !seen.insert(file.file) => {
                     copied.insert(file.file);
                 }
-                Entry::Request(request) => {
+                JournalEntry::Request(request) => {
                     for passed in &request.passed {
                         match passed {
                             Passed::File(file, rights) if rights.write => {
@@ -175,11 +177,11 @@ impl Replay {
                         }
                     }
                 }
-                Entry::In(_, _, _, Taken::Timeout) => {
+                JournalEntry::In(_, _, _, Taken::Timeout) => {
                     end = cut("a file system did not answer in real time".to_owned());
                 }
-                Entry::Stopped(why) => end = cut(why.clone()),
-                Entry::Report(report) => end = Some(End::Report(report.clone())),
+                JournalEntry::Stopped(why) => end = cut(why.clone()),
+                JournalEntry::Report(report) => end = Some(End::Report(report.clone())),
                 _ => {}
             }
             if end.is_some() {

@@ -3,13 +3,15 @@
 use super::files::{ReplayFiles, WrittenFile};
 use super::replies::Replies;
 use super::{End, ReplayError};
-use crate::journal::{sum_of, Entry, JournalReader, Passed, RequestEntry, Taken, TenantEntry};
+use crate::journal::{
+    sum_of, JournalEntry, JournalReader, Passed, RequestEntry, Taken, TenantEntry,
+};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::{channel, Receiver, Sender, SyncSender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use tombolo::serving::{
-    replayed, replayed_closing, replayed_opening, replayed_own, Guest, Input, InputPlace, Quota,
-    ReplayInputs, Replayed, ReplayedInput, ReplayedRequest, Tenant, TicketId, Work,
+    replayed, replayed_closing, replayed_opening, replayed_own, AsideWork, Guest, Input,
+    InputPlace, Quota, ReplayInputs, Replayed, ReplayedInput, ReplayedRequest, Tenant, TicketId,
 };
 use tombolo::{Error, Picoseconds, Report};
 use wire::{ClientId, Message};
@@ -167,32 +169,35 @@ impl Player {
         })
     }
 
-    fn entry(&mut self, entry: Entry, line: u64) -> Result<(), ReplayError> {
+    fn entry(&mut self, entry: JournalEntry, line: u64) -> Result<(), ReplayError> {
         match entry {
-            Entry::Header(_) | Entry::Report(_) | Entry::Stopped(_) => {}
-            Entry::Opened(client, tenant) => {
+            JournalEntry::Header(_) | JournalEntry::Report(_) | JournalEntry::Stopped(_) => {}
+            JournalEntry::Opened(client, tenant) => {
                 let tenant = tenant.map(|tenant| self.tenant(tenant));
                 let opening = (None, replayed_opening(tenant));
                 self.pending.entry(client).or_default().push_back(opening);
             }
-            Entry::Closing(client) => {
+            JournalEntry::Closing(client) => {
                 let closing = (None, replayed_closing());
                 self.pending.entry(client).or_default().push_back(closing);
             }
-            Entry::File(file) => {
+            JournalEntry::File(file) => {
                 if self.files.is_known(file.file) {
                     self.catch_up(line)?;
                 }
                 self.files.place(&file)?;
             }
-            Entry::Request(request) => self.request(request)?,
-            Entry::Reply(client, number, sum) => self.replies.recorded(client, number, sum),
-            Entry::Written(file, bytes, hash) => {
+            JournalEntry::Request(request) => self.request(request)?,
+            JournalEntry::Reply(client, number, sum) => self.replies.recorded(client, number, sum),
+            JournalEntry::Written(file, bytes, hash) => {
                 self.catch_up(line)?;
                 self.written
                     .extend(self.files.written(file, (bytes, hash))?);
             }
-            Entry::In(round, idle, time, taken) => self.taken((round, idle, time), taken, line)?,
+            JournalEntry::In(round, idle, time, taken) => {
+                let at = (InputPlace { round, idle }, Picoseconds::new(time));
+                self.taken(at, taken, line)?;
+            }
         }
         Ok(())
     }
@@ -262,12 +267,11 @@ impl Player {
 
     fn taken(
         &mut self,
-        (round, idle, time): (u64, bool, u64),
+        at: (InputPlace, Picoseconds),
         taken: Taken,
         line: u64,
     ) -> Result<(), ReplayError> {
-        let place = InputPlace { round, idle };
-        let at = Some((place, Picoseconds::new(time)));
+        let at = Some(at);
         let id = |client, ticket| TicketId {
             client: ClientId(client),
             ticket,
@@ -290,9 +294,9 @@ impl Player {
             Taken::Cancel(client, ticket) => Replayed::Other(Input::Cancel(id(client, ticket))),
             Taken::Ended(client) => Replayed::Other(Input::Ended(ClientId(client))),
             Taken::Forget(client) => Replayed::Other(Input::Forget(ClientId(client))),
-            Taken::Moved(id) => Replayed::Other(Input::Done(Work::Moved(id))),
-            Taken::Durable(id) => Replayed::Other(Input::Done(Work::Durable(id))),
-            Taken::Worked(id) => Replayed::Other(Input::Done(Work::Worked(id))),
+            Taken::Moved(id) => Replayed::Other(Input::Done(AsideWork::Moved(id))),
+            Taken::Durable(id) => Replayed::Other(Input::Done(AsideWork::Durable(id))),
+            Taken::Worked(id) => Replayed::Other(Input::Done(AsideWork::Worked(id))),
             Taken::Rung => Replayed::Other(Input::Rung),
             Taken::Timeout => return Ok(()),
         };
