@@ -1,8 +1,8 @@
 //! The sequence of inputs of the owner's thread: taken as they come, recorded, or taken as a record has them.
 //!
 //! A round of the event loop begins with [`begin_round`](Sequence::begin_round) and [`next`](Sequence::next), and ends
-//! with [`block`](Sequence::block) if nothing else is left to do. What happens only because real time has passed is not
-//! a round: it changes nothing, and a replay does not have it.
+//! with [`block`](Sequence::block) if nothing else is left to do. A wake-up only because real time has passed begins no
+//! new round: it changes nothing, and a replay does not have it.
 
 use crate::call::{Call, Message};
 use crate::inbox::Inbox;
