@@ -213,9 +213,7 @@ impl RunDaemon {
         interrupt::before_the_end(move || match take(&ends) {
             Some(running) => running.stop(),
             // It is being replaced, and ends when that is done.
-            None => loop {
-                std::thread::park();
-            },
+            None => sleep_forever(),
         });
         let place = |path: &Path| path.display().to_string();
         let own = match (&self.socket, passed) {
@@ -240,19 +238,10 @@ impl RunDaemon {
             say!("tombolo: warning: {error}; {told}");
         }
         ::daemon::tell_ready();
-        let Some(successors) = successors else {
-            loop {
-                // A signal ends the process.
-                std::thread::park();
-            }
-        };
-        let successor = successors.wait();
-        let Some(running) = take(&running) else {
-            loop {
-                // A signal came first; another ends the process.
-                std::thread::park();
-            }
-        };
+        // Without a socket, a signal ends the process.
+        let successor = successors.map_or_else(|| sleep_forever(), |successors| successors.wait());
+        // If a signal came first, its handler ends the process.
+        let running = take(&running).unwrap_or_else(|| sleep_forever());
         say!("tombolo: another daemon takes the place of this one");
         running.hand_over(&successor)
     }
@@ -320,29 +309,37 @@ struct Running {
 
 impl Running {
     fn stop(self) {
-        if let Some(server) = self.server {
-            server.stop();
-        }
-        if let Some(metrics) = self.metrics {
-            metrics.stop();
-        }
-        match self.daemon {
+        let (daemon, card) = self.stop_servers();
+        match daemon {
             Some(daemon) => daemon.stop(),
-            None => close(&self.card),
+            None => close(&card),
         }
     }
 
     fn hand_over(self, to: &Successor) -> Result<(), DaemonFailed> {
+        let (daemon, _card) = self.stop_servers();
+        match daemon {
+            Some(daemon) => Ok(daemon.hand_over(to)?),
+            None => Ok(()),
+        }
+    }
+
+    /// Stops the servers beside the daemon; returns the daemon and its card.
+    fn stop_servers(self) -> (Option<Daemon>, Card) {
         if let Some(server) = self.server {
             server.stop();
         }
         if let Some(metrics) = self.metrics {
             metrics.stop();
         }
-        match self.daemon {
-            Some(daemon) => Ok(daemon.hand_over(to)?),
-            None => Ok(()),
-        }
+        (self.daemon, self.card)
+    }
+}
+
+/// Leaves the end of the process to a signal, or to the thread that ends it already.
+fn sleep_forever() -> ! {
+    loop {
+        std::thread::park();
     }
 }
 

@@ -83,14 +83,14 @@ impl RunReplay {
                 false => return Err(error.into()),
             }
         }
-        let temporary = match &self.outputs {
-            Some(_) => None,
-            None => Some(tempfile::tempdir().map_err(failed(&std::env::temp_dir()))?),
-        };
-        let outputs = match (&self.outputs, &temporary) {
-            (Some(folder), _) => folder.clone(),
-            (None, Some(folder)) => folder.path().to_owned(),
-            (None, None) => PathBuf::new(),
+        // Removed at the end.
+        let mut temporary = None;
+        let outputs = match &self.outputs {
+            Some(folder) => folder.clone(),
+            None => {
+                let folder = tempfile::tempdir().map_err(failed(&std::env::temp_dir()))?;
+                temporary.insert(folder).path().to_owned()
+            }
         };
         let data = self.journal_data.clone();
         let (inputs, replay) = replay.prepare(ReplayPlaces { outputs, data })?;

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use wire::{ClientId, ClientStatus, Peer, Status};
 
 /// A connection, as shown in the status.
@@ -170,21 +170,14 @@ impl Table {
 
     /// Waits until all have ended, at most for this time.
     pub(crate) fn join_within(&self, limit: Duration) {
-        let begin = Instant::now();
-        let mut state = self.state();
-        while !state.connections.is_empty() && begin.elapsed() < limit {
-            let woken = self.ended.wait_timeout(state, limit);
-            state = woken.unwrap_or_else(PoisonError::into_inner).0;
-        }
+        let open = |state: &mut TableState| !state.connections.is_empty();
+        drop(self.ended.wait_timeout_while(self.state(), limit, open));
     }
 
     /// Waits until all have ended.
     pub(crate) fn join(&self) {
-        let mut state = self.state();
-        while !state.connections.is_empty() {
-            let woken = self.ended.wait(state);
-            state = woken.unwrap_or_else(PoisonError::into_inner);
-        }
+        let open = |state: &mut TableState| !state.connections.is_empty();
+        drop(self.ended.wait_while(self.state(), open));
     }
 
     /// As [`complete`](Self::complete), for the daemon's administrator.

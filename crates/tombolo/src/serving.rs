@@ -352,14 +352,15 @@ fn seen(seen: Option<Seen>, reply: Result<Vec<u8>, Failure>) -> Result<Vec<u8>, 
     reply
 }
 
+/// The bytes of a reply.
+fn encoded<T: Serialize>(result: Result<T, Error>) -> Result<Vec<u8>, Failure> {
+    let reply = result.map_err(Failure::from)?;
+    wire::encode(&reply).map_err(|error| Failure::new(ErrorCode::Internal, error.to_string()))
+}
+
 impl ReplyPath {
     fn give<T: Serialize + Send + 'static>(self, result: Result<T, Error>) {
-        let reply = move || {
-            let reply = result.map_err(Failure::from)?;
-            wire::encode(&reply)
-                .map_err(|error| Failure::new(ErrorCode::Internal, error.to_string()))
-        };
-        (self.replies)(self.ticket, Box::new(reply));
+        (self.replies)(self.ticket, Box::new(move || encoded(result)));
     }
 
     /// For a reply that is converted before it is sent.
@@ -371,13 +372,7 @@ impl ReplyPath {
         ReplyTo::new(Answer::call(move |result: Option<Result<T, Error>>| {
             let gone = || Err(Error::Internal("the owner's thread has ended".to_owned()));
             let result = result.unwrap_or_else(gone);
-            let reply = move || {
-                let reply = result.map_err(Failure::from).and_then(|reply| {
-                    wire::encode(&change(reply))
-                        .map_err(|error| Failure::new(ErrorCode::Internal, error.to_string()))
-                });
-                seen(self.seen, reply)
-            };
+            let reply = move || seen(self.seen, encoded(result.map(change)));
             (self.replies)(self.ticket, Box::new(reply));
         }))
     }

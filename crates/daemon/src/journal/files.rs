@@ -1,13 +1,13 @@
 //! Files that clients pass: their numbers and contents.
 
 use super::entry::{FileEntry, Rights};
-use rustix::fs::{OFlags, SeekFrom};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::ops::Range;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
@@ -162,19 +162,22 @@ fn path_of(file: &File) -> String {
 ///
 /// # Errors
 /// The system's.
-pub(crate) fn rights(file: BorrowedFd<'_>) -> io::Result<Rights> {
-    let flags = rustix::fs::fcntl_getfl(file)?;
-    let mode = flags & OFlags::ACCMODE;
+pub(crate) fn rights(file: &File) -> io::Result<Rights> {
+    let file_io::Rights {
+        read,
+        write,
+        appends,
+    } = file_io::rights(file)?;
     Ok(Rights {
-        read: mode != OFlags::WRONLY,
-        write: mode != OFlags::RDONLY,
-        append: flags.contains(OFlags::APPEND),
+        read,
+        write,
+        append: appends,
     })
 }
 
 /// A descriptor of the same file for reading; without that right it is opened anew.
 fn readable(file: &File) -> io::Result<File> {
-    match rights(file.as_fd())?.read {
+    match rights(file)?.read {
         true => file.try_clone(),
         false => File::open(format!("/proc/self/fd/{}", file.as_raw_fd())),
     }
@@ -187,7 +190,7 @@ fn readable(file: &File) -> io::Result<File> {
 pub(crate) fn content(file: &File) -> io::Result<Content> {
     let file = readable(file)?;
     let bytes = file.metadata()?.len();
-    if is_one_hole(&file) {
+    if is_one_hole(&file, bytes) {
         return Ok(Content { bytes, hash: None });
     }
     let (mut hash, mut piece, mut at) = (Sha256::new(), vec![0; PIECE], 0);
@@ -226,17 +229,17 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-fn is_one_hole(file: &File) -> bool {
-    let Ok(place) = own_position(file) else {
-        return false;
-    };
-    let data = rustix::fs::seek(&place, SeekFrom::Data(0));
-    matches!(data, Err(rustix::io::Errno::NXIO))
+/// Whether all bytes of a file, or none, are a hole.
+fn is_one_hole(file: &File, bytes: u64) -> bool {
+    holes(file, bytes)
+        .is_some_and(|holes| holes.iter().map(|hole| hole.end - hole.start).sum::<u64>() == bytes)
 }
 
-/// The same file with a position of its own: that of a passed descriptor is its client's.
-fn own_position(file: &File) -> io::Result<File> {
-    File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))
+/// Holes of a file, by a descriptor with an offset of its own: that of a passed one is its client's. `None` for another
+/// user's file, which this process cannot open.
+fn holes(file: &File, bytes: u64) -> Option<Vec<Range<u64>>> {
+    let own = File::open(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()?;
+    file_io::holes(&own, 0..bytes).ok()
 }
 
 /// Copies a file with its holes.
@@ -245,12 +248,6 @@ fn own_position(file: &File) -> io::Result<File> {
 /// The system's.
 pub(crate) fn copy(from: &File, to: &Path) -> io::Result<()> {
     let from = readable(from)?;
-    // Of another user's file the holes cannot be found.
-    let place = own_position(&from).ok();
-    let seek = |to| {
-        let place = place.as_ref()?;
-        Some(rustix::fs::seek(place, to))
-    };
     let to = OpenOptions::new()
         .write(true)
         .create(true)
@@ -260,19 +257,14 @@ pub(crate) fn copy(from: &File, to: &Path) -> io::Result<()> {
     to.set_len(bytes)?;
     let mut piece = vec![0; PIECE];
     let mut at = 0;
-    while at < bytes {
-        let data = match seek(SeekFrom::Data(at)) {
-            Some(Ok(data)) => data,
-            Some(Err(rustix::io::Errno::NXIO)) => break,
-            _ => at,
-        };
-        let hole = match seek(SeekFrom::Hole(data)) {
-            Some(Ok(hole)) => hole,
-            _ => bytes,
-        };
-        at = data;
-        while at < hole.min(bytes) {
-            let part = ((hole.min(bytes) - at) as usize).min(PIECE);
+    let end = bytes..bytes;
+    for hole in holes(&from, bytes)
+        .unwrap_or_default()
+        .into_iter()
+        .chain([end])
+    {
+        while at < hole.start {
+            let part = ((hole.start - at) as usize).min(PIECE);
             match from.read_at(&mut piece[..part], at)? {
                 0 => break,
                 read => {
@@ -281,7 +273,7 @@ pub(crate) fn copy(from: &File, to: &Path) -> io::Result<()> {
                 }
             }
         }
-        at = hole;
+        at = hole.end;
     }
     Ok(())
 }

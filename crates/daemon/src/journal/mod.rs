@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -274,9 +274,9 @@ impl Journal {
             }
             _ => {}
         }
-        let rights = files::rights(descriptor.as_fd())?;
-        let metadata = File::from(descriptor.try_clone()?).metadata()?;
-        if !metadata.is_file() {
+        let file = File::from(descriptor.try_clone()?);
+        let rights = files::rights(&file)?;
+        if !file.metadata()?.is_file() {
             return Ok(Passed::Other);
         }
         let will = match message {

@@ -1,8 +1,8 @@
 //! Registers of a kernel with several bundles, or with 64-bit registers: a `tmb_register_bundles` joins them to the
 //! slot's window.
 
-use super::module::{port, Module};
-use crate::interface::{direction_at_kernel, Bound};
+use super::module::Module;
+use crate::interface::Bound;
 use crate::signals::{Signal, CONTROL};
 use std::fmt::Display;
 use verilated::ModelPort;
@@ -20,13 +20,7 @@ pub(super) fn join_bundles(module: &mut Module, bundles: &[(u32, Vec<Bound>)]) -
             true => ("i", "o"),
             false => ("o", "i"),
         };
-        let direction = direction_at_kernel(!signal.manager);
-        let outer = port(
-            &format!("s_axi_control_{}", signal.name),
-            signal.width,
-            direction,
-        );
-        module.declare(&outer);
+        let outer = module.declare_control(signal);
         pins.push(format!(".slot_{}_{into}({})", signal.name, outer.name));
         let net = format!("bundle_{}", signal.name);
         pins.push(format!(".kernel_{}_{out}({net})", signal.name));

@@ -182,13 +182,7 @@ pub(super) fn share_control(module: &mut Module, control: &[Bound], used: &[usiz
             outside.push(module.pass_bound("s_axi_control", bound));
             continue;
         }
-        let direction = direction_at_kernel(!signal.manager);
-        let outer = port(
-            &format!("s_axi_control_{}", signal.name),
-            signal.width,
-            direction,
-        );
-        module.declare(&outer);
+        let outer = module.declare_control(signal);
         if matches!(signal.name, "awaddr" | "araddr" | "wdata") {
             if let Some(inner) = inner {
                 let low = fitted(&outer.name, outer.width, inner.width);

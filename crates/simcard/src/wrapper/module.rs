@@ -1,7 +1,7 @@
 //! The SystemVerilog module under construction: ports, nets, instances, and the pins of the kernel.
 
 use super::{CLOCK, RESET, WRAPPER};
-use crate::interface::Bound;
+use crate::interface::{direction_at_kernel, Bound};
 use crate::names;
 use crate::signals::Signal;
 use card::kernel::{Parameter, ResetPolarity};
@@ -70,6 +70,14 @@ impl Module {
         };
         let name = &port.name;
         self.ports.push(format!("{direction} logic{range} {name}"));
+    }
+
+    /// Declares the slot's port for a signal of the control port.
+    pub(super) fn declare_control(&mut self, signal: &Signal) -> ModelPort {
+        let name = format!("s_axi_control_{}", signal.name);
+        let outer = port(&name, signal.width, direction_at_kernel(!signal.manager));
+        self.declare(&outer);
+        outer
     }
 
     pub(super) fn connect(&mut self, pin: &str, net: &str) {

@@ -36,24 +36,23 @@ impl FileSpans {
             path: reader.path.to_owned(),
             source,
         })?;
+        // The rule that a path breaks, if any.
+        let rule = |path: &Path, exists: fn(&Path) -> bool, missing: fn(String) -> ManifestRule| {
+            let name = path.display().to_string();
+            match root.join(path).canonicalize() {
+                Ok(found) if !found.starts_with(&root) => Some(ManifestRule::OutsideFolder(name)),
+                Ok(found) if exists(&found) => None,
+                _ => Some(missing(name)),
+            }
+        };
         for (source, span) in manifest.sources.iter().zip(self.sources) {
-            let name = source.display().to_string();
-            match root.join(source).canonicalize() {
-                Ok(file) if !file.starts_with(&root) => {
-                    return broken("kernel.sources", span, ManifestRule::OutsideFolder(name));
-                }
-                Ok(file) if file.is_file() => {}
-                _ => return broken("kernel.sources", span, ManifestRule::NoSuchFile(name)),
+            if let Some(rule) = rule(source, Path::is_file, ManifestRule::NoSuchFile) {
+                return broken("kernel.sources", span, rule);
             }
         }
         for (include, span) in manifest.include.iter().zip(self.include) {
-            let name = include.display().to_string();
-            match root.join(include).canonicalize() {
-                Ok(path) if !path.starts_with(&root) => {
-                    return broken("kernel.include", span, ManifestRule::OutsideFolder(name));
-                }
-                Ok(path) if path.is_dir() => {}
-                _ => return broken("kernel.include", span, ManifestRule::NoSuchFolder(name)),
+            if let Some(rule) = rule(include, Path::is_dir, ManifestRule::NoSuchFolder) {
+                return broken("kernel.include", span, rule);
             }
         }
         for (library, span) in manifest.libraries.iter().zip(self.libraries) {
