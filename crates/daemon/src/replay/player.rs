@@ -133,7 +133,8 @@ impl Player {
             self.entry(entry, reader.lines())?;
         }
         if let End::Cut(_) = end {
-            let request = self.own("MakeReport", reader.lines())?;
+            let replies = self.replies.clone();
+            let request = self.own("MakeReport", reader.lines(), move || replies.end())?;
             let ticket = u64::MAX;
             let client = ClientId(0);
             let input = Replayed::Begin(TicketId { client, ticket }, request);
@@ -255,10 +256,18 @@ impl Player {
         Ok(())
     }
 
-    /// A request of the daemon itself.
-    fn own(&self, name: &str, line: u64) -> Result<ReplayedRequest, ReplayError> {
+    /// A request of the daemon itself; `reported` is called on the owner's thread when a report is made.
+    fn own(
+        &self,
+        name: &str,
+        line: u64,
+        reported: impl FnOnce() + Send + 'static,
+    ) -> Result<ReplayedRequest, ReplayError> {
         let reports = self.reports.0.clone();
-        let request = replayed_own(name, move |report| drop(reports.send(report)));
+        let request = replayed_own(name, move |report| {
+            reported();
+            drop(reports.send(report));
+        });
         request.ok_or_else(|| ReplayError::Differs {
             line,
             how: format!("a request {name} without a client"),
@@ -286,7 +295,7 @@ impl Player {
                         return Err(ReplayError::Differs { line, how });
                     }
                     Some((_, request)) => request,
-                    None => self.own(&name, line)?,
+                    None => self.own(&name, line, || {})?,
                 };
                 self.requests += u64::from(client != 0);
                 Replayed::Begin(id(client, ticket), request)

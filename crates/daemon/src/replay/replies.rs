@@ -12,6 +12,8 @@ struct State {
     /// With the name of the request.
     given: BTreeMap<Key, (&'static str, String)>,
     compared: u64,
+    /// Later replies do not count.
+    ended: bool,
     /// The first difference, by the place of the record.
     different: Option<String>,
 }
@@ -55,8 +57,16 @@ impl Replies {
 
     pub(super) fn given(&self, client: u64, number: u64, name: &'static str, sum: String) {
         let mut state = self.state();
+        if state.ended {
+            return;
+        }
         state.given.insert((client, number), (name, sum));
         state.compare((client, number));
+    }
+
+    /// Ignores the replies from now on. Behind the end of a cut journal, work on other threads ends in any order.
+    pub(super) fn end(&self) {
+        self.state().ended = true;
     }
 
     /// Number of compared replies, and the first difference.
