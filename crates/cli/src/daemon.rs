@@ -324,7 +324,7 @@ impl Running {
         }
     }
 
-    /// Stops the servers beside the daemon; returns the daemon and its card.
+    /// Stops the servers other than the daemon; returns the daemon and its card.
     fn stop_servers(self) -> (Option<Daemon>, Card) {
         if let Some(server) = self.server {
             server.stop();
