@@ -172,7 +172,10 @@ fn a_program_that_is_killed_leaves_the_application_to_the_next() {
             served.at_rest();
             // The kernel's writes are in the file.
             assert!(fs::read(&table).unwrap() != vec![1; 32 << 10]);
-            served.is_quiet();
+            // A kill may fall between a message's kind and its body, which are two sends.
+            let within = format!("process {}: it ended within a message", victim.id());
+            let told = served.notices();
+            assert!(told.is_empty() || told == within, "{told}");
         }
         served.assert_held(before);
     }
