@@ -89,12 +89,20 @@ fn a_kernel_that_always_writes_a_file_is_not_built() {
             "`include \"../own.svh\"\n  logic [31:0] how_q;",
             "including",
         ),
+        (
+            "logic [31:0] how_q;",
+            "`include \"rtl/made.svh\"\n  logic [31:0] how_q;\n  initial `MADE(\"abort()\");",
+            "inline C++",
+        ),
     ];
     for (from, to, words) in cases {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("own.svh"), "// Mine.\n").unwrap();
         reading(folder.path());
-        let path = folder.path().join("kernel/rtl/reading.sv");
+        let rtl = folder.path().join("kernel/rtl");
+        // Not in the source, and no `$c` before the preprocessor.
+        std::fs::write(rtl.join("made.svh"), "`define MADE(x) $``c(x)\n").unwrap();
+        let path = rtl.join("reading.sv");
         let source = std::fs::read_to_string(&path).unwrap();
         assert!(source.contains(from));
         std::fs::write(&path, source.replace(from, to)).unwrap();

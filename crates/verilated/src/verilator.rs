@@ -103,6 +103,63 @@ pub(crate) fn run(
     Ok(())
 }
 
+/// Rejects inline C++ in what the preprocessor makes of the sources: in included files, and put together by macros.
+pub(crate) fn refuse_inline_code(tools: &Toolchain, design: &Design) -> Result<(), BuildError> {
+    let mut command = tools.verilator();
+    command.args(["-E", "-Wno-lint", "-Wno-style", "-Wno-fatal"]);
+    add_sources(&mut command, design, &|_| None);
+    let output = threads::child(&mut command)
+        .output()
+        .map_err(BuildError::io("Verilator"))?;
+    if !output.status.success() {
+        return Err(BuildError::Rtl {
+            design: design.name.clone(),
+            messages: errors_of(&String::from_utf8_lossy(&output.stderr)),
+        });
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    match inline_code(&text) {
+        None => Ok(()),
+        Some((at, construct)) => Err(BuildError::Refused {
+            design: design.name.clone(),
+            place: place_in(&text, at),
+            construct,
+        }),
+    }
+}
+
+/// Position and kind of the first inline C++ in preprocessed text.
+fn inline_code(text: &str) -> Option<(usize, &'static str)> {
+    if let Some(at) = text.find("`systemc_") {
+        return Some((at, "inline C++ (`systemc_…)"));
+    }
+    let is_call = |at: usize| {
+        let rest = &text[at + 2..];
+        let rest = rest.strip_prefix("pure").unwrap_or(rest);
+        let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        // An escaped identifier, which ends at a blank, may contain anything.
+        let before = text[..at].rsplit(char::is_whitespace).next();
+        !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$')
+            && !before.is_some_and(|word| word.starts_with('\\'))
+    };
+    let mut calls = text.match_indices("$c").map(|(at, _)| at);
+    let at = calls.find(|&at| is_call(at))?;
+    Some((at, "inline C++ ($c)"))
+}
+
+/// File and line of a position in preprocessed text, from the last directive `` `line `` above it.
+fn place_in(text: &str, at: usize) -> String {
+    let above = &text[..at];
+    let Some((_, since)) = above.rsplit_once("`line ") else {
+        return "its RTL".to_owned();
+    };
+    let mut words = since.split_whitespace();
+    let first = words.next().and_then(|line| line.parse::<usize>().ok());
+    let file = words.next().unwrap_or_default().trim_matches('"');
+    let lines = since.matches('\n').count().saturating_sub(1);
+    format!("{file}:{}", first.unwrap_or(1) + lines)
+}
+
 /// Files `.v` are Verilog-2005.
 const VERILOG_2005: &str = "+1364-2005ext+v";
 
@@ -156,6 +213,28 @@ fn errors_of(said: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn inline_code_is_found_after_the_preprocessor() {
+        let found = |code: &str| {
+            let text = format!("`line 1 \"a.sv\" 1\n\n`line 7 \"b.svh\" 0\nmodule\n{code}\n");
+            inline_code(&text).map(|(at, _)| place_in(&text, at))
+        };
+        for code in [
+            "x = $c(\"1\");",
+            "$display(\"//\"); x = $c32\n(\"1\");",
+            "#'h A$cpure(\"1\");",
+            "`systemc_header",
+        ] {
+            assert_eq!(found(code).as_deref(), Some("b.svh:8"), "{code}");
+        }
+        for code in [
+            "x = $clog2(8) + $ceil(2.0) + $countones(y);",
+            "assign \\bus$c[1] = y;",
+        ] {
+            assert_eq!(found(code), None, "{code}");
+        }
+    }
 
     #[test]
     fn errors_are_told_from_warnings() {

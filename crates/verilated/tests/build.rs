@@ -140,7 +140,7 @@ fn internal_errors_of_verilator_are_gone_around(folder: &Path, cache: &Path) {
             "#!/bin/sh\nno_dedup= limit= was=\nfor word in \"$@\"; do\n\
              [ \"$was\" != --expand-limit ] || limit=$word\n\
              [ \"$word\" != -fno-dedup ] || no_dedup=yes\nwas=$word\ndone\n\
-             if {condition}; then {fails}; fi\n\
+             [ \"$1\" = -E ] || if {condition}; then {fails}; fi\n\
              exec {real}/bin/verilator_bin \"$@\"\n",
             real = real.display()
         );

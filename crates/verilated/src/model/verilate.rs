@@ -181,6 +181,7 @@ pub(crate) fn verilate(
     verilator::add_generated(&mut command, design, folder)?;
     verilator::run(tools, design, command)?;
     refuse_other_files(tools, design, folder)?;
+    verilator::refuse_inline_code(tools, design)?;
     let generated = read_generated(design, &sleepers, folder)?;
     if sleepers.blocks.is_empty() || generated.info.phases.is_some() {
         return Ok(generated);
