@@ -89,6 +89,12 @@ fn a_kernel_that_always_writes_a_file_is_not_built() {
             "`include \"../own.svh\"\n  logic [31:0] how_q;",
             "including",
         ),
+        // No SystemVerilog: its lines are not quoted.
+        (
+            "logic [31:0] how_q;",
+            "`include \"../secret\"\n  logic [31:0] how_q;",
+            "including",
+        ),
         (
             "logic [31:0] how_q;",
             "`include \"rtl/made.svh\"\n  logic [31:0] how_q;\n  initial `MADE(\"abort()\");",
@@ -98,6 +104,7 @@ fn a_kernel_that_always_writes_a_file_is_not_built() {
     for (from, to, words) in cases {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("own.svh"), "// Mine.\n").unwrap();
+        std::fs::write(folder.path().join("secret"), "root:x:0:hidden\n").unwrap();
         reading(folder.path());
         let rtl = folder.path().join("kernel/rtl");
         // Not in the source, and no `$c` before the preprocessor.
@@ -115,7 +122,7 @@ fn a_kernel_that_always_writes_a_file_is_not_built() {
         assert!(matches!(refused, Some(BuildError::Refused { .. })));
         let text = error.to_string();
         assert!(
-            text.contains(words) && text.contains("reading.sv:"),
+            text.contains(words) && text.contains("reading.sv:") && !text.contains("hidden"),
             "{text}"
         );
     }

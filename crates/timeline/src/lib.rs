@@ -17,7 +17,6 @@
 //! # }
 //! ```
 //! A track whose slices overlap has as many lanes as needed. Perfetto counts nanoseconds: picoseconds are truncated.
-//! nanoseconds: picoseconds are cut off.
 
 mod marks;
 mod packet;

@@ -179,9 +179,11 @@ pub(crate) fn verilate(
         command.args(SLEEP_FLAGS).arg(path);
     }
     verilator::add_generated(&mut command, design, folder)?;
-    verilator::run(tools, design, command)?;
-    refuse_other_files(tools, design, folder)?;
-    verilator::refuse_inline_code(tools, design)?;
+    let readable = Readable::new(tools, design, folder)?;
+    (verilator::run(tools, design, command)).map_err(|error| readable.without_others(error))?;
+    readable.check_all_read()?;
+    (verilator::refuse_inline_code(tools, design))
+        .map_err(|error| readable.without_others(error))?;
     let generated = read_generated(design, &sleepers, folder)?;
     if sleepers.blocks.is_empty() || generated.info.phases.is_some() {
         return Ok(generated);
@@ -197,38 +199,94 @@ pub(crate) fn verilate(
     verilate(tools, &awake, waves, folder)
 }
 
-/// Checks that every file that Verilator read lies in a folder of the design: `include` takes any path.
-fn refuse_other_files(tools: &Toolchain, design: &Design, folder: &Path) -> Result<(), BuildError> {
-    let list = folder.join(format!("{PREFIX}__verFiles.dat"));
-    let text = std::fs::read_to_string(&list).map_err(BuildError::io(&list))?;
-    let mut allowed = design.rtl_folders();
-    // Verilator's own: generated files, and those of its installation.
-    for own in [folder, &tools.verilator_root.join("include/..")] {
-        allowed.push(std::fs::canonicalize(own).map_err(BuildError::io(own))?);
-    }
-    let relative_to = match design.file_sets.as_slice() {
-        [set] => set.base.clone(),
-        _ => std::env::current_dir().map_err(BuildError::io("."))?,
-    };
-    let named: BTreeSet<PathBuf> = (design.file_sets.iter())
-        .flat_map(|set| set.files.iter().map(|file| set.base.join(file)))
-        .collect();
-    for name in files_read(&text) {
-        let path = relative_to.join(name);
-        if named.contains(&path) {
-            continue;
+/// The files that Verilator may read for a design: `include` takes any path.
+struct Readable<'a> {
+    design: &'a Design,
+    /// Where Verilator lists what it read.
+    list: PathBuf,
+    /// Without symbolic links.
+    folders: Vec<PathBuf>,
+    named: BTreeSet<PathBuf>,
+    /// Paths of Verilator start here.
+    base: PathBuf,
+}
+
+impl<'a> Readable<'a> {
+    fn new(tools: &Toolchain, design: &'a Design, folder: &Path) -> Result<Self, BuildError> {
+        let mut folders = design.rtl_folders();
+        // Verilator's own: generated files, and those of its installation.
+        for own in [folder, &tools.verilator_root.join("include/..")] {
+            folders.push(std::fs::canonicalize(own).map_err(BuildError::io(own))?);
         }
-        let real = std::fs::canonicalize(&path).map_err(BuildError::io(&path))?;
-        if !allowed.iter().any(|folder| real.starts_with(folder)) {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            return Err(BuildError::Refused {
-                design: design.name.clone(),
-                place: find_in_sources(design, &name),
-                construct: "including a file outside the folders of the RTL",
-            });
+        let base = match design.file_sets.as_slice() {
+            [set] => set.base.clone(),
+            _ => std::env::current_dir().map_err(BuildError::io("."))?,
+        };
+        let named = (design.file_sets.iter())
+            .flat_map(|set| set.files.iter().map(|file| set.base.join(file)))
+            .collect();
+        Ok(Self {
+            design,
+            list: folder.join(format!("{PREFIX}__verFiles.dat")),
+            folders,
+            named,
+            base,
+        })
+    }
+
+    /// Checks the files that Verilator lists as read.
+    fn check_all_read(&self) -> Result<(), BuildError> {
+        let text = std::fs::read_to_string(&self.list).map_err(BuildError::io(&self.list))?;
+        for name in files_read(&text) {
+            let path = self.base.join(name);
+            if !self.may_read(&path).map_err(BuildError::io(&path))? {
+                return Err(self.refusal(&path));
+            }
+        }
+        Ok(())
+    }
+
+    fn may_read(&self, path: &Path) -> std::io::Result<bool> {
+        if self.named.contains(path) {
+            return Ok(true);
+        }
+        let real = std::fs::canonicalize(path)?;
+        Ok(self.folders.iter().any(|folder| real.starts_with(folder)))
+    }
+
+    fn refusal(&self, path: &Path) -> BuildError {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        BuildError::Refused {
+            design: self.design.name.clone(),
+            place: find_in_sources(self.design, &name),
+            construct: "including a file outside the folders of the RTL",
         }
     }
-    Ok(())
+
+    /// The error, or a refusal if it names another file: Verilator quotes lines of the files with errors, and the
+    /// RTL's owner may lack the right to read what this process can.
+    fn without_others(&self, error: BuildError) -> BuildError {
+        let BuildError::Rtl { messages, .. } = &error else {
+            return error;
+        };
+        // What is no file has no lines to quote.
+        let other = (places_in(messages).map(|name| self.base.join(name)))
+            .find(|path| matches!(self.may_read(path), Ok(false)));
+        other.map_or(error, |path| self.refusal(&path))
+    }
+}
+
+/// Names of files in messages of Verilator: `%Error-NAME: a.sv:3:7: text`, and `    a.sv:3:7: ... note: text`.
+fn places_in(messages: &str) -> impl Iterator<Item = &str> {
+    messages.lines().filter_map(|line| {
+        let place = match line.strip_prefix('%') {
+            Some(error) => error.split_once(": ")?.1,
+            None => line.trim_start(),
+        };
+        let mut ends = place.match_indices(':').map(|(at, _)| at);
+        let end = ends.find(|at| place[at + 1..].starts_with(|c: char| c.is_ascii_digit()))?;
+        Some(&place[..end])
+    })
 }
 
 /// The files that Verilator read, from its list of read (`S`) and written (`T`) files.
@@ -510,6 +568,16 @@ fn scan_dpi(design: &Design) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_that_messages_name_are_found() {
+        let messages = "%Error: /etc/passwd:1:6: syntax error\n    1 | root:x:0:0\n      |      ^\n        \
+                        t.v:3:1: ... note: In file included from 't.v'\n%Error-PKG: b.sv:2:1: none\n%Error: no place";
+        let found: Vec<_> = places_in(messages)
+            .filter(|name| !name.contains('|'))
+            .collect();
+        assert_eq!(found, ["/etc/passwd", "t.v", "b.sv"]);
+    }
 
     #[test]
     fn falling_edges_keep_the_clock_honest() {
