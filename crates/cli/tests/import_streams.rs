@@ -101,3 +101,27 @@ fn a_kernel_with_streams_alone_is_imported() {
         "{told}"
     );
 }
+
+#[test]
+fn a_named_file_comes_before_others_of_its_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    // An earlier version, of the same name in a folder and beside it.
+    fs::create_dir(path("before")).unwrap();
+    for earlier in ["before/scale.v", "a.v"] {
+        fs::write(path(earlier), RTL).unwrap();
+    }
+    fs::write(path("scale.v"), RTL.replace("<< 1", "<< 2")).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_tombolo"))
+        .current_dir(folder.path())
+        .args(["kernel", "import", "scale.v", "--into", "imported"])
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{told}");
+    let manifest = fs::read_to_string(path("imported/kernel.toml")).unwrap();
+    let copied = fs::read_dir(path("imported/rtl")).unwrap();
+    let copied: Vec<_> = copied.map(|file| file.unwrap().path()).collect();
+    assert_eq!(copied.len(), 1, "{copied:?} {manifest}");
+    assert!(fs::read_to_string(&copied[0]).unwrap().contains("<< 2"));
+}

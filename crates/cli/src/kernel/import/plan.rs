@@ -225,7 +225,9 @@ impl Plan {
                 .map(|entity| format!("{entity}: VHDL, made Verilog by GHDL")),
         );
         let parameters = parameters.into_iter().chain(overrides).collect();
-        let mut files = tree.reach(&top, &component.files).map_err(failed)?;
+        // A file that the command names comes before others in its folder.
+        let preferred: Vec<String> = focus.iter().chain(&component.files).cloned().collect();
+        let mut files = tree.reach(&top, &preferred).map_err(failed)?;
         notes.extend(stand_ins::notes(&mut files));
         notes.append(&mut files.blanked);
         notes.extend(

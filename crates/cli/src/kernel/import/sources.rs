@@ -665,7 +665,9 @@ impl Tree {
     fn by_preference(&self, preferred: &[String]) -> Vec<usize> {
         let rank = |name: &str| {
             let ends = |wanted: &String| name == wanted || name.ends_with(&format!("/{wanted}"));
-            preferred.iter().position(ends).unwrap_or(preferred.len())
+            let at = preferred.iter().position(ends).unwrap_or(preferred.len());
+            // The file itself before one of the same name in a folder below.
+            (at, preferred.get(at).is_some_and(|wanted| name != wanted))
         };
         let mut order: Vec<usize> = (0..self.files.len()).collect();
         order.sort_by_key(|&number| (rank(&self.files[number].0.name), number));
@@ -857,6 +859,13 @@ mod tests {
             .unwrap();
         assert_eq!(names(&reached.sources), ["b/k.v"]);
         assert_eq!(reached.left_out, ["a/k.v: has a module that is in b/k.v"]);
+        let and_below = files()
+            .into_iter()
+            .chain([file("k.v", "module k(input e); endmodule")]);
+        let reached = Tree::new(and_below.collect(), &[])
+            .reach("k", &["k.v".to_owned()])
+            .unwrap();
+        assert_eq!(names(&reached.sources), ["k.v"]);
     }
 
     #[test]
