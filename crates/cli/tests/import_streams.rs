@@ -106,7 +106,7 @@ fn a_kernel_with_streams_alone_is_imported() {
 fn a_named_file_comes_before_others_of_its_folder() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
-    // An earlier version, of the same name in a folder and beside it.
+    // Earlier versions: one of the same file name in a folder below, one with another file name.
     fs::create_dir(path("before")).unwrap();
     for earlier in ["before/scale.v", "a.v"] {
         fs::write(path(earlier), RTL).unwrap();
