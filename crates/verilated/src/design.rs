@@ -201,11 +201,7 @@ impl Design {
                 let text = String::from_utf8_lossy(&text);
                 for (number, line) in text.lines().enumerate() {
                     let code = line.split("//").next().unwrap_or("");
-                    let construct = if code.contains("`systemc_") {
-                        "inline C++ (`systemc_…)"
-                    } else if is_inline_call(code) {
-                        "inline C++ ($c)"
-                    } else {
+                    let Some((_, construct)) = inline_code(code, is_call) else {
                         continue;
                     };
                     return Err(BuildError::Refused {
@@ -246,15 +242,30 @@ fn short(hasher: Sha256) -> String {
         .collect()
 }
 
-/// `$c(`, `$c8(`, `$cpure(` and the like, but not `$clog2(` or `$ceil(`.
-fn is_inline_call(code: &str) -> bool {
-    code.match_indices("$c").any(|(at, _)| {
-        let rest = &code[at + 2..];
+/// Position and kind of the first inline C++: a directive, or a `$c`, `$c8`, `$cpure` that is a call by the text before
+/// and after it.
+pub(crate) fn inline_code(
+    text: &str,
+    is_call: fn(&str, &str) -> bool,
+) -> Option<(usize, &'static str)> {
+    if let Some(at) = text.find("`systemc_") {
+        return Some((at, "inline C++ (`systemc_…)"));
+    }
+    let mut named = text.match_indices("$c").map(|(at, _)| at);
+    let at = named.find(|&at| {
+        let rest = &text[at + 2..];
         let rest = rest.strip_prefix("pure").unwrap_or(rest);
-        rest.trim_start_matches(|c: char| c.is_ascii_digit())
-            .trim_start()
-            .starts_with('(')
-    })
+        is_call(
+            &text[..at],
+            rest.trim_start_matches(|c: char| c.is_ascii_digit()),
+        )
+    })?;
+    Some((at, "inline C++ ($c)"))
+}
+
+/// In a line of a source: `$c(` and the like, but not `$clog2(` or `$ceil(`.
+fn is_call(_before: &str, rest: &str) -> bool {
+    rest.trim_start().starts_with('(')
 }
 
 #[cfg(test)]
@@ -263,6 +274,7 @@ mod tests {
 
     #[test]
     fn inline_code_is_told_from_functions() {
+        let is_inline_call = |code| inline_code(code, is_call).is_some();
         assert!(is_inline_call("x = $c(\"1\");"));
         assert!(is_inline_call("x = $c32 (\"1\");"));
         assert!(is_inline_call("x = $cpure(\"1\");"));

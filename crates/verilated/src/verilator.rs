@@ -1,6 +1,6 @@
 //! Running Verilator.
 
-use crate::design::Design;
+use crate::design::{inline_code, Design};
 use crate::error::BuildError;
 use crate::toolchain::Toolchain;
 use std::path::{Path, PathBuf};
@@ -118,7 +118,7 @@ pub(crate) fn refuse_inline_code(tools: &Toolchain, design: &Design) -> Result<(
         });
     }
     let text = String::from_utf8_lossy(&output.stdout);
-    match inline_code(&text) {
+    match inline_code(&text, is_call) {
         None => Ok(()),
         Some((at, construct)) => Err(BuildError::Refused {
             design: design.name.clone(),
@@ -128,23 +128,12 @@ pub(crate) fn refuse_inline_code(tools: &Toolchain, design: &Design) -> Result<(
     }
 }
 
-/// Position and kind of the first inline C++ in preprocessed text.
-fn inline_code(text: &str) -> Option<(usize, &'static str)> {
-    if let Some(at) = text.find("`systemc_") {
-        return Some((at, "inline C++ (`systemc_…)"));
-    }
-    let is_call = |at: usize| {
-        let rest = &text[at + 2..];
-        let rest = rest.strip_prefix("pure").unwrap_or(rest);
-        let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit());
-        // An escaped identifier, which ends at a blank, may contain anything.
-        let before = text[..at].rsplit(char::is_whitespace).next();
-        !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$')
-            && !before.is_some_and(|word| word.starts_with('\\'))
-    };
-    let mut calls = text.match_indices("$c").map(|(at, _)| at);
-    let at = calls.find(|&at| is_call(at))?;
-    Some((at, "inline C++ ($c)"))
+/// In preprocessed text: whether the name ends at `rest`, whatever follows it.
+fn is_call(before: &str, rest: &str) -> bool {
+    // An escaped identifier, which ends at a blank, may contain anything.
+    let word = before.rsplit(char::is_whitespace).next();
+    !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$')
+        && !word.is_some_and(|word| word.starts_with('\\'))
 }
 
 /// File and line of a position in preprocessed text, from the last directive `` `line `` above it.
@@ -218,7 +207,7 @@ mod tests {
     fn inline_code_is_found_after_the_preprocessor() {
         let found = |code: &str| {
             let text = format!("`line 1 \"a.sv\" 1\n\n`line 7 \"b.svh\" 0\nmodule\n{code}\n");
-            inline_code(&text).map(|(at, _)| place_in(&text, at))
+            inline_code(&text, is_call).map(|(at, _)| place_in(&text, at))
         };
         for code in [
             "x = $c(\"1\");",
