@@ -122,7 +122,7 @@ impl Coherent {
             write(path, experiment.comma_separated(&figures, &outcome))?;
         }
         for (figure, path) in figures.iter().zip(pictures.iter().flatten()) {
-            write(path, figure.picture(&outcome))?;
+            write(path, figure.picture(&experiment.rows, &outcome))?;
         }
         match outcome.failures.len() {
             0 => Ok(()),
@@ -198,7 +198,7 @@ impl Streams {
         if self.has(StreamPart::Priorities) {
             say!("figure 6");
             let figure = Figure6::measure()?;
-            print(figure.table())?;
+            print(figure.table(experiment.priorities.paper))?;
             measured.priorities = Some(figure);
         }
         if self.has(StreamPart::Latency) {
@@ -303,12 +303,18 @@ impl Shared {
         }
         if self.has(FlexiMemPart::Area) {
             let areas = area::measure(steps("area", area::STEPS))?;
-            print(format_args!("{}\n", area::table(&areas)))?;
+            print(format_args!("{}\n", area::table(&experiment, &areas)))?;
             measured.area = Some(areas);
         }
         if self.has(FlexiMemPart::Components) {
-            let costs = components::measure(steps("components", components::STEPS))?;
-            print(format_args!("{}\n", components::table(&costs)))?;
+            let costs = components::measure(
+                &experiment.component,
+                steps("components", components::steps(&experiment.component)),
+            )?;
+            print(format_args!(
+                "{}\n",
+                components::table(&experiment.component, &costs)
+            ))?;
             measured.components = Some(costs);
         }
         let study = fleximem::study(&experiment, &measured);

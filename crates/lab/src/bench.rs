@@ -1,11 +1,13 @@
 //! `tombolo-bench`: measures the bars and writes `bench/results.json`.
 
-use crate::{bars, results, row, tree, verdict};
+use crate::claim::{Claims, Judged};
+use crate::results::{self, Stored};
+use crate::stale::Sources;
+use crate::tree::Tree;
+use crate::verdict::Verdict;
+use crate::{bars, failure::Failure};
 use clap::Parser;
-use row::Row;
 use std::process::ExitCode;
-use tree::{Sources, Tree};
-use verdict::Verdict;
 
 /// Measures every bar of the project.
 #[derive(Parser)]
@@ -68,17 +70,21 @@ pub fn main() -> ExitCode {
             Err(error) => return ended(Err(error.into())),
         },
     };
-    let mut rows: Vec<Row> = Vec::new();
+    let claims = match Claims::of_checkout() {
+        Ok(claims) => claims,
+        Err(error) => return ended(Err(error.into())),
+    };
+    let mut rows: Vec<Judged> = Vec::new();
     let mut failed = false;
     for bar in &chosen {
         let measured = (bar.measure)().and_then(|measured| {
-            let measured: Vec<Row> = (measured.into_iter().filter(|row| wanted(&row.name)))
-                .map(|row| tree.iter().fold(row, |row, tree| tree.mark(row)))
+            let measured: Vec<Judged> = (measured.into_iter().filter(|row| wanted(&row.name)))
+                .map(|row| claims.judge(row))
                 .collect();
             measured.iter().for_each(|row| println!("{row}"));
             // Written immediately, since later measurements may be interrupted.
-            if tree.is_some() {
-                results::merge(&measured)?;
+            if let Some(tree) = &tree {
+                results::merge(&measured, claims, tree)?;
             }
             Ok(measured)
         });
@@ -101,8 +107,8 @@ pub fn main() -> ExitCode {
 }
 
 /// Lists rows that are older than the sources they measure.
-fn list_stale(wanted: &dyn Fn(&str) -> bool) -> Result<(), crate::failure::Failure> {
-    let rows: Vec<Row> = results::all()?
+fn list_stale(wanted: &dyn Fn(&str) -> bool) -> Result<(), Failure> {
+    let rows: Vec<Stored> = results::all()?
         .into_iter()
         .filter(|row| wanted(&row.name))
         .collect();
@@ -116,7 +122,7 @@ fn list_stale(wanted: &dyn Fn(&str) -> bool) -> Result<(), crate::failure::Failu
     Ok(())
 }
 
-fn ended(result: Result<(), crate::failure::Failure>) -> ExitCode {
+fn ended(result: Result<(), Failure>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -10,7 +10,7 @@ use crate::generate::Protocol;
 use crate::mutate::{self, Campaign};
 use crate::rumur::{self, RumurError};
 
-/// A measured figure with its bar.
+/// A measured figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
     /// Name, as `protocol.mesi3.check_s`.
@@ -19,21 +19,6 @@ pub struct Figure {
     pub value: f64,
     /// Unit, for display.
     pub unit: &'static str,
-    /// Bar to compare with.
-    pub target: Target,
-    /// Whether the value meets the bar.
-    pub met: bool,
-}
-
-/// Bar of a figure.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Target {
-    /// At most this value.
-    AtMost(f64),
-    /// At least this value.
-    AtLeast(f64),
-    /// Only printed for comparison; the number is the paper's.
-    Beside(f64),
 }
 
 /// Cause of a failed measurement.
@@ -56,37 +41,17 @@ pub enum BenchError {
 }
 
 impl Figure {
-    /// A figure; compares the value with its bar.
+    /// A figure, with its value in `unit`.
     #[must_use]
-    pub fn new(name: &'static str, value: f64, unit: &'static str, target: Target) -> Self {
-        let met = match target {
-            Target::AtMost(most) => value <= most,
-            Target::AtLeast(least) => value >= least,
-            Target::Beside(_) => true,
-        };
-        Self {
-            name,
-            value,
-            unit,
-            target,
-            met,
-        }
+    pub fn new(name: &'static str, value: f64, unit: &'static str) -> Self {
+        Self { name, value, unit }
     }
 }
 
 impl fmt::Display for Figure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bar = match self.target {
-            Target::AtMost(most) => format!("<= {most}"),
-            Target::AtLeast(least) => format!(">= {least}"),
-            Target::Beside(paper) => format!("paper {paper}"),
-        };
-        let met = if self.met { "" } else { "  MISSED" };
-        write!(
-            f,
-            "{:<36} {:>14.3} {:<9} {bar}{met}",
-            self.name, self.value, self.unit
-        )
+        let Self { name, value, unit } = self;
+        write!(f, "{name:<36} {value:>14.3} {unit}")
     }
 }
 
@@ -131,12 +96,7 @@ pub fn owners(
     let protocol = load(&file(folder, "moesi"), 3)?;
     holds(&protocol, &Setting::default())?;
     let seconds = start.elapsed().as_secs_f64();
-    let mut figures = vec![Figure::new(
-        "protocol.moesi3.check_s",
-        seconds,
-        "s",
-        Target::AtMost(30.0),
-    )];
+    let mut figures = vec![Figure::new("protocol.moesi3.check_s", seconds, "s")];
     let protocol = load(&file(folder, "moesi"), 2)?;
     let campaign = campaign(&protocol, mutants, progress)?;
     figures.extend([
@@ -144,14 +104,8 @@ pub fn owners(
             "protocol.moesi.mutants_survived",
             campaign.survivors.len() as f64,
             "",
-            Target::AtMost(0.0),
         ),
-        Figure::new(
-            "protocol.moesi.mutants_killed",
-            campaign.killed as f64,
-            "",
-            Target::AtLeast(100.0),
-        ),
+        Figure::new("protocol.moesi.mutants_killed", campaign.killed as f64, ""),
     ]);
     progress("moesi: rumur with two caches, which takes a minute or two");
     let agrees = rumur::agrees(&protocol)?;
@@ -159,7 +113,6 @@ pub fn owners(
         "protocol.moesi.rumur_agrees",
         f64::from(u8::from(agrees)),
         "",
-        Target::AtLeast(1.0),
     ));
     Ok(figures)
 }
@@ -182,20 +135,13 @@ pub fn sizes(folder: &Path) -> Result<Vec<Figure>, BenchError> {
             "protocol.mesi.directory_states",
             directory.states.len() as f64,
             "states",
-            Target::Beside(79.0),
         ),
         Figure::new(
             "protocol.mesi.directory_transitions",
             directory.transitions() as f64,
             "",
-            Target::Beside(304.0),
         ),
-        Figure::new(
-            "protocol.mesi.messages",
-            messages as f64,
-            "",
-            Target::Beside(25.0),
-        ),
+        Figure::new("protocol.mesi.messages", messages as f64, ""),
     ])
 }
 
@@ -226,20 +172,10 @@ pub fn three_caches(folder: &Path) -> Result<Vec<Figure>, BenchError> {
         (seconds, v.states_per_second())
     });
     Ok(vec![
-        Figure::new("protocol.mesi3.check_s", seconds, "s", Target::AtMost(5.0)),
+        Figure::new("protocol.mesi3.check_s", seconds, "s"),
         // The same bar in processor time: five seconds of two cores.
-        Figure::new(
-            "protocol.mesi3.processor_s",
-            least_processor,
-            "s",
-            Target::AtMost(10.0),
-        ),
-        Figure::new(
-            "protocol.states_per_s",
-            speed,
-            "states/s",
-            Target::AtLeast(1e6),
-        ),
+        Figure::new("protocol.mesi3.processor_s", least_processor, "s"),
+        Figure::new("protocol.states_per_s", speed, "states/s"),
     ])
 }
 
@@ -270,7 +206,6 @@ pub fn shared_way(folder: &Path) -> Result<Figure, BenchError> {
         "protocol.mesi_shared_way.check_s",
         seconds,
         "s",
-        Target::AtMost(60.0),
     ))
 }
 
@@ -285,12 +220,7 @@ pub fn pages(folder: &Path) -> Result<Figure, BenchError> {
         holds(&load(&file(folder, "esi"), cards)?, &Setting::default())?;
     }
     let seconds = start.elapsed().as_secs_f64();
-    Ok(Figure::new(
-        "protocol.esi.check_s",
-        seconds,
-        "s",
-        Target::AtMost(1.0),
-    ))
+    Ok(Figure::new("protocol.esi.check_s", seconds, "s"))
 }
 
 /// 1 if `rumur` reports the same verdict and number of states for every exported model.
@@ -305,12 +235,7 @@ pub fn rumur_agrees(folder: &Path) -> Result<Figure, BenchError> {
         agree &= rumur::agrees(&protocol)?;
     }
     let value = f64::from(u8::from(agree));
-    Ok(Figure::new(
-        "protocol.rumur_agrees",
-        value,
-        "",
-        Target::AtLeast(1.0),
-    ))
+    Ok(Figure::new("protocol.rumur_agrees", value, ""))
 }
 
 /// Number of mutants that the checker accepts and cannot prove equivalent, over all protocols.
@@ -330,18 +255,8 @@ pub fn mutants_survived(
         fewest = fewest.min(campaign.killed);
     }
     Ok(vec![
-        Figure::new(
-            "protocol.mutants_survived",
-            survived as f64,
-            "",
-            Target::AtMost(0.0),
-        ),
-        Figure::new(
-            "protocol.mutants_killed_fewest",
-            fewest as f64,
-            "",
-            Target::AtLeast(100.0),
-        ),
+        Figure::new("protocol.mutants_survived", survived as f64, ""),
+        Figure::new("protocol.mutants_killed_fewest", fewest as f64, ""),
     ])
 }
 

@@ -121,7 +121,7 @@ pub fn figure7(platform: &Platform) -> Result<Vec<Bar>, SystemError> {
         }
         let rate = (PASSES * ROWS) as f64 * 1e6 / took as f64;
         let name = format!("cckit.figure7.two_cpus.{percent}");
-        bars.push(Bar::shown(name, rate, "M rows/s"));
+        bars.push(Bar::new(name, rate, "M rows/s"));
     }
     Ok(bars)
 }

@@ -108,18 +108,13 @@ pub fn invalidations(
     }
     let latency = (total * platform.clock_ps) as f64 / 64.0 / 1000.0;
     Ok(vec![
-        Bar::at_least("directory.clean_invalidate_mlines_s", rate, "M/s", 300.0),
-        Bar::shown(
+        Bar::new("directory.clean_invalidate_mlines_s", rate, "M/s"),
+        Bar::new(
             "directory.clean_invalidate_shared_lines",
             shared as f64,
             "lines",
         ),
-        Bar::at_least(
-            "directory.clean_invalidate_dirty.share_of_link",
-            dirty,
-            "",
-            0.95,
-        ),
-        Bar::at_most("directory.clean_invalidate_ns", latency, "ns", 300.0),
+        Bar::new("directory.clean_invalidate_dirty.share_of_link", dirty, ""),
+        Bar::new("directory.clean_invalidate_ns", latency, "ns"),
     ])
 }

@@ -1,4 +1,4 @@
-//! The bars of the directory: what is measured, against what, and how.
+//! The bars of the directory: what is measured, and how.
 
 mod contention;
 mod invalidations;
@@ -31,7 +31,7 @@ const WINDOW: usize = 48;
 /// A measurement that takes longer is stuck.
 const MOST_CYCLES: u64 = 20_000_000;
 
-/// A figure with its target.
+/// A measured figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Bar {
     /// Name of the figure.
@@ -40,57 +40,22 @@ pub struct Bar {
     pub value: f64,
     /// Unit of the value.
     pub unit: &'static str,
-    /// Target as text.
-    pub target: String,
-    /// Whether the target is met.
-    pub met: bool,
 }
 
 impl Bar {
-    fn at_least(name: impl Into<String>, value: f64, unit: &'static str, bound: f64) -> Self {
-        let target = format!("≥ {bound}");
+    fn new(name: impl Into<String>, value: f64, unit: &'static str) -> Self {
         Self {
             name: name.into(),
             value,
             unit,
-            target,
-            met: value >= bound,
-        }
-    }
-
-    fn at_most(name: impl Into<String>, value: f64, unit: &'static str, bound: f64) -> Self {
-        let target = format!("≤ {bound}");
-        Self {
-            name: name.into(),
-            value,
-            unit,
-            target,
-            met: value <= bound,
-        }
-    }
-
-    fn shown(name: impl Into<String>, value: f64, unit: &'static str) -> Self {
-        Self {
-            name: name.into(),
-            value,
-            unit,
-            target: "shown".to_owned(),
-            met: true,
         }
     }
 }
 
 impl fmt::Display for Bar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let met = if self.met { "met" } else { "MISSED" };
-        let Self {
-            name,
-            value,
-            unit,
-            target,
-            ..
-        } = self;
-        write!(f, "{name:<40}{value:>12.4} {unit:<10} {target:<10}{met}")
+        let Self { name, value, unit } = self;
+        write!(f, "{name:<40}{value:>12.4} {unit}")
     }
 }
 

@@ -47,9 +47,9 @@ pub fn random_operations(platform: &Platform, operations: u64) -> Result<Vec<Bar
     }
     let name = "directory.random_ops_unexplained";
     Ok(vec![
-        Bar::shown("directory.random_ops", done as f64, "operations"),
-        Bar::shown("directory.random_ops_64_units", wide as f64, "operations"),
-        Bar::at_most(name, unexplained as f64, "", 0.0),
+        Bar::new("directory.random_ops", done as f64, "operations"),
+        Bar::new("directory.random_ops_64_units", wide as f64, "operations"),
+        Bar::new(name, unexplained as f64, ""),
     ])
 }
 
@@ -76,8 +76,8 @@ pub fn wide_requests(platform: &Platform, operations: u64) -> Result<Vec<Bar>, S
     let done = (report.cpu + report.card) as f64;
     let name = "directory.wide_ids.random_ops_unexplained";
     Ok(vec![
-        Bar::shown("directory.wide_ids.random_ops", done, "operations"),
-        Bar::at_most(name, report.unexplained as f64, "", 0.0),
+        Bar::new("directory.wide_ids.random_ops", done, "operations"),
+        Bar::new(name, report.unexplained as f64, ""),
     ])
 }
 
@@ -116,7 +116,7 @@ pub fn mutants(
     }
     let (tried, name) = (MUTANTS.len() as f64, "directory.rtl_mutants_survived");
     Ok(vec![
-        Bar::shown("directory.rtl_mutants", tried, "mutants"),
-        Bar::at_most(name, f64::from(survived), "mutants", 0.0),
+        Bar::new("directory.rtl_mutants", tried, "mutants"),
+        Bar::new(name, f64::from(survived), "mutants"),
     ])
 }

@@ -157,12 +157,12 @@ pub fn figure6(platform: &Platform, geometry: DirectoryGeometry) -> Result<Vec<B
             least = least.min(ours / theirs);
             for (set_up, rate) in [("two_cpus", theirs), ("onchip", ours)] {
                 let name = format!("cckit.figure6.{set_up}.{}_{kind}", order.name());
-                bars.push(Bar::shown(name, gib(rate), "GiB/s"));
+                bars.push(Bar::new(name, gib(rate), "GiB/s"));
             }
         }
     }
     let name = "cckit.figure6.onchip_vs_two_cpus";
-    bars.push(Bar::at_least(name, least, "x", 1.0));
+    bars.push(Bar::new(name, least, "x"));
     Ok(bars)
 }
 
@@ -191,8 +191,8 @@ pub fn request_numbers(
             let name = format!("directory.axi_300ns.ids_{ids}.{link}");
             let rate = lines * BYTES as f64 / gib;
             bars.push(match (ids, link) {
-                (64, "fast_link") => Bar::at_least(name, rate, "GiB/s", 24.0),
-                _ => Bar::shown(name, rate, "GiB/s"),
+                (64, "fast_link") => Bar::new(name, rate, "GiB/s"),
+                _ => Bar::new(name, rate, "GiB/s"),
             });
         }
     }
@@ -209,7 +209,7 @@ pub fn streams(platform: &Platform, geometry: DirectoryGeometry) -> Result<Vec<B
         for order in [Order::Sequential, Order::Random] {
             let share = share_of_link(platform, geometry, access, order)?;
             let name = format!("directory.{}_{kind}.share_of_link", order.name());
-            bars.push(Bar::at_least(name, share, "", 0.95));
+            bars.push(Bar::new(name, share, ""));
         }
     }
     // The same without the one choice of the model that this bar rests on (no published source).
@@ -217,13 +217,13 @@ pub fn streams(platform: &Platform, geometry: DirectoryGeometry) -> Result<Vec<B
     plain.cache.evict_ahead = 0;
     let share = share_of_link(&plain, geometry, WRITE.1, Order::Random)?;
     let name = "directory.rand_write.share_of_link.without_evict_ahead";
-    bars.push(Bar::shown(name, share, ""));
+    bars.push(Bar::new(name, share, ""));
     // What the wire leaves: each line written back shares its direction with a request.
     let link = &platform.link;
     let payload = BYTES as f64 / link.payload_bytes_per_second as f64;
     let request = HEADER_BYTES as f64 / link.header_bytes_per_second as f64;
     let name = "directory.write.most_of_link";
-    bars.push(Bar::shown(name, payload / (payload + request), ""));
+    bars.push(Bar::new(name, payload / (payload + request), ""));
     Ok(bars)
 }
 
@@ -255,7 +255,7 @@ pub fn choices(platform: &Platform, geometry: DirectoryGeometry) -> Result<Vec<B
         for (kind, access) in [READ, WRITE] {
             let share = share_of_link(platform, geometry, access, Order::Random)?;
             let name = format!("directory.model.{name}.rand_{kind}");
-            bars.push(Bar::shown(name, share, ""));
+            bars.push(Bar::new(name, share, ""));
         }
     }
     Ok(bars)

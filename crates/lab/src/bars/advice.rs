@@ -5,7 +5,7 @@
 
 use super::{the_command, Failure};
 use crate::random::Random;
-use crate::row::{Row, Target};
+use crate::row::Row;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -364,7 +364,7 @@ fn time_of(report: &Value) -> f64 {
 }
 
 /// The predictions for a run, and whether they hold.
-struct Judged {
+struct JudgedRun {
     right: bool,
     /// Relative error of the predicted gain; `None` if no gain was predicted or none can be measured.
     error: Option<f64>,
@@ -377,7 +377,7 @@ fn largest<'a>(gains: impl Iterator<Item = &'a (&'static str, f64)>) -> f64 {
     gains.fold(1.0, |most, gain| most.max(gain.1))
 }
 
-fn judge(bench: &TrialBench, run: &Trial) -> Result<Judged, Failure> {
+fn judge(bench: &TrialBench, run: &Trial) -> Result<JudgedRun, Failure> {
     let f1 = Path::new("f1");
     let base = bench.report(run, f1, &[])?;
     let time = time_of(&base);
@@ -462,7 +462,7 @@ fn judge(bench: &TrialBench, run: &Trial) -> Result<Judged, Failure> {
             Some(false) => "; advice NOT faster",
         }
     );
-    Ok(Judged {
+    Ok(JudgedRun {
         right,
         error,
         faster,
@@ -471,12 +471,12 @@ fn judge(bench: &TrialBench, run: &Trial) -> Result<Judged, Failure> {
 
 pub fn measure() -> Result<Vec<Row>, Failure> {
     let bench = TrialBench::new()?;
-    let judge_all = |runs: Vec<Trial>| -> Result<Vec<Judged>, Failure> {
+    let judge_all = |runs: Vec<Trial>| -> Result<Vec<JudgedRun>, Failure> {
         runs.iter().map(|run| judge(&bench, run)).collect()
     };
     let mut all = judge_all(chosen())?;
     let drawn = judge_all(drawn())?;
-    let share = |of: &[Judged]| {
+    let share = |of: &[JudgedRun]| {
         let right = of.iter().filter(|judged| judged.right).count();
         right as f64 / of.len() as f64
     };
@@ -489,11 +489,11 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     let tried: Vec<bool> = all.iter().filter_map(|judged| judged.faster).collect();
     let faster = tried.iter().filter(|faster| **faster).count() as f64 / tried.len() as f64;
     Ok(vec![
-        Row::new("advice.runs", all.len() as f64, "", Target::AtLeast(20.0)),
-        Row::new("advice.right", share(&all), "", Target::AtLeast(0.9)),
-        Row::new("advice.right_drawn", of_drawn, "", Target::Shown),
-        Row::new("advice.gain_error", worst, "", Target::AtMost(0.25)),
-        Row::new("advice.gain_error_median", median, "", Target::Shown),
-        Row::new("advice.remedies_faster", faster, "", Target::AtLeast(0.9)),
+        Row::new("advice.runs", all.len() as f64, ""),
+        Row::new("advice.right", share(&all), ""),
+        Row::new("advice.right_drawn", of_drawn, ""),
+        Row::new("advice.gain_error", worst, ""),
+        Row::new("advice.gain_error_median", median, ""),
+        Row::new("advice.remedies_faster", faster, ""),
     ])
 }

@@ -9,7 +9,7 @@ mod player;
 mod program;
 
 use super::Failure;
-use crate::row::{Row, Target};
+use crate::row::Row;
 use card::kernel::KernelPackage;
 use card::Card;
 use funcard::{FunctionalCard, FunctionalConfig, Registry};
@@ -94,29 +94,13 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     eprintln!("axi, simulated shell: {shell:?}");
     let functional = functional(BURSTS, 1)?;
     eprintln!("axi, functional card: {functional:?}");
-    let count = |name: &str, value: u64, target| Row::new(name, value as f64, "", target);
+    let count = |name: &str, value: u64| Row::new(name, value as f64, "");
     Ok(vec![
-        count(
-            "axi.random_mismatches",
-            shell.mismatches,
-            Target::Exactly(0.0),
-        ),
-        count(
-            "axi.random_bursts",
-            shell.bursts,
-            Target::AtLeast(100_000.0),
-        ),
-        count("axi.random_faults", shell.faults, Target::AtLeast(1.0)),
-        count(
-            "axi.random_evictions",
-            shell.evictions,
-            Target::AtLeast(1.0),
-        ),
-        count(
-            "axi.functional_mismatches",
-            functional.mismatches,
-            Target::Exactly(0.0),
-        ),
+        count("axi.random_mismatches", shell.mismatches),
+        count("axi.random_bursts", shell.bursts),
+        count("axi.random_faults", shell.faults),
+        count("axi.random_evictions", shell.evictions),
+        count("axi.functional_mismatches", functional.mismatches),
     ])
 }
 

@@ -2,7 +2,7 @@
 
 use super::{the_command, Failure};
 use crate::progress::Progress;
-use crate::row::{Row, Target};
+use crate::row::Row;
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -53,8 +53,8 @@ pub fn builds_deleted() -> Result<Vec<Row>, Failure> {
     }
     let rounds = ROUNDS as f64;
     Ok(vec![
-        Row::new(NAMES[0], deleted, "builds", Target::Exactly(0.0)),
-        Row::new(NAMES[1], rounds, "rounds", Target::AtLeast(50.0)),
+        Row::new(NAMES[0], deleted, "builds"),
+        Row::new(NAMES[1], rounds, "rounds"),
     ])
 }
 

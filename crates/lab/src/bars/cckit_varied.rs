@@ -3,7 +3,7 @@
 
 use super::cckit::{self, enzian_with, StreamKind, PAPERS_LATENCIES};
 use super::{prefetch, Failure};
-use crate::row::{Row, Target};
+use crate::row::Row;
 use tombolo::SimOptions;
 
 /// Six bits for the request number instead of five: 64 per slice.
@@ -14,7 +14,7 @@ const WINDOW: usize = 160;
 const LOADS: usize = 32;
 
 /// AMD's DDR4 controller: the settings of platform `f1-mig`, fitted to the figures of another paper
-/// (docs/blocks/timing.md). Enzian's own settings are not published.
+/// (docs/blocks/timing.md). Enzian's own settings are not known.
 const VENDOR: [(&str, &str); 4] = [
     (
         "page_bytes = 8192\n",
@@ -60,7 +60,7 @@ pub fn more_ids() -> Result<Vec<Row>, Failure> {
                 _ => cckit::stream(&memory, (kind, WINDOW), cckit::random_lines())?,
             };
             let name = format!("cckit.figure6.ddr.{order}_{name}.ids_64");
-            rows.push(Row::new(&name, rate, "GiB/s", Target::Shown));
+            rows.push(Row::new(&name, rate, "GiB/s"));
         }
     }
     Ok(rows)
@@ -76,7 +76,7 @@ pub fn short_faw() -> Result<Vec<Row>, Failure> {
         let (_card, memory) = cckit::ddr_of(enzian_with(edits, "enzian, tFAW of 16 clocks")?)?;
         let rate = cckit::stream(&memory, (StreamKind::Write, WINDOW), cckit::random_lines())?;
         let name = format!("cckit.figure6.ddr.rand_write.{name}");
-        rows.push(Row::new(&name, rate, "GiB/s", Target::Shown));
+        rows.push(Row::new(&name, rate, "GiB/s"));
     }
     Ok(rows)
 }
@@ -91,7 +91,7 @@ pub fn line_in_a_page() -> Result<Vec<Row>, Failure> {
             _ => cckit::stream(&memory, (kind, WINDOW), cckit::random_lines())?,
         };
         let name = format!("cckit.figure6.ddr.{order}_{name}");
-        rows.push(Row::new(&name, rate, "GiB/s", Target::Shown));
+        rows.push(Row::new(&name, rate, "GiB/s"));
         Ok::<_, Failure>(())
     };
     for (kind, name) in [(StreamKind::Read, "read"), (StreamKind::Write, "write")] {
@@ -116,11 +116,11 @@ pub fn corrected() -> Result<Vec<Row>, Failure> {
         let (_card, memory) = cckit::ddr_of(options()?)?;
         let rate = cckit::stream(&memory, (kind, WINDOW), cckit::sequential_lines())?;
         let seq = format!("cckit.figure6.corrected.seq_{name}");
-        rows.push(Row::new(&seq, rate, "GiB/s", Target::Shown));
+        rows.push(Row::new(&seq, rate, "GiB/s"));
         let (_card, memory) = cckit::ddr_of(options()?)?;
         let rate = cckit::stream(&memory, (kind, WINDOW), cckit::random_lines())?;
         let rand = format!("cckit.figure6.corrected.rand_{name}");
-        rows.push(Row::new(&rand, rate, "GiB/s", Target::Shown));
+        rows.push(Row::new(&rand, rate, "GiB/s"));
     }
     Ok(rows)
 }
@@ -134,7 +134,6 @@ pub fn prefetch_with_more_ids() -> Result<Vec<Row>, Failure> {
             &format!("app.prefetch.{name}.clients_4.ids_64"),
             rate,
             "GiB/s",
-            Target::Shown,
         )
     };
     Ok(vec![row("without", without), row("with", with)])
@@ -150,13 +149,13 @@ pub fn vendors_controller() -> Result<Vec<Row>, Failure> {
         let edits: Vec<_> = PAPERS_LATENCIES.into_iter().chain(settings).collect();
         let options = enzian_with(&edits, "enzian, with a vendor's memory controller")?;
         let (without, with) = prefetch::four_clients(options, prefetch::LOADS)?;
-        for (what, value, unit, paper) in [
-            ("prefetch_without", without, "GiB/s", 7.8),
-            ("prefetch_with", with, "GiB/s", 17.4),
-            ("prefetch_gain", with / without, "x", 2.2),
+        for (what, value, unit) in [
+            ("prefetch_without", without, "GiB/s"),
+            ("prefetch_with", with, "GiB/s"),
+            ("prefetch_gain", with / without, "x"),
         ] {
             let name = format!("cckit.repro.{what}.{name}");
-            rows.push(Row::new(&name, value, unit, Target::Beside(paper)));
+            rows.push(Row::new(&name, value, unit));
         }
     }
     Ok(rows)

@@ -3,7 +3,7 @@
 use super::counted::Counting;
 use super::{the_command, Failure};
 use crate::progress::Progress;
-use crate::row::{Row, Target};
+use crate::row::Row;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -17,27 +17,14 @@ pub fn internal_errors() -> Result<Vec<Row>, Failure> {
         name: None,
     };
     let counts = grammar.run(&[("TOMBOLO_COMMAND_LINES", "20000".to_owned())])?;
-    let none = Target::Exactly(0.0);
-    let many = Target::AtLeast(20_000.0);
     Ok(vec![
         Row::new(
             "stranger.internal_errors",
             counts.get("internal_errors")?,
             "",
-            none,
         ),
-        Row::new(
-            "stranger.command_lines",
-            counts.get("command_lines")?,
-            "",
-            many,
-        ),
-        Row::new(
-            "stranger.other_files_changed",
-            counts.get("changed")?,
-            "",
-            none,
-        ),
+        Row::new("stranger.command_lines", counts.get("command_lines")?, ""),
+        Row::new("stranger.other_files_changed", counts.get("changed")?, ""),
     ])
 }
 
@@ -211,12 +198,7 @@ pub fn interrupt() -> Result<Vec<Row>, Failure> {
         times.sort_by(f64::total_cmp);
         worst = worst.max(times[TIMES / 2]);
     }
-    Ok(vec![Row::new(
-        "stranger.interrupt_s",
-        worst,
-        "s",
-        Target::AtMost(1.0),
-    )])
+    Ok(vec![Row::new("stranger.interrupt_s", worst, "s")])
 }
 
 /// Interrupts one command; returns the seconds until it has ended. Files or processes left behind are a failure.

@@ -1,7 +1,7 @@
 //! Time of `make demo` after the build.
 
 use super::{the_command, Failure};
-use crate::row::{Row, Target};
+use crate::row::Row;
 use std::process::Command;
 use std::time::Instant;
 
@@ -37,7 +37,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
             "demo.identical",
             demo.status.success() && asserting.status.success(),
         ),
-        Row::new("demo.speedup", slow / wall, "times", Target::AtLeast(2.0)),
-        Row::new("demo.wall_s", wall, "s", Target::AtMost(30.0)),
+        Row::new("demo.speedup", slow / wall, "times"),
+        Row::new("demo.wall_s", wall, "s"),
     ])
 }

@@ -1,7 +1,7 @@
 //! The directory controller: figures of `coherence::bars` on the Verilated RTL, and the area of the RTL.
 
 use super::Failure;
-use crate::row::{Row, Target};
+use crate::row::Row;
 use crate::synthesis::{synthesize, Report};
 use coherence::bars::{self, Bar};
 use coherence::model::DirectoryGeometry;
@@ -20,17 +20,9 @@ const WIDE_OPERATIONS: u64 = 1_000_000;
 const VU9P_LUTS: f64 = 1_182_240.0;
 
 pub(super) fn rows(bars: Vec<Bar>) -> Vec<Row> {
-    let row = |bar: Bar| Row {
-        command: format!("make bench ONLY={}", bar.name),
-        name: bar.name,
-        value: bar.value,
-        unit: bar.unit.to_owned(),
-        target: bar.target,
-        met: bar.met,
-        commit: None,
-        date: None,
-    };
-    bars.into_iter().map(row).collect()
+    bars.into_iter()
+        .map(|bar| Row::new(&bar.name, bar.value, bar.unit))
+        .collect()
 }
 
 pub fn latencies() -> Result<Vec<Row>, Failure> {
@@ -91,7 +83,7 @@ pub fn speed() -> Result<Vec<Row>, Failure> {
     let cycles = run(50_000)?.cycles as f64;
     let speed = cycles / began.elapsed().as_secs_f64() / 1000.0;
     let name = "directory.sim_khz";
-    Ok(vec![Row::new(name, speed, "kHz", Target::Shown)])
+    Ok(vec![Row::new(name, speed, "kHz")])
 }
 
 pub fn mutants() -> Result<Vec<Row>, Failure> {
@@ -112,18 +104,18 @@ pub fn synthesis() -> Result<Vec<Row>, Failure> {
     let sum = |part: fn(&Report) -> f64| 2.0 * part(&slice) + part(&registers);
     let levels = |report: &Report| report.longest_path.levels;
     let warnings = slice.warnings.len() + registers.warnings.len();
-    let row = |part: &str, value: f64, unit: &str, target: Target| {
-        Row::new(&format!("synth.directory.{part}"), value, unit, target)
+    let row = |part: &str, value: f64, unit: &str| {
+        Row::new(&format!("synth.directory.{part}"), value, unit)
     };
     let share = 100.0 * sum(|s| s.lut) / VU9P_LUTS;
     let longest = levels(&slice).max(levels(&registers));
     Ok(vec![
-        row("lut", sum(|s| s.lut), "LUT", Target::Shown),
-        row("lut_percent_of_vu9p", share, "%", Target::AtMost(8.0)),
-        row("ff", sum(|s| s.ff), "FF", Target::Shown),
-        row("bram36", sum(|s| s.bram36), "BRAM36", Target::Shown),
-        row("path_levels", longest, "LUT levels", Target::AtMost(10.0)),
-        row("latches", sum(|s| s.latches), "", Target::Exactly(0.0)),
-        row("warnings", warnings as f64, "", Target::Exactly(0.0)),
+        row("lut", sum(|s| s.lut), "LUT"),
+        row("lut_percent_of_vu9p", share, "%"),
+        row("ff", sum(|s| s.ff), "FF"),
+        row("bram36", sum(|s| s.bram36), "BRAM36"),
+        row("path_levels", longest, "LUT levels"),
+        row("latches", sum(|s| s.latches), ""),
+        row("warnings", warnings as f64, ""),
     ])
 }

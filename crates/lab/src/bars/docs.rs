@@ -1,7 +1,7 @@
 //! Checks that the site builds, that its links resolve, and that its search answers readers' queries.
 
 use super::Failure;
-use crate::row::{Row, Target};
+use crate::row::Row;
 use std::process::Command;
 
 pub const NAMES: &[&str] = &[
@@ -29,12 +29,11 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     let site = last_line("tools/docs")?;
     let search = last_line("tools/ask-docs")?;
     let count = |counts: &serde_json::Value, what: &str| counts[what].as_f64().unwrap_or(f64::NAN);
-    let none = Target::Exactly(0.0);
     Ok(vec![
-        Row::new(NAMES[0], count(&site, "broken_links"), "", none),
-        Row::new(NAMES[1], count(&site, "warnings"), "", none),
-        Row::new(NAMES[2], count(&site, "pages"), "", Target::Shown),
-        Row::new(NAMES[3], count(&search, "found"), "", Target::AtLeast(27.0)),
-        Row::new(NAMES[4], count(&search, "asked"), "", Target::AtLeast(30.0)),
+        Row::new(NAMES[0], count(&site, "broken_links"), ""),
+        Row::new(NAMES[1], count(&site, "warnings"), ""),
+        Row::new(NAMES[2], count(&site, "pages"), ""),
+        Row::new(NAMES[3], count(&search, "found"), ""),
+        Row::new(NAMES[4], count(&search, "asked"), ""),
     ])
 }

@@ -6,7 +6,7 @@ use super::Failure;
 use crate::experiment::claims::Count;
 use crate::experiment::fsrf::{Mix, Part, Rates, READS, TABLE};
 use crate::experiment::{Cell, Experiment, Outcome, Size, Temperature, Work, Workers};
-use crate::row::{Row, Target};
+use crate::row::Row;
 use std::collections::HashSet;
 
 /// Names of [`reproduced`].
@@ -106,17 +106,17 @@ pub fn reproduced() -> Result<Vec<Row>, Failure> {
     let (run, not_run) = count.printed;
     let apart = count.apart as f64 / run as f64;
     let values = [
-        (count.predicted.value(), "share", Target::AtLeast(0.8)),
-        (count.own.value(), "share", Target::Shown),
-        (count.rivals.value(), "share", Target::Shown),
-        (count.without_standing.value(), "share", Target::Shown),
-        (count.calibrated as f64, "values", Target::Shown),
-        (apart, "share", Target::AtMost(0.1)),
-        (not_run as f64, "values", Target::Exactly(0.0)),
-        (count.ranking.value(), "share", Target::Exactly(1.0)),
+        (count.predicted.value(), "share"),
+        (count.own.value(), "share"),
+        (count.rivals.value(), "share"),
+        (count.without_standing.value(), "share"),
+        (count.calibrated as f64, "values"),
+        (apart, "share"),
+        (not_run as f64, "values"),
+        (count.ranking.value(), "share"),
     ];
     let rows = REPRODUCED.iter().zip(values);
-    let rows = rows.map(|(name, (value, unit, target))| Row::new(name, value, unit, target));
+    let rows = rows.map(|(name, (value, unit))| Row::new(name, value, unit));
     Ok(rows.collect())
 }
 
@@ -167,8 +167,8 @@ pub fn fairness() -> Result<Vec<Row>, Failure> {
         let single = outcomes.iter().flat_map(|o| &o.deviations);
         let single = single.copied().fold(0.0, f64::max);
         let (mean, one) = (worst * 100.0, single * 100.0);
-        rows.push(Row::new(names[0], mean, "%", Target::AtMost(1.1)));
-        rows.push(Row::new(names[1], one, "%", Target::Shown));
+        rows.push(Row::new(names[0], mean, "%"));
+        rows.push(Row::new(names[1], one, "%"));
     }
     Ok(rows)
 }
@@ -190,12 +190,7 @@ pub fn hot_stream() -> Result<Vec<Row>, Failure> {
         share.push(1.0 / time);
     }
     let share = share[0] / share[1];
-    Ok(vec![Row::new(
-        HOT_STREAM[0],
-        share,
-        "share",
-        Target::AtLeast(0.98),
-    )])
+    Ok(vec![Row::new(HOT_STREAM[0], share, "share")])
 }
 
 /// 64-byte reads in a working set of eight times the reach of Coyote's 2 MiB TLB, with resident data.
@@ -207,12 +202,7 @@ pub fn hot_random() -> Result<Vec<Row>, Failure> {
     });
     let outcomes = run(&experiment, &cells)?;
     let share = outcomes[0].mib_per_s / outcomes[1].mib_per_s;
-    Ok(vec![Row::new(
-        HOT_RANDOM[0],
-        share,
-        "share",
-        Target::AtLeast(0.95),
-    )])
+    Ok(vec![Row::new(HOT_RANDOM[0], share, "share")])
 }
 
 /// Throughput of a cell, from the results.
@@ -234,12 +224,12 @@ fn of(
 pub fn oversubscribed() -> Result<Vec<Row>, Failure> {
     let experiment = experiment(TABLE)?;
     let rows = [
-        ("gups", Temperature::Warm, 2.4),
-        ("rng_read", Temperature::Warm, 2.3),
-        ("rng_write", Temperature::Warm, 1.6),
-        ("gups", Temperature::Cold, 2.4),
-        ("rng_read", Temperature::Cold, 1.5),
-        ("rng_write", Temperature::Cold, 1.06),
+        ("gups", Temperature::Warm),
+        ("rng_read", Temperature::Warm),
+        ("rng_write", Temperature::Warm),
+        ("gups", Temperature::Cold),
+        ("rng_read", Temperature::Cold),
+        ("rng_write", Temperature::Cold),
     ];
     let mut cells = experiment.cells();
     cells.retain(|cell| {
@@ -247,14 +237,14 @@ pub fn oversubscribed() -> Result<Vec<Row>, Failure> {
             && ["tombolo", "coyote-2m", "coyote-4k"].contains(&cell.system.name.as_str())
             && rows
                 .iter()
-                .any(|(workload, ..)| *workload == cell.workload.name)
+                .any(|(workload, _)| *workload == cell.workload.name)
     });
     let outcomes = run(&experiment, &cells)?;
-    let row = |(name, (workload, temperature, wanted)): (&&str, (&str, Temperature, f64))| {
+    let row = |(name, (workload, temperature)): (&&str, (&str, Temperature))| {
         let at = (temperature, Size::Oversubscribed);
         let of = |system| of(&cells, &outcomes, (workload, system), at).ok_or("no such cell");
         let gain = of("tombolo")? / f64::max(of("coyote-2m")?, of("coyote-4k")?);
-        Ok(Row::new(name, gain, "ratio", Target::AtLeast(wanted)))
+        Ok(Row::new(name, gain, "ratio"))
     };
     OVERSUBSCRIBED.iter().zip(rows).map(row).collect()
 }
@@ -277,12 +267,7 @@ pub fn worst_row() -> Result<Vec<Row>, Failure> {
         eprintln!("{}: {:.3} of FSRF's", cell.name(), ours / theirs);
         worst = worst.min(ours / theirs);
     }
-    Ok(vec![Row::new(
-        WORST_ROW[0],
-        worst,
-        "share",
-        Target::AtLeast(0.97),
-    )])
+    Ok(vec![Row::new(WORST_ROW[0], worst, "share")])
 }
 
 /// The smallest share of its standalone throughput that one of our applications keeps while different ones run on
@@ -308,7 +293,6 @@ pub fn mix() -> Result<Vec<Row>, Failure> {
         MIX[0],
         shares.fold(f64::INFINITY, f64::min),
         "share",
-        Target::AtLeast(0.95),
     )])
 }
 
@@ -324,19 +308,9 @@ pub fn figure9() -> Result<Vec<Row>, Failure> {
     };
     let largest = &rates[rates.len().saturating_sub(1)..];
     Ok(vec![
-        Row::new(
-            FIGURE9[0],
-            worst(&rates, false),
-            "share",
-            Target::AtLeast(0.5),
-        ),
-        Row::new(
-            FIGURE9[1],
-            worst(largest, false),
-            "share",
-            Target::AtLeast(0.8),
-        ),
-        Row::new(FIGURE9[2], worst(&rates, true), "share", Target::Shown),
+        Row::new(FIGURE9[0], worst(&rates, false), "share"),
+        Row::new(FIGURE9[1], worst(largest, false), "share"),
+        Row::new(FIGURE9[2], worst(&rates, true), "share"),
     ])
 }
 
@@ -382,9 +356,9 @@ pub fn minutes() -> Result<Vec<Row>, Failure> {
         }
     }
     Ok(vec![
-        Row::new(MINUTES[0], all.minutes(), "min", Target::AtMost(25.0)),
-        Row::new(MINUTES[1], quick.minutes(), "min", Target::AtMost(3.0)),
-        Row::new(MINUTES[2], all.kilohertz(), "kHz", Target::Shown),
+        Row::new(MINUTES[0], all.minutes(), "min"),
+        Row::new(MINUTES[1], quick.minutes(), "min"),
+        Row::new(MINUTES[2], all.kilohertz(), "kHz"),
     ])
 }
 
@@ -412,10 +386,5 @@ pub fn figure_minutes() -> Result<Vec<Row>, Failure> {
         }
     }
     let minutes = figures.minutes();
-    Ok(vec![Row::new(
-        FIGURE_MINUTES[0],
-        minutes,
-        "min",
-        Target::Shown,
-    )])
+    Ok(vec![Row::new(FIGURE_MINUTES[0], minutes, "min")])
 }

@@ -1,7 +1,7 @@
 //! Structure of the source tree: each responsibility in one place.
 
 use super::Failure;
-use crate::row::{Row, Target};
+use crate::row::Row;
 use crate::tools;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -21,33 +21,28 @@ pub fn builders() -> Result<Vec<Row>, Failure> {
         .map(|file| file.split('/').take(2).collect())
         .collect();
     let found = rooms.len() as f64;
-    Ok(vec![Row::new(
-        "house.builders",
-        found,
-        "rooms",
-        Target::Exactly(1.0),
-    )])
+    Ok(vec![Row::new("house.builders", found, "rooms")])
 }
 
-/// Figures of `tools/house`: name, unit and target.
-const FIGURES: [(&str, &str, Target); 11] = [
-    ("house.circle_rooms", "rooms", Target::AtMost(0.0)),
-    ("house.owner_fields", "fields", Target::AtMost(15.0)),
-    ("house.owner_borrows", "places", Target::AtMost(0.0)),
-    ("house.impl_files", "files", Target::AtMost(3.0)),
-    ("house.card_methods", "methods", Target::AtMost(20.0)),
-    ("house.scalar_tuples", "functions", Target::AtMost(0.0)),
-    ("house.names_twice", "names", Target::AtMost(0.0)),
-    ("house.mapping_shapes", "shapes", Target::AtMost(5.0)),
-    ("house.longest_rtl", "lines", Target::AtMost(900.0)),
-    ("house.loose_parameters", "of a module", Target::AtMost(3.0)),
-    ("house.port_comments", "of ports", Target::AtLeast(0.5)),
+/// Figures of `tools/house`: name and unit.
+const FIGURES: [(&str, &str); 11] = [
+    ("house.circle_rooms", "rooms"),
+    ("house.owner_fields", "fields"),
+    ("house.owner_borrows", "places"),
+    ("house.impl_files", "files"),
+    ("house.card_methods", "methods"),
+    ("house.scalar_tuples", "functions"),
+    ("house.names_twice", "names"),
+    ("house.mapping_shapes", "shapes"),
+    ("house.longest_rtl", "lines"),
+    ("house.loose_parameters", "of a module"),
+    ("house.port_comments", "of ports"),
 ];
 
 /// Figures of `tools/words`: banned phrases.
-const WORDS: [(&str, &str, Target); 2] = [
-    ("words.banned", "places", Target::AtMost(0.0)),
-    ("words.banned_comments", "places", Target::AtMost(0.0)),
+const WORDS: [(&str, &str); 2] = [
+    ("words.banned", "places"),
+    ("words.banned_comments", "places"),
 ];
 
 /// Sizes of rooms and dependencies between them.
@@ -61,7 +56,7 @@ pub fn words() -> Result<Vec<Row>, Failure> {
 }
 
 /// One row for each figure that a script prints as JSON.
-fn counted(script: &str, figures: &[(&str, &str, Target)]) -> Result<Vec<Row>, Failure> {
+fn counted(script: &str, figures: &[(&str, &str)]) -> Result<Vec<Row>, Failure> {
     let home = simcard::home();
     let output = Command::new(tools::python(&home))
         .arg(home.join(script))
@@ -70,9 +65,9 @@ fn counted(script: &str, figures: &[(&str, &str, Target)]) -> Result<Vec<Row>, F
     let counted: BTreeMap<String, f64> = serde_json::from_slice(&output.stdout)?;
     figures
         .iter()
-        .map(|&(name, unit, target)| {
+        .map(|&(name, unit)| {
             let value = counted.get(name).ok_or(format!("no figure {name}"))?;
-            Ok(Row::new(name, *value, unit, target))
+            Ok(Row::new(name, *value, unit))
         })
         .collect()
 }

@@ -2,7 +2,7 @@
 
 use super::{the_command, Failure};
 use crate::random::Random;
-use crate::row::{Row, Target};
+use crate::row::Row;
 use std::process::Command;
 
 /// The demo's input: a file of 64 MiB, which it encrypts.
@@ -31,12 +31,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
         return Err(String::from_utf8_lossy(&ran.stderr).into());
     }
     let bytes = std::fs::metadata(&page)?.len();
-    let mut rows = vec![Row::new(
-        "html.page_bytes",
-        bytes as f64,
-        "B",
-        Target::AtMost(f64::from(2 << 20)),
-    )];
+    let mut rows = vec![Row::new("html.page_bytes", bytes as f64, "B")];
     let looked = Command::new(home.join("tools/look-at-page"))
         .arg(&page)
         .output()?;
@@ -58,7 +53,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
         ("html.fetched", &["fetched"][..]),
         ("html.too_wide", &["wide"][..]),
     ] {
-        rows.push(Row::new(name, count(what) as f64, "", Target::Exactly(0.0)));
+        rows.push(Row::new(name, count(what) as f64, ""));
     }
     Ok(rows)
 }

@@ -44,6 +44,7 @@ mod pcie;
 mod policy;
 mod prefetch;
 mod protocol;
+mod records;
 mod remote;
 mod rpc;
 mod rpc_lines;
@@ -113,6 +114,10 @@ pub const ALL: &[Bar] = &[
     Bar {
         names: bring_kernels::NAMES,
         measure: bring_kernels::measure,
+    },
+    Bar {
+        names: records::NAMES,
+        measure: records::measure,
     },
     Bar {
         names: remote::NAMES,
@@ -492,7 +497,6 @@ pub const ALL: &[Bar] = &[
             "app.prefetch.with.clients_2",
             "app.prefetch.with.clients_3",
             "app.prefetch.with.clients_4",
-            "app.prefetch.paper",
             "app.prefetch.wrong",
         ],
         measure: prefetch::measure,
@@ -521,7 +525,6 @@ pub const ALL: &[Bar] = &[
     Bar {
         names: &[
             "app.shared_table.mrows_s.0",
-            "app.shared_table.paper.0",
             "app.shared_table.mrows_s.1",
             "app.shared_table.mrows_s.2",
             "app.shared_table.mrows_s.5",
@@ -530,7 +533,6 @@ pub const ALL: &[Bar] = &[
             "app.shared_table.mrows_s.50",
             "app.shared_table.mrows_s.75",
             "app.shared_table.mrows_s.100",
-            "app.shared_table.paper.100",
             "app.shared_table.off_closed_form",
             "app.shared_table.wrong",
         ],
@@ -551,7 +553,6 @@ pub const ALL: &[Bar] = &[
             "app.view.share_of_link.2500",
             "app.view.share_of_link.10000",
             "app.view.share_of_link.50000",
-            "app.view.paper",
             "app.view.anew_ns.100",
             "app.view.anew_cycles.100",
             "app.view.anew_ns.1000",
@@ -601,7 +602,6 @@ pub const ALL: &[Bar] = &[
             "app.rpc.ns",
             "app.rpc.ns_p1",
             "app.rpc.ns_p99",
-            "app.rpc.ns_paper",
             "app.rpc.read_ns",
             "app.rpc.reads",
             "app.rpc.wrong",
@@ -638,15 +638,10 @@ pub const ALL: &[Bar] = &[
     Bar {
         names: &[
             "cckit.repro.onchip_ns",
-            "cckit.repro.off.onchip_ns",
             "cckit.repro.ddr_ns",
-            "cckit.repro.off.ddr_ns",
             "cckit.repro.rpc_ns",
-            "cckit.repro.off.rpc_ns",
             "cckit.repro.prefetch_with",
-            "cckit.repro.off.prefetch_with",
             "cckit.repro.prefetch_without",
-            "cckit.repro.off.prefetch_without",
         ],
         measure: cckit::reproduction,
     },

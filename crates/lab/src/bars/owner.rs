@@ -2,7 +2,7 @@
 
 use super::stream::four_slots;
 use super::Failure;
-use crate::row::{Row, Target};
+use crate::row::Row;
 use std::fs;
 use std::hint::black_box;
 use std::io;
@@ -38,13 +38,11 @@ pub fn stale_handles() -> Result<Vec<Row>, Failure> {
             "owner.stale_handles_wrong_bytes",
             found.wrong as f64,
             "findings",
-            Target::Exactly(0.0),
         ),
         Row::new(
             "owner.stale_handles_operations",
             found.operations as f64,
             "operations",
-            Target::AtLeast(OPERATIONS as f64),
         ),
     ])
 }
@@ -79,8 +77,8 @@ pub fn request() -> Result<Vec<Row>, Failure> {
     let median = quantile(&mut times, 0.5).as_secs_f64() * 1e6;
     let slow = quantile(&mut times, 0.99).as_secs_f64() * 1e6;
     Ok(vec![
-        Row::new("owner.request_us", median, "µs", Target::AtMost(50.0)),
-        Row::new("owner.request_p99_us", slow, "µs", Target::Shown),
+        Row::new("owner.request_us", median, "µs"),
+        Row::new("owner.request_p99_us", slow, "µs"),
     ])
 }
 
@@ -209,20 +207,18 @@ pub fn bystanders() -> Result<Vec<Row>, Failure> {
     let functional = bystander(functional(2), false)?;
     let simulated = simcard::SimCard::open(four_slots()?, |_| {})?;
     let simulated = bystander(Box::new(simulated), true)?;
-    let row = |name, time| Row::new(name, milliseconds(time), "ms", Target::AtMost(5.0));
+    let row = |name, time| Row::new(name, milliseconds(time), "ms");
     Ok(vec![
         row("owner.bystander_ms", functional.max(simulated)),
         Row::new(
             "owner.bystander_functional_ms",
             milliseconds(functional),
             "ms",
-            Target::Shown,
         ),
         Row::new(
             "owner.bystander_simulated_ms",
             milliseconds(simulated),
             "ms",
-            Target::Shown,
         ),
     ])
 }

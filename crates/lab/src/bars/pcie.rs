@@ -3,7 +3,7 @@
 
 use super::counted::{Counting, Counts};
 use super::Failure;
-use crate::row::{Row, Target};
+use crate::row::Row;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -100,12 +100,7 @@ fn guest(name: &str, words: &[&str]) -> Result<GuestReport, Failure> {
 pub fn programs() -> Result<Vec<Row>, Failure> {
     let report = guest("programs", &STAGES)?;
     let equal = report.passed.len() as f64;
-    Ok(vec![Row::new(
-        PROGRAMS[0],
-        equal,
-        "programs",
-        Target::AtLeast(8.0),
-    )])
+    Ok(vec![Row::new(PROGRAMS[0], equal, "programs")])
 }
 
 /// `pcie.kill_reopen_lost`: kills after which the next program failed, had wrong results, or a byte was written after
@@ -113,20 +108,10 @@ pub fn programs() -> Result<Vec<Row>, Failure> {
 pub fn killed() -> Result<Vec<Row>, Failure> {
     let report = guest("killed", &["killed", "--kills", &KILLS.to_string()])?;
     Ok(vec![
-        Row::new(
-            KILLED[0],
-            count(report.lost)?,
-            "kills",
-            Target::Exactly(0.0),
-        ),
-        Row::new(
-            KILLED[1],
-            count(report.kills)?,
-            "kills",
-            Target::AtLeast(100.0),
-        ),
-        Row::new(KILLED[2], count(report.watched)?, "kills", Target::Shown),
-        Row::new(KILLED[3], count(report.busy)?, "kills", Target::Shown),
+        Row::new(KILLED[0], count(report.lost)?, "kills"),
+        Row::new(KILLED[1], count(report.kills)?, "kills"),
+        Row::new(KILLED[2], count(report.watched)?, "kills"),
+        Row::new(KILLED[3], count(report.busy)?, "kills"),
     ])
 }
 
@@ -138,8 +123,8 @@ pub fn mutants() -> Result<Vec<Row>, Failure> {
     let missed = count(report.mutants_missed)? + f64::from(u8::from(of_kernel));
     let all = count(report.mutants)? + 1.0;
     Ok(vec![
-        Row::new(MUTANTS[0], missed, "mutants", Target::Exactly(0.0)),
-        Row::new(MUTANTS[1], all, "mutants", Target::AtLeast(3.0)),
+        Row::new(MUTANTS[0], missed, "mutants"),
+        Row::new(MUTANTS[1], all, "mutants"),
     ])
 }
 
@@ -157,29 +142,20 @@ fn device_test(file: &'static str, variable: &str, count: u64) -> Result<Counts,
 /// not find the initial state, or memory is still written.
 pub fn socket_kills() -> Result<Vec<Row>, Failure> {
     let counts = device_test("killed", "TOMBOLO_KILLS", SOCKET_KILLS)?;
-    let none = Target::Exactly(0.0);
-    let many = Target::AtLeast(100.0);
     Ok(vec![
-        Row::new(SOCKET[0], counts.get("lost")?, "kills", none),
-        Row::new(SOCKET[1], counts.get("kills")?, "kills", many),
-        Row::new(
-            SOCKET[2],
-            counts.get("in_the_middle")?,
-            "kills",
-            Target::Shown,
-        ),
+        Row::new(SOCKET[0], counts.get("lost")?, "kills"),
+        Row::new(SOCKET[1], counts.get("kills")?, "kills"),
+        Row::new(SOCKET[2], counts.get("in_the_middle")?, "kills"),
     ])
 }
 
 /// Random commands while host and shell run concurrently on two threads, with intentionally torn records.
 pub fn overlap() -> Result<Vec<Row>, Failure> {
     let counts = device_test("overlap", "TOMBOLO_OVERLAP_COMMANDS", OVERLAPPING)?;
-    let none = Target::Exactly(0.0);
-    let many = Target::AtLeast(100_000.0);
     Ok(vec![
-        Row::new(OVERLAP[0], counts.get("unexplained")?, "", none),
-        Row::new(OVERLAP[1], counts.get("commands")?, "commands", many),
-        Row::new(OVERLAP[2], counts.get("torn_missed")?, "records", none),
-        Row::new(OVERLAP[3], counts.get("torn")?, "records", Target::Shown),
+        Row::new(OVERLAP[0], counts.get("unexplained")?, ""),
+        Row::new(OVERLAP[1], counts.get("commands")?, "commands"),
+        Row::new(OVERLAP[2], counts.get("torn_missed")?, "records"),
+        Row::new(OVERLAP[3], counts.get("torn")?, "records"),
     ])
 }

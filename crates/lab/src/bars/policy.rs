@@ -4,7 +4,7 @@
 
 use super::stream::four_slots;
 use super::Failure;
-use crate::row::{Row, Target};
+use crate::row::Row;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tombolo::{
@@ -131,15 +131,10 @@ pub fn loops() -> Result<Vec<Row>, Failure> {
     let fifo = fourth_of_a_loop(&path, Eviction::Fifo)?;
     let adaptive = fourth_of_a_loop(&path, Eviction::Adaptive)?;
     Ok(vec![
-        Row::new("policy.loop.fifo_us", fifo, "us", Target::Shown),
-        Row::new("policy.loop.adaptive_us", adaptive, "us", Target::Shown),
+        Row::new("policy.loop.fifo_us", fifo, "us"),
+        Row::new("policy.loop.adaptive_us", adaptive, "us"),
         // Half of the data can stay resident: the loop waits for at least that much less.
-        Row::new(
-            "policy.loop.gain",
-            fifo / adaptive,
-            "ratio",
-            Target::AtLeast(1.3),
-        ),
+        Row::new("policy.loop.gain", fifo / adaptive, "ratio"),
     ])
 }
 
@@ -173,7 +168,7 @@ pub fn shared_first() -> Result<Vec<Row>, Failure> {
     let fifo = fourth_sum(folder.path(), Eviction::Fifo)?;
     let shared = fourth_sum(folder.path(), Eviction::SharedFirst)?;
     let name = "policy.sharedfirst.rewritten";
-    Ok(vec![Row::new(name, fifo / shared, "ratio", Target::Shown)])
+    Ok(vec![Row::new(name, fifo / shared, "ratio")])
 }
 
 /// Faults per second of four applications with random reads, each with a separate space and channel.
@@ -217,19 +212,9 @@ pub fn service() -> Result<Vec<Row>, Failure> {
     let one = faults_of_four(folder.path(), ServiceThreads::One)? * 1e-6;
     let each = faults_of_four(folder.path(), ServiceThreads::EachSpace)? * 1e-6;
     Ok(vec![
-        Row::new("policy.service.one_thread", one, "Mpages/s", Target::Shown),
-        Row::new(
-            "policy.service.thread_a_space",
-            each,
-            "Mpages/s",
-            Target::Beside(0.36),
-        ),
-        Row::new(
-            "policy.service.gain",
-            each / one,
-            "ratio",
-            Target::AtLeast(1.3),
-        ),
+        Row::new("policy.service.one_thread", one, "Mpages/s"),
+        Row::new("policy.service.thread_a_space", each, "Mpages/s"),
+        Row::new("policy.service.gain", each / one, "ratio"),
     ])
 }
 
@@ -266,14 +251,9 @@ pub fn joined() -> Result<Vec<Row>, Failure> {
         times.push(run.time.as_seconds() * 1e6);
     }
     Ok(vec![
-        Row::new("policy.join.joined_us", times[0], "us", Target::Shown),
-        Row::new("policy.join.64kib_us", times[1], "us", Target::Shown),
-        Row::new(
-            "policy.join.gain",
-            times[1] / times[0],
-            "ratio",
-            Target::Shown,
-        ),
+        Row::new("policy.join.joined_us", times[0], "us"),
+        Row::new("policy.join.64kib_us", times[1], "us"),
+        Row::new("policy.join.gain", times[1] / times[0], "ratio"),
     ])
 }
 
@@ -291,22 +271,17 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
                 for (choice, class) in CHOICES {
                     let time = run(&path, log2, kernel, class, state)?;
                     let row = format!("policy.{order}.{size}.{name}.{choice}_us");
-                    rows.push(Row::new(&row, time, "us", Target::Shown));
+                    rows.push(Row::new(&row, time, "us"));
                     times.insert(choice, time);
                 }
                 let auto = times.remove("auto").unwrap_or(f64::INFINITY);
                 let best = times.into_values().fold(f64::INFINITY, f64::min);
                 let row = format!("policy.{order}.{size}.{name}.share_of_best");
-                rows.push(Row::new(&row, best / auto, "ratio", Target::AtLeast(0.95)));
+                rows.push(Row::new(&row, best / auto, "ratio"));
                 worst = worst.min(best / auto);
             }
         }
     }
-    rows.push(Row::new(
-        "policy.auto.worst_share",
-        worst,
-        "ratio",
-        Target::AtLeast(0.95),
-    ));
+    rows.push(Row::new("policy.auto.worst_share", worst, "ratio"));
     Ok(rows)
 }

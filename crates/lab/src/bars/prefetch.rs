@@ -2,7 +2,7 @@
 //! and without the kernel's blocks.
 
 use super::Failure;
-use crate::row::{Row, Target};
+use crate::row::Row;
 pub(super) use clients::LOADS;
 use clients::{serve, stream, LINE};
 use tombolo::{Card, ShellConfig, SimOptions};
@@ -60,19 +60,11 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
             let (rate, bad) = stream(&served.memory, &file, (clients, LOADS), lines)?;
             first += clients;
             wrong += bad;
-            let target = match (units, clients) {
-                (8, CLIENTS) => Target::AtLeast(19.0),
-                _ => Target::Shown,
-            };
             let name = format!("app.prefetch.{name}.clients_{clients}");
-            rows.push(Row::new(&name, rate, "GiB/s", target));
-            if (units, clients) == (8, CLIENTS) {
-                let name = "app.prefetch.paper";
-                rows.push(Row::new(name, rate, "GiB/s", Target::Beside(17.4)));
-            }
+            rows.push(Row::new(&name, rate, "GiB/s"));
         }
     }
     let name = "app.prefetch.wrong";
-    rows.push(Row::new(name, wrong as f64, "lines", Target::Exactly(0.0)));
+    rows.push(Row::new(name, wrong as f64, "lines"));
     Ok(rows)
 }

@@ -2,7 +2,7 @@
 
 use super::Failure;
 use crate::progress::Progress;
-use crate::row::{Row, Target};
+use crate::row::Row;
 use protocol::bench::{self, Figure};
 
 /// Number of single-point mutations of each protocol.
@@ -24,10 +24,5 @@ pub fn owners() -> Result<Vec<Row>, Failure> {
 }
 
 fn row(figure: &Figure) -> Row {
-    let target = match figure.target {
-        bench::Target::AtMost(most) => Target::AtMost(most),
-        bench::Target::AtLeast(least) => Target::AtLeast(least),
-        bench::Target::Beside(paper) => Target::Beside(paper),
-    };
-    Row::new(figure.name, figure.value, figure.unit, target)
+    Row::new(figure.name, figure.value, figure.unit)
 }

@@ -2,7 +2,7 @@
 //! `enzian`, called by one core.
 
 use super::Failure;
-use crate::row::{Row, Target};
+use crate::row::Row;
 use std::collections::VecDeque;
 use std::time::Instant;
 use tombolo::{
@@ -130,10 +130,10 @@ pub fn stores() -> Result<Vec<Row>, Failure> {
     let [merged, alone] = [words(true)?, words(false)?];
     let without = "coherent.word_store_ns.without_merging";
     Ok(vec![
-        Row::new("coherent.store_ns", each, "ns", Target::Shown),
-        Row::new("coherent.buffered_store_ns", buffered, "ns", Target::Shown),
-        Row::new("coherent.word_store_ns", merged, "ns", Target::Shown),
-        Row::new(without, alone, "ns", Target::Shown),
+        Row::new("coherent.store_ns", each, "ns"),
+        Row::new("coherent.buffered_store_ns", buffered, "ns"),
+        Row::new("coherent.word_store_ns", merged, "ns"),
+        Row::new(without, alone, "ns"),
     ])
 }
 
@@ -175,10 +175,10 @@ pub fn several_contexts() -> Result<Vec<Row>, Failure> {
         let (rate, bad) = contexts(&memory, count)?;
         wrong += bad;
         let name = format!("app.rpc_contexts.mcalls_s.{count}");
-        rows.push(Row::new(&name, rate, "M calls/s", Target::Shown));
+        rows.push(Row::new(&name, rate, "M calls/s"));
     }
     let name = "app.rpc_contexts.wrong";
-    rows.push(Row::new(name, wrong as f64, "calls", Target::Exactly(0.0)));
+    rows.push(Row::new(name, wrong as f64, "calls"));
     Ok(rows)
 }
 
@@ -211,15 +211,14 @@ pub fn baselines() -> Result<Vec<Row>, Failure> {
         + way.to_host_ps
         + way.host_write_ps;
     let least = nanoseconds(least);
-    let row = |name: &str, value, unit: &str, target| {
-        Row::new(&format!("app.rpc_baseline.{name}"), value, unit, target)
-    };
+    let row =
+        |name: &str, value, unit: &str| Row::new(&format!("app.rpc_baseline.{name}"), value, unit);
     Ok(vec![
-        row("pio_word_ns", took[0], "ns", Target::Shown),
-        row("pio_line_ns", took[1], "ns", Target::Shown),
-        row("dma_least_ns", least, "ns", Target::Shown),
-        row("faster_than_pio", took[0] / call, "x", Target::AtLeast(1.0)),
-        row("faster_than_dma", least / call, "x", Target::AtLeast(1.0)),
+        row("pio_word_ns", took[0], "ns"),
+        row("pio_line_ns", took[1], "ns"),
+        row("dma_least_ns", least, "ns"),
+        row("faster_than_pio", took[0] / call, "x"),
+        row("faster_than_dma", least / call, "x"),
     ])
 }
 
@@ -239,24 +238,13 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     let median = at(0.5);
     let pushed = nanoseconds(pushed[pushed.len() / 2]);
     Ok(vec![
-        Row::new("app.rpc.pushed_ns", pushed, "ns", Target::Shown),
-        Row::new("app.rpc.ns", median, "ns", Target::AtMost(660.0)),
-        Row::new("app.rpc.ns_p1", at(0.01), "ns", Target::Shown),
-        Row::new("app.rpc.ns_p99", at(0.99), "ns", Target::Shown),
-        Row::new("app.rpc.ns_paper", median, "ns", Target::Beside(930.0)),
-        Row::new("app.rpc.read_ns", read, "ns", Target::AtMost(325.0)),
-        Row::new(
-            "app.rpc.reads",
-            median / read,
-            "reads",
-            Target::AtMost(2.05),
-        ),
-        Row::new("app.rpc.wrong", wrong as f64, "calls", Target::Exactly(0.0)),
-        Row::new(
-            "coherent.sim_khz",
-            cycles as f64 / wall / 1000.0,
-            "kHz",
-            Target::Shown,
-        ),
+        Row::new("app.rpc.pushed_ns", pushed, "ns"),
+        Row::new("app.rpc.ns", median, "ns"),
+        Row::new("app.rpc.ns_p1", at(0.01), "ns"),
+        Row::new("app.rpc.ns_p99", at(0.99), "ns"),
+        Row::new("app.rpc.read_ns", read, "ns"),
+        Row::new("app.rpc.reads", median / read, "reads"),
+        Row::new("app.rpc.wrong", wrong as f64, "calls"),
+        Row::new("coherent.sim_khz", cycles as f64 / wall / 1000.0, "kHz"),
     ])
 }

@@ -2,7 +2,7 @@
 //! locks and changes part of them.
 
 use super::Failure;
-use crate::row::{Row, Target};
+use crate::row::Row;
 use contention::{Table, ROWS};
 
 #[path = "../../../tombolo/examples/contended_table/contention.rs"]
@@ -16,13 +16,9 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     let away = table.scan()?;
     let here = table.scan()?;
     let rate = 1000.0 / here;
-    let row = |name: &str, value, unit: &str, target| {
-        Row::new(&format!("app.shared_table.{name}"), value, unit, target)
-    };
-    let mut rows = vec![
-        row("mrows_s.0", rate, "M rows/s", Target::Shown),
-        row("paper.0", rate, "M rows/s", Target::Beside(45.5)),
-    ];
+    let row =
+        |name: &str, value, unit: &str| Row::new(&format!("app.shared_table.{name}"), value, unit);
+    let mut rows = vec![row("mrows_s.0", rate, "M rows/s")];
     let mut worst = 0.0_f64;
     for percent in PERCENT {
         let taken = (ROWS * percent).div_ceil(100);
@@ -31,18 +27,11 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
         let form = (1.0 - share) * here + share * away;
         worst = worst.max((form / cost - 1.0).abs());
         let rate = 1000.0 / cost;
-        let target = match percent {
-            100 => Target::AtLeast(2.5),
-            _ => Target::Shown,
-        };
-        rows.push(row(&format!("mrows_s.{percent}"), rate, "M rows/s", target));
-        if percent == 100 {
-            rows.push(row("paper.100", rate, "M rows/s", Target::Beside(2.5)));
-        }
+        rows.push(row(&format!("mrows_s.{percent}"), rate, "M rows/s"));
     }
     let off = 100.0 * worst;
-    rows.push(row("off_closed_form", off, "%", Target::AtMost(5.0)));
+    rows.push(row("off_closed_form", off, "%"));
     let wrong = table.wrong()? as f64;
-    rows.push(row("wrong", wrong, "rows", Target::Exactly(0.0)));
+    rows.push(row("wrong", wrong, "rows"));
     Ok(rows)
 }

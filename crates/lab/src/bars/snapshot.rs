@@ -2,7 +2,7 @@
 //! same record under a sequence lock.
 
 use super::Failure;
-use crate::row::{Row, Target};
+use crate::row::Row;
 use record::{Record, Way, READERS};
 
 #[path = "../../../tombolo/examples/snapshot/record.rs"]
@@ -41,16 +41,11 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
         (Way::SequenceLock, "app.snapshot.sequence_lock"),
     ] {
         let mut record = Record::new(way)?;
-        let mut row = |name: &str, value, unit: &str, target| {
-            rows.push(Row::new(&format!("{prefix}.{name}"), value, unit, target));
+        let mut row = |name: &str, value, unit: &str| {
+            rows.push(Row::new(&format!("{prefix}.{name}"), value, unit));
         };
-        row("unchanged_ns", record.unchanged_ns()?, "ns", Target::Shown);
-        row(
-            "changed_ns",
-            record.changed_ns(CHANGES)?,
-            "ns",
-            Target::Shown,
-        );
+        row("unchanged_ns", record.unchanged_ns()?, "ns");
+        row("changed_ns", record.changed_ns(CHANGES)?, "ns");
         let mut anew = 0;
         // Versions back to back.
         for (name, readers) in [("always", 1), ("always_8", READERS)] {
@@ -58,22 +53,17 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
             wrong += run.wrong;
             anew += run.retries;
             let read = run.ns * readers as f64 / run.reads as f64;
-            row(&format!("{name}.read_ns"), read, "ns", Target::Shown);
+            row(&format!("{name}.read_ns"), read, "ns");
             let version = run.ns / run.versions as f64;
-            row(&format!("{name}.version_ns"), version, "ns", Target::Shown);
+            row(&format!("{name}.version_ns"), version, "ns");
             if readers == 1 {
                 let longest = run.longest_ns;
-                row("always.longest_ns", longest, "ns", Target::Shown);
+                row("always.longest_ns", longest, "ns");
             }
         }
-        let target = match way {
-            Way::Snapshots => Target::Exactly(0.0),
-            Way::SequenceLock => Target::Shown,
-        };
-        row("anew", anew as f64, "reads", target);
+        row("anew", anew as f64, "reads");
     }
     let wrong = wrong as f64;
-    let target = Target::Exactly(0.0);
-    rows.push(Row::new("app.snapshot.wrong", wrong, "reads", target));
+    rows.push(Row::new("app.snapshot.wrong", wrong, "reads"));
     Ok(rows)
 }

@@ -3,7 +3,7 @@
 use super::stream::four_slots;
 use super::Failure;
 use crate::direct::{Bench, Lane};
-use crate::row::{Row, Target};
+use crate::row::Row;
 use crate::tools::python;
 use card::Card;
 use simcard::SimOptions;
@@ -63,30 +63,15 @@ pub fn measure_four() -> Result<Vec<Row>, Failure> {
     // Read and written bytes.
     let bytes = 8.0 * BYTES_OF_FOUR as f64 / cycles;
     Ok(vec![
-        Row::new("sim.copy4_khz", cycles / wall * 1e-3, "kHz", Target::Shown),
-        Row::new("sim.copy4_bytes_per_cycle", bytes, "B", Target::Shown),
+        Row::new("sim.copy4_khz", cycles / wall * 1e-3, "kHz"),
+        Row::new("sim.copy4_bytes_per_cycle", bytes, "B"),
     ])
 }
 
 fn rows(what: &str, ns_per_cycle: f64, mb_per_s: f64) -> Vec<Row> {
     vec![
-        Row::new(
-            &format!("sim.{what}_ns_per_cycle"),
-            ns_per_cycle,
-            "ns",
-            Target::Shown,
-        ),
-        Row::new(
-            &format!("sim.{what}_khz"),
-            1e6 / ns_per_cycle,
-            "kHz",
-            Target::Shown,
-        ),
-        Row::new(
-            &format!("sim.{what}_mb_per_s"),
-            mb_per_s,
-            "MB/s",
-            Target::Shown,
-        ),
+        Row::new(&format!("sim.{what}_ns_per_cycle"), ns_per_cycle, "ns"),
+        Row::new(&format!("sim.{what}_khz"), 1e6 / ns_per_cycle, "kHz"),
+        Row::new(&format!("sim.{what}_mb_per_s"), mb_per_s, "MB/s"),
     ]
 }

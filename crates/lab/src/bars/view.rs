@@ -2,7 +2,7 @@
 //! updated or rebuilt. sqlite answers the same query over the same orders.
 
 use super::Failure;
-use crate::row::{Row, Target};
+use crate::row::Row;
 use orders::{orders, Orders, LINE};
 use std::fmt::Write;
 use std::process::Command;
@@ -71,35 +71,15 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
             wrong += u64::from(view != sqlite(&all, folder.path())?);
             if anew {
                 let name = format!("app.view.anew_ns.{size}");
-                rows.push(Row::new(&name, ns, "ns", Target::Shown));
+                rows.push(Row::new(&name, ns, "ns"));
                 let name = format!("app.view.anew_cycles.{size}");
-                rows.push(Row::new(
-                    &name,
-                    commit.cycles as f64,
-                    "cycles",
-                    Target::Shown,
-                ));
+                rows.push(Row::new(&name, commit.cycles as f64, "cycles"));
                 continue;
             }
-            let target = match size {
-                0..2500 => Target::Shown,
-                2500..10_000 => Target::AtLeast(0.95),
-                _ => Target::AtLeast(0.98),
-            };
             let name = format!("app.view.share_of_link.{size}");
-            rows.push(Row::new(&name, share, "of the link", target));
-            if size == 50_000 {
-                let rate = share * 20.0;
-                let name = "app.view.paper";
-                rows.push(Row::new(name, rate, "GiB/s", Target::Beside(19.5)));
-            }
+            rows.push(Row::new(&name, share, "of the link"));
         }
     }
-    rows.push(Row::new(
-        "app.view.wrong",
-        wrong as f64,
-        "views",
-        Target::Exactly(0.0),
-    ));
+    rows.push(Row::new("app.view.wrong", wrong as f64, "views"));
     Ok(rows)
 }

@@ -1,7 +1,7 @@
 //! Virtual I/O: the switch between stream ports, standalone and as a program sees it.
 
 use super::Failure;
-use crate::row::{Row, Target};
+use crate::row::Row;
 use crate::tools;
 use std::process::Command;
 use tombolo::{
@@ -24,15 +24,10 @@ pub fn switch() -> Result<Vec<Row>, Failure> {
         return Err(format!("the bench of the switch: {text}{told}").into());
     };
     Ok(vec![
-        Row::new("vio.lost", lost, "packets", Target::Exactly(0.0)),
-        Row::new("vio.packets", packets, "packets", Target::AtLeast(10_000.0)),
-        Row::new("vio.switch_cycles", cycles, "cycles", Target::AtMost(50.0)),
-        Row::new(
-            "slot_to_slot.rows_per_cycle",
-            rate,
-            "rows",
-            Target::AtLeast(0.99),
-        ),
+        Row::new("vio.lost", lost, "packets"),
+        Row::new("vio.packets", packets, "packets"),
+        Row::new("vio.switch_cycles", cycles, "cycles"),
+        Row::new("slot_to_slot.rows_per_cycle", rate, "rows"),
     ])
 }
 
@@ -101,12 +96,7 @@ pub fn program() -> Result<Vec<Row>, Failure> {
     let share = alone.as_seconds() / both.as_seconds();
     let name = "slot_to_slot.share_of_one_kernel";
     Ok(vec![
-        Row::new(
-            "vio.switch_us",
-            longest.as_seconds() * 1e6,
-            "us",
-            Target::AtMost(1.3),
-        ),
-        Row::new(name, share, "ratio", Target::AtLeast(0.99)),
+        Row::new("vio.switch_us", longest.as_seconds() * 1e6, "us"),
+        Row::new(name, share, "ratio"),
     ])
 }

@@ -2,7 +2,7 @@
 //! loads, and the cost of one.
 
 use super::Failure;
-use crate::row::{Row, Target};
+use crate::row::Row;
 use queue::{Queue, CONSUMERS};
 
 #[path = "../../../tombolo/examples/work_queue/queue.rs"]
@@ -27,9 +27,8 @@ const AWAITED: u64 = 50;
 
 pub fn measure() -> Result<Vec<Row>, Failure> {
     let mut queue = Queue::new()?;
-    let row = |name: &str, value, unit: &str, target| {
-        Row::new(&format!("app.work_queue.{name}"), value, unit, target)
-    };
+    let row =
+        |name: &str, value, unit: &str| Row::new(&format!("app.work_queue.{name}"), value, unit);
     let mut rows = Vec::new();
     let mut wrong = 0;
     let mut take = 0.0;
@@ -40,15 +39,15 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
             take = run.ns;
         }
         let name = format!("mitems_s.{consumers}");
-        rows.push(row(&name, 1000.0 / run.ns, "M items/s", Target::Shown));
+        rows.push(row(&name, 1000.0 / run.ns, "M items/s"));
     }
-    rows.push(row("take_ns", take, "ns", Target::Shown));
+    rows.push(row("take_ns", take, "ns"));
     // The queue counts from the removal of one item to the next; the excess over the pace is time in which an item was
     // ready.
     let awaited = queue.run(4, AWAITED, PACE)?;
     wrong += awaited.wrong + awaited.in_vain;
     let late = awaited.ns / queue.cycle_ns()? - PACE as f64;
-    rows.push(row("late_cycles", late, "cycles", Target::Shown));
-    rows.push(row("wrong", wrong as f64, "items", Target::Exactly(0.0)));
+    rows.push(row("late_cycles", late, "cycles"));
+    rows.push(row("wrong", wrong as f64, "items"));
     Ok(rows)
 }

@@ -1,9 +1,10 @@
 //! Descriptions of experiments, read from `experiments/`.
 
-use super::claims::{Claims, Columns};
+use super::claims::{Columns, TableClaims};
 use super::graph::Form;
 use super::workload::Load;
 use super::Cell;
+use crate::claim::Statement;
 use serde::Deserialize;
 use simcard::Translator;
 use std::collections::BTreeMap;
@@ -440,7 +441,11 @@ struct File {
     runs: BTreeMap<String, NonZeroU8>,
     workload: Vec<Workload>,
     /// Published values of the rows that the workloads' `paper` refers to.
-    claims: Option<Claims>,
+    claims: Option<TableClaims>,
+    /// Section 6.4: standard deviations of runtimes over their mean, geometric means, in percent.
+    fairness: Option<Statement<Vec<(String, f64)>>>,
+    /// Figure 7, the text: system, application, share of its standalone throughput.
+    mixed: Option<Statement<Vec<(String, String, f64)>>>,
     /// Reasons for deviating cells.
     #[serde(default)]
     differs: Vec<Differs>,
@@ -473,7 +478,9 @@ pub struct Experiment {
     /// Known differences from the paper's set-up.
     pub known_differences: Vec<String>,
     pub(super) host_miss: Option<Picoseconds>,
-    pub(super) claims: Option<Claims>,
+    pub(super) claims: Option<TableClaims>,
+    pub(super) fairness: Option<Statement<Vec<(String, f64)>>>,
+    pub(super) mixed: Option<Statement<Vec<(String, String, f64)>>>,
     differs: Vec<Differs>,
     unpublished: Vec<String>,
     temperatures: Vec<String>,
@@ -510,7 +517,7 @@ impl Experiment {
                 System::named(name, file.scale_log2, &own, runs)
             })
             .collect::<Result<Vec<_>, _>>()?;
-        let claimed = file.claims.iter().flat_map(Claims::systems);
+        let claimed = file.claims.iter().flat_map(TableClaims::systems);
         let unknown = claimed
             .chain(file.runs.keys())
             .find(|name| !file.systems.contains(name))
@@ -542,6 +549,8 @@ impl Experiment {
             host_miss: file.host_miss_ps.map(Picoseconds::new),
             claims: file.claims,
             differs: file.differs,
+            fairness: file.fairness,
+            mixed: file.mixed,
             unpublished: file.unpublished,
             temperatures: file.temperatures,
             sizes: file.sizes,
@@ -559,7 +568,7 @@ impl Experiment {
             return false;
         }
         let column = format!("{}_{}", temperature.name(), size.name());
-        let left_out = |claims: &Claims| !claims.runs(&workload.paper, &column);
+        let left_out = |claims: &TableClaims| !claims.runs(&workload.paper, &column);
         if self.claims.as_ref().is_some_and(left_out) {
             return false;
         }

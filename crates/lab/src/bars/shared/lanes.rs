@@ -2,7 +2,7 @@
 
 use crate::bars::Failure;
 use crate::experiment::fleximem::lanes::{LaneFigure, LaneRates, ENGINES};
-use crate::row::{Row, Target};
+use crate::row::Row;
 
 /// Names of [`measure`].
 pub const NAMES: &[&str] = &[
@@ -29,33 +29,17 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     };
     let most = figure.lanes.last().ok_or("no lanes were measured")?;
     let single = most.single();
-    let row =
-        |name: &str, value, target| Row::new(&format!("fabric.lanes.{name}"), value, "", target);
-    let whole = Target::AtLeast(0.98);
-    // The memory model's rate, minus a little for channels whose queue runs empty.
-    let memory = Target::AtLeast(0.95);
+    let row = |name: &str, value| Row::new(&format!("fabric.lanes.{name}"), value, "");
     let both = |rates: &LaneRates| rates.both[0].min(rates.both[1]);
     Ok(vec![
-        row("long.reads", worst(&|rates| rates.reads), whole),
-        row("long.writes", worst(&|rates| rates.writes), whole),
-        row("long.both", worst(&both), whole),
-        row("single.reads", single.reads / figure.memory, memory),
-        row("single.writes", single.writes / figure.memory, memory),
-        row("enough", f64::from(figure.enough()), Target::Beside(8.0)),
-        row(
-            "contended.reads",
-            most.long().contended_reads / full,
-            Target::Shown,
-        ),
-        row(
-            "contended.writes",
-            most.long().contended_writes / full,
-            Target::Shown,
-        ),
-        row(
-            "contended.single",
-            single.contended_reads / figure.memory,
-            Target::Shown,
-        ),
+        row("long.reads", worst(&|rates| rates.reads)),
+        row("long.writes", worst(&|rates| rates.writes)),
+        row("long.both", worst(&both)),
+        row("single.reads", single.reads / figure.memory),
+        row("single.writes", single.writes / figure.memory),
+        row("enough", f64::from(figure.enough())),
+        row("contended.reads", most.long().contended_reads / full),
+        row("contended.writes", most.long().contended_writes / full),
+        row("contended.single", single.contended_reads / figure.memory),
     ])
 }

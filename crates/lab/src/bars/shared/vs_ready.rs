@@ -3,7 +3,7 @@
 
 use super::Failure;
 use crate::bars::fsrf_direct::link_peak;
-use crate::row::{Row, Target};
+use crate::row::Row;
 use simcard::SimOptions;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -37,12 +37,8 @@ const RANDOM_ROWS_LOG2: u64 = 17;
 const RANDOM_BURST_LOG2: u64 = 6;
 const ADDEND: u32 = 0x0765_4321;
 
-/// A page size: name, bytes, and the maximum time ratio with pages fetched ahead.
-const PAGES: [(&str, u64, f64); 3] = [
-    ("2m", 2 << 20, 1.1),
-    ("256k", 256 << 10, 1.5),
-    ("32k", 32 << 10, 3.0),
-];
+/// A page size: name and bytes.
+const PAGES: [(&str, u64); 3] = [("2m", 2 << 20), ("256k", 256 << 10), ("32k", 32 << 10)];
 
 fn platform() -> Result<SimOptions, Failure> {
     let mut options = SimOptions::named("u55c")?;
@@ -130,25 +126,15 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     let link = BYTES as f64 / link_peak(&options);
     let least = compute.max(link);
     let mut rows = Vec::new();
-    for (name, bytes, bound) in PAGES {
+    for (name, bytes) in PAGES {
         let page = PageSize::from_bytes(bytes).ok_or("page size")?;
         eprintln!("pages of {name}");
-        let row = |what: &str, value: f64, target| {
-            Row::new(&format!("shared.{what}.{name}"), value, "x", target)
-        };
+        let row = |what: &str, value: f64| Row::new(&format!("shared.{what}.{name}"), value, "x");
         let over = |time: Picoseconds| time.as_seconds() / least;
-        rows.push(row(
-            "transform.vs_ready",
-            over(transform(page, AHEAD)?),
-            Target::AtMost(bound),
-        ));
-        rows.push(row(
-            "transform.without_ahead",
-            over(transform(page, 0)?),
-            Target::Shown,
-        ));
+        rows.push(row("transform.vs_ready", over(transform(page, AHEAD)?)));
+        rows.push(row("transform.without_ahead", over(transform(page, 0)?)));
         let gain = random(page, AHEAD)?.as_seconds() / random(page, 0)?.as_seconds();
-        rows.push(row("random.ahead_over_without", gain, Target::AtMost(1.0)));
+        rows.push(row("random.ahead_over_without", gain));
     }
     Ok(rows)
 }

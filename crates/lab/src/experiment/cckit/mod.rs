@@ -9,6 +9,7 @@ pub use run::{Ended, Measurements};
 
 use super::{description, DescriptionError};
 use crate::bar::Bar;
+use crate::claim::Claims;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
@@ -24,6 +25,8 @@ pub struct Cckit {
     pub known_differences: Vec<String>,
     /// Tables and figures, in the paper's order.
     pub figure: Vec<Figure>,
+    /// Targets and published values of the rows.
+    pub rows: Claims,
     /// Bars that measure the rows.
     #[serde(skip)]
     bars: &'static [Bar],
@@ -46,7 +49,7 @@ pub struct Figure {
     pub points: Vec<Point>,
 }
 
-/// One of our figures, with the paper's value.
+/// One of our figures.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Point {
@@ -54,8 +57,6 @@ pub struct Point {
     pub label: String,
     /// Name of the bar row that contains it.
     pub row: String,
-    /// The paper's value, if it is published.
-    pub paper: Option<f64>,
 }
 
 impl Cckit {
@@ -96,7 +97,7 @@ impl Cckit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::row::{Row, Target};
+    use crate::row::Row;
 
     const TEXT: &str = r#"
         title = "a title"
@@ -107,9 +108,12 @@ mod tests {
         title = "loads < all"
         unit = "ns"
         points = [
-          { label = "on-chip", row = "cckit.table2.onchip_ns", paper = 454.0 },
+          { label = "on-chip", row = "cckit.table2.onchip_ns" },
           { label = "DDR4", row = "cckit.table2.ddr_ns" },
         ]
+        [rows]
+        "cckit.table2.onchip_ns" = { at_most = 325, paper = 454, source = "x", state = "other_setup", why = "another directory" }
+        "cckit.table2.ddr_ns" = { at_most = 440 }
     "#;
 
     const BARS: &[Bar] = &[Bar {
@@ -123,11 +127,12 @@ mod tests {
         folder
     }
 
-    fn outcome() -> Measurements {
-        Measurements::of(vec![
-            Row::new("cckit.table2.onchip_ns", 227.0, "ns", Target::AtMost(325.0)),
-            Row::new("cckit.table2.ddr_ns", 450.0, "ns", Target::AtMost(440.0)),
-        ])
+    fn outcome(experiment: &Cckit) -> Measurements {
+        let rows = [
+            Row::new("cckit.table2.onchip_ns", 227.0, "ns"),
+            Row::new("cckit.table2.ddr_ns", 450.0, "ns"),
+        ];
+        Measurements::of(rows.map(|row| experiment.rows.judge(row)).into())
     }
 
     #[test]
@@ -154,12 +159,16 @@ mod tests {
     fn ours_stand_beside_the_papers() {
         let experiment = Cckit::read(folder_with(TEXT).path(), BARS).unwrap();
         let figures: Vec<&Figure> = experiment.figure.iter().collect();
-        let text = experiment.table(&figures, &outcome());
+        let text = experiment.table(&figures, &outcome(&experiment));
         let line = |label: &str| text.lines().find(|line| line.contains(label)).unwrap();
         let words = |label: &str| line(label).split_whitespace().collect::<Vec<_>>().join(" ");
-        assert_eq!(words("on-chip"), "on-chip 227 454 0.50 ≤ 325 met");
+        assert_eq!(
+            words("on-chip"),
+            "on-chip 227 454 0.50 ≤ 325 met; other setup"
+        );
         assert_eq!(words("DDR4"), "DDR4 450 - - ≤ 440 MISSED");
         assert!(text.contains("1 of 2 bars met"), "{text}");
+        assert!(text.contains("other setup: another directory"), "{text}");
         let missing = experiment.table(&figures, &Measurements::of(Vec::new()));
         assert!(missing.contains("not measured"), "{missing}");
     }
@@ -167,7 +176,7 @@ mod tests {
     #[test]
     fn pictures_have_a_bar_a_figure_and_no_open_tags() {
         let experiment = Cckit::read(folder_with(TEXT).path(), BARS).unwrap();
-        let svg = experiment.figure[0].picture(&outcome());
+        let svg = experiment.figure[0].picture(&experiment.rows, &outcome(&experiment));
         assert_eq!(svg.matches("class=\"ours\"").count(), 2);
         assert_eq!(svg.matches("class=\"paper\"").count(), 1);
         assert!(svg.contains("loads &lt; all"), "{svg}");

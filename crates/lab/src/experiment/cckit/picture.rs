@@ -2,6 +2,7 @@
 
 use super::table::number;
 use super::{Figure, Measurements};
+use crate::claim::Claims;
 use picture::{Text, OURS, PAPER};
 use std::fmt::Write;
 
@@ -28,9 +29,11 @@ fn bar(out: &mut String, (y, class, colour): (f64, &str, &str), value: f64, most
 
 impl Figure {
     /// The figure as SVG; points that were not measured have no bar.
-    pub fn picture(&self, outcome: &Measurements) -> String {
-        let ours = |row: &str| outcome.row(row).map(|row| row.value);
-        let values = self.points.iter().flat_map(|p| [ours(&p.row), p.paper]);
+    pub fn picture(&self, claims: &Claims, outcome: &Measurements) -> String {
+        let ours = |row: &str| outcome.row(row).map(|judged| judged.row.value);
+        let paper = |row: &str| claims.published(row);
+        let points = self.points.iter();
+        let values = points.flat_map(|point| [ours(&point.row), paper(&point.row)]);
         let most = values.flatten().fold(f64::MIN_POSITIVE, f64::max);
         let height = TOP + PITCH * self.points.len() as f64 + 10.0;
         let mut out = format!(
@@ -55,7 +58,7 @@ impl Figure {
             if let Some(value) = ours(&point.row) {
                 bar(&mut out, (y, "ours", OURS), value, most);
             }
-            if let Some(value) = point.paper {
+            if let Some(value) = paper(&point.row) {
                 bar(&mut out, (y + BAR + 2.0, "paper", PAPER), value, most);
             }
         }

@@ -3,6 +3,7 @@
 use super::super::Failure;
 use super::{Cckit, Figure};
 use crate::bar::Bar;
+use crate::claim::{Claims, Judged};
 use crate::row::Row;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 /// Measured rows, and failures.
 #[derive(Debug, Default)]
 pub struct Measurements {
-    rows: Vec<Row>,
+    rows: Vec<Judged>,
     /// Failed measurements, with the reason.
     pub failures: Vec<String>,
 }
@@ -34,20 +35,26 @@ pub struct Ended<'a> {
 impl Measurements {
     /// Measurements that consist of these rows.
     #[cfg(test)]
-    pub(super) fn of(rows: Vec<Row>) -> Self {
+    pub(super) fn of(rows: Vec<Judged>) -> Self {
         let failures = Vec::new();
         Self { rows, failures }
     }
 
     /// The row with this name.
-    pub(super) fn row(&self, name: &str) -> Option<&Row> {
-        self.rows.iter().find(|row| row.name == name)
+    pub(super) fn row(&self, name: &str) -> Option<&Judged> {
+        self.rows.iter().find(|judged| judged.row.name == name)
     }
 
-    fn add(&mut self, name: &str, measured: Result<Vec<Row>, Failure>) -> Option<String> {
+    fn add(
+        &mut self,
+        name: &str,
+        measured: Result<Vec<Row>, Failure>,
+        claims: &Claims,
+    ) -> Option<String> {
         match measured {
             Ok(rows) => {
-                self.rows.extend(rows);
+                self.rows
+                    .extend(rows.into_iter().map(|row| claims.judge(row)));
                 None
             }
             Err(error) => {
@@ -80,7 +87,7 @@ impl Cckit {
                         let name = bar.names.first().copied().unwrap_or_default();
                         let measured = (bar.measure)();
                         let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
-                        let failure = all.0.add(name, measured);
+                        let failure = all.0.add(name, measured, &self.rows);
                         all.1 += 1;
                         told(Ended {
                             name,

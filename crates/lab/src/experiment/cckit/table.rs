@@ -1,6 +1,8 @@
 //! Output of the experiment as a readable table, and as comma-separated values.
 
-use super::{Cckit, Figure, Measurements, Point};
+use super::{Cckit, Figure, Measurements};
+use crate::claim::{Claim, Judged};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// Three significant digits, or all digits before the decimal point.
@@ -19,9 +21,19 @@ fn or_dash(value: Option<String>) -> String {
     value.unwrap_or_else(|| "-".to_owned())
 }
 
-impl Point {
-    fn ratio(&self, ours: f64) -> Option<f64> {
-        self.paper.map(|paper| ours / paper)
+/// Target, verdict, and state of the published value.
+fn bar(judged: &Judged) -> String {
+    let target = judged.claim.as_ref().and_then(Claim::target);
+    let state = judged.published().map(|published| published.state.name());
+    let words = match (target, state) {
+        (Some(target), _) => target.to_string(),
+        (None, Some(state)) => state.to_owned(),
+        (None, None) => return String::new(),
+    };
+    let verdict = format!("{words} {}", judged.verdict());
+    match (target, state) {
+        (Some(_), Some(state)) => format!("{verdict}; {state}"),
+        _ => verdict,
     }
 }
 
@@ -39,30 +51,32 @@ impl Cckit {
                 "\n{}\n{:<28}{:>12}{:>10}{:>8}  bar",
                 figure.title, figure.unit, "ours", "paper", "ratio"
             );
+            let mut reasons = BTreeSet::new();
             for point in &figure.points {
-                let paper = or_dash(point.paper.map(number));
-                let Some(row) = outcome.row(&point.row) else {
+                let Some(judged) = outcome.row(&point.row) else {
                     let _ = writeln!(text, "{:<28}{:>12}", point.label, "not measured");
                     continue;
                 };
-                let has_bar = row.target.starts_with(['≤', '≥', '=']);
-                let met = match (has_bar, row.met) {
-                    (false, _) => String::new(),
-                    (true, true) => format!("{} met", row.target),
-                    (true, false) => format!("{} MISSED", row.target),
-                };
-                bars += usize::from(has_bar);
-                if has_bar && !row.met {
-                    missed.push(row.name.as_str());
+                bars += usize::from(judged.met.is_some());
+                if judged.met == Some(false) {
+                    missed.push(judged.row.name.as_str());
                 }
+                let (ours, published) = (judged.row.value, judged.published());
+                let paper = published.map(|published| published.value);
                 let line = format!(
-                    "{:<28}{:>12}{:>10}{:>8}  {met}",
+                    "{:<28}{:>12}{:>10}{:>8}  {}",
                     point.label,
-                    number(row.value),
-                    paper,
-                    or_dash(point.ratio(row.value).map(|ratio| format!("{ratio:.2}"))),
+                    number(ours),
+                    or_dash(paper.map(number)),
+                    or_dash(paper.map(|paper| format!("{:.2}", ours / paper))),
+                    bar(judged),
                 );
                 let _ = writeln!(text, "{}", line.trim_end());
+                let why = published.filter(|published| !published.why.is_empty());
+                reasons.extend(why.map(|one| format!("{}: {}", one.state.name(), one.why)));
+            }
+            for reason in reasons {
+                let _ = writeln!(text, "  {reason}");
             }
         }
         let _ = writeln!(text, "\n{} of {bars} bars met", bars - missed.len());
@@ -80,7 +94,9 @@ impl Cckit {
         let mut text = "figure,point,unit,ours,paper,row\n".to_owned();
         for figure in figures {
             for point in &figure.points {
-                let ours = outcome.row(&point.row).map(|row| row.value.to_string());
+                let ours = outcome.row(&point.row);
+                let ours = ours.map(|judged| judged.row.value.to_string());
+                let paper = self.rows.published(&point.row);
                 let _ = writeln!(
                     text,
                     "{},\"{}\",{},{},{},{}",
@@ -88,10 +104,7 @@ impl Cckit {
                     point.label,
                     figure.unit,
                     ours.unwrap_or_default(),
-                    point
-                        .paper
-                        .map(|paper| paper.to_string())
-                        .unwrap_or_default(),
+                    paper.map(|paper| paper.to_string()).unwrap_or_default(),
                     point.row
                 );
             }

@@ -1,6 +1,6 @@
 //! Compares published values with ours, each value exactly once.
 
-use super::{Claims, State};
+use super::{TableClaims, ValueState};
 use crate::experiment::{Cell, Experiment, Outcome, Size, Temperature};
 
 type Outcomes<'a> = [(Cell<'a>, Option<Outcome>)];
@@ -18,8 +18,8 @@ pub struct Value<'a> {
     pub paper: Vec<f64>,
     /// Our value: the geometric mean of the row's workloads; `None` if one of them was not measured.
     pub ours: Option<f64>,
-    /// State of the value; calibrated if one of the columns is.
-    pub state: State<'a>,
+    /// ValueState of the value; calibrated if one of the columns is.
+    pub state: ValueState<'a>,
     /// Whether it depends on a constant that does not hold at all temperatures.
     pub stands: bool,
     /// Known reasons for a deviation.
@@ -32,7 +32,7 @@ impl<'a> Value<'a> {
     /// The value of a row, a system and a column; `None` if the paper has none, or the column is not run.
     fn compare(
         experiment: &'a Experiment,
-        claims: &'a Claims,
+        claims: &'a TableClaims,
         (row, system): (&'a str, &'a str),
         at: (Temperature, Size),
         outcomes: &Outcomes<'_>,
@@ -87,7 +87,7 @@ impl<'a> Value<'a> {
     }
 
     fn merge(&mut self, other: Self) {
-        if self.state == State::Predicted {
+        if self.state == ValueState::Predicted {
             self.state = other.state;
         }
         self.columns.extend(other.columns);
@@ -160,7 +160,7 @@ fn columns() -> impl Iterator<Item = (Temperature, Size)> {
 }
 
 /// Rankings of rows and columns in which all systems were measured. Equal published values have no order.
-fn rankings<'a>(claims: &Claims, each: &[Value<'a>]) -> Vec<Ranking<'a>> {
+fn rankings<'a>(claims: &TableClaims, each: &[Value<'a>]) -> Vec<Ranking<'a>> {
     let mut rankings = Vec::new();
     for row in claims.rows_that_run() {
         for at in columns() {
@@ -205,7 +205,7 @@ impl<'a> Count<'a> {
         Some(Self::of(claims, each, rankings))
     }
 
-    fn of(claims: &Claims, each: Vec<Value<'a>>, rankings: Vec<Ranking<'a>>) -> Self {
+    fn of(claims: &TableClaims, each: Vec<Value<'a>>, rankings: Vec<Ranking<'a>>) -> Self {
         let mut values: Vec<Value<'a>> = Vec::new();
         for value in each {
             let same = |one: &&mut Value<'a>| {
@@ -216,12 +216,17 @@ impl<'a> Count<'a> {
                 None => values.push(value),
             }
         }
-        let stated = |state: fn(State<'_>) -> bool| {
+        let stated = |state: fn(ValueState<'_>) -> bool| {
             let values = values.iter().filter(|value| state(value.state));
             values.map(|value| value.columns.len()).sum::<usize>()
         };
-        let calibrated = stated(|state| matches!(state, State::Calibrated(_)));
-        let apart = stated(|state| matches!(state, State::NotComparable(_) | State::Identity(_)));
+        let calibrated = stated(|state| matches!(state, ValueState::Calibrated(_)));
+        let apart = stated(|state| {
+            matches!(
+                state,
+                ValueState::NotComparable(_) | ValueState::Identity(_)
+            )
+        });
         let mut count = Self {
             predicted: Share::default(),
             own: Share::default(),
@@ -235,7 +240,8 @@ impl<'a> Count<'a> {
             values,
         };
         for value in &count.values {
-            let (State::Predicted, Some(within)) = (value.state, value.is_within(claims.within()))
+            let (ValueState::Predicted, Some(within)) =
+                (value.state, value.is_within(claims.within()))
             else {
                 continue;
             };
@@ -290,7 +296,10 @@ mod tests {
     /// Predicted values that deviate by more than the bound.
     fn outside<'a>(count: &Count<'a>) -> Vec<(&'a str, &'a str, Temperature)> {
         let within = |value: &Value<'_>| value.ratio().is_none_or(|r| (r - 1.0).abs() <= 0.25);
-        let predicted = count.values.iter().filter(|v| v.state == State::Predicted);
+        let predicted = count
+            .values
+            .iter()
+            .filter(|v| v.state == ValueState::Predicted);
         let outside: Vec<_> = predicted
             .filter(|value| !within(value))
             .map(|value| (value.row, value.system, value.columns[0].0))
@@ -316,7 +325,8 @@ mod tests {
         let both = streams.iter().filter(|value| value.columns.len() == 2);
         assert_eq!(both.count(), 6);
         let calibrated = count.values.iter();
-        let calibrated = calibrated.filter(|value| matches!(value.state, State::Calibrated(_)));
+        let calibrated =
+            calibrated.filter(|value| matches!(value.state, ValueState::Calibrated(_)));
         assert_eq!(
             count.predicted.of + calibrated.count(),
             count.values.len(),
@@ -398,7 +408,7 @@ mod tests {
         let experiment = read();
         let count = counted(&experiment, |_| 1.0);
         for value in &count.values {
-            if let State::Calibrated(constant) = value.state {
+            if let ValueState::Calibrated(constant) = value.state {
                 let text = std::fs::read_to_string(simcard::home().join(&constant.file)).unwrap();
                 let key = format!("\n{} = ", constant.name);
                 assert!(

@@ -19,7 +19,7 @@ const MAX_NOT_COMPARABLE: f64 = 0.1;
 /// Published values of one table: the section `[claims]` of an experiment.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "Text")]
-pub struct Claims(Text);
+pub struct TableClaims(Text);
 
 /// The section in the format of the file.
 #[derive(Clone, Debug, Deserialize)]
@@ -132,7 +132,7 @@ fn any(cells: &[Cells], (row, system, column): (&str, &str, &str)) -> bool {
 
 /// How a published value may be compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum State<'a> {
+pub enum ValueState<'a> {
     /// Predicted: no constant was fitted to it.
     Predicted,
     /// Calibrated: this constant was fitted to it.
@@ -145,7 +145,7 @@ pub enum State<'a> {
     NotRun(&'a str),
 }
 
-impl TryFrom<Text> for Claims {
+impl TryFrom<Text> for TableClaims {
     type Error = String;
 
     fn try_from(text: Text) -> Result<Self, String> {
@@ -156,7 +156,7 @@ impl TryFrom<Text> for Claims {
     }
 }
 
-impl Claims {
+impl TableClaims {
     fn check_rows(&self) -> Result<(), String> {
         let mut names = HashSet::new();
         for row in &self.0.row {
@@ -310,21 +310,21 @@ impl Claims {
         row.is_some_and(|row| row.runs(column))
     }
 
-    /// State of the published value at this row, system and column.
-    pub(super) fn state(&self, at: (&str, &str, &str)) -> State<'_> {
+    /// ValueState of the published value at this row, system and column.
+    pub(super) fn state(&self, at: (&str, &str, &str)) -> ValueState<'_> {
         let row = self.0.row.iter().find(|row| row.name == at.0);
         let left_out = row.filter(|row| !row.runs(at.2));
         if let Some(reason) = left_out.and_then(|row| row.reason.as_deref()) {
-            return State::NotRun(reason);
+            return ValueState::NotRun(reason);
         }
         let fitted = |one: &&Constant| any(&one.fitted_to, at);
         if let Some(constant) = self.0.constant.iter().find(fitted) {
-            return State::Calibrated(constant);
+            return ValueState::Calibrated(constant);
         }
         match self.0.apart.iter().find(|one| any(&one.cells, at)) {
-            Some(one) if one.state == ApartState::Identity => State::Identity(&one.sentence),
-            Some(one) => State::NotComparable(&one.sentence),
-            None => State::Predicted,
+            Some(one) if one.state == ApartState::Identity => ValueState::Identity(&one.sentence),
+            Some(one) => ValueState::NotComparable(&one.sentence),
+            None => ValueState::Predicted,
         }
     }
 
@@ -339,8 +339,8 @@ impl Claims {
 mod tests {
     use super::*;
 
-    /// Claims of one system with one column: two rows, a constant, and additional text.
-    fn read(published: &str, more: &str) -> Result<Claims, String> {
+    /// TableClaims of one system with one column: two rows, a constant, and additional text.
+    fn read(published: &str, more: &str) -> Result<TableClaims, String> {
         let text = format!(
             "source = \"\"\nwithin = 0.25\nown_system = \"a\"\ncolumns = {{ a = [\"hot_small\", \"hot_large\"] }}\n\
              [[row]]\nname = \"r\"\nstate = \"predicted\"\npublished = {{ a = {{ {published} }} }}\n{more}"
@@ -370,8 +370,10 @@ mod tests {
     fn every_value_has_one_state() {
         let claims = read(WHOLE, &fitted("c", "hot_small")).unwrap();
         let state = |column| claims.state(("r", "a", column));
-        assert!(matches!(state("hot_small"), State::Calibrated(constant) if constant.name == "c"));
-        assert_eq!(state("hot_large"), State::Predicted);
+        assert!(
+            matches!(state("hot_small"), ValueState::Calibrated(constant) if constant.name == "c")
+        );
+        assert_eq!(state("hot_large"), ValueState::Predicted);
         let twice = fitted("c", "hot_small") + &fitted("d", "hot_small");
         let error = read(WHOLE, &twice).unwrap_err();
         assert!(error.contains("two states"), "{error}");
@@ -396,6 +398,6 @@ mod tests {
         let identity = apart.replace("not_comparable", "identity");
         let claims = read(WHOLE, &identity).unwrap();
         let state = claims.state(("r", "a", "hot_small"));
-        assert!(matches!(state, State::Identity(_)), "{state:?}");
+        assert!(matches!(state, ValueState::Identity(_)), "{state:?}");
     }
 }

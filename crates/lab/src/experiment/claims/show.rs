@@ -1,6 +1,6 @@
 //! Published values and ours, one per line, for terminal, page and comma-separated values.
 
-use super::{Count, Share, State, Value};
+use super::{Count, Share, Value, ValueState};
 use crate::experiment::table::digits;
 use crate::experiment::{Cell, Experiment, Outcome};
 use html::{Section, Verdict};
@@ -32,21 +32,21 @@ impl Value<'_> {
             .collect();
         let paper: Vec<String> = self.paper.iter().map(f64::to_string).collect();
         let (state, why) = match self.state {
-            State::Predicted if self.is_within(within) == Some(false) => {
+            ValueState::Predicted if self.is_within(within) == Some(false) => {
                 let why = match self.reasons.is_empty() {
                     true => "not known why".to_owned(),
                     false => self.reasons.join("; "),
                 };
                 ("not reproduced", why)
             }
-            State::Predicted => ("predicted", String::new()),
-            State::Calibrated(constant) => (
+            ValueState::Predicted => ("predicted", String::new()),
+            ValueState::Calibrated(constant) => (
                 "calibrated",
                 format!("{} in {}: {}", constant.name, constant.file, constant.how),
             ),
-            State::NotComparable(sentence) => ("not comparable", sentence.to_owned()),
-            State::Identity(why) => ("identity", why.to_owned()),
-            State::NotRun(why) => ("not run", why.to_owned()),
+            ValueState::NotComparable(sentence) => ("not comparable", sentence.to_owned()),
+            ValueState::Identity(why) => ("identity", why.to_owned()),
+            ValueState::NotRun(why) => ("not run", why.to_owned()),
         };
         let shown = |value: Option<f64>| value.map_or("–".to_owned(), digits);
         let ratio = self.ratio();

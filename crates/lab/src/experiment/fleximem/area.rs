@@ -5,6 +5,7 @@
 
 use super::super::Failure;
 use super::lanes::{narrow_package, ENGINES, LANES, PACKAGE};
+use super::FlexiMem;
 use crate::synthesis::{self, Report};
 use simcard::home;
 use std::fmt::Write;
@@ -12,16 +13,6 @@ use std::fmt::Write;
 const LIST: &str = "rtl/fabric/tests/lanes_synth.f";
 /// Number of mapped parts: four that are always present, and a lane for each lane count.
 pub const STEPS: usize = 4 + LANES.len();
-
-/// Table II: address lanes; LUT and FF of the paper's interconnect.
-pub const TABLE2: [(u32, u32, u32); 6] = [
-    (1, 122_582, 45_175),
-    (2, 122_530, 45_219),
-    (4, 123_545, 45_240),
-    (8, 125_181, 45_326),
-    (16, 135_811, 45_539),
-    (32, 178_367, 45_728),
-];
 
 /// A part of the interconnect.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -126,7 +117,7 @@ pub fn measure(mut tell: impl FnMut(&str)) -> Result<Vec<Area>, Failure> {
 }
 
 /// Table II with the paper's values and ours.
-pub fn table(areas: &[Area]) -> String {
+pub fn table(experiment: &FlexiMem, areas: &[Area]) -> String {
     let mut text = format!(
         "FlexiMem, table II: {ENGINES} x {ENGINES}, 128-bit data. Ours is the sum of its parts, with parks (which hold \
          bursts\nthat miss or fault) and a TLB of 8 entries a lane; without the writers' order queues\n\n\
@@ -139,8 +130,7 @@ pub fn table(areas: &[Area]) -> String {
     }
     text.push('\n');
     for area in areas {
-        let paper = TABLE2.iter().find(|(lanes, ..)| *lanes == area.lanes);
-        let (lut, ff) = paper.map_or((0, 0), |&(_, lut, ff)| (lut, ff));
+        let [lut, ff] = experiment.interconnect(area.lanes).unwrap_or_default();
         let _ = write!(
             text,
             "{:<10}{:>12.0}{lut:>12}{:>12.0}{ff:>12}",
@@ -174,7 +164,8 @@ mod tests {
             parts: vec![part("channels", 32, 100.0), part("lanes", 8, 10.0)],
         };
         assert_eq!((area.lut(), area.ff()), (3280.0, 40.0));
-        let table = table(&[area]);
+        let experiment = FlexiMem::read(&home().join("experiments")).unwrap();
+        let table = table(&experiment, &[area]);
         assert!(
             table.contains("123545") && table.contains("3280"),
             "{table}"

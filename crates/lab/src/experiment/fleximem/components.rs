@@ -3,77 +3,29 @@
 //! The interconnect, which that table excludes, is in table II: [`area`](super::area).
 
 use super::super::Failure;
+use crate::claim::State;
 use crate::synthesis::{self, Report};
+use serde::Deserialize;
 use std::fmt::Write;
 
-/// Counterpart of one of the paper's components.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ours {
-    /// A fully associative TLB of 8 entries: log2 of the page size in bytes.
-    Tlb(u8),
-    /// Modules of the shell, counted together.
-    Modules(&'static [&'static str]),
-    /// No counterpart that could be mapped.
-    Nothing,
-}
-
-/// A row of the table.
-#[derive(Clone, Copy, Debug)]
+/// A row of the table: `[[component]]` of `experiments/fleximem.toml`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Component {
     /// The paper's name.
-    pub name: &'static str,
+    pub name: String,
     /// LUT, FF and BRAM as published.
     pub paper: [u32; 3],
-    /// Our counterpart.
-    pub ours: Ours,
+    /// Our counterpart, if it is a fully associative TLB of 8 entries: log2 of the page size in bytes.
+    pub tlb: Option<u8>,
+    /// Our counterpart, if it is modules of the shell, counted together.
+    #[serde(default)]
+    pub modules: Vec<String>,
+    /// How ours may be compared with the paper's.
+    pub state: State,
     /// Description of the counterpart, or the reason why there is none.
-    pub why: &'static str,
+    pub ours: String,
 }
-
-const TLB: &str = "tmb_l1_tlb, 8 entries, fully associative";
-
-/// The rows of components. The LUT of the PCIe IP are printed as "5,4419", with 4.174 % of 1,303,680.
-pub const TABLE3: [Component; 6] = [
-    Component {
-        name: "TLB, 32 KiB",
-        paper: [1464, 1102, 0],
-        ours: Ours::Tlb(15),
-        why: TLB,
-    },
-    Component {
-        name: "TLB, 256 KiB",
-        paper: [1419, 1054, 0],
-        ours: Ours::Tlb(18),
-        why: TLB,
-    },
-    Component {
-        name: "TLB, 2 MiB",
-        paper: [1344, 1006, 0],
-        ours: Ours::Tlb(21),
-        why: TLB,
-    },
-    Component {
-        name: "Microblaze",
-        paper: [3698, 3708, 34],
-        ours: Ours::Modules(&["tmb_walker", "tmb_table_engine"]),
-        why: "no processor: page walker and table engine, faults are served by the host",
-    },
-    Component {
-        name: "HBM IP",
-        paper: [778, 824, 2],
-        ours: Ours::Nothing,
-        why: "not measured: the vendor's, here a model of its timing",
-    },
-    Component {
-        name: "PCIe IP",
-        paper: [54_419, 54_089, 76],
-        ours: Ours::Modules(&["tmb_dma"]),
-        why: "its DMA alone; the core is the vendor's, here a model of its timing",
-    },
-];
-
-/// Number of mapped modules.
-pub const STEPS: usize = 6;
 
 /// LUT, FF and block RAM of 36 kbit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -94,53 +46,61 @@ impl Cost {
     }
 }
 
-/// Maps the counterpart of each row, which takes some minutes. `tell` is called for each module.
+/// Number of modules that are mapped.
+pub fn steps(components: &[Component]) -> usize {
+    let of = |one: &Component| usize::from(one.tlb.is_some()) + one.modules.len();
+    components.iter().map(of).sum()
+}
+
+/// Maps the counterpart of each row, which takes some minutes; `None` for a row that has none. `tell` is called for each
+/// module.
 ///
 /// # Errors
 /// The tools are missing.
-pub fn measure(mut tell: impl FnMut(&str)) -> Result<[Option<Cost>; 6], Failure> {
-    let mut costs = [None; 6];
-    for (component, place) in TABLE3.iter().zip(&mut costs) {
-        let mut cost = Cost::default();
-        match component.ours {
-            Ours::Nothing => continue,
-            Ours::Tlb(bits) => {
-                tell(component.name);
-                cost.add(&synthesis::tlb(bits, 0, 8)?);
-            }
-            Ours::Modules(tops) => {
-                for top in tops {
-                    tell(top);
-                    cost.add(&synthesis::synthesize(synthesis::SHELL, top, &[])?);
-                }
-            }
+pub fn measure(
+    components: &[Component],
+    mut tell: impl FnMut(&str),
+) -> Result<Vec<Option<Cost>>, Failure> {
+    let mut costs = Vec::new();
+    for component in components {
+        let mut cost = None;
+        if let Some(bits) = component.tlb {
+            tell(&component.name);
+            let cost = cost.get_or_insert_with(Cost::default);
+            cost.add(&synthesis::tlb(bits, 0, 8)?);
         }
-        *place = Some(cost);
+        for top in &component.modules {
+            tell(top);
+            let cost = cost.get_or_insert_with(Cost::default);
+            cost.add(&synthesis::synthesize(synthesis::SHELL, top, &[])?);
+        }
+        costs.push(cost);
     }
     Ok(costs)
 }
 
 /// The table with the paper's figures and ours, human-readable.
-pub fn table(costs: &[Option<Cost>; 6]) -> String {
+pub fn table(components: &[Component], costs: &[Option<Cost>]) -> String {
     let mut text = format!(
         "FlexiMem, table III: components but the interconnect (that is table II). The paper's by Vivado for a U55C, ours \
          by Yosys\n\n{:<14}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}  {}\n",
         "", "LUT", "paper", "FF", "paper", "BRAM", "paper", "ours is"
     );
-    for (component, cost) in TABLE3.iter().zip(costs) {
+    for (component, cost) in components.iter().zip(costs) {
         let _ = write!(text, "{:<14}", component.name);
         let ours = cost.map(|cost| [cost.lut, cost.ff, cost.bram36]);
         for (n, paper) in component.paper.into_iter().enumerate() {
             let ours = ours.map_or("-".to_owned(), |ours| format!("{}", ours[n]));
             let _ = write!(text, "{ours:>8}{paper:>8}");
         }
-        let _ = writeln!(text, "  {}", component.why);
+        let _ = writeln!(text, "  {}", component.ours);
     }
     text
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::FlexiMem;
     use super::*;
 
     #[test]
@@ -150,21 +110,27 @@ mod tests {
             ff: 1284.0,
             bram36: 16.5,
         };
-        let costs = TABLE3.map(|row| (row.ours != Ours::Nothing).then_some(cost));
-        let table = table(&costs);
-        for (component, line) in TABLE3.iter().zip(table.lines().skip(3)) {
-            assert!(line.starts_with(component.name), "{line}");
-            assert!(line.ends_with(component.why) && !component.why.is_empty());
+        let experiment = FlexiMem::read(&simcard::home().join("experiments")).unwrap();
+        let components = experiment.component;
+        let absent = |row: &Component| row.tlb.is_none() && row.modules.is_empty();
+        let costs: Vec<_> = components
+            .iter()
+            .map(|row| (!absent(row)).then_some(cost))
+            .collect();
+        let table = table(&components, &costs);
+        for (component, line) in components.iter().zip(table.lines().skip(3)) {
+            assert!(line.starts_with(&component.name), "{line}");
+            assert!(line.ends_with(&component.ours) && !component.ours.is_empty());
             let figures = line[14..62].split_whitespace().collect::<Vec<_>>();
             let [lut, ff, bram] = component.paper.map(|figure| figure.to_string());
-            let expected = match component.ours {
-                Ours::Nothing => ["-", &lut, "-", &ff, "-", &bram],
-                _ => ["2011", &lut, "1284", &ff, "16.5", &bram],
+            let expected = match absent(component) {
+                true => ["-", &lut, "-", &ff, "-", &bram],
+                false => ["2011", &lut, "1284", &ff, "16.5", &bram],
             };
             assert_eq!(figures, expected, "{line}");
             assert_eq!(
-                component.why.starts_with("not measured"),
-                component.ours == Ours::Nothing
+                component.ours.starts_with("not measured"),
+                absent(component)
             );
         }
     }

@@ -22,6 +22,8 @@ pub use page::{study, FleximemFigures};
 pub use run::{OfSize, PageTimes, Pages};
 
 use super::{description, DescriptionError};
+use crate::claim::Claims;
+use components::Component;
 use serde::Deserialize;
 use simcard::ShellConfig;
 use std::path::{Path, PathBuf};
@@ -48,6 +50,10 @@ pub struct FlexiMem {
     pub ours: AcceleratorSystem,
     /// The paper's page sizes with its published ratios.
     pub page: Vec<Page>,
+    /// Rows of the paper's table III.
+    pub component: Vec<Component>,
+    /// Targets and published values of rows of the bench.
+    rows: Claims,
     #[serde(skip)]
     folder: PathBuf,
 }
@@ -75,8 +81,10 @@ pub struct Page {
     /// Page size in bytes.
     pub bytes: u64,
     /// Figure 7: time with traps over time with resident data.
+    #[serde(skip)]
     pub over_ready: f64,
     /// Figure 8: time with traps over time without, minus 1.
+    #[serde(skip)]
     pub traps: f64,
 }
 
@@ -98,7 +106,7 @@ impl FlexiMem {
     /// The file is missing or malformed, or has no pages.
     pub fn read(folder: &Path) -> Result<Self, DescriptionError> {
         let path = folder.join("fleximem.toml");
-        let read: Self = description::read(&path)?;
+        let mut read: Self = description::read(&path)?;
         let divides = |page: &Page, bytes: u64| page.bytes > 0 && bytes % page.bytes == 0;
         let fits = |page: &Page| read.sizes.iter().all(|&bytes| divides(page, bytes));
         if read.page.is_empty() || !read.page.iter().all(fits) || !read.sizes.contains(&read.bytes)
@@ -107,10 +115,27 @@ impl FlexiMem {
                 .to_owned();
             return Err(DescriptionError::Rule { path, rule });
         }
+        for page in &mut read.page {
+            let published = |figure: &str| {
+                let row = format!("shared.repro.{figure}.{}", page.name);
+                let value = read.rows.published(&row);
+                value.ok_or_else(|| DescriptionError::Rule {
+                    path: path.clone(),
+                    rule: format!("[rows] has the published value of `{row}`"),
+                })
+            };
+            (page.over_ready, page.traps) = (published("fig7")?, published("fig8")?);
+        }
         Ok(Self {
             folder: folder.to_owned(),
             ..read
         })
+    }
+
+    /// Table II: LUT and FF of the paper's interconnect with this number of address lanes.
+    fn interconnect(&self, lanes: u32) -> Option<[f64; 2]> {
+        let value = |what| self.rows.published(&format!("synth.lanes.{lanes}.{what}"));
+        Some([value("lut")?, value("ff")?])
     }
 
     /// Fits rate and costs of the paper's system; `tell` is called for each rate.

@@ -1,19 +1,18 @@
 //! The evaluation as a page: plots, tables, and one verdict per figure.
 
-use super::area::{Area, TABLE2};
-use super::components::{Cost, Ours, TABLE3};
+use super::area::Area;
+use super::components::{Component, Cost};
 use super::features::{SYSTEMS, TABLE1};
 use super::lanes::{LaneFigure, LaneRates, ENGINES, LENGTHS};
 use super::{FlexiMem, PageTimes, Pages};
+use crate::claim::State;
 use html::{Section, Study, Verdict};
 use picture::{Chart, Series};
 
-/// Maximum relative deviation that counts as published; the same as for FSRF's and CCKit's experiments.
+/// Maximum relative deviation that counts as equal; the same as for FSRF's and CCKit's experiments.
 const NEAR: f64 = 0.25;
 /// Share of the maximum rows of 32 engines that counts as saturated.
 const ALL_ROWS: f64 = 0.98;
-/// Number of address lanes that always saturate, according to the paper.
-const ENOUGH: u32 = 8;
 
 /// Parts of the evaluation; omitted parts are `None`.
 #[derive(Clone, Debug, Default)]
@@ -25,7 +24,7 @@ pub struct FleximemFigures {
     /// Table II.
     pub area: Option<Vec<Area>>,
     /// Table III.
-    pub components: Option<[Option<Cost>; 6]>,
+    pub components: Option<Vec<Option<Cost>>>,
 }
 
 fn near(ours: f64, paper: f64) -> bool {
@@ -58,11 +57,11 @@ pub fn study(experiment: &FlexiMem, measured: &FleximemFigures) -> Study {
     let mut sections = vec![table1()];
     sections.push(measured.lanes.as_ref().map_or_else(
         || missing("figure6", "Figure 6: rows a cycle", "lanes"),
-        figure6,
+        |figure| figure6(experiment, figure),
     ));
     sections.push(measured.area.as_ref().map_or_else(
         || missing("table2", "Table II: what the interconnect costs", "area"),
-        |areas| table2(areas),
+        |areas| table2(experiment, areas),
     ));
     match &measured.pages {
         Some(pages) => sections.extend([figure7(experiment, pages), figure8(experiment, pages)]),
@@ -73,7 +72,7 @@ pub fn study(experiment: &FlexiMem, measured: &FleximemFigures) -> Study {
     }
     sections.push(measured.components.as_ref().map_or_else(
         || missing("table3", "Table III: what components cost", "components"),
-        table3,
+        |costs| table3(&experiment.component, costs),
     ));
     Study {
         title: "FlexiMem’s evaluation on Tombolo".to_owned(),
@@ -117,7 +116,7 @@ fn table1() -> Section {
     }
 }
 
-fn figure6(figure: &LaneFigure) -> Section {
+fn figure6(experiment: &FlexiMem, figure: &LaneFigure) -> Section {
     type Of = fn(&LaneRates) -> f64;
     let lines = |title: &str, of: Of| {
         let mut chart = Chart::lines(title, "rows of a burst").at(words(LENGTHS));
@@ -135,7 +134,12 @@ fn figure6(figure: &LaneFigure) -> Section {
     let full = ALL_ROWS * f64::from(ENGINES);
     let whole = figure.lanes.iter().all(|lanes| lanes.long().reads >= full);
     let enough = figure.enough();
-    let holds = usize::from(whole) + usize::from(enough <= ENOUGH);
+    // Number of address lanes that always saturate, according to the paper.
+    let papers = experiment
+        .rows
+        .published("fabric.lanes.enough")
+        .unwrap_or(0.0) as u32;
+    let holds = usize::from(whole) + usize::from(enough <= papers);
     let rows = LENGTHS.iter().enumerate().map(|(place, length)| {
         let rates = figure.lanes.iter().map(|lanes| lanes.rates[place].reads);
         words(
@@ -153,10 +157,10 @@ fn figure6(figure: &LaneFigure) -> Section {
         title: "Figure 6: rows a cycle by address lanes and length of bursts".to_owned(),
         verdict: Verdict::of(holds, 2),
         because: format!(
-            "long bursts reach all {ENGINES} rows a cycle with any number of lanes: {}; {ENOUGH} addresses a cycle are \
+            "long bursts reach all {ENGINES} rows a cycle with any number of lanes: {}; {papers} addresses a cycle are \
              enough always: {}",
             if whole { "so here" } else { "not so here" },
-            if enough <= ENOUGH {
+            if enough <= papers {
                 "so here".to_owned()
             } else {
                 format!("here {enough} are")
@@ -177,9 +181,8 @@ fn figure6(figure: &LaneFigure) -> Section {
     }
 }
 
-fn table2(areas: &[Area]) -> Section {
-    let of = |lanes: u32| TABLE2.iter().find(|(count, ..)| *count == lanes);
-    let pair = |area: &Area| Some((area.lut(), f64::from(of(area.lanes)?.1)));
+fn table2(experiment: &FlexiMem, areas: &[Area]) -> Section {
+    let pair = |area: &Area| Some((area.lut(), experiment.interconnect(area.lanes)?[0]));
     let pairs: Vec<(f64, f64)> = areas.iter().filter_map(pair).collect();
     let (verdict, because) = judged(&pairs);
     let growth = |of: fn(&(f64, f64)) -> f64| match (pairs.first(), pairs.last()) {
@@ -187,12 +190,12 @@ fn table2(areas: &[Area]) -> Section {
         _ => 0.0,
     };
     let row = |area: &Area| {
-        let (lut, ff) = of(area.lanes).map_or((0, 0), |&(_, lut, ff)| (lut, ff));
+        let [lut, ff] = experiment.interconnect(area.lanes).unwrap_or_default();
         let parts = area
             .parts
             .iter()
             .map(|part| part.lut * f64::from(part.count));
-        let figures = [area.lut(), lut.into(), area.ff(), ff.into()];
+        let figures = [area.lut(), lut, area.ff(), ff];
         let figures = figures
             .into_iter()
             .chain(parts)
@@ -371,31 +374,31 @@ fn figure8(experiment: &FlexiMem, pages: &Pages) -> Section {
     }
 }
 
-fn table3(costs: &[Option<Cost>; 6]) -> Section {
+fn table3(components: &[Component], costs: &[Option<Cost>]) -> Section {
     let mut pairs = Vec::new();
     let mut rows = Vec::new();
-    for (component, cost) in TABLE3.iter().zip(costs) {
+    for (component, cost) in components.iter().zip(costs) {
         let ours = cost.map(|cost| [cost.lut, cost.ff, cost.bram36]);
-        let mut row = words([component.name]);
+        let mut row = words([&component.name]);
         for (place, paper) in component.paper.into_iter().enumerate() {
             row.push(ours.map_or("–".to_owned(), |ours| format!("{}", ours[place])));
             row.push(paper.to_string());
         }
-        row.push(component.why.to_owned());
+        row.push(component.ours.clone());
         rows.push(row);
         // Only these rows are directly comparable.
-        if let (Ours::Tlb(_), Some([lut, ff, _])) = (component.ours, ours) {
+        if let (State::Predicted, Some([lut, ff, _])) = (component.state, ours) {
             let [paper_lut, paper_ff, _] = component.paper.map(f64::from);
             pairs.extend([(lut, paper_lut), (ff, paper_ff)]);
         }
     }
     let (verdict, because) = judged(&pairs);
     let tlbs = || pairs.chunks(2).map(|pair| pair[0]);
-    let names = TABLE3
+    let names = components
         .iter()
-        .filter(|component| matches!(component.ours, Ours::Tlb(_)));
+        .filter(|component| component.state == State::Predicted);
     let chart = Chart::bars("LUT of a TLB of 8 entries", "")
-        .at(names.map(|component| component.name))
+        .at(names.map(|component| component.name.as_str()))
         .with(Series::ours("ours", tlbs().map(|pair| Some(pair.0))))
         .with(Series::paper("the paper", tlbs().map(|pair| Some(pair.1))));
     Section {
@@ -466,7 +469,7 @@ mod tests {
                 lanes: 1,
                 parts: vec![part],
             }]),
-            components: Some(TABLE3.map(|row| (row.ours != Ours::Nothing).then_some(cost))),
+            components: Some(vec![Some(cost); 6]),
         }
     }
 
@@ -505,7 +508,7 @@ mod tests {
 
     #[test]
     fn verdicts_follow_what_was_measured() {
-        let of = |enough, long| figure6(&figure6_with(enough, long)).verdict;
+        let of = |enough, long| figure6(&experiment(), &figure6_with(enough, long)).verdict;
         assert_eq!(of(16, 32.0), Verdict::PartlyAsPublished);
         assert_eq!(of(16, 30.0), Verdict::Otherwise);
         let none = study(&experiment(), &FleximemFigures::default());

@@ -7,32 +7,13 @@ use crate::experiment::{claims, Cell, Experiment, Outcome, Size, Temperature};
 use html::{Section, Study, Verdict};
 use picture::{Chart, Series};
 
-/// Maximum relative deviation that counts as published.
+/// Maximum relative deviation that counts as equal.
 const NEAR: f64 = 0.25;
 /// Speedup of further applications below which they bring no gain: a tenth.
 const NOTHING: f64 = 1.1;
 /// Share of linear speedup that counts as almost linear.
 const LINEAR: f64 = 0.9;
 
-/// Published fairness values: standard deviations of runtimes over their mean, geometric means, in percent.
-const FAIRNESS: [(&str, f64); 9] = [
-    ("all", 1.1),
-    ("2 applications", 1.2),
-    ("3 applications", 1.8),
-    ("4 applications", 0.7),
-    ("aes", 0.7),
-    ("rng_read", 1.9),
-    ("cold", 0.9),
-    ("warm", 2.7),
-    ("hot", 2.9),
-];
-
-/// Statements of the text on figure 7: system, application, share of its standalone throughput.
-const MIXED: [(&str, &str, f64); 3] = [
-    ("coyote-2m", "aes", 0.66),
-    ("coyote-2m", "sha", 0.39),
-    ("amorphos", "rng_read", 0.27),
-];
 /// Share of standalone throughput from which applications get "similar performance" when run concurrently.
 const ISOLATED: f64 = 0.9;
 
@@ -82,11 +63,14 @@ pub fn study(experiment: &Experiment, measured: &FsrfFigures<'_>) -> Study {
             "figure6",
         ));
     } else {
-        sections.extend([figure6(&measured.scaling), fairness(&measured.scaling)]);
+        sections.extend([
+            figure6(&measured.scaling),
+            fairness(experiment, &measured.scaling),
+        ]);
     }
     sections.push(match measured.mixes.is_empty() {
         true => missing("figure7", "Figure 7: different applications", "figure7"),
-        false => figure7(measured),
+        false => figure7(experiment, measured),
     });
     sections.push(match measured.reads.is_empty() {
         true => missing("figure8", "Figure 8: reads by their size", "figure8"),
@@ -339,22 +323,26 @@ fn is_of(row: &str, cell: &Cell<'_>) -> bool {
     }
 }
 
-fn fairness(outcomes: &Outcomes<'_>) -> Section {
+fn fairness(experiment: &Experiment, outcomes: &Outcomes<'_>) -> Section {
+    let papers = experiment
+        .fairness
+        .as_ref()
+        .map_or(&[][..], |one| &one.paper);
     let mut rows = Vec::new();
     let (mut holds, mut all) = (0, 0);
     let mut columns: [Vec<Option<f64>>; 2] = [Vec::new(), Vec::new()];
-    for (name, paper) in FAIRNESS {
+    for (name, paper) in papers {
         let found = SCALED.map(|system| deviation(outcomes, system, |cell| is_of(name, cell)));
         for (column, value) in columns.iter_mut().zip(found) {
             column.push(value.map(|value| value * 100.0));
         }
         if let Some(ours) = found[0] {
             all += 1;
-            holds += usize::from(ours * 100.0 <= paper);
+            holds += usize::from(ours * 100.0 <= *paper);
         }
         let shown = found.map(|value| value.map_or("–".to_owned(), percent));
         rows.push(
-            [name.to_owned()]
+            [name.clone()]
                 .into_iter()
                 .chain(shown)
                 .chain([format!("{paper} %")])
@@ -363,12 +351,12 @@ fn fairness(outcomes: &Outcomes<'_>) -> Section {
     }
     let [fsrf, tombolo] = columns;
     let chart = Chart::bars("standard deviation of runtimes in % of their mean", "cells")
-        .at(FAIRNESS.map(|(name, _)| name))
+        .at(papers.iter().map(|(name, _)| name.as_str()))
         .with(Series::ours("fsrf", fsrf))
         .with(Series::ours("tombolo", tombolo))
         .with(Series::paper(
             "the paper",
-            FAIRNESS.map(|(_, paper)| Some(paper)),
+            papers.iter().map(|(_, paper)| Some(*paper)),
         ));
     Section {
         id: "fairness",
@@ -386,7 +374,8 @@ fn fairness(outcomes: &Outcomes<'_>) -> Section {
     }
 }
 
-fn figure7(measured: &FsrfFigures<'_>) -> Section {
+fn figure7(experiment: &Experiment, measured: &FsrfFigures<'_>) -> Section {
+    let papers = experiment.mixed.as_ref().map_or(&[][..], |one| &one.paper);
     let alone = |system: &str, application: &str| {
         let found = measured
             .mixes
@@ -412,9 +401,9 @@ fn figure7(measured: &FsrfFigures<'_>) -> Section {
     }
     let place_of = |name: &str| mix::APPLICATIONS.iter().position(|one| *one == name);
     let paper = |system: &str, application: &str| {
-        let found = MIXED
+        let found = papers
             .iter()
-            .find(|(s, a, _)| (*s, *a) == (system, application));
+            .find(|(s, a, _)| (s.as_str(), a.as_str()) == (system, application));
         found.map(|(_, _, share)| *share)
     };
     let mut rows = Vec::new();
@@ -427,7 +416,7 @@ fn figure7(measured: &FsrfFigures<'_>) -> Section {
         rows.push([system.to_owned()].into_iter().chain(cells).collect());
     }
     // Three shares, and two systems that isolate applications.
-    let near = MIXED.iter().map(|(system, application, paper)| {
+    let near = papers.iter().map(|(system, application, paper)| {
         let ours = place_of(application).and_then(|place| share(system, place));
         ours.map(|ours| (ours / paper - 1.0).abs() <= NEAR)
     });
@@ -653,9 +642,10 @@ mod tests {
             }
             Work::Mix(mix) if mix.is_whole() => {
                 let of = |application: &str| {
-                    let found = MIXED
+                    let papers = read(TABLE).mixed.unwrap().paper;
+                    let found = papers
                         .iter()
-                        .find(|(s, a, _)| (*s, *a) == (&mix.system.name, application));
+                        .find(|(s, a, _)| (s, a.as_str()) == (&mix.system.name, application));
                     found.map_or(1.0, |(_, _, share)| *share)
                 };
                 outcome(1.0, mix::APPLICATIONS.map(of).to_vec())

@@ -13,6 +13,7 @@ pub use page::{study, VfpioFigures};
 pub use run::{data, ApplicationOutcome, Device, StreamBench};
 
 use super::{description, DescriptionError};
+use crate::claim::{State, Statement};
 use serde::Deserialize;
 use simcard::{ShellConfig, SimOptions};
 use std::collections::BTreeMap;
@@ -34,8 +35,26 @@ pub struct Vfpio {
     pub known_differences: Vec<String>,
     /// Kernels to run.
     pub application: Vec<Application>,
+    /// How the columns of tables 4 and 5 may be compared, by their names in `paper` of an application.
+    pub columns: BTreeMap<String, ColumnState>,
+    /// Section 6.3: maximum loss of a kernel's rate through virtual I/O.
+    pub loss: Statement<f64>,
+    /// Section 6.4.1: speedup of the prioritised kernel relative to the others, and to equal priorities; time of the
+    /// others relative to equal priorities.
+    pub priorities: Statement<[f64; 3]>,
     /// Lines of table 6.
     pub resource: Vec<resources::Resource>,
+}
+
+/// How a column of published values may be compared.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ColumnState {
+    /// The state of all its values.
+    pub state: State,
+    /// Reason for any state but predicted.
+    #[serde(default)]
+    pub why: String,
 }
 
 /// A kernel, its inputs, and the published values.
@@ -140,10 +159,28 @@ mod tests {
         "Virtual IO",
     ];
 
+    /// Names of the columns of published values.
+    const COLUMNS: [&str; 8] = [
+        "card",
+        "card_percent",
+        "complexity",
+        "coyote_card_ms",
+        "coyote_host_ms",
+        "host",
+        "host_percent",
+        "lines",
+    ];
+
     #[test]
     fn the_experiment_is_understood() {
         let experiment = Vfpio::read(&simcard::home().join("experiments")).unwrap();
         assert_eq!(experiment.application.len(), 8);
+        let columns: Vec<&String> = experiment.columns.keys().collect();
+        assert_eq!(columns, COLUMNS);
+        for (name, column) in &experiment.columns {
+            let needs_reason = column.state != State::Predicted;
+            assert_eq!(needs_reason, !column.why.is_empty(), "{name}");
+        }
         // Each line of the paper's table 6 is included, and is either measured or has a reason.
         for name in TABLE6 {
             let mut lines = experiment.resource.iter();

@@ -1,6 +1,7 @@
 //! Table 6: area of the shell's components, ours mapped by Yosys, the paper's by Vivado.
 
 use super::super::Failure;
+use crate::claim::State;
 use crate::synthesis;
 use serde::Deserialize;
 use std::fmt::Write;
@@ -18,6 +19,8 @@ pub struct Resource {
     pub name: String,
     /// LUT, FF, BRAM36 of the paper.
     pub paper: [f64; 3],
+    /// How ours may be compared with them, for the reason in `ours`.
+    pub state: State,
     /// Description of our counterpart, or the reason why there is none.
     pub ours: String,
     /// Our counterpart, if it exists.
@@ -163,6 +166,7 @@ mod tests {
         Resource {
             name,
             paper,
+            state: State::OtherSetup,
             ours,
             block,
         }
