@@ -192,6 +192,10 @@ pub const ALL: &[Bar] = &[
         measure: determinism::measure,
     },
     Bar {
+        names: determinism::COPIES,
+        measure: determinism::copies,
+    },
+    Bar {
         names: small::NAMES,
         measure: small::measure,
     },
