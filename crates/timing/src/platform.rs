@@ -1,7 +1,7 @@
 //! Platform files (`platforms/*.toml`): every figure of a card and its host, with its source.
 //!
-//! A file is read once, checked as a whole, and never changed afterwards; the hash of its bytes is recorded with every
-//! result, so that only results with the same figures are compared.
+//! A file is read once, checked as a whole, and never changed afterwards; the hash of its bytes and of the version of the
+//! models is recorded with every result, so that only results with the same figures and models are compared.
 
 mod figures;
 
@@ -11,11 +11,17 @@ pub use figures::{
 };
 
 use crate::hash::sha256_hex;
+use crate::MODELS;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
 /// The version of the file format that this crate reads.
 pub const FORMAT: u32 = 1;
+
+/// Hash of a platform's figures under a version of the models.
+fn hash_under(models: u32, file: &[u8]) -> String {
+    sha256_hex(&[file, format!("models {models}").as_bytes()].concat())
+}
 
 /// A named set of hardware figures.
 #[derive(Clone, Debug, PartialEq)]
@@ -140,7 +146,7 @@ impl Platform {
                 rule,
             });
         }
-        let hash = sha256_hex(bytes);
+        let hash = hash_under(MODELS, bytes);
         Ok(Self {
             figures,
             hash,
@@ -185,7 +191,7 @@ impl Platform {
         &self.figures.description
     }
 
-    /// SHA-256 of the file's bytes, in hexadecimal.
+    /// SHA-256 of the file's bytes and of the version of the [models](MODELS), in hexadecimal.
     pub fn hash(&self) -> &str {
         &self.hash
     }
@@ -302,5 +308,22 @@ fn broken(key: impl Into<String>, value: impl ToString, rule: &'static str) -> B
         key: key.into(),
         value: value.to_string(),
         rule,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A change of a file, and of the models, changes the hash.
+    #[test]
+    fn a_hash_covers_the_file_and_the_models() {
+        let hash = hash_under(MODELS, b"figures");
+        assert_ne!(hash, hash_under(MODELS, b"figures."));
+        assert_ne!(hash, hash_under(MODELS + 1, b"figures"));
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../platforms");
+        let f1 = Platform::named("f1", &[folder]).unwrap();
+        let bytes = std::fs::read(f1.path()).unwrap();
+        assert_eq!(f1.hash(), hash_under(MODELS, &bytes));
     }
 }

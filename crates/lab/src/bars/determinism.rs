@@ -1,8 +1,8 @@
 //! Compares the hash of a report with a committed one: normally, with the other core loaded, and with idle skipping
 //! off; and the hashes of one run from copies of its input and through different interfaces.
 //!
-//! `bench/golden.json` holds the hash. A change of RTL, platform or policy changes it; then it is updated
-//! (TOMBOLO_UPDATE_GOLDEN=1) as part of the change and reviewed.
+//! `bench/golden.json` holds the hash. A change of RTL, platform, model or policy changes it; then it is updated
+//! (TOMBOLO_UPDATE_GOLDEN=1) as part of the change and reviewed. If a model changed, `timing::MODELS` is raised.
 
 use super::{aes, languages, the_command, Failure};
 use crate::input::write_input;

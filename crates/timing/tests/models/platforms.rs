@@ -3,6 +3,7 @@
 use crate::common::platform;
 use std::path::Path;
 use tombolo_timing::platform::{MemoryKind, Platform, PlatformError};
+use tombolo_timing::MODELS;
 use units::Picoseconds;
 
 const DIRECTORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../platforms");
@@ -98,20 +99,23 @@ fn f1_is_scaled_from_ddr4_2400() {
 }
 
 #[test]
-fn the_hash_is_that_of_the_bytes() {
+fn the_hash_is_that_of_the_bytes_and_the_models() {
     let text = f1_text();
     let one = load(&text).expect("good");
     assert_eq!(one.hash(), platform("f1").hash());
     assert_eq!(one.hash().len(), 64);
     let other = load(&format!("{text}\n")).expect("good");
     assert_ne!(one.hash(), other.hash());
-    // sha256 of the file, from the outside.
-    if let Ok(output) = std::process::Command::new("sha256sum")
-        .arg(one_path())
-        .output()
-    {
-        assert!(String::from_utf8_lossy(&output.stdout).starts_with(one.hash()));
-    }
+    // SHA-256 by another program.
+    let script = format!(
+        "(cat {}; printf 'models {MODELS}') | sha256sum",
+        one_path().display()
+    );
+    let output = std::process::Command::new("sh")
+        .args(["-c", &script])
+        .output();
+    let output = output.expect("a shell");
+    assert!(String::from_utf8_lossy(&output.stdout).starts_with(one.hash()));
 }
 
 fn one_path() -> std::path::PathBuf {
