@@ -17,9 +17,10 @@ pub(crate) use lines::HomeRange;
 use lines::{LineControl, Lines};
 use schedules::Schedules;
 pub(crate) use slots::{Announced, AnyLook, RunLook, SignalLook, SlotControl};
+use std::collections::BTreeMap;
 pub(crate) use streams::{Place, StreamLook};
 use streams::{StreamControl, Streams};
-use units::{CardDescription, Picoseconds, SlotId, SlotSchedule};
+use units::{Asid, CardDescription, Picoseconds, Priority, SlotId, SlotSchedule};
 
 /// See the module.
 pub(crate) struct Kernels {
@@ -122,6 +123,23 @@ impl Kernels {
     /// The card's.
     pub(crate) fn schedule(&mut self, slot: SlotId, schedule: SlotSchedule) -> Result<(), Error> {
         self.schedules.give(self.slots.card(), slot, schedule)
+    }
+
+    /// Highest priority of the kernels of each space; empty if no slot has a priority other than the default.
+    pub(crate) fn priorities(&mut self) -> BTreeMap<Asid, Priority> {
+        let mut highest: BTreeMap<Asid, Priority> = BTreeMap::new();
+        if !self.schedules.has_priorities() {
+            return highest;
+        }
+        for slot in (0..self.slots.description().slots).map(SlotId) {
+            // A slot without a kernel has no space.
+            if let Ok(asid) = self.slots.space_of(slot) {
+                let priority = self.schedules.priority(slot);
+                let of_space = highest.entry(asid).or_insert(priority);
+                *of_space = priority.max(*of_space);
+            }
+        }
+        highest
     }
 
     /// Schedule and bytes of each slot; empty without any schedule.

@@ -4,7 +4,7 @@ use crate::report::SlotShare;
 use card::{Card, Statistics};
 use error::Error;
 use std::collections::{BTreeMap, BTreeSet};
-use units::{CardDescription, SlotId, SlotSchedule, ROW_BYTES};
+use units::{CardDescription, Priority, SlotId, SlotSchedule, ROW_BYTES};
 
 /// Schedules of slots.
 #[derive(Debug, Default)]
@@ -38,6 +38,21 @@ impl Schedules {
             card.schedule_slot(slot, SlotSchedule::default())?;
         }
         Ok(())
+    }
+
+    /// Whether a slot has a priority other than the default.
+    pub(super) fn has_priorities(&self) -> bool {
+        let mut changed = self.changed.iter();
+        changed.any(|slot| self.priority(*slot) != Priority::default())
+    }
+
+    /// Priority of a slot.
+    pub(super) fn priority(&self, slot: SlotId) -> Priority {
+        let schedule = self
+            .last
+            .get(&slot)
+            .filter(|_| self.changed.contains(&slot));
+        schedule.copied().unwrap_or_default().priority
     }
 
     /// Schedule and bytes of each slot of a card; empty without any schedule.

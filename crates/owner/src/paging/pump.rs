@@ -440,6 +440,7 @@ impl Pump {
 
     /// Gives each idle service thread its next batch.
     fn serve_next(&mut self, kernels: &mut Kernels) {
+        self.service.prioritize(kernels.priorities());
         for batch in self.service.begin() {
             let count = batch.events.len() as u32;
             let work = serving(batch.thread, count);

@@ -6,6 +6,10 @@
 //!
 //! With spaces of several shares ([`Shares`]), completions and faults of the shares take turns, and the whole batch is
 //! bounded: a share with a thousand pages under way delays the others only by its turn in each batch.
+//!
+//! Within one share, the priorities of slots hold for the thread as well: while events of a space with a kernel of higher
+//! priority are pending, others wait, at most for [`PASSES`] batches; and they are served a few events at a time, since a
+//! batch is not interrupted.
 
 use super::faults::Faults;
 use super::pressure::{Flush, Pressure, StreamPlace};
@@ -13,7 +17,7 @@ use super::shares::{ServiceShare, Shares};
 use card::event::Event;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::RangeInclusive;
-use units::{Asid, CommandId, Fault, FaultToken, Picoseconds};
+use units::{Asid, CommandId, Fault, FaultToken, Picoseconds, Priority};
 
 /// Maximum number of faults of one space in a batch: more than all requesters of a port report at once.
 const FAULTS_OF_A_SPACE: usize = 24;
@@ -21,6 +25,11 @@ const FAULTS_OF_A_SPACE: usize = 24;
 const TURN: usize = 2;
 /// Maximum number of events in a batch, over all shares.
 const BATCH: usize = 16;
+/// Batches in a row without the events of lower priorities; the next one takes them, so that no space starves.
+const PASSES: u32 = 8;
+
+/// Highest priority of the kernels of each space. Empty without any priority; a space that is absent has the default.
+pub(crate) type SpacePriorities = BTreeMap<Asid, Priority>;
 
 /// Assignment of address spaces to service threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,7 +70,8 @@ pub(crate) struct Service {
     busy: BTreeSet<Thread>,
     /// The shares that take turns.
     pub(super) shares: Shares,
-    /// Spaces of the commands under way; only if spaces have their own threads, or there are several shares.
+    /// Spaces of the commands under way; only if spaces have their own threads, or there are several shares or
+    /// priorities.
     spaces: BTreeMap<CommandId, Asid>,
     /// Events that the card has reported and that are not queued for a thread yet.
     reported: VecDeque<Event>,
@@ -78,10 +88,18 @@ impl Service {
         }
     }
 
+    /// Sets the priorities of spaces.
+    pub(super) fn prioritize(&mut self, priorities: SpacePriorities) {
+        self.queue.priorities = priorities;
+    }
+
     /// Records the space of a command: its completion goes to the thread of the space, or counts in the turn of its
-    /// share.
+    /// share, or has the priority of the space.
     pub(super) fn remember(&mut self, command: CommandId, space: Option<Asid>) {
-        if self.queue.threads.are_of_spaces() || self.shares.are_several() {
+        let counts = self.queue.threads.are_of_spaces()
+            || self.shares.are_several()
+            || !self.queue.priorities.is_empty();
+        if counts {
             self.spaces.extend(space.map(|space| (command, space)));
         }
     }
@@ -190,6 +208,13 @@ struct ServiceQueue {
     turns: BTreeMap<ServiceShare, VecDeque<Event>>,
     /// The share that had the last turn.
     last: Option<ServiceShare>,
+    priorities: SpacePriorities,
+    /// Completions by space, if there are priorities and one thread and one share for all.
+    of_spaces: BTreeMap<Asid, Vec<Event>>,
+    /// Batches since events of lower priority were taken, or there were none.
+    passes: u32,
+    /// The last space with events in a batch by priority.
+    last_space: Option<Asid>,
     faults: BTreeMap<Asid, VecDeque<Fault>>,
     /// With one fault at a time: the unanswered fault of each space.
     open: BTreeMap<Asid, FaultToken>,
@@ -217,11 +242,22 @@ impl ServiceQueue {
             (event, Some(share)) if self.threads == ServiceThreads::One => {
                 self.turns.entry(share).or_default().push_back(event);
             }
+            (event, None) if self.has_levels() && space.is_some() => {
+                let of_space = space.map(|space| self.of_spaces.entry(space).or_default());
+                of_space
+                    .into_iter()
+                    .for_each(|events| events.push(event.clone()));
+            }
             (other, _) => {
                 let thread = self.thread_of(space);
                 self.others.entry(thread).or_default().push(other);
             }
         }
+    }
+
+    /// Whether the common thread serves spaces by their priorities.
+    fn has_levels(&self) -> bool {
+        self.threads == ServiceThreads::One && !self.priorities.is_empty()
     }
 
     /// Threads with pending events.
@@ -233,7 +269,9 @@ impl ServiceQueue {
             .filter(|(asid, faults)| self.room(**asid, faults) > 0);
         let faults = may_go.map(|(&asid, _)| self.thread_of(Some(asid)));
         let turns = self.turns.keys().map(|_| None);
-        let threads: BTreeSet<Thread> = others.chain(faults).chain(turns).collect();
+        let of_spaces = self.of_spaces.keys().map(|_| None);
+        let common = turns.chain(of_spaces);
+        let threads: BTreeSet<Thread> = others.chain(faults).chain(common).collect();
         threads.into_iter().collect()
     }
 
@@ -260,7 +298,12 @@ impl ServiceQueue {
         if by_turns || !self.turns.is_empty() {
             return self.batch_by_turns(shares);
         }
+        if self.has_levels() {
+            return self.batch_by_levels();
+        }
         let mut batch = self.others.remove(&thread).unwrap_or_default();
+        let of_spaces = std::mem::take(&mut self.of_spaces);
+        batch.extend(of_spaces.into_values().flatten());
         let each = self.threads.are_of_spaces();
         let served = |asid: &Asid| !each || thread == Some(*asid);
         let mut faults = std::mem::take(&mut self.faults);
@@ -276,9 +319,59 @@ impl ServiceQueue {
         batch
     }
 
+    /// A batch of the spaces with the highest priority that have events; with the next ones behind, if these have waited
+    /// for [`PASSES`] batches. Events below the highest priority on the card are limited to a turn, so a space that has
+    /// it waits for no more than that. Events without a space come first: their number is bounded.
+    fn batch_by_levels(&mut self) -> Vec<Event> {
+        let mut batch = self.others.remove(&None).unwrap_or_default();
+        let priorities = std::mem::take(&mut self.priorities);
+        let level = |asid: &Asid| priorities.get(asid).copied().unwrap_or_default();
+        let pending = self.of_spaces.keys().chain(self.faults.keys()).map(level);
+        let levels: BTreeSet<Priority> = pending.collect();
+        let highest = priorities.values().max().copied().unwrap_or_default();
+        let takes_next = self.passes >= PASSES;
+        self.passes = match levels.len() > 1 && !takes_next {
+            true => self.passes + 1,
+            false => 0,
+        };
+        for taken in levels.into_iter().rev().take(1 + usize::from(takes_next)) {
+            let mut room = match taken < highest {
+                true => TURN,
+                false => usize::MAX,
+            };
+            let spaces = self.of_spaces.keys().chain(self.faults.keys()).copied();
+            let mut spaces: Vec<Asid> = spaces.filter(|asid| level(asid) == taken).collect();
+            // Round robin, from the space after the last one.
+            spaces.sort_by_key(|asid| (Some(*asid) <= self.last_space, *asid));
+            spaces.dedup();
+            for asid in spaces {
+                let before = batch.len();
+                if let Some(events) = self.of_spaces.get_mut(&asid) {
+                    let count = room.min(events.len());
+                    batch.extend(events.drain(..count));
+                    room -= count;
+                }
+                if let Some(faults) = self.faults.get_mut(&asid) {
+                    let count = room.min(FAULTS_OF_A_SPACE).min(faults.len());
+                    batch.extend(faults.drain(..count).map(Event::Fault));
+                    room -= count;
+                }
+                if batch.len() > before {
+                    self.last_space = Some(asid);
+                }
+            }
+        }
+        self.of_spaces.retain(|_, events| !events.is_empty());
+        self.faults.retain(|_, faults| !faults.is_empty());
+        self.priorities = priorities;
+        batch
+    }
+
     /// A batch in which shares take turns. Events without a share come first: their number is bounded.
     fn batch_by_turns(&mut self, shares: &Shares) -> Vec<Event> {
         let mut batch = self.others.remove(&None).unwrap_or_default();
+        let of_spaces = std::mem::take(&mut self.of_spaces);
+        batch.extend(of_spaces.into_values().flatten());
         let mut left: BTreeMap<Asid, usize> = BTreeMap::new();
         let mut room = BATCH;
         while room > 0 {
@@ -365,6 +458,68 @@ mod tests {
         queue.forget(&(0..=3));
         assert_eq!(queue.batch(None, &alone), [fault(1, 9)]);
         assert!(queue.batch(None, &alone).is_empty());
+    }
+
+    fn done(command: u32) -> Event {
+        Event::Completed {
+            id: CommandId(command),
+            status: CommandStatus::Ok,
+            accessed: false,
+            dirty: false,
+        }
+    }
+
+    /// Events of the space with the prioritised kernel first, for eight batches at most; then all.
+    #[test]
+    fn a_priority_holds_for_the_thread_and_starves_nobody() {
+        let alone = Shares::default();
+        let mut queue = ServiceQueue::default();
+        let space = |number| Asid::new(number).unwrap();
+        queue.priorities = SpacePriorities::from([(space(2), Priority::High)]);
+        queue.push(fault(1, 0), None, None);
+        queue.push(done(1), Some(space(1)), None);
+        for round in 0..PASSES {
+            queue.push(fault(2, 4), None, None);
+            queue.push(done(2), Some(space(2)), None);
+            let batch = queue.batch(None, &alone);
+            assert_eq!(batch, [done(2), fault(2, 4)], "round {round}");
+        }
+        queue.push(fault(2, 4), None, None);
+        let batch = queue.batch(None, &alone);
+        assert_eq!(batch, [fault(2, 4), done(1), fault(1, 0)]);
+        assert!(queue.waiting().is_empty());
+        // An event without a space waits for no priority.
+        queue.push(fault(1, 0), None, None);
+        queue.push(Event::Interrupt(SlotId(3)), None, None);
+        queue.push(fault(2, 4), None, None);
+        let batch = queue.batch(None, &alone);
+        assert_eq!(batch, [Event::Interrupt(SlotId(3)), fault(2, 4)]);
+        // Below the default there is a level too.
+        queue.priorities =
+            SpacePriorities::from([(space(1), Priority::Normal), (space(2), Priority::Low)]);
+        queue.push(fault(2, 4), None, None);
+        assert_eq!(queue.batch(None, &alone), [fault(1, 0)]);
+        // Without priorities, what was queued by space is served.
+        queue.push(done(1), Some(space(1)), None);
+        queue.priorities.clear();
+        assert_eq!(queue.batch(None, &alone), [done(1), fault(2, 4)]);
+    }
+
+    /// Spaces of one priority take turns of two events while another has a higher one: none of them comes first always,
+    /// and the higher one waits for no more than a turn.
+    #[test]
+    fn spaces_below_the_highest_priority_take_turns() {
+        let alone = Shares::default();
+        let mut queue = ServiceQueue::default();
+        let space = |number| Asid::new(number).unwrap();
+        queue.priorities = SpacePriorities::from([(space(3), Priority::High)]);
+        for _ in 0..4 {
+            queue.push(fault(1, 0), None, None);
+            queue.push(fault(2, 4), None, None);
+        }
+        let turns: Vec<_> = (0..4).map(|_| queue.batch(None, &alone)).collect();
+        let of = |asid, requester| vec![fault(asid, requester); TURN];
+        assert_eq!(turns, [of(1, 0), of(2, 4), of(1, 0), of(2, 4)]);
     }
 
     #[test]

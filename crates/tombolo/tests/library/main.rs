@@ -19,6 +19,7 @@ mod network;
 mod not_included;
 mod page_sizes;
 mod policies;
+mod priorities;
 mod queues;
 mod ranges;
 mod slots;
