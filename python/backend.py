@@ -77,21 +77,22 @@ def lay_out_command(made: Path) -> None:
         subprocess.run(["strip", str(command)], check=True)
 
 
-def settings(given):  # type: ignore[no-untyped-def]
-    """The caller's settings, or the portable tag."""
+def settings(given, *more: str):  # type: ignore[no-untyped-def]
+    """The caller's settings, or more options of maturin. An extension in a wheel has no symbols: only `tools/python-stubs`
+    needs them."""
     if given or os.environ.get("MATURIN_PEP517_ARGS"):
         return given
-    return {"build-args": f"--compatibility {PORTABLE}"}
+    return {"build-args": " ".join(["--strip", *more])}
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):  # type: ignore[no-untyped-def]
     refuse_other_platforms()
     lay_out()
     try:
-        return maturin.build_wheel(wheel_directory, settings(config_settings), metadata_directory)
+        return maturin.build_wheel(wheel_directory, settings(config_settings, f"--compatibility {PORTABLE}"), metadata_directory)
     except SystemExit:
         # A system whose own libraries are newer than the tag allows: a wheel for this machine.
-        return maturin.build_wheel(wheel_directory, config_settings, metadata_directory)
+        return maturin.build_wheel(wheel_directory, settings(config_settings), metadata_directory)
 
 
 def build_editable(wheel_directory, config_settings=None, metadata_directory=None):  # type: ignore[no-untyped-def]

@@ -1,26 +1,16 @@
 //! Ports plugged into devices and memory, and bytes that flow until all has ended.
 
 use crate::errors;
-use crate::memory::NativeMemory;
-use crate::slot::NativeSlot;
-use crate::space::NativeMapping;
+use crate::slot::Slot;
+use crate::stream::Place;
+use crate::values::{kind, OnListening, OnProgress, PacketCounts, Plugs};
 use crate::wait::Watch;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use std::ffi::OsString;
+use pyo3::types::{PyDict, PyString};
 use std::sync::Arc;
-use tombolo::{AddressSpace, Device, Error, Flow, Flowed, MappedRange, Packets, Picoseconds, Slot};
-
-/// Connection of a port: the name of a device, or memory with offset and size in bytes.
-#[derive(FromPyObject)]
-pub enum Plug<'py> {
-    Device(OsString),
-    Mapping(Bound<'py, NativeMapping>, u64, u64),
-    Memory(Bound<'py, NativeMemory>, u64, u64),
-}
-
-/// A slot, a port of its kernel, what that is plugged into, and how many packets memory takes.
-pub type Plugged<'py> = (Bound<'py, NativeSlot>, String, Plug<'py>, Option<String>);
+use tombolo as library;
+use tombolo::{AddressSpace, Device, Error, Flow, Flowed, MappedRange, Packets, Picoseconds};
 
 enum End {
     Device(Device),
@@ -29,11 +19,10 @@ enum End {
 
 /// The same without Python.
 pub struct Plan {
-    ports: Vec<(Arc<Slot>, String, End)>,
+    ports: Vec<(Arc<library::Slot>, String, End)>,
     deadline: Option<Picoseconds>,
     watch: Watch,
-    /// Called with port, host and number where something listens for TCP.
-    listening: Option<Py<PyAny>>,
+    listening: Option<OnListening>,
 }
 
 /// How it went, and what the user's callbacks raised.
@@ -46,36 +35,59 @@ impl Plan {
     /// Something is closed; no such device; a range outside of its memory.
     pub fn new(
         py: Python<'_>,
-        plugs: Vec<Plugged<'_>>,
-        deadline_ps: Option<u64>,
-        progress: Option<Py<PyAny>>,
-        listening: Option<Py<PyAny>>,
+        plugs: Plugs<'_>,
+        packets: Option<PacketCounts<'_>>,
+        deadline: Option<Picoseconds>,
+        progress: Option<OnProgress>,
+        listening: Option<OnListening>,
     ) -> PyResult<Self> {
+        let dictionary = py.get_type::<PyDict>();
+        let plugs = dictionary.call1((plugs.0,))?;
+        let packets = match packets {
+            Some(packets) => dictionary.call1((packets.0,))?,
+            None => dictionary.call0()?,
+        };
+        let (plugs, packets) = (plugs.cast::<PyDict>()?, packets.cast::<PyDict>()?);
+        for key in packets.keys() {
+            if !plugs.contains(&key)? {
+                let (_, port): (Bound<'_, PyAny>, String) = key.extract()?;
+                return Err(PyValueError::new_err(format!(
+                    "packets are given for port {port}, and nothing is plugged in there"
+                )));
+            }
+        }
         let mut ports = Vec::new();
-        for (slot, port, plug, packets) in plugs {
-            let packets = match packets {
-                Some(text) => text.parse().map_err(|error: tombolo::UnknownPackets| {
-                    PyValueError::new_err(error.to_string())
-                })?,
-                None => Packets::One,
-            };
-            let end = match plug {
-                Plug::Device(name) => {
-                    let device = Device::parse(&name);
-                    End::Device(device.map_err(|error| errors::raise(py, &error.into()))?)
-                }
-                Plug::Mapping(mapping, offset, bytes) => {
-                    End::Memory(mapping.get().part(py, offset, bytes)?, packets)
-                }
-                Plug::Memory(memory, offset, bytes) => {
-                    End::Memory(memory.get().part(py, offset, bytes)?, packets)
-                }
+        for (key, plug) in plugs {
+            let count = packets.get_item(&key)?;
+            let count = count.map(|count| Ok::<_, PyErr>(count.str()?.to_string()));
+            let count = count.transpose()?;
+            let (slot, port): (Bound<'_, Slot>, String) = key.extract()?;
+            let end = if let Ok(name) = plug.cast::<PyString>() {
+                let name = match count {
+                    Some(count) => format!("{name}:packets={count}"),
+                    None => name.to_string(),
+                };
+                let device = Device::parse(name.as_ref());
+                End::Device(device.map_err(|error| errors::raise(py, &error.into()))?)
+            } else if let Ok(place) = plug.extract::<Place<'_>>() {
+                let packets = match count {
+                    Some(text) => text.parse().map_err(|error: tombolo::UnknownPackets| {
+                        PyValueError::new_err(error.to_string())
+                    })?,
+                    None => Packets::One,
+                };
+                End::Memory(place.all(py)?, packets)
+            } else {
+                return Err(PyTypeError::new_err(format!(
+                    "port {port} is plugged into {}; a device's name or memory can be",
+                    kind(&plug)
+                )));
             };
             ports.push((slot.get().shared(py)?, port, end));
         }
         Ok(Self {
             ports,
-            deadline: deadline_ps.map(Picoseconds::new),
+            deadline,
             watch: Watch::new(progress),
             listening,
         })
@@ -97,7 +109,7 @@ impl Plan {
                         continue;
                     };
                     let place = (port, address.ip().to_string(), address.port());
-                    if let Err(raised) = Python::attach(|py| call.call1(py, place).map(drop)) {
+                    if let Err(raised) = Python::attach(|py| call.0.call1(py, place).map(drop)) {
                         return Ok((Err(Error::Interrupted), Some(raised)));
                     }
                 }

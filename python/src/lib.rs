@@ -1,7 +1,8 @@
-//! The Python package's way into the library: `tombolo._native`.
+//! The Python package: `tombolo._native`.
 //!
-//! Thin handles, no policy. The public interface, with names, types and documentation, is written in Python in
-//! `package/tombolo/`; this module forwards calls, errors and signals:
+//! The classes of the public interface with their signatures and documentation; `package/tombolo/_native.pyi` is
+//! generated from them (`tools/python-stubs`). In Python there are only tuples, buffers, and what numpy, pandas and
+//! matplotlib are needed for. Here:
 //!
 //! - every long call releases the interpreter's lock, so other threads run;
 //! - a wait checks for signals every [`SIGNAL_INTERVAL`](wait::SIGNAL_INTERVAL), so Ctrl-C ends it;
@@ -13,11 +14,14 @@ mod coherent;
 mod errors;
 mod flow;
 mod handle;
+mod mapping;
+mod members;
 mod memory;
 mod report;
 mod slot;
 mod space;
 mod stream;
+mod values;
 mod wait;
 mod xrt;
 
@@ -25,41 +29,52 @@ use pyo3::prelude::*;
 
 /// `tombolo._native`
 #[pymodule]
-fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add_function(wrap_pyfunction!(error_codes, module)?)?;
-    module.add_function(wrap_pyfunction!(preset_names, module)?)?;
-    module.add_function(wrap_pyfunction!(xrt::xrt_set_home, module)?)?;
-    module.add_function(wrap_pyfunction!(xrt::xrt_device_count, module)?)?;
-    module.add_class::<xrt::NativeXclbin>()?;
-    module.add_class::<xrt::NativeXrtDevice>()?;
-    module.add_class::<xrt::NativeXrtBo>()?;
-    module.add_class::<xrt::NativeXrtKernel>()?;
-    module.add_class::<xrt::NativeXrtRun>()?;
-    module.add_class::<xrt::NativeXrtIp>()?;
-    module.add_class::<card::NativeCard>()?;
-    module.add_class::<report::NativeReport>()?;
-    module.add_class::<space::NativeSpace>()?;
-    module.add_class::<space::NativeMapping>()?;
-    module.add_class::<memory::NativeMemory>()?;
-    module.add_class::<slot::NativeSlot>()?;
-    module.add_class::<stream::NativeStream>()?;
-    module.add_class::<stream::NativeConnection>()?;
-    module.add_class::<coherent::NativeCoherent>()?;
-    module.add_class::<coherent::NativeCoherentMap>()?;
-    module.add_class::<coherent::NativePending>()?;
-    module.add_class::<coherent::NativeRpc>()?;
-    module.add_class::<coherent::NativeRpcLines>()?;
-    module.add_class::<coherent::NativeWriteBuffer>()?;
-    Ok(())
+mod _native {
+    #[pymodule_export]
+    use crate::card::Card;
+    #[pymodule_export]
+    use crate::coherent::{
+        CoherentMemory, CoherentPages, LineHistory, PendingLine, Rpc, RpcLines, WriteBuffer,
+    };
+    #[pymodule_export]
+    use crate::mapping::{ArrayMapping, Mapping};
+    #[pymodule_export]
+    use crate::memory::{Block, Memory};
+    #[pymodule_export]
+    use crate::report::NativeReport;
+    #[pymodule_export]
+    use crate::slot::Slot;
+    #[pymodule_export]
+    use crate::space::AddressSpace;
+    #[pymodule_export]
+    use crate::stream::{Connection, Stream};
+    #[pymodule_export]
+    use crate::xrt::{
+        xrt_device_count, xrt_set_home, NativeXclbin, NativeXrtBo, NativeXrtDevice, NativeXrtIp,
+        NativeXrtKernel, NativeXrtRun,
+    };
+    #[pymodule_export]
+    use crate::{error_codes, preset_names};
+
+    #[pymodule_export]
+    #[allow(non_upper_case_globals)] // Its name in Python.
+    const __version__: &str = env!("CARGO_PKG_VERSION");
 }
 
-/// Every code of the library, with its class.
+/// A code's number, class, the class's bases, and what it means.
+type CodeOfError = (u32, String, Vec<&'static str>, &'static str);
+
+/// Every code of the library that has a class: errors of files are ``OSError``.
 #[pyfunction]
-fn error_codes() -> Vec<(u32, String)> {
+fn error_codes() -> Vec<CodeOfError> {
     let codes = tombolo::ErrorCode::ALL.iter();
+    let codes = codes.filter(|code| **code != tombolo::ErrorCode::File);
     codes
-        .map(|code| (code.number(), errors::class_of(*code)))
+        .map(|code| {
+            let bases = errors::bases_of(*code).to_vec();
+            let class = errors::class_of(*code);
+            (code.number(), class, bases, code.description())
+        })
         .collect()
 }
 

@@ -1,5 +1,6 @@
 //! Waiting with signals and callbacks.
 
+use crate::values::{self, OnProgress};
 use pyo3::prelude::*;
 use std::time::{Duration, Instant};
 use tombolo::{Continue, Progress};
@@ -9,14 +10,14 @@ pub const SIGNAL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Handles signals and calls the user's callback during a wait.
 pub struct Watch {
-    callback: Option<Py<PyAny>>,
+    callback: Option<OnProgress>,
     next: Instant,
     raised: Option<PyErr>,
 }
 
 impl Watch {
-    /// Calls `callback` with (virtual time in ps, bytes in, bytes out, faults) now and then.
-    pub fn new(callback: Option<Py<PyAny>>) -> Self {
+    /// Calls `callback` now and then.
+    pub fn new(callback: Option<OnProgress>) -> Self {
         Self {
             callback,
             next: Instant::now() + SIGNAL_INTERVAL,
@@ -41,7 +42,9 @@ impl Watch {
                     bytes_out,
                     faults,
                 } = progress;
-                callback.call1(py, (now.get(), bytes_in, bytes_out, faults))?;
+                let seconds = values::seconds(now);
+                let progress = values::Progress((seconds, bytes_in, bytes_out, faults));
+                callback.0.call1(py, (progress,))?;
             }
             Ok(())
         });

@@ -91,7 +91,7 @@ class Life:
                 self.things.append(card.load("copy", space, slot=self.chance.randrange(2)))
             elif choice < 0.60:
                 assert isinstance(slot, tombolo.Slot)
-                self.copy(slot._space, slot)
+                self.copy(slot.space, slot)
             elif choice < 0.65:
                 assert isinstance(card, tombolo.Card)
                 self.things.append(card.report())

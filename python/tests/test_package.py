@@ -59,6 +59,11 @@ def test_the_stubs_say_what_the_extension_is() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_stubs_and_errors_are_generated() -> None:
+    done = subprocess.run([REPOSITORY / "tools/python-stubs", "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_an_empty_environment_is_enough(tmp_path: Path) -> None:
     """No numpy, no Verilator: the functional card works, and the error of the simulated one names what is missing."""
     environment = tmp_path / "environment"

@@ -50,8 +50,7 @@ impl Card {
     /// [`Error::Daemon`]: no daemon listens at that path, or it refuses; the device cannot be opened (the message names
     /// the remedy); as [`simulated`](Self::simulated) and [`functional`](Self::functional).
     pub fn open(name: impl AsRef<str>) -> Result<Self, Error> {
-        let environment = CardName::from_environment(CardName::VARIABLE);
-        match CardName::from(name.as_ref()).unless_overridden(environment) {
+        match CardName::selected(name.as_ref()) {
             CardName::Daemon(path) => Ok(Self {
                 link: Link::to_daemon(Served::connect(Path::new(&path))?),
             }),

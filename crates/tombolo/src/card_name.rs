@@ -36,8 +36,14 @@ impl CardName {
         matches!(self, Self::Daemon(_) | Self::Device(_))
     }
 
+    /// The card that a program names, or that `TOMBOLO_CARD` names instead, unless the program's is external.
+    #[must_use]
+    pub fn selected(name: &str) -> Self {
+        Self::from(name).unless_overridden(Self::from_environment(Self::VARIABLE))
+    }
+
     /// Gives way to the name in the environment, unless the card is external.
-    pub(crate) fn unless_overridden(self, environment: Option<Self>) -> Self {
+    fn unless_overridden(self, environment: Option<Self>) -> Self {
         match environment {
             Some(other) if !self.is_external() => other,
             _ => self,

@@ -2,13 +2,13 @@
 //! `tests/library/error_codes.rs` holds the list.
 
 macro_rules! codes {
-    ($($(#[$meta:meta])* $code:ident = $number:literal, $name:literal;)*) => {
+    ($($(#[doc = $text:literal])* $code:ident = $number:literal, $name:literal;)*) => {
         /// Kind of an error.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         #[repr(u32)]
         pub enum ErrorCode {
-            $($(#[$meta])* $code = $number,)*
+            $($(#[doc = $text])* $code = $number,)*
         }
 
         impl ErrorCode {
@@ -19,6 +19,13 @@ macro_rules! codes {
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$code => $name,)*
+                }
+            }
+
+            /// Meaning of the code, one sentence.
+            pub fn description(self) -> &'static str {
+                match self {
+                    $(Self::$code => concat!($($text),*).trim_start(),)*
                 }
             }
 
@@ -45,7 +52,7 @@ codes! {
     CardBroken = 2, "card-broken";
     /// The card has no such slot.
     NoSuchSlot = 3, "no-such-slot";
-    /// A model could not be built: a tool is missing, or the RTL does not compile.
+    /// A model could not be built: no Verilator, no compiler, or RTL that does not compile.
     Build = 4, "build";
     /// The wait cannot end: nothing is under way.
     NothingToWaitFor = 5, "nothing-to-wait-for";
@@ -55,17 +62,18 @@ codes! {
     Kernel = 10, "kernel";
     /// A file could not be opened, measured, extended or stored.
     File = 20, "file";
-    /// The file cannot be mapped with these options.
+    /// The file cannot be mapped with these options: it is empty or not a regular file, or the range is outside of it or
+    /// over another.
     Unmappable = 21, "unmappable";
     /// A transfer between a file and the card failed.
     Transfer = 22, "transfer";
-    /// The pager refused: overlap, bad range or out of memory.
+    /// The pager refused: overlap, bad range, out of card memory, or a write-back that failed.
     Pager = 23, "pager";
-    /// A kernel wrote outside a mapping, on its first or last page.
+    /// A kernel wrote outside a mapping, on its first or last page; those bytes are not in the file.
     Outside = 24, "outside";
     /// The range or offset lies outside coherent memory.
     CoherentRange = 25, "coherent-range";
-    /// The kernel has no such argument.
+    /// The kernel has no such argument; the message lists those it has.
     NoSuchArgument = 30, "no-such-argument";
     /// The value's size does not fit the argument.
     ArgumentSize = 31, "argument-size";
@@ -77,9 +85,9 @@ codes! {
     Schedule = 34, "schedule";
     /// The kernel's argument does not accept this number.
     ArgumentValue = 35, "argument-value";
-    /// A kernel access failed.
+    /// A kernel access failed; its results are invalid.
     Access = 40, "access";
-    /// The kernel broke a rule of the slot boundary.
+    /// The kernel broke a rule of AXI or of the slot boundary; its slot was closed.
     Violation = 41, "violation";
     /// The kernel does not respond on its control interface.
     Unanswered = 42, "unanswered";
@@ -87,7 +95,7 @@ codes! {
     InterruptStorm = 43, "interrupt-storm";
     /// The kernel terminated itself or broke a protocol.
     KernelFailed = 44, "kernel-failed";
-    /// The kernel was not done at the deadline.
+    /// The kernel was not done at the deadline (virtual time).
     Deadline = 45, "deadline";
     /// The kernel behind the directory broke a rule, or cannot be used there.
     Home = 46, "home";
@@ -95,21 +103,21 @@ codes! {
     LineLate = 47, "line-late";
     /// No kernel is loaded behind the directory.
     NoHome = 48, "no-home";
-    /// All address spaces are in use.
+    /// All address spaces of the shell are in use; close one first.
     NoFreeSpace = 50, "no-free-space";
-    /// Memory cannot be shared.
+    /// Memory cannot be shared: there is none, or it would have too many pages.
     Unshareable = 51, "unshareable";
     /// The address lies outside shared memory.
     NotShared = 52, "not-shared";
     /// The shared memory cannot be freed: a kernel may be using it.
     MemoryInUse = 53, "memory-in-use";
-    /// Memory of the program cannot be shared in place.
+    /// Memory of the program cannot be shared in place; the message names the rule.
     Unregistrable = 54, "unregistrable";
-    /// Every slot holds a kernel.
+    /// Every slot of the card holds a kernel; close one first.
     NoFreeSlot = 55, "no-free-slot";
-    /// The quota of a daemon's tenant is exhausted.
+    /// The quota of a daemon's tenant is exhausted; the message names it, and its figure.
     Quota = 56, "quota";
-    /// The object of the handle has ended.
+    /// The object has ended: it or its owner was closed, or another kernel was loaded into its slot.
     Gone = 60, "gone";
     /// The object belongs to another card.
     OtherCard = 61, "other-card";
@@ -117,13 +125,13 @@ codes! {
     OtherSpace = 62, "other-space";
     /// The card's daemon cannot be reached, refused the request, or has ended.
     Daemon = 63, "daemon";
-    /// The daemon's protocol does not carry this call.
+    /// The daemon's protocol does not carry this call; the message names the subject.
     NotCarried = 64, "not-carried";
-    /// The user asked to stop.
+    /// The run was stopped by the user or by another caller.
     Interrupted = 70, "interrupted";
     /// A registered thread sleeps outside the library, which stalls virtual time.
     Stalled = 71, "stalled";
-    /// A stream was misused.
+    /// A stream was misused: no such port, in use, wrong direction, beyond its memory.
     Stream = 80, "stream";
     /// A slot was reset during a transfer of its streams.
     StreamReset = 81, "stream-reset";
@@ -131,7 +139,7 @@ codes! {
     Device = 82, "device";
     /// The other end of a device failed, disconnected or timed out.
     DevicePeer = 83, "device-peer";
-    /// An internal invariant failed.
+    /// An internal invariant failed. Please report it.
     Internal = 90, "internal";
 }
 

@@ -41,10 +41,10 @@ fn c_has_those_that_the_table_says() {
 
 #[test]
 fn python_has_those_that_the_table_says() {
-    let module = read("python/package/tombolo/_space.py");
-    let body = between(&module, "    def map_file(", ") -> Mapping:");
-    let lines = body.lines().filter_map(|line| line.split_once(':'));
-    let parameters = lines.map(|(name, _)| name.trim().to_owned());
+    let module = read("python/package/tombolo/_native.pyi");
+    let body = between(&module, "    def map_file(self, /, ", ") -> Mapping:");
+    let parameters = body.split(", ").filter_map(|one| one.split_once(':'));
+    let parameters = parameters.map(|(name, _)| name.to_owned());
     let parameters = parameters.filter(|name| name != "path");
     assert_eq!(said(|field| field.python), parameters.collect());
 }

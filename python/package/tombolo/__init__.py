@@ -15,18 +15,29 @@ of cache lines of a coherent CPU, :class:`Report` shows where the time went. :fu
 function, for tests. Errors are in :mod:`tombolo.errors`.
 """
 
-from . import cache, errors
-from ._card import Card
-from ._coherent import CoherentMap, CoherentMemory, LineHistory, PendingLine, Rpc, RpcAnswer, RpcLines, WriteBuffer
+from . import _open, cache, errors  # noqa: F401  (_open closes cards at the end)
+from ._arrays import empty
 from ._kernel import Kernel, kernel
-from ._memory import SharedMemory, empty
-from ._native import __version__
+from ._memory import CoherentMap, SharedMemory
+from ._native import (
+    AddressSpace,
+    ArrayMapping,
+    Card,
+    CoherentMemory,
+    Connection,
+    LineHistory,
+    Mapping,
+    PendingLine,
+    Rpc,
+    RpcLines,
+    Slot,
+    Stream,
+    WriteBuffer,
+    __version__,
+)
 from ._report import Report
 from ._resources import SHARE, kernels, platforms, presets
-from ._slot import Argument, Slot
-from ._space import AddressSpace, ArrayMapping, Flowed, Mapping
-from ._stream import Connection, ConnectionState, Moved, Stream
-from ._times import Progress
+from ._values import Argument, ConnectionState, Flowed, Moved, Progress, RpcAnswer
 from .errors import Error
 
 __all__ = [

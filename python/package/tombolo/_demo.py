@@ -11,7 +11,7 @@ from typing import Callable, List
 
 from . import _build_tools
 from ._aes import aes256ctr
-from ._card import Card
+from ._native import Card
 from .errors import BuildError, Error
 
 KEY = bytes(range(32))

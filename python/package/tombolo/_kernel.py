@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Union
 from typing import Mapping as Dictionary
 
 from . import _resources
-from ._card import Card
+from ._native import Card
 from ._report import Report
 
 #: Virtual seconds after which a call gives up.

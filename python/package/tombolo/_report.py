@@ -8,7 +8,7 @@ import os
 from typing import Any, Dict, List, Tuple, Union
 
 from ._native import NativeReport
-from ._times import PS
+from ._values import PS
 
 #: Tables of :meth:`Report.frame`.
 TABLES = ("runs", "paging", "channels", "ports", "link", "slots", "busy", "bandwidth")

@@ -1,3 +1,4 @@
+# Written by tools/python-stubs from the error codes in crates/wire/src/error_code.rs.
 """Errors, one class for each error code of the library.
 
 Every error of the library is an :class:`Error` with a ``code``, a number that never changes; a file that cannot be
@@ -15,14 +16,18 @@ class Error(Exception):
     code: int = 0
 
 
+class ForkError(Error):
+    """The object belongs to the parent process; a card cannot be used across fork."""
+
+
 class CardError(Error):
-    """The card refused, or failed."""
+    """The card refused a request; no more specific code applies."""
 
     code = 1
 
 
 class CardBrokenError(CardError):
-    """The card is broken; nothing more can be done with it."""
+    """The card has failed and cannot be used any more."""
 
     code = 2
 
@@ -40,37 +45,38 @@ class BuildError(CardError):
 
 
 class NothingToWaitForError(CardError):
-    """No operation is under way that could end the wait."""
+    """The wait cannot end: nothing is under way."""
 
     code = 5
 
 
 class ConfigurationError(CardError):
-    """A configuration, a platform file or a page size that is not possible."""
+    """The configuration, platform file or page size is not possible."""
 
     code = 6
 
 
 class KernelError(Error):
-    """The kernel's folder, manifest or RTL is invalid."""
+    """The kernel's folder or RTL was rejected."""
 
     code = 10
 
 
 class UnmappableError(Error):
-    """A file that cannot be mapped as asked: empty, not a regular file, a range outside of it or over another."""
+    """The file cannot be mapped with these options: it is empty or not a regular file, or the range is outside of it or
+    over another."""
 
     code = 21
 
 
 class TransferError(Error):
-    """Bytes could not be moved between a file and the card."""
+    """A transfer between a file and the card failed."""
 
     code = 22
 
 
 class PagerError(Error):
-    """The pager refused: out of card memory, a write-back that failed."""
+    """The pager refused: overlap, bad range, out of card memory, or a write-back that failed."""
 
     code = 23
 
@@ -82,49 +88,49 @@ class OutsideError(Error):
 
 
 class CoherentRangeError(Error):
-    """A range or an offset that coherent memory does not have."""
+    """The range or offset lies outside coherent memory."""
 
     code = 25
 
 
 class NoSuchArgumentError(Error, LookupError):
-    """The kernel has no argument of that name; the message lists those it has."""
+    """The kernel has no such argument; the message lists those it has."""
 
     code = 30
 
 
 class ArgumentSizeError(Error, ValueError):
-    """A value does not fit its argument."""
+    """The value's size does not fit the argument."""
 
     code = 31
 
 
 class SlotStateError(Error):
-    """The slot is running or stopped, and the call needs the opposite."""
+    """The call needs a running slot and it is not, or the reverse."""
 
     code = 32
 
 
 class MisalignedPointerError(Error, ValueError):
-    """An address does not have the alignment of the kernel's pointers."""
+    """The address breaks the alignment of the kernel's pointers."""
 
     code = 33
 
 
 class ScheduleError(Error, ValueError):
-    """A number of a slot's schedule is out of range."""
+    """A parameter of a slot's schedule is out of range."""
 
     code = 34
 
 
 class ArgumentValueError(Error, ValueError):
-    """A number that the kernel's argument does not accept."""
+    """The kernel's argument does not accept this number."""
 
     code = 35
 
 
 class AccessError(Error):
-    """An access of the kernel failed; its results are invalid."""
+    """A kernel access failed; its results are invalid."""
 
     code = 40
 
@@ -147,19 +153,19 @@ class ViolationError(Error):
 
 
 class UnansweredError(Error):
-    """The kernel does not answer its control interface."""
+    """The kernel does not respond on its control interface."""
 
     code = 42
 
 
 class InterruptStormError(Error):
-    """The kernel raises its interrupt without being done."""
+    """The kernel raises interrupts without being done."""
 
     code = 43
 
 
 class KernelFailedError(Error):
-    """The kernel ended itself."""
+    """The kernel terminated itself or broke a protocol."""
 
     code = 44
 
@@ -171,19 +177,19 @@ class DeadlineError(Error, TimeoutError):
 
 
 class HomeError(Error):
-    """The kernel behind the directory broke a rule, or cannot be put there."""
+    """The kernel behind the directory broke a rule, or cannot be used there."""
 
     code = 46
 
 
 class LineLateError(Error):
-    """An access to a coherent line was not complete in time."""
+    """An access of a core received no response in time."""
 
     code = 47
 
 
 class NoHomeError(Error):
-    """There is no kernel behind the directory."""
+    """No kernel is loaded behind the directory."""
 
     code = 48
 
@@ -201,13 +207,13 @@ class UnshareableError(Error):
 
 
 class NotSharedError(Error):
-    """The address is not in shared memory."""
+    """The address lies outside shared memory."""
 
     code = 52
 
 
 class MemoryInUseError(Error):
-    """Shared memory cannot be freed while a kernel of its address space runs."""
+    """The shared memory cannot be freed: a kernel may be using it."""
 
     code = 53
 
@@ -219,91 +225,87 @@ class UnregistrableError(Error):
 
 
 class NoFreeSlotError(Error):
-    """Every slot of the card has a kernel; close one first."""
+    """Every slot of the card holds a kernel; close one first."""
 
     code = 55
 
 
 class QuotaError(Error):
-    """The quota of a tenant of a daemon is used up; the message names it, and its figure."""
+    """The quota of a daemon's tenant is exhausted; the message names it, and its figure."""
 
     code = 56
 
 
 class GoneError(Error):
-    """The object or its owner was closed, or another kernel was loaded into its slot."""
+    """The object has ended: it or its owner was closed, or another kernel was loaded into its slot."""
 
     code = 60
 
 
 class OtherCardError(Error):
-    """An address space of one card was used with another."""
+    """The object belongs to another card."""
 
     code = 61
 
 
 class OtherSpaceError(Error):
-    """A mapping of one address space was used with a kernel of another."""
+    """The mapping and the kernel belong to different address spaces."""
 
     code = 62
 
 
 class DaemonError(Error):
-    """The daemon that has the card cannot be reached, refuses, or has ended."""
+    """The card's daemon cannot be reached, refused the request, or has ended."""
 
     code = 63
 
 
 class NotCarriedError(Error):
-    """A call that the socket of a daemon does not carry; the message names the subject."""
+    """The daemon's protocol does not carry this call; the message names the subject."""
 
     code = 64
 
 
 class StoppedError(Error):
-    """The run was stopped by another caller."""
+    """The run was stopped by the user or by another caller."""
 
     code = 70
 
 
 class StalledError(Error):
-    """Virtual time stands still for a registered thread that sleeps elsewhere."""
+    """A registered thread sleeps outside the library, which stalls virtual time."""
 
     code = 71
 
 
 class StreamError(Error):
-    """A stream was used against its rules: no such port, in use, wrong direction, beyond its memory."""
+    """A stream was misused: no such port, in use, wrong direction, beyond its memory."""
 
     code = 80
 
 
 class StreamResetError(Error):
-    """A slot was reset before a transfer of its streams was over."""
+    """A slot was reset during a transfer of its streams."""
 
     code = 81
 
 
 class DeviceError(Error):
-    """A device for a port cannot be opened, or not in the requested way."""
+    """A device for a port cannot be opened, or not with these options."""
 
     code = 82
 
 
 class DevicePeerError(DeviceError):
-    """The other end of a device failed, disconnected, or timed out."""
+    """The other end of a device failed, disconnected or timed out."""
 
     code = 83
 
 
 class InternalError(Error):
-    """An internal error of the library. Please report it."""
+    """An internal invariant failed. Please report it."""
 
     code = 90
-
-
-class ForkError(Error):
-    """The object belongs to the parent process; a card cannot be used across fork."""
 
 
 __all__ = [name for name, value in list(globals().items()) if isinstance(value, type)]
