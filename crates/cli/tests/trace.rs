@@ -111,4 +111,65 @@ fn a_timeline_has_every_transaction_and_changes_nothing() {
     // Both ends are cut to nanoseconds.
     let time = report["runs"][0]["time"].as_u64().unwrap() / 1000;
     assert!((run.to - run.from).abs_diff(time) <= 1);
+    flows(&events);
+    counters(&events);
+}
+
+/// Arrows lead from faults over the transfer of their page and its table entry to the replies.
+fn flows(events: &[Event]) {
+    let all: BTreeSet<u64> = events
+        .iter()
+        .flat_map(|event| &event.flows)
+        .copied()
+        .collect();
+    let mut complete = 0;
+    for flow in all {
+        let of = |track: &str, name: &str| {
+            let mut on = events.iter().filter(|event| event.flows.contains(&flow));
+            on.find(|event| event.track.ends_with(track) && event.name.starts_with(name))
+        };
+        let copy = of("/DMA to the card", "copy in").expect("a flow is of a transfer");
+        let (fault, entry) = (of("/faults", ""), of("/page table", "install"));
+        let reply = of("/fault replies", "reply");
+        assert_eq!(fault.is_some(), reply.is_some(), "{flow}");
+        if let (Some(fault), Some(entry), Some(reply)) = (fault, entry, reply) {
+            assert!(fault.from <= copy.from && copy.from <= entry.from, "{flow}");
+            assert!(entry.from <= reply.from && fault.to == reply.from, "{flow}");
+            complete += 1;
+        }
+    }
+    assert!(complete > 0);
+}
+
+/// Values of a counter, in order.
+fn values(events: &[Event], track: &str) -> Vec<(u64, i64)> {
+    let of_track = events.iter().filter(|event| event.track == track);
+    of_track
+        .map(|event| (event.from, event.values["value"].parse().unwrap()))
+        .collect()
+}
+
+fn counters(events: &[Event]) {
+    let waiting = values(events, "space 0/faults under way");
+    assert_eq!(waiting.last().unwrap().1, 0, "{waiting:?}");
+    assert!(waiting.iter().all(|(_, count)| *count >= 0));
+    assert!(waiting.windows(2).all(|two| two[0].0 <= two[1].0));
+    let faults = events
+        .iter()
+        .filter(|event| event.track == "space 0/faults");
+    assert_eq!(waiting.len(), 2 * faults.count());
+    let resident = values(events, "space 0/resident (KiB)");
+    let most = resident.iter().map(|(_, kib)| *kib).max().unwrap();
+    assert!(most as u64 >= (2 * BYTES) >> 10, "{resident:?}");
+    assert_eq!(resident.last().unwrap().1, 0, "{resident:?}");
+    // The area below the rate is what was read, but for the last window.
+    let rate = values(events, "slot 0/bandwidth of port 0 reads (MB/s)");
+    let area: u64 = rate
+        .windows(2)
+        .map(|two| (two[1].0 - two[0].0) * two[0].1 as u64 / 1000)
+        .sum();
+    assert!(
+        (BYTES / 2..=BYTES + 4096).contains(&area),
+        "{area}: {rate:?}"
+    );
 }

@@ -1,5 +1,6 @@
 //! The timeline of a simulated card: every burst at its buses, every command, every fault, host work
-//! and interrupts. Without a timeline none of this exists.
+//! and interrupts, and counters of bandwidth, faults under way and resident pages. A flow leads from a fault over the
+//! transfers into its page's frame to the reply. Without a timeline none of this exists.
 
 use super::bus::Finder;
 use super::config::ShellConfig;
@@ -9,8 +10,11 @@ use card::event::Event;
 use card::kernel::Manifest;
 use card::{HostWork, SlotId};
 use std::collections::{BTreeMap, VecDeque};
-use timeline::{Timeline, Track, Value};
-use units::{CommandId, CommandStatus, Fault, FaultToken, Operation, Picoseconds};
+use timeline::{Flow, Timeline, Track, Value};
+use units::{
+    Asid, CommandId, CommandStatus, Fault, FaultToken, Operation, PageEntry, Picoseconds, Target,
+    VirtAddr,
+};
 use verilated::BuildError;
 
 /// A burst between its address and its last beat or response.
@@ -21,10 +25,60 @@ struct TracedBurst {
     response: u8,
 }
 
+/// Bytes over time: a counter of MB/s, over windows of a microsecond.
+struct Rate {
+    track: Track,
+    /// Begin of the window.
+    since: Picoseconds,
+    bytes: u64,
+    /// The value that was written last.
+    last: u64,
+}
+
+/// A window of a [`Rate`]: a byte in it is 1 MB/s.
+const WINDOW: Picoseconds = Picoseconds::from_micros(1);
+
+impl Rate {
+    fn new(timeline: &Timeline, name: &str, group: Option<Track>) -> Self {
+        Self {
+            track: timeline.counter(&format!("bandwidth of {name} (MB/s)"), group),
+            since: Picoseconds::ZERO,
+            bytes: 0,
+            last: 0,
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, now: Picoseconds, bytes: u64, timeline: &Timeline) {
+        if now >= self.since + WINDOW {
+            self.write(now, timeline);
+        }
+        self.bytes += bytes;
+    }
+
+    /// Writes the window that is over, and zero if another one without bytes followed; begins the window of `now`.
+    fn write(&mut self, now: Picoseconds, timeline: &Timeline) {
+        let windows = (now - self.since).get() / WINDOW.get();
+        let mut set = |at, value: u64| {
+            if value != self.last {
+                timeline.count(self.track, at, value as i64);
+                self.last = value;
+            }
+        };
+        set(self.since, self.bytes);
+        if windows > 1 {
+            set(self.since + WINDOW, 0);
+        }
+        self.since += WINDOW * windows;
+        self.bytes = 0;
+    }
+}
+
 /// One direction of a bus.
 struct Direction {
     name: &'static str,
     track: Track,
+    rate: Rate,
     address: Pin<u64>,
     len: Pin<u8>,
     /// Absent if every beat is a row.
@@ -51,6 +105,7 @@ impl Direction {
                         ("address", Value::Address(burst.address)),
                         ("bytes", burst.bytes.into()),
                     ];
+                    self.rate.add(now, burst.bytes, timeline);
                     if burst.response != 0 {
                         values.push(("response", u64::from(burst.response).into()));
                     }
@@ -101,6 +156,9 @@ struct TracedBus<'a> {
     find: Finder<'a>,
     /// The shell is the manager.
     shell_drives: bool,
+    /// Name of the bus in its group of tracks.
+    name: String,
+    group: Track,
     /// Tracks of reads and of writes.
     tracks: (Track, Track),
     port: Option<SlotPort>,
@@ -119,10 +177,15 @@ impl Probe {
             false => driven(name).map(Some),
         };
         let address = |name: &str| place.find.pin(&format!("{name}_{manager}"));
+        let rate = |direction: &str| {
+            let name = format!("{} {direction}", place.name);
+            Rate::new(timeline, &name, Some(place.group))
+        };
         Ok(Self {
             reads: Direction {
                 name: "read",
                 track: place.tracks.0,
+                rate: rate("reads"),
                 address: address("araddr")?,
                 len: driven("arlen")?,
                 size: size("arsize")?,
@@ -135,6 +198,7 @@ impl Probe {
             writes: Direction {
                 name: "write",
                 track: place.tracks.1,
+                rate: rate("writes"),
                 address: address("awaddr")?,
                 len: driven("awlen")?,
                 size: size("awsize")?,
@@ -161,11 +225,11 @@ impl Probe {
             prefix,
             element,
         };
-        let tracks = |group: &str, what: &str| {
-            let group = Some(timeline.group(group, None));
-            let track = |direction| timeline.lanes(&format!("{what} {direction}"), group);
+        let tracks = |group: Track, what: &str| {
+            let track = |direction| timeline.lanes(&format!("{what} {direction}"), Some(group));
             (track("reads"), track("writes"))
         };
+        let memory = timeline.group("card memory", None);
         for port in 0..config.ports() {
             let ports = u32::from(config.ports_per_slot);
             let place = SlotPort {
@@ -178,28 +242,36 @@ impl Probe {
                 &TracedBus {
                     find: find("port", port),
                     shell_drives: false,
+                    name: format!("port {}", place.number),
+                    group: slot_group(timeline, place.slot),
                     tracks: (track(false), track(true)),
                     port: Some(place),
                 },
             )?);
         }
         for channel in 0..u32::from(config.channels) {
+            let name = format!("channel {channel}");
             probes.push(Self::new(
                 timeline,
                 &TracedBus {
                     find: find("mem", channel),
                     shell_drives: true,
-                    tracks: tracks("card memory", &format!("channel {channel}")),
+                    tracks: tracks(memory, &name),
+                    name,
+                    group: memory,
                     port: None,
                 },
             )?);
         }
+        let pcie = timeline.group("PCIe", None);
         probes.push(Self::new(
             timeline,
             &TracedBus {
                 find: find("host", 0),
                 shell_drives: true,
-                tracks: tracks("PCIe", "host memory"),
+                name: "host memory".to_owned(),
+                group: pcie,
+                tracks: tracks(pcie, "host memory"),
                 port: None,
             },
         )?);
@@ -240,6 +312,9 @@ fn slot_group(timeline: &Timeline, slot: SlotId) -> Track {
     timeline.group(&format!("slot {}", slot.0), None)
 }
 
+/// Maximum number of flows of an event.
+const FLOWS: usize = 8;
+
 /// Values of an event.
 type Values = Vec<(&'static str, Value)>;
 
@@ -251,7 +326,66 @@ pub(crate) struct HostTrace {
     interrupts: Track,
     open: BTreeMap<CommandId, (Picoseconds, &'static str, &'static str, Values)>,
     faults: BTreeMap<FaultToken, (Picoseconds, Fault)>,
+    spaces: BTreeMap<Asid, SpaceTrace>,
+    /// The last transfer to each address of the card at which one began.
+    arrivals: BTreeMap<u64, Arrival>,
     ports_per_slot: u32,
+}
+
+/// A transfer to the card.
+struct Arrival {
+    at: Picoseconds,
+    flow: Flow,
+}
+
+/// Tracks of an address space, and the values of its counters.
+struct SpaceTrace {
+    faults: Track,
+    /// Counter of faults without a reply.
+    under_way: Track,
+    waiting: i64,
+    /// Counter of bytes of pages in the page table.
+    resident: Track,
+    /// Sizes of these pages, and the times of their entries, by address.
+    pages: BTreeMap<VirtAddr, (u64, Picoseconds)>,
+    bytes: u64,
+}
+
+impl SpaceTrace {
+    fn new(timeline: &Timeline, asid: Asid) -> Self {
+        let group = Some(timeline.group(&format!("space {}", asid.get()), None));
+        Self {
+            faults: timeline.lanes("faults", group),
+            under_way: timeline.counter("faults under way", group),
+            waiting: 0,
+            resident: timeline.counter("resident (KiB)", group),
+            pages: BTreeMap::new(),
+            bytes: 0,
+        }
+    }
+
+    /// The time of the last entry of a page in the page table.
+    fn installed(&self, address: VirtAddr) -> Option<Picoseconds> {
+        self.pages.get(&address).map(|(_, at)| *at)
+    }
+
+    /// Sets the size of a page: 0 for none.
+    fn set_page(&mut self, timeline: &Timeline, now: Picoseconds, address: VirtAddr, bytes: u64) {
+        let before = match bytes {
+            0 => self.pages.remove(&address),
+            _ => self.pages.insert(address, (bytes, now)),
+        };
+        let before = before.map_or(0, |(bytes, _)| bytes);
+        self.bytes = self.bytes + bytes - before;
+        if before != bytes {
+            timeline.count(self.resident, now, (self.bytes >> 10) as i64);
+        }
+    }
+
+    fn count_faults(&mut self, timeline: &Timeline, now: Picoseconds, change: i64) {
+        self.waiting += change;
+        timeline.count(self.under_way, now, self.waiting);
+    }
 }
 
 impl HostTrace {
@@ -264,16 +398,51 @@ impl HostTrace {
             timeline,
             open: BTreeMap::new(),
             faults: BTreeMap::new(),
+            spaces: BTreeMap::new(),
+            arrivals: BTreeMap::new(),
             ports_per_slot,
         }
     }
 
     /// Records a command that is submitted to the shell.
     pub(crate) fn submitted(&mut self, now: Picoseconds, command: &Command) {
-        if let Operation::FaultReply { token, entry } = command.operation {
-            self.answered(now, token, entry.is_some());
+        let (track, name, mut values) = describe(&command.operation);
+        match command.operation {
+            Operation::FaultReply { token, entry } => {
+                // A transfer before the fault was not for it.
+                let since = self.faults.get(&token).map(|(since, _)| *since);
+                let is_later = |arrival: &Arrival| since.is_some_and(|since| arrival.at >= since);
+                let flows = entry.map_or_else(Vec::new, |entry| self.arrived_in(&entry, is_later));
+                values.extend(flows.iter().map(|flow| ("", Value::Flow(*flow))));
+                self.answered(now, token, entry.is_some(), &flows);
+            }
+            Operation::CopyIn { to, .. } => {
+                let flow = self.timeline.flow();
+                self.arrivals.insert(to.get(), Arrival { at: now, flow });
+                values.push(("", flow.into()));
+            }
+            Operation::Install {
+                asid,
+                address,
+                entry,
+            } => {
+                let installed = self
+                    .spaces
+                    .get(&asid)
+                    .and_then(|space| space.installed(address));
+                let is_new = |arrival: &Arrival| installed.is_none_or(|last| arrival.at > last);
+                let flows = self.arrived_in(&entry, is_new);
+                values.extend(flows.into_iter().map(|flow| ("", Value::Flow(flow))));
+                let timeline = self.timeline.clone();
+                let space = self.space(asid);
+                space.set_page(&timeline, now, address, entry.size.bytes());
+            }
+            Operation::Invalidate { asid, address, .. } => {
+                let timeline = self.timeline.clone();
+                self.space(asid).set_page(&timeline, now, address, 0);
+            }
+            _ => {}
         }
-        let (track, name, values) = describe(&command.operation);
         if command.notify {
             self.open.insert(command.id, (now, track, name, values));
         } else {
@@ -282,13 +451,34 @@ impl HostTrace {
         }
     }
 
-    fn answered(&mut self, now: Picoseconds, token: FaultToken, granted: bool) {
+    fn space(&mut self, asid: Asid) -> &mut SpaceTrace {
+        let timeline = &self.timeline;
+        let space = self.spaces.entry(asid);
+        space.or_insert_with(|| SpaceTrace::new(timeline, asid))
+    }
+
+    /// Flows of the transfers into the frame of a page that `is_wanted`: the first ones, if there are many.
+    fn arrived_in(&self, entry: &PageEntry, is_wanted: impl Fn(&Arrival) -> bool) -> Vec<Flow> {
+        if entry.target != Target::Card {
+            return Vec::new();
+        }
+        let frame = entry.frame.card_address().get();
+        let within = self.arrivals.range(frame..frame + entry.size.bytes());
+        let wanted = within.filter(|(_, arrival)| is_wanted(arrival));
+        wanted
+            .map(|(_, arrival)| arrival.flow)
+            .take(FLOWS)
+            .collect()
+    }
+
+    fn answered(&mut self, now: Picoseconds, token: FaultToken, granted: bool, flows: &[Flow]) {
         let Some((since, fault)) = self.faults.remove(&token) else {
             return;
         };
-        let space = format!("space {}", fault.asid.get());
-        let group = self.timeline.group(&space, None);
-        let track = self.timeline.lanes("faults", Some(group));
+        let timeline = self.timeline.clone();
+        let space = self.space(fault.asid);
+        space.count_faults(&timeline, now, -1);
+        let track = space.faults;
         let name = match (fault.write, fault.ahead) {
             (false, false) => "read fault",
             (true, false) => "write fault",
@@ -307,6 +497,7 @@ impl HostTrace {
         if !granted {
             values.push(("answer", "failed".into()));
         }
+        values.extend(flows.iter().map(|flow| ("", Value::Flow(*flow))));
         self.timeline.slice(track, name, since, now, &values);
     }
 
@@ -324,6 +515,8 @@ impl HostTrace {
             }
             Event::Fault(fault) => {
                 self.faults.insert(fault.token, (now, *fault));
+                let timeline = self.timeline.clone();
+                self.space(fault.asid).count_faults(&timeline, now, 1);
             }
             Event::Interrupt(slot) => {
                 let group = slot_group(&self.timeline, *slot);
@@ -372,7 +565,7 @@ impl HostTrace {
 
 /// Track, name and values of a command.
 fn describe(operation: &Operation) -> (&'static str, &'static str, Values) {
-    let table = |name, asid: units::Asid, address: units::VirtAddr| {
+    let table = |name, asid: Asid, address: VirtAddr| {
         let values = vec![
             ("address", Value::Address(address.get())),
             ("space", u64::from(asid.get()).into()),

@@ -42,6 +42,10 @@ const SEQUENCE: u32 = 1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Track(usize);
 
+/// A connection between events: they are shown with arrows, in the order of their times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flow(u64);
+
 /// An argument of an event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
@@ -51,6 +55,14 @@ pub enum Value {
     Address(u64),
     /// Shown as it is.
     Text(String),
+    /// No argument: connects the event with others of this flow.
+    Flow(Flow),
+}
+
+impl From<Flow> for Value {
+    fn from(flow: Flow) -> Self {
+        Self::Flow(flow)
+    }
 }
 
 impl From<u64> for Value {
@@ -86,6 +98,7 @@ struct Writer {
     failed: Option<io::Error>,
     tracks: Vec<Lanes>,
     next_uuid: u64,
+    next_flow: u64,
     buffer: Vec<u8>,
 }
 
@@ -97,6 +110,8 @@ struct Lanes {
     parent: Option<u64>,
     /// Lanes, each with the end of its last slice.
     lanes: Vec<(u64, Picoseconds)>,
+    /// Place in the record; counters have none.
+    recorded: Option<usize>,
 }
 
 impl Timeline {
@@ -131,6 +146,7 @@ impl Timeline {
                 failed: None,
                 tracks: Vec::new(),
                 next_uuid: 1,
+                next_flow: 1,
                 buffer: Vec::new(),
             })),
         }
@@ -164,10 +180,18 @@ impl Timeline {
     /// A track for values over time.
     pub fn counter(&self, name: &str, parent: Option<Track>) -> Track {
         let mut writer = self.writer();
-        let track = writer.track(name, parent);
+        let track = writer.add_track(name, parent, false);
         let uuid = writer.describe(track.0, true);
         writer.tracks[track.0].lanes.push((uuid, Picoseconds::ZERO));
         track
+    }
+
+    /// A flow without events so far.
+    pub fn flow(&self) -> Flow {
+        let mut writer = self.writer();
+        let flow = Flow(writer.next_flow);
+        writer.next_flow += 1;
+        flow
     }
 
     /// Writes a slice: an event with a start and an end. Slices of a track must be written in the order of their ends.
@@ -211,6 +235,9 @@ impl Timeline {
     /// Sets the value of a counter from a time on.
     pub fn count(&self, track: Track, at: Picoseconds, value: i64) {
         let mut writer = self.writer();
+        if writer.sink.is_none() {
+            return;
+        }
         let uuid = writer.lane(track, Picoseconds::MAX);
         let mut event = TrackEvent::new(event_type::COUNTER, uuid, "", &[]);
         event.counter_value = Some(value);
@@ -231,7 +258,12 @@ impl Timeline {
 }
 
 impl Writer {
+    /// The track with this name and parent, which is part of the record.
     fn track(&mut self, name: &str, parent: Option<Track>) -> Track {
+        self.add_track(name, parent, true)
+    }
+
+    fn add_track(&mut self, name: &str, parent: Option<Track>, is_recorded: bool) -> Track {
         let mut path = name.to_owned();
         if let Some(parent) = parent {
             path = format!("{}/{name}", self.tracks[parent.0].path);
@@ -241,20 +273,24 @@ impl Writer {
         if let Some(track) = self.tracks.iter().position(known) {
             return Track(track);
         }
-        if let Some(record) = &mut self.record {
+        let record = self.record.as_mut().filter(|_| is_recorded);
+        let recorded = record.map(|record| {
             record.tracks.push(TrackRecord::new(path.clone()));
-        }
+            record.tracks.len() - 1
+        });
         self.tracks.push(Lanes {
             name: name.to_owned(),
             path,
             parent,
             lanes: Vec::new(),
+            recorded,
         });
         Track(self.tracks.len() - 1)
     }
 
     fn recorded(&mut self, track: Track) -> Option<&mut TrackRecord> {
-        self.record.as_mut()?.tracks.get_mut(track.0)
+        let place = self.tracks.get(track.0)?.recorded?;
+        self.record.as_mut()?.tracks.get_mut(place)
     }
 
     /// Writes the description of a lane and returns its identity.
@@ -330,19 +366,30 @@ impl TrackEvent {
             kind: Some(kind),
             track_uuid: Some(uuid),
             name: (!name.is_empty()).then(|| name.to_owned()),
-            debug_annotations: values
-                .iter()
-                .map(|(name, value)| DebugAnnotation {
-                    name: Some((*name).to_owned()),
-                    value: Some(match value {
-                        Value::Number(number) => debug_annotation::Value::Uint(*number),
-                        Value::Address(address) => debug_annotation::Value::Pointer(*address),
-                        Value::Text(text) => debug_annotation::Value::String(text.clone()),
-                    }),
-                })
-                .collect(),
+            debug_annotations: values.iter().filter_map(annotation).collect(),
             counter_value: None,
+            flow_ids: values.iter().filter_map(flow).collect(),
         }
+    }
+}
+
+fn annotation((name, value): &(&str, Value)) -> Option<DebugAnnotation> {
+    let value = match value {
+        Value::Number(number) => debug_annotation::Value::Uint(*number),
+        Value::Address(address) => debug_annotation::Value::Pointer(*address),
+        Value::Text(text) => debug_annotation::Value::String(text.clone()),
+        Value::Flow(_) => return None,
+    };
+    Some(DebugAnnotation {
+        name: Some((*name).to_owned()),
+        value: Some(value),
+    })
+}
+
+fn flow((_, value): &(&str, Value)) -> Option<u64> {
+    match value {
+        Value::Flow(Flow(number)) => Some(*number),
+        _ => None,
     }
 }
 
@@ -367,6 +414,8 @@ pub mod read {
         pub to: u64,
         /// Arguments; addresses as `0x…`.
         pub values: BTreeMap<String, String>,
+        /// Numbers of its flows.
+        pub flows: Vec<u64>,
     }
 
     /// Reads a trace: its events in the order of their ends.
@@ -410,6 +459,7 @@ pub mod read {
                     .into_iter()
                     .map(|value| (value.name.unwrap_or_default(), text(value.value)))
                     .collect(),
+                flows: event.flow_ids,
             };
             match event.kind {
                 Some(event_type::SLICE_BEGIN) => {
@@ -473,7 +523,8 @@ mod tests {
         );
         timeline.slice(reads, "second", ns(20), ns(40), &[("bytes", 64.into())]);
         timeline.slice(reads, "third", ns(30), ns(40), &[("why", "later".into())]);
-        timeline.instant(card, "interrupt", ns(50), &[]);
+        let flow = timeline.flow();
+        timeline.instant(card, "interrupt", ns(50), &[("", flow.into())]);
         let counter = timeline.counter("parked", Some(card));
         timeline.count(counter, ns(60), -3);
         timeline.finish().unwrap();
@@ -492,6 +543,9 @@ mod tests {
         assert_eq!(seen, expected);
         assert_eq!(events[0].values["address"], "0x10");
         assert_eq!(events[4].values["value"], "-3");
+        assert_eq!((events[3].flows.len(), events[0].flows.len()), (1, 0));
+        assert!(events[3].values.is_empty());
+        assert_ne!(timeline.flow(), flow);
         // The third begins where the first ended; the second needs a lane of its own.
         assert_eq!(events[0].lane, events[2].lane);
         assert_ne!(events[0].lane, events[1].lane);
@@ -508,7 +562,9 @@ mod tests {
         let told = [with, Timeline::recorder()].map(|timeline| {
             let ns = Picoseconds::from_nanos;
             let card = timeline.group("card", None);
+            let counter = timeline.counter("waiting", Some(card));
             let reads = timeline.lanes("reads", Some(card));
+            timeline.count(counter, ns(5), 1);
             let values = [("address", Value::Address(0x5010)), ("bytes", 64.into())];
             timeline.slice(reads, "read", ns(10), ns(30), &values);
             timeline.slice(reads, "read", ns(20), ns(40), &values);
@@ -526,6 +582,7 @@ mod tests {
                 (0, 2, 128)
             );
             assert_eq!(record.track("card").unwrap().kinds[0].name, "interrupt");
+            assert!(record.track("card/waiting").is_none());
             assert_eq!(record.end(), Picoseconds::from_nanos(40));
         }
         assert_eq!(format!("{:?}", told[0]), format!("{:?}", told[1]));

@@ -53,6 +53,9 @@ pub(crate) struct TrackEvent {
     pub(crate) name: Option<String>,
     #[prost(int64, optional, tag = "30")]
     pub(crate) counter_value: Option<i64>,
+    /// Events with a common number are connected by arrows, in the order of their times.
+    #[prost(fixed64, repeated, tag = "47")]
+    pub(crate) flow_ids: Vec<u64>,
 }
 
 /// Kinds of track events.
