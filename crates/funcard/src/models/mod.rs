@@ -4,6 +4,7 @@ mod aes256ctr;
 mod bfs;
 mod conv;
 mod copy;
+mod dnn;
 mod flow;
 mod gups;
 mod gzip;
@@ -28,11 +29,12 @@ mod vadd;
 use super::kernel::{KernelModel, Step};
 
 /// All of them.
-pub(super) const ALL: [KernelModel; 29] = [
+pub(super) const ALL: [KernelModel; 30] = [
     aes256ctr::MODEL,
     bfs::MODEL,
     conv::MODEL,
     copy::MODEL,
+    dnn::MODEL,
     flow::MODEL,
     gups::MODEL,
     gzip::MODEL,

@@ -493,6 +493,87 @@ proptest! {
     }
 }
 
+/// Class and margin of an image, from the definition: each layer whole, one after the other.
+fn inferred(weights: &[u8], image: &[u8], shift: u64) -> [u8; 2] {
+    let signed = |at: usize| i64::from(weights[at] as i8);
+    let bias = |at: usize| i64::from(i32::from_le_bytes(weights[at..at + 4].try_into().unwrap()));
+    let sum = |channel: usize, y: usize, x: usize| {
+        let taps = (0..3).flat_map(|i| (0..3).map(move |j| (i, j)));
+        let taps = taps
+            .map(|(i, j)| i64::from(image[8 * (y + i) + x + j]) * signed(16 * channel + 3 * i + j));
+        bias(16 * channel + 12) + taps.sum::<i64>()
+    };
+    let mut scores: Vec<i64> = (0..10).map(|class| bias(128 + 4 * class)).collect();
+    for (channel, y, x) in
+        (0..8).flat_map(|c| (0..3).flat_map(move |y| (0..3).map(move |x| (c, y, x))))
+    {
+        let four = [(0, 0), (0, 1), (1, 0), (1, 1)];
+        let most = four.map(|(i, j)| sum(channel, 2 * y + i, 2 * x + j));
+        let most = most.into_iter().max().unwrap().max(0);
+        let activation = (most >> shift).min(255);
+        for (class, score) in scores.iter_mut().enumerate() {
+            *score += activation * signed(192 + 128 * (3 * y + x) + 8 * class + channel);
+        }
+    }
+    let best = scores.iter().max().unwrap();
+    let class = scores.iter().position(|score| score == best).unwrap();
+    let others = scores.iter().enumerate().filter(|(k, _)| *k != class);
+    let margin = best - others.map(|(_, score)| score).max().unwrap();
+    [class as u8, (margin >> 6).min(255) as u8]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    /// Any weights, biases within their limits; records with one image to more than their rows; none.
+    #[test]
+    fn dnn_infers_as_defined(
+        order in any::<Option<u64>>(),
+        records in 0u64..3,
+        batch in prop_oneof![0u64..4, 30u64..35, 62u64..67],
+        shift in 0u64..32,
+        salt in any::<u64>(),
+        bias_bits in 0u32..23,
+    ) {
+        let (weights, images, to) = (4096 - 128, 12 * 1024 + 64, 48 * 1024 - 64);
+        let mut before = pattern(64 * 1024, 7);
+        let mut x = salt | 1;
+        for byte in &mut before[..to] {
+            x ^= x << 13;
+            x ^= x >> 7;
+            x ^= x << 17;
+            *byte = (x >> 24) as u8;
+        }
+        let biases = (0..8).map(|channel| 16 * channel + 12).chain((0..10).map(|class| 128 + 4 * class));
+        for at in biases.map(|at| weights + at) {
+            let bias = i32::from_le_bytes(before[at..at + 4].try_into().unwrap()) >> (31 - bias_bits);
+            before[at..at + 4].copy_from_slice(&bias.to_le_bytes());
+        }
+        let mut expected = before.clone();
+        let mut at = to;
+        for record in 0..records as usize {
+            let rows = before[images + 4096 * record..].chunks(64).take(batch as usize);
+            let results: Vec<_> = rows.take(64)
+                .flat_map(|image| inferred(&before[weights..], image, shift))
+                .collect();
+            let whole = results.len().next_multiple_of(64);
+            expected[at..at + whole].fill(0);
+            expected[at..at + results.len()].copy_from_slice(&results);
+            at += whole;
+        }
+        let arguments = [
+            ("weights", address(weights)),
+            ("images", address(images)),
+            ("output", address(to)),
+            ("records", number(records)),
+            ("batch", number(batch)),
+            ("shift", number(shift)),
+            ("pause", number(0)),
+        ];
+        prop_assert!(run("dnn", order, before, &arguments) == expected);
+    }
+}
+
 /// First bytes of a traffic kernel's bursts in a buffer of 128 rows: random ones by Marsaglia's xorshift.
 fn burst_places(seed: u64, random: bool, bursts: usize, length: usize) -> Vec<usize> {
     let mut x = seed;
