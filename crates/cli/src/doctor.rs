@@ -9,7 +9,8 @@ use std::path::Path;
 use tombolo::TrapWay;
 use verilated::{cache_root, BuildError, Compiler, PrebuiltState};
 
-/// Checks this machine: compiler, Verilator, models, cache, kernels, io_uring, userfaultfd, huge pages.
+/// Checks this machine: compiler, Verilator, models, cache, kernels, io_uring, userfaultfd, huge pages, configuration
+/// file.
 ///
 /// Each check prints its state; a failed one also prints the effect and the remedy. The exit status is 1 if something is
 /// missing without which a card cannot be simulated.
@@ -75,6 +76,7 @@ impl Doctor {
             io_uring(),
             userfaultfd(),
             huge_pages(),
+            configuration(),
         ];
         print(match self.json {
             true => serde_json::to_string_pretty(&checks)? + "\n",
@@ -88,6 +90,22 @@ impl Doctor {
             true => Ok(()),
             false => Err(DoctorError::Missing(missing)),
         }
+    }
+}
+
+/// The configuration file in use. A wrong one is reported by every command, also by this one.
+fn configuration() -> Check {
+    let path = crate::config::path();
+    let state = path.map_or_else(
+        || "none: options have their own defaults".to_owned(),
+        |path| path.display().to_string(),
+    );
+    Check {
+        name: "configuration file",
+        verdict: Verdict::Ok,
+        state,
+        effect: "",
+        remedy: String::new(),
     }
 }
 

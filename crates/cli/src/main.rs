@@ -4,6 +4,7 @@ mod arguments;
 mod cache;
 mod card_shape;
 mod completions;
+mod config;
 mod connect;
 mod daemon;
 mod device;
@@ -31,7 +32,7 @@ mod status;
 mod suggest;
 mod text_file;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use std::error::Error;
 use std::process::ExitCode;
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -96,7 +97,13 @@ fn log() {
 fn main() -> ExitCode {
     interrupt::heed_limits();
     log();
-    let command = Arguments::parse_from(link::with_settings(std::env::args_os())).command;
+    let command = match command_line() {
+        Ok(command) => command,
+        Err(error) => {
+            say(&error);
+            return ExitCode::FAILURE;
+        }
+    };
     interrupt::listen();
     let failures: Vec<Box<dyn Error>> = match command {
         Command::Run(run) => match run.run() {
@@ -130,6 +137,38 @@ fn main() -> ExitCode {
     interrupt::settle();
     failures.iter().for_each(|failure| say(failure.as_ref()));
     ExitCode::from(u8::from(!failures.is_empty()))
+}
+
+/// The command, with the defaults of the user's configuration file; a wrong command line ends the process.
+fn command_line() -> Result<Command, config::ConfigError> {
+    let arguments = link::with_settings(std::env::args_os());
+    let path = config::path();
+    let completed = config::complete(
+        path.as_deref(),
+        &mut Arguments::command(),
+        arguments.clone(),
+    );
+    if completed.is_err() {
+        // Help does not depend on the file.
+        if let Some(help) = Arguments::try_parse_from(arguments)
+            .err()
+            .filter(|it| !it.use_stderr())
+        {
+            help.exit();
+        }
+    }
+    let completed = completed?;
+    match Arguments::try_parse_from(completed.arguments) {
+        Ok(arguments) => Ok(arguments.command),
+        Err(error) => {
+            let is_wrong = error.use_stderr();
+            if let (true, Some(path), false) = (is_wrong, path, completed.added.is_empty()) {
+                let added = completed.added.join(", ");
+                print::say!("note: {} adds {added}", path.display());
+            }
+            error.exit()
+        }
+    }
 }
 
 fn failure_of<E: Error + 'static>(result: Result<(), E>) -> Vec<Box<dyn Error>> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-const NAMES: [&str; 8] = [
+const NAMES: [&str; 9] = [
     "C++ compiler",
     "Verilator",
     "prebuilt models",
@@ -12,6 +12,7 @@ const NAMES: [&str; 8] = [
     "io_uring",
     "userfaultfd",
     "huge pages",
+    "configuration file",
 ];
 
 fn doctor(change: impl FnOnce(&mut Command) -> &mut Command) -> Output {

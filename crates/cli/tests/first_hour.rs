@@ -260,3 +260,53 @@ fn the_cache_is_listed_measured_and_cleared() {
         assert!(models.join(name).exists(), "somebody makes it");
     }
 }
+
+#[test]
+fn a_configuration_file_sets_defaults_and_the_command_line_wins() {
+    let folder = folder();
+    let folder = folder.path();
+    let config = folder.join("tombolo/config.toml");
+    std::fs::create_dir(config.parent().unwrap()).unwrap();
+    let run = |words: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_tombolo"))
+            .current_dir(folder)
+            .args(words)
+            .env_remove("TOMBOLO_CARD")
+            .env_remove("TOMBOLO_CONFIG")
+            .env("XDG_CONFIG_HOME", folder)
+            .output()
+            .unwrap()
+    };
+    let copy = [
+        "run",
+        "copy",
+        "--map",
+        "input=a",
+        "--map",
+        "output=b:new",
+        "--set",
+        "bytes=4097",
+    ];
+    std::fs::write(&config, "[run]\nfunctional = true\njson = \"r.json\"\n").unwrap();
+    let output = run(&copy);
+    assert!(printed(&output).contains("a functional card"), "{output:?}");
+    let report = std::fs::read_to_string(folder.join("r.json")).unwrap();
+    assert!(report.contains("\"copy\""));
+    assert_eq!(
+        std::fs::read(folder.join("a")).unwrap(),
+        std::fs::read(folder.join("b")).unwrap()
+    );
+    let output = run(&[&copy[..], &["--json", "s.json"]].concat());
+    assert!(output.status.success() && folder.join("s.json").exists());
+    // An error in the command line names the additions of the file; help does not depend on it.
+    let output = run(&["run", "copy", "--no-such"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        said.contains("config.toml adds --functional, --json"),
+        "{said}"
+    );
+    std::fs::write(&config, "[run]\nplatfrom = \"f1\"\n").unwrap();
+    let said = String::from_utf8(run(&copy).stderr).unwrap();
+    assert!(said.contains("did you mean `platform`?"), "{said}");
+    assert!(run(&["run", "--help"]).status.success());
+}
