@@ -424,16 +424,16 @@ package tmb_pkg;
   } axi_rsp_t;
 
   // ---------------------------------------------------------------------------------------------
-  // Events counted per port (pulses; the register block counts)
+  // Events counted per port: pulses, in the order of the counters' registers, the first at bit 0
   // ---------------------------------------------------------------------------------------------
 
   typedef struct packed {
-    logic lookup_hit;   // L1 TLB hit
-    logic lookup_miss;  // L1 TLB miss
-    logic walk_hit;     // walk that found an entry with the right
-    logic walk_miss;    // walk that did not
-    logic fault;        // fault reported to the host
     logic retry;        // lookup repeated (after a fault or an invalidation)
+    logic fault;        // fault reported to the host
+    logic walk_miss;    // walk that did not
+    logic walk_hit;     // walk that found an entry with the right
+    logic lookup_miss;  // L1 TLB miss
+    logic lookup_hit;   // L1 TLB hit
   } port_events_t;
 
   // ---------------------------------------------------------------------------------------------

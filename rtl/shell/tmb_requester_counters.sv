@@ -6,8 +6,11 @@
 //
 // NumRequesters   requesters that exist; the others read as zero
 //
-// 32-bit, wrapping, read only; one adds 1 for each pulse of its event. An access is acknowledged in
-// the next cycle. State changes only when something is counted.
+// 32-bit, wrapping, read only; one adds 1 for each pulse of its event. Events are in the order of
+// the registers. An access is acknowledged in the next cycle. State changes only when something is
+// counted.
+
+`include "tmb_assert.svh"
 
 module tmb_requester_counters import tmb_pkg::*; import tmb_shell_pkg::*;
   import tmb_register_map_pkg::*; #(
@@ -22,22 +25,13 @@ module tmb_requester_counters import tmb_pkg::*; import tmb_shell_pkg::*;
 
   localparam int unsigned RequesterWidth = NumRequesters > 1 ? $clog2(NumRequesters) : 1;
   localparam int unsigned StrideLog2 = $clog2(RequesterStride);
-  localparam int unsigned NumWords = RequesterRetry / 4 + 1;
+  localparam int unsigned NumWords = $bits(port_events_t);
 
   logic [31:0] count_q [NumRequesters][NumWords];
 
   for (genvar s = 0; s < NumRequesters; s++) begin : gen_requester
     logic [NumWords-1:0] pulse;
-
-    always_comb begin
-      pulse = '0;
-      pulse[RequesterLookupHit/4] = events_i[s].lookup_hit;
-      pulse[RequesterLookupMiss/4] = events_i[s].lookup_miss;
-      pulse[RequesterWalkHit/4] = events_i[s].walk_hit;
-      pulse[RequesterWalkMiss/4] = events_i[s].walk_miss;
-      pulse[RequesterFault/4] = events_i[s].fault;
-      pulse[RequesterRetry/4] = events_i[s].retry;
-    end
+    assign pulse = events_i[s];
 
     for (genvar w = 0; w < NumWords; w++) begin : gen_word
       always_ff @(posedge clk_i) begin
@@ -67,6 +61,8 @@ module tmb_requester_counters import tmb_pkg::*; import tmb_shell_pkg::*;
   end
 
   assign rsp_o = rsp_q;
+
+  `TMB_ASSERT_INIT(EventsAreRegisters, NumWords == RequesterRegisters)
 
   logic unused_ok;
   assign unused_ok = &{1'b0, req_i.addr[1:0], req_i.data, req_i.mask};

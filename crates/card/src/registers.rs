@@ -664,6 +664,9 @@ pub mod requester {
     pub const FAULT: u32 = 0x10;
     /// Lookups repeated.
     pub const RETRY: u32 = 0x14;
+
+    /// Number of registers.
+    pub const REGISTERS: usize = 6;
 }
 
 /// Registers of one element of [`QUEUE`].

@@ -80,6 +80,11 @@ def access(register):
     return "rw" if register.has_sw_writable else "r"
 
 
+def are_counters(registers):
+    """Whether each of the registers is a count: RTL and driver handle them by their order."""
+    return all(description(field) == "Count." for register in registers for field in register.fields())
+
+
 class Rust:
     """Rust constants: offsets as `u32`, fields as values of a small type."""
 
@@ -205,6 +210,8 @@ impl Array {
             for register in registers:
                 self.register(register, register.address_offset, "    ")
             self.field_modules(registers, "    ")
+            if are_counters(registers):
+                self.lines += ["", "    /// Number of registers.", f"    pub const REGISTERS: usize = {len(registers)};"]
             self.lines.append("}")
         return "\n".join(self.lines) + "\n"
 
@@ -222,7 +229,12 @@ def render_sv(bar, source):
         prefix = "".join(part.capitalize() for part in array.inst_name.split("_"))
         lines.append(f"  // {title(array)}")
         constant(f"{prefix}Stride", array.array_stride)
-        for register in (c for c in array.children() if isinstance(c, RegNode)):
+        registers = [child for child in array.children() if isinstance(child, RegNode)]
+        if are_counters(registers):
+            constant(f"{prefix}Registers", len(registers))
+            lines.append("")
+            continue
+        for register in registers:
             name = prefix + "".join(p.capitalize() for p in register.inst_name.split("_"))
             constant(name, register.address_offset)
             for field in named_fields(register):

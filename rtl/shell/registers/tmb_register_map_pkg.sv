@@ -70,12 +70,7 @@ package tmb_register_map_pkg;
 
   // Requester counters (wrapping)
   localparam int unsigned RequesterStride = 32'h20;
-  localparam int unsigned RequesterLookupHit = 32'h0;
-  localparam int unsigned RequesterLookupMiss = 32'h4;
-  localparam int unsigned RequesterWalkHit = 32'h8;
-  localparam int unsigned RequesterWalkMiss = 32'hc;
-  localparam int unsigned RequesterFault = 32'h10;
-  localparam int unsigned RequesterRetry = 32'h14;
+  localparam int unsigned RequesterRegisters = 32'h6;
 
   // Command queue
   localparam int unsigned QueueStride = 32'h20;

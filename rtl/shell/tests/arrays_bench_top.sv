@@ -147,8 +147,7 @@ module arrays_bench_top
         collection: '{valid: collection_i[s][17], starved: collection_i[s][16], addr: collected_i[s],
                       len: collection_i[s][15:8], beats: collection_i[s][7:0]}
     };
-    assign events[s] = '{retry: events_i[s][5], fault: events_i[s][4], walk_miss: events_i[s][3],
-                         walk_hit: events_i[s][2], lookup_miss: events_i[s][1], lookup_hit: events_i[s][0]};
+    assign events[s] = events_i[s];
   end
 
   tmb_schedule_registers #(

@@ -32,12 +32,9 @@ impl<T: Transport> Driver<T> {
     ) -> Result<(), CardError> {
         for (index, requester) in requesters.iter_mut().enumerate() {
             let base = reg::REQUESTER.at(index as u32);
-            requester.l1_hits = self.counter(base + reg::requester::LOOKUP_HIT)?;
-            requester.l1_misses = self.counter(base + reg::requester::LOOKUP_MISS)?;
-            requester.walk_hits = self.counter(base + reg::requester::WALK_HIT)?;
-            requester.walk_misses = self.counter(base + reg::requester::WALK_MISS)?;
-            requester.faults = self.counter(base + reg::requester::FAULT)?;
-            requester.retries = self.counter(base + reg::requester::RETRY)?;
+            for (place, count) in requester.in_registers().into_iter().enumerate() {
+                *count = self.counter(base + 4 * place as u32)?;
+            }
         }
         Ok(())
     }
