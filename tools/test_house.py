@@ -62,3 +62,14 @@ def test_nothing_borrows_the_whole_owner():
 def test_a_card_is_what_any_pcie_card_offers():
     _, methods = house.card_methods()
     assert methods <= 20
+
+
+def test_a_counter_is_named_in_six_files_at_most():
+    files, count = house.counter_files()
+    assert "rtl/shell/registers/tmb_shell.rdl" in files and "crates/owner/src/report.rs" in files
+    assert count <= 6, files
+
+
+def test_comments_and_blanks_are_no_lines_of_code():
+    assert house.code_of_lines("// a\n\n/* b\n c */\nd; // e\n  #f\n", "//") == 2
+    assert house.code_of_lines("# a\n\nb = 1  # c\n/* d */\n", "#") == 2

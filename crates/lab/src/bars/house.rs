@@ -25,7 +25,7 @@ pub fn builders() -> Result<Vec<Row>, Failure> {
 }
 
 /// Figures of `tools/house`: name and unit.
-const FIGURES: [(&str, &str); 11] = [
+const FIGURES: [(&str, &str); 13] = [
     ("house.circle_rooms", "rooms"),
     ("house.owner_fields", "fields"),
     ("house.owner_borrows", "places"),
@@ -37,6 +37,8 @@ const FIGURES: [(&str, &str); 11] = [
     ("house.longest_rtl", "lines"),
     ("house.loose_parameters", "of a module"),
     ("house.port_comments", "of ports"),
+    ("house.counter_files", "files"),
+    ("house.code_lines", "lines"),
 ];
 
 /// Figures of `tools/words`: banned phrases.

@@ -260,6 +260,8 @@ pub const ALL: &[Bar] = &[
             "house.longest_rtl",
             "house.loose_parameters",
             "house.port_comments",
+            "house.counter_files",
+            "house.code_lines",
         ],
         measure: house::figures,
     },
