@@ -14,56 +14,12 @@
 // Throughput: a row of 64 bytes a round trip: one read, then one write. Ordering: rows in order; complete follows
 // the last write response. An error response ends the copy.
 
-module dma_engine (
-  input  logic         ap_clk,
-  input  logic         ap_rst_n,
-  // Also a macro of some C headers, but the convention's name.
-  // verilator lint_off SYMRSVDWORD
-  output logic         interrupt,
-  // verilator lint_on SYMRSVDWORD
-  input  logic [11:0]  s_axi_control_awaddr,
-  input  logic         s_axi_control_awvalid,
-  output logic         s_axi_control_awready,
-  input  logic [31:0]  s_axi_control_wdata,
-  input  logic [3:0]   s_axi_control_wstrb,
-  input  logic         s_axi_control_wvalid,
-  output logic         s_axi_control_wready,
-  output logic [1:0]   s_axi_control_bresp,
-  output logic         s_axi_control_bvalid,
-  input  logic         s_axi_control_bready,
-  input  logic [11:0]  s_axi_control_araddr,
-  input  logic         s_axi_control_arvalid,
-  output logic         s_axi_control_arready,
-  output logic [31:0]  s_axi_control_rdata,
-  output logic [1:0]   s_axi_control_rresp,
-  output logic         s_axi_control_rvalid,
-  input  logic         s_axi_control_rready,
+`include "tmb_ports.svh"
 
-  output logic [63:0]  m_axi_data_araddr,
-  output logic [7:0]   m_axi_data_arlen,
-  output logic [2:0]   m_axi_data_arsize,
-  output logic [1:0]   m_axi_data_arburst,
-  output logic         m_axi_data_arvalid,
-  input  logic         m_axi_data_arready,
-  input  logic [511:0] m_axi_data_rdata,
-  input  logic [1:0]   m_axi_data_rresp,
-  input  logic         m_axi_data_rlast,
-  input  logic         m_axi_data_rvalid,
-  output logic         m_axi_data_rready,
-  output logic [63:0]  m_axi_data_awaddr,
-  output logic [7:0]   m_axi_data_awlen,
-  output logic [2:0]   m_axi_data_awsize,
-  output logic [1:0]   m_axi_data_awburst,
-  output logic         m_axi_data_awvalid,
-  input  logic         m_axi_data_awready,
-  output logic [511:0] m_axi_data_wdata,
-  output logic [63:0]  m_axi_data_wstrb,
-  output logic         m_axi_data_wlast,
-  output logic         m_axi_data_wvalid,
-  input  logic         m_axi_data_wready,
-  input  logic [1:0]   m_axi_data_bresp,
-  input  logic         m_axi_data_bvalid,
-  output logic         m_axi_data_bready
+module dma_engine (
+  `TMB_KERNEL_PORTS,
+  `TMB_READ_PORTS(m_axi_data),
+  `TMB_WRITE_PORTS(m_axi_data)
 );
 
   typedef enum logic [2:0] {
@@ -221,14 +177,12 @@ module dma_engine (
 
   assign m_axi_data_araddr = {from_q[63:6], 6'd0};
   assign m_axi_data_arlen = '0;
-  assign m_axi_data_arsize = 3'd6;
-  assign m_axi_data_arburst = 2'b01;
+  `TMB_READ_WHOLE_ROWS(m_axi_data)
   assign m_axi_data_arvalid = state_q == StReadAddress;
   assign m_axi_data_rready = state_q == StReadData;
   assign m_axi_data_awaddr = {to_q[63:6], 6'd0};
   assign m_axi_data_awlen = '0;
-  assign m_axi_data_awsize = 3'd6;
-  assign m_axi_data_awburst = 2'b01;
+  `TMB_WRITE_WHOLE_ROWS(m_axi_data)
   assign m_axi_data_awvalid = state_q == StWrite && !aw_sent_q;
   assign m_axi_data_wdata = row_q;
   assign m_axi_data_wstrb = left_q >= 32'd64 ? '1 : ~(64'hFFFF_FFFF_FFFF_FFFF << left_q[5:0]);

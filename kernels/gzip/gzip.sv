@@ -15,21 +15,14 @@
 // Blocks: gzip_front (bytes into the window, candidates), gzip_matcher (matches), gzip_code (their codes), gzip_packer
 // (bits into words).
 
+`include "tmb_ports.svh"
+
 module gzip (
   input  logic         ap_clk,
   input  logic         ap_rst_n,
 
-  input  logic [7:0]   in_tdata,
-  input  logic         in_tkeep,
-  input  logic         in_tlast,
-  input  logic         in_tvalid,
-  output logic         in_tready,
-
-  output logic [31:0]  out_tdata,
-  output logic [3:0]   out_tkeep,
-  output logic         out_tlast,
-  output logic         out_tvalid,
-  input  logic         out_tready
+  `TMB_STREAM_IN_PORTS(in, 1),
+  `TMB_STREAM_OUT_PORTS(out, 4)
 );
 
   logic byte_valid, byte_ready, ended, closed;

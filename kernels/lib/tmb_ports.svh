@@ -13,8 +13,7 @@
 //     `TMB_WRITE_PORTS(m_axi_gmem1)
 //   );
 //
-// Written out they are in kernels that teach (vadd, copy, line_answer), and in those whose lines are compared with
-// vFPIO's (aes256ctr, sha256, md5 and their forms with streams).
+// Written out they are in kernels that teach: vadd, copy, line_answer.
 
 `ifndef TMB_PORTS_SVH
 `define TMB_PORTS_SVH
