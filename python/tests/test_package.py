@@ -38,7 +38,7 @@ def test_every_public_object_is_documented() -> None:
             continue
         assert inspect.getdoc(thing), name
         for member, value in vars(thing).items():
-            if member.startswith("_") or not (callable(value) or isinstance(value, (property, staticmethod))):
+            if member.startswith("_") or not (callable(value) or isinstance(value, staticmethod) or inspect.isdatadescriptor(value)):
                 continue
             assert getattr(getattr(thing, member), "__doc__", None), f"{name}.{member}"
 

@@ -172,7 +172,7 @@ things = [(n, getattr(tombolo, n)) for n in tombolo.__all__ if not n.startswith(
 things = [(n, t) for n, t in things if inspect.isclass(t) or inspect.isfunction(t) or inspect.ismodule(t)]
 members = [(f'{n}.{m}', getattr(t, m)) for n, t in things if inspect.isclass(t)
            for m, v in vars(t).items() if not m.startswith('_')
-           and (callable(v) or isinstance(v, (property, staticmethod)))]
+           and (callable(v) or isinstance(v, staticmethod) or inspect.isdatadescriptor(v))]
 print(sum(not getattr(t, '__doc__', None) for _, t in things + members))
 ";
 
