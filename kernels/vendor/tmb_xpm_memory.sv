@@ -9,6 +9,8 @@
 // ByteWidth_x  bits that one write enable is for
 // Latency_x    cycles from an enable to its data; 0: at once
 // Mode_x       0 read first, 1 write first, 2 no change
+// InitFile     hexadecimal file of the first contents, as $readmemh reads it; "none": no file
+// InitParam    the first contents without a file: hexadecimal words with commas between them; "0" or "": zeroes
 //
 // Throughput: an access of each port a cycle. A word that both ports write in one cycle has the bytes of port b.
 
@@ -22,7 +24,9 @@ module tmb_xpm_memory #(
   parameter int unsigned LatencyA   = 1,
   parameter int unsigned LatencyB   = 1,
   parameter int unsigned ModeA      = 0,
-  parameter int unsigned ModeB      = 0
+  parameter int unsigned ModeB      = 0,
+  parameter              InitFile   = "none",
+  parameter              InitParam  = "0"
 ) (
   input  logic                        clka_i,
   input  logic                        ena_i,
@@ -55,6 +59,29 @@ module tmb_xpm_memory #(
   // verilator lint_on MULTIDRIVEN
   initial begin
     for (int unsigned i = 0; i < Words; i++) mem_q[i] = '0;
+  end
+  if (InitFile != "none" && InitFile != "") begin : gen_file
+    initial $readmemh(InitFile, mem_q);
+  end else if (InitParam != "0" && InitParam != "" && InitParam != 0) begin : gen_words
+    // The text is a constant: its last byte is the least significant.
+    localparam int unsigned Bits = $bits(InitParam);
+    localparam logic [Bits-1:0] Text = InitParam;
+    initial begin
+      logic [7:0] letter;
+      int unsigned word;
+      word = 0;
+      for (int unsigned i = Bits / 8; i > 0; i--) begin
+        letter = Text[(i-1)*8+:8];
+        if (letter == ",") begin
+          word++;
+        end else if (word < Words) begin
+          if (letter >= "0" && letter <= "9") mem_q[word] = mem_q[word] << 4 | Width'(letter[3:0]);
+          if (letter >= "A" && letter <= "F" || letter >= "a" && letter <= "f") begin
+            mem_q[word] = mem_q[word] << 4 | Width'(letter[3:0] + 4'd9);
+          end
+        end
+      end
+    end
   end
 
   logic [PlaceWidth-1:0] place_a, place_b;

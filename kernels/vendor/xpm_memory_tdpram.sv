@@ -7,6 +7,8 @@
 // Both ports have words of one width, without error correction and sleep. A word that is written and read in the same cycle is
 // read as it was before (a port with "write_first" reads what it writes). "no_change" keeps the data of the port while it writes.
 // Latency: READ_LATENCY cycles; 0 reads at once. The last register follows REGCE and is cleared by RST.
+//
+// The first contents are MEMORY_INIT_FILE or MEMORY_INIT_PARAM, else zeroes.
 
 // Some of the parameters and ports are for tools and for simulations of the vendor's.
 // verilator lint_off UNUSEDPARAM
@@ -79,11 +81,12 @@ module xpm_memory_tdpram #(
   output logic                                             dbiterrb
 );
 
-  if (MEMORY_INIT_FILE != "none" || MEMORY_INIT_PARAM != "0" && MEMORY_INIT_PARAM != "") begin : gen_init
-    $error("this stand-in begins with zeroes: no MEMORY_INIT_FILE and no MEMORY_INIT_PARAM");
-  end
   if (ECC_MODE != "no_ecc") begin : gen_ecc
     $error("this stand-in has no ECC_MODE");
+  end
+  if (READ_RESET_VALUE_A != "0" && READ_RESET_VALUE_A != "" && READ_RESET_VALUE_A != 0
+      || READ_RESET_VALUE_B != "0" && READ_RESET_VALUE_B != "" && READ_RESET_VALUE_B != 0) begin : gen_reset
+    $error("this stand-in is reset to zeroes: no READ_RESET_VALUE");
   end
   if (WRITE_DATA_WIDTH_A != READ_DATA_WIDTH_A || WRITE_DATA_WIDTH_A != WRITE_DATA_WIDTH_B
       || WRITE_DATA_WIDTH_A != READ_DATA_WIDTH_B) begin : gen_widths
@@ -91,6 +94,8 @@ module xpm_memory_tdpram #(
   end
 
   tmb_xpm_memory #(
+    .InitFile(MEMORY_INIT_FILE),
+    .InitParam(MEMORY_INIT_PARAM),
     .Width(WRITE_DATA_WIDTH_A),
     .Words(MEMORY_SIZE / WRITE_DATA_WIDTH_A),
     .AddrWidthA(ADDR_WIDTH_A),
