@@ -7,9 +7,11 @@ use crate::model::compile;
 use crate::model::verilate::{self, ModelInfo};
 use crate::prebuilt::{self, Prebuilt};
 use crate::program::{self, Program};
+use crate::sandbox::{check_sources, Limits, Sandbox};
 use crate::toolchain::{cache_root, Toolchain};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// State of a build, for a progress display.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,12 +139,73 @@ pub struct Builder {
     filled: Option<Prebuilt>,
     waves: bool,
     quick: bool,
+    /// For RTL of others.
+    limits: Option<Limits>,
 }
 
 /// Variable by which tests request models that compile faster and run slower.
 const QUICK: &str = "TOMBOLO_QUICK_MODELS";
 
 impl Builder {
+    /// A builder for RTL of others: its tools reach only what the build needs, within limits.
+    #[must_use]
+    pub fn confined(self, limits: Limits) -> Self {
+        Self {
+            limits: Some(limits),
+            ..self
+        }
+    }
+
+    /// A confined builder whose builds take at most this duration.
+    #[must_use]
+    pub fn within(self, time: Duration) -> Self {
+        let limits = self.limits.unwrap_or_default();
+        let time = limits.time.min(time);
+        self.confined(Limits { time, ..limits })
+    }
+
+    /// The sandbox of a build into a folder, with Verilator's own compiled files if it compiles.
+    fn sandbox(
+        &self,
+        tools: &Toolchain,
+        design: &Design,
+        folder: &Path,
+        runtime: Option<&Path>,
+    ) -> Result<Sandbox, BuildError> {
+        Sandbox::of(self.limits, tools, design, folder, runtime)
+    }
+
+    /// For a confined build into `scratch`: the design with copies of its sources, which are those of the hash: others
+    /// may change theirs meanwhile, and the model is kept for everybody with the same sources.
+    ///
+    /// # Errors
+    /// [`BuildError::Source`]: they have changed.
+    fn copied(
+        &self,
+        design: &Design,
+        scratch: &Scratch,
+        is_same: &dyn Fn(&Design) -> Result<bool, BuildError>,
+    ) -> Result<Option<Design>, BuildError> {
+        // Only the shell's own RTL sleeps.
+        if self.limits.is_none() || !design.sleeping.is_empty() {
+            return Ok(None);
+        }
+        let copy = design.copy_to(&scratch.path().join("sources"))?;
+        match is_same(&copy)? {
+            true => Ok(Some(copy)),
+            false => Err(BuildError::Source {
+                design: design.name.clone(),
+                path: PathBuf::from("its sources"),
+                rule: "they changed during the build; load the kernel again",
+            }),
+        }
+    }
+
+    fn check_sources(&self, design: &Design) -> Result<(), BuildError> {
+        let check = |limits| check_sources(design, limits);
+        self.limits.map_or(Ok(()), check)
+    }
+
     /// A builder with the machine's tools and the user's cache. With `TOMBOLO_QUICK_MODELS=1` its models compile faster
     /// and run slower, with the same results. With prebuilt models (`TOMBOLO_PREBUILT`) a missing tool is an error only
     /// once it is needed.
@@ -203,6 +266,7 @@ impl Builder {
             filled: None,
             waves: false,
             quick: false,
+            limits: None,
         }
     }
 
@@ -300,6 +364,7 @@ impl Builder {
         check: &dyn Fn(&ModelInfo) -> Result<(), BuildError>,
         progress: &mut ProgressSink<'_>,
     ) -> Result<BuiltModel, BuildError> {
+        self.check_sources(design)?;
         if let Some(built) = self.prebuilt("", design)? {
             progress(Progress::Prebuilt {
                 design: design.name.clone(),
@@ -310,8 +375,18 @@ impl Builder {
         let tools = &*self.tools()?;
         let folder = self.place("", design, tools)?;
         let find = || entry::read(&folder);
+        let is_same = |copy: &Design| Ok(self.place("", copy, tools)? == folder);
         let build = |building: &Scratch, progress: &mut ProgressSink<'_>| {
-            let generated = verilate::verilate(tools, design, self.waves, building.path())?;
+            let copy = self.copied(design, building, &is_same)?;
+            let used = copy.as_ref().unwrap_or(design);
+            // The tools may read it, and no other entry of the cache.
+            let runtime = match self.limits {
+                Some(_) => Some(self.runtime(tools)?),
+                None => None,
+            };
+            let sandbox = self.sandbox(tools, used, building.path(), runtime.as_deref())?;
+            let generated = verilate::verilate(tools, used, self.waves, building.path(), &sandbox)
+                .map_err(|error| error.naming(used, design))?;
             check(&generated.info)?;
             let runtime = self.runtime(tools)?;
             compile::compile(
@@ -320,7 +395,7 @@ impl Builder {
                 self.fast_flags(),
                 self.waves,
                 &runtime,
-                building.path(),
+                (building.path(), &sandbox),
                 &mut |done, of| progress(Progress::compiling(design, tools, done, of)),
             )?;
             building.finish_model(&generated.info, &folder)?;
@@ -438,14 +513,21 @@ impl Builder {
     /// # Errors
     /// [`BuildError`].
     pub fn inspect(&self, design: &Design) -> Result<ModelInfo, BuildError> {
+        self.check_sources(design)?;
         if let Some(built) = self.prebuilt("ports-", design)? {
             return Ok(built.info);
         }
         let tools = &*self.tools()?;
         let folder = self.place("ports-", design, tools)?;
         let find = || entry::read(&folder);
+        let is_same = |copy: &Design| Ok(self.place("ports-", copy, tools)? == folder);
         let build = |scratch: &Scratch, _: &mut ProgressSink<'_>| {
-            let info = verilate::verilate(tools, design, self.waves, scratch.path())?.info;
+            let copy = self.copied(design, scratch, &is_same)?;
+            let used = copy.as_ref().unwrap_or(design);
+            let sandbox = self.sandbox(tools, used, scratch.path(), None)?;
+            let info = verilate::verilate(tools, used, self.waves, scratch.path(), &sandbox)
+                .map_err(|error| error.naming(used, design))?
+                .info;
             scratch.finish_model(&info, &folder)?;
             Ok(info)
         };

@@ -1,9 +1,10 @@
 //! Runs the C++ compiler: one file per process, several in parallel.
 
 use crate::error::BuildError;
+use crate::sandbox::Sandbox;
 use crate::toolchain::Toolchain;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
 
@@ -41,6 +42,7 @@ pub(crate) fn append_includes(text: &mut String, files: &[PathBuf]) {
 pub(crate) fn run_all(
     design: &str,
     commands: Vec<Command>,
+    sandbox: &Sandbox,
     step: &mut dyn FnMut(usize, usize),
 ) -> Result<(), BuildError> {
     let of = commands.len();
@@ -60,7 +62,7 @@ pub(crate) fn run_all(
                 let Some(command) = next.filter(|_| failed.load(Ordering::Relaxed) == 0) else {
                     return;
                 };
-                let result = run(design, command);
+                let result = run(design, command, sandbox);
                 failed.fetch_add(usize::from(result.is_err()), Ordering::Relaxed);
                 if sender.send(result).is_err() {
                     return;
@@ -78,11 +80,8 @@ pub(crate) fn run_all(
 }
 
 /// Runs a compiler or a linker; an error contains its output.
-pub(crate) fn run(design: &str, mut command: Command) -> Result<(), BuildError> {
-    let program = PathBuf::from(command.get_program());
-    let output = threads::child(&mut command)
-        .output()
-        .map_err(BuildError::io(program))?;
+pub(crate) fn run(design: &str, mut command: Command, sandbox: &Sandbox) -> Result<(), BuildError> {
+    let output = sandbox.output(command.stdout(Stdio::null()))?;
     if output.status.success() {
         return Ok(());
     }
@@ -102,7 +101,9 @@ mod tests {
         let blocked = || {
             let mut command = Command::new("sh");
             command.args(["-c", "grep SigBlk /proc/self/status >&2; exit 1"]);
-            run("test", command).unwrap_err().to_string()
+            run("test", command, &Sandbox::None)
+                .unwrap_err()
+                .to_string()
         };
         let here = blocked();
         assert!(here.contains("SigBlk:\t0000000000000000"), "{here}");
@@ -113,6 +114,12 @@ mod tests {
             command.args(["-c", "grep -q 'SigBlk:.0*$' /proc/self/status"]);
             command
         };
-        run_all("test", vec![commands(), commands()], &mut |_, _| {}).unwrap();
+        run_all(
+            "test",
+            vec![commands(), commands()],
+            &Sandbox::None,
+            &mut |_, _| {},
+        )
+        .unwrap();
     }
 }

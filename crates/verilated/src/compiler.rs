@@ -90,6 +90,26 @@ impl Compiler {
         &self.version
     }
 
+    /// Folder of the installation: that of its program, or the one above `bin`.
+    pub(crate) fn prefix(&self) -> Option<PathBuf> {
+        let paths = std::env::var_os("PATH").unwrap_or_default();
+        let mut found = std::env::split_paths(&paths).map(|folder| folder.join(&self.program));
+        let program = std::fs::canonicalize(found.find(|path| path.is_file())?).ok()?;
+        let folder = program.parent()?;
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        // In `~/bin` it is a link, or it needs nothing else: the rest of `~` is no part of it.
+        let is_home = |above: &Path| home.as_ref().is_some_and(|home| home.starts_with(above));
+        match folder.parent() {
+            Some(above) if folder.ends_with("bin") && !is_home(above) => Some(above.to_owned()),
+            _ => Some(folder.to_owned()),
+        }
+    }
+
+    /// Folder that it writes for later builds, if it does.
+    pub(crate) fn written(&self) -> Option<&Path> {
+        self.zig_cache.as_deref()
+    }
+
     /// A command that runs it.
     #[must_use]
     pub fn command(&self) -> Command {

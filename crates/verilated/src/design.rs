@@ -3,7 +3,24 @@
 use crate::error::BuildError;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+
+/// Reads a regular file. Opening a named pipe would wait for its writer.
+pub(crate) fn read_regular(path: &Path) -> Result<Vec<u8>, BuildError> {
+    let mut options = std::fs::OpenOptions::new();
+    let opened = options.read(true).custom_flags(libc::O_NONBLOCK).open(path);
+    let read = opened.and_then(|mut file| {
+        if !file.metadata()?.is_file() {
+            return Err(std::io::Error::other("no regular file"));
+        }
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    });
+    read.map_err(BuildError::io(path))
+}
 
 /// A folder and files below it, as one file list of a design.
 #[derive(Clone, Debug)]
@@ -91,7 +108,7 @@ impl FileSet {
     }
 
     /// Every file that can affect the model, relative to `base`, sorted.
-    fn all_files(&self) -> Result<BTreeSet<PathBuf>, BuildError> {
+    pub(crate) fn all_files(&self) -> Result<BTreeSet<PathBuf>, BuildError> {
         let mut all: BTreeSet<PathBuf> = self.files.iter().cloned().collect();
         let mut open: Vec<(PathBuf, u32)> = self
             .include
@@ -183,10 +200,35 @@ impl Design {
             for file in set.all_files()? {
                 let path = set.base.join(&file);
                 part(file.as_os_str().as_encoded_bytes());
-                part(&std::fs::read(&path).map_err(BuildError::io(&path))?);
+                part(&read_regular(&path)?);
             }
         }
         Ok(short(hasher))
+    }
+
+    /// The same design, of copies of its files in `folder`, which nobody else writes.
+    ///
+    /// # Errors
+    /// [`BuildError::Io`].
+    pub(crate) fn copy_to(&self, folder: &Path) -> Result<Self, BuildError> {
+        let mut copy = self.clone();
+        for (number, set) in copy.file_sets.iter_mut().enumerate() {
+            // Libraries lie next to the kernel's folder.
+            let base = folder.join(number.to_string()).join("kernel");
+            let make = |path: &Path| std::fs::create_dir_all(path).map_err(BuildError::io(path));
+            make(&base)?;
+            for include in set.include.iter().filter(|path| path.is_relative()) {
+                make(&base.join(include))?;
+            }
+            for file in set.all_files()?.iter().filter(|path| path.is_relative()) {
+                let to = base.join(file);
+                make(to.parent().unwrap_or(&base))?;
+                let bytes = read_regular(&set.base.join(file))?;
+                std::fs::write(&to, bytes).map_err(BuildError::io(&to))?;
+            }
+            set.base = base;
+        }
+        Ok(copy)
     }
 
     /// Rejects inline C++ (`$c`), which Verilator would compile into the model.

@@ -267,7 +267,11 @@ impl Scratch {
         for entry in std::fs::read_dir(&self.0).map_err(BuildError::cache(&self.0))? {
             let path = entry.map_err(BuildError::cache(&self.0))?.path();
             if !kept(&path) {
-                std::fs::remove_file(&path).map_err(BuildError::cache(&path))?;
+                let removed = match path.is_dir() {
+                    true => std::fs::remove_dir_all(&path),
+                    false => std::fs::remove_file(&path),
+                };
+                removed.map_err(BuildError::cache(&path))?;
             }
         }
         Ok(())

@@ -1,5 +1,6 @@
 //! Errors of building a model.
 
+use crate::design::Design;
 use std::path::PathBuf;
 
 /// Cause of a failed build.
@@ -48,6 +49,24 @@ pub enum BuildError {
         design: String,
         /// Output of the compiler, shortened.
         messages: String,
+    },
+    /// A source of a confined build breaks a rule.
+    #[error("{design}: {path}: {rule}", path = .path.display())]
+    Source {
+        /// Name of the kernel, or `shell`.
+        design: String,
+        /// Path of the file or folder, relative to the kernel's folder.
+        path: PathBuf,
+        /// Rule, and the remedy.
+        rule: &'static str,
+    },
+    /// A build within limits exceeded one.
+    #[error("{design}: the build needs more than {limit}, its limit here; it was ended")]
+    Limit {
+        /// Name of the kernel, or `shell`.
+        design: String,
+        /// Limit that was exceeded.
+        limit: String,
     },
     /// The manifest and the RTL disagree.
     #[error("kernel {kernel}: the manifest does not match the RTL: {rule}")]
@@ -106,6 +125,21 @@ impl BuildError {
     pub fn io(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { path, source }
+    }
+
+    /// The error with the paths of `design`, whose copy was built.
+    pub(crate) fn naming(mut self, copy: &Design, design: &Design) -> Self {
+        let sets = copy.file_sets.iter().zip(&design.file_sets);
+        for (copied, named) in sets {
+            let (from, to) = (copied.base.to_string_lossy(), named.base.to_string_lossy());
+            match &mut self {
+                Self::Rtl { messages: text, .. } | Self::Refused { place: text, .. } => {
+                    *text = text.replace(&*from, &to);
+                }
+                _ => {}
+            }
+        }
+        self
     }
 
     /// For `map_err`: an error of writing the cache.

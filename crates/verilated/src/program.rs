@@ -3,6 +3,7 @@
 use crate::compile::{append_includes, run, run_all, size, unit};
 use crate::design::Design;
 use crate::error::BuildError;
+use crate::sandbox::Sandbox;
 use crate::toolchain::Toolchain;
 use crate::verilator;
 use std::path::{Path, PathBuf};
@@ -100,7 +101,12 @@ pub(crate) fn compile_runtime(tools: &Toolchain, folder: &Path) -> Result<(), Bu
         command.args(RUNTIME_FLAGS);
         command
     });
-    run_all("the Verilator runtime", compiled.collect(), &mut |_, _| {})
+    run_all(
+        "the Verilator runtime",
+        compiled.collect(),
+        &Sandbox::None,
+        &mut |_, _| {},
+    )
 }
 
 impl Program {
@@ -225,7 +231,7 @@ impl Program {
                 compile(&path, &fast_flags, &self.flags);
             }
         }
-        run_all(&self.design.name, commands, step)?;
+        run_all(&self.design.name, commands, &Sandbox::None, step)?;
         let mut link = tools.compiler.command();
         link.arg("-pthread").args(objects);
         link.args(
@@ -245,7 +251,7 @@ impl Program {
             }
         }
         link.arg("-o").arg(folder.join(self.file()));
-        run(&self.design.name, link)
+        run(&self.design.name, link, &Sandbox::None)
     }
 
     fn verilate(&self, tools: &Toolchain, folder: &Path) -> Result<(), BuildError> {
@@ -289,7 +295,7 @@ impl Program {
             found.map(|(_, path)| path.clone())
         });
         verilator::add_generated(&mut command, design, folder)?;
-        verilator::run(tools, design, command)
+        verilator::run(design, command, &Sandbox::None)
     }
 }
 

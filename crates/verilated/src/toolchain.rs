@@ -64,6 +64,15 @@ impl Toolchain {
         })
     }
 
+    /// Folders that the tools read, apart from those of the system.
+    pub(crate) fn folders(&self) -> Vec<PathBuf> {
+        let mut folders = vec![self.verilator_root.clone()];
+        folders.extend(self.compiler.prefix());
+        let more = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+        folders.extend(std::env::split_paths(&more).filter(|path| path.is_absolute()));
+        folders
+    }
+
     /// A command that runs Verilator. The binary itself: its Perl front end is not needed.
     pub fn verilator(&self) -> Command {
         let mut command = Command::new(self.verilator_root.join("bin/verilator_bin"));

@@ -2,9 +2,11 @@
 
 use crate::design::{inline_code, Design};
 use crate::error::BuildError;
+use crate::sandbox::Sandbox;
 use crate::toolchain::Toolchain;
+use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 /// Adds the files of a design, its macros and parameters. A file for which `instead` has a replacement is omitted.
 pub(crate) fn add_sources(
@@ -50,19 +52,16 @@ pub(crate) fn add_generated(
 
 /// Runs Verilator; retries with another option if it ends with an internal error.
 pub(crate) fn run(
-    tools: &Toolchain,
     design: &Design,
     mut command: Command,
+    sandbox: &Sandbox,
 ) -> Result<(), BuildError> {
     let mut workarounds = vec![NO_DEDUP, NO_EXPAND_LIMIT];
     let mut verilog = design.has_verilog();
     // Output of the run that rejected the files as SystemVerilog.
     let mut refused: Option<Output> = None;
     let output = loop {
-        let program = tools.verilator_root.join("bin/verilator_bin");
-        let output = threads::child(&mut command)
-            .output()
-            .map_err(BuildError::io(program))?;
+        let output = sandbox.output(command.stdout(Stdio::null()))?;
         let Some(next) = next_workaround(&output, &mut workarounds) else {
             // Names of Verilog-2005 may be keywords of SystemVerilog, which many write into `.v` files, too.
             if verilog && !output.status.success() {
@@ -104,20 +103,26 @@ pub(crate) fn run(
 }
 
 /// Rejects inline C++ in what the preprocessor makes of the sources: in included files, and put together by macros.
-pub(crate) fn refuse_inline_code(tools: &Toolchain, design: &Design) -> Result<(), BuildError> {
+pub(crate) fn refuse_inline_code(
+    tools: &Toolchain,
+    design: &Design,
+    folder: &Path,
+    sandbox: &Sandbox,
+) -> Result<(), BuildError> {
     let mut command = tools.verilator();
     command.args(["-E", "-Wno-lint", "-Wno-style", "-Wno-fatal"]);
     add_sources(&mut command, design, &|_| None);
-    let output = threads::child(&mut command)
-        .output()
-        .map_err(BuildError::io("Verilator"))?;
+    let path = folder.join("preprocessed");
+    let file = File::create(&path).map_err(BuildError::io(&path))?;
+    let output = sandbox.output(command.stdout(file))?;
     if !output.status.success() {
         return Err(BuildError::Rtl {
             design: design.name.clone(),
             messages: errors_of(&String::from_utf8_lossy(&output.stderr)),
         });
     }
-    let text = String::from_utf8_lossy(&output.stdout);
+    let text = std::fs::read(&path).map_err(BuildError::io(&path))?;
+    let text = String::from_utf8_lossy(&text);
     match inline_code(&text, is_call) {
         None => Ok(()),
         Some((at, construct)) => Err(BuildError::Refused {

@@ -3,6 +3,7 @@
 use super::verilate::Generated;
 use crate::compile::{append_includes, run, run_all, size};
 use crate::error::BuildError;
+use crate::sandbox::Sandbox;
 use crate::toolchain::Toolchain;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -101,7 +102,13 @@ pub(crate) fn compile_runtime(
             command
         })
         .collect();
-    run_all("the Verilator runtime", commands, &mut |_, _| {})
+    // Verilator's own files: nothing of others.
+    run_all(
+        "the Verilator runtime",
+        commands,
+        &Sandbox::None,
+        &mut |_, _| {},
+    )
 }
 
 /// Compiles and links `generated` into `folder/model.so`. `step(done, of)` reports progress.
@@ -111,7 +118,7 @@ pub(crate) fn compile(
     fast_flags: &[&str],
     waves: bool,
     runtime: &Path,
-    folder: &Path,
+    (folder, sandbox): (&Path, &Sandbox),
     step: &mut dyn FnMut(usize, usize),
 ) -> Result<(), BuildError> {
     let name = &generated.info.name;
@@ -157,7 +164,7 @@ pub(crate) fn compile(
         commands.push(command);
         objects.push(object);
     }
-    run_all(name, commands, step)?;
+    run_all(name, commands, sandbox, step)?;
 
     let mut link = tools.compiler.command();
     link.args([
@@ -175,7 +182,7 @@ pub(crate) fn compile(
     if waves {
         link.args(["-llz4", "-lz"]);
     }
-    run(name, link)
+    run(name, link, sandbox)
 }
 
 /// Divides the code that runs every cycle into two parts: the largest blocks go to the second, up to its share. Their

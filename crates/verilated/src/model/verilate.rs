@@ -4,6 +4,7 @@ use super::ports::{parse_header, ModelPort};
 use super::sleep;
 use crate::design::Design;
 use crate::error::BuildError;
+use crate::sandbox::Sandbox;
 use crate::toolchain::Toolchain;
 use crate::verilator;
 use serde::{Deserialize, Serialize};
@@ -155,6 +156,7 @@ pub(crate) fn verilate(
     design: &Design,
     waves: bool,
     folder: &Path,
+    sandbox: &Sandbox,
 ) -> Result<Generated, BuildError> {
     design.refuse_inline_code()?;
     let sleepers = match design.sleeping.is_empty() || waves {
@@ -180,9 +182,9 @@ pub(crate) fn verilate(
     }
     verilator::add_generated(&mut command, design, folder)?;
     let readable = Readable::new(tools, design, folder)?;
-    (verilator::run(tools, design, command)).map_err(|error| readable.without_others(error))?;
+    (verilator::run(design, command, sandbox)).map_err(|error| readable.without_others(error))?;
     readable.check_all_read()?;
-    (verilator::refuse_inline_code(tools, design))
+    (verilator::refuse_inline_code(tools, design, folder, sandbox))
         .map_err(|error| readable.without_others(error))?;
     let generated = read_generated(design, &sleepers, folder)?;
     if sleepers.blocks.is_empty() || generated.info.phases.is_some() {
@@ -196,7 +198,7 @@ pub(crate) fn verilate(
         sleeping: Vec::new(),
         ..design.clone()
     };
-    verilate(tools, &awake, waves, folder)
+    verilate(tools, &awake, waves, folder, sandbox)
 }
 
 /// The files that Verilator may read for a design: `include` takes any path.
