@@ -19,7 +19,7 @@ impl KernelPackage {
             files.extend(headers(&folder)?);
         }
         for file in files {
-            let bytes = std::fs::read(&file).map_err(io(&file))?;
+            let bytes = super::file::read(&file).map_err(io(&file))?;
             let name = file.file_name().unwrap_or_default().as_encoded_bytes();
             hash.update((name.len() as u64).to_le_bytes());
             hash.update(name);
@@ -33,13 +33,19 @@ impl KernelPackage {
     }
 }
 
-/// Files that sources can include, sorted by name.
+/// Files that sources can include, sorted by name. The RTL may not include what a link leads out of the folder to.
 fn headers(folder: &Path) -> Result<Vec<PathBuf>, KernelError> {
+    let root = std::fs::canonicalize(folder).map_err(io(folder))?;
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(io(folder))? {
         let path = entry.map_err(io(folder))?.path();
         let extension = path.extension().and_then(|extension| extension.to_str());
-        if matches!(extension, Some("svh" | "vh")) {
+        let is_header = matches!(extension, Some("svh" | "vh")) && path.is_file();
+        if is_header
+            && path
+                .canonicalize()
+                .is_ok_and(|real| real.starts_with(&root))
+        {
             found.push(path);
         }
     }
@@ -92,6 +98,31 @@ mod tests {
         assert_ne!(here, at("there", "module  k;", "`define A"));
         assert_ne!(here, at("there", "module k;", "`define B"));
         assert_ne!(here, 0);
+    }
+
+    #[test]
+    fn files_of_others_and_pipes_are_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let kernel = folder.path().join("kernel");
+        let package = write(&kernel, "module k;", "");
+        let identity = package.identity().unwrap();
+        let secret = folder.path().join("secret");
+        std::fs::write(&secret, "xyzzy").unwrap();
+        std::os::unix::fs::symlink(&secret, kernel.join("link.svh")).unwrap();
+        let pipe = |name: &str| {
+            let mut command = std::process::Command::new("mkfifo");
+            assert!(command.arg(kernel.join(name)).status().unwrap().success());
+        };
+        pipe("pipe.svh");
+        assert_eq!(package.identity().unwrap(), identity);
+        for name in ["k.sv", "kernel.toml"] {
+            std::fs::remove_file(kernel.join(name)).unwrap();
+            pipe(name);
+        }
+        let error = package.identity().unwrap_err().to_string();
+        assert!(error.contains("no regular file"), "{error}");
+        let error = KernelPackage::open(&kernel).unwrap_err().to_string();
+        assert!(error.contains("no regular file"), "{error}");
     }
 
     #[test]

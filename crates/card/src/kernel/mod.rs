@@ -1,6 +1,7 @@
 //! Kernels as delivered by their authors: a folder with `kernel.toml` and RTL.
 
 mod error;
+mod file;
 mod identity;
 mod manifest;
 mod read;

@@ -190,7 +190,8 @@ pub(super) fn read(path: &Path) -> Result<Manifest, KernelError> {
         path: path.to_owned(),
         source,
     };
-    let text = std::fs::read_to_string(path).map_err(io)?;
+    let text = crate::kernel::file::read(path).map_err(io)?;
+    let text = String::from_utf8(text).map_err(|error| io(std::io::Error::other(error)))?;
     let reader = Reader { path, text: &text };
     let raw = reader.deserialize()?;
     let spans = FileSpans::of(&raw.kernel);
