@@ -11,6 +11,7 @@ use crate::stream::{
 use crate::{CardError, HostWork, SlotId, WorkId};
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
+use std::time::Duration;
 use units::Picoseconds;
 
 /// Preparatory work before a kernel is loaded.
@@ -24,9 +25,13 @@ pub trait Loader {
     /// No such slot, slot running, a kernel that does not fit the slot, or one that does not build.
     fn load(&mut self, slot: SlotId, kernel: &KernelPackage) -> Result<(), CardError>;
 
-    /// The slow part of [`load`](Loader::load) that needs no card: run it first, on any thread. `None` if there is
-    /// none.
-    fn preparation(&self, _kernel: &KernelPackage) -> Option<Preparation> {
+    /// The slow part of [`load`](Loader::load) that needs no card: run it first, on any thread. It fails if it takes
+    /// longer than `limit`. `None` if there is none.
+    fn preparation(
+        &self,
+        _kernel: &KernelPackage,
+        _limit: Option<Duration>,
+    ) -> Option<Preparation> {
         None
     }
 }

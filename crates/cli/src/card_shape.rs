@@ -1,35 +1,80 @@
 //! The card of a daemon, or of the replay of its journal.
 
+use crate::arguments::parse_bytes;
 use crate::progress::Work;
 use card::kernel::{KernelError, KernelPackage};
 use card::{Card as _, CardError};
+use clap::Args;
 use fsrf::AppOptions;
 use serde::{Deserialize, Serialize};
 use simcard::SimCard;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 use tombolo::serving::Inputs;
 use tombolo::{
     Card, Error, FunctionalCard, FunctionalConfig, OwnerOptions, Preset, PresetError, ShellConfig,
     SimOptions,
 };
+use verilated::{BuildError, Builder, Limits};
 
 /// Bytes per channel of the functional card. They are memory of this machine, allocated on first use.
 const FUNCTIONAL_CHANNEL: u64 = 512 << 20;
 const FUNCTIONAL_SLOTS: u8 = 4;
 const FUNCTIONAL_STREAMS: u8 = 2;
 
-/// Options of a daemon that make its card.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+// Options of a daemon that make its card; they are in its journal, too. A doc comment would be the help of the command.
+#[derive(Args, Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct CardShape {
-    pub(crate) functional: bool,
-    /// Name of the platform, or its file.
-    pub(crate) platform: String,
-    pub(crate) shell: Option<PathBuf>,
-    pub(crate) slots: Option<u8>,
-    pub(crate) streams: Option<u8>,
-    /// Bytes of each channel.
-    pub(crate) channel_memory: Option<u64>,
+    /// The platform to simulate: a name in platforms/, or a file.
+    #[arg(long, default_value = "f1")]
+    platform: String,
+
+    /// The card's shell, from a file: slots, ports, streams, channels. See docs/presets.md.
+    #[arg(long, value_name = "FILE")]
+    shell: Option<PathBuf>,
+
+    /// Number of slots, each for one kernel (default: the shell's; 4 with --functional).
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=16))]
+    slots: Option<u8>,
+
+    /// Pairs of stream ports per slot, in addition to its memory ports (default: the shell's; 2 with --functional).
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=4))]
+    streams: Option<u8>,
+
+    /// Memory per channel (default: the platform's; 512MiB of this machine's memory with --functional).
+    #[arg(long, value_name = "BYTES", value_parser = |text: &str| parse_bytes(text))]
+    channel_memory: Option<u64>,
+
+    /// Runs kernels' reference models on the functional card: no RTL, no time.
+    #[arg(long)]
+    functional: bool,
+}
+
+// Options that limit each build of a kernel of a client.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct BuildLimits {
+    /// Maximum duration of building a kernel's model.
+    #[arg(long, value_name = "SECONDS", default_value = "1800", value_parser = clap::value_parser!(u32).range(1..))]
+    build_time: u32,
+
+    /// Maximum memory of each compiler process of a build.
+    #[arg(long, value_name = "BYTES", default_value = "8GiB", value_parser = |text: &str| parse_bytes(text))]
+    build_memory: u64,
+
+    /// Maximum size of the files of a build, and of a kernel's sources.
+    #[arg(long, value_name = "BYTES", default_value = "4GiB", value_parser = |text: &str| parse_bytes(text))]
+    build_storage: u64,
+}
+
+impl From<BuildLimits> for Limits {
+    fn from(options: BuildLimits) -> Self {
+        Self {
+            time: Duration::from_secs(options.build_time.into()),
+            memory: options.build_memory,
+            storage: options.build_storage,
+        }
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +89,8 @@ pub(crate) enum ShapeError {
     Platform(#[from] CardError),
     #[error(transparent)]
     Shell(#[from] PresetError),
+    #[error(transparent)]
+    Build(#[from] BuildError),
 }
 
 /// A card that is about to be opened.
@@ -53,7 +100,8 @@ pub(crate) enum Unopened {
 }
 
 impl CardShape {
-    pub(crate) fn prepare(&self, needs: Needs) -> Result<Unopened, ShapeError> {
+    /// The card for these needs, with limits for the builds of its clients' kernels.
+    pub(crate) fn prepare(&self, needs: Needs, limits: Limits) -> Result<Unopened, ShapeError> {
         if let Some(slots) = self
             .slots
             .filter(|slots| usize::from(*slots) < needs.slots.into())
@@ -83,6 +131,7 @@ impl CardShape {
             }));
         }
         let mut options = SimOptions::named(&self.platform)?;
+        options.builder = Some(Builder::locate()?.confined(limits));
         let mut owner = OwnerOptions::default();
         options.channel_bytes = self.channel_memory;
         if let Some(preset) = preset {

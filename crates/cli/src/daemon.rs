@@ -1,7 +1,6 @@
 //! `tombolo daemon`: one card for many programs.
 
-use crate::arguments::parse_bytes;
-use crate::card_shape::{CardShape, Needs, ShapeError};
+use crate::card_shape::{BuildLimits, CardShape, Needs, ShapeError};
 use crate::interrupt;
 use crate::kernel::{folder_of, NoSuchKernel};
 use crate::metrics;
@@ -68,29 +67,11 @@ pub(crate) struct RunDaemon {
     #[arg(long, value_name = "HEADER", requires = "fsrf")]
     fsrf_layout: Option<PathBuf>,
 
-    /// The platform to simulate: a name in platforms/, or a file.
-    #[arg(long, default_value = "f1")]
-    platform: String,
+    #[command(flatten)]
+    shape: CardShape,
 
-    /// The card's shell, from a file: slots, ports, streams, channels. See docs/presets.md.
-    #[arg(long, value_name = "FILE")]
-    shell: Option<PathBuf>,
-
-    /// Number of slots, each for one kernel (default: the shell's; 4 with --functional).
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=16))]
-    slots: Option<u8>,
-
-    /// Pairs of stream ports per slot, in addition to its memory ports (default: the shell's; 2 with --functional).
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=4))]
-    streams: Option<u8>,
-
-    /// Memory per channel (default: the platform's; 512MiB of this machine's memory with --functional).
-    #[arg(long, value_name = "BYTES", value_parser = |text: &str| parse_bytes(text))]
-    channel_memory: Option<u64>,
-
-    /// Runs kernels' reference models on the functional card: no RTL, no time.
-    #[arg(long)]
-    functional: bool,
+    #[command(flatten)]
+    limits: BuildLimits,
 
     /// Records what clients send and when, in a new file, for `tombolo replay`.
     #[arg(long, value_name = "FILE", conflicts_with = "fsrf")]
@@ -272,25 +253,14 @@ impl RunDaemon {
         apps.collect()
     }
 
-    fn shape(&self) -> CardShape {
-        CardShape {
-            functional: self.functional,
-            platform: self.platform.clone(),
-            shell: self.shell.clone(),
-            slots: self.slots,
-            streams: self.streams,
-            channel_memory: self.channel_memory,
-        }
-    }
-
     /// The card, and its journal.
     fn open(&self, needs: Needs) -> Result<(Card, Option<Arc<Journal>>), DaemonFailed> {
-        let unopened = self.shape().prepare(needs)?;
+        let unopened = self.shape.prepare(needs, self.limits.into())?;
         let Some(path) = &self.journal else {
             return Ok((unopened.open(Inputs::default())?, None));
         };
         // Options are text, numbers and paths.
-        let shape = serde_json::to_value(self.shape()).unwrap_or_default();
+        let shape = serde_json::to_value(&self.shape).unwrap_or_default();
         let header = Header::new(shape, unopened.same()?);
         let journal = Journal::create(path, self.journal_data.as_deref())?;
         let card = unopened.open(journal.inputs())?;

@@ -7,10 +7,10 @@ use serde::Serialize;
 use std::fmt::Write;
 use std::path::Path;
 use tombolo::TrapWay;
-use verilated::{cache_root, BuildError, Compiler, PrebuiltState};
+use verilated::{cache_root, BuildError, Compiler, PrebuiltState, SandboxState};
 
 /// Checks this machine: compiler, Verilator, models, cache, kernels, io_uring, userfaultfd, huge pages, configuration
-/// file.
+/// file, sandbox of builds.
 ///
 /// Each check prints its state; a failed one also prints the effect and the remedy. The exit status is 1 if something is
 /// missing without which a card cannot be simulated.
@@ -77,6 +77,7 @@ impl Doctor {
             userfaultfd(),
             huge_pages(),
             configuration(),
+            sandbox(verilated::sandbox_state()),
         ];
         print(match self.json {
             true => serde_json::to_string_pretty(&checks)? + "\n",
@@ -304,6 +305,41 @@ fn huge_pages() -> Check {
             effect:
                 "large memory of a served or functional card costs more TLB misses of the processor",
             remedy: "as root: echo madvise >/sys/kernel/mm/transparent_hugepage/enabled",
+        },
+    )
+}
+
+/// The restrictions of a daemon's builds.
+fn sandbox(state: &SandboxState) -> Check {
+    let parts = [&state.files, &state.network];
+    let missing: Vec<_> = parts
+        .iter()
+        .filter_map(|part| part.as_ref().err())
+        .cloned()
+        .collect();
+    let remedy = match (&state.files, &state.network) {
+        (Err(_), _) => {
+            "boot a kernel with Landlock (5.13 or later, lsm=landlock,…); in a container, allow landlock_create_ruleset in \
+             the seccomp profile"
+        }
+        _ => {
+            "sysctl kernel.unprivileged_userns_clone=1 kernel.apparmor_restrict_unprivileged_userns=0 (where they exist) \
+             and user.max_net_namespaces above 0; in a container, allow unshare in the seccomp profile"
+        }
+    };
+    check(
+        "sandbox of a daemon's builds",
+        match missing.is_empty() {
+            true => Ok("files by Landlock, no network by a namespace".to_owned()),
+            false => Err(missing.join("; ")),
+        },
+        Advice {
+            verdict: Verdict::Note,
+            effect: match state.files {
+                Err(_) => "RTL of a client is compiled with access to files of the daemon's user; limits of time, memory and storage hold",
+                Ok(()) => "compilers of a client's RTL can open connections; limits and restricted files hold",
+            },
+            remedy,
         },
     )
 }

@@ -6,6 +6,7 @@ use ::daemon::{End, Replay, ReplayError, ReplayPlaces, Replayed, WrittenFile};
 use clap::Args;
 use std::fmt::Write;
 use std::path::PathBuf;
+use verilated::Limits;
 
 /// Replays the journal of a daemon: the same requests at the same virtual times, on a card of its own.
 #[derive(Args)]
@@ -76,7 +77,7 @@ impl RunReplay {
             path: self.journal.clone(),
             source,
         })?;
-        let unopened = shape.prepare(Needs::default())?;
+        let unopened = shape.prepare(Needs::default(), Limits::default())?;
         if let Err(error) = replay.check(&unopened.same()?) {
             match self.any_card {
                 true => say!("tombolo: warning: {error}"),
@@ -117,11 +118,15 @@ fn text(replayed: &Replayed, kept: bool) -> String {
         written,
         ..
     } = replayed;
+    let time = match replayed.report.time.get() {
+        // The functional card has no time.
+        0 => String::new(),
+        time => format!(", to {time} ps of virtual time"),
+    };
     // Writing to text cannot fail.
     let _ = writeln!(
         text,
-        "{requests} requests, {inputs} inputs, to {} ps of virtual time; {replies} replies and {} written files compared",
-        replayed.report.time.get(),
+        "{requests} requests, {inputs} inputs{time}; {replies} replies and {} written files compared",
         written.len()
     );
     if kept {

@@ -243,6 +243,76 @@ fn a_run_that_is_killed_on_rtl_takes_nothing_with_it() {
     nothing_is_left(&daemon, &bytes);
 }
 
+/// A kernel's folder with this RTL behind the line of its module.
+fn hostile(daemon: &Daemon, name: &str, rtl: &str) -> PathBuf {
+    let folder = daemon.path(name);
+    fs::create_dir(&folder).unwrap();
+    let manifest = format!(
+        "[kernel]\nname = '{name}'\ntop = 'k'\nsources = ['k.sv']\ncontrol = 'ap_ctrl_hs'\n[[port]]\nname = \
+         'm_axi'\nkind = 'axi4'\ndata_width = 512\naccess = 'read'\n"
+    );
+    fs::write(folder.join("kernel.toml"), manifest).unwrap();
+    let text = format!("module k (input logic ap_clk, output logic [31:0] q);\n{rtl}\nendmodule\n");
+    fs::write(folder.join("k.sv"), text).unwrap();
+    folder
+}
+
+/// A million registers, each of its own expression.
+const EXPLODES: &str =
+    "for (genvar i = 0; i < 1000; i++) for (genvar j = 0; j < 1000; j++) begin : b\n\
+     logic [31:0] r; always_ff @(posedge ap_clk) r <= (r * 32'(i)) ^ (q + 32'(j)); end";
+
+#[test]
+fn hostile_rtl_ends_at_its_limits_and_others_go_on() {
+    let bytes: Vec<u8> = (0..20_000u32).map(|n| (n * 7 % 251) as u8).collect();
+    let shape = ["--slots", "2", "--channel-memory", "64MiB"];
+    let refused = |daemon: &Daemon, name: &str, words: &[&str]| {
+        let kernel = format!("./{name}");
+        let began = Instant::now();
+        let output = daemon.run(&[&kernel]).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success(), "{name}");
+        for word in words {
+            assert!(said.contains(word), "{name}: {said}");
+        }
+        assert!(!said.contains("xyzzy") && !said.contains("root:"), "{said}");
+        assert!(began.elapsed() < PATIENCE, "{name}");
+    };
+    let daemon = Daemon::start(&[&shape[..], &["--build-time", "4"]].concat());
+    // Its model is in the cache then.
+    copy(&daemon, &bytes);
+    let before = daemon.at_rest();
+    fs::write(daemon.path("secret.svh"), "xyzzy plugh\n").unwrap();
+    let secret = daemon.path("secret.svh").display().to_string();
+    hostile(&daemon, "slow", EXPLODES);
+    for (name, path) in [("passwd", "/etc/passwd"), ("secret", secret.as_str())] {
+        hostile(&daemon, name, &format!("`include \"{path}\""));
+        refused(&daemon, name, &["k.sv:2"]);
+    }
+    let linked = hostile(&daemon, "linked", "").join("k.svh");
+    std::os::unix::fs::symlink("/etc/shadow", linked).unwrap();
+    refused(&daemon, "linked", &["k.svh: a link to a file elsewhere"]);
+    hostile(
+        &daemon,
+        "c",
+        "initial q = $c(\"system(\\\"touch here\\\")\");",
+    );
+    refused(&daemon, "c", &["inline C++"]);
+    // Others copy while it builds.
+    std::thread::scope(|scope| {
+        let build = scope.spawn(|| refused(&daemon, "slow", &["slow: ", "4 seconds"]));
+        while !build.is_finished() {
+            copy(&daemon, &bytes);
+        }
+    });
+    assert_eq!(daemon.at_rest(), before);
+    drop(daemon);
+    let daemon = Daemon::start(&[&shape[..], &["--build-memory", "300MiB"]].concat());
+    hostile(&daemon, "large", EXPLODES);
+    refused(&daemon, "large", &["large: ", "314572800 bytes of memory"]);
+    copy(&daemon, &bytes);
+}
+
 #[test]
 fn a_daemon_that_is_ended_writes_back_and_says_so() {
     let mut daemon = Daemon::start(&["--functional"]);
@@ -773,6 +843,8 @@ fn a_journal_replays_in_another_process() {
     let bytes: Vec<u8> = (0..900_001u32).map(|n| (n * 7 % 251) as u8).collect();
     let (daemon, text) = journaled(&["--functional"], Signal::TERM, &bytes);
     assert!(!text.contains("up to its end"), "{text}");
+    // This card has none.
+    assert!(!text.contains("virtual time"), "{text}");
     // Each written file is named with its copy.
     for name in ["output", "table"] {
         let start = format!("{name} is ");

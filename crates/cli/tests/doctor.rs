@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 10] = [
     "C++ compiler",
     "Verilator",
     "prebuilt models",
@@ -13,6 +13,7 @@ const NAMES: [&str; 9] = [
     "userfaultfd",
     "huge pages",
     "configuration file",
+    "sandbox of a daemon's builds",
 ];
 
 fn doctor(change: impl FnOnce(&mut Command) -> &mut Command) -> Output {

@@ -80,6 +80,7 @@ struct Text {
     spaces: Option<Count>,
     mappings: Option<Count>,
     card_memory: Option<Bytes>,
+    build_time: Option<Count>,
     clients: Option<Count>,
     requests: Option<Count>,
     #[serde(default)]
@@ -216,6 +217,7 @@ impl TryFrom<Text> for Entry {
             spaces: text.spaces.map(|count| count.0),
             mappings: text.mappings.map(|count| count.0),
             card_bytes: text.card_memory.map(|bytes| bytes.0),
+            build_seconds: text.build_time.map(|count| count.0),
         };
         if let Some(bytes) = quota.card_bytes {
             let Some(spaces) = quota.spaces else {

@@ -7,6 +7,7 @@ use crate::message::ClientId;
 use error::Error;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 use wire::{TenantStatus, Use};
 
 /// Limits on what the clients of a tenant hold together at any time; `None`: unlimited.
@@ -20,6 +21,8 @@ pub struct Quota {
     pub mappings: Option<u64>,
     /// Maximum card memory for pages, in bytes, divided evenly among the maximum number of spaces.
     pub card_bytes: Option<u64>,
+    /// Maximum duration of one build of a kernel, in seconds.
+    pub build_seconds: Option<u64>,
 }
 
 /// Clients that share a quota.
@@ -100,6 +103,12 @@ impl Tenants {
         self.clients(tenant)
             .map(|client| counted.of(handles, client))
             .sum()
+    }
+
+    /// Maximum duration of one build of a client's kernel.
+    pub(super) fn build_time(&self, client: ClientId) -> Option<Duration> {
+        let seconds = self.of.get(&client)?.quota.build_seconds;
+        seconds.map(Duration::from_secs)
     }
 
     /// Maximum card memory of one space of a client, in bytes.

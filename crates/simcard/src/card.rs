@@ -21,6 +21,7 @@ use card::{
 };
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
+use std::time::Duration;
 use units::{Asid, CardAddr, HostAddr, Picoseconds};
 use verilated::Progress;
 
@@ -192,9 +193,9 @@ impl Loader for SimCard {
         self.driver.note(result)
     }
 
-    fn preparation(&self, kernel: &KernelPackage) -> Option<Preparation> {
+    fn preparation(&self, kernel: &KernelPackage, limit: Option<Duration>) -> Option<Preparation> {
         self.driver.check_alive().ok()?;
-        self.driver.transport().preparation(kernel)
+        self.driver.transport().preparation(kernel, limit)
     }
 }
 

@@ -75,41 +75,37 @@ impl Files {
         let identity = (metadata.dev(), metadata.ino());
         let next = self.known.len() as u64;
         // The content before does not matter if there will be a new one.
-        let content = |file: &File| match will.replace {
-            true => Ok(Content {
-                bytes: metadata.len(),
-                hash: None,
-            }),
-            false => content(file),
+        let replaced = Content {
+            bytes: metadata.len(),
+            hash: None,
         };
         let being_written = |known: &KnownFile| !known.writers.is_empty();
-        let (number, changed) = match self.known.get(&identity) {
+        let (number, is_changed) = match self.known.get(&identity) {
             // Kernels may be writing it at this moment. A replay writes the same.
-            Some(known) if being_written(known) => (known.number, None),
-            Some(known) => {
-                let content = content(&file)?;
-                let changed = (content != known.content).then_some(content);
-                (known.number, changed)
-            }
-            None => (next, Some(content(&file)?)),
+            Some(known) if being_written(known) => (known.number, false),
+            Some(known) if will.replace => (known.number, replaced != known.content),
+            Some(known) => (known.number, content(&file)? != known.content),
+            None => (next, true),
         };
         let mut entry = None;
-        if let Some(content) = changed {
-            let copy = match (data, &content.hash) {
-                (Some(folder), Some(_)) => {
-                    let name = format!("{number}-{}", self.copies);
+        if is_changed {
+            let hole = || io::Result::Ok(is_one_hole(&readable(&file)?, metadata.len()));
+            let mut copied = None;
+            let content = match data {
+                _ if will.replace => replaced,
+                Some(folder) if !hole()? => {
+                    let name = copied.insert(format!("{number}-{}", self.copies));
                     self.copies += 1;
-                    copy(&file, &folder.join(&name))?;
-                    Some(name)
+                    copy(&file, &folder.join(name))?
                 }
-                _ => None,
+                _ => content(&file)?,
             };
             entry = Some(FileEntry {
                 file: number,
                 path: path_of(&file),
                 bytes: content.bytes,
                 hash: content.hash.clone(),
-                copy,
+                copy: copied,
             });
             let known = self.known.entry(identity).or_insert_with(|| KnownFile {
                 number,
@@ -242,11 +238,11 @@ fn holes(file: &File, bytes: u64) -> Option<Vec<Range<u64>>> {
     file_io::holes(&own, 0..bytes).ok()
 }
 
-/// Copies a file with its holes.
+/// Copies a file with its holes; returns the content of the copy.
 ///
 /// # Errors
 /// The system's.
-pub(crate) fn copy(from: &File, to: &Path) -> io::Result<()> {
+pub(crate) fn copy(from: &File, to: &Path) -> io::Result<Content> {
     let from = readable(from)?;
     let to = OpenOptions::new()
         .write(true)
@@ -255,27 +251,36 @@ pub(crate) fn copy(from: &File, to: &Path) -> io::Result<()> {
         .open(to)?;
     let bytes = from.metadata()?.len();
     to.set_len(bytes)?;
-    let mut piece = vec![0; PIECE];
+    let (mut hash, mut piece, zeros) = (Sha256::new(), vec![0; PIECE], vec![0; PIECE]);
+    let part = |from: u64, to: u64| (to.saturating_sub(from) as usize).min(PIECE);
     let mut at = 0;
+    let holes = holes(&from, bytes).unwrap_or_default();
     let end = bytes..bytes;
-    for hole in holes(&from, bytes)
-        .unwrap_or_default()
-        .into_iter()
-        .chain([end])
-    {
+    for hole in holes.into_iter().chain([end]) {
         while at < hole.start {
-            let part = ((hole.start - at) as usize).min(PIECE);
-            match from.read_at(&mut piece[..part], at)? {
-                0 => break,
-                read => {
-                    to.write_all_at(&piece[..read], at)?;
-                    at += read as u64;
-                }
+            let read = from.read_at(&mut piece[..part(at, hole.start)], at)?;
+            if read == 0 {
+                // It has become shorter.
+                to.set_len(at)?;
+                break;
             }
+            to.write_all_at(&piece[..read], at)?;
+            hash.update(&piece[..read]);
+            at += read as u64;
         }
-        at = hole.end;
+        if at < hole.start {
+            break;
+        }
+        while at < hole.end {
+            let zeros = &zeros[..part(at, hole.end)];
+            hash.update(zeros);
+            at += zeros.len() as u64;
+        }
     }
-    Ok(())
+    Ok(Content {
+        bytes: at,
+        hash: Some(hex(&hash.finalize())),
+    })
 }
 
 /// Opens a file with these rights.

@@ -211,6 +211,8 @@ impl Player {
             spaces,
             mappings,
             card_bytes,
+            // What was built then is in the cache.
+            build_seconds: None,
         };
         let known = self.tenants.entry(name.clone());
         known

@@ -65,10 +65,14 @@ impl SlotRequests {
             true => None,
             false => Some(self.quotas.reserve(client, Counted::Slots)?),
         };
+        let limit = self
+            .quotas
+            .tenants
+            .lend(|tenants| tenants.build_time(client));
         // This may take minutes. What was built is in the cache when the card looks for it.
         if let Some(build) = self
             .kernels
-            .lend(|kernels| kernels.card().loader()?.preparation(&kernel))
+            .lend(|kernels| kernels.card().loader()?.preparation(&kernel, limit))
         {
             harmless.set(true);
             self.waits.on_thread("build", build).await?;

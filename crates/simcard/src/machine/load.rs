@@ -12,6 +12,7 @@ use card::kernel::KernelPackage;
 use card::{CardError, Preparation, SlotId};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use units::Picoseconds;
 use verilated::{Builder, Progress};
 
@@ -82,13 +83,21 @@ impl KernelLoader {
     }
 
     /// The slow part of [`load`](Self::load).
-    pub(super) fn preparation(&self, kernel: &KernelPackage) -> Option<Preparation> {
+    pub(super) fn preparation(
+        &self,
+        kernel: &KernelPackage,
+        limit: Option<Duration>,
+    ) -> Option<Preparation> {
         // Refusals that need no build are left to `load`, which finds the model in the cache then.
         let at_once = self.monolithic.is_some() || self.slot.check(kernel).is_err();
         if at_once {
             return None;
         }
         let builder = self.kernel_builder();
+        let builder = match limit {
+            Some(limit) => builder.within(limit),
+            None => builder,
+        };
         let (kernel, home) = (kernel.clone(), self.home.clone());
         let progress = self.progress.clone();
         Some(Box::new(move || {

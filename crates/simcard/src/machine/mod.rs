@@ -34,6 +34,7 @@ use memory::MemoryImage;
 use registers::RegisterBus;
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
+use std::time::Duration;
 use timing::host::HostModel;
 use units::{CardAddr, Picoseconds};
 use verilated::Progress;
@@ -155,8 +156,12 @@ impl Machine {
     }
 
     /// The slow part of [`load`](Self::load) that needs no machine: run it first, on any thread.
-    pub fn preparation(&self, kernel: &KernelPackage) -> Option<Preparation> {
-        self.loader.preparation(kernel)
+    pub fn preparation(
+        &self,
+        kernel: &KernelPackage,
+        limit: Option<Duration>,
+    ) -> Option<Preparation> {
+        self.loader.preparation(kernel, limit)
     }
 
     /// Writes bytes to card memory at zero cost in virtual time, bypassing the shell: preloaded (*hot*) data, for

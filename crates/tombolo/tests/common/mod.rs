@@ -110,7 +110,11 @@ impl<B: Between> Loader for Watched<B> {
     fn load(&mut self, slot: SlotId, kernel: &KernelPackage) -> Result<(), CardError> {
         self.card.loader().unwrap().load(slot, kernel)
     }
-    fn preparation(&self, _kernel: &KernelPackage) -> Option<Preparation> {
+    fn preparation(
+        &self,
+        _kernel: &KernelPackage,
+        _limit: Option<std::time::Duration>,
+    ) -> Option<Preparation> {
         self.between.preparation()
     }
 }
