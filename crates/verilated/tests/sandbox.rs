@@ -1,7 +1,7 @@
 //! Builds of hostile RTL: an error names the limit, nothing outside the build is read or written, and nothing is left.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use verilated::{sandbox_state, BuildError, Builder, Design, FileSet, Limits, Toolchain};
 
 fn design(folder: &Path, text: &str) -> Design {
@@ -54,7 +54,8 @@ fn ordinary_rtl_is_built() {
 
 #[test]
 fn a_file_outside_is_not_read() {
-    if sandbox_state().files.is_err() {
+    if let Err(why) = &sandbox_state().files {
+        eprintln!("skipped: a_file_outside_is_not_read: {why}");
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -111,11 +112,9 @@ fn a_kernel_that_changes_during_its_build_is_not_kept() {
 fn limits_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let names = |text: &str, limits, words: &str| {
-        let begin = Instant::now();
         let error = refused(folder.path(), text, limits);
         assert!(matches!(error, BuildError::Limit { .. }), "{error}");
         assert!(error.to_string().contains(words), "{error}");
-        assert!(begin.elapsed() < Duration::from_secs(60), "{words}");
     };
     // A million registers, each of its own expression.
     let explodes = module(
