@@ -33,7 +33,7 @@ pub fn encrypt(options: SimOptions, input: &Path, output: &Path) -> Result<Repor
     Ok(card.report()?)
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
