@@ -125,3 +125,52 @@ fn a_named_file_comes_before_others_of_its_folder() {
     assert_eq!(copied.len(), 1, "{copied:?} {manifest}");
     assert!(fs::read_to_string(&copied[0]).unwrap().contains("<< 2"));
 }
+
+/// Imports one Verilog file; the standard error.
+fn import_module(folder: &Path, rtl: &str) -> (bool, String) {
+    fs::write(folder.join("add.v"), rtl).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tombolo"));
+    command.args(["kernel", "import", "add.v", "--into", "made"]);
+    let output = command.current_dir(folder).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.success(), said)
+}
+
+const ADD: &str = "module add (input ap_clk, input ap_rst_n, input [31:0] in_tdata, input in_tvalid, output in_tready,
+  output [31:0] out_tdata, output out_tvalid, input out_tready);
+  wire in_tready;
+  wire [31:0] out_tdata;
+  reg out_tvalid;
+  reg [31:0] held;
+  assign in_tready = !out_tvalid || out_tready;
+  assign out_tdata = held;
+  always @(posedge ap_clk)
+    if (!ap_rst_n) out_tvalid <= 0;
+    else if (in_tready) begin out_tvalid <= in_tvalid; held <= in_tdata + 1; end
+endmodule
+";
+
+#[test]
+fn ports_that_are_declared_twice_are_accepted() {
+    let folder = tempfile::tempdir().unwrap();
+    let (is_made, said) = import_module(folder.path(), ADD);
+    assert!(is_made, "{said}");
+    assert!(
+        said.contains("second declarations of ports (in_tready, out_tdata, out_tvalid) are blank"),
+        "{said}"
+    );
+    let made = fs::read_to_string(folder.path().join("made/rtl/add.v")).unwrap();
+    assert!(made.contains("output reg out_tvalid"), "{made}");
+}
+
+#[test]
+fn a_stream_without_data_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let rtl = ADD.replace("input [31:0] in_tdata, ", "");
+    let rtl = rtl.replace("in_tdata + 1", "held + 1");
+    let (is_made, said) = import_module(folder.path(), &rtl);
+    assert!(
+        !is_made && said.contains("`in_…` is a stream without TDATA"),
+        "{said}"
+    );
+}

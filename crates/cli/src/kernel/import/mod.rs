@@ -9,6 +9,7 @@ mod description;
 mod manifest;
 mod plan;
 mod recognise;
+mod redeclared;
 mod rtl;
 mod script;
 mod sources;

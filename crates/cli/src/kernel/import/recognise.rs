@@ -172,6 +172,12 @@ pub fn recognise(ports: &[ModelPort]) -> Recognised {
             ));
             continue;
         }
+        if matches!(kind, Kind::Stream { .. }) && signals.find("tdata").is_none() {
+            found.refused.push(format!(
+                "`{prefix}…` is a stream without TDATA: a slot transports bytes; add `{prefix}tdata` of at least 8 bits"
+            ));
+            continue;
+        }
         let data_width = match &kind {
             Kind::Stream { .. } => signals.width(["tdata", "tdata"]),
             _ => signals.width(["rdata", "wdata"]),
@@ -286,6 +292,8 @@ mod tests {
             port("tx_tuser", Output, 3),
             port("cfg_awvalid", Input, 1),
             port("cfg_awlen", Input, 8),
+            port("tick_tvalid", Output, 1),
+            port("tick_tready", Input, 1),
             port("mode", Input, 2),
             port("led", Output, 1),
             port("interrupt", Output, 1),
@@ -322,7 +330,12 @@ mod tests {
         assert_eq!(resets, [("aresetn", false), ("rst_fast", true)]);
         assert_eq!(found.interrupt.as_deref(), Some("interrupt"));
         assert_eq!(found.unknown, ["mode"]);
-        assert_eq!(found.refused.len(), 1);
+        assert_eq!(found.refused.len(), 2);
+        assert!(
+            found.refused[1].contains("`tick_…` is a stream without TDATA"),
+            "{:?}",
+            found.refused
+        );
         assert!(found.buses[0].is_named("m00_axi") && !found.buses[0].is_named("gmem"));
     }
 }

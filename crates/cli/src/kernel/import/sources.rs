@@ -1,5 +1,6 @@
 //! Selects the files that a top module needs, in compilation order, and finds missing ones.
 
+use super::redeclared::without_redeclared;
 use super::rtl::RtlFile;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -207,7 +208,7 @@ fn without_untranslated(text: &str) -> (String, Vec<(usize, usize)>) {
 }
 
 /// Words, strings and single characters, without comments and attributes.
-fn tokens(text: &str) -> Vec<&str> {
+pub(super) fn tokens(text: &str) -> Vec<&str> {
     let bytes = text.as_bytes();
     let mut tokens = Vec::new();
     let mut at = 0;
@@ -275,6 +276,27 @@ const UNISIM: [&str; 18] = [
     "SRLC32E",
     "URAM288",
 ];
+
+/// Blanks second declarations of ports, with a human-readable note on them.
+fn declared_once(file: RtlFile) -> (RtlFile, Option<String>) {
+    if !matches!(file.kind(), "v" | "sv") {
+        return (file, None);
+    }
+    let (text, names) = match std::str::from_utf8(&file.bytes) {
+        Ok(text) => without_redeclared(text),
+        Err(_) => return (file, None),
+    };
+    if names.is_empty() {
+        return (file, None);
+    }
+    let note = format!(
+        "{}: second declarations of ports ({}) are blank: IEEE 1800 forbids them after a header with directions",
+        file.name,
+        names.join(", ")
+    );
+    let bytes = text.into_bytes();
+    (RtlFile { bytes, ..file }, Some(note))
+}
 
 /// Blanks regions for simulation only, with a human-readable note on them.
 fn translated(file: RtlFile) -> (RtlFile, Option<String>) {
@@ -379,9 +401,11 @@ impl Tree {
             .collect();
         let mut blanked = BTreeMap::new();
         let files = files.into_iter().map(|file| {
-            let (file, note) = translated(file);
-            if let Some(note) = note {
-                blanked.insert(file.name.clone(), note);
+            let (file, untranslated) = translated(file);
+            let (file, redeclared) = declared_once(file);
+            let notes: Vec<String> = untranslated.into_iter().chain(redeclared).collect();
+            if !notes.is_empty() {
+                blanked.insert(file.name.clone(), notes.join("; "));
             }
             with_outline(file)
         });
