@@ -193,4 +193,106 @@
   assign __name``_awsize = 3'd6;                            \
   assign __name``_awburst = 2'b01;
 
+// Two home ports, for kernels of two slices, as arrays: __a``_arvalid[0] is __zero``_arvalid, and so on. IDs are those of
+// a directory of 32 transactions.
+`define TMB_TWO_HOMES(__a, __zero, __one)                   \
+  logic __a``_arvalid [2];                                  \
+  logic [15:0] __a``_arid [2];                              \
+  logic [63:0] __a``_araddr [2];                            \
+  logic __a``_rready [2];                                   \
+  logic __a``_awvalid [2];                                  \
+  logic [15:0] __a``_awid [2];                              \
+  logic [63:0] __a``_awaddr [2];                            \
+  logic __a``_wvalid [2];                                   \
+  logic [511:0] __a``_wdata [2];                            \
+  logic [63:0] __a``_wstrb [2];                             \
+  logic __a``_bready [2];                                   \
+  logic __a``_arready [2];                                  \
+  logic __a``_rvalid [2];                                   \
+  logic [511:0] __a``_rdata [2];                            \
+  logic __a``_rlast [2];                                    \
+  logic __a``_awready [2];                                  \
+  logic __a``_wready [2];                                   \
+  logic __a``_bvalid [2];                                   \
+  logic [4:0] __a``_rid [2];                                \
+  logic [4:0] __a``_bid [2];                                \
+  logic __a``_rerror [2];                                   \
+  logic __a``_berror [2];                                   \
+  assign __a``_arvalid = '{__zero``_arvalid, __one``_arvalid};\
+  assign __a``_arid = '{__zero``_arid, __one``_arid};       \
+  assign __a``_araddr = '{__zero``_araddr, __one``_araddr}; \
+  assign __a``_rready = '{__zero``_rready, __one``_rready}; \
+  assign __a``_awvalid = '{__zero``_awvalid, __one``_awvalid};\
+  assign __a``_awid = '{__zero``_awid, __one``_awid};       \
+  assign __a``_awaddr = '{__zero``_awaddr, __one``_awaddr}; \
+  assign __a``_wvalid = '{__zero``_wvalid, __one``_wvalid}; \
+  assign __a``_wdata = '{__zero``_wdata, __one``_wdata};    \
+  assign __a``_wstrb = '{__zero``_wstrb, __one``_wstrb};    \
+  assign __a``_bready = '{__zero``_bready, __one``_bready};
+
+// What an element of such arrays answers.
+`define TMB_HOME_OF(__name, __a, __index)                   \
+  assign __name``_arready = __a``_arready[__index];         \
+  assign __name``_rvalid = __a``_rvalid[__index];           \
+  assign __name``_rdata = __a``_rdata[__index];             \
+  assign __name``_rlast = __a``_rlast[__index];             \
+  assign __name``_awready = __a``_awready[__index];         \
+  assign __name``_wready = __a``_wready[__index];           \
+  assign __name``_bvalid = __a``_bvalid[__index];           \
+  assign __name``_rid = 16'(__a``_rid[__index]);            \
+  assign __name``_bid = 16'(__a``_bid[__index]);            \
+  assign __name``_rresp = __a``_rerror[__index] ? 2'b10 /* SLVERR */ : 2'b00;\
+  assign __name``_bresp = __a``_berror[__index] ? 2'b10 /* SLVERR */ : 2'b00;
+
+// Two managers as arrays. They move lines: two rows a burst.
+`define TMB_TWO_MANAGERS(__a, __zero, __one)                \
+  logic __a``_arready [2];                                  \
+  logic __a``_rvalid [2];                                   \
+  logic [511:0] __a``_rdata [2];                            \
+  logic __a``_rlast [2];                                    \
+  logic [1:0] __a``_rresp [2];                              \
+  logic __a``_awready [2];                                  \
+  logic __a``_wready [2];                                   \
+  logic __a``_bvalid [2];                                   \
+  logic [1:0] __a``_bresp [2];                              \
+  logic __a``_arvalid [2];                                  \
+  logic [63:0] __a``_araddr [2];                            \
+  logic [7:0] __a``_arlen [2];                              \
+  logic __a``_rready [2];                                   \
+  logic __a``_awvalid [2];                                  \
+  logic [63:0] __a``_awaddr [2];                            \
+  logic __a``_wvalid [2];                                   \
+  logic [511:0] __a``_wdata [2];                            \
+  logic [63:0] __a``_wstrb [2];                             \
+  logic __a``_wlast [2];                                    \
+  logic __a``_bready [2];                                   \
+  assign __a``_arready = '{__zero``_arready, __one``_arready};\
+  assign __a``_rvalid = '{__zero``_rvalid, __one``_rvalid}; \
+  assign __a``_rdata = '{__zero``_rdata, __one``_rdata};    \
+  assign __a``_rlast = '{__zero``_rlast, __one``_rlast};    \
+  assign __a``_rresp = '{__zero``_rresp, __one``_rresp};    \
+  assign __a``_awready = '{__zero``_awready, __one``_awready};\
+  assign __a``_wready = '{__zero``_wready, __one``_wready}; \
+  assign __a``_bvalid = '{__zero``_bvalid, __one``_bvalid}; \
+  assign __a``_bresp = '{__zero``_bresp, __one``_bresp};
+
+// What an element of such arrays requests.
+`define TMB_MANAGER_OF(__name, __a, __index)                \
+  assign __name``_arvalid = __a``_arvalid[__index];         \
+  assign __name``_araddr = __a``_araddr[__index];           \
+  assign __name``_arlen = __a``_arlen[__index];             \
+  assign __name``_rready = __a``_rready[__index];           \
+  assign __name``_awvalid = __a``_awvalid[__index];         \
+  assign __name``_awaddr = __a``_awaddr[__index];           \
+  assign __name``_wvalid = __a``_wvalid[__index];           \
+  assign __name``_wdata = __a``_wdata[__index];             \
+  assign __name``_wstrb = __a``_wstrb[__index];             \
+  assign __name``_wlast = __a``_wlast[__index];             \
+  assign __name``_bready = __a``_bready[__index];           \
+  assign __name``_arid = '0;                                \
+  `TMB_READ_WHOLE_ROWS(__name)                              \
+  assign __name``_awid = '0;                                \
+  assign __name``_awlen = 8'd1;                             \
+  `TMB_WRITE_WHOLE_ROWS(__name)
+
 `endif

@@ -40,7 +40,6 @@ module view #(
   localparam int unsigned LineWidth = 33;
   localparam int unsigned IndexWidth = 26;
   localparam int unsigned ViewWidth = CustomersLog2 - 3;
-  localparam logic [1:0] SlaveError = 2'b10;
   localparam logic [2:0] CleanInvalidate = 3'd1;
   typedef logic [IndexWidth-1:0] index_t;
 
@@ -71,69 +70,8 @@ module view #(
   // Pins of the slices, as arrays
   // ---------------------------------------------------------------------------------------------
 
-  logic h_arvalid [2];
-  logic [15:0] h_arid [2];
-  logic [63:0] h_araddr [2];
-  logic h_rready [2];
-  logic h_awvalid [2];
-  logic [15:0] h_awid [2];
-  logic [63:0] h_awaddr [2];
-  logic h_wvalid [2];
-  logic [511:0] h_wdata [2];
-  logic [63:0] h_wstrb [2];
-  logic h_bready [2];
-  logic h_arready [2];
-  logic h_rvalid [2];
-  logic [511:0] h_rdata [2];
-  logic h_rlast [2];
-  logic h_awready [2];
-  logic h_wready [2];
-  logic h_bvalid [2];
-  logic [4:0] h_rid [2];
-  logic [4:0] h_bid [2];
-  logic h_rerror [2];
-  logic h_berror [2];
-  logic m_arready [2];
-  logic m_rvalid [2];
-  logic [511:0] m_rdata [2];
-  logic m_rlast [2];
-  logic [1:0] m_rresp [2];
-  logic m_awready [2];
-  logic m_wready [2];
-  logic m_bvalid [2];
-  logic [1:0] m_bresp [2];
-  logic m_arvalid [2];
-  logic [63:0] m_araddr [2];
-  logic [7:0] m_arlen [2];
-  logic m_rready [2];
-  logic m_awvalid [2];
-  logic [63:0] m_awaddr [2];
-  logic m_wvalid [2];
-  logic [511:0] m_wdata [2];
-  logic [63:0] m_wstrb [2];
-  logic m_wlast [2];
-  logic m_bready [2];
-
-  assign h_arvalid = '{s_home0_arvalid, s_home1_arvalid};
-  assign h_arid = '{s_home0_arid, s_home1_arid};
-  assign h_araddr = '{s_home0_araddr, s_home1_araddr};
-  assign h_rready = '{s_home0_rready, s_home1_rready};
-  assign h_awvalid = '{s_home0_awvalid, s_home1_awvalid};
-  assign h_awid = '{s_home0_awid, s_home1_awid};
-  assign h_awaddr = '{s_home0_awaddr, s_home1_awaddr};
-  assign h_wvalid = '{s_home0_wvalid, s_home1_wvalid};
-  assign h_wdata = '{s_home0_wdata, s_home1_wdata};
-  assign h_wstrb = '{s_home0_wstrb, s_home1_wstrb};
-  assign h_bready = '{s_home0_bready, s_home1_bready};
-  assign m_arready = '{m_axi_gmem0_arready, m_axi_gmem1_arready};
-  assign m_rvalid = '{m_axi_gmem0_rvalid, m_axi_gmem1_rvalid};
-  assign m_rdata = '{m_axi_gmem0_rdata, m_axi_gmem1_rdata};
-  assign m_rlast = '{m_axi_gmem0_rlast, m_axi_gmem1_rlast};
-  assign m_rresp = '{m_axi_gmem0_rresp, m_axi_gmem1_rresp};
-  assign m_awready = '{m_axi_gmem0_awready, m_axi_gmem1_awready};
-  assign m_wready = '{m_axi_gmem0_wready, m_axi_gmem1_wready};
-  assign m_bvalid = '{m_axi_gmem0_bvalid, m_axi_gmem1_bvalid};
-  assign m_bresp = '{m_axi_gmem0_bresp, m_axi_gmem1_bresp};
+  `TMB_TWO_HOMES(h, s_home0, s_home1)
+  `TMB_TWO_MANAGERS(m, m_axi_gmem0, m_axi_gmem1)
 
   // Requests of the slices to the directory, and their readiness for its answers.
   logic op_valid [2];
@@ -141,72 +79,21 @@ module view #(
   logic [LineWidth-1:0] op_line [2];
   logic ack_ready [2];
 
-  assign s_home0_arready = h_arready[0];
-  assign s_home0_rvalid = h_rvalid[0];
-  assign s_home0_rdata = h_rdata[0];
-  assign s_home0_rlast = h_rlast[0];
-  assign s_home0_awready = h_awready[0];
-  assign s_home0_wready = h_wready[0];
-  assign s_home0_bvalid = h_bvalid[0];
-  assign s_home0_rid = 16'(h_rid[0]);
-  assign s_home0_bid = 16'(h_bid[0]);
-  assign s_home0_rresp = h_rerror[0] ? SlaveError : 2'b00;
-  assign s_home0_bresp = h_berror[0] ? SlaveError : 2'b00;
-  assign m_axi_gmem0_arvalid = m_arvalid[0];
-  assign m_axi_gmem0_araddr = m_araddr[0];
-  assign m_axi_gmem0_arlen = m_arlen[0];
-  assign m_axi_gmem0_rready = m_rready[0];
-  assign m_axi_gmem0_awvalid = m_awvalid[0];
-  assign m_axi_gmem0_awaddr = m_awaddr[0];
-  assign m_axi_gmem0_wvalid = m_wvalid[0];
-  assign m_axi_gmem0_wdata = m_wdata[0];
-  assign m_axi_gmem0_wstrb = m_wstrb[0];
-  assign m_axi_gmem0_wlast = m_wlast[0];
-  assign m_axi_gmem0_bready = m_bready[0];
-  assign m_axi_gmem0_arid = '0;
-  `TMB_READ_WHOLE_ROWS(m_axi_gmem0)
-  assign m_axi_gmem0_awid = '0;
-  assign m_axi_gmem0_awlen = 8'd1;
-  `TMB_WRITE_WHOLE_ROWS(m_axi_gmem0)
+  `TMB_HOME_OF(s_home0, h, 0)
+  `TMB_MANAGER_OF(m_axi_gmem0, m, 0)
   assign m_line0_req_valid = op_valid[0];
   assign m_line0_req_operation = CleanInvalidate;
   assign m_line0_req_tag = op_tag[0];
   assign m_line0_req_line = op_line[0];
   assign m_line0_ack_ready = ack_ready[0];
 
-  assign s_home1_arready = h_arready[1];
-  assign s_home1_rvalid = h_rvalid[1];
-  assign s_home1_rdata = h_rdata[1];
-  assign s_home1_rlast = h_rlast[1];
-  assign s_home1_awready = h_awready[1];
-  assign s_home1_wready = h_wready[1];
-  assign s_home1_bvalid = h_bvalid[1];
-  assign s_home1_rid = 16'(h_rid[1]);
-  assign s_home1_bid = 16'(h_bid[1]);
-  assign s_home1_rresp = h_rerror[1] ? SlaveError : 2'b00;
-  assign s_home1_bresp = h_berror[1] ? SlaveError : 2'b00;
-  assign m_axi_gmem1_arvalid = m_arvalid[1];
-  assign m_axi_gmem1_araddr = m_araddr[1];
-  assign m_axi_gmem1_arlen = m_arlen[1];
-  assign m_axi_gmem1_rready = m_rready[1];
-  assign m_axi_gmem1_awvalid = m_awvalid[1];
-  assign m_axi_gmem1_awaddr = m_awaddr[1];
-  assign m_axi_gmem1_wvalid = m_wvalid[1];
-  assign m_axi_gmem1_wdata = m_wdata[1];
-  assign m_axi_gmem1_wstrb = m_wstrb[1];
-  assign m_axi_gmem1_wlast = m_wlast[1];
-  assign m_axi_gmem1_bready = m_bready[1];
-  assign m_axi_gmem1_arid = '0;
-  `TMB_READ_WHOLE_ROWS(m_axi_gmem1)
-  assign m_axi_gmem1_awid = '0;
-  assign m_axi_gmem1_awlen = 8'd1;
-  `TMB_WRITE_WHOLE_ROWS(m_axi_gmem1)
+  `TMB_HOME_OF(s_home1, h, 1)
+  `TMB_MANAGER_OF(m_axi_gmem1, m, 1)
   assign m_line1_req_valid = op_valid[1];
   assign m_line1_req_operation = CleanInvalidate;
   assign m_line1_req_tag = op_tag[1];
   assign m_line1_req_line = op_line[1];
   assign m_line1_ack_ready = ack_ready[1];
-
 
   // ---------------------------------------------------------------------------------------------
   // The slices, and the sums

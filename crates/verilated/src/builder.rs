@@ -176,7 +176,7 @@ impl Builder {
     }
 
     /// For a confined build into `scratch`: the design with copies of its sources, which are those of the hash: others
-    /// may change theirs meanwhile, and the model is kept for everybody with the same sources.
+    /// may change theirs meanwhile, and the model is kept for all users of the same sources.
     ///
     /// # Errors
     /// [`BuildError::Source`]: they have changed.
@@ -386,7 +386,7 @@ impl Builder {
             };
             let sandbox = self.sandbox(tools, used, building.path(), runtime.as_deref())?;
             let generated = verilate::verilate(tools, used, self.waves, building.path(), &sandbox)
-                .map_err(|error| error.naming(used, design))?;
+                .map_err(|error| design.name_in(error, used))?;
             check(&generated.info)?;
             let runtime = self.runtime(tools)?;
             compile::compile(
@@ -526,7 +526,7 @@ impl Builder {
             let used = copy.as_ref().unwrap_or(design);
             let sandbox = self.sandbox(tools, used, scratch.path(), None)?;
             let info = verilate::verilate(tools, used, self.waves, scratch.path(), &sandbox)
-                .map_err(|error| error.naming(used, design))?
+                .map_err(|error| design.name_in(error, used))?
                 .info;
             scratch.finish_model(&info, &folder)?;
             Ok(info)

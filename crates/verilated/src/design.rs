@@ -206,7 +206,22 @@ impl Design {
         Ok(short(hasher))
     }
 
-    /// The same design, of copies of its files in `folder`, which nobody else writes.
+    /// The error of a build of `copy`, with the paths of this design, of which it is a copy.
+    pub(crate) fn name_in(&self, mut error: BuildError, copy: &Self) -> BuildError {
+        for (copied, named) in copy.file_sets.iter().zip(&self.file_sets) {
+            let (from, to) = (copied.base.to_string_lossy(), named.base.to_string_lossy());
+            match &mut error {
+                BuildError::Rtl { messages: text, .. }
+                | BuildError::Refused { place: text, .. } => {
+                    *text = text.replace(&*from, &to);
+                }
+                _ => {}
+            }
+        }
+        error
+    }
+
+    /// The same design, of copies of its files in `folder`, which no other process writes.
     ///
     /// # Errors
     /// [`BuildError::Io`].

@@ -1,6 +1,5 @@
 //! Errors of building a model.
 
-use crate::design::Design;
 use std::path::PathBuf;
 
 /// Cause of a failed build.
@@ -125,21 +124,6 @@ impl BuildError {
     pub fn io(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { path, source }
-    }
-
-    /// The error with the paths of `design`, whose copy was built.
-    pub(crate) fn naming(mut self, copy: &Design, design: &Design) -> Self {
-        let sets = copy.file_sets.iter().zip(&design.file_sets);
-        for (copied, named) in sets {
-            let (from, to) = (copied.base.to_string_lossy(), named.base.to_string_lossy());
-            match &mut self {
-                Self::Rtl { messages: text, .. } | Self::Refused { place: text, .. } => {
-                    *text = text.replace(&*from, &to);
-                }
-                _ => {}
-            }
-        }
-        self
     }
 
     /// For `map_err`: an error of writing the cache.

@@ -362,10 +362,10 @@ impl Limited {
     }
 }
 
-/// What the compiler prints if a program of its own is ended by `SIGXFSZ`.
+/// Message of the compiler if a program of its own is ended by `SIGXFSZ`.
 const FILE_TOO_LARGE: &str = "File size limit exceeded";
 
-/// What tools print if they get no memory.
+/// Messages of tools that get no memory.
 const OUT_OF_MEMORY: [&str; 6] = [
     "bad_alloc",
     "out of memory",
@@ -520,7 +520,7 @@ mod tests {
     use std::net::TcpListener;
     use tempfile::TempDir;
 
-    /// A build in a folder of its own, next to a file of somebody else.
+    /// A build in a folder of its own, next to a file of another user.
     struct Build {
         above: TempDir,
         sandbox: Sandbox,

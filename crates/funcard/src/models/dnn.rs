@@ -37,11 +37,11 @@ const MARGIN_SHIFT: u32 = 6;
 
 #[derive(Debug, Default)]
 struct Dnn {
-    run: Option<Run>,
+    run: Option<Inference>,
 }
 
 #[derive(Debug)]
-struct Run {
+struct Inference {
     weights: Rows,
     images: Rows,
     output: u64,
@@ -74,7 +74,7 @@ fn product(pixel: u8, weight: u8) -> i32 {
     i32::from(pixel) * i32::from(weight as i8)
 }
 
-impl Run {
+impl Inference {
     fn new(arguments: &Arguments<'_>) -> Self {
         let number = |name| arguments.number(name);
         Self {
@@ -165,7 +165,7 @@ impl FunctionalKernel for Dnn {
     fn step(&mut self, arguments: &Arguments<'_>, memory: &mut dyn VirtualMemory) -> Step {
         go_on(
             &mut self.run,
-            || Run::new(arguments),
+            || Inference::new(arguments),
             |run| run.go(memory).unwrap_or(Step::Blocked),
         )
     }

@@ -118,7 +118,7 @@ impl Ports {
         Self(macros)
     }
 
-    /// The text with the lines of macros in place of their use; the file that has them is not included.
+    /// The text with macros replaced by their lines; the file that has them is not included.
     fn written_out(&self, text: &str) -> String {
         let mut lines: Vec<String> = Vec::new();
         for line in text.lines() {
