@@ -1036,7 +1036,7 @@ class Bench {
       observe_commands();
       observe_faults();
       for (int s = 0; s < 2 * kPorts; ++s)
-        for (int i = 0; i < 6; ++i) events[s][i] += top.events_o[s] >> (5 - i) & 1;
+        for (int i = 0; i < 6; ++i) events[s][i] += top.events_o[s] >> i & 1;
     }
     const bool switches = top.rst_ni && top.table_switch_valid_o;
     const int asid = top.table_switch_asid_o;

@@ -133,7 +133,7 @@ module virtual_memory_bench_top
   output logic         write_rsp_ready_o [NumWriters],
   input  logic [15:0]  write_rsp_tag_i [NumWriters],
   input  logic         write_rsp_error_i [NumWriters],
-  // events by requester: hit, miss, walk hit, walk miss, fault, retry
+  // events by requester, from bit 0: hit, miss, walk hit, walk miss, fault, retry
   output logic [5:0]   events_o [NumRequesters]
 );
 

@@ -17,7 +17,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
         "triangles/against_networkx.py",
         "nw_pairs/against_biopython.py",
         "flow/against_numpy.py",
-        "dnn/against_numpy.py",
+        "dnn/dnn_against_numpy.py",
     ] {
         wrong += wrong_cases(script)?;
     }

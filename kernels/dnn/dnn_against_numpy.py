@@ -1,6 +1,6 @@
 """The exact model of the kernel, which the RTL equals, against numpy's linear algebra: prints how many images differ.
 
-    python against_numpy.py [IMAGES]
+    python dnn_against_numpy.py [IMAGES]
 """
 
 from __future__ import annotations
