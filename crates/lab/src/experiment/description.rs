@@ -241,7 +241,7 @@ struct WorkloadText {
     /// Outstanding updates or lookups, for a workload with random updates or triangle counting; default: the kernel's
     /// maximum.
     under_way: Option<u64>,
-    /// Idle cycles after each row of targets, for sequence alignment.
+    /// Idle cycles after each row of targets, for sequence alignment, or after each image, for inference.
     pause: Option<u64>,
     small: Data,
     large: Data,
@@ -265,8 +265,10 @@ impl TryFrom<WorkloadText> for Workload {
         };
         match (&mut load, text.pause) {
             (_, None) => {}
-            (Load::Pairs { pause }, Some(given)) => *pause = given,
-            (_, Some(_)) => return Err("`pause` is for sequence alignment only".to_owned()),
+            (Load::Pairs { pause } | Load::Images { pause }, Some(given)) => *pause = given,
+            (_, Some(_)) => {
+                return Err("`pause` is for sequence alignment and inference only".to_owned())
+            }
         }
         let all = [
             Some(&text.small),

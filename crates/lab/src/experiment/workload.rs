@@ -38,6 +38,11 @@ pub(crate) enum Load {
         /// Idle cycles after each row of targets.
         pause: u64,
     },
+    /// Reads weights once and records of images as a stream, and writes classes: `dnn`.
+    Images {
+        /// Idle cycles after each image.
+        pause: u64,
+    },
 }
 
 /// Number of hash lanes: enough for a row per cycle.
@@ -67,6 +72,15 @@ const SEQUENCE: u64 = 16;
 const TARGETS: u64 = 1024;
 /// Bytes that a pair reads and writes: a target, and its score.
 const PAIR: u64 = SEQUENCE + 1;
+/// Images of a record, which are a row of 64 bytes each; bytes of a record, of its results, and of the weights' page.
+const BATCH: u64 = 59;
+const RECORD: u64 = 4096;
+const CLASSES: u64 = 128;
+const WEIGHTS_PAGE: u64 = 4096;
+/// Bytes of a record that are read, and those of its results.
+const BATCH_BYTES: u64 = 64 * BATCH + CLASSES;
+/// Right shift of the first layer's sums; its value does not affect the time.
+const SHIFT: u64 = 8;
 
 /// Sizes of the memory that a kernel's pointers refer to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +116,7 @@ impl Load {
             "pgrnk" => Self::Ranks,
             "triangles" => Self::Triangles { under_way: 0 },
             "nw_pairs" => Self::Pairs { pause: 0 },
+            "dnn" => Self::Images { pause: 0 },
             _ => return None,
         })
     }
@@ -140,6 +155,7 @@ impl Load {
             (Self::Frames, None) => TILE * TILES_X,
             (Self::Updates { .. }, None) => UPDATE,
             (Self::Pairs { .. }, None) => PAIR * TARGETS,
+            (Self::Images { .. }, None) => BATCH_BYTES,
             (Self::Hash | Self::Sketch | Self::Ranks | Self::Triangles { .. }, None) => 64,
         };
         if unit == 0 || accessed == 0 || accessed % unit != 0 {
@@ -164,6 +180,10 @@ impl Load {
             Self::Pairs { .. } => {
                 let pairs = accessed / PAIR;
                 (SEQUENCE * (TARGETS + pairs / TARGETS), pairs)
+            }
+            Self::Images { .. } => {
+                let records = accessed / BATCH_BYTES;
+                (WEIGHTS_PAGE + RECORD * records, CLASSES * records)
             }
             Self::Sketch => (accessed, SKETCH),
             Self::Ranks => match Sizes::of(data, accessed) {
@@ -287,6 +307,17 @@ impl Load {
                     ("pause", number(pause)),
                 ];
             }
+            Self::Images { pause } => {
+                return vec![
+                    ("weights", number(input)),
+                    ("images", number(input + WEIGHTS_PAGE)),
+                    ("output", number(output)),
+                    ("records", number(accessed / BATCH_BYTES)),
+                    ("batch", number(BATCH)),
+                    ("shift", number(SHIFT)),
+                    ("pause", number(pause)),
+                ];
+            }
             Self::Hash => vec![("bytes", number(accessed)), ("lanes", number(LANES))],
             Self::Frames => vec![
                 ("tiles_x", number(TILES_X)),
@@ -339,13 +370,15 @@ mod tests {
             "pgrnk",
             "triangles",
             "nw_pairs",
+            "dnn",
         ] {
             let load = Load::of(kernel).unwrap();
             let access = (load == Load::Random).then_some(64);
-            // For triangles, the bytes that vertices access; for pairs, those of four queries.
+            // For triangles, the bytes that vertices access; for pairs, those of four queries; for images, of records.
             let accessed = match load {
                 Load::Triangles { .. } => 100 * 2033,
                 Load::Pairs { .. } => 17 * 4096,
+                Load::Images { .. } => 3904 * 64,
                 _ => 262_144,
             };
             let data: Data = toml::from_str(&format!(
