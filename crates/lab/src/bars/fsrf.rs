@@ -66,7 +66,7 @@ pub const MINUTES: &[&str] = &[
 /// Names of [`figure_minutes`].
 pub const FIGURE_MINUTES: &[&str] = &["fsrf.figure_minutes"];
 
-fn experiment(name: &str) -> Result<Experiment, Failure> {
+pub(super) fn experiment(name: &str) -> Result<Experiment, Failure> {
     Ok(Experiment::read(
         &simcard::home().join("experiments"),
         name,
@@ -89,7 +89,7 @@ fn work(experiment: &Experiment, work: &[Work<'_>]) -> Result<Vec<Outcome>, Fail
 }
 
 /// Executes cells.
-fn run(experiment: &Experiment, cells: &[Cell<'_>]) -> Result<Vec<Outcome>, Failure> {
+pub(super) fn run(experiment: &Experiment, cells: &[Cell<'_>]) -> Result<Vec<Outcome>, Failure> {
     let all: Vec<Work<'_>> = cells.iter().copied().map(Work::Cell).collect();
     work(experiment, &all)
 }

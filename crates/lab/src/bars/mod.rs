@@ -28,6 +28,7 @@ mod formal;
 mod fresh_machine;
 mod fsrf;
 mod fsrf_direct;
+mod fsrf_means;
 mod functional;
 mod guest;
 mod house;
@@ -142,6 +143,14 @@ pub const ALL: &[Bar] = &[
     Bar {
         names: fsrf::REPRODUCED,
         measure: fsrf::reproduced,
+    },
+    Bar {
+        names: fsrf_means::HOT,
+        measure: fsrf_means::hot,
+    },
+    Bar {
+        names: fsrf_means::LOADED,
+        measure: fsrf_means::loaded,
     },
     Bar {
         names: fsrf::FAIRNESS,
