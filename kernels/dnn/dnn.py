@@ -13,8 +13,12 @@ import argparse
 import sys
 from pathlib import Path
 
-import numpy as np
 import tombolo
+
+try:
+    import numpy as np
+except ImportError:
+    sys.exit("dnn: numpy is missing: pip install 'tombolo-fpga[numpy]'")
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
@@ -60,6 +64,8 @@ def main() -> None:
             network, images = net.read_network(given.files[0]), net.read_images(given.files[1])
     except (OSError, net.NetworkError) as error:
         sys.exit(f"dnn: {error}")
+    except ImportError as error:
+        sys.exit(f"dnn: {error}: pip install matplotlib")
     with open_card(given.simulated) as card:
         found = dnn(card, network, images)
         if given.simulated:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,15 +72,24 @@ def check_network(arrays: dict[str, np.ndarray], name: str = "weights") -> Netwo
         int(arrays["shift"]))
 
 
+def _load(path: Path | str, wanted: str):
+    """What a numpy file holds; `NetworkError` if it is damaged."""
+    try:
+        with open(path, "rb") as file:
+            found = np.load(file, allow_pickle=False)
+            return found if isinstance(found, np.ndarray) else dict(found)
+    except OSError:
+        raise
+    except Exception as error:  # of a damaged file numpy, zipfile and zlib each raise their own
+        raise NetworkError(f"{path}: {wanted}: {error}") from error
+
+
 def read_network(path: Path | str) -> Network:
     """A .npz file with the arrays of `SHAPES`."""
-    try:
-        with np.load(path) as file:
-            return check_network(dict(file), str(path))
-    except NetworkError:
-        raise
-    except (ValueError, EOFError, TypeError, zipfile.BadZipFile) as error:
-        raise NetworkError(f"{path}: no .npz file of arrays: {error}") from error
+    arrays = _load(path, "no .npz file of arrays")
+    if isinstance(arrays, np.ndarray):
+        raise NetworkError(f"{path}: a single array: must be a .npz file of {', '.join(SHAPES)}")
+    return check_network(arrays, str(path))
 
 
 def check_images(images: np.ndarray, name: str = "images") -> np.ndarray:
@@ -97,10 +105,7 @@ def check_images(images: np.ndarray, name: str = "images") -> np.ndarray:
 
 def read_images(path: Path | str) -> np.ndarray:
     """A .npy file; see `check_images`."""
-    try:
-        images = np.load(path)
-    except (ValueError, EOFError) as error:
-        raise NetworkError(f"{path}: no .npy file of an array: {error}") from error
+    images = _load(path, "no .npy file of an array")
     if not isinstance(images, np.ndarray):
         raise NetworkError(f"{path}: an archive of arrays: must be a .npy file")
     return check_images(images, str(path))

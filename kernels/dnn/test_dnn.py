@@ -170,9 +170,14 @@ def test_files(tmp_path):
     np.savez(path, **arrays)
     with pytest.raises(net.NetworkError, match="no array `shift`"):
         net.read_network(path)
-    path.write_bytes(path.read_bytes()[:100])
-    with pytest.raises(net.NetworkError, match="weights.npz: no .npz file"):
-        net.read_network(path)
+    np.savez_compressed(path, **arrays)
+    damaged = bytearray(path.read_bytes())
+    damaged[60] ^= 0x55
+    # Cut off, with a wrong byte of compressed data, empty.
+    for content in [damaged[:100], damaged, b""]:
+        path.write_bytes(content)
+        with pytest.raises(net.NetworkError, match="weights.npz: no .npz file"):
+            net.read_network(path)
 
     images = tmp_path / "images.npy"
     for array, message in [
@@ -187,6 +192,12 @@ def test_files(tmp_path):
             net.read_images(images)
     np.save(images, np.zeros((3, 8, 8), np.uint8))
     images.write_bytes(images.read_bytes().replace(b"(3, 8, 8)", b"(9, 8, 8)"))
+    with pytest.raises(net.NetworkError, match="images.npy"):
+        net.read_images(images)
+    np.save(images, np.zeros((3, 8, 8), np.uint8))
+    with pytest.raises(net.NetworkError, match="a single array: must be a .npz file"):
+        net.read_network(images)
+    path.rename(images)
     with pytest.raises(net.NetworkError, match="images.npy"):
         net.read_images(images)
 

@@ -11,8 +11,12 @@ import argparse
 import sys
 from pathlib import Path
 
-import numpy as np
 import tombolo
+
+try:
+    import numpy as np
+except ImportError:
+    sys.exit("flow: numpy is missing: pip install 'tombolo-fpga[numpy]'")
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
@@ -49,6 +53,8 @@ def main() -> None:
         frames = motion.photograph(256, 192, 1, -1) if given.photograph else motion.read(given.files)
     except (OSError, motion.ImageError) as error:
         sys.exit(f"flow: {error}")
+    except ImportError as error:
+        sys.exit(f"flow: {error}: pip install pillow matplotlib")
     with open_card(given.simulated) as card:
         found = flow(card, frames)
         if given.simulated:

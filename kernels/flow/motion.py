@@ -84,13 +84,23 @@ def check(frames: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(np.moveaxis(frames[:, : TILE * height, : TILE * width], 0, -1)[None])
 
 
+def _read_array(path: Path | str) -> np.ndarray:
+    try:
+        with open(path, "rb") as file:
+            frames = np.load(file, allow_pickle=False)
+            if not isinstance(frames, np.ndarray):
+                raise ImageError("an archive of arrays: must be a .npy file")
+            return check(frames)
+    except OSError:
+        raise
+    except Exception as error:  # of a damaged file numpy raises many kinds
+        raise ImageError(f"{path}: {error}") from error
+
+
 def read(paths: list[Path | str]) -> np.ndarray:
     """Five image files of equal size, in grey, or one .npy file; see `check`."""
     if len(paths) == 1 and str(paths[0]).endswith(".npy"):
-        try:
-            return check(np.load(paths[0]))
-        except ValueError as error:
-            raise ImageError(f"{paths[0]}: {error}") from error
+        return _read_array(paths[0])
     from PIL import Image, UnidentifiedImageError
 
     frames = []

@@ -151,6 +151,13 @@ def test_files(tmp_path):
     (tmp_path / "lies.npy").write_bytes((tmp_path / "thin.npy").read_bytes().replace(b"32, 0", b"32, 9"))
     with pytest.raises(motion.ImageError, match="lies.npy"):
         motion.read([tmp_path / "lies.npy"])
+    (tmp_path / "empty.npy").write_bytes(b"")
+    with pytest.raises(motion.ImageError, match="empty.npy: No data left"):
+        motion.read([tmp_path / "empty.npy"])
+    np.savez(tmp_path / "many.npz", frames)
+    (tmp_path / "many.npz").rename(tmp_path / "many.npy")
+    with pytest.raises(motion.ImageError, match="an archive of arrays"):
+        motion.read([tmp_path / "many.npy"])
 
 
 def test_the_papers_shares():

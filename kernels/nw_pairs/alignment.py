@@ -73,7 +73,7 @@ def read(path: Path | str) -> np.ndarray:
         records[-1] += letters
     whole = b"".join(bytes(record[: len(record) // LETTERS * LETTERS]) for record in records)
     if not whole:
-        raise SequenceError(f"{path}: {sum(map(len, records))} letters: a sequence has {LETTERS}")
+        raise SequenceError(f"{path}: {max(map(len, records))} letters in the longest record: a sequence has {LETTERS}")
     numbers = np.zeros(256, np.uint8)
     numbers[list(ALPHABET)] = range(4)
     return numbers[np.frombuffer(whole, np.uint8)].reshape(-1, LETTERS)

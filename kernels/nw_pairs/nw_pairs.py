@@ -12,8 +12,12 @@ import argparse
 import sys
 from pathlib import Path
 
-import numpy as np
 import tombolo
+
+try:
+    import numpy as np
+except ImportError:
+    sys.exit("nw_pairs: numpy is missing: pip install 'tombolo-fpga[numpy]'")
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 

@@ -141,7 +141,7 @@ def test_files(tmp_path):
     with pytest.raises(alignment.SequenceError, match="line 1: 'N' is none of A, C, G and T"):
         alignment.read(path)
     path.write_text(">one\n" + "A" * 63 + "\n>two\nC\n")
-    with pytest.raises(alignment.SequenceError, match="64 letters: a sequence has 64"):
+    with pytest.raises(alignment.SequenceError, match="63 letters in the longest record: a sequence has 64"):
         alignment.read(path)
     path.write_bytes(b"")
     with pytest.raises(alignment.SequenceError, match="0 letters"):

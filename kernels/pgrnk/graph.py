@@ -133,26 +133,37 @@ def iterate(records, edges, weights, base: int, damping: int, ranks: bool):
 def read(path: str | os.PathLike, vertices: int | None = None) -> Graph:
     """A graph from a file, by its extension; of an edge list, `vertices` says how many there are."""
     name = os.fspath(path)
-    if name.endswith(".mtx"):
-        return _read_matrix_market(name)
-    if name.endswith(".npz"):
-        return _read_compressed(name)
-    return _read_edge_list(name, vertices)
+    if vertices is not None and vertices < 0:
+        raise GraphError(f"{name}: {vertices} vertices: 0 at least")
+    try:
+        if name.endswith(".mtx"):
+            return _read_matrix_market(name)
+        if name.endswith(".npz"):
+            return _read_compressed(name)
+        return _read_edge_list(name, vertices)
+    except UnicodeDecodeError as error:
+        raise GraphError(f"{name}: no text: {error}") from error
+    except MemoryError as error:
+        raise GraphError(f"{name}: larger than the memory of this machine") from error
 
 
 def _whole(name: str, line: int, text: str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        number = -1
-    if number < 0:
+    if not (text.isascii() and text.isdigit() and len(text) <= 20):
         raise GraphError(f"{name}: line {line}: `{text}` is no vertex: vertices are whole numbers from 0")
-    return number
+    return int(text)
+
+
+def _check_size(name: str, vertices: int, edges: int) -> None:
+    """Refuses a graph that this machine cannot hold, before an array is made: a file of one line may name any vertex."""
+    wanted = (RECORD_BYTES + 2 * WEIGHT_BYTES) * vertices + EDGE_BYTES * edges
+    there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if wanted > there:
+        raise GraphError(f"{name}: {vertices} vertices and {edges} edges take {wanted} bytes: this machine has {there}")
 
 
 def _read_edge_list(name: str, vertices: int | None) -> Graph:
     sources, targets = [], []
-    with open(name, encoding="utf-8") as file:
+    with open(name, encoding="utf-8-sig") as file:
         for number, line in enumerate(file, 1):
             words = line.split("#", 1)[0].replace(",", " ").split()
             if not words:
@@ -164,11 +175,13 @@ def _read_edge_list(name: str, vertices: int | None) -> Graph:
     most = max(sources + targets, default=-1)
     if vertices is not None and most >= vertices:
         raise GraphError(f"{name}: an edge has vertex {most}, and there are {vertices}: 0 to {vertices - 1}")
-    return from_edges(most + 1 if vertices is None else vertices, sources, targets)
+    count = most + 1 if vertices is None else vertices
+    _check_size(name, count, len(sources))
+    return from_edges(count, sources, targets)
 
 
 def _read_matrix_market(name: str) -> Graph:
-    with open(name, encoding="utf-8") as file:
+    with open(name, encoding="utf-8-sig") as file:
         head = file.readline().lower().split()
         if len(head) < 5 or head[:3] != ["%%matrixmarket", "matrix", "coordinate"]:
             raise GraphError(f"{name}: line 1: `%%MatrixMarket matrix coordinate ...` is wanted")
@@ -199,6 +212,7 @@ def _read_matrix_market(name: str) -> Graph:
     if sources and not (min(sources + targets) >= 0 and max(sources + targets) < rows):
         wrong = next(n for n in sources + targets if not 0 <= n < rows)
         raise GraphError(f"{name}: an entry has row or column {wrong + 1}: 1 to {rows}")
+    _check_size(name, rows, entries)
     if head[4] == "symmetric":
         mirrored = [(t, s) for s, t in zip(sources, targets) if s != t]
         sources += [s for s, _ in mirrored]
@@ -206,16 +220,30 @@ def _read_matrix_market(name: str) -> Graph:
     return from_edges(rows, sources, targets)
 
 
+def _arrays(name: str) -> dict[str, np.ndarray]:
+    """The arrays of a .npz file."""
+    try:
+        with np.load(name, allow_pickle=False) as file:
+            return dict(file)
+    except OSError:
+        raise
+    except Exception as error:  # of a damaged file numpy, zipfile and zlib each raise their own
+        raise GraphError(f"{name}: no .npz file of arrays: {error}") from error
+
+
 def _read_compressed(name: str) -> Graph:
-    with np.load(name, allow_pickle=False) as file:
-        missing = [key for key in ("indptr", "indices", "shape") if key not in file]
-        if missing:
-            raise GraphError(f"{name}: no `{missing[0]}`: compressed rows have indptr, indices and shape")
-        if "format" in file and file["format"].item() not in (b"csr", "csr"):
-            raise GraphError(f"{name}: format {file['format'].item()!r}: save it as csr")
-        indptr, indices = file["indptr"].astype(np.int64), file["indices"].astype(np.int64)
-        shape = [int(n) for n in file["shape"]]
-    if len(shape) != 2 or shape[0] != shape[1]:
+    file = _arrays(name)
+    for key in ("indptr", "indices", "shape"):
+        if key not in file:
+            raise GraphError(f"{name}: no `{key}`: compressed rows have indptr, indices and shape")
+        if file[key].ndim != 1 or file[key].dtype.kind not in "iu":
+            raise GraphError(f"{name}: `{key}`: {file[key].ndim} dimensions of {file[key].dtype}: must be one of integers")
+    kind = file.get("format", np.array("csr"))
+    if kind.shape != () or kind.item() not in (b"csr", "csr"):
+        raise GraphError(f"{name}: format {kind.tolist()!r}: save it as csr")
+    indptr, indices = file["indptr"].astype(np.int64), file["indices"].astype(np.int64)
+    shape = [int(n) for n in file["shape"]]
+    if len(shape) != 2 or shape[0] != shape[1] or shape[0] < 0:
         raise GraphError(f"{name}: shape {shape}: a graph has as many rows as columns")
     vertices = shape[0]
     if len(indptr) != vertices + 1 or indptr[0] != 0 or (np.diff(indptr) < 0).any():

@@ -188,6 +188,9 @@ def test_files_are_read(tmp_path):
         ("a.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 3\n", "column 3"),
         ("a.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 3 0\n", "3 columns"),
         ("a.mtx", "%%MatrixMarket matrix coordinate pattern general\n", "before its size"),
+        ("a.mtx", f"%%MatrixMarket matrix coordinate pattern general\n{10**12} {10**12} 1\n1 2\n", "this machine has"),
+        ("a.mtx", f"%%MatrixMarket matrix coordinate pattern general\n{10**20} {10**20} 1\n1 2\n", "no vertex"),
+        ("a.txt", "0 1_0\n", "`1_0`"),
     ],
 )
 def test_files_that_lie_are_refused(tmp_path, name, text, named):
@@ -195,6 +198,45 @@ def test_files_that_lie_are_refused(tmp_path, name, text, named):
     path.write_text(text)
     with pytest.raises(graphs.GraphError, match=named):
         graphs.read(path, vertices=4)
+
+
+@pytest.mark.parametrize("vertex", [10**12, 2**63, 10**19])
+def test_a_vertex_that_no_memory_holds_is_refused(tmp_path, vertex):
+    """A file of one line, which would take all of the machine's memory."""
+    path = tmp_path / "a.txt"
+    path.write_text(f"0 {vertex}\n")
+    with pytest.raises(graphs.GraphError, match=f"{vertex + 1} vertices and 1 edges take .* bytes: this machine has"):
+        graphs.read(path)
+    with pytest.raises(graphs.GraphError, match="-1 vertices: 0 at least"):
+        graphs.read(path, vertices=-1)
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.mtx", "a.npz"])
+def test_files_of_another_kind_are_refused(tmp_path, name):
+    path = tmp_path / name
+    for content in [bytes(range(256)), b"\xff\xfe", b"%%MatrixMarket matrix coordinate pattern general\n\xff"]:
+        path.write_bytes(content)
+        with pytest.raises(graphs.GraphError, match=name):
+            graphs.read(path)
+
+
+def test_damaged_compressed_rows_are_refused(tmp_path):
+    """One byte wrong, at any place: refused, or, where no byte of an array is behind it, read as before."""
+    path = tmp_path / "a.npz"
+    numpy.savez_compressed(path, indptr=numpy.arange(101), indices=numpy.arange(100), shape=[100, 100])
+    whole = path.read_bytes()
+    refused = 0
+    for at in range(0, len(whole), 11):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1 :])
+        try:
+            assert graphs.read(path).sources.tolist() == list(range(100))
+        except graphs.GraphError as error:
+            assert "a.npz" in str(error)
+            refused += 1
+    assert refused > 20
+    path.write_bytes(b"")
+    with pytest.raises(graphs.GraphError, match="a.npz: no .npz file of arrays"):
+        graphs.read(path)
 
 
 @pytest.mark.parametrize(
@@ -205,6 +247,12 @@ def test_files_that_lie_are_refused(tmp_path, name, text, named):
         ({"indptr": [0, 2, 1]}, "not falling"),
         ({"indices": [0, 2]}, "0 to 1"),
         ({"shape": [2, 3]}, "as many rows"),
+        ({"shape": [-1, -1], "indptr": numpy.zeros(0, int)}, "as many rows"),
+        ({"shape": 2}, "`shape`: 0 dimensions"),
+        ({"indptr": [0, 1.5, 2]}, "`indptr`: 1 dimensions of float64"),
+        ({"indices": [[1, 0]]}, "`indices`: 2 dimensions"),
+        ({"format": "csc"}, "format 'csc'"),
+        ({"format": ["csr", "csr"]}, "format"),
     ],
 )
 def test_compressed_rows_that_lie_are_refused(tmp_path, change, named):
