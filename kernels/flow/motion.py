@@ -101,13 +101,15 @@ def read(paths: list[Path | str]) -> np.ndarray:
     """Five image files of equal size, in grey, or one .npy file; see `check`."""
     if len(paths) == 1 and str(paths[0]).endswith(".npy"):
         return _read_array(paths[0])
-    from PIL import Image, UnidentifiedImageError
+    from PIL import Image
 
     frames = []
     for path in paths:
         try:
             frames.append(np.asarray(Image.open(path).convert("L")))
-        except (UnidentifiedImageError, Image.DecompressionBombError, SyntaxError) as error:
+        except FileNotFoundError:
+            raise
+        except (OSError, Image.DecompressionBombError, SyntaxError) as error:
             raise ImageError(f"{path}: no image: {error}") from error
         if frames[-1].shape != frames[0].shape:
             size, first = frames[-1].shape[::-1], frames[0].shape[::-1]

@@ -60,7 +60,10 @@ def main() -> None:
         sys.exit(f"nw_pairs: {error}")
     print(f"{len(queries)} queries, {len(targets)} targets", file=sys.stderr)
     with open_card(given.simulated) as card:
-        scores = nw_pairs(card, queries, targets)
+        try:
+            scores = nw_pairs(card, queries, targets)
+        except MemoryError:
+            sys.exit(f"nw_pairs: {len(queries) * len(targets)} scores: more than the memory of this machine holds")
         if given.simulated:
             print(card.report())
     for number, (target, score) in enumerate(zip(scores.argmax(axis=1), scores.max(axis=1))):

@@ -17,6 +17,8 @@ ONE = 1 << 62
 """The rank 1."""
 MASK = (1 << 64) - 1
 RECORD_BYTES, EDGE_BYTES, WEIGHT_BYTES = 16, 8, 8
+MAKING_BYTES = 48
+"""Bytes per edge while a synthetic graph is made."""
 
 
 class GraphError(ValueError):
@@ -153,9 +155,9 @@ def _whole(name: str, line: int, text: str) -> int:
     return int(text)
 
 
-def _check_size(name: str, vertices: int, edges: int) -> None:
+def check_size(name: str, vertices: int, edges: int, edge_bytes: int = EDGE_BYTES) -> None:
     """Refuses a graph that this machine cannot hold, before an array is made: a file of one line may name any vertex."""
-    wanted = (RECORD_BYTES + 2 * WEIGHT_BYTES) * vertices + EDGE_BYTES * edges
+    wanted = (RECORD_BYTES + 2 * WEIGHT_BYTES) * vertices + edge_bytes * edges
     there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if wanted > there:
         raise GraphError(f"{name}: {vertices} vertices and {edges} edges take {wanted} bytes: this machine has {there}")
@@ -176,7 +178,7 @@ def _read_edge_list(name: str, vertices: int | None) -> Graph:
     if vertices is not None and most >= vertices:
         raise GraphError(f"{name}: an edge has vertex {most}, and there are {vertices}: 0 to {vertices - 1}")
     count = most + 1 if vertices is None else vertices
-    _check_size(name, count, len(sources))
+    check_size(name, count, len(sources))
     return from_edges(count, sources, targets)
 
 
@@ -212,7 +214,7 @@ def _read_matrix_market(name: str) -> Graph:
     if sources and not (min(sources + targets) >= 0 and max(sources + targets) < rows):
         wrong = next(n for n in sources + targets if not 0 <= n < rows)
         raise GraphError(f"{name}: an entry has row or column {wrong + 1}: 1 to {rows}")
-    _check_size(name, rows, entries)
+    check_size(name, rows, entries)
     if head[4] == "symmetric":
         mirrored = [(t, s) for s, t in zip(sources, targets) if s != t]
         sources += [s for s, _ in mirrored]
@@ -275,6 +277,7 @@ def synthetic(name: str, divisor: int = 1, seed: int = 1) -> Graph:
     vertices, edges = (count // divisor for count in CLASSES[name])
     if vertices < 16:
         raise GraphError(f"{name}: {vertices} vertices are left of it: a divisor of at most {CLASSES[name][0] // 16}")
+    check_size(name, vertices, edges, MAKING_BYTES)
     random = np.random.default_rng(seed)
     if name == "mawi_201512020030":
         leaves = np.arange(1, vertices)

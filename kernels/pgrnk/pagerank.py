@@ -87,8 +87,8 @@ def main() -> None:
     given = parser.parse_args()
     if (given.graph is None) == (given.synthetic is None):
         parser.error("a graph file or --synthetic is wanted")
-    if given.iterations < 1 or given.divisor < 1:
-        parser.error("--iterations and --divisor are at least 1")
+    if given.iterations < 1 or given.divisor < 1 or given.top < 0:
+        parser.error("--iterations and --divisor are at least 1, --top 0")
     try:
         if given.synthetic:
             graph = graphs.synthetic(given.synthetic, given.divisor)

@@ -123,6 +123,7 @@ def synthetic(set_bytes: int, seed: int = 1) -> graphs.Graph:
     vertices = set_bytes // (WORD_BYTES * 11)
     if vertices < 32:
         raise graphs.GraphError(f"{set_bytes} bytes: {32 * 44} at least")
+    graphs.check_size("synthetic", vertices, 10 * vertices, graphs.MAKING_BYTES)
     random = np.random.default_rng(seed)
     pairs = random.integers(0, vertices, (2, 10 * vertices))
     return graphs.from_edges(vertices, pairs[0], pairs[1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -85,6 +86,10 @@ def test_graphs_that_lie_are_refused(script: str, tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(content)
         assert re.search(message, refused(tmp_path, script, name))
     assert "nowhere.txt" in refused(tmp_path, script, "nowhere.txt")
+    vast = ["--synthetic", 10**15] if "triangles" in script else ["--synthetic", "GAP-kron", "--divisor", 1]
+    # 200 GB, which few machines have.
+    if os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") < 200 * 10**9:
+        assert "this machine has" in refused(tmp_path, script, *vast)
 
 
 def test_pairs_are_aligned_as_by_the_definition(tmp_path: Path) -> None:
