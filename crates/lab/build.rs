@@ -52,7 +52,17 @@ fn crates() -> io::Result<BTreeSet<String>> {
     Ok(found)
 }
 
+fn text(hash: Sha256) -> String {
+    let bytes = hash.finalize();
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 fn main() -> io::Result<()> {
+    // Parts of evaluations may use any source of the lab.
+    let mut lab = Sha256::new();
+    folder_hash::add(&mut lab, Path::new("src"))?;
+    println!("cargo::rerun-if-changed=src");
+    println!("cargo::rustc-env=TOMBOLO_LAB_SOURCES={}", text(lab));
     let mut hash = Sha256::new();
     let crates = crates()?.into_iter().map(|name| format!("{name}/src"));
     for source in crates.chain(LAB.map(str::to_owned)) {
@@ -62,11 +72,6 @@ fn main() -> io::Result<()> {
         assert!(path.exists(), "no {}", path.display());
         folder_hash::add(&mut hash, &path)?;
     }
-    let hash: String = hash
-        .finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    println!("cargo::rustc-env=TOMBOLO_LAB_COMPILED={hash}");
+    println!("cargo::rustc-env=TOMBOLO_LAB_COMPILED={}", text(hash));
     Ok(())
 }

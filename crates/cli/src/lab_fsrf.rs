@@ -1,13 +1,12 @@
 //! `tombolo lab fsrf`: FSRF's evaluation.
 
 use crate::lab_files::{can_be_written, write};
-use crate::print::{print, say};
+use crate::lab_run::{Expected, LabProgress, PageOption, RunOptions, WorkerOption};
+use crate::print::print;
 use clap::{Args, ValueEnum};
 use lab::experiment::fsrf::{self, FsrfFigures};
-use lab::experiment::{Cell, Experiment, Failure, Farm, Outcome, Size, Temperature, Work, Workers};
-use std::collections::HashMap;
+use lab::experiment::{Cell, Experiment, Failure, Outcome, Size, Temperature, Work, Workers};
 use std::path::PathBuf;
-use std::time::Instant;
 
 /// Options of `tombolo lab fsrf`.
 #[derive(Args)]
@@ -44,26 +43,14 @@ pub struct FsrfOptions {
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 
-    /// Writes a page with plots, tables and a verdict per figure to this file.
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
+    #[command(flatten)]
+    page: PageOption,
 
-    /// Number of concurrent jobs (default: one per core).
-    #[arg(long, value_name = "N")]
-    jobs: Option<std::num::NonZeroUsize>,
+    #[command(flatten)]
+    run: RunOptions,
 
-    /// Runs the jobs on the machines of a HyperQueue server: its directory, or local:N for N workers on this machine
-    /// (docs/lab.md).
-    #[arg(long, value_name = "SERVER")]
-    hyperqueue: Option<String>,
-
-    /// Runs nothing: prints the results that earlier runs have kept.
-    #[arg(long)]
-    kept: bool,
-
-    /// Runs one job and keeps its result: the lab starts this for each job.
-    #[arg(long, value_name = "NAME", hide = true)]
-    worker: Option<String>,
+    #[command(flatten)]
+    worker: WorkerOption,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -177,75 +164,81 @@ impl FsrfOptions {
         }
     }
 
-    /// Runs the selected parts and prints their results.
+    /// The options of a whole evaluation, or of its quick subset.
+    pub(crate) fn of_all(quick: bool, run: RunOptions) -> Self {
+        Self {
+            quick,
+            part: Vec::new(),
+            experiment: fsrf::TABLE.to_owned(),
+            workload: Vec::new(),
+            system: Vec::new(),
+            temperature: Vec::new(),
+            size: Vec::new(),
+            csv: None,
+            page: PageOption::default(),
+            run,
+            worker: WorkerOption::default(),
+        }
+    }
+
+    /// Reads the experiments.
     ///
     /// # Errors
-    /// An experiment that cannot be read, a name that it does not have, work that failed.
-    pub fn run(&self) -> Result<(), Failure> {
+    /// One that cannot be read, or a name that it does not have.
+    pub(crate) fn experiments(&self) -> Result<FsrfExperiments, Failure> {
         let folder = simcard::home().join("experiments");
-        let experiment = Experiment::read(&folder, &self.experiment)?;
-        if let Some(name) = &self.worker {
-            let work = fsrf::find(&experiment, name);
-            let work = work.ok_or_else(|| format!("{} has no work `{name}`", self.experiment))?;
-            work.run(&experiment.platform)?;
-            return Ok(());
+        let table = Experiment::read(&folder, &self.experiment)?;
+        if self.worker.worker.is_none() {
+            self.check(&table)?;
         }
-        self.check(&experiment)?;
-        can_be_written(&[&self.csv, &self.html])?;
         let reads = Experiment::read(&folder, fsrf::READS)?;
-        let mut workers = Workers::processes(std::env::current_exe()?);
-        workers.count = self.jobs.map_or(workers.count, usize::from);
-        workers.farm = self.hyperqueue.as_deref().map(Farm::hyperqueue);
+        Ok(FsrfExperiments { table, reads })
+    }
+
+    /// The work of each selected part.
+    ///
+    /// # Errors
+    /// Sources that cannot be read.
+    pub(crate) fn plan<'a>(&self, of: &'a FsrfExperiments) -> Result<Plan<'a>, Failure> {
         let mut planned = Vec::new();
         for part in self.parts() {
-            let of = match part {
-                fsrf::Part::Figure8 => &reads,
-                _ => &experiment,
+            let experiment = match part {
+                fsrf::Part::Figure8 => &of.reads,
+                _ => &of.table,
             };
-            let mut work = part.work(of);
+            let mut work = part.work(experiment);
             if part == fsrf::Part::Table2 {
                 work.retain(|work| matches!(work, Work::Cell(cell) if self.takes(cell)));
             }
-            if self.kept {
+            if self.run.kept {
                 let mut kept = Vec::new();
                 for one in work {
-                    if one.is_kept(&of.platform)? {
+                    if one.is_kept(&experiment.platform)? {
                         kept.push(one);
                     }
                 }
                 work = kept;
             }
-            planned.push((part, of, work));
+            planned.push((part, experiment, work));
         }
-        let mut run = RunProgress::of(&workers, &planned);
-        let mut measured = FsrfFigures::default();
-        for (part, of, work) in &planned {
-            let outcomes = workers.all(of, work, |work, outcome| run.ended(work, outcome));
-            let outcomes = outcomes.into_iter().map(Result::ok);
-            measured.add(*part, work.iter().cloned().zip(outcomes));
+        Ok(planned)
+    }
+
+    /// Runs the selected parts and prints their results.
+    ///
+    /// # Errors
+    /// An experiment that cannot be read, a name that it does not have, work that failed.
+    pub fn run(&self) -> Result<(), Failure> {
+        let experiments = self.experiments()?;
+        let experiment = &experiments.table;
+        if let Some(name) = &self.worker.worker {
+            let work = fsrf::find(experiment, name);
+            let work = work.ok_or_else(|| format!("{} has no work `{name}`", self.experiment))?;
+            work.run(&experiment.platform)?;
+            return Ok(());
         }
-        if !measured.table.is_empty() {
-            let table = experiment.table(&measured.table);
-            let verdict = experiment.verdict(&measured.table);
-            print(format_args!("{table}{verdict}\n"))?;
-        }
-        // Experiments other than table 2 print a table of their own.
-        if self.experiment == fsrf::TABLE {
-            let study = fsrf::study(&experiment, &measured);
-            for section in study
-                .sections
-                .iter()
-                .filter(|section| section.is_measured())
-            {
-                if !["table2", "claims", "figure5"].contains(&section.id) {
-                    print(format_args!("{}\n", section.text()))?;
-                }
-            }
-            print(study.verdicts())?;
-            if let Some(path) = &self.html {
-                write(path, study.to_string())?;
-            }
-        } else if self.html.is_some() {
+        can_be_written(&[&self.csv, &self.page.html])?;
+        if self.page.html.is_some() && self.experiment != fsrf::TABLE {
             return Err(format!(
                 "--html shows {}; --csv is for {}",
                 fsrf::TABLE,
@@ -253,86 +246,92 @@ impl FsrfOptions {
             )
             .into());
         }
+        let workers = self.run.workers()?;
+        let plan = self.plan(&experiments)?;
+        let mut progress = LabProgress::new(&workers, expected(&workers, &plan));
+        let of = progress.of();
+        let (measured, failures) = measure(&workers, &plan, &mut progress);
+        drop(progress);
+        if !measured.table.is_empty() {
+            let table = experiment.table(&measured.table);
+            let verdict = experiment.verdict(&measured.table);
+            print(format_args!("{table}{verdict}\n"))?;
+        }
+        // Experiments other than table 2 print a table of their own.
+        if self.experiment == fsrf::TABLE {
+            let study = fsrf::study(experiment, &measured);
+            for section in study
+                .sections
+                .iter()
+                .filter(|section| section.is_measured())
+            {
+                if !["table2", "claims", "figure5"].contains(&section.id.as_str()) {
+                    print(format_args!("{}\n", section.text()))?;
+                }
+            }
+            print(study.verdicts())?;
+            if let Some(path) = &self.page.html {
+                write(path, study.to_string())?;
+            }
+        }
         if let Some(path) = &self.csv {
             let all: Vec<_> = [measured.table, measured.scaling, measured.reads].concat();
             write(path, experiment.comma_separated(&all))?;
         }
-        match run.failed {
+        match failures.len() {
             0 => Ok(()),
-            failed => Err(format!("{failed} of {} failed; the others are kept", run.of).into()),
+            failed => Err(format!("{failed} of {of} failed; the others are kept").into()),
         }
     }
 }
 
-/// Progress of a run.
-struct RunProgress {
-    began: Instant,
-    done: usize,
-    failed: usize,
-    of: usize,
-    /// Expected processor seconds of each job, and the sums of those done and left.
-    expected: HashMap<String, f64>,
-    spent: f64,
-    left: f64,
+/// The experiments of FSRF's evaluation.
+pub(crate) struct FsrfExperiments {
+    pub(crate) table: Experiment,
+    reads: Experiment,
 }
 
-impl RunProgress {
-    fn of(workers: &Workers, planned: &[(fsrf::Part, &Experiment, Vec<Work<'_>>)]) -> Self {
-        let of = planned.iter().map(|(_, _, work)| work.len()).sum();
-        let mut expected = HashMap::new();
-        for (_, of, work) in planned {
-            let seconds = workers.expected(of, work);
-            for (work, seconds) in work.iter().zip(seconds) {
-                expected.entry(work.name()).or_insert(seconds);
-            }
-        }
-        let left = expected.values().fold(0.0, |all, seconds| all + seconds);
-        let minutes = left / workers.count as f64 / 60.0;
-        say!(
-            "{of} pieces of work, about {minutes:.0} min for {} at once, models not counted",
-            workers.count
-        );
-        Self {
-            began: Instant::now(),
-            done: 0,
-            failed: 0,
-            of,
-            expected,
-            spent: 0.0,
-            left,
-        }
-    }
+/// The work of each part, with the experiment that describes it.
+pub(crate) type Plan<'a> = Vec<(fsrf::Part, &'a Experiment, Vec<Work<'a>>)>;
 
-    fn ended(&mut self, work: &Work<'_>, outcome: &Result<Outcome, Failure>) {
-        self.done += 1;
-        let expected = self.expected.remove(&work.name()).unwrap_or(0.0);
-        self.left -= expected;
-        self.spent += expected;
-        let spent = self.began.elapsed().as_secs_f64();
-        // Scales the rest by how far the jobs done deviated from expectation.
-        let left = match self.spent > 0.0 {
-            true => spent / self.spent * self.left.max(0.0),
-            false => 0.0,
-        };
-        let speed = |outcome: &Outcome| match outcome.cycles {
-            0 => String::new(),
-            _ => format!(", {:.0} kHz", outcome.kilohertz()),
-        };
-        let result = match outcome {
-            Ok(outcome) if outcome.mib_per_s < 10.0 => {
-                format!("{:.2} MiB/s{}", outcome.mib_per_s, speed(outcome))
+pub(crate) fn expected(workers: &Workers, plan: &Plan<'_>) -> Expected {
+    let of = |(_, of, work): &(fsrf::Part, &Experiment, Vec<Work<'_>>)| {
+        let names: Vec<String> = work.iter().map(Work::name).collect();
+        names.into_iter().zip(workers.expected(of, work))
+    };
+    plan.iter().flat_map(of).collect()
+}
+
+/// Runs the work of a plan; returns the figures and what failed.
+pub(crate) fn measure<'a>(
+    workers: &Workers,
+    plan: &Plan<'a>,
+    progress: &mut LabProgress,
+) -> (FsrfFigures<'a>, Vec<String>) {
+    let (mut measured, mut failures) = (FsrfFigures::default(), Vec::new());
+    for (part, of, work) in plan {
+        let outcomes = workers.all(of, work, |work, outcome| {
+            let result = outcome
+                .as_ref()
+                .map(speed)
+                .map_err(|error| error.to_string());
+            if let Err(error) = &result {
+                failures.push(format!("{}: {error}", work.name()));
             }
-            Ok(outcome) => format!("{:.0} MiB/s{}", outcome.mib_per_s, speed(outcome)),
-            Err(error) => {
-                self.failed += 1;
-                format!("failed: {error}")
-            }
-        };
-        say!(
-            "[{}/{}] {}: {result} ({spent:.0} s, about {left:.0} s left)",
-            self.done,
-            self.of,
-            work.name(),
-        );
+            progress.ended(&work.name(), result);
+        });
+        let outcomes = outcomes.into_iter().map(Result::ok);
+        measured.add(*part, work.iter().cloned().zip(outcomes));
     }
+    (measured, failures)
+}
+
+/// Throughput, and the speed of the simulation.
+fn speed(outcome: &Outcome) -> String {
+    let speed = match outcome.cycles {
+        0 => String::new(),
+        _ => format!(", {:.0} kHz", outcome.kilohertz()),
+    };
+    let places = if outcome.mib_per_s < 10.0 { 2 } else { 0 };
+    format!("{:.places$} MiB/s{speed}", outcome.mib_per_s)
 }

@@ -67,6 +67,11 @@ impl Work {
         self.bar.set_message(at);
     }
 
+    /// Prints a line that stays.
+    pub fn line(&self, text: std::fmt::Arguments<'_>) {
+        self.bar.suspend(|| crate::print::to_user(text));
+    }
+
     /// Updates a bar.
     pub fn show(&self, progress: Progress) {
         let done = progress.bytes_in + progress.bytes_out;

@@ -336,6 +336,8 @@ fn a_lab_refuses_files_that_it_could_not_write_before_it_runs() {
         (words("vfpio", "--html", "."), "is a folder"),
         (words("fleximem", "--csv", "build/a.csv"), "no folder build"),
         (words("cckit", "--csv", "build/a.csv"), "no folder build"),
+        (words("cckit", "--html", "build/a.html"), "no folder build"),
+        (words("all", "--csv", "build/a.csv"), "no folder build"),
     ] {
         let output = tombolo(folder.path(), &words);
         assert!(!output.status.success(), "{words:?}");
@@ -345,6 +347,37 @@ fn a_lab_refuses_files_that_it_could_not_write_before_it_runs() {
             "{words:?}: {error}"
         );
     }
+}
+
+/// Without results of earlier runs, `--kept` writes the pages at once: every figure is on the index, none is measured.
+#[test]
+fn a_lab_of_all_papers_writes_a_page_each_and_an_index() {
+    let folder = folder();
+    let output = Command::new(env!("CARGO_BIN_EXE_tombolo"))
+        .args(["lab", "all", "--kept", "--html", "pages", "--csv", "a.csv"])
+        .env("TOMBOLO_CACHE", folder.path().join("cache"))
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{error}");
+    let page =
+        |name: &str| std::fs::read_to_string(folder.path().join("pages").join(name)).unwrap();
+    let index = page("index.html");
+    for (paper, figure) in [
+        ("fsrf", "figure9"),
+        ("fleximem", "table3"),
+        ("vfpio", "figure6"),
+        ("cckit", "figure10"),
+    ] {
+        let link = format!("href=\"{paper}.html#{figure}\"");
+        assert!(index.contains(&link), "{link}");
+        let section = format!("<section id={figure}>");
+        assert!(page(&format!("{paper}.html")).contains(&section), "{paper}");
+    }
+    assert!(index.contains("not measured"));
+    let values = std::fs::read_to_string(folder.path().join("a.csv")).unwrap();
+    assert_eq!(values.lines().count(), 1, "{values}");
 }
 
 #[test]

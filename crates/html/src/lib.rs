@@ -22,6 +22,7 @@ mod bound;
 mod channels;
 mod document;
 mod faults;
+mod index;
 mod owners;
 mod pages;
 mod study;
@@ -30,6 +31,7 @@ mod text;
 mod time_line;
 mod waits;
 
+pub use index::{Index, IndexFigure, IndexPaper, Miss};
 pub use study::{Section, Study, Verdict};
 
 use advice::{Bound, Unmodelled};

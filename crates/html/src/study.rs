@@ -30,7 +30,7 @@ impl Verdict {
         }
     }
 
-    fn class(self) -> &'static str {
+    pub(crate) fn class(self) -> &'static str {
         match self {
             Self::AsPublished => "as-published",
             Self::PartlyAsPublished => "partly",
@@ -56,7 +56,7 @@ impl Display for Verdict {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Section {
     /// Anchor for links: `figure7`.
-    pub id: &'static str,
+    pub id: String,
     /// The paper's number for it, and its subject.
     pub title: String,
     /// The result of the comparison.
@@ -207,7 +207,7 @@ mod tests {
             command: "tombolo lab a".to_owned(),
             known_differences: vec!["one & another".to_owned()],
             sections: vec![Section {
-                id: "figure1",
+                id: "figure1".into(),
                 title: "Figure 1: time".to_owned(),
                 verdict: Verdict::of(1, 2),
                 because: "1 of 2 values".to_owned(),

@@ -154,7 +154,7 @@ impl Target {
 
 impl Published {
     /// Whether a figure reproduces the value; `None` if it cannot be missed.
-    fn is_met(&self, value: f64) -> Option<bool> {
+    pub(crate) fn is_met(&self, value: f64) -> Option<bool> {
         match self.state {
             State::Predicted => Some((value / self.value - 1.0).abs() <= self.within),
             State::NotReproduced => Some(false),

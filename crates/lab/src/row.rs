@@ -1,7 +1,9 @@
 //! A measured figure.
 
+use serde::{Deserialize, Serialize};
+
 /// A measured figure. Its target and published value are the [`Claim`](crate::claim::Claim) of the same name.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// Name of the figure.
     pub name: String,

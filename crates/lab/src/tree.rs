@@ -39,7 +39,7 @@ impl Tree {
             Some(line) => Err(TreeError::Changed(line.trim().to_owned())),
             None => Ok(Self {
                 commit: git(&["rev-parse", "--short=12", "HEAD"])?,
-                date: said(Command::new("date").args(["-u", "+%F"]))?,
+                date: today()?,
             }),
         }
     }
@@ -53,6 +53,14 @@ impl Tree {
     pub fn date(&self) -> &str {
         &self.date
     }
+}
+
+/// The present day (UTC).
+///
+/// # Errors
+/// [`TreeError::Command`]
+pub(crate) fn today() -> Result<String, TreeError> {
+    said(Command::new("date").args(["-u", "+%F"]))
 }
 
 /// Output of a git command in the checkout, without the final newline.

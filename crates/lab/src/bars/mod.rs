@@ -35,6 +35,7 @@ mod house;
 mod html;
 mod isolation;
 mod kernels;
+mod lab_all;
 mod languages;
 mod memory_model;
 mod mutants;
@@ -195,6 +196,10 @@ pub const ALL: &[Bar] = &[
     Bar {
         names: fsrf::FIGURE_MINUTES,
         measure: fsrf::figure_minutes,
+    },
+    Bar {
+        names: lab_all::MINUTES,
+        measure: lab_all::minutes,
     },
     Bar {
         names: &["determinism.golden"],

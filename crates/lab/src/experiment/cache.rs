@@ -3,6 +3,7 @@
 
 use super::folder_hash::add;
 use super::{Failure, Outcome};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
@@ -16,6 +17,9 @@ use std::time::SystemTime;
 /// Inputs of the figures other than the work, its kernels and this program: sources that are read when a model is
 /// built. `build.rs` hashed the sources of the program at compile time, since the files may have changed since.
 const READ: [&str; 2] = ["rtl", "kernels/lib"];
+
+/// Further inputs of every part of an evaluation.
+const PART_INPUTS: [&str; 4] = ["kernels", "platforms", "hosts", "rtl/fabric/tests"];
 
 /// Inputs of a result other than the sources.
 pub(super) struct Parts<'a> {
@@ -34,11 +38,11 @@ pub(super) struct Cached {
 
 /// Contents of a cache entry.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Kept {
+pub(super) enum Kept<T = Outcome> {
     /// Missing: not run yet.
     Nothing,
     /// Valid, with its result.
-    Whole(Outcome),
+    Whole(T),
     /// Malformed, or for other inputs, with the reason. The work must be repeated.
     Spoilt(String),
 }
@@ -70,6 +74,13 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// The part that all results share.
+#[derive(Deserialize)]
+struct KeptCost {
+    #[serde(default)]
+    processor_seconds: f64,
+}
+
 /// Root folder of the cache.
 pub(super) fn root() -> PathBuf {
     verilated::cache_root().join("cells")
@@ -87,7 +98,7 @@ pub(super) fn spent(root: &Path) -> HashMap<String, f64> {
         let Ok(record) = serde_json::from_slice::<Record>(&text) else {
             continue;
         };
-        let Ok(outcome) = serde_json::from_str::<Outcome>(&record.outcome) else {
+        let Ok(outcome) = serde_json::from_str::<KeptCost>(&record.outcome) else {
             continue;
         };
         let known = spent.get(&record.name);
@@ -97,6 +108,21 @@ pub(super) fn spent(root: &Path) -> HashMap<String, f64> {
     }
     let seconds = |(name, (_, seconds))| (name, seconds);
     spent.into_iter().map(seconds).collect()
+}
+
+/// Hash of the inputs of every part of an evaluation, at the time of the first call.
+fn of_parts() -> Result<&'static [u8], Failure> {
+    static OF_PARTS: OnceLock<Vec<u8>> = OnceLock::new();
+    if let Some(of_parts) = OF_PARTS.get() {
+        return Ok(of_parts);
+    }
+    let mut hash = Sha256::new();
+    hash.update(shared()?);
+    hash.update(env!("TOMBOLO_LAB_SOURCES"));
+    for source in PART_INPUTS {
+        add(&mut hash, &simcard::home().join(source))?;
+    }
+    Ok(OF_PARTS.get_or_init(|| hash.finalize().to_vec()))
 }
 
 /// Hash of this program's sources, and of the sources that it reads, at the time of the first call.
@@ -114,6 +140,29 @@ fn shared() -> Result<&'static [u8], Failure> {
 }
 
 impl Cached {
+    /// Entry of a part of an evaluation, which may use any kernel, platform and source of the lab; `also` are further
+    /// inputs, relative to the checkout.
+    pub(super) fn of_part(
+        root: &Path,
+        name: &str,
+        also: &[&str],
+        made_of: &str,
+    ) -> Result<Self, Failure> {
+        let mut hash = Sha256::new();
+        hash.update(of_parts()?);
+        for source in also {
+            add(&mut hash, &simcard::home().join(source))?;
+        }
+        hash.update(name);
+        hash.update([0]);
+        hash.update(made_of);
+        let file = hex(&hash.finalize()[..16]);
+        Ok(Self {
+            path: root.join(file).with_extension("json"),
+            name: name.to_owned(),
+        })
+    }
+
     pub(super) fn of(root: &Path, parts: &Parts<'_>) -> Result<Self, Failure> {
         let mut hash = Sha256::new();
         hash.update(shared()?);
@@ -161,7 +210,7 @@ impl Cached {
     }
 
     /// Reads the entry.
-    pub(super) fn read(&self) -> Result<Kept, Failure> {
+    pub(super) fn read<T: DeserializeOwned>(&self) -> Result<Kept<T>, Failure> {
         let bytes = match std::fs::read(&self.path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Kept::Nothing),
@@ -191,7 +240,7 @@ impl Cached {
     }
 
     /// Writes a result atomically.
-    pub(super) fn write(&self, outcome: &Outcome) -> Result<(), Failure> {
+    pub(super) fn write<T: Serialize>(&self, outcome: &T) -> Result<(), Failure> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder)?;
         let file = tempfile::NamedTempFile::new_in(folder)?;
@@ -229,16 +278,18 @@ mod tests {
     fn a_result_is_kept_and_a_spoilt_one_is_told() {
         let folder = tempfile::tempdir().unwrap();
         let cached = cached(folder.path(), "one");
-        assert_eq!(cached.read().unwrap(), Kept::Nothing);
+        assert_eq!(cached.read::<Outcome>().unwrap(), Kept::Nothing);
         cached.write(&outcome()).unwrap();
-        assert!(matches!(cached.read().unwrap(), Kept::Whole(kept) if kept.mib_per_s == 1234.5));
+        assert!(
+            matches!(cached.read::<Outcome>().unwrap(), Kept::Whole(kept) if kept.mib_per_s == 1234.5)
+        );
         let whole = std::fs::read_to_string(&cached.path).unwrap();
         let half = &whole[..whole.len() / 2];
         let other = whole.replace("1234.5", "1234.6");
         assert_ne!(whole, other);
         for text in ["", half, &other, "{}"] {
             std::fs::write(&cached.path, text).unwrap();
-            match cached.read().unwrap() {
+            match cached.read::<Outcome>().unwrap() {
                 Kept::Spoilt(why) => assert!(why.starts_with("one: ") && why.contains("a.json")),
                 kept => panic!("{text}: {kept:?}"),
             }
@@ -249,7 +300,7 @@ mod tests {
             name: "two".to_owned(),
         };
         std::fs::copy(&cached.path, &moved.path).unwrap();
-        let found = moved.read().unwrap();
+        let found = moved.read::<Outcome>().unwrap();
         assert!(matches!(found, Kept::Spoilt(why) if why.contains("it is another's, one")));
     }
 
@@ -263,7 +314,7 @@ mod tests {
             let waits = scope.spawn(|| {
                 let second = cached(folder.path(), "one");
                 let _lock = second.lock().unwrap();
-                second.read().unwrap()
+                second.read::<Outcome>().unwrap()
             });
             std::thread::sleep(std::time::Duration::from_millis(50));
             assert!(!waits.is_finished());
@@ -294,7 +345,7 @@ mod tests {
     /// A source that was moved would no longer be part of the hash.
     #[test]
     fn what_is_read_is_there() {
-        for source in READ {
+        for source in READ.iter().chain(&PART_INPUTS) {
             assert!(simcard::home().join(source).exists(), "{source}");
         }
     }

@@ -74,12 +74,12 @@ impl Work<'_> {
         Cached::of(root, &parts)
     }
 
-    /// Result of an earlier run in the cache folder `root`.
+    /// Cache entry of its result on a platform, in the folder `root`.
     ///
     /// # Errors
     /// Unknown platform, or unreadable sources.
-    pub(super) fn kept(&self, root: &Path, platform: &str) -> Result<Kept, Failure> {
-        self.cached(root, &self.options(platform)?)?.read()
+    pub(super) fn cached_on(&self, root: &Path, platform: &str) -> Result<Cached, Failure> {
+        self.cached(root, &self.options(platform)?)
     }
 
     /// Hash of its inputs; work with equal inputs shares a result.
@@ -87,8 +87,7 @@ impl Work<'_> {
     /// # Errors
     /// As [`run`](Self::run), before it starts.
     pub fn hash(&self, platform: &str) -> Result<String, Failure> {
-        let cached = self.cached(&cache::root(), &self.options(platform)?)?;
-        Ok(cached.hash())
+        Ok(self.cached_on(&cache::root(), platform)?.hash())
     }
 
     /// Whether the cache has its result.
@@ -96,10 +95,10 @@ impl Work<'_> {
     /// # Errors
     /// As [`run`](Self::run), before it starts.
     pub fn is_kept(&self, platform: &str) -> Result<bool, Failure> {
-        Ok(matches!(
-            self.kept(&cache::root(), platform)?,
-            Kept::Whole(_)
-        ))
+        let kept = self
+            .cached_on(&cache::root(), platform)?
+            .read::<Outcome>()?;
+        Ok(matches!(kept, Kept::Whole(_)))
     }
 
     /// Runs it, or returns the cached result of an earlier run. A concurrent caller waits for the first one.

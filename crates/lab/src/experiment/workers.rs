@@ -1,12 +1,13 @@
 //! Executes work in separate processes, several concurrently. A worker that dies loses only its own piece.
 
-use super::cache::{self, Kept};
-use super::{Experiment, Failure, Outcome, Work};
+use super::cache::{self, Cached, Kept};
+use super::{Experiment, Failure, Outcome, PaperPart, PartOutcome, Work};
+use serde::de::DeserializeOwned;
 use serde::Serialize;
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{mpsc, Mutex};
 
@@ -31,6 +32,63 @@ impl Farm {
             program,
             arguments: vec![tool.into(), server.into()],
         }
+    }
+}
+
+/// Work whose result is kept, and which a process of its own can do.
+pub(super) trait KeptWork: Sync {
+    /// Figures, as written to the cache.
+    type Done: Serialize + DeserializeOwned + Send;
+
+    /// Name, unique among jobs with the same arguments.
+    fn name(&self) -> String;
+
+    /// Arguments of the program for the job; its name follows.
+    fn arguments(&self) -> Vec<String>;
+
+    /// Cache entry of its result, with all its inputs, in the folder `root`.
+    fn cached(&self, root: &Path) -> Result<Cached, Failure>;
+
+    /// Does it in this process and keeps its result, or returns that of an earlier run.
+    fn perform(&self) -> Result<Self::Done, Failure>;
+
+    /// Result of an earlier run in the folder `root`.
+    fn kept(&self, root: &Path) -> Result<Kept<Self::Done>, Failure> {
+        self.cached(root)?.read()
+    }
+}
+
+/// Work of an experiment of FSRF.
+struct TableJob<'a> {
+    experiment: &'a Experiment,
+    work: &'a Work<'a>,
+}
+
+fn of_table<'a>(experiment: &'a Experiment, work: &'a [Work<'a>]) -> Vec<TableJob<'a>> {
+    let of = |work| TableJob { experiment, work };
+    work.iter().map(of).collect()
+}
+
+impl KeptWork for TableJob<'_> {
+    type Done = Outcome;
+
+    fn name(&self) -> String {
+        self.work.name()
+    }
+
+    fn arguments(&self) -> Vec<String> {
+        let name = self.experiment.name.as_str();
+        ["lab", "fsrf", "--experiment", name, "--worker"]
+            .map(str::to_owned)
+            .to_vec()
+    }
+
+    fn cached(&self, root: &Path) -> Result<Cached, Failure> {
+        self.work.cached_on(root, &self.experiment.platform)
+    }
+
+    fn perform(&self) -> Result<Outcome, Failure> {
+        self.work.run(&self.experiment.platform)
     }
 }
 
@@ -75,36 +133,25 @@ impl Workers {
         }
     }
 
-    /// Arguments of the program for an experiment's work; the name of a piece follows.
-    fn arguments(experiment: &Experiment) -> [&str; 5] {
-        ["lab", "fsrf", "--experiment", &experiment.name, "--worker"]
-    }
-
     /// Passes work without a cached result to the farm. Work that it does not complete remains for this machine, and
     /// the reason is reported.
-    fn farm_out(
-        &self,
-        experiment: &Experiment,
-        work: &[Work<'_>],
-        numbers: &[usize],
-    ) -> Result<(), Failure> {
+    fn farm_out<J: KeptWork>(&self, jobs: &[J], numbers: &[usize]) -> Result<(), Failure> {
         let (Some(farm), Some(program)) = (&self.farm, &self.program) else {
             return Ok(());
         };
         let mut names = Vec::new();
         for &number in numbers {
-            match work[number].kept(&self.results, &experiment.platform)? {
+            match jobs[number].kept(&self.results)? {
                 Kept::Whole(_) => {}
-                Kept::Spoilt(_) | Kept::Nothing => names.push(work[number].name()),
+                Kept::Spoilt(_) | Kept::Nothing => names.push(jobs[number].name()),
             }
         }
-        if names.is_empty() {
+        let Some(job) = jobs.first().filter(|_| !names.is_empty()) else {
             return Ok(());
-        }
+        };
         let program = program.to_string_lossy().into_owned();
-        let arguments = Self::arguments(experiment).map(str::to_owned);
         let order = WorkOrder {
-            command: [program].into_iter().chain(arguments).collect(),
+            command: [program].into_iter().chain(job.arguments()).collect(),
             names: names.iter().map(String::as_str).collect(),
         };
         let named = |error| format!("{}: {error}", farm.program.display());
@@ -128,26 +175,19 @@ impl Workers {
         }
     }
 
-    /// The command line that executes a piece of an experiment's work.
-    fn command(program: &PathBuf, experiment: &Experiment, work: &Work<'_>) -> Command {
-        let mut command = Command::new(program);
-        command
-            .args(Self::arguments(experiment))
-            .arg(work.name())
-            .stdin(Stdio::null())
-            .stderr(Stdio::piped());
-        command
-    }
-
-    fn run(&self, experiment: &Experiment, work: &Work<'_>) -> Result<Outcome, Failure> {
+    fn run<J: KeptWork>(&self, job: &J) -> Result<J::Done, Failure> {
         let Some(program) = &self.program else {
-            return work.run(&experiment.platform);
+            return job.perform();
         };
         // A cached result needs no process.
-        if let Kept::Whole(outcome) = work.kept(&self.results, &experiment.platform)? {
+        if let Kept::Whole(outcome) = job.kept(&self.results)? {
             return Ok(outcome);
         }
-        let output = Self::command(program, experiment, work)
+        let output = Command::new(program)
+            .args(job.arguments())
+            .arg(job.name())
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
             .output()
             .map_err(|error| format!("{}: {error}", program.display()))?;
         let told = String::from_utf8_lossy(&output.stderr);
@@ -157,7 +197,7 @@ impl Workers {
         for line in told.lines().filter(|line| line.contains("spoilt")) {
             eprintln!("{line}");
         }
-        match work.kept(&self.results, &experiment.platform)? {
+        match job.kept(&self.results)? {
             Kept::Whole(outcome) => Ok(outcome),
             Kept::Spoilt(why) => Err(why.into()),
             Kept::Nothing => Err(
@@ -169,21 +209,30 @@ impl Workers {
     /// Expected processor seconds of each piece of work: 0 if its result is cached, else the time of its last
     /// execution, else the mean of the others. If several pieces share a result, the first accounts for all of it.
     pub fn expected(&self, experiment: &Experiment, work: &[Work<'_>]) -> Vec<f64> {
+        self.expected_of(&of_table(experiment, work))
+    }
+
+    /// As [`expected`](Self::expected), of parts.
+    pub fn expected_parts(&self, parts: &[PaperPart<'_>]) -> Vec<f64> {
+        self.expected_of(parts)
+    }
+
+    fn expected_of<J: KeptWork>(&self, jobs: &[J]) -> Vec<f64> {
         let spent = cache::spent(&self.results);
         let mean = spent.values().sum::<f64>() / spent.len().max(1) as f64;
         let mut met = HashSet::new();
-        let of = |work: &Work<'_>| {
-            let kept = work.kept(&self.results, &experiment.platform);
-            let first = work
-                .hash(&experiment.platform)
-                .is_ok_and(|hash| met.insert(hash));
+        let of = |job: &J| {
+            let kept = job.kept(&self.results);
+            let first = job
+                .cached(&self.results)
+                .is_ok_and(|cached| met.insert(cached.hash()));
             match kept {
                 Ok(Kept::Whole(_)) => 0.0,
                 _ if !first => 0.0,
-                _ => spent.get(&work.name()).copied().unwrap_or(mean.max(1.0)),
+                _ => spent.get(&job.name()).copied().unwrap_or(mean.max(1.0)),
             }
         };
-        work.iter().map(of).collect()
+        jobs.iter().map(of).collect()
     }
 
     /// Executes work of an experiment, shortest first; `ended` is called as each piece ends. Outcomes are in the order
@@ -194,26 +243,44 @@ impl Workers {
         work: &[Work<'_>],
         mut ended: impl FnMut(&Work<'_>, &Result<Outcome, Failure>),
     ) -> Vec<Result<Outcome, Failure>> {
-        let expected = self.expected(experiment, work);
+        let jobs = of_table(experiment, work);
+        self.execute(&jobs, |job, outcome| ended(job.work, outcome))
+    }
+
+    /// Executes parts of one paper's evaluation; as [`all`](Self::all).
+    pub fn parts(
+        &self,
+        parts: &[PaperPart<'_>],
+        mut ended: impl FnMut(&PaperPart<'_>, &Result<PartOutcome, Failure>),
+    ) -> Vec<Result<PartOutcome, Failure>> {
+        self.execute(parts, |part, outcome| ended(part, outcome))
+    }
+
+    fn execute<J: KeptWork>(
+        &self,
+        jobs: &[J],
+        mut ended: impl FnMut(&J, &Result<J::Done, Failure>),
+    ) -> Vec<Result<J::Done, Failure>> {
+        let expected = self.expected_of(jobs);
         let mut met = HashSet::new();
         let (mut first, mut same) = (Vec::new(), Vec::new());
-        for (number, work) in work.iter().enumerate() {
-            let hash = work.hash(&experiment.platform);
-            match hash.map_or(true, |hash| met.insert(hash)) {
+        for (number, job) in jobs.iter().enumerate() {
+            let cached = job.cached(&self.results);
+            match cached.map_or(true, |cached| met.insert(cached.hash())) {
                 true => first.push(number),
                 false => same.push(number),
             }
         }
         first.sort_by(|&one, &other| expected[one].total_cmp(&expected[other]));
-        if let Err(error) = self.farm_out(experiment, work, &first) {
+        if let Err(error) = self.farm_out(jobs, &first) {
             // A user who requested other machines does not want to run everything on this one.
             let why = error.to_string();
-            return work.iter().map(|_| Err(why.clone().into())).collect();
+            return jobs.iter().map(|_| Err(why.clone().into())).collect();
         }
-        let mut outcomes: Vec<_> = work.iter().map(|_| None).collect();
+        let mut outcomes: Vec<_> = jobs.iter().map(|_| None).collect();
         for order in [first, same] {
-            self.these(experiment, work, order, |number, outcome| {
-                ended(&work[number], &outcome);
+            self.these(jobs, order, |number, outcome| {
+                ended(&jobs[number], &outcome);
                 outcomes[number] = Some(outcome);
             });
         }
@@ -224,12 +291,11 @@ impl Workers {
     }
 
     /// Executes pieces of work in this order.
-    fn these(
+    fn these<J: KeptWork>(
         &self,
-        experiment: &Experiment,
-        work: &[Work<'_>],
+        jobs: &[J],
         order: Vec<usize>,
-        mut ended: impl FnMut(usize, Result<Outcome, Failure>),
+        mut ended: impl FnMut(usize, Result<J::Done, Failure>),
     ) {
         let count = self.count.clamp(1, order.len().max(1));
         let next = Mutex::new(order.into_iter());
@@ -240,7 +306,7 @@ impl Workers {
                 scope.spawn(move || loop {
                     let taken = next.lock().map_or(None, |mut left| left.next());
                     let Some(number) = taken else { break };
-                    let outcome = self.run(experiment, &work[number]);
+                    let outcome = self.run(&jobs[number]);
                     if send.send((number, outcome)).is_err() {
                         break;
                     }

@@ -1,10 +1,12 @@
 //! CCKit's tables 1 to 3 and figures 6 to 10, compared with the published values. `experiments/cckit.toml` lists the
 //! bar rows of each figure; each point is exactly the figure that `make bench` measures.
 
+mod page;
 mod picture;
 mod run;
 mod table;
 
+pub use page::study;
 pub use run::{Ended, Measurements};
 
 use super::{description, DescriptionError};
@@ -86,6 +88,12 @@ impl Cckit {
     /// The bar that measures a row.
     fn bar(&self, row: &str) -> Option<&'static Bar> {
         self.bars.iter().find(|bar| bar.names.contains(&row))
+    }
+
+    /// The figures of a quick run, or all.
+    pub fn figures(&self, quick: bool) -> Vec<&Figure> {
+        let all = self.figure.iter();
+        all.filter(|figure| !quick || figure.quick).collect()
     }
 
     /// The figure with this name.

@@ -1,6 +1,6 @@
 //! Measures the rows of figures, several bars concurrently.
 
-use super::super::Failure;
+use super::super::{Failure, PaperPart, PartFigures};
 use super::{Cckit, Figure};
 use crate::bar::Bar;
 use crate::claim::{Claims, Judged};
@@ -41,7 +41,7 @@ impl Measurements {
     }
 
     /// The row with this name.
-    pub(super) fn row(&self, name: &str) -> Option<&Judged> {
+    pub(in crate::experiment) fn row(&self, name: &str) -> Option<&Judged> {
         self.rows.iter().find(|judged| judged.row.name == name)
     }
 
@@ -66,16 +66,43 @@ impl Measurements {
 }
 
 impl Cckit {
-    /// Measures the rows of these figures, with one measurement per core of this machine at a time. The points of a
-    /// failed measurement are omitted. `told` is called after each.
-    pub fn run(&self, figures: &[&Figure], told: impl Fn(Ended<'_>) + Sync) -> Measurements {
-        let mut bars: Vec<&Bar> = Vec::new();
+    /// Bars that measure the rows of these figures, each once.
+    fn bars(&self, figures: &[&Figure]) -> Vec<&'static Bar> {
+        let mut bars: Vec<&'static Bar> = Vec::new();
         let points = figures.iter().flat_map(|figure| &figure.points);
         for found in points.filter_map(|point| self.bar(&point.row)) {
             if !bars.iter().any(|known| known.names == found.names) {
                 bars.push(found);
             }
         }
+        bars
+    }
+
+    /// The parts that measure these figures.
+    pub fn parts(&self, figures: &[&Figure]) -> Vec<PaperPart<'static>> {
+        self.bars(figures).into_iter().map(PaperPart::Bar).collect()
+    }
+
+    /// The measurements of parts; those of other papers are ignored.
+    pub fn measured(
+        &self,
+        parts: impl IntoIterator<Item = (String, Result<PartFigures, Failure>)>,
+    ) -> Measurements {
+        let mut all = Measurements::default();
+        for (name, figures) in parts {
+            match figures {
+                Ok(PartFigures::Rows(rows)) => all.add(&name, Ok(rows), &self.rows),
+                Ok(_) => None,
+                Err(error) => all.add(&name, Err(error), &self.rows),
+            };
+        }
+        all
+    }
+
+    /// Measures the rows of these figures, with one measurement per core of this machine at a time. The points of a
+    /// failed measurement are omitted. `told` is called after each.
+    pub fn run(&self, figures: &[&Figure], told: impl Fn(Ended<'_>) + Sync) -> Measurements {
+        let bars = self.bars(figures);
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let next = AtomicUsize::new(0);
         let all = Mutex::new((Measurements::default(), 0));

@@ -17,12 +17,12 @@ pub(super) fn number(value: f64) -> String {
 }
 
 /// Text of a cell; a dash if the value is missing.
-fn or_dash(value: Option<String>) -> String {
+pub(super) fn or_dash(value: Option<String>) -> String {
     value.unwrap_or_else(|| "-".to_owned())
 }
 
 /// Target, verdict, and state of the published value.
-fn bar(judged: &Judged) -> String {
+pub(super) fn bar(judged: &Judged) -> String {
     let target = judged.claim.as_ref().and_then(Claim::target);
     let state = judged.published().map(|published| published.state.name());
     let words = match (target, state) {

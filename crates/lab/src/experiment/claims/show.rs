@@ -121,7 +121,7 @@ pub fn section(
         )
     });
     Some(Section {
-        id: "claims",
+        id: "claims".into(),
         title: format!("Values: {}, each printed value once", claims.source()),
         verdict: Verdict::of(
             count.predicted.holds + count.ranking.holds,

@@ -7,6 +7,7 @@ use super::super::Failure;
 use super::lanes::{narrow_package, ENGINES, LANES, PACKAGE};
 use super::FlexiMem;
 use crate::synthesis::{self, Report};
+use serde::{Deserialize, Serialize};
 use simcard::home;
 use std::fmt::Write;
 
@@ -15,10 +16,10 @@ const LIST: &str = "rtl/fabric/tests/lanes_synth.f";
 pub const STEPS: usize = 4 + LANES.len();
 
 /// A part of the interconnect.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InterconnectPart {
     /// Name of the part.
-    pub name: &'static str,
+    pub name: String,
     /// Number of instances.
     pub count: u32,
     /// LUT of one instance.
@@ -28,7 +29,7 @@ pub struct InterconnectPart {
 }
 
 /// The interconnect with a given number of lanes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Area {
     /// Address lanes per direction.
     pub lanes: u32,
@@ -77,8 +78,8 @@ pub fn measure(mut tell: impl FnMut(&str)) -> Result<Vec<Area>, Failure> {
         tell(&format!("{top} {}", parameters.join(" ")));
         synthesis::synthesize_with(&list, top, parameters)
     };
-    let part = |name, count, report: &Report| InterconnectPart {
-        name,
+    let part = |name: &str, count, report: &Report| InterconnectPart {
+        name: name.to_owned(),
         count,
         lut: report.lut,
         ff: report.ff,
@@ -153,8 +154,8 @@ mod tests {
 
     #[test]
     fn parts_are_added_as_often_as_they_are_there() {
-        let part = |name, count, lut| InterconnectPart {
-            name,
+        let part = |name: &str, count, lut| InterconnectPart {
+            name: name.to_owned(),
             count,
             lut,
             ff: 1.0,

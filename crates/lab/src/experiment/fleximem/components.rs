@@ -5,7 +5,7 @@
 use super::super::Failure;
 use crate::claim::State;
 use crate::synthesis::{self, Report};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
 /// A row of the table: `[[component]]` of `experiments/fleximem.toml`.
@@ -28,7 +28,7 @@ pub struct Component {
 }
 
 /// LUT, FF and block RAM of 36 kbit.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     /// Number of 6-input look-up tables.
     pub lut: f64,

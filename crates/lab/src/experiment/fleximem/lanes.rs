@@ -7,6 +7,7 @@
 
 use super::super::Failure;
 use crate::traffic::random_reads;
+use serde::{Deserialize, Serialize};
 use simcard::home;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -36,7 +37,7 @@ pub(crate) const PACKAGE: &str = "rtl/lib/tmb_pkg.sv";
 const SHELL_ROW: &str = "RowBits = 512;";
 
 /// Rates in rows per cycle, for bursts of one length.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LaneRates {
     /// Burst length in rows.
     pub length: u32,
@@ -53,7 +54,7 @@ pub struct LaneRates {
 }
 
 /// Rates by burst length for one number of lanes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lanes {
     /// Address lanes per direction.
     pub lanes: u32,
@@ -62,7 +63,7 @@ pub struct Lanes {
 }
 
 /// The whole figure.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LaneFigure {
     /// Random accesses that the memory model serves per shell cycle, all channels together.
     pub memory: f64,

@@ -18,6 +18,7 @@ mod run;
 mod table;
 
 pub use fit::Fitted;
+pub use lanes::LaneFigure;
 pub use page::{study, FleximemFigures};
 pub use run::{OfSize, PageTimes, Pages};
 
@@ -53,7 +54,7 @@ pub struct FlexiMem {
     /// Rows of the paper's table III.
     pub component: Vec<Component>,
     /// Targets and published values of rows of the bench.
-    rows: Claims,
+    pub(super) rows: Claims,
     #[serde(skip)]
     folder: PathBuf,
 }

@@ -84,7 +84,7 @@ pub fn study(experiment: &FlexiMem, measured: &FleximemFigures) -> Study {
 
 fn missing(id: &'static str, title: &str, part: &str) -> Section {
     Section {
-        id,
+        id: id.into(),
         title: title.to_owned(),
         verdict: Verdict::NotMeasured,
         because: format!("left out; `--part {part}` measures it"),
@@ -105,7 +105,7 @@ fn table1() -> Section {
         )
     };
     Section {
-        id: "table1",
+        id: "table1".into(),
         title: "Table I: what systems offer".to_owned(),
         verdict: Verdict::Shown,
         because: "words, and none that could be measured".to_owned(),
@@ -153,7 +153,7 @@ fn figure6(experiment: &FlexiMem, figure: &LaneFigure) -> Section {
         .iter()
         .map(|lanes| format!("{} Ax/c", lanes.lanes));
     Section {
-        id: "figure6",
+        id: "figure6".into(),
         title: "Figure 6: rows a cycle by address lanes and length of bursts".to_owned(),
         verdict: Verdict::of(holds, 2),
         because: format!(
@@ -203,7 +203,7 @@ fn table2(experiment: &FlexiMem, areas: &[Area]) -> Section {
         words([area.lanes.to_string()].into_iter().chain(figures))
     };
     let parts = areas.first().map_or(&[][..], |area| &area.parts);
-    let parts = parts.iter().map(|part| part.name);
+    let parts = parts.iter().map(|part| part.name.as_str());
     let some = |values: Vec<f64>| values.into_iter().map(Some).collect::<Vec<_>>();
     let chart = Chart::bars("LUT", "addresses a cycle")
         .at(areas.iter().map(|area| area.lanes.to_string()))
@@ -216,7 +216,7 @@ fn table2(experiment: &FlexiMem, areas: &[Area]) -> Section {
             some(pairs.iter().map(|pair| pair.1).collect()),
         ));
     Section {
-        id: "table2",
+        id: "table2".into(),
         title: "Table II: what the interconnect costs by address lanes".to_owned(),
         verdict,
         because: format!(
@@ -299,7 +299,7 @@ fn figure7(experiment: &FlexiMem, pages: &Pages) -> Section {
         ])
     };
     Section {
-        id: "figure7",
+        id: "figure7".into(),
         title: "Figure 7: shared pointers by page size, over data that is there".to_owned(),
         verdict,
         because: format!("{because}; rate and service time are fitted"),
@@ -360,7 +360,7 @@ fn figure8(experiment: &FlexiMem, pages: &Pages) -> Section {
         ])
     };
     Section {
-        id: "figure8",
+        id: "figure8".into(),
         title: "Figure 8: what traps of the program add, over a client without".to_owned(),
         verdict,
         because: format!("{because}; the paper’s figures 7 and 8 contradict each other at 2 MiB"),
@@ -402,7 +402,7 @@ fn table3(components: &[Component], costs: &[Option<Cost>]) -> Section {
         .with(Series::ours("ours", tlbs().map(|pair| Some(pair.0))))
         .with(Series::paper("the paper", tlbs().map(|pair| Some(pair.1))));
     Section {
-        id: "table3",
+        id: "table3".into(),
         title: "Table III: what components cost".to_owned(),
         verdict,
         because: format!("LUT and FF of the TLBs, the components that both have: {because}"),
@@ -452,7 +452,7 @@ mod tests {
 
     fn all() -> FleximemFigures {
         let part = InterconnectPart {
-            name: "channels",
+            name: "channels".to_owned(),
             count: 32,
             lut: 4000.0,
             ff: 1.0,

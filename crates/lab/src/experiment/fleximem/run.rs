@@ -5,6 +5,7 @@ use super::{AcceleratorSystem, FlexiMem, Page};
 use crate::driver::{Driver, START};
 use card::kernel::KernelPackage;
 use card::{Card as _, Loader as _};
+use serde::{Deserialize, Serialize};
 use simcard::{SimCard, SimOptions, Translator};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -15,7 +16,7 @@ use units::{Asid, Picoseconds};
 const ADDEND: u32 = 0x1234_5678;
 
 /// Times for one page size.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PageTimes {
     /// Time with traps.
     pub trapped: Picoseconds,
@@ -36,7 +37,7 @@ impl PageTimes {
 }
 
 /// Times for one size of the array.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OfSize {
     /// Size of the array in bytes.
     pub bytes: u64,
@@ -47,7 +48,7 @@ pub struct OfSize {
 }
 
 /// Figures 7 and 8.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pages {
     /// The paper's system, by size of the array.
     pub reproduced: Vec<OfSize>,

@@ -60,7 +60,7 @@ const TABLE6: &str = "Table 6: what the shell’s parts cost";
 
 fn missing(id: &'static str, title: &str, part: &str) -> Section {
     Section {
-        id,
+        id: id.into(),
         title: title.to_owned(),
         verdict: Verdict::NotMeasured,
         because: format!("left out; `--part {part}` measures it"),
@@ -116,7 +116,7 @@ fn applications(
         row
     };
     Section {
-        id: "figure5",
+        id: "figure5".into(),
         title: title.to_owned(),
         verdict: Verdict::of(holds, of),
         because: format!(
@@ -176,7 +176,7 @@ fn priorities(papers: [f64; 3], figure: &Figure6) -> Section {
         ]
     };
     Section {
-        id: "figure6",
+        id: "figure6".into(),
         title: FIGURE6.to_owned(),
         verdict: Verdict::of(near + usize::from(fewer), RATIOS.len() + 1),
         because: format!(
@@ -215,7 +215,7 @@ fn latency(title: &str, sizes: &[u64], cycles: &[Vec<f64>; 2]) -> Section {
         .logarithmic();
     let rows = sizes.iter().zip(host.iter().zip(card));
     Section {
-        id: "figure7",
+        id: "figure7".into(),
         title: title.to_owned(),
         verdict: Verdict::Shown,
         because: "the paper’s are a picture, and say that it equals Coyote".to_owned(),
@@ -266,7 +266,7 @@ fn resources(lines: &[Resource], mapped: &[Mapped]) -> Section {
         ))
         .logarithmic();
     Section {
-        id: "table6",
+        id: "table6".into(),
         title: TABLE6.to_owned(),
         verdict: Verdict::Shown,
         because: "parts of other function: each row says what ours is".to_owned(),

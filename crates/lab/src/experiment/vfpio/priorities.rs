@@ -4,6 +4,7 @@
 use super::super::Failure;
 use crate::contended::{perf, prioritize, ALL, CHUNK, FIRST, PLAIN};
 use card::Card;
+use serde::{Deserialize, Serialize};
 use simcard::SimOptions;
 use std::fmt::Write;
 use tombolo::{OwnerOptions, SlotId};
@@ -17,7 +18,7 @@ pub const CHUNKS: u64 = 1000;
 const PAUSE: u64 = 135;
 
 /// Cycles per chunk of kernels that share a channel or the link.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Contention {
     /// A kernel alone.
     pub alone: f64,
@@ -55,7 +56,7 @@ impl Contention {
 }
 
 /// Figures 6a and 6b with their inputs.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure6 {
     /// From host memory over the link of the paper's card; nothing is tuned.
     pub link: Contention,

@@ -66,6 +66,16 @@ pub enum Mapped {
     Failed(String),
 }
 
+impl std::fmt::Display for Block {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.top)?;
+        for parameter in &self.parameters {
+            write!(f, ".{parameter}")?;
+        }
+        Ok(())
+    }
+}
+
 impl Block {
     fn map(&self) -> Result<[f64; 3], Failure> {
         let found = synthesis::run(

@@ -2,6 +2,7 @@
 
 use super::super::Failure;
 use super::{Application, ArgumentValue, Vfpio};
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Instant;
 use tombolo::{
@@ -20,7 +21,7 @@ pub enum Device {
 }
 
 /// Results of an application.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ApplicationOutcome {
     /// Throughput in MiB/s, card memory.
     pub card: f64,
