@@ -1,7 +1,7 @@
 //! The bound of a run: an estimate for each resource, and the largest.
 
 use crate::remedy::{self, Remedy};
-use crate::{Occupancy, Resource, Unmodelled, Use};
+use crate::{Occupancy, Resource, Roofline, Unmodelled, Use};
 use serde::Serialize;
 use std::fmt::{self, Write};
 use timeline::Record;
@@ -14,7 +14,6 @@ const STANDS_OUT: f64 = 1.15;
 const SATURATED: f64 = 0.9;
 /// Share of the work overlapping a stage that would be hidden behind other stages if the stage were free. 0: its time
 /// is unchanged, 1: all stages become one pipeline.
-/// ever, 1: all stages become one pipeline.
 const HIDDEN: f64 = 0.3;
 /// A kernel whose busiest port moves rows in this share of the kernel's own time is bound by the port.
 const FULL_PORT: f64 = 0.85;
@@ -45,6 +44,8 @@ pub struct Bound {
     pub advice: Vec<Remedy>,
     /// All resources.
     pub resources: Vec<Estimate>,
+    /// The rate of the run below those that its resources allow; `None` if the kernel moved nothing.
+    pub roofline: Option<Roofline>,
 }
 
 fn ratio(part: Picoseconds, all: Picoseconds) -> f64 {
@@ -70,17 +71,6 @@ impl Shares<'_> {
         1.0 - self.share(self.of.card_alone)
     }
 
-    /// The stages of page-in.
-    fn stages(&self) -> [(Resource, Use); 4] {
-        let of = self.of;
-        [
-            (Resource::FaultService, of.service),
-            (Resource::Copies, of.copies),
-            (Resource::Storage, of.storage),
-            (Resource::Link, of.link),
-        ]
-    }
-
     /// The run's time if a stage of page-in were free, from the other busy times.
     fn without_stage(&self, resource: Resource, stage: Use) -> f64 {
         let of = self.of;
@@ -95,7 +85,7 @@ impl Shares<'_> {
             // Work overlapping the link is ahead of it already.
             Resource::Link => left,
             _ => {
-                let others = self.stages().into_iter();
+                let others = self.of.stages().into_iter();
                 let others = others.filter(|(other, _)| *other != resource);
                 let longest = others
                     .map(|(_, other)| self.share(other.busy))
@@ -111,11 +101,9 @@ impl Shares<'_> {
     fn without_paging(&self) -> f64 {
         let of = self.of;
         let kernel = 1.0 - self.waiting();
-        // While pages arrive, the DMA engine shares the channels with the kernel.
-        let beside = (kernel - self.share(of.card_alone)).max(0.0) / kernel.max(1e-9);
-        let rows = (of.rows + of.dma).get().max(1) as f64;
-        let of_dma = of.dma.get() as f64 / rows;
-        let left = kernel - self.share(of.memory) * beside * of_dma;
+        // While the DMA engine works, ports wait for channels that it uses.
+        let beside = self.share(of.dma_beside) / kernel.max(1e-9);
+        let left = kernel - self.share(of.stalled) * beside.min(1.0);
         let floor = match self.waiting() > SATURATED {
             true => self.share(of.rows),
             false => 0.0,
@@ -132,8 +120,10 @@ impl Shares<'_> {
     /// The run's time if the kernel's requests and computation took no time.
     fn without_kernel(&self) -> f64 {
         let of = self.of;
-        let memory = self.share(of.port) + self.share(of.memory);
-        let left = self.waiting() + self.share(of.rows).max(memory);
+        let moving = self.share(of.port) + self.share(of.stalled);
+        // Host and link work that the kernel's cycles hide.
+        let hidden = (self.without_card() - self.waiting()).max(0.0);
+        let left = self.waiting() + self.share(of.rows).max(moving) + (1.0 - HIDDEN) * hidden;
         left.min(1.0).max(self.without_card())
     }
 }
@@ -150,6 +140,7 @@ impl Bound {
         let seconds = occupancy.run.as_seconds().max(1e-12);
         bound.bytes_per_second = read.max(written) as f64 / seconds * bound.gain;
         bound.advice = remedy::of(&bound, report);
+        bound.roofline = Roofline::of(report, &occupancy);
         Ok(bound)
     }
 
@@ -160,7 +151,7 @@ impl Bound {
         of.next().map_or(1.0, |estimate| estimate.gain)
     }
 
-    /// The bound without advice and rates.
+    /// The bound without advice, rates and roofline.
     pub fn of_occupancy(occupancy: &Occupancy) -> Self {
         let shares = Shares { of: occupancy };
         let of = |resource, busy: Picoseconds, left: f64| Estimate {
@@ -169,11 +160,11 @@ impl Bound {
             gain: (1.0 / left.max(1e-3)).max(1.0),
         };
         let o = occupancy;
-        let stages = shares.stages().map(|(resource, stage)| {
+        let stages = occupancy.stages().map(|(resource, stage)| {
             let left = shares.without_stage(resource, stage);
             of(resource, stage.busy, left)
         });
-        let kernel = o.run - o.waiting - o.memory;
+        let kernel = o.run - o.waiting - o.stalled;
         let own = match ratio(o.port, kernel) >= FULL_PORT {
             true => (Resource::Port, o.port),
             false => (Resource::Compute, kernel - o.port),
@@ -213,6 +204,7 @@ impl Bound {
             bytes_per_second: 0.0,
             advice: Vec::new(),
             resources,
+            roofline: None,
         }
     }
 
@@ -309,6 +301,7 @@ mod tests {
         let bound = Bound::of_occupancy(&Occupancy {
             port: us(440),
             rows: us(880),
+            stalled: us(550),
             memory: us(550),
             ..idle()
         });
@@ -403,6 +396,8 @@ mod tests {
                 port: random(1200),
                 rows: random(1200),
                 dma: random(1200),
+                dma_beside: random(1200),
+                stalled: random(1200),
                 memory: random(1200),
             });
             for one in &bound.resources {

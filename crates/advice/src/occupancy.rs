@@ -1,6 +1,6 @@
 //! Utilisation of each resource while the kernel ran, and the time in which it alone was busy.
 
-use crate::Unmodelled;
+use crate::{Resource, Unmodelled};
 use timeline::{Busy, Record};
 use tombolo::Report;
 use units::{Picoseconds, ROW_BYTES};
@@ -37,11 +37,15 @@ pub struct Occupancy {
     pub card_alone: Picoseconds,
     /// Time in which rows crossed the busiest port.
     pub port: Picoseconds,
-    /// Time that all rows of the kernel take on one memory channel.
+    /// Time that the kernel's rows take on the busiest memory channel.
     pub rows: Picoseconds,
     /// Time that rows which the DMA engine copied to the card or zeroed take on one memory channel.
     pub dma: Picoseconds,
+    /// Time in which no access waited for a page and the DMA engine copied or zeroed.
+    pub dma_beside: Picoseconds,
     /// Time in which the shell made a port wait, without that for pages: page walks and card memory.
+    pub stalled: Picoseconds,
+    /// Part of it that is due to card memory, not to the shell's own latency.
     pub memory: Picoseconds,
 }
 
@@ -51,7 +55,90 @@ fn any(record: &Record, wanted: impl Fn(&str) -> bool) -> Busy {
     tracks.fold(Busy::default(), |all, track| all.or(&track.busy))
 }
 
+/// Tracks of commands that move rows between card memory and the DMA engine.
+const DMA_ENGINE: [&str; 3] = [
+    "commands/DMA to the card",
+    "commands/DMA to the host",
+    "commands/zeroes",
+];
+
+/// Of some rows, those on the busiest channel, if they are spread over channels as all rows of the run are.
+fn on_busiest_channel(report: &Report, rows: u64) -> u64 {
+    let channels = report.statistics.channels.iter();
+    let each = channels.map(|channel| channel.rows_read + channel.rows_written);
+    let (most, all) = each.fold((0, 0), |(most, all), one| (most.max(one), all + one));
+    match all {
+        0 => rows,
+        all => (rows as f64 * most as f64 / all as f64).round() as u64,
+    }
+}
+
+/// Least time from address to last beat, of all but a hundredth of a track's accesses; the mean over a group of tracks.
+fn latency(record: &Record, wanted: impl Fn(&str) -> bool) -> Option<f64> {
+    let tracks = record.tracks.iter().filter(|track| wanted(&track.name));
+    let lengths = tracks.flat_map(|track| track.kinds.iter().map(|kind| &kind.lengths));
+    let (sum, count) = lengths.fold((0.0, 0.0), |(sum, count), one| {
+        let accesses = one.count() as f64;
+        (
+            sum + accesses * one.quantile(0.01).get() as f64,
+            count + accesses,
+        )
+    });
+    (count > 0.0).then(|| sum / count)
+}
+
+/// Cycles in which the shell made ports wait.
+struct Stalls {
+    cycles: u64,
+    /// Share of them that is due to card memory and the way to it, 0 to 1.
+    of_memory: f64,
+}
+
+impl Stalls {
+    /// Single beats wait for a latency, of which card memory is a part; long bursts wait for its bandwidth, and the latency
+    /// counts once a burst.
+    fn of(report: &Report, record: &Record) -> Self {
+        let ports = usize::from(report.card.memory_ports_per_slot()).max(1);
+        let (mut cycles, mut memory) = (0, 0.0);
+        for (number, one) in report.statistics.requesters.iter().enumerate() {
+            let way = ["reads", "writes"][number % 2];
+            let (slot, port) = (number / 2 / ports, number / 2 % ports);
+            let own = format!("slot {slot}/port {port} {way}");
+            let at_port = latency(record, |name| name.starts_with(&own));
+            let at_channel = latency(record, |name| {
+                name.starts_with("card memory/channel ") && name.ends_with(way)
+            });
+            // A miss is a page walk: an access to card memory, too.
+            let walks = one.l1_misses as f64 / one.bursts.max(1) as f64;
+            let of_shell = match (at_port, at_channel.map(|channel| channel * (1.0 + walks))) {
+                (Some(port), Some(memory)) if port > memory => 1.0 - memory / port,
+                _ => 0.0,
+            };
+            let of_latency = one.bursts as f64 / one.rows.max(1) as f64;
+            cycles += one.shell_stall_cycles;
+            memory += one.shell_stall_cycles as f64 * (1.0 - of_latency.min(1.0) * of_shell);
+        }
+        Self {
+            cycles,
+            of_memory: match cycles {
+                0 => 1.0,
+                cycles => memory / cycles as f64,
+            },
+        }
+    }
+}
+
 impl Occupancy {
+    /// The stages of page-in.
+    pub fn stages(&self) -> [(Resource, Use); 4] {
+        [
+            (Resource::FaultService, self.service),
+            (Resource::Copies, self.copies),
+            (Resource::Storage, self.storage),
+            (Resource::Link, self.link),
+        ]
+    }
+
     /// Divides the runs of a report; `record` is what its card recorded.
     ///
     /// # Errors
@@ -88,11 +175,15 @@ impl Occupancy {
             return Err(Unmodelled::NothingRan);
         }
 
+        let engine = any(record, |name| DMA_ENGINE.contains(&name)).and(&run);
         let period = report.card.clock_period;
         let statistics = &report.statistics;
         let requesters = statistics.requesters.iter();
         let rows = requesters.clone().map(|one| one.rows);
-        let stalled: u64 = requesters.map(|one| one.shell_stall_cycles).sum();
+        let stalls = Stalls::of(report, record);
+        // Ports that wait concurrently count as if they took turns: a kernel stalled at one of them makes no requests at the
+        // others.
+        let stalled = (period * stalls.cycles - waiting).min(time - waiting);
         let dma = statistics.link.bytes_to_card / ROW_BYTES + statistics.link.rows_zeroed;
         Ok(Self {
             run: time,
@@ -104,11 +195,11 @@ impl Occupancy {
             messages: waiting - faults.overlap(&host),
             card_alone: time - run.overlap(&host.or(&faults)),
             port: (period * rows.clone().max().unwrap_or(0)).min(time),
-            rows: (period * rows.sum::<u64>()).min(time),
+            rows: (period * on_busiest_channel(report, rows.sum())).min(time),
             dma: period * dma,
-            // Ports that wait concurrently count as if they took turns: a kernel stalled at one of them makes no
-            // requests at the others.
-            memory: (period * stalled - waiting).min(time - waiting),
+            dma_beside: engine.total() - engine.overlap(&faults),
+            stalled,
+            memory: Picoseconds::new((stalled.get() as f64 * stalls.of_memory).round() as u64),
         })
     }
 }

@@ -66,11 +66,15 @@ pub enum HostWork {
     PageCacheCopy {
         /// Number of bytes copied.
         bytes: u64,
+        /// Their place in a DMA buffer, for the timeline; `None` if they leave it or go elsewhere.
+        into: Option<HostAddr>,
     },
     /// Reads bytes from storage (not in the page cache).
     StorageRead {
         /// Number of bytes read.
         bytes: u64,
+        /// Their place in a DMA buffer, for the timeline; `None` if they go elsewhere.
+        into: Option<HostAddr>,
     },
     /// Writes bytes to storage.
     StorageWrite {

@@ -115,7 +115,7 @@ fn a_timeline_has_every_transaction_and_changes_nothing() {
     counters(&events);
 }
 
-/// Arrows lead from faults over the transfer of their page and its table entry to the replies.
+/// Arrows lead from faults over the read of their page from the file, its transfer and its table entry to the replies.
 fn flows(events: &[Event]) {
     let all: BTreeSet<u64> = events
         .iter()
@@ -129,10 +129,13 @@ fn flows(events: &[Event]) {
             on.find(|event| event.track.ends_with(track) && event.name.starts_with(name))
         };
         let copy = of("/DMA to the card", "copy in").expect("a flow is of a transfer");
+        let read = of("host/page-cache copies", "copy").expect("what is transferred was read");
+        assert!(read.to <= copy.from, "{flow}");
         let (fault, entry) = (of("/faults", ""), of("/page table", "install"));
         let reply = of("/fault replies", "reply");
         assert_eq!(fault.is_some(), reply.is_some(), "{flow}");
         if let (Some(fault), Some(entry), Some(reply)) = (fault, entry, reply) {
+            // The page may be on its way when the fault comes.
             assert!(fault.from <= copy.from && copy.from <= entry.from, "{flow}");
             assert!(entry.from <= reply.from && fault.to == reply.from, "{flow}");
             complete += 1;

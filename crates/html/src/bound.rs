@@ -2,7 +2,7 @@
 
 use crate::svg::{bar, Part};
 use crate::text::{percent, Text};
-use crate::Page;
+use crate::{roofline, Page};
 use advice::{Bound, Remedy, Resource};
 use std::fmt::{self, Formatter};
 
@@ -22,7 +22,7 @@ pub(crate) fn write(page: &Page<'_>, f: &mut Formatter<'_>) -> fmt::Result {
     f.write_str("</section>")
 }
 
-fn class(resource: Resource) -> &'static str {
+pub(crate) fn class(resource: Resource) -> &'static str {
     match resource {
         Resource::Compute | Resource::Port => "kernel",
         Resource::CardMemory => "memory",
@@ -74,7 +74,11 @@ fn known(bound: &Bound, f: &mut Formatter<'_>) -> fmt::Result {
     f.write_str(
         "</div><p class=note>First-touch paging is all waiting for pages; fault service, copies, storage and PCIe are its \
          stages. Not in these figures: writing back after the kernel’s end, and whatever the platform prices at zero.</p>",
-    )
+    )?;
+    match &bound.roofline {
+        Some(found) => roofline::write(found, f),
+        None => Ok(()),
+    }
 }
 
 fn advise(remedy: &Remedy, f: &mut Formatter<'_>) -> fmt::Result {

@@ -25,6 +25,7 @@ mod faults;
 mod index;
 mod owners;
 mod pages;
+mod roofline;
 mod study;
 mod svg;
 mod text;

@@ -1,6 +1,6 @@
 //! The timeline of a simulated card: every burst at its buses, every command, every fault, host work
 //! and interrupts, and counters of bandwidth, faults under way and resident pages. A flow leads from a fault over the
-//! transfers into its page's frame to the reply. Without a timeline none of this exists.
+//! reads of its page from a file and the transfers into its frame to the reply. Without a timeline none of this exists.
 
 use super::bus::Finder;
 use super::config::ShellConfig;
@@ -10,6 +10,7 @@ use card::event::Event;
 use card::kernel::Manifest;
 use card::{HostWork, SlotId};
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 use timeline::{Flow, Timeline, Track, Value};
 use units::{
     Asid, CommandId, CommandStatus, Fault, FaultToken, Operation, PageEntry, Picoseconds, Target,
@@ -329,6 +330,8 @@ pub(crate) struct HostTrace {
     spaces: BTreeMap<Asid, SpaceTrace>,
     /// The last transfer to each address of the card at which one began.
     arrivals: BTreeMap<u64, Arrival>,
+    /// Flows of reads into DMA buffers that no transfer has taken from there, by address.
+    read: BTreeMap<u64, Flow>,
     ports_per_slot: u32,
 }
 
@@ -400,6 +403,7 @@ impl HostTrace {
             faults: BTreeMap::new(),
             spaces: BTreeMap::new(),
             arrivals: BTreeMap::new(),
+            read: BTreeMap::new(),
             ports_per_slot,
         }
     }
@@ -416,10 +420,13 @@ impl HostTrace {
                 values.extend(flows.iter().map(|flow| ("", Value::Flow(*flow))));
                 self.answered(now, token, entry.is_some(), &flows);
             }
-            Operation::CopyIn { to, .. } => {
-                let flow = self.timeline.flow();
+            Operation::CopyIn {
+                from, to, bytes, ..
+            } => {
+                let flows = self.taken_from(from.get()..from.get() + bytes);
+                let flow = flows[0];
                 self.arrivals.insert(to.get(), Arrival { at: now, flow });
-                values.push(("", flow.into()));
+                values.extend(flows.into_iter().map(|flow| ("", flow.into())));
             }
             Operation::Install {
                 asid,
@@ -455,6 +462,16 @@ impl HostTrace {
         let timeline = &self.timeline;
         let space = self.spaces.entry(asid);
         space.or_insert_with(|| SpaceTrace::new(timeline, asid))
+    }
+
+    /// Flows of a transfer from a part of a DMA buffer: those of the reads into it, or a new one.
+    fn taken_from(&mut self, part: Range<u64>) -> Vec<Flow> {
+        let mut taken = self.read.split_off(&part.start);
+        self.read.append(&mut taken.split_off(&part.end));
+        match taken.is_empty() {
+            true => vec![self.timeline.flow()],
+            false => taken.into_values().take(FLOWS).collect(),
+        }
     }
 
     /// Flows of the transfers into the frame of a page that `is_wanted`: the first ones, if there are many.
@@ -546,20 +563,33 @@ impl HostTrace {
 
     /// Records host work, from its request to its end.
     pub(crate) fn host_work(&mut self, now: Picoseconds, ends: Picoseconds, work: HostWork) {
+        let mut read_into = None;
         let (track, name, key, count) = match work {
             HostWork::ServeEvents(events) => ("fault service", "serve", "events", events.into()),
             HostWork::ServeEventsOf { events, .. } => {
                 ("fault service", "serve", "events", events.into())
             }
             HostWork::Serve(span) => ("fault service", "protect", "ps", span.get()),
-            HostWork::PageCacheCopy { bytes } => ("page-cache copies", "copy", "bytes", bytes),
-            HostWork::StorageRead { bytes } => ("storage", "read", "bytes", bytes),
+            HostWork::PageCacheCopy { bytes, into } => {
+                read_into = into;
+                ("page-cache copies", "copy", "bytes", bytes)
+            }
+            HostWork::StorageRead { bytes, into } => {
+                read_into = into;
+                ("storage", "read", "bytes", bytes)
+            }
             HostWork::StorageWrite { bytes } => ("storage", "write", "bytes", bytes),
             HostWork::Reconfigure => ("slots", "reconfigure", "slots", 1),
         };
+        let mut values: Values = vec![(key, count.into())];
+        if let Some(address) = read_into {
+            let timeline = &self.timeline;
+            let flow = self.read.entry(address.get());
+            let flow = *flow.or_insert_with(|| timeline.flow());
+            values.push(("", flow.into()));
+        }
         let track = self.timeline.lanes(track, Some(self.host));
-        self.timeline
-            .slice(track, name, now, ends, &[(key, count.into())]);
+        self.timeline.slice(track, name, now, ends, &values);
     }
 }
 

@@ -26,6 +26,10 @@ pub const FAIRNESS: &[&str] = &[
     "fsrf.fairness.one_run",
     "fsrf.fairness.shared_channels",
     "fsrf.fairness.shared_channels.one_run",
+    "fsrf.fairness.drawn_places",
+    "fsrf.fairness.drawn_places.one_run",
+    "fsrf.fairness.warm",
+    "fsrf.fairness.cold",
 ];
 /// Names of [`hot_stream`].
 pub const HOT_STREAM: &[&str] = &["fsrf.hot_stream.over_layouts"];
@@ -145,38 +149,70 @@ fn layouts<'a>(cell: &Cell<'a>) -> [Cell<'a>; 4] {
 /// Number of runs over which the paper averages [section 6.2].
 const RUNS: u8 = 5;
 
-/// Largest deviation of runtimes of two, three and four equal applications with resident data: on separate channels,
-/// and striped over shared ones. Runtimes are means over five runs, as in the paper; the largest deviation within a
-/// single run is reported as well.
+/// Equal applications, of which the runtimes are compared.
+struct Equals {
+    system: &'static str,
+    temperature: Temperature,
+    /// Whether the frames of the applications are adjacent, as the owner allocates them when applications start; else they
+    /// are drawn.
+    first_places: bool,
+}
+
+/// The rows of [`FAIRNESS`]: separate channels, and striped over shared ones with adjacent and with drawn frames, with resident
+/// data, two rows each; then separate channels with data in files, where nothing is drawn: one run, one row.
+const EQUALS: [Equals; 5] = {
+    use Temperature::{Cold, Hot, Warm};
+    const fn of(system: &'static str, temperature: Temperature, first_places: bool) -> Equals {
+        Equals {
+            system,
+            temperature,
+            first_places,
+        }
+    }
+    [
+        of("tombolo", Hot, false),
+        of("coyote-2m", Hot, true),
+        of("coyote-2m", Hot, false),
+        of("tombolo", Warm, false),
+        of("tombolo", Cold, false),
+    ]
+};
+
+/// Largest deviation of runtimes of two, three and four equal applications. Runtimes are means over five runs, as in the
+/// paper; the largest deviation within a single run is reported as well.
 pub fn fairness() -> Result<Vec<Row>, Failure> {
     let experiment = experiment(TABLE)?;
-    let mut rows = Vec::new();
-    for (names, system) in FAIRNESS.chunks(2).zip(["tombolo", "coyote-2m"]) {
+    let mut deviations = Vec::new();
+    for equals in &EQUALS {
+        let runs = match equals.temperature {
+            Temperature::Hot => RUNS,
+            _ => 1,
+        };
         let mut cells = experiment.cells();
         cells.retain(|cell| {
-            cell.system.name == system
-                && (cell.temperature, cell.size) == (Temperature::Hot, Size::Small)
+            cell.system.name == equals.system
+                && (cell.temperature, cell.size) == (equals.temperature, Size::Small)
                 && ["aes", "rng_read"].contains(&cell.workload.name.as_str())
         });
         let cells: Vec<Cell<'_>> = cells
             .iter()
             .flat_map(counts)
             .map(|cell| Cell {
-                runs: RUNS,
-                // The owner allocates frames as applications start: adjacent.
-                first_places: system == "coyote-2m",
+                runs,
+                first_places: equals.first_places,
                 ..cell
             })
             .collect();
         let outcomes = run(&experiment, &cells)?;
-        let worst = outcomes.iter().map(|o| o.deviation).fold(0.0, f64::max);
-        let single = outcomes.iter().flat_map(|o| &o.deviations);
-        let single = single.copied().fold(0.0, f64::max);
-        let (mean, one) = (worst * 100.0, single * 100.0);
-        rows.push(Row::new(names[0], mean, "%"));
-        rows.push(Row::new(names[1], one, "%"));
+        deviations.push(outcomes.iter().map(|o| o.deviation).fold(0.0, f64::max));
+        if runs > 1 {
+            let single = outcomes.iter().flat_map(|o| &o.deviations);
+            deviations.push(single.copied().fold(0.0, f64::max));
+        }
     }
-    Ok(rows)
+    let rows = FAIRNESS.iter().zip(deviations);
+    let rows = rows.map(|(name, deviation)| Row::new(name, deviation * 100.0, "%"));
+    Ok(rows.collect())
 }
 
 /// Streams with resident data, relative to physical addressing, over layouts: the output displaced by one more bank

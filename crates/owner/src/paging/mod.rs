@@ -47,7 +47,9 @@ pub use lanes::MakeIo;
 use memory::Memories;
 pub(crate) use memory::ProgramAccess;
 use moved::MovedBytes;
-use pager::{ChannelMemory, Config, InstallOrder, Occupied, Pager, Policies, SpaceStatistics};
+use pager::{
+    BufferId, ChannelMemory, Config, InstallOrder, Occupied, Pager, Policies, SpaceStatistics,
+};
 use policies::Words;
 pub(crate) use pressure::Flush;
 use pump::{Parts, Pump};
@@ -57,7 +59,7 @@ use spaces::Spaces;
 use std::sync::Arc;
 use timeouts::FileTimeouts;
 pub(crate) use timeouts::FileWait;
-use transfers::Transfers;
+use transfers::{HostPlace, Transfers};
 use units::{Asid, CardAddr, CardDescription, HostAddr, PageSize, Picoseconds};
 
 /// See the module.
@@ -94,6 +96,22 @@ impl Buffers {
         let base = card.map_host(memory.clone())?;
         Ok(Self { memory, base })
     }
+
+    /// The address of a buffer on the card.
+    fn address(&self, number: u32) -> HostAddr {
+        self.base.offset(u64::from(number) * Self::EACH)
+    }
+
+    /// Position of a byte of a buffer in host memory.
+    fn place_in(&self, buffer: BufferId, offset: u64) -> HostPlace {
+        let address = self.address(buffer.0).offset(offset);
+        HostPlace {
+            memory: self.memory.clone(),
+            offset: u64::from(buffer.0) * Self::EACH + offset,
+            around: None,
+            buffer: Some(address),
+        }
+    }
 }
 
 /// Channels of the owner's thread: its messages, and results of work on other threads.
@@ -127,9 +145,8 @@ impl Paging {
             })
             .collect::<Option<Vec<_>>>()
             .ok_or_else(|| Error::Internal("channels beyond the card's address space".into()))?;
-        let Buffers { memory, base } = buffers;
         let addresses = (0..options.dma_buffers)
-            .map(|n| base.offset(u64::from(n) * Buffers::EACH))
+            .map(|number| buffers.address(number))
             .collect();
         let config = Config {
             page_size: page,
@@ -169,7 +186,7 @@ impl Paging {
                 pager,
                 commands: Commands::new(description.queues),
                 service: Service::new(options.service_threads),
-                transfers: Transfers::new(memory, Buffers::EACH, moved, &options),
+                transfers: Transfers::new(buffers, moved, &options),
                 memories: Memories::new(ways.inbox, options.host.clone()),
                 trace: Trace::new(options.timeline.clone()),
                 lanes: Lanes::new(io, ways.post, timeouts),

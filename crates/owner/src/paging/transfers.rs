@@ -9,6 +9,7 @@ use super::moved::MovedBytes;
 use super::page_cache::{Location, PageCache};
 use super::shares::{ServiceShare, Windows};
 use super::timeouts::FileWait;
+use super::Buffers;
 use crate::kernels::Kernels;
 use crate::message::FileState;
 use crate::OwnerOptions;
@@ -21,7 +22,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
-use units::Picoseconds;
+use units::{HostAddr, Picoseconds};
 
 /// A part of an object that is read or written for the pager.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +53,8 @@ pub(super) struct HostPlace {
     pub(super) offset: u64,
     /// Sizes before and behind the part that are zeroed after a read; `None`: up to the edges of its rows.
     pub(super) around: Option<Around>,
+    /// Its address on the card, in a buffer of the pager; for the timeline.
+    pub(super) buffer: Option<HostAddr>,
 }
 
 /// A transfer under way.
@@ -85,8 +88,10 @@ impl Pending {
 
     /// The work of a copy out of the host's page cache.
     fn copy(&self) -> HostWork {
-        let bytes = self.part.bytes;
-        HostWork::PageCacheCopy { bytes }
+        HostWork::PageCacheCopy {
+            bytes: self.part.bytes,
+            into: self.place.buffer,
+        }
     }
 }
 
@@ -136,9 +141,7 @@ struct Price {
 /// Transfers under way: the model gives their time, the system moves their bytes, and a transfer is over when
 /// both are complete.
 pub(super) struct Transfers {
-    /// The buffers of the pager, contiguous.
-    buffers: Arc<HostMemory>,
-    buffer_bytes: u64,
+    buffers: Buffers,
     /// Where the bytes of files are unless a mapping states it.
     usual: FileState,
     /// The model of the host's page cache.
@@ -155,15 +158,9 @@ pub(super) struct Transfers {
 
 impl Transfers {
     /// Creates the state, with these buffers of the pager.
-    pub(super) fn new(
-        buffers: Arc<HostMemory>,
-        buffer_bytes: u64,
-        moved: Option<MovedBytes>,
-        options: &OwnerOptions,
-    ) -> Self {
+    pub(super) fn new(buffers: Buffers, moved: Option<MovedBytes>, options: &OwnerOptions) -> Self {
         Self {
             buffers,
-            buffer_bytes,
             usual: options.file_state,
             page_cache: PageCache::new(options.host_read_ahead_bytes, options.read_around_bytes),
             arrived: BTreeMap::new(),
@@ -175,11 +172,7 @@ impl Transfers {
 
     /// Position of a byte of a buffer in host memory.
     pub(super) fn place_in(&self, buffer: BufferId, offset: u64) -> HostPlace {
-        HostPlace {
-            memory: self.buffers.clone(),
-            offset: u64::from(buffer.0) * self.buffer_bytes + offset,
-            around: None,
-        }
+        self.buffers.place_in(buffer, offset)
     }
 
     /// Whether the time of a transfer is over while its bytes are missing.
@@ -206,32 +199,37 @@ impl Transfers {
     }
 
     /// The cost of a transfer.
-    fn price(&mut self, direction: Direction, part: Part, source: &PartSource) -> Price {
+    fn price(&mut self, wanted: &Move, source: &PartSource) -> Price {
         let Part {
             object,
             offset,
             bytes,
             ..
-        } = part;
+        } = wanted.part;
         let (length, place) = (source.length, offset..offset + bytes);
+        let direction = wanted.direction;
+        let into = match direction {
+            Direction::Read => wanted.place.buffer,
+            Direction::Write => None,
+        };
+        let copy = HostWork::PageCacheCopy { bytes, into };
+        let read = |bytes| HostWork::StorageRead { bytes, into };
         let mut along = None;
         let work = match (direction, source.state) {
-            (_, FileState::Warm) => Some(HostWork::PageCacheCopy { bytes }),
+            (_, FileState::Warm) => Some(copy),
             (Direction::Write, FileState::Cold) => {
                 self.page_cache.written(object, &place, length);
                 Some(HostWork::StorageWrite { bytes })
             }
-            (Direction::Read, FileState::Cold) if source.is_hole => {
-                Some(HostWork::PageCacheCopy { bytes })
-            }
+            (Direction::Read, FileState::Cold) if source.is_hole => Some(copy),
             (Direction::Read, FileState::Cold) => {
                 match self.page_cache.find(object, place, length) {
-                    Location::Storage(bytes) => Some(HostWork::StorageRead { bytes }),
+                    Location::Storage(bytes) => Some(read(bytes)),
                     Location::Around(bytes, window) => {
                         along = Some(window);
-                        Some(HostWork::StorageRead { bytes })
+                        Some(read(bytes))
                     }
-                    Location::Cached => Some(HostWork::PageCacheCopy { bytes }),
+                    Location::Cached => Some(copy),
                     Location::Coming => None,
                 }
             }
@@ -277,19 +275,19 @@ impl Transfers {
 
     fn move_part(&mut self, route: &mut Route<'_>, wanted: Move) -> Result<(), Error> {
         let source = route.source(&wanted, self.usual)?;
+        let price = match wanted.direction == Direction::Read && route.hot.is_on(route.kernels) {
+            true => Price {
+                work: Some(HostWork::Serve(Picoseconds::ZERO)),
+                along: None,
+            },
+            false => self.price(&wanted, &source),
+        };
         let Move {
             direction,
             part,
             place,
         } = wanted;
         let object = part.object;
-        let price = match direction == Direction::Read && route.hot.is_on(route.kernels) {
-            true => Price {
-                work: Some(HostWork::Serve(Picoseconds::ZERO)),
-                along: None,
-            },
-            false => self.price(direction, part, &source),
-        };
         let pending = Pending {
             direction,
             part,
@@ -326,7 +324,8 @@ impl Transfers {
             }
         }
         if let (Direction::Read, Some(bytes)) = (direction, self.page_cache.ahead(object)) {
-            route.begin(HostWork::StorageRead { bytes }, Work::ReadAhead(object));
+            let work = HostWork::StorageRead { bytes, into: None };
+            route.begin(work, Work::ReadAhead(object));
         }
         Ok(())
     }

@@ -44,8 +44,8 @@ impl SimulatedHost {
                 model.serve_events_of(now, thread, events)
             }
             HostWork::Serve(span) => model.serve(now, span),
-            HostWork::PageCacheCopy { bytes } => model.page_cache_copy(now, bytes),
-            HostWork::StorageRead { bytes } => model.storage_read(now, bytes),
+            HostWork::PageCacheCopy { bytes, .. } => model.page_cache_copy(now, bytes),
+            HostWork::StorageRead { bytes, .. } => model.storage_read(now, bytes),
             HostWork::StorageWrite { bytes } => model.storage_write(now, bytes),
             HostWork::Reconfigure => model.reconfigure(now),
         };

@@ -450,6 +450,7 @@ impl Files {
                 memory: direct.memory.clone(),
                 offset: direct.first + at,
                 around: None,
+                buffer: None,
             }),
             None => Err(Error::Internal(format!("{object} has no host memory"))),
         }
