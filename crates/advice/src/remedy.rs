@@ -56,6 +56,11 @@ fn page(report: &Report) -> u64 {
         .unwrap_or(0)
 }
 
+/// Whether some file has more than one page: only then do larger pages change anything.
+fn has_pages_to_join(report: &Report) -> bool {
+    report.paging.pages_read > report.policies.len() as u64
+}
+
 /// Mean beats of the kernel's bursts.
 fn beats(report: &Report) -> f64 {
     let requesters = &report.statistics.requesters;
@@ -102,6 +107,7 @@ pub(crate) fn of(bound: &Bound, report: &Report) -> Vec<Remedy> {
         is_shell_default && gain >= least && beats(report) > 2.0
     };
     match bound.by {
+        Resource::FaultService if !has_pages_to_join(report) => vec![hot()],
         Resource::FaultService if page < LARGE => vec![larger("larger ones need fewer faults")],
         Resource::FaultService => {
             let why = "the whole file follows the first access, without a fault for each page";
@@ -110,7 +116,7 @@ pub(crate) fn of(bound: &Bound, report: &Report) -> Vec<Remedy> {
         Resource::Storage => {
             let why = "a file that was read lately is in the page cache (`cat FILE >/dev/null`)";
             let mut all = vec![Remedy::map(":warm", why)];
-            if page < LARGE && !sparse {
+            if page < LARGE && !sparse && has_pages_to_join(report) {
                 all.push(larger("larger ones are read with fewer requests"));
             }
             all

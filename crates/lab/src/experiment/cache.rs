@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn every_name_and_byte_counts() {
+    fn every_name_and_byte_of_what_is_read_counts() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a");
         let hash = || {
@@ -339,7 +339,12 @@ mod tests {
         let other = hash();
         assert_ne!(one, other);
         std::fs::rename(&file, folder.path().join("b")).unwrap();
-        assert_ne!(hash(), other);
+        let renamed = hash();
+        assert_ne!(renamed, other);
+        for unread in ["README.md", "data.py"] {
+            std::fs::write(folder.path().join(unread), "z").unwrap();
+        }
+        assert_eq!(hash(), renamed);
     }
 
     /// A source that was moved would no longer be part of the hash.
