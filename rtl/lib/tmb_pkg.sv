@@ -313,6 +313,8 @@ package tmb_pkg;
     int unsigned PortsPerSlot;      // of virtual memory: AXI4 ports, and one for each stream pair
     int unsigned StreamsPerSlot;    // stream pairs (one in, one out): the last ports of each slot
     int unsigned NetworkPairs;      // stream pairs that lead to network interfaces; need stream pairs
+    int unsigned TidWidth;          // bits of TID carried between kernels; 0: none
+    int unsigned TdestWidth;        // bits of TDEST, likewise
     int unsigned NumChannels;       // a power of two
     int unsigned ChannelBytesLog2;  // card memory of one channel
     int unsigned NumSpaces;         // ASIDs 0 .. NumSpaces-1
@@ -338,6 +340,8 @@ package tmb_pkg;
       PortsPerSlot: 2,
       StreamsPerSlot: 0,
       NetworkPairs: 0,
+      TidWidth: 0,
+      TdestWidth: 0,
       NumChannels: 2,
       ChannelBytesLog2: 34,
       NumSpaces: 4,

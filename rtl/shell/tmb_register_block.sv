@@ -151,6 +151,8 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
     hwif_in.TRANSLATION.LOOK_AHEAD.next = 8'(Cfg.LookAhead);
     hwif_in.STREAM_GEOMETRY.PER_SLOT.next = 8'(Cfg.StreamsPerSlot);
     hwif_in.STREAM_GEOMETRY.NETWORK.next = 8'(Cfg.NetworkPairs);
+    hwif_in.STREAM_GEOMETRY.TID_WIDTH.next = 8'(Cfg.TidWidth);
+    hwif_in.STREAM_GEOMETRY.TDEST_WIDTH.next = 8'(Cfg.TdestWidth);
     hwif_in.FEATURES.HOST_CHANNEL.next = Cfg.HostChannel;
     hwif_in.FEATURES.LINE_CACHE.next = Cfg.Cache.Sets != 0;
     hwif_in.FEATURES.DIRECTORY_SLICES.next = 8'(Cfg.Directory.Slices);

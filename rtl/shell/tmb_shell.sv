@@ -18,6 +18,8 @@
 // A stream pair has movers in front of one of the slot's ports: of the PortsPerSlot ports of a slot, the
 // last StreamsPerSlot. Their elements of port_* are not used, and low.
 //
+// sin_tid_o and sin_tdest_o are those of the kernel that sends, and 0 with what a mover or a network sends.
+//
 // Network interface n: net_send_* is what a kernel sends, net_receive_* what has come for one. Element 2n of the
 // others is of what interface n sends, 2n+1 of what it receives: net_start_o begins a transfer of net_bytes_o from
 // net_address_o on of the peer's memory, net_done_* is its end.
@@ -46,6 +48,9 @@ module tmb_shell
   localparam int unsigned NumChannels = Cfg.NumChannels,
   localparam int unsigned NumPairs = Cfg.NumSlots * Cfg.StreamsPerSlot,
   localparam int unsigned PairElements = NumPairs == 0 ? 1 : NumPairs,
+  localparam int unsigned IdBits = Cfg.TidWidth + Cfg.TdestWidth == 0 ? 1 : Cfg.TidWidth + Cfg.TdestWidth,
+  localparam int unsigned TidBits = Cfg.TidWidth == 0 ? 1 : Cfg.TidWidth,
+  localparam int unsigned TdestBits = Cfg.TdestWidth == 0 ? 1 : Cfg.TdestWidth,
   localparam int unsigned NumNetworks = Cfg.NetworkPairs,
   localparam int unsigned NetworkElements = NumNetworks == 0 ? 1 : NumNetworks,
   localparam bit HasDirectory = Cfg.Directory.Slices != 0,
@@ -189,11 +194,15 @@ module tmb_shell
   output logic [511:0] sin_tdata_o [PairElements],
   output logic [63:0]  sin_tkeep_o [PairElements],
   output logic         sin_tlast_o [PairElements],
+  output logic [TidBits-1:0]   sin_tid_o [PairElements],    // 0 unless TidWidth is positive
+  output logic [TdestBits-1:0] sin_tdest_o [PairElements],
   output logic         sin_tvalid_o [PairElements],
   input  logic         sin_tready_i [PairElements],
   input  logic [511:0] sout_tdata_i [PairElements],
   input  logic [63:0]  sout_tkeep_i [PairElements],
   input  logic         sout_tlast_i [PairElements],
+  input  logic [TidBits-1:0]   sout_tid_i [PairElements],   // ignored unless TidWidth is positive
+  input  logic [TdestBits-1:0] sout_tdest_i [PairElements],
   input  logic         sout_tvalid_i [PairElements],
   output logic         sout_tready_o [PairElements],
 
@@ -535,8 +544,10 @@ module tmb_shell
 
   logic in_valid [PairElements];
   stream_beat_t in_beat [PairElements];
+  logic [IdBits-1:0] in_id [PairElements];
   logic out_ready [PairElements];
   stream_beat_t out_beat [PairElements];
+  logic [IdBits-1:0] out_id [PairElements];
   logic send_valid [NetworkElements];
   stream_beat_t send_beat [NetworkElements];
   logic receive_ready [NetworkElements];
@@ -551,6 +562,10 @@ module tmb_shell
     assign sin_tvalid_o[p] = in_valid[p];
     assign out_beat[p] = '{data: sout_tdata_i[p], keep: sout_tkeep_i[p], last: sout_tlast_i[p]};
     assign sout_tready_o[p] = out_ready[p];
+    // TID above TDEST; one that the shell does not carry has no bits.
+    assign sin_tid_o[p] = Cfg.TidWidth == 0 ? '0 : TidBits'(in_id[p] >> Cfg.TdestWidth);
+    assign sin_tdest_o[p] = Cfg.TdestWidth == 0 ? '0 : TdestBits'(in_id[p]);
+    assign out_id[p] = Cfg.TdestWidth == 0 ? IdBits'(sout_tid_i[p]) : IdBits'({sout_tid_i[p], sout_tdest_i[p]});
   end
 
   // A shell without network interfaces waits for none.
@@ -842,9 +857,11 @@ module tmb_shell
     .in_valid_o(in_valid),
     .in_ready_i(sin_tready_i),
     .in_o(in_beat),
+    .in_id_o(in_id),
     .out_valid_i(sout_tvalid_i),
     .out_ready_o(out_ready),
     .out_i(out_beat),
+    .out_id_i(out_id),
     .send_valid_o(send_valid),
     .send_ready_i(net_send_tready_i),
     .send_o(send_beat),

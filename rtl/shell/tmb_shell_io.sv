@@ -5,11 +5,12 @@
 // The input and output of the shell: movers of the slots' stream pairs, the switch that joins them with one
 // another and with the network interfaces, and the ends of their transfers.
 //
-// Cfg   NumSlots, PortsPerSlot, StreamsPerSlot, NetworkPairs
+// Cfg   NumSlots, PortsPerSlot, StreamsPerSlot, NetworkPairs, TidWidth, TdestWidth
 //
 // A stream pair has two movers, 2n into the kernel and 2n+1 out of it, before a port of virtual memory. The
 // network interfaces take part in the switch behind the pairs of the slots, and have no mover: what a mover is
-// asked goes to their controller. Without pairs every array has one pair's elements, which are not used.
+// asked goes to their controller. TID and TDEST pass between kernels only, side by side: memory and networks have no
+// place for them. Without pairs every array has one pair's elements, which are not used.
 //
 // Throughput: a beat a cycle at each stream. Latency: switch and movers. Ordering: each stream in order.
 // Back-pressure: a stream waits alone, at the switch. No deadlock: tmb_stream_switch; a mover waits for
@@ -32,7 +33,9 @@ module tmb_shell_io
   localparam int unsigned NumNetworks = Cfg.NetworkPairs,
   localparam int unsigned NetworkElements = NumNetworks == 0 ? 1 : NumNetworks,
   localparam int unsigned AllPairs = NumPairs + NumNetworks,
-  localparam int unsigned SwitchElements = AllPairs == 0 ? 1 : AllPairs
+  localparam int unsigned SwitchElements = AllPairs == 0 ? 1 : AllPairs,
+  localparam int unsigned IdWidth = Cfg.TidWidth + Cfg.TdestWidth,
+  localparam int unsigned IdBits = IdWidth == 0 ? 1 : IdWidth
 ) (
   input  logic clk_i,
   input  logic rst_ni,
@@ -57,9 +60,11 @@ module tmb_shell_io
   output logic         in_valid_o [PairElements],
   input  logic         in_ready_i [PairElements],
   output stream_beat_t in_o [PairElements],
+  output logic [IdBits-1:0] in_id_o [PairElements],
   input  logic         out_valid_i [PairElements],
   output logic         out_ready_o [PairElements],
   input  stream_beat_t out_i [PairElements],
+  input  logic [IdBits-1:0] out_id_i [PairElements],
 
   // Network interfaces: what a kernel sends, what has come for one, and of each both directions' transfers.
   output logic         send_valid_o [NetworkElements],
@@ -102,9 +107,11 @@ module tmb_shell_io
     logic in_valid [AllPairs];
     logic in_ready [AllPairs];
     stream_beat_t in_beat [AllPairs];
+    logic [IdBits-1:0] in_id [AllPairs];
     logic out_valid [AllPairs];
     logic out_ready [AllPairs];
     stream_beat_t out_beat [AllPairs];
+    logic [IdBits-1:0] out_id [AllPairs];
 
     for (genvar p = 0; p < AllPairs; p++) begin : gen_switch_control
       assign source[p] = switch_i[p].source;
@@ -114,9 +121,11 @@ module tmb_shell_io
     for (genvar p = 0; p < NumPairs; p++) begin : gen_mover
       assign in_valid_o[p] = in_valid[p];
       assign in_o[p] = in_beat[p];
+      assign in_id_o[p] = in_id[p];
       assign in_ready[p] = in_ready_i[p];
       assign out_valid[p] = out_valid_i[p];
       assign out_beat[p] = out_i[p];
+      assign out_id[p] = out_id_i[p];
       assign out_ready_o[p] = out_ready[p];
       assign pair_reset[p] = reset_i[p];
 
@@ -166,13 +175,15 @@ module tmb_shell_io
       assign in_ready[Pair] = send_ready_i[n];
       assign out_valid[Pair] = receive_valid_i[n];
       assign out_beat[Pair] = receive_i[n];
+      assign out_id[Pair] = '0;
       assign receive_ready_o[n] = out_ready[Pair];
       assign pair_reset[Pair] = 1'b0;
       assign mover_in_valid[Pair] = 1'b0;
       assign mover_in[Pair] = '0;
       assign mover_out_begin[Pair] = 1'b0;
       assign mover_out_ready[Pair] = 1'b0;
-      assign unused_mover = &{1'b0, mover_in_ready[Pair], mover_out_valid[Pair], mover_out[Pair], out_waits[Pair]};
+      assign unused_mover = &{1'b0, mover_in_ready[Pair], mover_out_valid[Pair], mover_out[Pair], out_waits[Pair],
+          in_id[Pair]};
 
       for (genvar d = 0; d < 2; d++) begin : gen_direction
         logic has_done_ready;
@@ -208,7 +219,8 @@ module tmb_shell_io
     end
 
     tmb_stream_switch #(
-      .NumPairs(AllPairs)
+      .NumPairs(AllPairs),
+      .IdWidth(IdWidth)
     ) u_switch (
       .clk_i,
       .rst_ni,
@@ -227,9 +239,11 @@ module tmb_shell_io
       .in_valid_o(in_valid),
       .in_ready_i(in_ready),
       .in_o(in_beat),
+      .in_id_o(in_id),
       .out_valid_i(out_valid),
       .out_ready_o(out_ready),
-      .out_i(out_beat)
+      .out_i(out_beat),
+      .out_id_i(out_id)
     );
 
     tmb_stream_completions #(
@@ -251,10 +265,12 @@ module tmb_shell_io
     assign port_o[0] = '0;
     assign in_valid_o[0] = 1'b0;
     assign in_o[0] = '0;
+    assign in_id_o[0] = '0;
     assign out_ready_o[0] = 1'b0;
 
     logic unused_ok;
-    assign unused_ok = &{1'b0, reset_i[0], port_i[0], in_ready_i[0], out_valid_i[0], out_i[0]};
+    assign unused_ok = &{1'b0, reset_i[0], port_i[0], in_ready_i[0], out_valid_i[0], out_i[0],
+        out_id_i[0]};
   end
 
   if (NumNetworks == 0) begin : gen_no_networks
@@ -269,6 +285,7 @@ module tmb_shell_io
 
   `TMB_ASSERT_INIT(StreamsAreSomeOfThePorts, Cfg.StreamsPerSlot <= Cfg.PortsPerSlot)
   `TMB_ASSERT_INIT(MoversFitMap, 2 * AllPairs <= 64)
+  `TMB_ASSERT_INIT(IdsFit, Cfg.TidWidth <= MaxTidWidth && Cfg.TdestWidth <= MaxTdestWidth)
   `TMB_ASSERT_INIT(NetworksServeStreams, NumNetworks == 0 || NumPairs != 0)
 
 endmodule

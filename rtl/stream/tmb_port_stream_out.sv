@@ -256,6 +256,7 @@ module tmb_port_stream_out #(
 
   // The kernel ends its packets, so nothing waits here for long.
   logic [7:0] unused_held;
+  logic unused_id;
 
   tmb_stream_width #(
     .InBytes (64),
@@ -268,11 +269,13 @@ module tmb_port_stream_out #(
     .in_data_i  (wdata_i),
     .in_keep_i  (ending_q ? '0 : lanes),
     .in_last_i  (ending_q || wlast_i),
+    .in_id_i    (1'b0),
     .out_valid_o,
     .out_ready_i,
     .out_data_o,
     .out_keep_o,
     .out_last_o,
+    .out_id_o   (unused_id),
     .held_o     (unused_held)
   );
 

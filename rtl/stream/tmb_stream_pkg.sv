@@ -17,6 +17,10 @@ package tmb_stream_pkg;
     logic        last;  // ends a packet
   } stream_beat_t;
 
+  // Most bits of TID, and of TDEST, that a shell carries between kernels.
+  localparam int unsigned MaxTidWidth = 16;
+  localparam int unsigned MaxTdestWidth = 16;
+
   typedef virt_addr_t byte_count_t;
 
   // A transfer between memory and a stream.

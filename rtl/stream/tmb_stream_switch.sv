@@ -7,6 +7,11 @@
 // An outgoing port goes to the incoming one that takes from it, else to its own mover.
 //
 // NumPairs   stream pairs of all slots: count of ports into kernels, of ports out of kernels, and of movers
+// IdWidth    bits of TID and TDEST together; 0: none are carried, and id_i is ignored
+//
+// Each beat from port to port keeps its ID (TID and TDEST). The switch does not route by it. A mover has none: what
+// it sends has ID 0, and what it takes loses its own. Packets of different IDs must not be interleaved: TLAST of one
+// would be taken for the end of the other.
 //
 // Changing a source drains. The old source may finish the packet that it is in, then nothing more of it
 // passes. The new one, an outgoing port, may finish its packet to where it went before. Then the port
@@ -22,8 +27,8 @@
 // No deadlock: a beat that is offered waits for its sink only. Kernels that the host connects to a
 // ring are responsible for it themselves.
 //
-// Reset of a slot in mid-packet. If it sends, the receiver gets an empty beat with TLAST, so that the
-// next beat begins a packet of its own. If it receives, its part of the packet is gone, the rest of it
+// Reset of a slot in mid-packet. If it sends, the receiver gets an empty beat with TLAST and the packet's ID, so that
+// the next beat begins a packet of its own. If it receives, its part of the packet is gone, the rest of it
 // is taken and dropped, and the next packet waits until the receiver lives. Both are reported in
 // state_o.broken. Another slot never waits for a slot in reset but by its own connection to it. A
 // connection outlives resets.
@@ -36,7 +41,9 @@ module tmb_stream_switch
   import tmb_pkg::*;
   import tmb_stream_pkg::*;
 #(
-  parameter int unsigned NumPairs = 2
+  parameter int unsigned NumPairs = 2,
+  parameter int unsigned IdWidth = 0,
+  localparam int unsigned IdBits = IdWidth == 0 ? 1 : IdWidth
 ) (
   input  logic           clk_i,
   input  logic           rst_ni,
@@ -59,11 +66,22 @@ module tmb_stream_switch
   output logic           in_valid_o [NumPairs],
   input  logic           in_ready_i [NumPairs],
   output stream_beat_t   in_o [NumPairs],
+  output logic [IdBits-1:0] in_id_o [NumPairs],
   // ports out of the kernels
   input  logic           out_valid_i [NumPairs],
   output logic           out_ready_o [NumPairs],
-  input  stream_beat_t   out_i [NumPairs]
+  input  stream_beat_t   out_i [NumPairs],
+  input  logic [IdBits-1:0] out_id_i [NumPairs]
 );
+
+  // A beat with its ID in front. Without IDs it is the beat.
+  localparam int unsigned BeatWidth = $bits(stream_beat_t);
+  typedef logic [IdWidth+BeatWidth-1:0] tagged_t;
+  typedef logic [IdBits-1:0] id_t;
+
+  function automatic id_t id_of(tagged_t beat);
+    return id_t'((IdBits + BeatWidth)'(beat) >> BeatWidth);
+  endfunction
 
   typedef enum logic [1:0] {
     FromMover,
@@ -81,6 +99,7 @@ module tmb_stream_switch
   // By outgoing port: its next beat, and its connection.
   logic next_valid [NumPairs];
   logic next_ready [NumPairs];
+  tagged_t next_tagged [NumPairs];
   stream_beat_t next [NumPairs];
   logic linked [NumPairs];
   logic out_open_q [NumPairs];        // its mover has the beginning of a packet, and not its end
@@ -97,17 +116,18 @@ module tmb_stream_switch
     logic to_mover, linked_ready;
 
     tmb_spill_register #(
-      .T(stream_beat_t)
+      .T(tagged_t)
     ) i_next (
       .clk_i      (clk_i),
       .rst_ni     (rst_ni && !reset_i[j]),
       .in_valid_i (out_valid_i[j]),
       .in_ready_o (out_ready_o[j]),
-      .in_data_i  (out_i[j]),
+      .in_data_i  (tagged_t'({out_id_i[j], out_i[j]})),
       .out_valid_o(next_valid[j]),
       .out_ready_i(next_ready[j]),
-      .out_data_o (next[j])
+      .out_data_o (next_tagged[j])
     );
+    assign next[j] = next_tagged[j][BeatWidth-1:0];
 
     for (genvar i = 0; i < NumPairs; i++) begin : gen_claim
       assign taken[j][i] = route_q[i] == FromPort && route_pair_q[i] == pair_t'(j);
@@ -149,6 +169,8 @@ module tmb_stream_switch
     logic link_open_q, link_passes, link_leaves, crosses, swallow_q, cut_q, broken_q;
     logic source_valid, source_reset, put, put_ready, link_valid;
     stream_beat_t source_beat, link_beat;
+    id_t source_id, open_id_q;
+    tagged_t link_tagged;
     // The new source is between packets, and no other port has it.
     logic opens;
 
@@ -160,11 +182,13 @@ module tmb_stream_switch
       source_valid = 1'b0;
       source_reset = 1'b0;
       source_beat = '0;
+      source_id = '0;
       for (int unsigned j = 0; j < NumPairs; j++) begin
         if (route_q[i] == FromPort && route_pair_q[i] == pair_t'(j)) begin
           source_valid = next_valid[j];
           source_reset = reset_i[j];
           source_beat = next[j];
+          source_id = id_of(next_tagged[j]);
         end
       end
     end
@@ -187,17 +211,27 @@ module tmb_stream_switch
     assign link_ready[i] = (link_passes && put_ready) || swallow_q;
 
     tmb_spill_register #(
-      .T(stream_beat_t)
+      .T(tagged_t)
     ) i_link (
       .clk_i      (clk_i),
       .rst_ni     (rst_ni && !reset_i[i]),
       .in_valid_i (put),
       .in_ready_o (put_ready),
-      .in_data_i  (cut_q ? CutBeat : source_beat),
+      .in_data_i  (cut_q ? tagged_t'({open_id_q, CutBeat}) : tagged_t'({source_id, source_beat})),
       .out_valid_o(link_valid),
       .out_ready_i(in_ready_i[i] && route_q[i] != FromMover),
-      .out_data_o (link_beat)
+      .out_data_o (link_tagged)
     );
+    assign link_beat = link_tagged[BeatWidth-1:0];
+
+    // The ID of the packet under way, for its end if it is cut.
+    if (IdWidth == 0) begin : gen_no_id
+      assign open_id_q = '0;
+    end else begin : gen_id
+      always_ff @(posedge clk_i) begin
+        if (crosses) open_id_q <= source_id;
+      end
+    end
 
     always_ff @(posedge clk_i) begin
       if (!rst_ni) begin
@@ -269,6 +303,7 @@ module tmb_stream_switch
     assign mover_in_ready_o[i] = mover_passes && in_ready_i[i];
     assign in_valid_o[i] = (route_q[i] == FromMover) ? mover_passes && mover_in_valid_i[i] : link_valid;
     assign in_o[i] = (route_q[i] == FromMover) ? mover_in_i[i] : link_beat;
+    assign in_id_o[i] = (route_q[i] == FromMover) ? '0 : id_of(link_tagged);
 
     assign state_o[i] = '{
         source: '{from_port: route_q[i] == FromPort, pair: route_pair_q[i]},

@@ -8,17 +8,21 @@
 // InBytes, OutBytes   widths of the two sides, any number of bytes
 // FlushCycles         0: bytes wait for a full beat or the end of their packet. Else: also for a pause of the
 //                     sender of that many cycles. For ports without TLAST, whose packet never ends.
+// IdWidth             bits of TID and TDEST together; 0: none are carried
+//
+// Bytes of different IDs do not share a beat: bytes that wait leave, without TLAST, once a beat of another ID is offered.
 //
 // Beats that come may be partly filled, from the first byte on; beats that leave are full, but for the
-// last of a packet, and the one before a pause. A packet that ends with an empty beat ends with an empty beat, unless
+// last of a packet, and the one before a pause or another ID. A packet that ends with an empty beat ends with an empty beat, unless
 // bytes are left to carry TLAST. A TKEEP with a hole is passed on as one (only byte 1 kept), for the shell to see.
 //
 // held_o   bytes that are here and not offered
 //
 // Throughput: the narrower side's, when one width divides the other; else up to one cycle less for each
-// wide beat. Latency: one cycle; FlushCycles more for what a pause brings out. The timer runs only while bytes wait
+// wide beat; two cycles less at a change of ID within a packet. Latency: one cycle; FlushCycles more for what a pause
+// brings out. The timer runs only while bytes wait
 // and stops when they leave, so an idle converter changes no state. Ordering: in order. Back-pressure: in_ready_o
-// depends on the fill, and on the beat before a pause, which must leave before more is taken.
+// depends on the fill, on the beat before a pause, which must leave before more is taken, and on in_valid_i and in_id_i.
 // No deadlock: waits for its neighbours only.
 //
 // Source: vFPIO section 4.2 (width converters).
@@ -29,6 +33,8 @@ module tmb_stream_width #(
   parameter int unsigned InBytes = 4,
   parameter int unsigned OutBytes = 64,
   parameter int unsigned FlushCycles = 0,
+  parameter int unsigned IdWidth = 0,
+  localparam int unsigned IdBits = IdWidth == 0 ? 1 : IdWidth,
   localparam int unsigned HeldWidth = $clog2(InBytes + OutBytes + 1)
 ) (
   input  logic                  clk_i,
@@ -38,11 +44,13 @@ module tmb_stream_width #(
   input  logic [8*InBytes-1:0]  in_data_i,
   input  logic [InBytes-1:0]    in_keep_i,
   input  logic                  in_last_i,
+  input  logic [IdBits-1:0]     in_id_i,
   output logic                  out_valid_o,
   input  logic                  out_ready_i,
   output logic [8*OutBytes-1:0] out_data_o,
   output logic [OutBytes-1:0]   out_keep_o,
   output logic                  out_last_o,
+  output logic [IdBits-1:0]     out_id_o,
   output logic [HeldWidth-1:0]  held_o
 );
 
@@ -50,10 +58,11 @@ module tmb_stream_width #(
   typedef logic [HeldWidth-1:0] count_t;
 
   // last: the packet ends with the bytes that are here; apart: in an empty beat behind them, because they
-  // are being offered already. hole: a beat with a hole has come. flush: the sender has paused, and what is here leaves.
+  // are being offered already. hole: a beat with a hole has come. flush: the sender has paused, or sends with
+  // another ID, and what is here leaves. other_id: of what is offered, and bytes are here.
   logic [8*Room-1:0] bytes_q, rest;
   count_t fill_q, kept, sent, left;
-  logic last_q, apart_q, hole_q, flush_q, hole, take, give, full;
+  logic last_q, apart_q, hole_q, flush_q, hole, take, give, full, other_id;
 
   always_comb begin
     kept = '0;
@@ -65,7 +74,7 @@ module tmb_stream_width #(
   end
 
   assign full = fill_q >= count_t'(OutBytes);
-  assign in_ready_o = !last_q && !flush_q && fill_q <= count_t'(OutBytes) && !(hole && full);
+  assign in_ready_o = !last_q && !flush_q && fill_q <= count_t'(OutBytes) && !(hole && full) && !other_id;
   assign out_valid_o = full || last_q || flush_q;
   assign held_o = out_valid_o ? '0 : fill_q;
   assign take = in_valid_i && in_ready_o;
@@ -101,8 +110,30 @@ module tmb_stream_width #(
     end
   end
 
-  // A beat that came would have been taken: who leaves bytes here and sends nothing pauses.
-  if (FlushCycles == 0) begin : gen_no_flush
+  if (IdWidth == 0) begin : gen_no_id
+    logic unused_id;
+    assign unused_id = &{1'b0, in_id_i};
+    assign other_id = 1'b0;
+    assign out_id_o = '0;
+  end else begin : gen_id
+    // ID of the bytes, or the end, that are here.
+    logic [IdBits-1:0] id_q;
+    assign other_id = in_valid_i && fill_q != '0 && in_id_i != id_q;
+    assign out_id_o = id_q;
+
+    always_ff @(posedge clk_i) begin
+      if (take) id_q <= in_id_i;
+    end
+  end
+
+  // A beat that came would have been taken, if not for its ID: who leaves bytes here and sends nothing pauses.
+  if (FlushCycles == 0 && IdWidth != 0) begin : gen_flush_id
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) flush_q <= 1'b0;
+      else if (held_o == '0) flush_q <= flush_q && !give;
+      else flush_q <= other_id;
+    end
+  end else if (FlushCycles == 0) begin : gen_no_flush
     assign flush_q = 1'b0;
   end else begin : gen_flush
     typedef logic [$clog2(FlushCycles+1)-1:0] pause_t;
@@ -117,7 +148,7 @@ module tmb_stream_width #(
         if (give) flush_q <= 1'b0;
       end else begin
         pause_q <= pause_q + pause_t'(1);
-        flush_q <= pause_q == pause_t'(FlushCycles - 1);
+        flush_q <= other_id || pause_q == pause_t'(FlushCycles - 1);
       end
     end
   end
@@ -140,6 +171,6 @@ module tmb_stream_width #(
   `TMB_ASSERT_INIT(WidthsArePositive, InBytes >= 1 && OutBytes >= 1)
   `TMB_ASSERT(FlushBringsBytes, flush_q |-> fill_q != '0 && !full && !last_q)
   `TMB_ASSERT(FillFits, fill_q <= count_t'(Room))
-  `TMB_ASSERT_STABLE(OutputHeld, out_valid_o, out_ready_i, {out_keep_o, out_last_o, out_data_o})
+  `TMB_ASSERT_STABLE(OutputHeld, out_valid_o, out_ready_i, {out_keep_o, out_last_o, out_data_o, out_id_o})
 
 endmodule

@@ -138,7 +138,7 @@ pub const WRITE_OWNER_CHANGES: u32 = 0xb4;
 /// What `ID` holds in field `MAGIC`.
 pub const ID_MAGIC: u32 = 0x424d4f54;
 /// What `VERSION` holds in field `MINOR`.
-pub const VERSION_MINOR: u32 = 0x8;
+pub const VERSION_MINOR: u32 = 0x9;
 /// What `VERSION` holds in field `MAJOR`.
 pub const VERSION_MAJOR: u32 = 0x2;
 /// Address space: one block each.
@@ -216,7 +216,7 @@ pub mod version {
     use super::Field;
 
     /// Compatible additions.
-    /// Value in this version: 0x8.
+    /// Value in this version: 0x9.
     pub const MINOR: Field = Field { lsb: 0, width: 16 };
     /// Changes that break a driver.
     /// Value in this version: 0x2.
@@ -269,6 +269,10 @@ pub mod stream_geometry {
     pub const PER_SLOT: Field = Field { lsb: 0, width: 8 };
     /// Stream pairs of network interfaces, numbered behind those of the slots.
     pub const NETWORK: Field = Field { lsb: 8, width: 8 };
+    /// Bits of TID that pass from kernel to kernel; 0: none.
+    pub const TID_WIDTH: Field = Field { lsb: 16, width: 8 };
+    /// Bits of TDEST, likewise.
+    pub const TDEST_WIDTH: Field = Field { lsb: 24, width: 8 };
 }
 
 /// Fields of `FEATURES`.

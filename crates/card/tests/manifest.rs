@@ -265,6 +265,30 @@ fn what_is_dropped_leaves_the_kernel() {
 }
 
 #[test]
+fn tid_and_tdest_have_the_widths_of_the_manifest() {
+    let port = |keys: &str| {
+        let text = "\n[[port]]\nname = \"s\"\nkind = \"axi4_stream\"\ndata_width = 8\n";
+        parse(&format!("{VALID}{text}direction = \"in\"\n{keys}\n"))
+    };
+    let manifest = port("tid_width = 4\ntdest_width = 16").unwrap();
+    let stream = manifest.stream("s").unwrap().0;
+    let widths = Sideband::ALL.map(|signal| stream.carried_width(signal));
+    assert_eq!(widths, [4, 16, 0]);
+    for (keys, wrong) in [
+        ("tid_width = 0", "port.tid_width"),
+        ("tdest_width = 17", "port.tdest_width"),
+        ("members = [\"a\", \"b\"]\ntid_width = 4", "port.tid_width"),
+    ] {
+        let Err(KernelError::Manifest { rule, key, .. }) = port(keys) else {
+            panic!("{keys}: accepted")
+        };
+        assert_eq!((rule, key), (ManifestRule::StreamIds, wrong));
+    }
+    let memory = refusal("data_width = 64", "data_width = 64\ntid_width = 4");
+    assert_eq!(memory.0, ManifestRule::StreamIds);
+}
+
+#[test]
 fn arguments_fit_the_register_map() {
     let offset = |value: &str| refusal("offset = 0x1c", &format!("offset = {value}"));
     assert_eq!(

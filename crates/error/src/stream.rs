@@ -83,6 +83,16 @@ pub enum StreamError {
         /// Incoming port.
         to: PortName,
     },
+    /// TID or TDEST of a port would be lost on the way.
+    #[error("{from} to {to}: {lost}")]
+    Ids {
+        /// Outgoing port.
+        from: PortName,
+        /// Where its beats would go.
+        to: String,
+        /// The signal with its width, rule and remedy.
+        lost: String,
+    },
     /// The handle outlived its connection.
     #[error(
         "the ports are not connected any more, because they were taken apart, or another kernel was loaded into \

@@ -141,6 +141,9 @@ impl FunctionalCard {
                 ports_per_slot: config.ports_per_slot,
                 streams_per_slot: config.streams_per_slot.min(config.ports_per_slot),
                 network_pairs: 0,
+                // Its kernels are models, whose streams have bytes and packets only.
+                tid_width: 0,
+                tdest_width: 0,
                 channels: config.channels,
                 channel_bytes_log2: config.channel_bytes_log2,
                 channel_bytes: config.channel_bytes,

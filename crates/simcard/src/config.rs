@@ -1,5 +1,6 @@
 //! The configuration of a shell, a mirror of `tmb_pkg::shell_cfg_t`.
 
+use crate::signals::Signal;
 use card::L1Reach;
 use serde::{Deserialize, Serialize};
 use units::{PageSize, PageSizes};
@@ -150,6 +151,10 @@ pub struct ShellConfig {
     /// Network interfaces: each has a stream out to the network, one in from it, and its own link. They need stream
     /// pairs of slots.
     pub network_pairs: u8,
+    /// Bits of TID that pass from kernel to kernel: 0 to 16.
+    pub tid_width: u8,
+    /// Bits of TDEST, likewise.
+    pub tdest_width: u8,
     /// Memory channels, a power of two.
     pub channels: u8,
     /// Address space of a channel in bytes (log2).
@@ -196,6 +201,8 @@ impl Default for ShellConfig {
             ports_per_slot: 2,
             streams_per_slot: 0,
             network_pairs: 0,
+            tid_width: 0,
+            tdest_width: 0,
             channels: 2,
             channel_bytes_log2: 34,
             spaces: 4,
@@ -349,6 +356,13 @@ impl ShellConfig {
                 Self::MAX_NETWORKS,
                 self.streams_per_slot
             ))
+        } else if self.tid_width.max(self.tdest_width) > card::kernel::MAX_STREAM_ID_WIDTH {
+            Some(format!(
+                "tid_width = {}, tdest_width = {}: at most {} each",
+                self.tid_width,
+                self.tdest_width,
+                card::kernel::MAX_STREAM_ID_WIDTH
+            ))
         } else if !self.channels.is_power_of_two() {
             Some(format!(
                 "channels = {}: must be a power of two",
@@ -482,6 +496,14 @@ impl ShellConfig {
         format!("'{{Sets: {sets}, Ways: {ways}, HoldLimit: {hold_limit}}}")
     }
 
+    /// Bits of TID or TDEST that pass from kernel to kernel.
+    pub(crate) fn id_width(&self, signal: &Signal) -> u32 {
+        match signal.name {
+            "tid" => self.tid_width.into(),
+            _ => self.tdest_width.into(),
+        }
+    }
+
     /// Number of slices of the cache of the CPU's lines; 0 without one.
     pub fn caches(&self) -> u8 {
         self.cache.map_or(0, |_| self.slices())
@@ -509,6 +531,8 @@ impl ShellConfig {
             ("PortsPerSlot", self.ports_per_slot.to_string()),
             ("StreamsPerSlot", self.streams_per_slot.to_string()),
             ("NetworkPairs", self.network_pairs.to_string()),
+            ("TidWidth", self.tid_width.to_string()),
+            ("TdestWidth", self.tdest_width.to_string()),
             ("NumChannels", self.channels.to_string()),
             ("ChannelBytesLog2", self.channel_bytes_log2.to_string()),
             ("NumSpaces", self.spaces.to_string()),

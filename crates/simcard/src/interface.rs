@@ -2,7 +2,7 @@
 
 use super::signals::{
     Need, Signal, ACCESS, AXI4, AXI4_IGNORED, AXI4_STREAM, CARRIED_IN, CARRIED_OUT, CONTROL,
-    CONTROL_IGNORED, HOME, LINE, STROBE,
+    CONTROL_IGNORED, HOME, LINE, STREAM_IDS, STROBE,
 };
 use card::kernel::{
     AccessMode, Argument, Constant, Manifest, Port, Ratio, RegisterPort, ResetPolarity, Sideband,
@@ -48,8 +48,8 @@ pub(crate) struct KernelInterface {
     pub(crate) ports: Vec<Vec<Bound>>,
     /// AxLOCK of the memory ports that have it.
     pub(crate) locks: Vec<Lock>,
-    /// The stream ports, in the manifest's order; every signal of [`AXI4_STREAM`] each, and of each port that shares
-    /// one, consecutively. For a stream carried by a memory port: [`CARRIED_IN`] or [`CARRIED_OUT`].
+    /// The stream ports, in the manifest's order; every signal of [`AXI4_STREAM`] each, those of [`STREAM_IDS`] that the
+    /// manifest gives a width, and the same of each port that shares one, consecutively. For a stream carried by a memory port: [`CARRIED_IN`] or [`CARRIED_OUT`].
     pub(crate) streams: Vec<(StreamId, Vec<Bound>)>,
     /// TSTRB of the stream ports that have it, including those that share one, by the port's name.
     pub(crate) strobes: BTreeMap<String, ModelPort>,
@@ -495,7 +495,27 @@ impl<'a> Matcher<'a> {
             self.check(strobe, width..=width, direction_at_kernel(driven))?;
             self.strobes.insert(name.to_owned(), strobe.clone());
         }
+        for (signal, described_width) in STREAM_IDS
+            .iter()
+            .zip([described.tid_width, described.tdest_width])
+        {
+            if described_width == 0 {
+                continue;
+            }
+            let width = u32::from(described_width);
+            let driven = stream_driven_by_kernel(signal, described.direction);
+            let why = format!(
+                "the manifest gives it {width} bits (`{}_width`)",
+                signal.name
+            );
+            let full = format!("{prefix}{}", signal.name);
+            let port = self.require(&full, width, direction_at_kernel(driven), &why)?;
+            bound.push((signal, Some(port)));
+        }
         for signal in Sideband::ALL {
+            if described.carried_width(signal) > 0 {
+                continue;
+            }
             let Some(found) = self.take(&format!("{prefix}{signal}")) else {
                 continue;
             };
@@ -504,8 +524,13 @@ impl<'a> Matcher<'a> {
             if lost && !described.drops.contains(&signal) {
                 return Err(self.mismatch(format!(
                     "what the kernel sends on `{}` is not carried to any device, and would be lost; if it can be, \
-                     say so in the manifest: port `{}`, drops = [\"{signal}\"]",
-                    found.name, described.name
+                     say so in the manifest: port `{}`, drops = [\"{signal}\"]{}",
+                    found.name,
+                    described.name,
+                    match (signal, found.width) {
+                        (Sideband::Tuser, _) => String::new(),
+                        (_, width) => format!("; to carry it to other kernels: {signal}_width = {width}"),
+                    }
                 )));
             }
         }

@@ -120,6 +120,12 @@ pub(crate) const AXI4_STREAM: &[Signal] = &[
     signal("tready", 1, false, 0, Need::Bus),
 ];
 
+/// TID and TDEST of AXI4-Stream, of shells and kernels that have them; at most as wide as here.
+pub(crate) const STREAM_IDS: &[Signal] = &[
+    signal("tid", 16, true, 0, Need::Bus),
+    signal("tdest", 16, true, 0, Need::Bus),
+];
+
 /// Additional signals of a memory port for a stream that it carries into the kernel (FSRF §4.8).
 pub(crate) const CARRIED_IN: &[Signal] = &[
     signal("rstream", 1, false, 0, Need::Bus),

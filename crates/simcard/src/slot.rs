@@ -3,7 +3,7 @@
 use super::clocked::Clocked;
 use super::interface::{stream_driven_by_kernel, stream_group, Bound, KernelInterface, Lock};
 use super::model::{Instance, ModelFailure, NumberPin, Pin, Row};
-use super::signals::{Signal, ACCESS, AXI4, AXI4_STREAM, CONTROL, HOME, LINE};
+use super::signals::{Signal, ACCESS, AXI4, AXI4_STREAM, CONTROL, HOME, LINE, STREAM_IDS};
 use super::wires::{Connection, Wires};
 use card::kernel::Ratio;
 use card::stream::{StreamDirection, StreamId};
@@ -39,7 +39,8 @@ impl PortElement<'_> {
 
     /// Connects this output to an input of the other model.
     fn join(&self, to: &PortElement<'_>, wires: &mut Wires) -> Result<(), BuildError> {
-        // Equal widths have equal storage; only IDs and control addresses may differ.
+        // Equal widths have equal storage; only IDs and control addresses may differ. A number that the other side's
+        // width cannot hold is cut: the owner connects no such streams.
         let same = self.width()? == to.width()?;
         let joint = if let (true, Some(from), Some(to)) = (same, self.pin(), to.pin()) {
             Connection::Byte(from, to)
@@ -87,6 +88,13 @@ pub(crate) fn quieten(shell: &Instance, place: SlotPlace) -> Result<(), BuildErr
             let driven = |signal: &&Signal| stream_driven_by_kernel(signal, direction);
             for signal in AXI4_STREAM.iter().filter(driven) {
                 let group = stream_group(direction);
+                set_constant(shell, group, signal, element, signal.absent)?;
+            }
+        }
+        // The shell has pins for those that it carries.
+        let group = stream_group(StreamDirection::Out);
+        for signal in STREAM_IDS {
+            if shell.port(&format!("{group}_{}_i", signal.name)).is_some() {
                 set_constant(shell, group, signal, element, signal.absent)?;
             }
         }
@@ -210,9 +218,16 @@ impl KernelSlot {
         }
         for (stream, bus) in &interface.streams {
             let element = place.slot * place.pairs_per_slot + u32::from(stream.pair);
+            let group = stream_group(stream.direction);
             for bound in bus {
                 let driven = stream_driven_by_kernel(bound.0, stream.direction);
-                join(stream_group(stream.direction), element, bound, driven)?;
+                let way = if driven { "i" } else { "o" };
+                let pin = format!("{group}_{}_{way}", bound.0.name);
+                // A shell that carries no ID has no pin; the kernel's input stays 0.
+                if STREAM_IDS.contains(bound.0) && shell.port(&pin).is_none() {
+                    continue;
+                }
+                join(group, element, bound, driven)?;
             }
         }
         for (index, bus) in interface.homes.iter().enumerate() {

@@ -5,7 +5,9 @@
 
 use crate::config::ShellConfig;
 use crate::interface::{stream_driven_by_kernel, stream_group, Bound, KernelInterface, CLOCK};
-use crate::signals::{ACCESS, AXI4, AXI4_STREAM, CACHE, CONTROL, HOME, LINE, LINK, NETWORK};
+use crate::signals::{
+    Signal, ACCESS, AXI4, AXI4_STREAM, CACHE, CONTROL, HOME, LINE, LINK, NETWORK, STREAM_IDS,
+};
 use card::stream::{StreamDirection, StreamId};
 use std::fmt::Write;
 use verilated::Direction;
@@ -116,6 +118,14 @@ pub(super) fn shell_ports(config: &ShellConfig) -> Vec<ShellPort> {
             let driven = stream_driven_by_kernel(signal, direction);
             let pairs = Some(config.stream_pairs());
             add(&prefix, signal.name, signal.width, driven, pairs);
+        }
+        for signal in STREAM_IDS {
+            let width = config.id_width(signal);
+            if width > 0 {
+                let driven = stream_driven_by_kernel(signal, direction);
+                let pairs = Some(config.stream_pairs());
+                add(&prefix, signal.name, width, driven, pairs);
+            }
         }
     }
     if config.network_pairs > 0 {
@@ -236,9 +246,13 @@ pub(super) fn instantiate_shell(
         .iter()
         .map(|port| format!("    .{}({})", port.name, net(&port.name)))
         .collect();
-    // Without stream pairs the shell's pins for them have one element, which is unused.
-    for direction in BOTH.into_iter().filter(|_| config.stream_pairs() == 0) {
-        for signal in AXI4_STREAM {
+    // Without stream pairs the shell's pins for them have one element, which is unused; without TID or TDEST those pins
+    // have one bit.
+    for direction in BOTH {
+        let signals = AXI4_STREAM.iter().filter(|_| config.stream_pairs() == 0);
+        let unused_ids =
+            |signal: &&Signal| config.stream_pairs() == 0 || config.id_width(signal) == 0;
+        for signal in signals.chain(STREAM_IDS.iter().filter(unused_ids)) {
             let (side, value) = match stream_driven_by_kernel(signal, direction) {
                 true => ("i", "'{default: '0}"),
                 false => ("o", ""),
@@ -327,23 +341,45 @@ pub(crate) fn monolithic_top(
         let bus = kernel.ports.get(index as usize).unwrap_or(&nothing);
         for bound in bus {
             let driven = bound.0.manager;
-            connect(&mut text, &mut connections, "port", index, bound, driven);
+            connect(
+                config,
+                &mut text,
+                &mut connections,
+                "port",
+                index,
+                bound,
+                driven,
+            );
         }
     }
     let no_stream: Vec<Bound> = AXI4_STREAM.iter().map(|signal| (signal, None)).collect();
+    let carried = |signal: &Signal| !STREAM_IDS.contains(signal) || config.id_width(signal) > 0;
     for pair in 0..config.streams_per_slot {
         for direction in BOTH {
             let stream = StreamId { pair, direction };
             let found = kernel.streams.iter().find(|(place, _)| *place == stream);
-            for bound in found.map_or(&no_stream, |(_, bus)| bus) {
+            let bus = found.map_or(&no_stream, |(_, bus)| bus);
+            let missing = STREAM_IDS.iter().filter(|signal| {
+                config.id_width(signal) > 0 && !bus.iter().any(|bound| bound.0 == *signal)
+            });
+            let missing = missing.map(|signal| (signal, None));
+            for bound in bus.iter().cloned().chain(missing) {
+                // An input of the kernel that the shell lacks is 0.
+                if !carried(bound.0) {
+                    if let (Some(port), StreamDirection::In) = (&bound.1, direction) {
+                        connections.push(format!("    .{}('0)", port.name));
+                    }
+                    continue;
+                }
                 let driven = stream_driven_by_kernel(bound.0, direction);
                 let group = stream_group(direction);
                 connect(
+                    config,
                     &mut text,
                     &mut connections,
                     group,
                     pair.into(),
-                    bound,
+                    &bound,
                     driven,
                 );
             }
@@ -352,7 +388,7 @@ pub(crate) fn monolithic_top(
     let no_control: Vec<Bound> = CONTROL.iter().map(|signal| (signal, None)).collect();
     for bound in kernel.control.as_ref().unwrap_or(&no_control) {
         let driven = !bound.0.manager;
-        connect(&mut text, &mut connections, "ctl", 0, bound, driven);
+        connect(config, &mut text, &mut connections, "ctl", 0, bound, driven);
     }
     let _ = write!(
         text,
@@ -365,6 +401,7 @@ pub(crate) fn monolithic_top(
 
 /// Connects one signal of the kernel with its element at the shell.
 fn connect(
+    config: &ShellConfig,
     text: &mut String,
     connections: &mut Vec<String>,
     group: &str,
@@ -373,7 +410,10 @@ fn connect(
     driven_by_kernel: bool,
 ) {
     let name = signal.name;
-    let width = signal.width;
+    let width = match STREAM_IDS.contains(signal) {
+        true => config.id_width(signal),
+        false => signal.width,
+    };
     match (driven_by_kernel, port) {
         (true, Some(port)) => {
             debug_assert_eq!(port.direction, Direction::Output);

@@ -19,6 +19,12 @@ pub struct CardDescription {
     /// Network interfaces, each a stream pair. Omitted if there are none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub network_pairs: u8,
+    /// Bits of TID that pass from kernel to kernel. Omitted if none do.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tid_width: u8,
+    /// Bits of TDEST, likewise.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tdest_width: u8,
     /// Number of memory channels.
     pub channels: u8,
     /// log2 of the bytes of card addresses that a channel owns.

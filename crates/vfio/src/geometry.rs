@@ -67,6 +67,8 @@ pub(crate) fn describe(
         ports_per_slot: eight(reg::geometry::PORTS_PER_SLOT, geometry),
         streams_per_slot: eight(reg::stream_geometry::PER_SLOT, streams),
         network_pairs: eight(reg::stream_geometry::NETWORK, streams),
+        tid_width: eight(reg::stream_geometry::TID_WIDTH, streams),
+        tdest_width: eight(reg::stream_geometry::TDEST_WIDTH, streams),
         channels: eight(reg::memory::CHANNELS, memory),
         channel_bytes_log2: eight(reg::memory::CHANNEL_BYTES_LOG2, memory),
         channel_bytes: file.channel_bytes,

@@ -7,7 +7,7 @@ use crate::dispatch::Dispatcher;
 use crate::error::XrtError;
 use crate::unpacked::Unpacked;
 use crate::uuid::Uuid;
-use card::kernel::{KernelPackage, Manifest};
+use card::kernel::{KernelPackage, Manifest, Sideband};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -182,6 +182,21 @@ fn kernel_folder(root: &Path, number: usize, kernel: &KernelImage) -> std::path:
     root.join(number.to_string()).join(&kernel.name)
 }
 
+/// Bits of TID or TDEST that pass from kernel to kernel: those of connections whose two ends have it.
+fn id_width(design: &Design, manifests: &[&Manifest], signal: Sideband) -> u8 {
+    let of = |unit: usize, port: &str| {
+        let found = manifests[design.units[unit].kernel].stream(port);
+        found.map_or(0, |(port, _)| port.carried_width(signal))
+    };
+    let both = design.streams.iter().map(|link| {
+        match (of(link.from, &link.output), of(link.to, &link.input)) {
+            (_, 0) => 0,
+            (sent, _) => sent,
+        }
+    });
+    both.max().unwrap_or(0)
+}
+
 /// Opens a card whose slots are large enough for every kernel.
 fn open_card(origin: &str, design: &Design, manifests: &[&Manifest]) -> Result<Opened, XrtError> {
     let pairs = manifests
@@ -240,6 +255,8 @@ fn open_card(origin: &str, design: &Design, manifests: &[&Manifest]) -> Result<O
     options.shell.slots = slots;
     options.shell.ports_per_slot = ports_per_slot;
     options.shell.streams_per_slot = pairs;
+    options.shell.tid_width = id_width(design, manifests, Sideband::Tid);
+    options.shell.tdest_width = id_width(design, manifests, Sideband::Tdest);
     options.shell.host_channel = host_memory;
     let card = Card::simulated(options, OwnerOptions::default(), |step| {
         tracing::info!("{step}");

@@ -81,6 +81,8 @@ module port_bench_top
       PortsPerSlot: 1,
       StreamsPerSlot: 0,
       NetworkPairs: 0,
+      TidWidth: 0,
+      TdestWidth: 0,
       NumChannels: 1,
       ChannelBytesLog2: 20,
       NumSpaces: 1,

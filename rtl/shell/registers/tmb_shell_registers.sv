@@ -859,7 +859,7 @@ module tmb_shell_registers (
         automatic logic [31:0] readback_data_var;
         readback_data_var = '0;
         readback_data_var[31:0] |= (rd_mux_addr == 15'h0) ? 32'h424d4f54 : '0;
-        readback_data_var[15:0] |= (rd_mux_addr == 15'h4) ? 16'h8 : '0;
+        readback_data_var[15:0] |= (rd_mux_addr == 15'h4) ? 16'h9 : '0;
         readback_data_var[31:16] |= (rd_mux_addr == 15'h4) ? 16'h2 : '0;
         readback_data_var[7:0] |= (rd_mux_addr == 15'h8) ? hwif_in.GEOMETRY.SLOTS.next : '0;
         readback_data_var[15:8] |= (rd_mux_addr == 15'h8) ? hwif_in.GEOMETRY.PORTS_PER_SLOT.next : '0;
@@ -873,6 +873,8 @@ module tmb_shell_registers (
         readback_data_var[31:24] |= (rd_mux_addr == 15'h10) ? hwif_in.TRANSLATION.LOOK_AHEAD.next : '0;
         readback_data_var[7:0] |= (rd_mux_addr == 15'h14) ? hwif_in.STREAM_GEOMETRY.PER_SLOT.next : '0;
         readback_data_var[15:8] |= (rd_mux_addr == 15'h14) ? hwif_in.STREAM_GEOMETRY.NETWORK.next : '0;
+        readback_data_var[23:16] |= (rd_mux_addr == 15'h14) ? hwif_in.STREAM_GEOMETRY.TID_WIDTH.next : '0;
+        readback_data_var[31:24] |= (rd_mux_addr == 15'h14) ? hwif_in.STREAM_GEOMETRY.TDEST_WIDTH.next : '0;
         readback_data_var[0] |= (rd_mux_addr == 15'h18) ? hwif_in.FEATURES.HOST_CHANNEL.next : '0;
         readback_data_var[1] |= (rd_mux_addr == 15'h18) ? hwif_in.FEATURES.LINE_CACHE.next : '0;
         readback_data_var[15:8] |= (rd_mux_addr == 15'h18) ? hwif_in.FEATURES.DIRECTORY_SLICES.next : '0;

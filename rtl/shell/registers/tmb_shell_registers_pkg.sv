@@ -75,8 +75,18 @@ package tmb_shell_registers_pkg;
     } tmb_shell__STREAM_GEOMETRY__NETWORK__in_t;
 
     typedef struct {
+        logic [7:0] next;
+    } tmb_shell__STREAM_GEOMETRY__TID_WIDTH__in_t;
+
+    typedef struct {
+        logic [7:0] next;
+    } tmb_shell__STREAM_GEOMETRY__TDEST_WIDTH__in_t;
+
+    typedef struct {
         tmb_shell__STREAM_GEOMETRY__PER_SLOT__in_t PER_SLOT;
         tmb_shell__STREAM_GEOMETRY__NETWORK__in_t NETWORK;
+        tmb_shell__STREAM_GEOMETRY__TID_WIDTH__in_t TID_WIDTH;
+        tmb_shell__STREAM_GEOMETRY__TDEST_WIDTH__in_t TDEST_WIDTH;
     } tmb_shell__STREAM_GEOMETRY__in_t;
 
     typedef struct {

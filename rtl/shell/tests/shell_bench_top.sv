@@ -414,6 +414,7 @@ module shell_bench_top import tmb_pkg::*; (
   logic [511:0] sin_tdata [1];
   logic [63:0] sin_tkeep [1];
   logic sin_tlast [1];
+  logic [0:0] sin_tid [1], sin_tdest [1];
   logic sin_tvalid [1];
   logic sout_tready [1];
 
@@ -539,11 +540,15 @@ module shell_bench_top import tmb_pkg::*; (
     .sin_tdata_o(sin_tdata),
     .sin_tkeep_o(sin_tkeep),
     .sin_tlast_o(sin_tlast),
+    .sin_tid_o(sin_tid),
+    .sin_tdest_o(sin_tdest),
     .sin_tvalid_o(sin_tvalid),
     .sin_tready_i('{default: '0}),
     .sout_tdata_i('{default: '0}),
     .sout_tkeep_i('{default: '0}),
     .sout_tlast_i('{default: '0}),
+    .sout_tid_i('{default: '0}),
+    .sout_tdest_i('{default: '0}),
     .sout_tvalid_i('{default: '0}),
     .sout_tready_o(sout_tready),
     .net_drain_o(),

@@ -6,7 +6,8 @@
 // incoming ports and four movers take them, all with random stalls, while the host connects at random.
 // Each beat says who sent it, in which packet, and which one of it it is; so a beat that is dropped,
 // doubled, reordered, or in another packet than its own is seen, as is a packet at a port that the state
-// does not name. Usage: bench SCENARIO SEED PACKETS.
+// does not name. With IDs (kIdWidth) each packet has its own, and each beat, also that of a cut, must show it; what
+// a mover sends has 0. Usage: bench SCENARIO SEED PACKETS.
 //
 //   random   switches in mid traffic. Prints the packets lost, and the most cycles from the moment that
 //            both sides of a change are drained to the moment that the port is open
@@ -29,6 +30,10 @@
 namespace {
 
 constexpr unsigned kPairs = 4, kEnds = 2 * kPairs, kNobody = ~0u;
+#ifndef ID_WIDTH
+#define ID_WIDTH 0
+#endif
+constexpr unsigned kIdWidth = ID_WIDTH;
 
 struct Sender {
   std::uint64_t packet = 0;   // that it sends now, from 0
@@ -75,6 +80,12 @@ struct Bench {
     return std::uint64_t(sender) << 60 | packet << 16 | beat;
   }
 
+  // TID and TDEST of a packet.
+  static unsigned id_of(unsigned sender, std::uint64_t packet) {
+    const auto mixed = (packet * 8 + sender) * 0x9e3779b97f4a7c15u >> 32;
+    return sender < kPairs ? 0 : unsigned(mixed & ((1ull << kIdWidth) - 1));
+  }
+
   void next_packet(Sender& sender) {
     const double most_bits = chance(20) ? 8 : 16;
     const auto bytes = std::uint64_t(std::exp2(most_bits * double(random() % 10001) / 10000.0));
@@ -105,6 +116,8 @@ struct Bench {
     if (!keep) {
       if (!receiver.may_cut || !last || receiver.sender == kNobody) fail("an end of nothing", r);
       if (receiver.must_say && !top.broken_o[r]) fail("a packet is cut in silence", r);
+      if (top.take_id_o[r] != id_of(receiver.sender, senders[receiver.sender].expected))
+        fail("a cut packet ends with another ID", r, top.take_id_o[r]);
       Sender& cut = senders[receiver.sender];
       ++cut.expected;
       cut.receiver = receiver.sender = kNobody;
@@ -129,6 +142,7 @@ struct Bench {
     }
     if (receiver.sender != s) fail("two packets are mixed", receiver.sender, s);
     if (data != tag(s, sender.expected, receiver.beat)) fail("a beat is lost or comes again", data);
+    if (r < kPairs && top.take_id_o[r] != id_of(s, sender.expected)) fail("another ID", r, top.take_id_o[r]);
     ++receiver.beat;
     if (!last) return;
     ++sender.expected;
@@ -154,6 +168,8 @@ struct Bench {
         top.send_data_i[e] = tag(e, sender.packet, sender.beat);
         top.send_keep_i[e] = !last || sender.bytes_of_last == 64 ? ~0ull : (1ull << sender.bytes_of_last) - 1;
         top.send_last_i[e] = last;
+        // Bits beyond the width are no part of it.
+        top.send_id_i[e] = id_of(e, sender.packet) | unsigned(kIdWidth < 32 ? ~0ull << kIdWidth : 0);
       }
       top.take_ready_i[e] = !chance(take_stall) && !top.reset_i[e % kPairs];
     }

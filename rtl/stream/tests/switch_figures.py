@@ -17,9 +17,11 @@ SOURCES = [ROOT / "rtl" / "lib" / "tmb_pkg.sv", ROOT / "rtl" / "lib" / "tmb_spil
            ROOT / "rtl" / "stream" / "tmb_stream_switch.sv", HERE / "switch_bench_top.sv"]
 
 
-def build():
-    """The bench's program."""
-    return build_cpp("stream_switch", "switch_bench_top", SOURCES, HERE / "switch_bench.cpp")
+def build(id_width=0):
+    """The bench's program; with `id_width` bits of TID and TDEST."""
+    name = f"stream_switch{id_width or ''}"
+    return build_cpp(name, "switch_bench_top", SOURCES, HERE / "switch_bench.cpp",
+                     {"IdWidth": id_width} if id_width else None, {"ID_WIDTH": id_width} if id_width else None)
 
 
 def main():

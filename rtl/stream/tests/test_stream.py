@@ -73,6 +73,13 @@ def test_a_reset_cuts_one_packet_and_no_other(switch):
     assert lost == 0
 
 
+@pytest.mark.parametrize("id_width,scenario", [(3, "random"), (21, "resets"), (21, "restarts")])
+def test_each_beat_keeps_the_id_of_its_packet(id_width, scenario):
+    """TID and TDEST from port to port, with the end of a packet that is cut; 0 from a mover."""
+    lost, _, _ = map(int, run_cpp(switch_figures.build(id_width), scenario, 5, 5_000))
+    assert lost == 0
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 def test_nothing_of_the_switch_outlives_a_reset(switch, seed):
     """Of everything, at any moment: behind it no beat, connection or change of before is there."""
@@ -100,6 +107,17 @@ def test_widths(narrow, flush):
     bytes_a_cycle = min(narrow, 64)
     share = rate / bytes_a_cycle
     assert share > (0.99 if 64 % narrow == 0 else 64 / (64 + 2 * bytes_a_cycle)), rate
+
+
+@pytest.mark.parametrize("narrow,flush", [(3, 0), (4, 16), (64, 0), (100, 5)])
+def test_bytes_of_different_ids_share_no_beat(narrow, flush):
+    """The same with an ID (TID and TDEST) a beat, which changes in mid-packet: each byte keeps its own."""
+    program = build_cpp(f"stream_width_ids{narrow}_{flush}", "width_bench_top",
+                        [ROOT / "rtl" / "stream" / "tmb_stream_width.sv",
+                         ROOT / "rtl" / "stream" / "tmb_stream_gather.sv", HERE / "width_bench_top.sv"],
+                        HERE / "width_bench.cpp", {"NarrowBytes": narrow, "FlushCycles": flush, "IdWidth": 8},
+                        {"NARROW": narrow, "FLUSH": flush, "IDS": 1})
+    run_cpp(program, 1, 300)
 
 
 @pytest.mark.parametrize("ports,in_turn", [(3, 1), (4, 0)])

@@ -5,7 +5,8 @@
 // Bench of tmb_stream_width: random packets, beats of random size, empty ones too, through a narrow width
 // and back, with random stalls. Prints the bytes a cycle of full beats without stalls. With FLUSH cycles: streams
 // without end, too, whose bytes leave when their sender pauses so long, and not before. Behind it all a port without
-// TKEEP gets full beats. Resets at any moment: nothing of what was under way comes out behind them.
+// TKEEP gets full beats. With IDS each beat has one, which changes in mid-packet; each byte keeps it, and a beat is not
+// full only where the ID changes. Resets at any moment: nothing of what was under way comes out behind them.
 // Usage: bench SEED PACKETS.
 
 #include <algorithm>
@@ -22,11 +23,20 @@
 
 namespace {
 
+#ifndef IDS
+#define IDS 0
+#endif
+
 constexpr unsigned kRow = 64;
+
+// A byte with its ID in front.
+using Tagged = std::uint16_t;
+Tagged tagged(unsigned id, std::uint8_t byte) { return Tagged(id << 8 | byte); }
 
 struct Beat {
   std::uint8_t data[kRow] = {};
   unsigned count = 0;
+  unsigned id = 0;
   bool last = false;
 };
 
@@ -40,13 +50,17 @@ std::mt19937_64 generator;
 
 // What has come to the port without TKEEP, and of what was sent how much: all but the last beat of a packet is full.
 struct Gathered {
-  std::vector<std::uint8_t> bytes;
+  std::vector<Tagged> bytes;
+  unsigned short_id = ~0u;  // of a beat that was not full
   void look() {
     if (!top.full_valid_o) return;
-    const unsigned count = __builtin_popcountll(top.full_keep_o);
-    if (count != kRow && !top.full_last_o) fail("a port without TKEEP gets a beat that is not full", count);
+    const unsigned count = __builtin_popcountll(top.full_keep_o), id = top.full_id_o;
+    const bool is_short = count != kRow && !top.full_last_o;
+    if (id == short_id) fail("a port without TKEEP gets a beat that is not full before one of the same ID", id);
+    short_id = is_short ? id : ~0u;
+    if (is_short && !IDS) fail("a port without TKEEP gets a beat that is not full", count);
     const std::uint8_t* data = reinterpret_cast<const std::uint8_t*>(&top.full_data_o[0]);
-    bytes.insert(bytes.end(), data, data + count);
+    for (unsigned i = 0; i < count; ++i) bytes.push_back(tagged(id, data[i]));
   }
 };
 
@@ -57,7 +71,7 @@ bool waits = false;
 // A beat that is not full, and no end, leaves behind a pause.
 void look_at_pause() {
   const bool is_short = top.out_valid_o && !top.out_last_o && top.out_keep_o != ~0ull;
-  if (is_short && (!FLUSH || (!waits && idle < FLUSH))) fail("a beat that is not full leaves before a pause", idle);
+  if (!IDS && is_short && (!FLUSH || (!waits && idle < FLUSH))) fail("a beat that is not full leaves before a pause", idle);
   waits = top.out_valid_o && !top.out_taken_o;
   idle = top.enters_o ? 0 : idle + 1;
 }
@@ -88,6 +102,7 @@ void cut(unsigned stall) {
       for (auto& word : top.in_data_i.m_storage) word = 0xbad0bad;
       top.in_keep_i = count == kRow ? ~0ull : (1ull << count) - 1;
       top.in_last_i = generator() % 6 == 0;
+      top.in_id_i = IDS ? generator() : 0;
     }
     top.in_valid_i = offered;
     top.out_ready_i = generator() % 100 >= stall;
@@ -100,9 +115,9 @@ void cut(unsigned stall) {
 
 // Sends the beats; checks that the bytes come back in the same packets. Returns the cycles.
 std::uint64_t run(const std::vector<Beat>& beats, unsigned stall) {
-  std::deque<std::vector<std::uint8_t>> wanted(1);
+  std::deque<std::vector<Tagged>> wanted(1);
   for (const Beat& beat : beats) {
-    wanted.back().insert(wanted.back().end(), beat.data, beat.data + beat.count);
+    for (unsigned i = 0; i < beat.count; ++i) wanted.back().push_back(tagged(beat.id, beat.data[i]));
     if (beat.last) wanted.emplace_back();
   }
   std::size_t next = 0, packet = 0, at = 0;
@@ -117,6 +132,7 @@ std::uint64_t run(const std::vector<Beat>& beats, unsigned stall) {
       std::memcpy(&top.in_data_i[0], beat.data, kRow);
       top.in_keep_i = beat.count == kRow ? ~0ull : (1ull << beat.count) - 1;
       top.in_last_i = beat.last;
+      top.in_id_i = beat.id;
     }
     top.out_ready_i = generator() % 100 >= stall;
     top.eval();
@@ -128,13 +144,16 @@ std::uint64_t run(const std::vector<Beat>& beats, unsigned stall) {
       if (count != kRow && keep != (1ull << count) - 1) fail("TKEEP has a hole", keep);
       const std::uint8_t* data = reinterpret_cast<const std::uint8_t*>(&top.out_data_o[0]);
       for (unsigned i = 0; i < count; ++i, ++at)
-        if (at >= wanted[packet].size() || wanted[packet][at] != data[i]) fail("a byte differs", at);
+        if (at >= wanted[packet].size() || wanted[packet][at] != tagged(top.out_id_o, data[i])) fail("a byte differs", at);
       for (unsigned i = count; i < kRow; ++i)
         if (data[i]) fail("a byte beyond TKEEP is not zero", i);
       if (top.out_last_o) {
         if (at != wanted[packet].size()) fail("a packet is cut", at);
         ++packet;
         at = 0;
+      } else if (IDS && !FLUSH && count != kRow && at < wanted[packet].size()
+                 && wanted[packet][at] >> 8 == top.out_id_o) {
+        fail("a beat is not full before one of the same ID", top.out_id_o);
       } else if (at == wanted[packet].size() && packet + 2 == wanted.size() && count == 0) {
         fail("an empty beat without an end");
       }
@@ -154,7 +173,7 @@ std::uint64_t run(const std::vector<Beat>& beats, unsigned stall) {
     gathered.look();
     edge();
   }
-  std::vector<std::uint8_t> all;
+  std::vector<Tagged> all;
   for (const auto& one : wanted) all.insert(all.end(), one.begin(), one.end());
   if (gathered.bytes != all) fail("other bytes at a port without TKEEP", gathered.bytes.size());
   return cycles;
@@ -165,7 +184,7 @@ std::uint64_t run(const std::vector<Beat>& beats, unsigned stall) {
 // is long enough; the bytes are the same, however they are cut.
 void endless(unsigned words, unsigned stall) {
   std::deque<std::uint8_t> under_way;
-  std::vector<std::uint8_t> all;
+  std::vector<Tagged> all;
   Gathered gathered;
   unsigned short_beats = 0;
   const auto step = [&](const std::vector<std::uint8_t>* beat) {
@@ -176,6 +195,7 @@ void endless(unsigned words, unsigned stall) {
       std::memcpy(&top.in_data_i[0], data, kRow);
       top.in_keep_i = beat->size() == kRow ? ~0ull : (1ull << beat->size()) - 1;
       top.in_last_i = 0;
+      top.in_id_i = 0;
     }
     top.out_ready_i = generator() % 100 >= stall;
     top.eval();
@@ -240,8 +260,11 @@ int main(int argc, char** argv) {
   }
   top.clk_i = 0;
   top.rst_ni = 1;
-  const auto fill = [](Beat& beat, unsigned count) {
+  unsigned id = 0;
+  const auto fill = [&id](Beat& beat, unsigned count) {
     beat.count = count;
+    if (IDS && generator() % 3 == 0) id = generator() % 4 * 77;
+    beat.id = id & 0xff;
     for (unsigned i = 0; i < count; ++i) beat.data[i] = std::uint8_t(generator() | 1);
   };
   for (const unsigned stall : {0u, 30u, 70u}) {

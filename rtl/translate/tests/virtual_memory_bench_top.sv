@@ -155,6 +155,8 @@ module virtual_memory_bench_top
       PortsPerSlot: 1,
       StreamsPerSlot: 0,
       NetworkPairs: 0,
+      TidWidth: 0,
+      TdestWidth: 0,
       NumChannels: 2,
       ChannelBytesLog2: ChannelBytesLog2,
       NumSpaces: NumSpaces,

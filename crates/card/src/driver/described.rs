@@ -123,6 +123,19 @@ fn geometry(card: &CardDescription) -> Vec<DeclaredProperty> {
             s::NETWORK,
             card.network_pairs,
         ),
+        // 0 in the shells of earlier minor versions, which carry none.
+        DeclaredProperty::new(
+            "STREAM_GEOMETRY.TID_WIDTH",
+            reg::STREAM_GEOMETRY,
+            s::TID_WIDTH,
+            card.tid_width,
+        ),
+        DeclaredProperty::new(
+            "STREAM_GEOMETRY.TDEST_WIDTH",
+            reg::STREAM_GEOMETRY,
+            s::TDEST_WIDTH,
+            card.tdest_width,
+        ),
     ]
 }
 
@@ -253,6 +266,8 @@ mod tests {
             ports_per_slot: 2,
             streams_per_slot: 1,
             network_pairs: 1,
+            tid_width: 4,
+            tdest_width: 8,
             channels: 4,
             channel_bytes_log2: 34,
             channel_bytes: 0x3_0000_0000,
@@ -279,7 +294,10 @@ mod tests {
             | geometry::SPACES.put(16)
             | geometry::QUEUES.put(17);
         let l1 = l1_0::PAGE_BITS.put(12) | l1_0::SETS_LOG2.put(7) | l1_0::WAYS.put(4);
-        let streams = stream_geometry::PER_SLOT.put(1) | stream_geometry::NETWORK.put(1);
+        let streams = stream_geometry::PER_SLOT.put(1)
+            | stream_geometry::NETWORK.put(1)
+            | stream_geometry::TID_WIDTH.put(4)
+            | stream_geometry::TDEST_WIDTH.put(8);
         let memory = memory::CHANNELS.put(4) | memory::CHANNEL_BYTES_LOG2.put(34);
         let version = version::MAJOR.put(reg::VERSION_MAJOR) | version::MINOR.put(SINCE);
         BTreeMap::from([

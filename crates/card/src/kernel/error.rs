@@ -141,6 +141,13 @@ pub enum ManifestRule {
     /// Dropped signals on a stream that does not leave the kernel.
     #[error("`drops` belongs to a port of kind `axi4_stream` with direction `out` and signals of its own")]
     Drops,
+    /// TID or TDEST where none is carried.
+    #[error(
+        "`tid_width` and `tdest_width` belong to a port of kind `axi4_stream` with signals of its own, without `members` \
+         and `through`: 1 to {most} bits, whose beats keep their ID from kernel to kernel",
+        most = crate::kernel::MAX_STREAM_ID_WIDTH
+    )]
+    StreamIds,
     /// A stream that a memory port cannot carry.
     #[error("a stream through a memory port: {0}")]
     Through(&'static str),

@@ -105,14 +105,30 @@ pub struct StreamPort {
     /// The memory port that carries it on its data channels (index into [`Manifest::ports`]), instead of signals of its
     /// own.
     pub through: Option<usize>,
-    /// Signals out of the kernel that are dropped.
+    /// Signals out of the kernel that are dropped where they are not carried.
     pub drops: Vec<Sideband>,
+    /// Width of TID in bits; 0: the port has none, or the kernel does not use it.
+    pub tid_width: u8,
+    /// Width of TDEST in bits, likewise.
+    pub tdest_width: u8,
 }
+
+/// Maximum width of TID and of TDEST, in bits.
+pub const MAX_STREAM_ID_WIDTH: u8 = 16;
 
 impl StreamPort {
     /// Prefix of the signal names, of the port itself or of a member.
     pub fn signal_prefix(&self, member: &str) -> String {
         signal_prefix(self.prefix.as_deref(), member)
+    }
+
+    /// Width of a signal that passes from kernel to kernel, in bits; 0: it does not.
+    pub fn carried_width(&self, signal: Sideband) -> u8 {
+        match signal {
+            Sideband::Tid => self.tid_width,
+            Sideband::Tdest => self.tdest_width,
+            Sideband::Tuser => 0,
+        }
     }
 
     /// Its bit in the slot's registers [`STREAMS_CLOSED`] and [`STREAMS_OPEN`], if a memory port carries it.
@@ -129,7 +145,7 @@ pub const STREAMS_CLOSED: u32 = 0xff00;
 /// Offset in a kernel's control window: streams that the kernel has open. Read only.
 pub const STREAMS_OPEN: u32 = 0xff04;
 
-/// A sideband signal of AXI4-Stream, which is not carried.
+/// A sideband signal of AXI4-Stream. No device receives it; TID and TDEST pass from kernel to kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Sideband {

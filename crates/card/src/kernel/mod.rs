@@ -10,7 +10,8 @@ mod rtl;
 pub use error::{KernelError, ManifestRule};
 pub use manifest::{
     AccessMode, Argument, ControlProtocol, Manifest, Numbers, PacketOrder, Port, PortKind,
-    RegisterPort, ResetPolarity, Sideband, StreamPort, SECOND_BUNDLE, STREAMS_CLOSED, STREAMS_OPEN,
+    RegisterPort, ResetPolarity, Sideband, StreamPort, MAX_STREAM_ID_WIDTH, SECOND_BUNDLE,
+    STREAMS_CLOSED, STREAMS_OPEN,
 };
 pub use rtl::{
     ClockInput, Constant, Parameter, Ratio, DEFAULT_CLOCK, DEFAULT_INTERRUPT, DEFAULT_RESET,

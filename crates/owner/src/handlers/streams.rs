@@ -263,7 +263,8 @@ impl StreamRequests {
         self.wait_for_stopped(from).await?;
         self.kernels.lend(|kernels| {
             kernels.streams().check_free(from)?;
-            kernels.streams().check_free(to)
+            kernels.streams().check_free(to)?;
+            kernels.streams().check_ids(from, Some(to))
         })?;
         self.slots.fail_if_failed(from.0).await?;
         self.slots.fail_if_failed(to.0).await?;

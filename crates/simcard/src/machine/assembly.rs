@@ -200,6 +200,8 @@ fn describe(options: &SimOptions) -> Result<CardDescription, CardError> {
         ports_per_slot: config.ports_per_slot,
         streams_per_slot: config.streams_per_slot,
         network_pairs: config.network_pairs,
+        tid_width: config.tid_width,
+        tdest_width: config.tdest_width,
         channels: config.channels,
         channel_bytes_log2: config.channel_bytes_log2,
         channel_bytes: channel_bytes.unwrap_or(0),

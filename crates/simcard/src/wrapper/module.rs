@@ -108,6 +108,17 @@ impl Module {
         (signal, outer)
     }
 
+    /// The slot's port for a signal that the kernel has, declared and not connected.
+    pub(super) fn outer(&mut self, prefix: &str, (signal, inner): &Bound) -> Bound {
+        let outer = inner.as_ref().map(|inner| {
+            let name = format!("{prefix}_{}", signal.name);
+            let outer = port(&name, inner.width, inner.direction);
+            self.declare(&outer);
+            outer
+        });
+        (signal, outer)
+    }
+
     /// The net that a pin of the kernel is connected to.
     pub(super) fn net_at(&self, pin: &str) -> Option<String> {
         let pin = format!(".{}(", names::identifier(pin));

@@ -4,7 +4,7 @@
 use super::module::{port, Module};
 use super::DATA_WIDTH;
 use crate::interface::{direction_at_kernel, stream_driven_by_kernel, Bound, KernelInterface};
-use crate::signals::{Signal, AXI4_STREAM};
+use crate::signals::{Signal, AXI4_STREAM, STREAM_IDS};
 use card::kernel::{Manifest, PacketOrder, StreamPort};
 use card::stream::{StreamDirection, StreamId};
 use std::collections::BTreeMap;
@@ -64,7 +64,7 @@ impl WrappedStream<'_> {
         let described = self.described;
         let has_strobe = self.strobes.contains_key(&described.name);
         match (described.data_width, described.members.is_empty()) {
-            (DATA_WIDTH, true) if described.through.is_some() => self.outside(),
+            (DATA_WIDTH, true) if described.through.is_some() => self.outside(&[]),
             (DATA_WIDTH, true) if !self.gathers && !has_strobe => bound
                 .iter()
                 .map(|bound| self.module.pass_bound(&described.name, bound))
@@ -72,6 +72,51 @@ impl WrappedStream<'_> {
             (_, true) => self.convert(bound),
             _ => self.share(bound),
         }
+    }
+
+    /// TID and TDEST at a converter, side by side; declares the slot's ports. Returns them, the converter's connections,
+    /// and the width.
+    fn ids(&mut self, kernel: &[Bound]) -> (Vec<Bound>, Vec<String>, u32) {
+        let name = &self.described.name;
+        let ids = kernel
+            .iter()
+            .filter(|(signal, _)| STREAM_IDS.contains(signal));
+        let ids: Vec<&Bound> = ids.collect();
+        let outer: Vec<Bound> = ids
+            .iter()
+            .map(|bound| self.module.outer(name, bound))
+            .collect();
+        let names = |suffix: &dyn Fn(&Bound) -> String| -> String {
+            ids.iter()
+                .map(|bound| suffix(bound))
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        for (signal, inner) in ids.iter().copied() {
+            let Some(inner) = inner else { continue };
+            let net = format!("kernel_{name}_{}", signal.name);
+            self.module
+                .line(format!("  logic [{}:0] {net};", inner.width - 1));
+            self.module.connect(&inner.name, &net);
+        }
+        let width = ids
+            .iter()
+            .filter_map(|(_, inner)| Some(inner.as_ref()?.width))
+            .sum();
+        let at_kernel = names(&|(signal, _)| format!("kernel_{name}_{}", signal.name));
+        let at_slot = names(&|(signal, _)| format!("{name}_{}", signal.name));
+        let (into, out) = match self.described.direction {
+            StreamDirection::In => (at_slot, at_kernel),
+            StreamDirection::Out => (at_kernel, at_slot),
+        };
+        let pins = match width {
+            0 => vec![".in_id_i(1'b0)".to_owned(), ".out_id_o()".to_owned()],
+            _ => vec![
+                format!(".in_id_i({{{into}}})"),
+                format!(".out_id_o({{{out}}})"),
+            ],
+        };
+        (outer, pins, width)
     }
 
     /// Several stream ports that share one, behind a combiner or a divider, and a width converter if necessary.
@@ -116,7 +161,7 @@ impl WrappedStream<'_> {
             &format!("u_{block}_{name}"),
             pins,
         );
-        self.outside()
+        self.outside(&[])
     }
 
     /// A stream port behind a width converter.
@@ -124,13 +169,16 @@ impl WrappedStream<'_> {
         let described = self.described;
         let (name, width) = (&described.name, described.data_width);
         for (signal, inner) in kernel {
+            if STREAM_IDS.contains(signal) {
+                continue;
+            }
             let driven = stream_driven_by_kernel(signal, described.direction);
             let net = format!("kernel_{name}_{}", signal.name);
             let high = signal.width_at(width) - 1;
             self.module.line(format!("  logic [{high}:0] {net};"));
             self.near(name, (signal, inner.as_ref()), driven, (net, high));
         }
-        self.outside()
+        self.outside(kernel)
     }
 
     /// A signal of a kernel's stream port at its net, whose high bit is given. A byte is data if it is kept and
@@ -172,8 +220,9 @@ impl WrappedStream<'_> {
         }
     }
 
-    /// The slot's side of a stream with `kernel_…` nets towards the kernel: a converter, or wires.
-    fn outside(&mut self) -> Vec<Bound> {
+    /// The slot's side of a stream with `kernel_…` nets towards the kernel: a converter, or wires. `kernel`: the port,
+    /// for TID and TDEST.
+    fn outside(&mut self, kernel: &[Bound]) -> Vec<Bound> {
         let described = self.described;
         let (name, width) = (&described.name, described.data_width);
         let (near, far) = match described.direction {
@@ -200,12 +249,24 @@ impl WrappedStream<'_> {
             pins.push(format!(".{far}_{pin}_{out}({})", outer.name));
             outside.push((signal, Some(outer)));
         }
+        if width == DATA_WIDTH && !self.gathers {
+            let ids = kernel
+                .iter()
+                .filter(|(signal, _)| STREAM_IDS.contains(signal));
+            outside.extend(ids.map(|bound| self.module.pass_bound(name, bound)));
+            return outside;
+        }
+        let (ids, id_pins, id_width) = self.ids(kernel);
+        outside.extend(ids);
+        pins.extend(id_pins);
         if width == DATA_WIDTH {
-            if self.gathers {
-                let instance = format!("u_gather_{name}");
-                self.module
-                    .instance("tmb_stream_gather", &[], &instance, pins);
-            }
+            let instance = format!("u_gather_{name}");
+            self.module.instance(
+                "tmb_stream_gather",
+                &[("IdWidth", &id_width)],
+                &instance,
+                pins,
+            );
             return outside;
         }
         let bytes = width / 8;
@@ -228,6 +289,7 @@ impl WrappedStream<'_> {
             ("InBytes", &from as &dyn Display),
             ("OutBytes", &to),
             ("FlushCycles", &flush),
+            ("IdWidth", &id_width),
         ];
         let instance = format!("u_width_{name}");
         self.module

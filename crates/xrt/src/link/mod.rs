@@ -8,6 +8,7 @@ mod memories;
 use crate::card_selection::{sim_options, DEFAULT_PLATFORM};
 use crate::design::{ArgumentKind, Clock, ComputeUnit, Design, KernelImage, StreamLink};
 use crate::error::XrtError;
+use card::kernel::{Sideband, StreamPort};
 use config::{use_of, Origin, Setting, Use};
 pub use image::image_of;
 use memories::{banks_of, BankRange};
@@ -376,14 +377,31 @@ impl Linker {
         if self.design.streams.iter().any(taken) {
             return Err(setting.broken("one of the two is connected already"));
         }
+        let sender = self.stream_port(from, &output);
+        let receiver = self.stream_port(to, &input);
+        let widths = |signal: Sideband| {
+            let of = |port: &Option<StreamPort>| {
+                port.as_ref().map_or(0, |port| port.carried_width(signal))
+            };
+            (of(&sender), of(&receiver))
+        };
+        for signal in [Sideband::Tid, Sideband::Tdest] {
+            let (sent, taken) = widths(signal);
+            if taken > 0 && sent > taken {
+                return Err(setting.broken(format!(
+                    "{output} sends {sent} bits of {} and {input} takes {taken}: give the receiver {sent} \
+                     ({signal}_width), or the sender {taken}",
+                    signal.to_string().to_ascii_uppercase()
+                )));
+            }
+        }
         // A kernel that routes by one of these sends everything to 0.
-        let kernel = &self.design.kernels[self.design.units[from].kernel];
-        let manifest = clocks::manifest_of(kernel);
-        let ports = manifest.iter().flat_map(|manifest| &manifest.streams);
-        let dropped = ports
-            .filter(|port| port.name == output)
-            .flat_map(|port| &port.drops);
+        let dropped = sender.iter().flat_map(|port| &port.drops);
         let dropped: Vec<String> = dropped
+            .filter(|signal| {
+                let (sent, taken) = widths(**signal);
+                sent == 0 || taken == 0
+            })
             .map(|signal| signal.to_string().to_ascii_uppercase())
             .collect();
         if !dropped.is_empty() {
@@ -400,6 +418,13 @@ impl Linker {
             input,
         });
         Ok(())
+    }
+
+    /// A unit's stream port as its manifest describes it.
+    fn stream_port(&self, unit: usize, name: &str) -> Option<StreamPort> {
+        let kernel = &self.design.kernels[self.design.units[unit].kernel];
+        let mut ports = clocks::manifest_of(kernel)?.streams.into_iter();
+        ports.find(|port| port.name == name)
     }
 
     /// The stream port with this name, or the port of the argument with this name.

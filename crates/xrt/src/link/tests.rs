@@ -225,7 +225,7 @@ fn settings_that_fit_nothing_are_named_with_their_line() {
 fn a_sideband_that_is_not_carried_between_kernels_is_reported() {
     let settings = "[connectivity]\nnk=loopback:2\nsc=loopback_1.out:loopback_2.in\n";
     let settings = config::parse(Path::new("a.cfg"), settings).unwrap();
-    let notes = |drops: &str| {
+    let linked = |drops: &str, taken: &str| {
         let mut kernels = kernels(&["loopback"]);
         let mut files = kernels[0].files.iter_mut();
         let file = files
@@ -234,12 +234,26 @@ fn a_sideband_that_is_not_carried_between_kernels_is_reported() {
         let text = String::from_utf8(file.bytes.clone()).unwrap();
         let out = "direction = \"out\"";
         assert!(text.contains(out));
-        file.bytes = text.replace(out, &format!("{out}\n{drops}")).into_bytes();
-        link(kernels, &settings).unwrap().notes
+        let text = text.replace(out, &format!("{out}\n{drops}"));
+        let into = "direction = \"in\"";
+        assert!(text.contains(into));
+        file.bytes = text.replace(into, &format!("{into}\n{taken}")).into_bytes();
+        link(kernels, &settings)
     };
+    let notes = |drops: &str| linked(drops, "").unwrap().notes;
     assert!(notes("").is_empty());
     assert_eq!(
         notes("drops = [\"tid\", \"tdest\"]"),
         ["a.cfg:3: out: not carried from kernel to kernel: TID, TDEST; in gets 0"]
     );
+    // Signals of both ends are carried; a receiver with fewer bits is refused.
+    let both = "drops = [\"tid\", \"tdest\"]\ntid_width = 4";
+    assert_eq!(
+        linked(both, "tid_width = 5").unwrap().notes,
+        ["a.cfg:3: out: not carried from kernel to kernel: TDEST; in gets 0"]
+    );
+    let told = linked(both, "tid_width = 3").unwrap_err().to_string();
+    for words in ["4 bits of TID", "in takes 3", "tid_width"] {
+        assert!(told.contains(words), "{told}");
+    }
 }

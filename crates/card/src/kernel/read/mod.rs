@@ -135,6 +135,10 @@ struct RawPort {
     #[serde(default)]
     drops: Option<Spanned<Vec<Sideband>>>,
     #[serde(default)]
+    tid_width: Option<Spanned<u8>>,
+    #[serde(default)]
+    tdest_width: Option<Spanned<u8>>,
+    #[serde(default)]
     prefix: Option<Spanned<String>>,
     #[serde(default)]
     address_width: Option<Spanned<u32>>,

@@ -2,7 +2,9 @@
 
 use super::{RawPort, Reader};
 use crate::kernel::error::{KernelError, ManifestRule};
-use crate::kernel::manifest::{PacketOrder, Port, PortKind, RegisterPort, StreamPort};
+use crate::kernel::manifest::{
+    PacketOrder, Port, PortKind, RegisterPort, StreamPort, MAX_STREAM_ID_WIDTH,
+};
 use crate::stream::StreamDirection;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -69,6 +71,8 @@ impl<'a> PortReader<'a> {
                 port.packets.is_some(),
                 port.through.is_some(),
                 port.drops.is_some(),
+                port.tid_width.is_some(),
+                port.tdest_width.is_some(),
                 port.prefix.is_some(),
                 port.address_width.is_some(),
             ];
@@ -102,6 +106,8 @@ impl<'a> PortReader<'a> {
             port.packets.is_some(),
             port.through.is_some(),
             port.drops.is_some(),
+            port.tid_width.is_some(),
+            port.tdest_width.is_some(),
             port.address_width.is_some(),
         ];
         if of_others.contains(&true) {
@@ -126,6 +132,22 @@ impl<'a> PortReader<'a> {
     fn prefix(&self, raw: Option<Spanned<String>>) -> Result<Option<String>, KernelError> {
         let prefix = raw.map(|prefix| self.reader.identifier("port.prefix", prefix));
         prefix.transpose()
+    }
+
+    /// Width of TID or TDEST of a port; `own`: a stream with signals of its own.
+    fn id_width(
+        &self,
+        key: &'static str,
+        width: Option<Spanned<u8>>,
+        own: bool,
+    ) -> Result<u8, KernelError> {
+        let Some(width) = width else {
+            return Ok(0);
+        };
+        if !own || !(1..=MAX_STREAM_ID_WIDTH).contains(width.get_ref()) {
+            return Err(self.broken(key, width.span(), ManifestRule::StreamIds));
+        }
+        Ok(width.into_inner())
     }
 
     /// Memory ports, stream ports and bundles of registers, each in the order of the text.
@@ -164,6 +186,10 @@ impl<'a> PortReader<'a> {
                 }
             }
             let drops = port.drops.map(Spanned::into_inner).unwrap_or_default();
+            let own =
+                port.kind == PortKind::Axi4Stream && port.through.is_none() && members.is_empty();
+            let tid_width = self.id_width("port.tid_width", port.tid_width, own)?;
+            let tdest_width = self.id_width("port.tdest_width", port.tdest_width, own)?;
             if let Some(through) = port.through {
                 let alone = members.is_empty()
                     && port.data_width.is_none()
@@ -186,6 +212,8 @@ impl<'a> PortReader<'a> {
                             packets: PacketOrder::default(),
                             through: None,
                             drops,
+                            tid_width,
+                            tdest_width,
                         });
                         continue;
                     }
@@ -264,6 +292,8 @@ impl<'a> PortReader<'a> {
                         packets: port.packets.map(Spanned::into_inner).unwrap_or_default(),
                         through: None,
                         drops,
+                        tid_width,
+                        tdest_width,
                     });
                 }
                 (PortKind::Axi4, _, _) => {

@@ -542,7 +542,12 @@ impl<'a> Draft<'a> {
         }
         for port in &self.streams {
             text.push_str(&port.head("axi4_stream"));
-            if let Kind::Stream { direction, drops } = &port.bus.kind {
+            if let Kind::Stream {
+                direction,
+                drops,
+                ids,
+            } = &port.bus.kind
+            {
                 let way = if *direction == StreamDirection::In {
                     "in"
                 } else {
@@ -557,9 +562,17 @@ impl<'a> Draft<'a> {
                     let names: Vec<String> = drops.iter().map(|name| quoted(name)).collect();
                     let _ = writeln!(
                         text,
-                        "# No device gets what the kernel sends there.\ndrops = [{}]",
+                        "# No device gets what the kernel sends there{}.\ndrops = [{}]",
+                        if ids.is_empty() {
+                            ""
+                        } else {
+                            "; another kernel gets TID and TDEST"
+                        },
                         names.join(", ")
                     );
+                }
+                for (signal, width) in ids {
+                    let _ = writeln!(text, "{signal}_width = {width}");
                 }
             }
         }

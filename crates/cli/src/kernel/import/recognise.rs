@@ -22,6 +22,8 @@ pub enum Kind {
         direction: StreamDirection,
         /// Side-band signals of an output that no device accepts.
         drops: Vec<&'static str>,
+        /// TID and TDEST with their widths, which pass from kernel to kernel.
+        ids: Vec<(&'static str, u32)>,
     },
 }
 
@@ -236,6 +238,10 @@ pub fn recognise(ports: &[ModelPort]) -> Recognised {
 
 fn stream(signals: &Signals<'_>, out: bool) -> Kind {
     let lost = |signal: &&'static str| out && signals.find(signal).is_some();
+    let id = |signal| {
+        let width = signals.find(signal)?.width;
+        (width <= card::kernel::MAX_STREAM_ID_WIDTH.into()).then_some((signal, width))
+    };
     Kind::Stream {
         direction: if out {
             StreamDirection::Out
@@ -243,6 +249,7 @@ fn stream(signals: &Signals<'_>, out: bool) -> Kind {
             StreamDirection::In
         },
         drops: ["tid", "tdest", "tuser"].into_iter().filter(lost).collect(),
+        ids: ["tid", "tdest"].into_iter().filter_map(id).collect(),
     }
 }
 
@@ -318,7 +325,8 @@ mod tests {
             found.buses[3].kind,
             Kind::Stream {
                 direction: StreamDirection::Out,
-                drops: vec!["tuser"]
+                drops: vec!["tuser"],
+                ids: vec![]
             }
         );
         assert_eq!(found.clocks, ["aclk", "clk_fast"]);

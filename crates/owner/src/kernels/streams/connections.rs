@@ -7,6 +7,7 @@ use super::{StreamControl, Streams};
 use crate::handles::Handles;
 use crate::message::ClientId;
 use crate::message::{ConnectionId, ConnectionState, PortOf};
+use card::kernel::Sideband;
 use card::stream::StreamSource;
 use error::Error;
 use error::StreamError;
@@ -108,6 +109,56 @@ impl StreamControl<'_> {
             self.tell_carried(slot, stream, true)?;
         }
         Ok(())
+    }
+
+    /// Checks that TID and TDEST of what a port sends arrive whole at `to`, or at the host (`None`), where none do,
+    /// unless the manifest permits their loss (`drops`).
+    pub(crate) fn check_ids(&mut self, from: Place, to: Option<Place>) -> Result<(), Error> {
+        let card = self.slots.description();
+        let carried = [card.tid_width, card.tdest_width];
+        for (signal, carried) in [Sideband::Tid, Sideband::Tdest].into_iter().zip(carried) {
+            let Some((width, drops)) = self.id_of(from, signal) else {
+                continue;
+            };
+            let taken = to.map_or(0, |to| self.id_of(to, signal).map_or(0, |(width, _)| width));
+            let lost = taken == 0 || carried == 0;
+            if width == 0 || (lost && drops) || (taken >= width && carried >= width) {
+                continue;
+            }
+            let name = signal.to_string().to_ascii_uppercase();
+            let key = format!("{signal}_width");
+            let reason = match (to, taken) {
+                (None, _) => format!(
+                    "the host receives bytes and packets only; connect a kernel's port with {key} = {width}, or add \
+                     \"{signal}\" to `drops` of the sender's port if it may be lost"
+                ),
+                (Some(_), 0) => format!(
+                    "the receiver has none; give its port {key} = {width}, or add \"{signal}\" to `drops` of the \
+                     sender's port if it may be lost"
+                ),
+                (Some(_), taken) if taken < width => format!(
+                    "the receiver has {taken} bits; give its port {key} = {width}"
+                ),
+                _ => format!(
+                    "the card carries {carried} bits; open a simulated card whose shell has {key} = {width}"
+                ),
+            };
+            return Err(Error::Stream(StreamError::Ids {
+                from: self.stream_name(from.0, from.1),
+                to: to.map_or_else(
+                    || "the host".to_owned(),
+                    |(slot, stream)| self.stream_name(slot, stream).to_string(),
+                ),
+                lost: format!("{name} of {width} bits would be lost: {reason}"),
+            }));
+        }
+        Ok(())
+    }
+
+    /// Width of TID or TDEST of a port in bits, and whether it may be lost.
+    fn id_of(&self, (slot, stream): Place, signal: Sideband) -> Option<(u8, bool)> {
+        let port = self.slots.manifest(slot)?.stream_at(stream)?;
+        Some((port.carried_width(signal), port.drops.contains(&signal)))
     }
 
     /// Routes what one port sends to another.

@@ -198,6 +198,9 @@ impl StreamControl<'_> {
     ) -> Result<StreamHandle, Error> {
         let (slot, stream) = self.stream_place(slot, port)?;
         self.check_free((slot, stream))?;
+        if stream.direction == StreamDirection::Out {
+            self.check_ids((slot, stream), None)?;
+        }
         let serial = self.streams.take_serial();
         let connection = Connection {
             client,
