@@ -44,13 +44,15 @@ use verilated::{BuildError, Builder};
   tombolo kernel import ip_repo/scale_1_0
   tombolo kernel import scripts/package_kernel.tcl --top scale
   tombolo kernel import rtl/scale.v --parameter WIDTH=64 --into scale
+  tombolo kernel import rtl/scale.v --rtl .
   tombolo kernel import docs/tutorials/hls-export/kernel.xml \\
     --rtl docs/tutorials/hls-export/hdl/verilog --into prefix_sum")]
 pub struct Import {
     /// An .xo, a .zip, a folder, a kernel.xml, a component.xml, a packaging script (.tcl) or a Verilog file.
     file: PathBuf,
 
-    /// The folder with the RTL; needed with a kernel.xml (default: the folder of the file).
+    /// The folder with the RTL and all folders below it; needed with a kernel.xml (default: the folder of the file; of a
+    /// Verilog file without those below it, but with its include folders).
     #[arg(long, value_name = "FOLDER")]
     rtl: Option<PathBuf>,
 
@@ -153,7 +155,8 @@ fn naming_module(error: BuildError) -> BuildError {
     let messages = match (missing, messages.split_once("... Looked in")) {
         (Some(module), Some((before, _))) => format!(
             "{}\nno file has module `{module}`: if it is IP or a block design of Vivado's, export its Verilog, or put a \
-             model of it (a module of this name and these ports) next to the RTL",
+             model of it (a module of this name and these ports) next to the RTL; if it is in another folder, name a \
+             folder above both with --rtl",
             before.trim_end()
         ),
         _ => messages,

@@ -47,7 +47,7 @@ pub struct Plan {
 /// The contents of a package, a description with its RTL, or plain RTL.
 struct ImportSource {
     contents: Contents,
-    /// The Verilog file that the user named, if its whole folder was read.
+    /// The Verilog file that the user named.
     focus: Option<String>,
     /// Text of the packaging script that was named.
     script: Option<String>,
@@ -92,7 +92,10 @@ fn open(path: &Path, rtl: Option<&Path>) -> Result<ImportSource, ImportError> {
         }
         "v" | "sv" => {
             focus = Some(name);
-            rtl::read_folder(rtl.unwrap_or(folder))?
+            match rtl {
+                Some(rtl) => rtl::read_folder(rtl)?,
+                None => rtl::read_beside(folder)?,
+            }
         }
         _ => {
             // Reports a missing file as such.
@@ -230,12 +233,7 @@ impl Plan {
         let mut files = tree.reach(&top, &preferred).map_err(failed)?;
         notes.extend(stand_ins::notes(&mut files));
         notes.append(&mut files.blanked);
-        notes.extend(
-            files
-                .left_out
-                .iter()
-                .map(|what| format!("left out: {what}")),
-        );
+        notes.extend(left_out(&files, focus.as_deref(), &top));
         let named = kernel_name
             .or(Some(component.name.clone()).filter(|name| super::super::is_identifier(name)));
         let said = component.control.as_deref().and_then(control_word);
@@ -263,6 +261,28 @@ impl Plan {
             files,
             notes,
         })
+    }
+}
+
+/// Notes on files that are left out: one each, or one for all that are next to a file that the user named.
+fn left_out(files: &Reached, focus: Option<&str>, top: &str) -> Vec<String> {
+    const NAMED: usize = 3;
+    let all = &files.left_out;
+    match focus {
+        Some(focus) if all.len() > 1 => {
+            let names: Vec<&str> = all
+                .iter()
+                .filter_map(|what| Some(what.split_once(':')?.0))
+                .take(NAMED)
+                .collect();
+            let more = if all.len() > NAMED { ", …" } else { "" };
+            vec![format!(
+                "left out: {} files next to {focus} that {top} does not use ({}{more})",
+                all.len(),
+                names.join(", ")
+            )]
+        }
+        _ => all.iter().map(|what| format!("left out: {what}")).collect(),
     }
 }
 

@@ -40,7 +40,7 @@ pub struct Contents {
     pub components: Vec<(String, String)>,
     /// Verilog and the files that it includes or reads.
     pub rtl: Vec<RtlFile>,
-    /// VHDL, scripts and instances of vendor IP.
+    /// VHDL, scripts, instances of vendor IP and block designs.
     pub others: Vec<RtlFile>,
     /// Whether it contains C++ for software emulation.
     pub is_software: bool,
@@ -56,7 +56,7 @@ const DEPTH: usize = 16;
 const COMPONENT_LIMIT: u64 = 16 << 20;
 
 /// Extensions of other files with facts about a kernel.
-const OTHERS: [&str; 4] = ["vhd", "vhdl", "tcl", "xci"];
+const OTHERS: [&str; 5] = ["vhd", "vhdl", "tcl", "xci", "bd"];
 
 fn kind(name: &str) -> Option<&str> {
     let (_, extension) = name.rsplit_once('.')?;
@@ -303,6 +303,64 @@ pub fn read_folder(folder: &Path) -> Result<Contents, ImportError> {
     files.finish(contents)
 }
 
+/// Reads the folder of a Verilog file without the folders below it, and the files in other folders that the text names,
+/// as in `` `include "inc/k.vh" `` and `$readmemh("../data/k.mem")`: relative to the folder, or to the naming file's.
+/// Included files that are not in the folder are also searched for in `include` and `inc`, below it and next to it.
+pub fn read_beside(folder: &Path) -> Result<Contents, ImportError> {
+    const INCLUDE_FOLDERS: [&str; 4] = ["include", "inc", "../include", "../inc"];
+    let mut files = Collection::new(folder);
+    let mut contents = Contents::default();
+    let mut entries = std::fs::read_dir(folder)
+        .map_err(io(folder))?
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(io(folder))?;
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for (seen, entry) in entries.into_iter().enumerate() {
+        if seen >= ENTRIES {
+            return Err(files.too_much("the folder", format!("{ENTRIES} files")));
+        }
+        let path = entry.path();
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_file = entry.file_type().map_err(io(&path))?.is_file();
+        if is_file && !name.starts_with('.') {
+            files.take(&mut contents, &name, File::open(&path).map_err(io(&path))?)?;
+        }
+    }
+    // A description belongs to a whole folder.
+    contents.kernel = None;
+    contents.components.clear();
+    let mut next = 0;
+    while let Some(file) = files.files.get(next) {
+        next += 1;
+        let text = String::from_utf8_lossy(&file.bytes);
+        let here = file.name.rsplit_once('/').map_or("", |(here, _)| here);
+        let mut named = Vec::new();
+        for name in text.split('"').skip(1).step_by(2) {
+            let is_known = kind(name).is_some_and(|kind| !matches!(kind, "v" | "sv"));
+            if is_known && !name.contains(['\n', '\\']) && !name.starts_with('/') {
+                named.push((name.to_owned(), format!("{here}/{name}")));
+            }
+        }
+        for (name, from_here) in named {
+            let from_here = from_here.trim_start_matches('/').to_owned();
+            let in_folders = INCLUDE_FOLDERS.map(|folder| format!("{folder}/{name}"));
+            let places = [name.clone(), from_here].into_iter().chain(in_folders);
+            let Some((place, found)) = places
+                .map(|place| (place.clone(), folder.join(place)))
+                .find(|(_, path)| path.is_file())
+            else {
+                continue;
+            };
+            let inner = place.trim_start_matches("../").trim_start_matches("./");
+            if plain_name(inner).is_ok() && !files.names.contains(&inner.to_ascii_lowercase()) {
+                files.add(inner, File::open(&found).map_err(io(&found))?)?;
+            }
+        }
+    }
+    contents.others.sort_by(|a, b| a.name.cmp(&b.name));
+    files.finish(contents)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -351,6 +409,39 @@ mod tests {
         let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
         assert_eq!(names, ["b.v", "rom/a.dat"]);
         assert_eq!(files[0].bytes, b"module b; endmodule");
+    }
+
+    #[test]
+    fn a_file_is_read_with_its_folder_and_what_the_text_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        write("rtl/k.v", "`include \"k.vh\"\nmodule k; endmodule\n");
+        write("rtl/sub.v", "initial $readmemh(\"../data/k.mem\", m);");
+        write("rtl/include/k.vh", "`include \"inner.vh\"\n");
+        write("rtl/include/inner.vh", "");
+        write("rtl/include/unused.vh", "");
+        write("data/k.mem", "0");
+        write("rtl/other/k.v", "module k; endmodule");
+        write("rtl/other/deep/a.v", "module a; endmodule");
+        let names = |contents: Contents| -> Vec<String> {
+            contents.rtl.into_iter().map(|file| file.name).collect()
+        };
+        assert_eq!(
+            names(read_beside(&folder.path().join("rtl")).unwrap()),
+            [
+                "data/k.mem",
+                "include/inner.vh",
+                "include/k.vh",
+                "k.v",
+                "sub.v"
+            ]
+        );
+        let all = names(read_folder(&folder.path().join("rtl")).unwrap());
+        assert!(all.contains(&"other/deep/a.v".to_owned()), "{all:?}");
     }
 
     #[test]

@@ -363,6 +363,8 @@ pub struct Tree {
     instances: Vec<String>,
     /// Names of modules that a script would create with `create_ip`.
     scripted: Vec<String>,
+    /// Names of block designs (.bd).
+    designs: Vec<String>,
     /// Names of modules that only observe signals: integrated logic analysers (ILA).
     analysers: Vec<String>,
     /// Notes on blanked regions, by file name.
@@ -413,6 +415,7 @@ impl Tree {
         Self {
             scripted: made.collect(),
             instances: of_kind("xci").map(|file| stem(&file.name)).collect(),
+            designs: of_kind("bd").map(|file| stem(&file.name)).collect(),
             files,
             analysers,
             blanked,
@@ -755,6 +758,11 @@ impl Tree {
                 Some(format!("`{word}` is IP that a script makes in Vivado (create_ip), without RTL here: {REMEDY}"))
             } else if is(&self.instances) {
                 Some(format!("`{word}` is an instance of vendor IP (.xci), without RTL here: {REMEDY}"))
+            } else if is(&self.designs) {
+                Some(format!(
+                    "`{word}` is a block design of Vivado's (.bd), a drawing without RTL: write its Verilog with \
+                     generate_target synthesis in Vivado and import the folder with its `synth` and `ipshared`, or {REMEDY}"
+                ))
             } else {
                 None
             }
@@ -919,6 +927,7 @@ mod tests {
         assert!(missing("fadd_ip u();", &[script]).contains("create_ip"));
         let script = file("a/fadd_ip.tcl", "create_ip -name floating_point\n");
         assert!(missing("fadd_ip u();", &[script]).contains("create_ip"));
+        assert!(missing("design_1 u();", &[file("bd/design_1.bd", "{}")]).contains("block design"));
         assert!(missing("`pragma protect begin_protected\n", &[]).contains("encrypted"));
         let error = Tree::new(vec![file("k.v", "module k; endmodule")], &[])
             .reach("top", &[])
