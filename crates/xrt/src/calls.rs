@@ -9,6 +9,8 @@ use serde::Deserialize;
 pub struct Calls {
     /// Call sites counted.
     pub total_sites: u32,
+    /// Programs for programmable logic alone.
+    pub total_programs: u32,
     /// Groups of calls, most frequently used first.
     pub group: Vec<Group>,
     /// XRT's calls, one entry each.
@@ -23,6 +25,8 @@ pub struct Group {
     pub name: String,
     /// Call sites of all its calls.
     pub sites: u32,
+    /// Programs whose calls are all in this group and those before it, and not all in those before it.
+    pub completes: u32,
 }
 
 /// Degree of support for a call.
@@ -84,6 +88,18 @@ impl Calls {
         });
         works.sum::<f64>() / f64::from(self.total_sites.max(1))
     }
+
+    /// Programs for programmable logic whose groups are complete: every call of theirs that any program has works. A
+    /// group counts only if those before it are complete, too.
+    pub fn complete_programs(&self) -> u32 {
+        let complete = |group: &&Group| {
+            let calls = self.call.iter().filter(|call| call.group == group.name);
+            let mut used = calls.filter(|call| call.programs > 0);
+            used.all(|call| call.is == Presence::Works)
+        };
+        let groups = self.group.iter().take_while(complete);
+        groups.map(|group| group.completes).sum()
+    }
 }
 
 #[cfg(test)]
@@ -128,5 +144,24 @@ mod tests {
         assert_eq!(sites, calls.total_sites);
         let share = calls.share_that_works();
         assert!((0.97..=1.0).contains(&share), "{share}");
+    }
+
+    #[test]
+    fn a_program_is_complete_with_all_groups_up_to_its_own() {
+        let mut calls = Calls::read().unwrap();
+        let all: u32 = calls.group.iter().map(|group| group.completes).sum();
+        assert_eq!(all, calls.total_programs);
+        assert_eq!(calls.complete_programs(), 46);
+        let mut lose = |group: &str, programs: bool| {
+            let call = calls.call.iter_mut().find(|call| {
+                call.group == group && (call.programs > 0) == programs && call.is == Presence::Works
+            });
+            call.unwrap().is = Presence::Absent;
+            calls.complete_programs()
+        };
+        // A call that no program has does not matter; one of a group ends the count before that group.
+        assert_eq!(lose("xclbin", false), 46);
+        assert_eq!(lose("rest", true), 43);
+        assert_eq!(lose("ip", true), 29);
     }
 }

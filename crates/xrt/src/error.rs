@@ -147,11 +147,11 @@ pub enum XrtError {
         /// The rule that is violated.
         rule: &'static str,
     },
-    /// An address that does not fit the argument's register.
+    /// An address that does not fit the argument's register, or its memory port.
     #[error(
-        "kernel `{kernel}`: argument {argument}: the bo lies at {address:#x}, and its register has {bytes} bytes: an \
-         address that does not fit is not cut; give the kernel a pointer of 64 bits, or map files (`tombolo run`), which \
-         lie below 4 GiB"
+        "kernel `{kernel}`: argument {argument}: the bo lies at {address:#x} to {last:#x}, and register and memory port \
+         take addresses up to {limit:#x}: an address that does not fit is not cut; give the kernel addresses of 64 bits, \
+         or map files (`tombolo run`), which lie below 4 GiB"
     )]
     AddressWidth {
         /// Kernel name.
@@ -160,8 +160,10 @@ pub enum XrtError {
         argument: String,
         /// Address of the buffer's first byte.
         address: u64,
-        /// Size of the register in bytes.
-        bytes: u32,
+        /// Address of its last byte.
+        last: u64,
+        /// The highest address that fits.
+        limit: u64,
     },
     /// A buffer in host memory, for a kernel that has no way to it.
     #[error(

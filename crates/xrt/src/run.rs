@@ -248,13 +248,17 @@ impl Run {
             }
         };
         let address = buffer.address();
-        let bytes = register_bytes(address, argument.bytes as usize).ok_or_else(|| {
-            XrtError::AddressWidth {
-                kernel: kernel.name().to_owned(),
-                argument: argument.name.clone(),
-                address,
-                bytes: argument.bytes,
-            }
+        let last = address.saturating_add(buffer.len().max(1) as u64 - 1);
+        let limit = kernel
+            .session()
+            .last_address(kernel.name(), argument.offset);
+        let bytes = register_bytes(address, argument.bytes as usize).filter(|_| last <= limit);
+        let bytes = bytes.ok_or_else(|| XrtError::AddressWidth {
+            kernel: kernel.name().to_owned(),
+            argument: argument.name.clone(),
+            address,
+            last,
+            limit,
         })?;
         let value = Value {
             bytes,

@@ -27,6 +27,8 @@ pub(crate) struct Session {
     space: AddressSpace,
     card: Card,
     host_memory: bool,
+    /// Highest address of each pointer, by kernel and offset of its register.
+    addresses: BTreeMap<String, BTreeMap<u32, u64>>,
     _folder: Unpacked,
 }
 
@@ -79,7 +81,18 @@ impl Session {
             let (from, to) = (&units[link.from], &units[link.to]);
             connections.push(card.connect(from, &link.output, to, &link.input)?);
         }
+        let addresses = manifests.iter().map(|manifest| {
+            let pointers = manifest.arguments.iter().filter(|one| one.port.is_some());
+            pointers.map(|one| (one.offset, one.numbers.most)).collect()
+        });
+        let addresses = design
+            .kernels
+            .iter()
+            .map(|kernel| kernel.name.clone())
+            .zip(addresses)
+            .collect();
         Ok(Self {
+            addresses,
             dispatcher: Dispatcher::new(units.clone()),
             contexts: Mutex::default(),
             container: Arc::new(container),
@@ -123,6 +136,13 @@ impl Session {
 
     pub(crate) fn dispatcher(&self) -> &Dispatcher {
         &self.dispatcher
+    }
+
+    /// The highest address that a pointer of a kernel takes, by the offset of its register.
+    pub(crate) fn last_address(&self, kernel: &str, offset: u32) -> u64 {
+        let pointers = self.addresses.get(kernel);
+        let most = pointers.and_then(|pointers| pointers.get(&offset));
+        most.copied().unwrap_or(u64::MAX)
     }
 
     pub(crate) fn slot(&self, unit: usize) -> &Arc<Slot> {

@@ -12,7 +12,7 @@ use xrt::{
 };
 
 /// Rows produced.
-pub const NAMES: &[&str] = &["bring.xrt_calls", "bring.overhead"];
+pub const NAMES: &[&str] = &["bring.xrt_calls", "bring.xrt_programs", "bring.overhead"];
 
 /// Numbers to add: 4 MiB per array.
 const COUNT: usize = 1 << 20;
@@ -102,11 +102,17 @@ fn with_xrt() -> Result<u64, Failure> {
 }
 
 pub fn measure() -> Result<Vec<Row>, Failure> {
-    let share = Calls::read()?.share_that_works();
+    let calls = Calls::read()?;
+    let share = calls.share_that_works();
     let (ours, theirs) = (native()?, with_xrt()?);
     let more = 100.0 * (theirs as f64 / ours as f64 - 1.0);
     Ok(vec![
         Row::new("bring.xrt_calls", share, "of 1,191 sites"),
+        Row::new(
+            "bring.xrt_programs",
+            f64::from(calls.complete_programs()),
+            "of 46 programs",
+        ),
         Row::new("bring.overhead", more, "%"),
     ])
 }
