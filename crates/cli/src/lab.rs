@@ -4,6 +4,7 @@ use crate::lab_all::AllOptions;
 use crate::lab_cckit::CckitOptions;
 use crate::lab_fleximem::FleximemOptions;
 use crate::lab_fsrf::FsrfOptions;
+use crate::lab_sweep::SweepOptions;
 use crate::lab_vfpio::VfpioOptions;
 use clap::{Args, Subcommand};
 use lab::experiment::Failure;
@@ -31,6 +32,7 @@ Examples:
   tombolo lab cckit                         the directory: loads, streams, and four applications
   tombolo lab cckit --quick
   tombolo lab cckit --figure figure8 --pictures .
+  tombolo lab sweep experiments/sweeps/example.toml --no-area --html sweep.html   many shells and platforms
 
 Results are kept in the folder `cells` of the cache, by the hash of everything that they depend on, so an
 interrupted run continues where it stopped (docs/lab.md). The first run builds the shells' models, some minutes each.
@@ -45,6 +47,9 @@ pub struct Lab {
 enum Paper {
     /// All four papers, one after the other: a page each, and an index page with a verdict per paper and figure.
     All(AllOptions),
+    /// A workload on every combination of some fields' values of a shell and a platform, with the Pareto front of
+    /// throughput over area.
+    Sweep(SweepOptions),
     /// FSRF, table 2, figures 5 to 9 and fairness: files in FPGA virtual memory, compared with Coyote's TLB, AmorphOS
     /// and physical addresses.
     Fsrf(FsrfOptions),
@@ -67,6 +72,7 @@ impl Lab {
     pub fn run(&self) -> Result<(), Failure> {
         match &self.paper {
             Paper::All(options) => options.run(),
+            Paper::Sweep(options) => options.run(),
             Paper::Fsrf(options) => options.run(),
             Paper::Fleximem(options) => options.run(),
             Paper::Vfpio(options) => options.run(),

@@ -21,6 +21,7 @@ mod lab_files;
 mod lab_fleximem;
 mod lab_fsrf;
 mod lab_run;
+mod lab_sweep;
 mod lab_vfpio;
 mod link;
 mod metrics;

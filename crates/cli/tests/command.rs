@@ -380,6 +380,47 @@ fn a_lab_of_all_papers_writes_a_page_each_and_an_index() {
     assert_eq!(values.lines().count(), 1, "{values}");
 }
 
+/// A sweep names unknown fields, and lists impossible shells before anything runs.
+#[test]
+fn a_sweep_names_an_unknown_field_and_lists_refused_shells() {
+    let folder = folder();
+    let text = r#"
+title = "t"
+platform = "u280"
+[workload]
+kernel = "copy"
+arguments = { input = { bytes = 64 }, output = { bytes = 64 }, bytes = 64 }
+[fields]
+"shell.lanes" = [1, 3]
+"#;
+    let sweep = |text: &str| {
+        std::fs::write(folder.path().join("a.toml"), text).unwrap();
+        Command::new(env!("CARGO_BIN_EXE_tombolo"))
+            .args([
+                "lab", "sweep", "a.toml", "--kept", "--csv", "a.csv", "--html", "a.html",
+            ])
+            .env("TOMBOLO_CACHE", folder.path().join("cache"))
+            .current_dir(folder.path())
+            .output()
+            .unwrap()
+    };
+    let output = sweep(&text.replace("shell.lanes", "shell.lanse"));
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{error}");
+    assert!(error.contains("did you mean `lanes`?"), "{error}");
+    assert!(!folder.path().join("a.csv").exists());
+    let output = sweep(text);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{error}");
+    let points = std::fs::read_to_string(folder.path().join("a.csv")).unwrap();
+    let lines: Vec<&str> = points.lines().collect();
+    assert_eq!(lines.len(), 3, "{points}");
+    assert!(lines[1].ends_with("not measured"), "{points}");
+    assert!(lines[2].contains("refused: lanes = 3"), "{points}");
+    let page = std::fs::read_to_string(folder.path().join("a.html")).unwrap();
+    assert!(page.contains("refused: lanes = 3"));
+}
+
 #[test]
 fn kernels_are_listed_and_described_with_a_command_that_runs() {
     let folder = folder();

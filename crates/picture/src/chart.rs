@@ -142,11 +142,7 @@ impl Chart {
             let (first, last) = (least.log10().round() as i32, most.log10().round() as i32);
             return (first..=last).map(|power| 10f64.powi(power)).collect();
         }
-        let span = most - least;
-        let power = 10f64.powf((span / 5.0).log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0].map(|n| n * power);
-        let step = step.into_iter().find(|step| span / step <= 6.0);
-        let step = step.unwrap_or(span);
+        let step = rounded_step(most - least);
         let first = (least / step).ceil() as i64;
         let last = (most / step).floor() as i64;
         (first..=last).map(|number| number as f64 * step).collect()
@@ -232,6 +228,14 @@ impl Chart {
     }
 }
 
+/// A round distance that divides a span into at most six.
+pub(crate) fn rounded_step(span: f64) -> f64 {
+    let power = 10f64.powf((span / 5.0).log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|n| n * power);
+    let step = steps.into_iter().find(|step| span / step <= 6.0);
+    step.unwrap_or(span)
+}
+
 fn class(series: &Series) -> &'static str {
     match series.paper {
         true => "paper",
@@ -240,7 +244,7 @@ fn class(series: &Series) -> &'static str {
 }
 
 /// A number with three significant digits.
-fn number(value: f64) -> String {
+pub(crate) fn number(value: f64) -> String {
     let digits = match value.abs() {
         size if size >= 100.0 || size == 0.0 => 0,
         size if size >= 10.0 => 1,

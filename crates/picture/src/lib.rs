@@ -13,9 +13,11 @@
 //! ```
 
 mod chart;
+mod scatter;
 mod text;
 
 pub use chart::{Chart, Series};
+pub use scatter::{pareto, Scatter};
 pub use text::Text;
 
 /// Colour of our measurements; the two colours differ in lightness too.

@@ -6,7 +6,7 @@ use super::workload::Load;
 use super::Cell;
 use crate::claim::Statement;
 use serde::Deserialize;
-use simcard::Translator;
+use simcard::{ShellConfig, Translator};
 use std::collections::BTreeMap;
 use std::num::NonZeroU8;
 use std::path::{Path, PathBuf};
@@ -402,6 +402,18 @@ impl System {
         }
     }
 
+    /// Replaces the shell at every scale.
+    fn set_shell(&mut self, shell: &ShellConfig) {
+        for of in self.presets.values_mut() {
+            for preset in [Some(&mut of.preset), of.dram.as_mut()]
+                .into_iter()
+                .flatten()
+            {
+                preset.shell = shell.clone();
+            }
+        }
+    }
+
     /// Whether the system is not one of the paper's.
     pub(super) fn is_ours(&self) -> bool {
         self.name == "tombolo"
@@ -494,6 +506,13 @@ pub struct Experiment {
 }
 
 impl Experiment {
+    /// Replaces the shell of every system.
+    pub(super) fn set_shell(&mut self, shell: &ShellConfig) {
+        for system in &mut self.systems {
+            system.set_shell(shell);
+        }
+    }
+
     /// Reads an experiment from the folder `experiments`.
     ///
     /// # Errors

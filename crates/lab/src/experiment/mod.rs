@@ -17,6 +17,7 @@ mod outcome;
 mod part;
 mod published;
 mod run;
+pub mod sweep;
 mod table;
 mod triangles;
 pub mod vfpio;

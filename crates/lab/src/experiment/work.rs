@@ -126,7 +126,7 @@ impl Work<'_> {
     }
 }
 
-fn simulate(cell: &Cell<'_>, options: SimOptions) -> Result<Outcome, Failure> {
+pub(super) fn simulate(cell: &Cell<'_>, options: SimOptions) -> Result<Outcome, Failure> {
     match cell.temperature {
         Temperature::Hot => hot::run(cell, options),
         Temperature::Warm | Temperature::Cold => warm::run(cell, options),

@@ -217,7 +217,12 @@ impl Workers {
         self.expected_of(parts)
     }
 
-    fn expected_of<J: KeptWork>(&self, jobs: &[J]) -> Vec<f64> {
+    /// Whether a job has a result.
+    pub(super) fn has<J: KeptWork>(&self, job: &J) -> Result<bool, Failure> {
+        Ok(matches!(job.kept(&self.results)?, Kept::Whole(_)))
+    }
+
+    pub(super) fn expected_of<J: KeptWork>(&self, jobs: &[J]) -> Vec<f64> {
         let spent = cache::spent(&self.results);
         let mean = spent.values().sum::<f64>() / spent.len().max(1) as f64;
         let mut met = HashSet::new();
@@ -256,7 +261,7 @@ impl Workers {
         self.execute(parts, |part, outcome| ended(part, outcome))
     }
 
-    fn execute<J: KeptWork>(
+    pub(super) fn execute<J: KeptWork>(
         &self,
         jobs: &[J],
         mut ended: impl FnMut(&J, &Result<J::Done, Failure>),
