@@ -14,8 +14,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use units::Picoseconds;
 
-/// Preparatory work before a kernel is loaded.
-pub type Preparation = Box<dyn FnOnce() -> Result<(), CardError> + Send>;
+/// Preparatory work before a kernel is loaded. It ends early, with an error, once the flag is set: no client waits for it.
+pub type Preparation = Box<dyn FnOnce(Arc<AtomicBool>) -> Result<(), CardError> + Send>;
 
 /// A card into which kernels can be loaded.
 pub trait Loader {

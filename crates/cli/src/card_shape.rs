@@ -16,7 +16,7 @@ use tombolo::{
     Card, Error, FunctionalCard, FunctionalConfig, OwnerOptions, Preset, PresetError, ShellConfig,
     SimOptions,
 };
-use verilated::{BuildError, Builder, Limits};
+use verilated::{BuildError, Limits};
 
 /// Bytes per channel of the functional card. They are memory of this machine, allocated on first use.
 const FUNCTIONAL_CHANNEL: u64 = 512 << 20;
@@ -131,7 +131,7 @@ impl CardShape {
             }));
         }
         let mut options = SimOptions::named(&self.platform)?;
-        options.builder = Some(Builder::locate()?.confined(limits));
+        options.kernel_limits = Some(limits);
         let mut owner = OwnerOptions::default();
         options.channel_bytes = self.channel_memory;
         if let Some(preset) = preset {

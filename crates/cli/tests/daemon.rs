@@ -313,6 +313,38 @@ fn hostile_rtl_ends_at_its_limits_and_others_go_on() {
     copy(&daemon, &bytes);
 }
 
+/// Child processes of a process: the tools of its builds.
+fn children(process: &Child) -> usize {
+    let tasks = fs::read_dir(format!("/proc/{}/task", process.id()));
+    let tasks = tasks.unwrap().flatten();
+    let of = |task: fs::DirEntry| fs::read_to_string(task.path().join("children"));
+    tasks
+        .flat_map(of)
+        .map(|children| children.split_whitespace().count())
+        .sum()
+}
+
+#[test]
+fn a_client_that_is_killed_takes_the_build_of_its_kernel_with_it() {
+    let shape = ["--slots", "2", "--channel-memory", "64MiB"];
+    let daemon = Daemon::start(&shape);
+    let before = daemon.at_rest();
+    hostile(&daemon, "abandoned", EXPLODES);
+    let until = |is_so: &dyn Fn(usize) -> bool| {
+        let begin = Instant::now();
+        while !is_so(children(&daemon.process)) {
+            assert!(begin.elapsed() < Duration::from_secs(30));
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    let mut victim = daemon.run(&["./abandoned"]).spawn().unwrap();
+    until(&|children| children > 0);
+    victim.kill().unwrap();
+    victim.wait().unwrap();
+    until(&|children| children == 0);
+    assert_eq!(daemon.at_rest(), before);
+}
+
 #[test]
 fn a_daemon_that_is_ended_writes_back_and_says_so() {
     let mut daemon = Daemon::start(&["--functional"]);

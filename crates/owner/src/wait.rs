@@ -10,6 +10,8 @@ use card::CardError;
 use error::Error;
 use std::future::poll_fn;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 use std::task::Poll;
 use units::{Picoseconds, SlotId};
 
@@ -31,6 +33,16 @@ pub(crate) struct SlotClaim<'a>(&'a Room<Tasks>, SlotId);
 
 /// Guard: while it lives, the result of work on another thread is awaited.
 struct OpenAside<'a>(&'a Room<Tasks>, u64);
+
+/// Guard: when it ends, work on another thread is not awaited any more.
+#[derive(Default)]
+struct Abandoned(Arc<AtomicBool>);
+
+impl Drop for Abandoned {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
 
 impl Drop for OpenAside<'_> {
     fn drop(&mut self) {
@@ -100,17 +112,19 @@ impl Waits {
         SlotClaim(&self.tasks, slot)
     }
 
-    /// Runs `work` on a new thread. It takes no virtual time.
+    /// Runs `work` on a new thread. It takes no virtual time. Its flag is set when the task no longer waits for it.
     pub(crate) async fn on_thread(
         &self,
         what: &'static str,
-        work: impl FnOnce() -> Result<(), CardError> + Send + 'static,
+        work: impl FnOnce(Arc<AtomicBool>) -> Result<(), CardError> + Send + 'static,
     ) -> Result<(), Error> {
+        let abandoned = Abandoned::default();
+        let flag = abandoned.0.clone();
         let id = self.tasks.lend(|tasks| {
             let id = tasks.open_aside();
             self.post.run(
                 what,
-                move || Aside::Worked(id, work().map_err(Error::from)),
+                move || Aside::Worked(id, work(flag).map_err(Error::from)),
                 move |panic| {
                     let text = format!("a callback or a build panicked: {panic}");
                     Aside::Worked(id, Err(Error::Internal(text)))

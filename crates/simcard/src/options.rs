@@ -12,7 +12,7 @@ use timeline::Timeline;
 use timing::network::Network;
 use timing::platform::{Memory, Platform};
 use units::Picoseconds;
-use verilated::{BuildError, Builder, FileSet};
+use verilated::{BuildError, Builder, FileSet, Limits};
 
 /// Modules of the shell that are skipped while idle; `CONTAINER/MODULE` for instances in that container only.
 pub(crate) const SLEEPING: [&str; 29] = [
@@ -80,6 +80,8 @@ pub struct SimOptions {
     pub network: Network,
     /// Builder of models; the default uses the machine's tools and the user's cache.
     pub builder: Option<Builder>,
+    /// Builds kernels, and not the shell, in a sandbox with these limits: their RTL belongs to others.
+    pub kernel_limits: Option<Limits>,
 }
 
 /// Waveforms (FST): which models write them, and when.
@@ -173,6 +175,7 @@ impl SimOptions {
             waves: None,
             network: Network::ethernet_100(),
             builder: None,
+            kernel_limits: None,
         }
     }
 

@@ -1,7 +1,7 @@
 //! The builder: finds models in the cache, and builds missing ones once.
 
 use crate::design::{self, Design};
-use crate::entry::{self, lock, lock_of, Scratch};
+use crate::entry::{self, lock, lock_of, lock_unless, Scratch};
 use crate::error::BuildError;
 use crate::model::compile;
 use crate::model::verilate::{self, ModelInfo};
@@ -11,6 +11,8 @@ use crate::sandbox::{check_sources, Limits, Sandbox};
 use crate::toolchain::{cache_root, Toolchain};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// State of a build, for a progress display.
@@ -141,6 +143,8 @@ pub struct Builder {
     quick: bool,
     /// For RTL of others.
     limits: Option<Limits>,
+    /// Set when no client waits for the build any more.
+    abandoned: Option<Arc<AtomicBool>>,
 }
 
 /// Variable by which tests request models that compile faster and run slower.
@@ -164,6 +168,16 @@ impl Builder {
         self.confined(Limits { time, ..limits })
     }
 
+    /// A builder that gives up once the flag is set: it stops waiting for another build, and kills the tools of a
+    /// confined one. Another builder that waits for the same model then builds it.
+    #[must_use]
+    pub fn unless(self, abandoned: Arc<AtomicBool>) -> Self {
+        Self {
+            abandoned: Some(abandoned),
+            ..self
+        }
+    }
+
     /// The sandbox of a build into a folder, with Verilator's own compiled files if it compiles.
     fn sandbox(
         &self,
@@ -172,7 +186,8 @@ impl Builder {
         folder: &Path,
         runtime: Option<&Path>,
     ) -> Result<Sandbox, BuildError> {
-        Sandbox::of(self.limits, tools, design, folder, runtime)
+        let abandoned = self.abandoned.clone();
+        Sandbox::of(self.limits, abandoned, tools, design, folder, runtime)
     }
 
     /// For a confined build into `scratch`: the design with copies of its sources, which are those of the hash: others
@@ -267,6 +282,7 @@ impl Builder {
             waves: false,
             quick: false,
             limits: None,
+            abandoned: None,
         }
     }
 
@@ -456,9 +472,11 @@ impl Builder {
         }
         let models = folder.parent().unwrap_or(&self.models);
         std::fs::create_dir_all(models).map_err(BuildError::cache(models))?;
-        let _lock = lock(&lock_of(folder), &mut || {
-            progress(Progress::Waiting { design: name() });
-        })?;
+        let mut waiting = || progress(Progress::Waiting { design: name() });
+        let abandoned = self.abandoned.as_deref();
+        let Some(_lock) = lock_unless(abandoned, &lock_of(folder), &mut waiting)? else {
+            return Err(BuildError::Abandoned { design: name() });
+        };
         if let Some(found) = find()? {
             progress(Progress::Cached { design: name() });
             return Ok((found, true));

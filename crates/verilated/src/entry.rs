@@ -15,8 +15,12 @@ use std::hash::{BuildHasher, Hasher};
 use std::io::ErrorKind;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::OnceLock;
+use std::time::Duration;
+
+/// Interval in which a lock is tried that may be given up.
+const LOCK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Name of the list.
 const CHECKSUMS: &str = "checksums";
@@ -145,6 +149,35 @@ pub(crate) fn lock(path: &Path, waiting: &mut dyn FnMut()) -> Result<File, Build
             _ => return Err(BuildError::cache(path)(error)),
         }
     }
+}
+
+/// Takes a lock as [`lock`] does, unless the flag is set before it is free: then it returns `None`.
+pub(crate) fn lock_unless(
+    abandoned: Option<&AtomicBool>,
+    path: &Path,
+    waiting: &mut dyn FnMut(),
+) -> Result<Option<File>, BuildError> {
+    let Some(abandoned) = abandoned else {
+        return lock(path, waiting).map(Some);
+    };
+    let file = File::create(path).map_err(BuildError::cache(path))?;
+    let mut waits = false;
+    while !abandoned.load(Ordering::Acquire) {
+        if try_lock(&file) {
+            return Ok(Some(file));
+        }
+        let error = std::io::Error::last_os_error();
+        match error.kind() {
+            ErrorKind::WouldBlock if !waits => {
+                waiting();
+                waits = true;
+            }
+            ErrorKind::WouldBlock => std::thread::sleep(LOCK_INTERVAL),
+            ErrorKind::Interrupted => {}
+            _ => return Err(BuildError::cache(path)(error)),
+        }
+    }
+    Ok(None)
 }
 
 /// Token of this process in the names of its scratch folders. Process numbers are not unique: processes of other PID

@@ -67,6 +67,12 @@ pub enum BuildError {
         /// Limit that was exceeded.
         limit: String,
     },
+    /// No client waits for the build any more.
+    #[error("{design}: the build was ended: its client is gone")]
+    Abandoned {
+        /// Name of the kernel, or `shell`.
+        design: String,
+    },
     /// The manifest and the RTL disagree.
     #[error("kernel {kernel}: the manifest does not match the RTL: {rule}")]
     Mismatch {

@@ -20,6 +20,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Component, Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -166,6 +167,8 @@ pub(crate) struct Limited {
     folder: PathBuf,
     /// Access to files; without Landlock there is none.
     ruleset: Option<OwnedFd>,
+    /// Set when no client waits for the build any more.
+    abandoned: Option<Arc<AtomicBool>>,
 }
 
 impl Sandbox {
@@ -175,6 +178,7 @@ impl Sandbox {
     /// [`BuildError::Io`]: the system refuses the rules.
     pub(crate) fn of(
         limits: Option<Limits>,
+        abandoned: Option<Arc<AtomicBool>>,
         tools: &Toolchain,
         design: &Design,
         folder: &Path,
@@ -198,13 +202,14 @@ impl Sandbox {
             end: Instant::now() + limits.time,
             folder: folder.to_owned(),
             ruleset,
+            abandoned,
         })))
     }
 
     /// Runs a tool.
     ///
     /// # Errors
-    /// [`BuildError::Limit`], or the tool does not start.
+    /// [`BuildError::Limit`], [`BuildError::Abandoned`], or the tool does not start.
     pub(crate) fn output(&self, command: &mut Command) -> Result<Output, BuildError> {
         match self {
             Self::None => {
@@ -253,6 +258,7 @@ fn rules(
 
 impl Limited {
     fn output(&self, command: &mut Command) -> Result<Output, BuildError> {
+        self.check_awaited()?;
         let program = PathBuf::from(command.get_program());
         // Temporary files, too.
         command.env("TMPDIR", &self.folder);
@@ -300,17 +306,14 @@ impl Limited {
         let mut counted = Instant::now();
         loop {
             let now = Instant::now();
-            if now >= self.end {
-                let seconds = self.limits.time.as_secs_f64();
-                return Err(self.exceeds(format!("{seconds} seconds")));
-            }
+            self.check_time()?;
             if now - counted >= COUNTS {
                 if self.written() >= self.limits.storage {
                     return Err(self.exceeds_storage());
                 }
                 counted = Instant::now();
             }
-            if !is_readable(&pipe, COUNTS.min(self.end - now)) {
+            if !is_readable(&pipe, COUNTS.min(self.end.saturating_duration_since(now))) {
                 continue;
             }
             match pipe.read(&mut buffer) {
@@ -323,13 +326,29 @@ impl Limited {
         }
         // It may close its output and go on.
         while !has_ended(child) {
-            if Instant::now() >= self.end {
-                let seconds = self.limits.time.as_secs_f64();
-                return Err(self.exceeds(format!("{seconds} seconds")));
-            }
+            self.check_time()?;
             std::thread::sleep(Duration::from_millis(1));
         }
         Ok(said)
+    }
+
+    fn check_time(&self) -> Result<(), BuildError> {
+        self.check_awaited()?;
+        if Instant::now() < self.end {
+            return Ok(());
+        }
+        let seconds = self.limits.time.as_secs_f64();
+        Err(self.exceeds(format!("{seconds} seconds")))
+    }
+
+    fn check_awaited(&self) -> Result<(), BuildError> {
+        let is_set = |flag: &AtomicBool| flag.load(Ordering::Acquire);
+        match self.abandoned.as_deref().is_some_and(is_set) {
+            true => Err(BuildError::Abandoned {
+                design: self.design.clone(),
+            }),
+            false => Ok(()),
+        }
     }
 
     /// Bytes in the folder of the build.
@@ -542,6 +561,7 @@ mod tests {
                 end: Instant::now() + limits.time,
                 folder,
                 ruleset,
+                abandoned: None,
             };
             let sandbox = Sandbox::Limited(Arc::new(limited));
             Self { above, sandbox }

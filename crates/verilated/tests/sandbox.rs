@@ -1,8 +1,11 @@
 //! Builds of hostile RTL: an error names the limit, nothing outside the build is read or written, and nothing is left.
 
 use std::path::Path;
-use std::time::Duration;
-use verilated::{sandbox_state, BuildError, Builder, Design, FileSet, Limits, Toolchain};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use verilated::{sandbox_state, BuildError, Builder, Design, FileSet, Limits, Progress, Toolchain};
 
 fn design(folder: &Path, text: &str) -> Design {
     std::fs::write(folder.join("tiny.sv"), text).unwrap();
@@ -108,6 +111,75 @@ fn a_kernel_that_changes_during_its_build_is_not_kept() {
     );
 }
 
+/// A million registers, each of its own expression.
+fn exploding() -> String {
+    module(
+        "for (genvar i = 0; i < 1000; i++) for (genvar j = 0; j < 1000; j++) begin : b\n\
+         logic [31:0] r; always_ff @(posedge ap_clk) r <= (r * 32'(i)) ^ (q + 32'(j)); end",
+    )
+}
+
+#[test]
+fn a_build_that_nobody_waits_for_ends_and_another_takes_its_place() {
+    let (folder, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let design = design(folder.path(), &exploding());
+    let builder = Builder::new(Toolchain::locate().unwrap(), cache.path());
+    let builder = builder.confined(Limits::default());
+    // Compiles Verilator's own files for all models; then no tool of the model is started.
+    let flag = Arc::new(AtomicBool::new(false));
+    let mut give_up = |_| flag.store(true, Ordering::Release);
+    let abandoned = builder.clone().unless(flag.clone());
+    let error = abandoned.model(&design, &|_| Ok(()), &mut give_up);
+    let error = error.unwrap_err();
+    assert!(matches!(error, BuildError::Abandoned { .. }), "{error}");
+    let began = Instant::now();
+    let (building, is_building) = channel();
+    let abandoned = Arc::new(AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        let first = builder.clone().unless(abandoned.clone());
+        let design = &design;
+        let first = scope.spawn(move || {
+            let mut progress = |step| {
+                if matches!(step, Progress::Verilating { .. }) {
+                    building.send(()).unwrap();
+                }
+            };
+            let ended = first.model(design, &|_| Ok(()), &mut progress);
+            (ended.unwrap_err(), Instant::now())
+        });
+        is_building.recv().unwrap();
+        // One that waits for the first, and is given up.
+        let flag = Arc::new(AtomicBool::new(false));
+        let mut give_up = |step| {
+            assert!(matches!(step, Progress::Waiting { .. }), "{step}");
+            flag.store(true, Ordering::Release);
+        };
+        let waiting = builder.clone().unless(flag.clone());
+        let error = waiting.model(design, &|_| Ok(()), &mut give_up);
+        let error = error.unwrap_err();
+        assert!(matches!(error, BuildError::Abandoned { .. }), "{error}");
+        // One that waits, and then builds the model: it ends at its own limit.
+        let mut gave_up = None;
+        let mut give_up_the_first = |step| {
+            if matches!(step, Progress::Waiting { .. }) {
+                // Verilator runs.
+                std::thread::sleep(Duration::from_millis(300));
+                assert!(!first.is_finished());
+                abandoned.store(true, Ordering::Release);
+                gave_up = Some(Instant::now());
+            }
+        };
+        let next = builder.clone().within(Duration::from_millis(500));
+        let error = next.model(design, &|_| Ok(()), &mut give_up_the_first);
+        let error = error.unwrap_err();
+        assert!(error.to_string().contains("0.5 seconds"), "{error}");
+        let (error, ended) = first.join().unwrap();
+        assert!(matches!(error, BuildError::Abandoned { .. }), "{error}");
+        assert!(ended - gave_up.unwrap() < Duration::from_secs(5));
+    });
+    assert!(began.elapsed() < Duration::from_secs(60));
+}
+
 #[test]
 fn limits_are_named() {
     let folder = tempfile::tempdir().unwrap();
@@ -116,11 +188,7 @@ fn limits_are_named() {
         assert!(matches!(error, BuildError::Limit { .. }), "{error}");
         assert!(error.to_string().contains(words), "{error}");
     };
-    // A million registers, each of its own expression.
-    let explodes = module(
-        "for (genvar i = 0; i < 1000; i++) for (genvar j = 0; j < 1000; j++) begin : b\n\
-         logic [31:0] r; always_ff @(posedge ap_clk) r <= (r * 32'(i)) ^ (q + 32'(j)); end",
-    );
+    let explodes = exploding();
     let limits = Limits::default();
     let time = Duration::from_millis(1500);
     names(&explodes, Limits { time, ..limits }, "1.5 seconds");

@@ -14,11 +14,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use units::Picoseconds;
-use verilated::{Builder, Progress};
+use verilated::{Builder, Limits, Progress};
 
 /// Builds kernels for the slots of one card, and loads them.
 pub(super) struct KernelLoader {
     builder: Builder,
+    limits: Option<Limits>,
     home: PathBuf,
     waves: Option<Waves>,
     progress: Arc<Mutex<ProgressCallback>>,
@@ -32,6 +33,7 @@ impl KernelLoader {
     pub(super) fn new(options: SimOptions, builder: Builder, progress: ProgressCallback) -> Self {
         Self {
             builder,
+            limits: options.kernel_limits,
             slot: SlotCapacity::of(&options.shell),
             clock_period: options.platform.clock().period_ps,
             home: options.home,
@@ -100,7 +102,8 @@ impl KernelLoader {
         };
         let (kernel, home) = (kernel.clone(), self.home.clone());
         let progress = self.progress.clone();
-        Some(Box::new(move || {
+        Some(Box::new(move |abandoned| {
+            let builder = builder.unless(abandoned);
             let mut sink = |step| tell(&progress, step);
             build_for_slot(&builder, &kernel, &home, &mut sink).map_err(not_built)?;
             Ok(())
@@ -113,9 +116,13 @@ impl KernelLoader {
     }
 
     fn kernel_builder(&self) -> Builder {
-        match self.kernel_waves() {
+        let builder = match self.kernel_waves() {
             Some(_) => self.builder.with_waves(),
             None => self.builder.clone(),
+        };
+        match self.limits {
+            Some(limits) => builder.confined(limits),
+            None => builder,
         }
     }
 }

@@ -75,7 +75,7 @@ struct Builds(Arc<Mutex<Masks>>);
 impl Between for Builds {
     fn preparation(&self) -> Option<card::Preparation> {
         let masks = self.0.clone();
-        Some(Box::new(move || {
+        Some(Box::new(move |_| {
             look(&mut masks.lock().unwrap());
             Ok(())
         }))
