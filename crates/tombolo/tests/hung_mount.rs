@@ -9,6 +9,7 @@ use fuser::{
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Lines, Write};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -225,6 +226,8 @@ impl Mount {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "a_mount_is_served", "--nocapture"])
             .env(CHILD, folder.path())
+            // If the test's group is killed, it reads the end of its input, and ends the mount.
+            .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
