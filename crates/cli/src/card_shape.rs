@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tombolo::serving::Inputs;
 use tombolo::{
-    Card, Error, FunctionalCard, FunctionalConfig, OwnerOptions, Preset, PresetError, ShellConfig,
-    SimOptions,
+    Card, ClockMode, Error, FunctionalCard, FunctionalConfig, HostFile, HostFileError,
+    OwnerOptions, Preset, PresetError, ShellConfig, SimOptions,
 };
 use verilated::{BuildError, Limits};
 
@@ -49,6 +49,16 @@ pub(crate) struct CardShape {
     /// Runs kernels' reference models on the functional card: no RTL, no time.
     #[arg(long)]
     functional: bool,
+
+    /// Lets virtual time pass while the card has work, also if no program waits for it. See docs/daemon.md.
+    #[arg(long, conflicts_with = "functional")]
+    #[serde(default)]
+    free: bool,
+
+    /// With --free: a host file (hosts/*.toml) with the cost of requests over the socket, in virtual time.
+    #[arg(long, value_name = "FILE", requires = "free")]
+    #[serde(default)]
+    host: Option<PathBuf>,
 }
 
 // Options that limit each build of a kernel of a client.
@@ -89,6 +99,8 @@ pub(crate) enum ShapeError {
     Platform(#[from] CardError),
     #[error(transparent)]
     Shell(#[from] PresetError),
+    #[error(transparent)]
+    Host(#[from] HostFileError),
     #[error(transparent)]
     Build(#[from] BuildError),
 }
@@ -133,6 +145,10 @@ impl CardShape {
         let mut options = SimOptions::named(&self.platform)?;
         options.kernel_limits = Some(limits);
         let mut owner = OwnerOptions::default();
+        if self.free {
+            owner.clock = ClockMode::Free;
+        }
+        owner.host = self.host.as_ref().map(HostFile::load).transpose()?;
         options.channel_bytes = self.channel_memory;
         if let Some(preset) = preset {
             preset.check_virtual_memory()?;
@@ -177,8 +193,15 @@ impl Unopened {
                 add("seed", format!("{:?}", config.seed));
             }
             Self::Simulated(options) => {
-                let options = &options.0;
+                let (options, owner) = &**options;
                 add("card", "simulated".to_owned());
+                // A journal of a lockstep card has no entry for it, as those of earlier versions.
+                if owner.clock == ClockMode::Free {
+                    add("clock", "free".to_owned());
+                }
+                if let Some(host) = &owner.host {
+                    add("hash of the host file", host.hash().to_owned());
+                }
                 add("platform", options.platform.name().to_owned());
                 add("hash of the platform", options.platform.hash().to_owned());
                 add("slots", options.shell.slots.to_string());

@@ -133,7 +133,7 @@ impl Calibrate {
         let name = self.output.as_ref().and_then(|path| path.file_stem());
         let name = name.map_or_else(|| "here".into(), |name| name.to_string_lossy());
         let text =
-            HostFile::text_of(&name, &machine(way), figures).map_err(HostError::Measuring)?;
+            HostFile::text_of(&name, &machine(way), figures, None).map_err(HostError::Measuring)?;
         let Some(path) = self.output else {
             return Ok(print(text)?);
         };

@@ -11,27 +11,34 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tombolo::serving::Inputs;
 use tombolo::{
-    AddressSpace, Card, ErrorCode, FunctionalCard, FunctionalConfig, MapOptions, OwnerOptions,
-    PageSize, SimOptions, Slot,
+    AddressSpace, Card, ClockMode, ErrorCode, FunctionalCard, FunctionalConfig, HostFile,
+    MapOptions, OwnerOptions, PageSize, SimOptions, Slot, TrapFigures,
 };
 use tombolo_daemon::{
     End, Header, Journal, JournalEntry, JournalReader, Replay, ReplayError, ReplayPlaces, Replayed,
     FORMAT,
 };
+use units::Picoseconds;
 
 /// A kind of card.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Functional,
     Rtl,
+    /// RTL in free mode, with a cost of the socket.
+    Free,
 }
 
 impl Kind {
     fn open(self, inputs: Inputs) -> Card {
-        let options = OwnerOptions {
+        let mut options = OwnerOptions {
             inputs,
             ..OwnerOptions::default()
         };
+        if self == Self::Free {
+            options.clock = ClockMode::Free;
+            options.host = Some(host());
+        }
         match self {
             Self::Functional => {
                 let config = FunctionalConfig {
@@ -42,7 +49,7 @@ impl Kind {
                 };
                 Card::new(Box::new(FunctionalCard::new(config)), options).unwrap()
             }
-            Self::Rtl => {
+            Self::Rtl | Self::Free => {
                 let mut sim = SimOptions::named("f1").unwrap();
                 sim.channel_bytes = Some(16 << 20);
                 sim.shell.slots = 2;
@@ -55,9 +62,22 @@ impl Kind {
         let name = match self {
             Self::Functional => "functional",
             Self::Rtl => "simulated",
+            Self::Free => "simulated, free",
         };
         vec![("card".to_owned(), name.to_owned())]
     }
+}
+
+/// Virtual time that a request takes over the socket.
+const REQUEST: Picoseconds = Picoseconds::from_micros(20);
+
+/// A host file with the cost of the socket.
+fn host() -> HostFile {
+    let text = HostFile::text_of("test", "a test", TrapFigures::default(), None).unwrap();
+    let text = format!("{text}\n[socket]\nrequest_ps = {}\n", REQUEST.get());
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("host.toml"), text).unwrap();
+    HostFile::load(folder.path().join("host.toml")).unwrap()
 }
 
 fn header(kind: Kind) -> Header {
@@ -178,7 +198,7 @@ fn be_killed(served: &Served, looks: u64) {
 fn crowd(served: &Served, kind: Kind) {
     let (bytes, times, looks) = match kind {
         Kind::Functional => (723_457, 3, 20),
-        Kind::Rtl => (20_011, 2, 2),
+        Kind::Rtl | Kind::Free => (20_011, 2, 2),
     };
     std::thread::scope(|scope| {
         scope.spawn(|| be_killed(served, looks));
@@ -227,6 +247,51 @@ fn a_crowd_replays_to_the_same_report_replies_and_files() {
 #[test]
 fn a_crowd_on_rtl_replays_to_the_same_report_replies_and_files() {
     same(Kind::Rtl);
+}
+
+#[test]
+fn a_crowd_in_free_mode_replays_to_the_same_report_replies_and_files() {
+    same(Kind::Free);
+}
+
+/// A program that does not wait for its kernel, or is stopped, stops no clock; and each request takes its time.
+#[test]
+fn in_free_mode_time_passes_while_the_card_has_work() {
+    let runs = |kind: Kind| {
+        let own = kind.open(Inputs::default());
+        let served = Served::on(own.clone());
+        let input = served.file("in", &content(20_011, 5));
+        let card = served.open();
+        let space = card.create_space().unwrap();
+        let from = space.map_file(&input, MapOptions::read_only()).unwrap();
+        let to = space.map_file(served.path("out"), MapOptions::create(from.bytes()));
+        let to = to.unwrap();
+        let slot = load(&card, "copy", &space);
+        slot.set_mapping("input", &from).unwrap();
+        slot.set_mapping("output", &to).unwrap();
+        slot.set("bytes", from.bytes()).unwrap();
+        let now = |card: &Card| card.describe().unwrap().1;
+        // Time stands without work.
+        std::thread::sleep(Duration::from_millis(200));
+        let before = now(&own);
+        std::thread::sleep(Duration::from_millis(50));
+        assert_eq!(now(&own), before);
+        let request = now(&card) - before;
+        slot.start().unwrap();
+        // Nobody waits for the kernel.
+        let started = now(&own);
+        let begin = Instant::now();
+        while now(&own) == started && begin.elapsed() < Duration::from_secs(2) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let passes = now(&own) > started;
+        slot.wait(None, |_| tombolo::Continue::Yes).unwrap();
+        to.unmap().unwrap();
+        assert!(fs::read(served.path("out")).unwrap() == content(20_011, 5));
+        (passes, request)
+    };
+    assert_eq!(runs(Kind::Rtl), (false, Picoseconds::ZERO));
+    assert_eq!(runs(Kind::Free), (true, REQUEST));
 }
 
 /// Programs come and go for a while, at least this long: `TOMBOLO_JOURNAL_SECONDS` overrides it.

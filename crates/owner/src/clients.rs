@@ -53,6 +53,11 @@ impl Clients {
         self.apart.insert(client, apart);
     }
 
+    /// Whether a client has reports of its own, as those of a daemon have.
+    pub(super) fn is_apart(&self, client: ClientId) -> bool {
+        self.apart.contains_key(&client)
+    }
+
     /// Drops the record of a client with reports of its own; returns the names of its files.
     pub(super) fn forget(&mut self, client: ClientId) -> BTreeSet<String> {
         self.runs.retain(|(of, _)| *of != Some(client));

@@ -171,7 +171,8 @@ pub struct OwnerOptions {
     pub preset: String,
     /// Why this preset was chosen, for reports; empty if it was requested by name.
     pub preset_chosen: String,
-    /// Cost of a program's traps in virtual time; none without a host file.
+    /// Cost of a program's traps in virtual time, and in free mode of requests over a daemon's socket; none without a
+    /// host file.
     pub host: Option<HostFile>,
     /// Timeline to write to; `None`: the timeline of a simulated card, if it has one.
     pub timeline: Option<Timeline>,

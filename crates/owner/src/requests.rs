@@ -17,6 +17,7 @@ use crate::status::Reports;
 use error::Error;
 use std::cell::Cell;
 use std::rc::Rc;
+use units::Picoseconds;
 
 /// The handlers of all requests, and the rooms of requests that do not wait.
 pub(super) struct Requests {
@@ -35,6 +36,27 @@ pub(super) struct Requests {
 }
 
 impl Requests {
+    /// As [`serve`](Self::serve), from a moment in virtual time.
+    pub(super) async fn serve_from(
+        self: Rc<Self>,
+        from: Option<Picoseconds>,
+        client: ClientId,
+        request: AnyRequest,
+        harmless: Rc<Cell<bool>>,
+    ) -> Option<Error> {
+        if let Some(from) = from {
+            harmless.set(true);
+            while self.kernels.lend(|kernels| kernels.now()) < from {
+                // Of a card that fails, the request itself reports it.
+                if self.slots.waits.pause(from).await.is_err() {
+                    break;
+                }
+            }
+            harmless.set(false);
+        }
+        self.serve(client, request, harmless).await
+    }
+
     /// Serves one request of a client, and sends its reply; returns the error if the reply was not awaited any more.
     /// While `harmless` is set the task may be dropped: it has changed nothing so far.
     pub(super) async fn serve(

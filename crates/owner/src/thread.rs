@@ -10,6 +10,7 @@ use super::lane::{panic_message, Post};
 use super::requests::Requests;
 use super::{Aside, ClockMode, Opened, Owner, OwnerOptions};
 use crate::call::{Bell, Call, Message, TicketId};
+use crate::clients::Clients;
 use crate::inputs::Order;
 use crate::message::{AnyRequest, ClientId, Close, LoadId, ReplyTo, Stop, Waiting};
 use crate::owner_thread::OwnerThread;
@@ -524,7 +525,9 @@ impl EventLoop {
         let waiting = call.request.waiting();
         let harmless = Rc::new(Cell::new(false));
         let requests = self.requests.clone();
-        let work = requests.serve(call.client, call.request, harmless.clone());
+        let cost = self.socket_cost(call.client);
+        let until = (cost > Picoseconds::ZERO).then_some(now + cost);
+        let work = requests.serve_from(until, call.client, call.request, harmless.clone());
         let task = Task {
             ticket: Some(call.ticket),
             work: Box::pin(work),
@@ -535,6 +538,21 @@ impl EventLoop {
         };
         self.next_task += 1;
         self.step(self.next_task, task);
+    }
+
+    /// Virtual time that a request of this client takes over the socket of a daemon.
+    fn socket_cost(&self, client: ClientId) -> Picoseconds {
+        let options = &self.owner.options;
+        match &options.host {
+            Some(host) if options.clock == ClockMode::Free => {
+                let is_apart = |clients: &mut Clients| clients.is_apart(client);
+                match self.requests.slots.clients.lend(is_apart) {
+                    true => host.socket().request_ps,
+                    false => Picoseconds::ZERO,
+                }
+            }
+            _ => Picoseconds::ZERO,
+        }
     }
 
     /// Begins a request of the owner's own, whose reply is dropped.

@@ -55,6 +55,11 @@ impl Served {
         Self::serve(TempDir::new().unwrap(), card, "")
     }
 
+    /// With a card of the caller's.
+    pub fn on(card: Card) -> Self {
+        Self::serve(TempDir::new().unwrap(), card, "")
+    }
+
     /// With a card whose requests are recorded.
     pub fn recorded(folder: TempDir, card: Card, journal: Arc<Journal>) -> Self {
         let settings = Settings {

@@ -1,5 +1,5 @@
 //! Host files (`hosts/*.toml`): costs of a machine and its kernel for trapping a program's accesses to memory that the
-//! card owns.
+//! card owns, and for requests over a daemon's socket.
 //!
 //! These figures belong to no card, so they are not in platform files. As with those, the hash of the file's bytes is
 //! recorded with every result.
@@ -73,6 +73,14 @@ impl TrapFigures {
     }
 }
 
+/// Costs of a daemon's socket, in free mode.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SocketFigures {
+    /// A request over the socket and its reply, in addition to those of a program with its own card.
+    pub request_ps: Picoseconds,
+}
+
 /// Cost of a range, by its pages.
 fn pages(
     bytes: u64,
@@ -103,6 +111,8 @@ struct HostFileContents {
     name: String,
     description: String,
     traps: TrapFigures,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    socket: Option<SocketFigures>,
 }
 
 /// Reason why a host file cannot be used.
@@ -165,9 +175,12 @@ impl HostFile {
             ("protect_huge_ps", traps.protect_huge_ps.unwrap_or_default()),
             ("open_huge_ps", traps.open_huge_ps.unwrap_or_default()),
         ];
-        if let Some((name, figure)) = all.iter().find(|(_, figure)| *figure > LONGEST) {
+        let request = text.socket.unwrap_or_default().request_ps;
+        let all = all.map(|(name, figure)| ("traps", name, figure));
+        let mut all = all.into_iter().chain([("socket", "request_ps", request)]);
+        if let Some((part, name, figure)) = all.find(|(.., figure)| *figure > LONGEST) {
             let what =
-                format!("traps.{name} is {figure}; figures are picoseconds, a second at most");
+                format!("{part}.{name} is {figure}; figures are picoseconds, a second at most");
             return Err(malformed(what));
         }
         Ok(Self { text, hash, path })
@@ -177,12 +190,18 @@ impl HostFile {
     ///
     /// # Errors
     /// None that a caller can cause: figures and two texts are always TOML.
-    pub fn text_of(name: &str, description: &str, traps: TrapFigures) -> Result<String, io::Error> {
+    pub fn text_of(
+        name: &str,
+        description: &str,
+        traps: TrapFigures,
+        socket: Option<SocketFigures>,
+    ) -> Result<String, io::Error> {
         let text = HostFileContents {
             format: FORMAT,
             name: name.to_owned(),
             description: description.to_owned(),
             traps,
+            socket,
         };
         toml::to_string(&text).map_err(io::Error::other)
     }
@@ -207,6 +226,11 @@ impl HostFile {
         &self.path
     }
 
+    /// Costs of a daemon's socket; zero if the file has none.
+    pub fn socket(&self) -> SocketFigures {
+        self.text.socket.unwrap_or_default()
+    }
+
     /// Costs of traps.
     pub fn traps(&self) -> TrapFigures {
         self.text.traps
@@ -229,13 +253,19 @@ mod tests {
             protect_page_ps: Picoseconds::new(9_000),
             ..TrapFigures::default()
         };
-        let text = HostFile::text_of("here", "a \"test\"", traps).unwrap();
+        let text = HostFile::text_of("here", "a \"test\"", traps, None).unwrap();
         let read = parse(&text).unwrap();
         assert_eq!((read.name(), read.description()), ("here", "a \"test\""));
         assert_eq!(read.traps(), traps);
         assert_eq!(traps.protect(4097), Picoseconds::new(718_000));
         assert_eq!(traps.open(1 << 21), Picoseconds::ZERO);
         assert_ne!(parse(&format!("{text}\n")).unwrap().hash(), read.hash());
+        assert_eq!(read.socket(), SocketFigures::default());
+        let socket = SocketFigures {
+            request_ps: Picoseconds::from_micros(31),
+        };
+        let text = HostFile::text_of("here", "with a socket", traps, Some(socket)).unwrap();
+        assert_eq!(parse(&text).unwrap().socket(), socket);
     }
 
     #[test]
@@ -254,22 +284,25 @@ mod tests {
         assert_eq!(huge.protect_with(bytes, 4 << 20), Picoseconds::new(1164));
         assert_eq!(huge.protect(bytes), small.protect(bytes));
         assert!(huge.has_huge_pages() && !small.has_huge_pages());
-        let text = HostFile::text_of("here", "both", huge).unwrap();
+        let text = HostFile::text_of("here", "both", huge, None).unwrap();
         assert_eq!(parse(&text).unwrap().traps(), huge);
-        assert!(!HostFile::text_of("a", "b", small).unwrap().contains("huge"));
+        let text = HostFile::text_of("a", "b", small, None).unwrap();
+        assert!(!text.contains("huge") && !text.contains("socket"));
     }
 
     #[test]
     fn what_makes_no_sense_is_refused() {
-        let good = HostFile::text_of("a", "b", TrapFigures::default()).unwrap();
+        let good = HostFile::text_of("a", "b", TrapFigures::default(), None).unwrap();
         let refused = |text: String| parse(&text).unwrap_err().to_string();
         assert!(refused(good.replace("format = 1", "format = 2")).contains("reads 1"));
         assert!(refused(good.replace("\ntrap_ps = 0", "")).contains("trap_ps"));
         assert!(refused(good.replace("trap_ps", "trap")).contains("trap"));
         let long = refused(good.replace("open_ps = 0", "open_ps = 2000000000000"));
         assert!(
-            long.contains("open_ps") && long.contains("picoseconds"),
+            long.contains("traps.open_ps") && long.contains("picoseconds"),
             "{long}"
         );
+        let long = refused(good + "[socket]\nrequest_ps = 2000000000000\n");
+        assert!(long.contains("socket.request_ps"), "{long}");
     }
 }

@@ -78,7 +78,7 @@ pub fn costs(trap: u64, change: u64) -> HostFile {
         ..TrapFigures::default()
     };
     let file = tempfile::NamedTempFile::new().unwrap();
-    let text = HostFile::text_of("test", "of a test", figures).unwrap();
+    let text = HostFile::text_of("test", "of a test", figures, None).unwrap();
     std::fs::write(file.path(), text).unwrap();
     HostFile::load(file.path()).unwrap()
 }
