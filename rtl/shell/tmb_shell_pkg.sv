@@ -15,9 +15,6 @@ package tmb_shell_pkg;
   import tmb_fabric_pkg::*;
   import tmb_stream_pkg::*;
 
-  // Window of the directory's registers in the BAR, as large as a slot's.
-  localparam logic [31:0] DirectoryBase = 32'h0008_0000;
-
   // An access to a register of the shell or of a slot. Addresses are in bytes, from the start of
   // whatever is accessed.
   typedef struct packed {

@@ -1,34 +1,26 @@
 //! The coherent CPU attached to a card: accesses of its cores to the lines that the card's directory keeps,
 //! and error reports of the directory and of the guards behind it.
 
-use crate::registers::Array;
+use crate::registers;
 use crate::{directory_registers, home_registers, host_lines_registers, Card, CardError, SlotId};
 use std::fmt;
 pub use units::access::{
     AccessId, AccessKind, LineAccess, LineBytes, LineHome, ADDRESS_BITS, CORES, LINE_BYTES,
 };
 
-/// The registers of the directory in the BAR, followed by those of the path to the slots, and by those of
-/// the CPU's lines.
-pub const DIRECTORY: Array = Array {
-    base: 0x8_0000,
-    stride: 0x1000,
-    count: 3,
-};
-
 /// BAR address of a register of the path from the directory to the slots.
 pub const fn home_register(offset: u32) -> u32 {
-    DIRECTORY.at(1) + offset
+    registers::HOME + offset
 }
 
 /// BAR address of a register of the path from a slot to the CPU's lines.
 pub const fn host_lines_register(offset: u32) -> u32 {
-    DIRECTORY.at(2) + offset
+    registers::HOST_LINES + offset
 }
 
 /// BAR address of a register of the directory.
 pub const fn directory_register(offset: u32) -> u32 {
-    DIRECTORY.at(0) + offset
+    registers::DIRECTORY + offset
 }
 
 /// Validity check of a core's access.

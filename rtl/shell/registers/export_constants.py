@@ -12,7 +12,7 @@ import argparse
 from pathlib import Path
 
 from systemrdl import RDLCompiler
-from systemrdl.node import MemNode, RegfileNode, RegNode
+from systemrdl.node import AddrmapNode, MemNode, RegfileNode, RegNode
 
 LICENCE = [
     "Copyright Tombolo contributors.",
@@ -33,6 +33,11 @@ def origin(rdl):
 def registers_of(top):
     """The map with the registers: of the BAR the shell's, else the top itself."""
     return top.get_child_by_name("SHELL") or top
+
+
+def other_blocks(bar):
+    """The blocks of the BAR with a page and constants of their own."""
+    return [child for child in bar.children() if isinstance(child, AddrmapNode) and child.inst_name != "SHELL"]
 
 
 def title(node):
@@ -197,6 +202,9 @@ impl Array {
             self.array(array.inst_name, f"{title(array)}: one block each.",
                        group.absolute_address + array.raw_address_offset, array.array_stride,
                        array.array_dimensions[0])
+        for block in other_blocks(bar):
+            self.doc(f"{title(block)}: the first byte of the block.")
+            self.lines.append(f"pub const {block.inst_name}: u32 = 0x{block.absolute_address:x};")
         for child in bar.children(unroll=False):
             if isinstance(child, MemNode):
                 self.array(child.inst_name, sentences(child), child.raw_absolute_address,
@@ -241,6 +249,13 @@ def render_sv(bar, source):
                 field_name = name + "".join(p.capitalize() for p in field.inst_name.split("_"))
                 constant(f"{field_name}Lsb", field.lsb)
         lines.append("")
+    # A shell without these blocks uses none of their bases.
+    lines.append("  // verilator lint_off UNUSEDPARAM")
+    for block in other_blocks(bar):
+        name = "".join(part.capitalize() for part in block.inst_name.split("_"))
+        lines.append(f"  // {title(block)}")
+        constant(f"{name}Base", block.absolute_address)
+    lines += ["  // verilator lint_on UNUSEDPARAM", ""]
     for child in bar.children(unroll=False):
         if isinstance(child, MemNode):
             name = "".join(part.capitalize() for part in child.inst_name.split("_"))
@@ -282,6 +297,10 @@ def render_markdown(bar, heading, source):
                       "as zero and ignore writes.", ""])
         table([c for c in array.children() if isinstance(c, RegNode)],
               lambda register: register.address_offset)
+    for block in other_blocks(bar):
+        page = f"{block.inst_name.lower()}_registers.md"
+        lines.extend([f"## {title(block)}", "",
+                      f"From `0x{block.absolute_address:x}`; described in `{page}`.", ""])
     for child in bar.children(unroll=False):
         if isinstance(child, MemNode):
             lines.extend([f"## {title(child)}", "",
@@ -293,7 +312,7 @@ def render_markdown(bar, heading, source):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("rdl", type=Path)
+    parser.add_argument("rdl", type=Path, nargs="+", help="the last one defines the top")
     parser.add_argument("--top", required=True)
     parser.add_argument("--rust", type=Path, required=True)
     parser.add_argument("--about", required=True, help="first line of the Rust file")
@@ -304,9 +323,10 @@ def main():
     arguments = parser.parse_args()
 
     compiler = RDLCompiler()
-    compiler.compile_file(str(arguments.rdl))
+    for rdl in arguments.rdl:
+        compiler.compile_file(str(rdl))
     top = compiler.elaborate(top_def_name=arguments.top).top
-    source = origin(arguments.rdl)
+    source = origin(arguments.rdl[-1])
 
     rust = Rust(arguments.about, source, arguments.helper).render(top)
     arguments.rust.write_text(rust, encoding="utf-8")

@@ -24,8 +24,8 @@ use table::SlotTable;
 use units::{Asid, CardDescription, FaultToken, Picoseconds, SlotId, VirtAddr};
 
 /// BAR address of a slot's `s_axi_control`.
-const SLOT_WINDOW: u32 = 0x10_0000;
-const SLOT_WINDOW_BYTES: u32 = 0x1_0000;
+const SLOT_WINDOW: u32 = card::registers::SLOT_CONTROL.base;
+const SLOT_WINDOW_BYTES: u32 = card::registers::SLOT_CONTROL.stride;
 
 /// The Vitis control registers.
 mod register {
