@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -124,7 +125,7 @@ def test_frames_of_odd_size_have_motions(tmp_path: Path) -> None:
 def test_images_are_classified(tmp_path: Path) -> None:
     """One more than a record's; the classes are those of matrix products."""
     images = RANDOM.integers(0, 256, (60, 8, 8), np.uint8)
-    arrays = {
+    arrays: dict[str, Any] = {
         "taps": RANDOM.integers(-128, 128, (8, 3, 3)),
         "channel_bias": RANDOM.integers(-1000, 1000, 8),
         "weights": RANDOM.integers(-128, 128, (10, 8, 3, 3)),
@@ -139,7 +140,7 @@ def test_images_are_classified(tmp_path: Path) -> None:
     tops = np.maximum(sums.reshape(60, 3, 2, 3, 2, 8).max(axis=(2, 4)), 0)
     scores = np.einsum("nyxc,kcyx->nk", np.minimum(tops >> 9, 255), arrays["weights"]) + arrays["class_bias"]
     expected = scores.argmax(axis=1)
-    assert [int(re.search(r"class (\d+)", line)[1]) for line in found] == expected.tolist()
+    assert [int(re.findall(r"class (\d+)", line)[0]) for line in found] == expected.tolist()
     np.savez(tmp_path / "bad.npz", **(arrays | {"taps": arrays["taps"][:, :2]}))
     message = refused(tmp_path, "dnn/dnn.py", "bad.npz", "images.npy")
     assert "bad.npz: `taps` has shape (8, 2, 3): must be (8, 3, 3)" in message

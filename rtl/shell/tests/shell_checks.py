@@ -120,7 +120,7 @@ async def registers(dut):
     bench = Bench(dut, 1)
     await bench.start()
     assert await bench.register(ID) == 0x424D4F54
-    assert await bench.register(VERSION) == 0x00020008
+    assert await bench.register(VERSION) == 0x00020009
     assert await bench.register(GEOMETRY) == 1 | 2 << 8 | 4 << 16 | 2 << 26
     # What the bench ties: constants, which no write changes. The second slot does not exist.
     for register, value in [(FEATURES, 0), (CLOCK, 4000), (CHANNEL_BYTES, 1 << 22), (CHANNEL_BYTES + 4, 1),
