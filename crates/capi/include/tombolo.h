@@ -116,7 +116,7 @@ int tmb_last_errno(void);
 /* "TMB_ERROR_ACCESS" for TMB_ERROR_ACCESS. */
 const char *tmb_status_name(tmb_status status);
 
-/* Version of the library, "0.1.0". */
+/* Version of the library, "0.2.0". */
 const char *tmb_version(void);
 
 /* Frees a text returned by a call; null is allowed. */

@@ -557,7 +557,7 @@ static void lines(void)
 int main(int argc, char **argv)
 {
     if (argc != 3) return 2;
-    TRUE(strcmp(tmb_version(), "0.1.0") == 0);
+    TRUE(strcmp(tmb_version(), "0.2.0") == 0);
     TRUE(strcmp(tmb_status_name(TMB_ERROR_NO_FREE_SPACE), "TMB_ERROR_NO_FREE_SPACE") == 0);
     TRUE(strcmp(tmb_status_name(12345), "unknown status") == 0);
     layouts();
