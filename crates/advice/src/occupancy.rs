@@ -100,14 +100,18 @@ impl Stalls {
     fn of(report: &Report, record: &Record) -> Self {
         let ports = usize::from(report.card.memory_ports_per_slot()).max(1);
         let (mut cycles, mut memory) = (0, 0.0);
-        for (number, one) in report.statistics.requesters.iter().enumerate() {
+        let channels = ["reads", "writes"].map(|way| {
+            latency(record, |name| {
+                name.starts_with("card memory/channel ") && name.ends_with(way)
+            })
+        });
+        let requesters = report.statistics.requesters.iter().enumerate();
+        for (number, one) in requesters.filter(|(_, one)| one.shell_stall_cycles > 0) {
             let way = ["reads", "writes"][number % 2];
             let (slot, port) = (number / 2 / ports, number / 2 % ports);
             let own = format!("slot {slot}/port {port} {way}");
             let at_port = latency(record, |name| name.starts_with(&own));
-            let at_channel = latency(record, |name| {
-                name.starts_with("card memory/channel ") && name.ends_with(way)
-            });
+            let at_channel = channels[number % 2];
             // A miss is a page walk: an access to card memory, too.
             let walks = one.l1_misses as f64 / one.bursts.max(1) as f64;
             let of_shell = match (at_port, at_channel.map(|channel| channel * (1.0 + walks))) {

@@ -12,6 +12,14 @@ pub(crate) fn of_children() -> Duration {
     usage(libc::RUSAGE_CHILDREN)
 }
 
+/// Does work; returns its result with the processor seconds that it took, with children that ended meanwhile.
+pub(crate) fn seconds_of<T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<(T, f64), E> {
+    let spent = || (own() + of_children()).as_secs_f64();
+    let before = spent();
+    let done = work()?;
+    Ok((done, spent() - before))
+}
+
 /// User and system time.
 fn usage(whose: libc::c_int) -> Duration {
     // SAFETY: plain numbers, for which all zeros are valid.

@@ -3,7 +3,7 @@
 
 use super::fsrf::{experiment, run};
 use super::Failure;
-use crate::experiment::fsrf::TABLE;
+use crate::experiment::fsrf::{geometric, TABLE};
 use crate::experiment::{Cell, Experiment, Size, Temperature};
 use crate::row::Row;
 use std::collections::{BTreeMap, BTreeSet};
@@ -111,10 +111,6 @@ struct Table<'a> {
     paper: Throughputs<'a>,
 }
 
-fn geometric_mean(values: &[f64]) -> f64 {
-    (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp()
-}
-
 impl<'a> Table<'a> {
     fn new(cells: Vec<Cell<'a>>, ours: impl IntoIterator<Item = f64>) -> Self {
         let key = |cell: &Cell<'a>| {
@@ -169,7 +165,7 @@ impl<'a> Table<'a> {
                 }
             }
         }
-        geometric_mean(&ratios)
+        geometric(ratios).unwrap_or(f64::NAN)
     }
 
     /// Columns with values.
@@ -203,9 +199,7 @@ impl<'a> Table<'a> {
                     values.extend(at(system));
                 }
             }
-            if !values.is_empty() {
-                levels.insert(*system, geometric_mean(&values));
-            }
+            levels.extend(geometric(values).map(|mean| (*system, mean)));
         }
         levels
     }
@@ -273,7 +267,7 @@ pub fn hot() -> Result<Vec<Row>, Failure> {
             levels.get("fsrf").copied()
         })
         .collect();
-    let own = geometric_mean(&own.ok_or("no streams")?);
+    let own = own.and_then(geometric).ok_or("no streams")?;
     let wrong = table.rankings_wrong() as f64;
     let [.., throughput, ranking] = HOT else {
         return Err("no names".into());

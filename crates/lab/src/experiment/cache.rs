@@ -191,6 +191,22 @@ impl Cached {
         &self.path
     }
 
+    /// The kept result, or that of `compute`, which is kept. A concurrent caller waits for the first one.
+    pub(super) fn or_compute<T: Serialize + DeserializeOwned>(
+        &self,
+        compute: impl FnOnce() -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let _only_one = self.lock()?;
+        match self.read()? {
+            Kept::Whole(outcome) => return Ok(outcome),
+            Kept::Spoilt(why) => eprintln!("{why}"),
+            Kept::Nothing => {}
+        }
+        let outcome = compute()?;
+        self.write(&outcome)?;
+        Ok(outcome)
+    }
+
     /// Locks the entry against concurrent execution of the same work, until the file is dropped; waits for the lock.
     pub(super) fn lock(&self) -> Result<File, Failure> {
         let path = self.path.with_extension("lock");

@@ -177,22 +177,13 @@ impl KeptWork for PaperPart<'_> {
     }
 
     fn perform(&self) -> Result<PartOutcome, Failure> {
-        let cached = self.cached(&super::cache::root())?;
-        let _only_one = cached.lock()?;
-        match cached.read()? {
-            Kept::Whole(outcome) => return Ok(outcome),
-            Kept::Spoilt(why) => eprintln!("{why}"),
-            Kept::Nothing => {}
-        }
-        let spent = || (processor::own() + processor::of_children()).as_secs_f64();
-        let before = spent();
-        let figures = self.measure()?;
-        let outcome = PartOutcome {
-            processor_seconds: spent() - before,
-            figures,
-        };
-        cached.write(&outcome)?;
-        Ok(outcome)
+        self.cached(&super::cache::root())?.or_compute(|| {
+            let (figures, processor_seconds) = processor::seconds_of(|| self.measure())?;
+            Ok(PartOutcome {
+                processor_seconds,
+                figures,
+            })
+        })
     }
 }
 

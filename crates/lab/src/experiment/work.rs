@@ -108,21 +108,16 @@ impl Work<'_> {
     pub fn run(&self, platform: &str) -> Result<Outcome, Failure> {
         let options = self.options(platform)?;
         let cached = self.cached(&cache::root(), &options)?;
-        let _only_one = cached.lock()?;
-        match cached.read()? {
-            Kept::Whole(outcome) => return Ok(outcome),
-            Kept::Spoilt(why) => eprintln!("{why}"),
-            Kept::Nothing => {}
-        }
-        let before = processor::own();
-        let mut outcome = match self {
-            Self::Transfer(transfer) => transfer.run(options)?,
-            Self::Mix(mix) => mix.run(options)?,
-            Self::Cell(cell) => simulate(cell, options)?,
-        };
-        outcome.processor_seconds = (processor::own() - before).as_secs_f64();
-        cached.write(&outcome)?;
-        Ok(outcome)
+        cached.or_compute(|| {
+            let before = processor::own();
+            let mut outcome = match self {
+                Self::Transfer(transfer) => transfer.run(options)?,
+                Self::Mix(mix) => mix.run(options)?,
+                Self::Cell(cell) => simulate(cell, options)?,
+            };
+            outcome.processor_seconds = (processor::own() - before).as_secs_f64();
+            Ok(outcome)
+        })
     }
 }
 

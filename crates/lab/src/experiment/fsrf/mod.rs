@@ -100,4 +100,5 @@ impl<'a> FsrfFigures<'a> {
     }
 }
 
+pub(crate) use page::geometric;
 pub use page::study;

@@ -35,7 +35,8 @@ fn ratio(value: Option<f64>) -> String {
     value.map_or_else(|| "–".to_owned(), |value| format!("{value:.2}"))
 }
 
-fn geometric(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+/// Geometric mean; `None` of nothing.
+pub(crate) fn geometric(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let (sum, count) = values.into_iter().fold((0.0, 0), |(sum, count), value| {
         (sum + value.ln(), count + 1)
     });

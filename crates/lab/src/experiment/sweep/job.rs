@@ -1,7 +1,7 @@
 //! The work of a point: throughput on the simulated card, and area by Yosys.
 
 use super::{ArgumentText, Setup, Sweep, SweepPoint, SweepWorkload};
-use crate::experiment::cache::{self, Cached, Kept, Parts};
+use crate::experiment::cache::{self, Cached, Parts};
 use crate::experiment::workers::KeptWork;
 use crate::experiment::{work, Failure};
 use crate::input::write_input;
@@ -186,21 +186,12 @@ impl KeptWork for SweepJob<'_> {
     }
 
     fn perform(&self) -> Result<PointOutcome, Failure> {
-        let cached = self.cached(&cache::root())?;
-        let _only_one = cached.lock()?;
-        match cached.read()? {
-            Kept::Whole(outcome) => return Ok(outcome),
-            Kept::Spoilt(why) => eprintln!("{why}"),
-            Kept::Nothing => {}
-        }
-        let spent = || (processor::own() + processor::of_children()).as_secs_f64();
-        let before = spent();
-        let figures = self.measure()?;
-        let outcome = PointOutcome {
-            processor_seconds: spent() - before,
-            figures,
-        };
-        cached.write(&outcome)?;
-        Ok(outcome)
+        self.cached(&cache::root())?.or_compute(|| {
+            let (figures, processor_seconds) = processor::seconds_of(|| self.measure())?;
+            Ok(PointOutcome {
+                processor_seconds,
+                figures,
+            })
+        })
     }
 }
