@@ -98,7 +98,7 @@ impl Stalls {
     /// Single beats wait for a latency, of which card memory is a part; long bursts wait for its bandwidth, and the latency
     /// counts once a burst.
     fn of(report: &Report, record: &Record) -> Self {
-        let ports = usize::from(report.card.memory_ports_per_slot()).max(1);
+        let ports = usize::from(report.card.ports_per_slot).max(1);
         let (mut cycles, mut memory) = (0, 0.0);
         let channels = ["reads", "writes"].map(|way| {
             latency(record, |name| {
@@ -205,5 +205,44 @@ impl Occupancy {
             stalled,
             memory: Picoseconds::new((stalled.get() as f64 * stalls.of_memory).round() as u64),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tombolo::{Card, FunctionalCard, FunctionalConfig, Timeline};
+
+    /// Requesters are numbered over all ports of a slot, those of streams as well.
+    #[test]
+    fn stalls_of_a_slot_behind_one_with_streams_are_its_own() {
+        let card = FunctionalCard::new(FunctionalConfig {
+            slots: 2,
+            streams_per_slot: 1,
+            ..FunctionalConfig::default()
+        });
+        let mut report = Card::functional(card).unwrap().report().unwrap();
+        let ports = usize::from(report.card.ports_per_slot);
+        assert_eq!(ports, 1 + usize::from(report.card.memory_ports_per_slot()));
+        let reads = &mut report.statistics.requesters[2 * ports];
+        (reads.bursts, reads.rows, reads.shell_stall_cycles) = (100, 100, 1000);
+
+        let timeline = Timeline::recorder();
+        let ns = Picoseconds::from_nanos;
+        for (group, track, length) in [
+            ("slot 1", "port 0 reads", 400),
+            ("card memory", "channel 0 reads", 100),
+        ] {
+            let group = timeline.group(group, None);
+            let track = timeline.lanes(track, Some(group));
+            timeline.slice(track, "read", ns(0), ns(length), &[]);
+        }
+        let stalls = Stalls::of(&report, &timeline.record().unwrap());
+        assert_eq!(stalls.cycles, 1000);
+        assert!(
+            (stalls.of_memory - 0.25).abs() < 0.05,
+            "{}",
+            stalls.of_memory
+        );
     }
 }
