@@ -19,7 +19,7 @@ pub struct FsrfOptions {
     #[arg(long)]
     part: Vec<FsrfPart>,
 
-    /// The experiment: a file of the folder `experiments` (fsrf-table2, fsrf-figure8, fsrf-random).
+    /// The experiment: a file of the folder `experiments` (fsrf-table2, fsrf-refit, fsrf-figure8, fsrf-random).
     #[arg(long, default_value = fsrf::TABLE, value_name = "NAME")]
     experiment: String,
 

@@ -4,7 +4,7 @@
 
 use super::Failure;
 use crate::experiment::claims::Count;
-use crate::experiment::fsrf::{Mix, Part, Rates, READS, TABLE};
+use crate::experiment::fsrf::{Mix, Part, Rates, READS, REFIT, TABLE};
 use crate::experiment::{Cell, Experiment, Outcome, Size, Temperature, Work, Workers};
 use crate::row::Row;
 use std::collections::HashSet;
@@ -20,6 +20,8 @@ pub const REPRODUCED: &[&str] = &[
     "fsrf.repro.within_25.not_run",
     "fsrf.repro.ranking",
 ];
+/// Names of [`refitted`].
+pub const REFITTED: &[&str] = &["fsrf.repro.leave_out.values", "fsrf.repro.leave_out.fitted"];
 /// Names of [`fairness`].
 pub const FAIRNESS: &[&str] = &[
     "fsrf.fairness",
@@ -107,12 +109,7 @@ pub fn reproduced() -> Result<Vec<Row>, Failure> {
     let experiment = experiment(TABLE)?;
     let mut cells = experiment.cells();
     cells.retain(|cell| cell.published().is_some());
-    let outcomes = run(&experiment, &cells)?;
-    let outcomes: Vec<_> = cells
-        .into_iter()
-        .zip(outcomes.into_iter().map(Some))
-        .collect();
-    let count = Count::new(&experiment, &outcomes).ok_or("no published values")?;
+    let count = counted(&experiment, cells)?;
     let (run, not_run) = count.printed;
     let apart = count.apart as f64 / run as f64;
     let values = [
@@ -127,6 +124,27 @@ pub fn reproduced() -> Result<Vec<Row>, Failure> {
     ];
     let rows = REPRODUCED.iter().zip(values);
     let rows = rows.map(|(name, (value, unit))| Row::new(name, value, unit));
+    Ok(rows.collect())
+}
+
+/// Runs cells and compares them with the published values.
+fn counted<'a>(experiment: &'a Experiment, cells: Vec<Cell<'a>>) -> Result<Count<'a>, Failure> {
+    let outcomes = run(experiment, &cells)?.into_iter().map(Some);
+    let outcomes: Vec<_> = cells.into_iter().zip(outcomes).collect();
+    Ok(Count::new(experiment, &outcomes).ok_or("no published values")?)
+}
+
+/// The values that constants were fitted to: the share within a quarter of the paper's once the constants are fitted to
+/// other rows or systems, and with the constants as they are.
+pub fn refitted() -> Result<Vec<Row>, Failure> {
+    let (table, refit) = (experiment(TABLE)?, experiment(REFIT)?);
+    let (of_refit, mut of_table) = (refit.cells(), table.cells());
+    let names: HashSet<String> = of_refit.iter().map(Cell::name).collect();
+    of_table.retain(|cell| names.contains(&cell.name()));
+    let predicted = counted(&refit, of_refit)?.predicted;
+    let fitted = counted(&table, of_table)?.fitted;
+    let rows = REFITTED.iter().zip([predicted, fitted]);
+    let rows = rows.map(|(name, share)| Row::new(name, share.value(), "share"));
     Ok(rows.collect())
 }
 

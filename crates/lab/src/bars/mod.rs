@@ -146,6 +146,10 @@ pub const ALL: &[Bar] = &[
         measure: fsrf::reproduced,
     },
     Bar {
+        names: fsrf::REFITTED,
+        measure: fsrf::refitted,
+    },
+    Bar {
         names: fsrf_means::HOT,
         measure: fsrf_means::hot,
     },

@@ -1,7 +1,8 @@
 //! Descriptions of experiments, read from `experiments/`.
 
-use super::claims::{Columns, TableClaims};
+use super::claims::{any, Cells, Columns, TableClaims};
 use super::graph::Form;
+use super::refit::Refit;
 use super::workload::Load;
 use super::Cell;
 use crate::claim::Statement;
@@ -496,6 +497,8 @@ pub struct Experiment {
     pub(super) fairness: Option<Statement<Vec<(String, f64)>>>,
     pub(super) mixed: Option<Statement<Vec<(String, String, f64)>>>,
     differs: Vec<Differs>,
+    /// Cells to run; empty for all.
+    pub(super) only: Vec<Cells>,
     unpublished: Vec<String>,
     temperatures: Vec<String>,
     sizes: Vec<String>,
@@ -519,6 +522,9 @@ impl Experiment {
     /// The file does not exist, is not TOML, or violates a rule.
     pub fn read(folder: &Path, name: &str) -> Result<Self, DescriptionError> {
         let path = folder.join(name).with_extension("toml");
+        if let Some(refit) = Refit::find(&path)? {
+            return refit.of(folder, name);
+        }
         let mut file: File = read(&path)?;
         let mut own: Vec<u8> = Vec::new();
         for workload in &file.workload {
@@ -570,6 +576,7 @@ impl Experiment {
             host_miss: file.host_miss_ps.map(Picoseconds::new),
             claims: file.claims,
             differs: file.differs,
+            only: Vec::new(),
             fairness: file.fairness,
             mixed: file.mixed,
             unpublished: file.unpublished,
@@ -592,6 +599,9 @@ impl Experiment {
         let left_out = |claims: &TableClaims| !claims.runs(&workload.paper, &column);
         if self.claims.as_ref().is_some_and(left_out) {
             return false;
+        }
+        if !self.only.is_empty() {
+            return any(&self.only, (&workload.paper, system, &column));
         }
         workload.published(system, temperature, size).is_some()
             || self.unpublished.iter().any(|name| name == system)

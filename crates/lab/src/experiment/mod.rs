@@ -16,6 +16,7 @@ mod hot;
 mod outcome;
 mod part;
 mod published;
+mod refit;
 mod run;
 pub mod sweep;
 mod table;

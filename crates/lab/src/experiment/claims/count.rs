@@ -142,6 +142,8 @@ pub struct Count<'a> {
     pub rivals: Share,
     /// The same, without values that depend on a constant that does not hold at all temperatures.
     pub without_standing: Share,
+    /// Values that a constant was fitted to and that are within the bound.
+    pub fitted: Share,
     /// Published values that a constant was fitted to, and others of the same simulation.
     pub calibrated: usize,
     /// Published values that are not comparable, or whose comparison cannot fail.
@@ -232,6 +234,7 @@ impl<'a> Count<'a> {
             own: Share::default(),
             rivals: Share::default(),
             without_standing: Share::default(),
+            fitted: Share::default(),
             calibrated,
             apart,
             printed: (claims.printed(true), claims.printed(false)),
@@ -240,11 +243,17 @@ impl<'a> Count<'a> {
             values,
         };
         for value in &count.values {
-            let (ValueState::Predicted, Some(within)) =
-                (value.state, value.is_within(claims.within()))
-            else {
+            let Some(within) = value.is_within(claims.within()) else {
                 continue;
             };
+            match value.state {
+                ValueState::Predicted => {}
+                ValueState::Calibrated(_) => {
+                    count.fitted.add(within);
+                    continue;
+                }
+                _ => continue,
+            }
             count.predicted.add(within);
             match value.system == claims.own_system() {
                 true => count.own.add(within),

@@ -113,7 +113,7 @@ enum ApartState {
 /// Columns of a row and system.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Cells {
+pub(super) struct Cells {
     row: String,
     system: String,
     columns: Vec<String>,
@@ -126,7 +126,8 @@ impl Cells {
     }
 }
 
-fn any(cells: &[Cells], (row, system, column): (&str, &str, &str)) -> bool {
+/// Whether a list has this row, system and column.
+pub(super) fn any(cells: &[Cells], (row, system, column): (&str, &str, &str)) -> bool {
     cells.iter().any(|cells| cells.has(row, system, column))
 }
 
@@ -249,6 +250,29 @@ impl TableClaims {
             )),
             false => Ok(()),
         }
+    }
+
+    /// The values that constants were fitted to.
+    pub(super) fn fitted(&self) -> Vec<Cells> {
+        let constants = self.0.constant.iter();
+        constants.flat_map(|one| one.fitted_to.clone()).collect()
+    }
+
+    /// Those of these values that no constant was fitted to; `None` without one.
+    pub(super) fn predicted(&self, mut cells: Cells) -> Option<Cells> {
+        let Cells { row, system, .. } = cells.clone();
+        cells
+            .columns
+            .retain(|column| self.state((&row, &system, column)) == ValueState::Predicted);
+        (!cells.columns.is_empty()).then_some(cells)
+    }
+
+    /// The same values with other fitted constants.
+    ///
+    /// # Errors
+    /// A constant that is fitted to a value that does not exist, or has another state.
+    pub(super) fn with(self, constant: Vec<Constant>) -> Result<Self, String> {
+        Text { constant, ..self.0 }.try_into()
     }
 
     fn source(&self) -> &str {

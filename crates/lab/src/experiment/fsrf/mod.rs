@@ -12,6 +12,8 @@ use super::{Cell, Experiment, Outcome, Work};
 
 /// Experiment of the table, to which the figures belong.
 pub const TABLE: &str = "fsrf-table2";
+/// Experiment of the table with its constants fitted to other values.
+pub const REFIT: &str = "fsrf-refit";
 /// Experiment of figure 8.
 pub const READS: &str = "fsrf-figure8";
 
