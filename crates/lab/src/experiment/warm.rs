@@ -44,8 +44,10 @@ pub(super) fn run(cell: &Cell<'_>, options: SimOptions) -> Result<Outcome, Failu
     let folder = simcard::home().join("kernels").join(&cell.workload.kernel);
     let mut applications = Vec::new();
     for number in 0..cell.applications {
+        // Each is a process in the paper, so a client here, which shares the host's resources in turns with the others.
+        let client = card.client();
         let options = SpaceOptions::new().placement(preset.placement(number));
-        let space = card.create_space_with(options.limit(data.card_bytes()))?;
+        let space = client.create_space_with(options.limit(data.card_bytes()))?;
         let map = |name: &str, bytes, options| -> Result<_, Failure> {
             let path = files.path().join(format!("{name}{number}"));
             match (name, contents.is_empty()) {
@@ -65,7 +67,7 @@ pub(super) fn run(cell: &Cell<'_>, options: SimOptions) -> Result<Outcome, Failu
             bytes => Some(map("in", bytes, MapOptions::read_only())?),
         };
         let output = map("out", buffers.output, MapOptions::read_write())?;
-        let slot = card.load(SlotId(number), &folder, &space)?;
+        let slot = client.load(SlotId(number), &folder, &space)?;
         applications.push((space, input, output, slot));
     }
     let run = |accessed, seed| -> Result<(), Failure> {
