@@ -9,7 +9,7 @@ use card::{Card, CardError, Loader, Simulation, SlotId};
 use sim::{
     card_address, kernel, open, options, pattern, run_copy, run_copy_striped, Driver, SPACE,
 };
-use simcard::SimOptions;
+use simcard::{ShellConfig, SimOptions};
 use units::{CardAddr, CommandId, CommandStatus, HostAddr, Operation, Picoseconds, Stripe};
 
 #[test]
@@ -225,21 +225,41 @@ fn a_stripe_that_the_card_cannot_have_is_refused() {
     assert_eq!(driver.command(copy), CommandStatus::Ok);
 }
 
-/// An HBM card with all its pseudo-channels: each is at its place, and a stripe covers all.
+/// An HBM card with all its pseudo-channels. Its shell is the largest of all tests.
 #[test]
+#[ignore = "compiles for two minutes"]
 fn thirty_two_channels_work() {
-    const CHANNEL_BYTES_LOG2: u8 = 28;
+    channels_work(ShellConfig {
+        ports_per_slot: 1,
+        channels: 32,
+        channel_bytes_log2: 28,
+        ..ShellConfig::default()
+    });
+}
+
+/// The shell of four slots that other tests use, too.
+#[test]
+fn four_channels_work() {
+    channels_work(ShellConfig {
+        slots: 4,
+        channels: 4,
+        queues: 5,
+        ..ShellConfig::default()
+    });
+}
+
+/// Each channel is at its place, and a stripe covers all.
+fn channels_work(shell: ShellConfig) {
+    let (channels, channel_bytes_log2) = (u64::from(shell.channels), shell.channel_bytes_log2);
     let mut hbm = SimOptions::named("u280").unwrap();
     hbm.asserting = true;
-    hbm.shell.ports_per_slot = 1;
-    hbm.shell.channels = 32;
-    hbm.shell.channel_bytes_log2 = CHANNEL_BYTES_LOG2;
+    hbm.shell = shell;
     let mut driver = Driver::new(open(hbm));
     let (memory, host) = driver.map(1 << 16);
     let bytes = pattern(1 << 15);
     memory.write(0, &bytes).unwrap();
     let size = bytes.len() as u64;
-    driver.stripe = Stripe::new(64, 32).unwrap();
+    driver.stripe = Stripe::new(64, channels).unwrap();
     let start = CardAddr::new(0x40_0fc0).unwrap();
     let into = Operation::CopyIn {
         from: host,
@@ -259,15 +279,16 @@ fn thirty_two_channels_work() {
     let mut seen = vec![0; bytes.len()];
     memory.read(bytes.len(), &mut seen).unwrap();
     assert!(seen == bytes);
-    // 512 rows over 32 channels, from the last one of a round on.
+    // 512 rows, from the last channel of a round on.
     let statistics = driver.card.statistics().unwrap();
+    let rows = 512 / channels;
     assert!(statistics
         .channels
         .iter()
-        .all(|c| c.rows_written == 16 && c.rows_read == 16));
+        .all(|c| c.rows_written == rows && c.rows_read == rows));
 
     let stripe = std::mem::take(&mut driver.stripe);
-    for (place, range) in stripe.pieces(start, 32 * 64, CHANNEL_BYTES_LOG2) {
+    for (place, range) in stripe.pieces(start, channels * 64, channel_bytes_log2) {
         let row = Operation::CopyOut {
             from: place,
             to: back,

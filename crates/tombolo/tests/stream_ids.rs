@@ -5,7 +5,7 @@ mod stream_card;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use tombolo::{Card, Continue, Error, MapOptions, OwnerOptions, SimOptions, SlotId, StreamError};
+use tombolo::{Card, Continue, Error, MapOptions, OwnerOptions, SlotId, StreamError};
 
 fn kernel(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -13,16 +13,14 @@ fn kernel(name: &str) -> PathBuf {
         .join(name)
 }
 
-fn options(tid_width: u8, tdest_width: u8) -> SimOptions {
+/// A card of three slots that carries TID of 5 bits and TDEST of 9: one shell for all tests, since compiling it takes a
+/// minute.
+fn open() -> Card {
     let mut options = stream_card::simulated();
     options.shell.slots = 3;
     options.shell.queues = 4;
-    options.shell.tid_width = tid_width;
-    options.shell.tdest_width = tdest_width;
-    options
-}
-
-fn open(options: SimOptions) -> Card {
+    options.shell.tid_width = 5;
+    options.shell.tdest_width = 9;
     Card::simulated(options, OwnerOptions::default(), |_| ()).unwrap()
 }
 
@@ -51,7 +49,7 @@ fn each_word_arrives_with_the_tid_and_tdest_that_it_was_sent_with() {
     let sent: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     fs::write(&source, &sent).unwrap();
 
-    let card = open(options(5, 9));
+    let card = open();
     let space = card.create_space().unwrap();
     let load = |slot, name| card.load(SlotId(slot), kernel(name), &space).unwrap();
     let first = load(0, "id_source");
@@ -96,17 +94,31 @@ fn a_loss_of_tid_or_tdest_is_refused() {
         Err(error) => panic!("{error}"),
         Ok(()) => panic!("not refused"),
     };
-    let card = open(options(4, 8));
+    let card = open();
     let space = card.create_space().unwrap();
     let load = |slot, name| card.load(SlotId(slot), kernel(name), &space).unwrap();
-    let first = load(0, "id_source");
-    let middle = load(1, "id_middle");
-    let last = load(2, "id_sink");
-    // The card carries less of TDEST, the host nothing.
-    let told = refusal(card.connect(&first, "out", &last, "in").map(drop));
-    for words in ["TDEST of 9 bits", "carries 8 bits", "tdest_width = 9"] {
+    // The card carries less of TDEST than both kernels have, the host nothing.
+    let folder = tempfile::tempdir().unwrap();
+    let wide = ["id_source", "id_sink"].map(|name| {
+        let texts = [
+            ("tdest_width = 9", "tdest_width = 10"),
+            ("[8:0]  out_tdest", "[9:0]  out_tdest"),
+            ("[8:0]  in_tdest", "[9:0]  in_tdest"),
+            ("in_tdata[12:0]", "in_tdata[13:0]"),
+        ];
+        changed(folder.path(), name, &texts)
+    });
+    let wide = [1, 2].map(|slot| {
+        let kernel = &wide[usize::from(slot) - 1];
+        card.load(SlotId(slot), kernel, &space).unwrap()
+    });
+    let told = refusal(card.connect(&wide[0], "out", &wide[1], "in").map(drop));
+    for words in ["TDEST of 10 bits", "carries 9 bits", "tdest_width = 10"] {
         assert!(told.contains(words), "{told}");
     }
+    drop(wide);
+    let first = load(0, "id_source");
+    let middle = load(1, "id_middle");
     let told = refusal(middle.open_stream("out").map(drop));
     for words in ["TID of 4 bits", "the host", "`drops`"] {
         assert!(told.contains(words), "{told}");
@@ -114,34 +126,36 @@ fn a_loss_of_tid_or_tdest_is_refused() {
     // The receiver has fewer bits, or none.
     for (key, words) in [
         (
-            "tdest_width = 8",
+            "tdest_width = 8\n",
             ["the receiver has 8 bits", "tdest_width = 9"],
         ),
         ("", ["the receiver has none", "tdest_width = 9"]),
     ] {
         let folder = tempfile::tempdir().unwrap();
-        let narrow = narrower(folder.path(), key);
+        let narrow = changed(
+            folder.path(),
+            "id_sink",
+            &[
+                ("tdest_width = 9\n", key),
+                ("[8:0]  in_tdest", "[7:0]  in_tdest"),
+            ],
+        );
         let narrow = card.load(SlotId(2), narrow, &space).unwrap();
         let told = refusal(card.connect(&first, "out", &narrow, "in").map(drop));
         assert!(words.iter().all(|words| told.contains(words)), "{told}");
     }
 }
 
-/// `id_sink` with another width of TDEST.
-fn narrower(folder: &Path, key: &str) -> PathBuf {
-    let into = folder.join("id_sink");
+/// A kernel with these texts replaced.
+fn changed(folder: &Path, name: &str, texts: &[(&str, &str)]) -> PathBuf {
+    let into = folder.join(name);
     fs::create_dir(&into).unwrap();
-    for file in ["id_sink.sv", "kernel.toml"] {
-        let text = fs::read_to_string(kernel("id_sink").join(file)).unwrap();
-        let text = match key {
-            "" => text.replace("tdest_width = 9\n", ""),
-            key => text.replace("tdest_width = 9", key),
-        };
-        fs::write(
-            into.join(file),
-            text.replace("[8:0]  in_tdest", "[7:0]  in_tdest"),
-        )
-        .unwrap();
+    for file in [&format!("{name}.sv"), "kernel.toml"] {
+        let mut text = fs::read_to_string(kernel(name).join(file)).unwrap();
+        for (old, new) in texts {
+            text = text.replace(old, new);
+        }
+        fs::write(into.join(file), text).unwrap();
     }
     into
 }
