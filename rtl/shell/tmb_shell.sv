@@ -33,6 +33,8 @@
 //
 // Source: FSRF sections 4 and 5; docs/architecture.md.
 
+`include "tmb_axi_pins.svh"
+
 module tmb_shell
   import tmb_pkg::*;
   import tmb_dma_pkg::*;
@@ -481,33 +483,7 @@ module tmb_shell
                              port_wdata_i[p], port_wstrb_i[p], port_wlast_i[p], port_wvalid_i[p],
                              port_bready_i[p]};
     end else begin : gen_axi
-      assign port_req[p] = '{
-          aw: '{
-              id: port_awid_i[p], addr: port_awaddr_i[p],
-              len: port_awlen_i[p], size: port_awsize_i[p], burst: port_awburst_i[p]
-          },
-          aw_valid: port_awvalid_i[p],
-          w: '{data: port_wdata_i[p], strb: port_wstrb_i[p], last: port_wlast_i[p]},
-          w_valid: port_wvalid_i[p],
-          b_ready: port_bready_i[p],
-          ar: '{
-              id: port_arid_i[p], addr: port_araddr_i[p],
-              len: port_arlen_i[p], size: port_arsize_i[p], burst: port_arburst_i[p]
-          },
-          ar_valid: port_arvalid_i[p],
-          r_ready: port_rready_i[p]
-      };
-      assign port_arready_o[p] = port_rsp[p].ar_ready;
-      assign port_rid_o[p] = port_rsp[p].r.id;
-      assign port_rdata_o[p] = port_rsp[p].r.data;
-      assign port_rresp_o[p] = port_rsp[p].r.resp;
-      assign port_rlast_o[p] = port_rsp[p].r.last;
-      assign port_rvalid_o[p] = port_rsp[p].r_valid;
-      assign port_awready_o[p] = port_rsp[p].aw_ready;
-      assign port_wready_o[p] = port_rsp[p].w_ready;
-      assign port_bid_o[p] = port_rsp[p].b.id;
-      assign port_bresp_o[p] = port_rsp[p].b.resp;
-      assign port_bvalid_o[p] = port_rsp[p].b_valid;
+      `TMB_AXI_SUBORDINATE_PINS(port, [p], port_req[p], port_rsp[p])
     end
   end
 
@@ -521,21 +497,7 @@ module tmb_shell
 
   for (genvar s = 0; s < NumSlots; s++) begin : gen_slot
     assign slot_rst_no[s] = slot_live[s];
-    assign ctl_awaddr_o[s] = ctl_req[s].awaddr;
-    assign ctl_awvalid_o[s] = ctl_req[s].awvalid;
-    assign ctl_wdata_o[s] = ctl_req[s].wdata;
-    assign ctl_wstrb_o[s] = ctl_req[s].wstrb;
-    assign ctl_wvalid_o[s] = ctl_req[s].wvalid;
-    assign ctl_bready_o[s] = ctl_req[s].bready;
-    assign ctl_araddr_o[s] = ctl_req[s].araddr;
-    assign ctl_arvalid_o[s] = ctl_req[s].arvalid;
-    assign ctl_rready_o[s] = ctl_req[s].rready;
-    assign ctl_rsp[s] = '{
-        awready: ctl_awready_i[s],
-        wready: ctl_wready_i[s], bresp: ctl_bresp_i[s], bvalid: ctl_bvalid_i[s],
-        arready: ctl_arready_i[s],
-        rdata: ctl_rdata_i[s], rresp: ctl_rresp_i[s], rvalid: ctl_rvalid_i[s]
-    };
+    `TMB_AXI_LITE_MANAGER_PINS(ctl, [s], ctl_req[s], ctl_rsp[s])
   end
 
   // ---------------------------------------------------------------------------------------------
@@ -653,33 +615,7 @@ module tmb_shell
   end
 
   for (genvar h = 0; h < NumHomes; h++) begin : gen_home
-    assign home_arid_o[h] = home_req[h].ar.id;
-    assign home_araddr_o[h] = home_req[h].ar.addr;
-    assign home_arlen_o[h] = home_req[h].ar.len;
-    assign home_arsize_o[h] = home_req[h].ar.size;
-    assign home_arburst_o[h] = home_req[h].ar.burst;
-    assign home_arvalid_o[h] = home_req[h].ar_valid;
-    assign home_rready_o[h] = home_req[h].r_ready;
-    assign home_awid_o[h] = home_req[h].aw.id;
-    assign home_awaddr_o[h] = home_req[h].aw.addr;
-    assign home_awlen_o[h] = home_req[h].aw.len;
-    assign home_awsize_o[h] = home_req[h].aw.size;
-    assign home_awburst_o[h] = home_req[h].aw.burst;
-    assign home_awvalid_o[h] = home_req[h].aw_valid;
-    assign home_wdata_o[h] = home_req[h].w.data;
-    assign home_wstrb_o[h] = home_req[h].w.strb;
-    assign home_wlast_o[h] = home_req[h].w.last;
-    assign home_wvalid_o[h] = home_req[h].w_valid;
-    assign home_bready_o[h] = home_req[h].b_ready;
-    assign home_rsp[h] = '{
-        aw_ready: home_awready_i[h], w_ready: home_wready_i[h],
-        b: '{id: home_bid_i[h], resp: axi_resp_e'(home_bresp_i[h])}, b_valid: home_bvalid_i[h],
-        ar_ready: home_arready_i[h], r_valid: home_rvalid_i[h],
-        r: '{
-          id: home_rid_i[h], resp: axi_resp_e'(home_rresp_i[h]),
-          last: home_rlast_i[h], data: home_rdata_i[h]
-        }
-    };
+    `TMB_AXI_MANAGER_PINS(home, [h], home_req[h], home_rsp[h])
     assign line_req[h] = '{
         valid: line_req_valid_i[h],
         ack_ready: line_ack_ready_i[h],

@@ -29,10 +29,15 @@ pub(super) fn file_list(rtl: &[PathBuf]) -> String {
 pub(super) fn core_file(rtl: &[PathBuf]) -> String {
     let mut text = format!(
         "CAPI=2:\n\nname: tombolo:shell:{TOP}:{}\ndescription: Virtual memory and I/O for FPGA kernels, \
-         configured by shell.toml\n\nfilesets:\n  rtl:\n    file_type: systemVerilogSource\n    files:\n      - \
-         {INCLUDED}:\n          is_include_file: true\n          include_path: rtl/lib\n",
+         configured by shell.toml\n\nfilesets:\n  rtl:\n    file_type: systemVerilogSource\n    files:\n",
         env!("CARGO_PKG_VERSION")
     );
+    for path in INCLUDED {
+        let _ = writeln!(
+            text,
+            "      - {path}:\n          is_include_file: true\n          include_path: rtl/lib"
+        );
+    }
     for path in rtl.iter().filter(|path| !is_waiver(path)) {
         let _ = writeln!(text, "      - {}", path.display());
     }

@@ -30,8 +30,8 @@ const TOP: &str = "tombolo_shell";
 const ARRAYS: &str = "tombolo_shell_arrays";
 /// The list of the shell's files, in the checkout.
 const SHELL_LIST: &str = "rtl/shell/tmb_shell.f";
-/// File with the macros, for include directives.
-const INCLUDED: &str = "rtl/lib/tmb_assert.svh";
+/// Files with macros, for include directives.
+const INCLUDED: [&str; 2] = ["rtl/lib/tmb_assert.svh", "rtl/lib/tmb_axi_pins.svh"];
 
 /// Every file of an exported shell. `settings` is the configuration in the format of the command's
 /// configuration file.
@@ -58,7 +58,8 @@ pub fn exported_files(
         made("tombolo_shell.f", lists::file_list(&rtl)),
         made("tombolo_shell.core", lists::core_file(&rtl)),
     ];
-    let mut copied = vec![PathBuf::from("LICENSE"), PathBuf::from(INCLUDED)];
+    let mut copied = vec![PathBuf::from("LICENSE")];
+    copied.extend(INCLUDED.map(PathBuf::from));
     copied.extend(rtl);
     for path in copied {
         files.push(copy(home, &path, &path)?);
