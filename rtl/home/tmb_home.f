@@ -26,6 +26,7 @@ rtl/directory/tmb_directory.sv
 rtl/stream/tmb_stream_pkg.sv
 rtl/fabric/tmb_fabric_pkg.sv
 rtl/dma/tmb_dma_pkg.sv
+rtl/shell/registers/tmb_register_map_pkg.sv
 rtl/shell/tmb_shell_pkg.sv
 rtl/home/tmb_home_pkg.sv
 rtl/home/tmb_home_guard.sv

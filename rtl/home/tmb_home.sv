@@ -36,6 +36,7 @@ module tmb_home
   import tmb_directory_pkg::*;
   import tmb_home_pkg::*;
   import tmb_shell_pkg::*;
+  import tmb_register_map_pkg::*;
 #(
   parameter directory_cfg_t Directory = '{Slices: 1, UnitsPerSlice: 2, SetsPerUnit: 16, Ways: 4},
   parameter int unsigned NumSlots = 1,
@@ -449,9 +450,10 @@ module tmb_home
   assign to_block.ANSWERED.VALUE.incrvalue = answers;
 
   // The window's halves: the directory's block is on AXI4-Lite, the other one answers pulses.
+  localparam int unsigned HomeBit = $clog2(HomeBase - DirectoryBase);
   logic is_home, home_done, home_read_ack, home_write_ack;
   logic [31:0] home_data, write_mask;
-  assign is_home = access_i.addr[12];
+  assign is_home = access_i.addr[HomeBit];
   for (genvar b = 0; b < 4; b++) begin : gen_mask
     assign write_mask[8*b+:8] = {8{access_i.strobe[b]}};
   end
@@ -567,7 +569,7 @@ module tmb_home
   `TMB_ASSERT_INIT(SlotsExist, NumSlots >= 1)
 
   logic unused_ok;
-  assign unused_ok = &{1'b0, access_i.addr[15:13], access_i.addr[11:8], bresp[0], rresp[0],
+  assign unused_ok = &{1'b0, access_i.addr, bresp[0], rresp[0],
                        unused_stall_write, unused_stall_read, unused_read_error,
                        unused_write_error};
 

@@ -7,7 +7,7 @@
 //
 // Cfg   Directory, Cache; NumSlots, NumChannels and ChannelBytesLog2 of the card
 //
-// In the window of registers the cache's begin at 0x2000, the directory's and the home's lie below. A part
+// In the window of registers the cache's begin at HostLinesBase, the directory's and the home's lie below. A part
 // that does not exist takes no access, and all that it drives is zero.
 //
 // Throughput, latency, ordering, back-pressure, no deadlock: tmb_home and tmb_host_lines. Registers: one
@@ -20,6 +20,7 @@ module tmb_shell_coherent
   import tmb_shell_pkg::*;
   import tmb_home_pkg::*;
   import tmb_host_lines_pkg::*;
+  import tmb_register_map_pkg::*;
 #(
   parameter shell_cfg_t Cfg = DefaultShellCfg,
   localparam int unsigned NumSlots = Cfg.NumSlots,
@@ -98,7 +99,8 @@ module tmb_shell_coherent
   // ---------------------------------------------------------------------------------------------
 
   if (HasCache) begin : gen_host_lines
-    assign to_host_lines = access_i.addr[13];
+    localparam int unsigned HostLinesBit = $clog2(HostLinesBase - DirectoryBase);
+    assign to_host_lines = access_i.addr[HostLinesBit];
     tmb_host_lines #(
       .Cache(Cfg.Cache),
       .NumSlices(Cfg.Directory.Slices),
@@ -211,6 +213,7 @@ module tmb_shell_coherent
                          write_rsp_i[0]};
   end
 
+  `TMB_ASSERT_INIT(HostLinesAtTheirBit, HostLinesBase == DirectoryBase + (1 << $clog2(HostLinesBase - DirectoryBase)))
   `TMB_ASSERT_INIT(CacheNeedsDirectory, !HasCache || HasDirectory)
 
 endmodule
