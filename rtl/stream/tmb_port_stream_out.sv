@@ -259,8 +259,7 @@ module tmb_port_stream_out #(
   logic unused_id;
 
   tmb_stream_width #(
-    .InBytes (64),
-    .OutBytes(64)
+    .Cfg('{InBytes: 64, OutBytes: 64, FlushCycles: 0, IdWidth: 0})
   ) u_merge (
     .clk_i,
     .rst_ni,

@@ -49,9 +49,7 @@ module tmb_stream_gather #(
   assign passes = !held_valid && held == '0 && (in_last_i || &in_keep_i);
 
   tmb_stream_width #(
-    .InBytes (Bytes),
-    .OutBytes(Bytes),
-    .IdWidth (IdWidth)
+    .Cfg('{InBytes: Bytes, OutBytes: Bytes, FlushCycles: 0, IdWidth: IdWidth})
   ) u_held (
     .clk_i,
     .rst_ni,

@@ -5,10 +5,8 @@
 // Width converter of an AXI4-Stream: the same bytes and the same packets, in beats of another width. It
 // stands in the slot, between a kernel's port and the boundary.
 //
-// InBytes, OutBytes   widths of the two sides, any number of bytes
-// FlushCycles         0: bytes wait for a full beat or the end of their packet. Else: also for a pause of the
-//                     sender of that many cycles. For ports without TLAST, whose packet never ends.
-// IdWidth             bits of TID and TDEST together; 0: none are carried
+// Cfg   stream_width_cfg_t. Without FlushCycles bytes wait for a full beat or the end of their packet; with it they
+//       leave, too, once the sender has paused that long: for ports without TLAST, whose packet never ends
 //
 // Bytes of different IDs do not share a beat: bytes that wait leave, without TLAST, once a beat of another ID is offered.
 //
@@ -29,11 +27,14 @@
 
 `include "tmb_assert.svh"
 
-module tmb_stream_width #(
-  parameter int unsigned InBytes = 4,
-  parameter int unsigned OutBytes = 64,
-  parameter int unsigned FlushCycles = 0,
-  parameter int unsigned IdWidth = 0,
+module tmb_stream_width
+  import tmb_stream_width_pkg::*;
+#(
+  parameter stream_width_cfg_t Cfg = DefaultStreamWidthCfg,
+  localparam int unsigned InBytes = Cfg.InBytes,
+  localparam int unsigned OutBytes = Cfg.OutBytes,
+  localparam int unsigned FlushCycles = Cfg.FlushCycles,
+  localparam int unsigned IdWidth = Cfg.IdWidth,
   localparam int unsigned IdBits = IdWidth == 0 ? 1 : IdWidth,
   localparam int unsigned HeldWidth = $clog2(InBytes + OutBytes + 1)
 ) (

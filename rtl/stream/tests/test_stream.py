@@ -99,8 +99,8 @@ def test_widths(narrow, flush):
     """64 bytes to a width and back: the same bytes in the same packets, at the narrower side's rate. With a flush, of
     streams without end too, whose bytes leave when the sender pauses."""
     program = build_cpp(f"stream_width{narrow}_{flush}", "width_bench_top",
-                        [ROOT / "rtl" / "stream" / "tmb_stream_width.sv",
-                         ROOT / "rtl" / "stream" / "tmb_stream_gather.sv", HERE / "width_bench_top.sv"],
+                        [*(ROOT / "rtl" / "stream" / f"tmb_stream_{name}.sv" for name in ("width_pkg", "width", "gather")),
+                         HERE / "width_bench_top.sv"],
                         HERE / "width_bench.cpp", {"NarrowBytes": narrow, "FlushCycles": flush},
                         {"NARROW": narrow, "FLUSH": flush})
     rate = float(run_cpp(program, 1, 300)[0])
@@ -113,8 +113,8 @@ def test_widths(narrow, flush):
 def test_bytes_of_different_ids_share_no_beat(narrow, flush):
     """The same with an ID (TID and TDEST) a beat, which changes in mid-packet: each byte keeps its own."""
     program = build_cpp(f"stream_width_ids{narrow}_{flush}", "width_bench_top",
-                        [ROOT / "rtl" / "stream" / "tmb_stream_width.sv",
-                         ROOT / "rtl" / "stream" / "tmb_stream_gather.sv", HERE / "width_bench_top.sv"],
+                        [*(ROOT / "rtl" / "stream" / f"tmb_stream_{name}.sv" for name in ("width_pkg", "width", "gather")),
+                         HERE / "width_bench_top.sv"],
                         HERE / "width_bench.cpp", {"NarrowBytes": narrow, "FlushCycles": flush, "IdWidth": 8},
                         {"NARROW": narrow, "FLUSH": flush, "IDS": 1})
     run_cpp(program, 1, 300)
@@ -139,7 +139,7 @@ def test_streams_that_share_one(ports, in_turn):
 @pytest.fixture(scope="module")
 def port_stream():
     stream = [ROOT / "rtl" / "stream" / f"tmb_{name}.sv" for name in (
-        "stream_width", "port_stream_pkg", "stream_elements", "port_stream_in", "port_stream_out",
+        "stream_width_pkg", "stream_width", "port_stream_pkg", "stream_elements", "port_stream_in", "port_stream_out",
         "port_stream_registers")]
     return build_cpp("port_stream", "port_stream_bench_top",
                      [*LIB, *stream, HERE / "port_stream_bench_top.sv"], HERE / "port_stream_bench.cpp")

@@ -45,9 +45,7 @@ module width_bench_top #(
   assign full_id_o = 8'(full_id);
 
   tmb_stream_width #(
-    .InBytes(64),
-    .OutBytes(NarrowBytes),
-    .IdWidth(IdWidth)
+    .Cfg('{InBytes: 64, OutBytes: NarrowBytes, FlushCycles: 0, IdWidth: IdWidth})
   ) i_narrow (
     .clk_i      (clk_i),
     .rst_ni     (rst_ni),
@@ -67,10 +65,7 @@ module width_bench_top #(
   );
 
   tmb_stream_width #(
-    .InBytes(NarrowBytes),
-    .OutBytes(64),
-    .FlushCycles(FlushCycles),
-    .IdWidth(IdWidth)
+    .Cfg('{InBytes: NarrowBytes, OutBytes: 64, FlushCycles: FlushCycles, IdWidth: IdWidth})
   ) i_wide (
     .clk_i      (clk_i),
     .rst_ni     (rst_ni),

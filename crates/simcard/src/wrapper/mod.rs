@@ -61,6 +61,7 @@ pub(crate) fn file_set(home: &Path) -> FileSet {
             PathBuf::from("rtl/axi/tmb_port_widener.sv"),
             PathBuf::from("rtl/axi/tmb_port_narrower.sv"),
             PathBuf::from("rtl/axi/tmb_register_bundles.sv"),
+            PathBuf::from("rtl/stream/tmb_stream_width_pkg.sv"),
             PathBuf::from("rtl/stream/tmb_stream_width.sv"),
             PathBuf::from("rtl/stream/tmb_stream_gather.sv"),
             PathBuf::from("rtl/lib/tmb_spill_register.sv"),

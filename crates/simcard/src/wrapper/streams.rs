@@ -8,7 +8,6 @@ use crate::signals::{Signal, AXI4_STREAM, STREAM_IDS};
 use card::kernel::{Manifest, PacketOrder, StreamPort};
 use card::stream::{StreamDirection, StreamId};
 use std::collections::BTreeMap;
-use std::fmt::Display;
 use verilated::{Direction, ModelPort};
 
 /// Pause of a sender without TLAST, in cycles of the shell's clock, after which the bytes it has sent leave the slot.
@@ -285,15 +284,15 @@ impl WrappedStream<'_> {
         pins.push(format!(".held_o({})", held.unwrap_or_default()));
         let endless = out && self.endless;
         let flush = if endless { FLUSH_CYCLES } else { 0 };
-        let parameters = [
-            ("InBytes", &from as &dyn Display),
-            ("OutBytes", &to),
-            ("FlushCycles", &flush),
-            ("IdWidth", &id_width),
-        ];
-        let instance = format!("u_width_{name}");
-        self.module
-            .instance("tmb_stream_width", &parameters, &instance, pins);
+        let configuration = format!(
+            "'{{InBytes: {from}, OutBytes: {to}, FlushCycles: {flush}, IdWidth: {id_width}}}"
+        );
+        self.module.instance(
+            "tmb_stream_width",
+            &[("Cfg", &configuration)],
+            &format!("u_width_{name}"),
+            pins,
+        );
         outside
     }
 }
