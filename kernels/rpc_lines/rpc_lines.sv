@@ -21,6 +21,39 @@
 
 `include "tmb_ports.svh"
 
+// Ports of a slice of the directory, and element `__slice` of what connects rpc_lines_slice.
+`define CONNECT_SLICE(__slice)                                              \
+  assign h_arvalid[__slice] = s_home``__slice``_arvalid;                    \
+  assign s_home``__slice``_arready = h_arready[__slice];                    \
+  assign h_arid[__slice] = s_home``__slice``_arid[4:0];                     \
+  assign h_arline[__slice] = s_home``__slice``_araddr[LineLog2+:LineWidth]; \
+  assign s_home``__slice``_rvalid = h_rvalid[__slice];                      \
+  assign h_rready[__slice] = s_home``__slice``_rready;                      \
+  assign s_home``__slice``_rid = 16'(h_rid[__slice]);                       \
+  assign s_home``__slice``_rdata = h_rdata[__slice];                        \
+  assign s_home``__slice``_rresp = h_rerror[__slice] ? SlaveError : 2'b00;  \
+  assign s_home``__slice``_rlast = h_rlast[__slice];                        \
+  assign h_awvalid[__slice] = s_home``__slice``_awvalid;                    \
+  assign s_home``__slice``_awready = h_awready[__slice];                    \
+  assign h_awid[__slice] = s_home``__slice``_awid[4:0];                     \
+  assign h_awline[__slice] = s_home``__slice``_awaddr[LineLog2+:LineWidth]; \
+  assign h_wvalid[__slice] = s_home``__slice``_wvalid;                      \
+  assign s_home``__slice``_wready = h_wready[__slice];                      \
+  assign h_wdata[__slice] = s_home``__slice``_wdata;                        \
+  assign h_wstrb[__slice] = s_home``__slice``_wstrb;                        \
+  assign s_home``__slice``_bvalid = h_bvalid[__slice];                      \
+  assign h_bready[__slice] = s_home``__slice``_bready;                      \
+  assign s_home``__slice``_bid = 16'(h_bid[__slice]);                       \
+  assign s_home``__slice``_bresp = h_berror[__slice] ? SlaveError : 2'b00;  \
+  assign m_line``__slice``_req_valid = op_valid[__slice];                   \
+  assign op_ready[__slice] = m_line``__slice``_req_ready;                   \
+  assign m_line``__slice``_req_operation = CleanInvalidate;                 \
+  assign m_line``__slice``_req_tag = op_tag[__slice];                       \
+  assign m_line``__slice``_req_line = op_line[__slice];                     \
+  assign ack_valid[__slice] = m_line``__slice``_ack_valid;                  \
+  assign m_line``__slice``_ack_ready = 1'b1;                                \
+  assign ack_tag[__slice] = m_line``__slice``_ack_tag;
+
 module rpc_lines #(
   parameter int unsigned PairWidth = 10
 ) (
@@ -215,66 +248,8 @@ module rpc_lines #(
     );
   end
 
-  assign h_arvalid[0] = s_home0_arvalid;
-  assign s_home0_arready = h_arready[0];
-  assign h_arid[0] = s_home0_arid[4:0];
-  assign h_arline[0] = s_home0_araddr[LineLog2+:LineWidth];
-  assign s_home0_rvalid = h_rvalid[0];
-  assign h_rready[0] = s_home0_rready;
-  assign s_home0_rid = 16'(h_rid[0]);
-  assign s_home0_rdata = h_rdata[0];
-  assign s_home0_rresp = h_rerror[0] ? SlaveError : 2'b00;
-  assign s_home0_rlast = h_rlast[0];
-  assign h_awvalid[0] = s_home0_awvalid;
-  assign s_home0_awready = h_awready[0];
-  assign h_awid[0] = s_home0_awid[4:0];
-  assign h_awline[0] = s_home0_awaddr[LineLog2+:LineWidth];
-  assign h_wvalid[0] = s_home0_wvalid;
-  assign s_home0_wready = h_wready[0];
-  assign h_wdata[0] = s_home0_wdata;
-  assign h_wstrb[0] = s_home0_wstrb;
-  assign s_home0_bvalid = h_bvalid[0];
-  assign h_bready[0] = s_home0_bready;
-  assign s_home0_bid = 16'(h_bid[0]);
-  assign s_home0_bresp = h_berror[0] ? SlaveError : 2'b00;
-  assign m_line0_req_valid = op_valid[0];
-  assign op_ready[0] = m_line0_req_ready;
-  assign m_line0_req_operation = CleanInvalidate;
-  assign m_line0_req_tag = op_tag[0];
-  assign m_line0_req_line = op_line[0];
-  assign ack_valid[0] = m_line0_ack_valid;
-  assign m_line0_ack_ready = 1'b1;
-  assign ack_tag[0] = m_line0_ack_tag;
-  assign h_arvalid[1] = s_home1_arvalid;
-  assign s_home1_arready = h_arready[1];
-  assign h_arid[1] = s_home1_arid[4:0];
-  assign h_arline[1] = s_home1_araddr[LineLog2+:LineWidth];
-  assign s_home1_rvalid = h_rvalid[1];
-  assign h_rready[1] = s_home1_rready;
-  assign s_home1_rid = 16'(h_rid[1]);
-  assign s_home1_rdata = h_rdata[1];
-  assign s_home1_rresp = h_rerror[1] ? SlaveError : 2'b00;
-  assign s_home1_rlast = h_rlast[1];
-  assign h_awvalid[1] = s_home1_awvalid;
-  assign s_home1_awready = h_awready[1];
-  assign h_awid[1] = s_home1_awid[4:0];
-  assign h_awline[1] = s_home1_awaddr[LineLog2+:LineWidth];
-  assign h_wvalid[1] = s_home1_wvalid;
-  assign s_home1_wready = h_wready[1];
-  assign h_wdata[1] = s_home1_wdata;
-  assign h_wstrb[1] = s_home1_wstrb;
-  assign s_home1_bvalid = h_bvalid[1];
-  assign h_bready[1] = s_home1_bready;
-  assign s_home1_bid = 16'(h_bid[1]);
-  assign s_home1_bresp = h_berror[1] ? SlaveError : 2'b00;
-  assign m_line1_req_valid = op_valid[1];
-  assign op_ready[1] = m_line1_req_ready;
-  assign m_line1_req_operation = CleanInvalidate;
-  assign m_line1_req_tag = op_tag[1];
-  assign m_line1_req_line = op_line[1];
-  assign ack_valid[1] = m_line1_ack_valid;
-  assign m_line1_ack_ready = 1'b1;
-  assign ack_tag[1] = m_line1_ack_tag;
+  `CONNECT_SLICE(0)
+  `CONNECT_SLICE(1)
 
   logic unused_ok;
   assign unused_ok = &{1'b0, s_home0_arid[15:5], s_home0_awid[15:5], s_home1_arid[15:5], s_home1_awid[15:5],

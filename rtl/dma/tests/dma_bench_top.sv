@@ -5,6 +5,36 @@
 // tmb_dma on tmb_fabric with two small channels; every bus flat, as cocotbext-axi wants it, and the
 // interfaces to the virtual memory in the hands of the test.
 
+`include "tmb_ports.svh"
+
+// Pins of a channel of memory, and an element of mem_*.
+`define CONNECT_MEMORY(__at)                                                                            \
+  assign mem``__at``_arid = '0;                                                                         \
+  assign mem``__at``_araddr = mem_ar[__at].addr;                                                        \
+  assign mem``__at``_arlen = mem_ar[__at].len;                                                          \
+  assign mem``__at``_arsize = 3'd6;                                                                     \
+  assign mem``__at``_arburst = 2'b01;                                                                   \
+  assign mem``__at``_arvalid = mem_ar_valid[__at];                                                      \
+  assign mem_ar_ready[__at] = mem``__at``_arready;                                                      \
+  assign mem_r_valid[__at] = mem``__at``_rvalid;                                                        \
+  assign mem_r[__at] = '{row: mem``__at``_rdata, last: mem``__at``_rlast, error: mem``__at``_rresp[1]}; \
+  assign mem``__at``_rready = mem_r_ready[__at];                                                        \
+  assign mem``__at``_awid = '0;                                                                         \
+  assign mem``__at``_awaddr = mem_aw[__at].addr;                                                        \
+  assign mem``__at``_awlen = mem_aw[__at].len;                                                          \
+  assign mem``__at``_awsize = 3'd6;                                                                     \
+  assign mem``__at``_awburst = 2'b01;                                                                   \
+  assign mem``__at``_awvalid = mem_aw_valid[__at];                                                      \
+  assign mem_aw_ready[__at] = mem``__at``_awready;                                                      \
+  assign mem``__at``_wdata = mem_w[__at].row;                                                           \
+  assign mem``__at``_wstrb = mem_w[__at].strobe;                                                        \
+  assign mem``__at``_wlast = mem_w[__at].last;                                                          \
+  assign mem``__at``_wvalid = mem_w_valid[__at];                                                        \
+  assign mem_w_ready[__at] = mem``__at``_wready;                                                        \
+  assign mem_b_valid[__at] = mem``__at``_bvalid;                                                        \
+  assign mem_b_error[__at] = mem``__at``_bresp[1];                                                      \
+  assign mem``__at``_bready = mem_b_ready[__at];
+
 module dma_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg::*;
   import tmb_schedule_pkg::*; (
   input  logic clk_i,
@@ -58,95 +88,20 @@ module dma_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma
   output logic        fault_reply_fail_o,
   output logic [63:0] fault_reply_entry_o,
 
-  output logic [3:0]   host_arid,
-  output logic [63:0]  host_araddr,
-  output logic [7:0]   host_arlen,
-  output logic [2:0]   host_arsize,
-  output logic [1:0]   host_arburst,
-  output logic host_arvalid,
-  input  logic host_arready,
-  output logic [3:0]   host_awid,
-  output logic [63:0]  host_awaddr,
-  output logic [7:0]   host_awlen,
-  output logic [2:0]   host_awsize,
-  output logic [1:0]   host_awburst,
-  output logic host_awvalid,
-  input  logic host_awready,
-  input  logic [3:0]   host_rid,
-  input  logic [511:0] host_rdata,
-  input  logic [1:0]   host_rresp,
-  input  logic host_rlast,
-  input  logic host_rvalid,
-  output logic host_rready,
-  output logic [511:0] host_wdata,
-  output logic [63:0]  host_wstrb,
-  output logic host_wlast,
-  output logic host_wvalid,
-  input  logic host_wready,
-  input  logic [3:0]   host_bid,
-  input  logic [1:0]   host_bresp,
-  input  logic host_bvalid,
-  output logic host_bready,
+  `TMB_READ_PORTS(host),
+  `TMB_READ_ID_PORTS(host, 4),
+  `TMB_WRITE_PORTS(host),
+  `TMB_WRITE_ID_PORTS(host, 4),
 
-  output logic [0:0]   mem0_arid,
-  output logic [63:0]  mem0_araddr,
-  output logic [7:0]   mem0_arlen,
-  output logic [2:0]   mem0_arsize,
-  output logic [1:0]   mem0_arburst,
-  output logic mem0_arvalid,
-  input  logic mem0_arready,
-  output logic [0:0]   mem0_awid,
-  output logic [63:0]  mem0_awaddr,
-  output logic [7:0]   mem0_awlen,
-  output logic [2:0]   mem0_awsize,
-  output logic [1:0]   mem0_awburst,
-  output logic mem0_awvalid,
-  input  logic mem0_awready,
-  input  logic [0:0]   mem0_rid,
-  input  logic [511:0] mem0_rdata,
-  input  logic [1:0]   mem0_rresp,
-  input  logic mem0_rlast,
-  input  logic mem0_rvalid,
-  output logic mem0_rready,
-  output logic [511:0] mem0_wdata,
-  output logic [63:0]  mem0_wstrb,
-  output logic mem0_wlast,
-  output logic mem0_wvalid,
-  input  logic mem0_wready,
-  input  logic [0:0]   mem0_bid,
-  input  logic [1:0]   mem0_bresp,
-  input  logic mem0_bvalid,
-  output logic mem0_bready,
+  `TMB_READ_PORTS(mem0),
+  `TMB_READ_ID_PORTS(mem0, 1),
+  `TMB_WRITE_PORTS(mem0),
+  `TMB_WRITE_ID_PORTS(mem0, 1),
 
-  output logic [0:0]   mem1_arid,
-  output logic [63:0]  mem1_araddr,
-  output logic [7:0]   mem1_arlen,
-  output logic [2:0]   mem1_arsize,
-  output logic [1:0]   mem1_arburst,
-  output logic mem1_arvalid,
-  input  logic mem1_arready,
-  output logic [0:0]   mem1_awid,
-  output logic [63:0]  mem1_awaddr,
-  output logic [7:0]   mem1_awlen,
-  output logic [2:0]   mem1_awsize,
-  output logic [1:0]   mem1_awburst,
-  output logic mem1_awvalid,
-  input  logic mem1_awready,
-  input  logic [0:0]   mem1_rid,
-  input  logic [511:0] mem1_rdata,
-  input  logic [1:0]   mem1_rresp,
-  input  logic mem1_rlast,
-  input  logic mem1_rvalid,
-  output logic mem1_rready,
-  output logic [511:0] mem1_wdata,
-  output logic [63:0]  mem1_wstrb,
-  output logic mem1_wlast,
-  output logic mem1_wvalid,
-  input  logic mem1_wready,
-  input  logic [0:0]   mem1_bid,
-  input  logic [1:0]   mem1_bresp,
-  input  logic mem1_bvalid,
-  output logic mem1_bready
+  `TMB_READ_PORTS(mem1),
+  `TMB_READ_ID_PORTS(mem1, 1),
+  `TMB_WRITE_PORTS(mem1),
+  `TMB_WRITE_ID_PORTS(mem1, 1)
 );
 
   function automatic shell_cfg_t bench_cfg();
@@ -394,56 +349,8 @@ module dma_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma
     .mem_b_error_i(mem_b_error)
   );
 
-  assign mem0_arid = '0;
-  assign mem0_araddr = mem_ar[0].addr;
-  assign mem0_arlen = mem_ar[0].len;
-  assign mem0_arsize = 3'd6;
-  assign mem0_arburst = 2'b01;
-  assign mem0_arvalid = mem_ar_valid[0];
-  assign mem_ar_ready[0] = mem0_arready;
-  assign mem_r_valid[0] = mem0_rvalid;
-  assign mem_r[0] = '{row: mem0_rdata, last: mem0_rlast, error: mem0_rresp[1]};
-  assign mem0_rready = mem_r_ready[0];
-  assign mem0_awid = '0;
-  assign mem0_awaddr = mem_aw[0].addr;
-  assign mem0_awlen = mem_aw[0].len;
-  assign mem0_awsize = 3'd6;
-  assign mem0_awburst = 2'b01;
-  assign mem0_awvalid = mem_aw_valid[0];
-  assign mem_aw_ready[0] = mem0_awready;
-  assign mem0_wdata = mem_w[0].row;
-  assign mem0_wstrb = mem_w[0].strobe;
-  assign mem0_wlast = mem_w[0].last;
-  assign mem0_wvalid = mem_w_valid[0];
-  assign mem_w_ready[0] = mem0_wready;
-  assign mem_b_valid[0] = mem0_bvalid;
-  assign mem_b_error[0] = mem0_bresp[1];
-  assign mem0_bready = mem_b_ready[0];
+  `CONNECT_MEMORY(0)
+  `CONNECT_MEMORY(1)
 
-  assign mem1_arid = '0;
-  assign mem1_araddr = mem_ar[1].addr;
-  assign mem1_arlen = mem_ar[1].len;
-  assign mem1_arsize = 3'd6;
-  assign mem1_arburst = 2'b01;
-  assign mem1_arvalid = mem_ar_valid[1];
-  assign mem_ar_ready[1] = mem1_arready;
-  assign mem_r_valid[1] = mem1_rvalid;
-  assign mem_r[1] = '{row: mem1_rdata, last: mem1_rlast, error: mem1_rresp[1]};
-  assign mem1_rready = mem_r_ready[1];
-  assign mem1_awid = '0;
-  assign mem1_awaddr = mem_aw[1].addr;
-  assign mem1_awlen = mem_aw[1].len;
-  assign mem1_awsize = 3'd6;
-  assign mem1_awburst = 2'b01;
-  assign mem1_awvalid = mem_aw_valid[1];
-  assign mem_aw_ready[1] = mem1_awready;
-  assign mem1_wdata = mem_w[1].row;
-  assign mem1_wstrb = mem_w[1].strobe;
-  assign mem1_wlast = mem_w[1].last;
-  assign mem1_wvalid = mem_w_valid[1];
-  assign mem_w_ready[1] = mem1_wready;
-  assign mem_b_valid[1] = mem1_bvalid;
-  assign mem_b_error[1] = mem1_bresp[1];
-  assign mem1_bready = mem_b_ready[1];
 
 endmodule

@@ -11,14 +11,14 @@ import pytest
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "shell" / "tests"))
 
-from verilator_bench import ROOT, build_cpp, run_cocotb, run_cpp, shell_sources  # noqa: E402
+from verilator_bench import BUS_PORTS, ROOT, build_cpp, run_cocotb, run_cpp, shell_sources  # noqa: E402
 
 
 def test_dma():
     run_cocotb("dma", "dma_bench_top",
                [*shell_sources("rtl/lib"), ROOT / "rtl" / "stream" / "tmb_stream_pkg.sv",
                 *shell_sources("rtl/schedule", "rtl/fabric", "rtl/dma"), HERE / "dma_bench_top.sv"],
-               "dma_checks", HERE)
+               "dma_checks", HERE, options=[BUS_PORTS])
 
 
 @pytest.fixture(scope="module")

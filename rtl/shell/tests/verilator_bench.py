@@ -20,6 +20,8 @@ sys.path.append(str(next(folder for folder in [ROOT, *ROOT.parents] if (folder /
 import verilate  # noqa: E402
 
 BUILD = ROOT / "build" / "rtl"
+# Macros for the pins of a bus, named as cocotbext-axi wants them. tools/mutants does not copy the kernels.
+BUS_PORTS = f"--include={verilate.CHECKOUT / 'kernels' / 'lib'}"
 INCLUDES = ["--include=rtl/lib", "--include=rtl/axi/assert"]
 
 
@@ -90,9 +92,9 @@ def run_cpp(program, *arguments):
     return done.stdout.split()
 
 
-def run_cocotb(name, top, sources, module, folder, libraries=()):
-    """Runs the cocotb tests of `module`, which lies in `folder`; raises if one fails."""
-    program = verilate.build_cocotb(ROOT, name, top, sources, *INCLUDES)
+def run_cocotb(name, top, sources, module, folder, libraries=(), options=()):
+    """Runs the cocotb tests of `module`, which lies in `folder`; raises if one fails. `options` are the builder's."""
+    program = verilate.build_cocotb(ROOT, name, top, sources, *INCLUDES, *options)
     with alone(name) as work:
         folders = [str(folder), *map(str, libraries)]
         os.environ["PYTHONPATH"] = ":".join(folders)
