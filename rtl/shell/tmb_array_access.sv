@@ -8,8 +8,8 @@
 // NumElements   elements that exist; the others read as zero and ignore writes
 // StrideLog2    log2 of the bytes of an element's group
 //
-// An access is acknowledged in the next cycle. Nothing moves without one.
-// No deadlock: waits for nothing.
+// Throughput: an access a cycle. Latency: one cycle. Ordering: in order. No deadlock: waits for nothing.
+// Nothing moves without an access.
 
 module tmb_array_access import tmb_shell_pkg::*; #(
   parameter int unsigned NumElements = 1,

@@ -6,7 +6,8 @@
 //
 // NumPorts   ports that exist; the others read as zero
 //
-// An access is acknowledged two cycles later. Nothing is stored here but the answer.
+// Throughput: an access a cycle. Latency: two cycles. Ordering: in order. No deadlock: waits for nothing.
+// Nothing is stored here but the answer.
 
 module tmb_guard_registers import tmb_guard_pkg::*; import tmb_shell_pkg::*;
   import tmb_register_map_pkg::*; #(

@@ -7,7 +7,8 @@
 //
 // NumSlots   slots that exist; the others read as zero
 //
-// An access is acknowledged in the next cycle; writes change nothing. No deadlock: waits for nothing.
+// Throughput: an access a cycle. Latency: one cycle. Ordering: in order. No deadlock: waits for nothing.
+// Writes change nothing.
 
 `include "tmb_assert.svh"
 

@@ -5,6 +5,7 @@
 // All registers of the shell: the generated block (tmb_shell.rdl), the arrays behind it (those that move
 // with the traffic are outside it), and the names that the rest of the shell uses.
 //
+// Throughput and ordering: one access at a time. No deadlock: no register waits for anything.
 // Latency: done_o in the cycle of valid_i for plain registers, one or two cycles later for arrays.
 // State changes only on an access of the host or on a counted event.
 

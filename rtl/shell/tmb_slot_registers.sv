@@ -6,7 +6,8 @@
 //
 // NumSlots   slots that exist; the others read as zero and ignore writes
 //
-// An access is acknowledged in the next cycle. State changes only on a write.
+// Throughput: an access a cycle. Latency: one cycle. Ordering: in order. No deadlock: waits for nothing.
+// State changes only on a write.
 
 module tmb_slot_registers import tmb_pkg::*; import tmb_shell_pkg::*;
   import tmb_register_map_pkg::*; #(

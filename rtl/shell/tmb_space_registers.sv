@@ -7,8 +7,8 @@
 // NumSpaces                       spaces that exist; the others read as zero and ignore writes
 // NumChannels, ChannelBytesLog2   which stripes are possible; any other is stored as none
 //
-// An access is acknowledged in the next cycle. State changes only on a write, and when the shell has
-// moved a table (table_switch_i).
+// Throughput: an access a cycle. Latency: one cycle. Ordering: in order. No deadlock: waits for nothing.
+// State changes only on a write, and when the shell has moved a table (table_switch_i).
 
 module tmb_space_registers import tmb_pkg::*; import tmb_shell_pkg::*;
   import tmb_register_map_pkg::*; #(

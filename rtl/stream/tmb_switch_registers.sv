@@ -6,8 +6,8 @@
 //
 // NumPairs   stream pairs that exist; the others read as zero and ignore writes
 //
-// An access is acknowledged in the next cycle. State changes only on a write.
-// No deadlock: waits for nothing.
+// Throughput: an access a cycle. Latency: one cycle. Ordering: in order. No deadlock: waits for nothing.
+// State changes only on a write.
 
 module tmb_switch_registers import tmb_pkg::*; import tmb_shell_pkg::*; import tmb_stream_pkg::*;
   import tmb_register_map_pkg::*; #(
