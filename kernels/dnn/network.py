@@ -84,12 +84,17 @@ def _load(path: Path | str, wanted: str):
         raise NetworkError(f"{path}: {wanted}: {error}") from error
 
 
-def read_network(path: Path | str) -> Network:
-    """A .npz file with the arrays of `SHAPES`."""
+def read_arrays(path: Path | str, shapes: dict[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
+    """The arrays of a .npz file, which should have these."""
     arrays = _load(path, "no .npz file of arrays")
     if isinstance(arrays, np.ndarray):
-        raise NetworkError(f"{path}: a single array: must be a .npz file of {', '.join(SHAPES)}")
-    return check_network(arrays, str(path))
+        raise NetworkError(f"{path}: a single array: must be a .npz file of {', '.join(shapes)}")
+    return arrays
+
+
+def read_network(path: Path | str) -> Network:
+    """A .npz file with the arrays of `SHAPES`."""
+    return check_network(read_arrays(path, SHAPES), str(path))
 
 
 def check_images(images: np.ndarray, name: str = "images") -> np.ndarray:

@@ -47,6 +47,17 @@ def run_cocotb(kernel: str, module: str, folder: Path, bare: bool = False) -> No
     options += [f"--define={name}={value}" for name, value in macros.items()]
     files = [*sources(kernel), *([] if bare else [TESTING / "kernel_test_top.sv"])]
     program = verilate.build_cocotb(ROOT, kernel, top, files, *options)
+    simulate(kernel, program, top, module, folder)
+
+
+def run_modules(name: str, top: str, files: list[Path], module: str, folder: Path) -> None:
+    """Runs the cocotb tests of `module`, which lies in `folder`, on modules of a library that are no kernel."""
+    os.environ["PYTHONPATH"] = f"{TESTING}:{folder}:{folder.parent}"
+    simulate(name, verilate.build_cocotb(ROOT, name, top, files), top, module, folder)
+
+
+def simulate(kernel: str, program: Path, top: str, module: str, folder: Path) -> None:
+    """Runs the tests on a simulation that was built."""
     work = BUILD / kernel / "cocotb"
     work.mkdir(parents=True, exist_ok=True)
     # Another process may run the same tests.
