@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use tombolo::io::{BlockingIo, Direction, FileIo, Transfer, TransferId};
 use tombolo::{
     AddressSpace, Card, Continue, Error, FunctionalCard, FunctionalConfig, MapOptions, Mapping,
-    OwnerOptions, Slot, SlotId, SpaceOptions,
+    OwnerOptions, PageSize, Slot, SlotId, SpaceOptions,
 };
 
 const PAGE: usize = 2 << 20;
@@ -108,6 +108,8 @@ impl FileIo for Failing {
 fn each_operation_in_turn_fails() {
     let folder = TempDir::new().unwrap();
     let path = |name: &str| folder.path().join(name);
+    // Small ones: the card starts once for each operation.
+    const PAGE: usize = 64 << 10;
     let content = bytes(6 * PAGE + 777, 1);
     let quiet = bytes(PAGE + 5, 2);
     fs::write(path("from"), &content).unwrap();
@@ -125,8 +127,19 @@ fn each_operation_in_turn_fails() {
                     chosen: None,
                 })
             };
-            let raw = Box::new(small_card());
-            let card = Card::with_io(raw, io, OwnerOptions::default()).unwrap();
+            let raw = Box::new(FunctionalCard::new(FunctionalConfig {
+                channel_bytes: (128 << 10) + 4 * PAGE as u64,
+                channels: 1,
+                ..FunctionalConfig::default()
+            }));
+            let options = OwnerOptions {
+                page_size: PageSize::from_bytes(PAGE as u64),
+                table_sets_log2: 10,
+                read_ahead_bytes: 0,
+                clean_ahead_bytes: 0,
+                ..OwnerOptions::default()
+            };
+            let card = Card::with_io(raw, io, options).unwrap();
             // A bystander with dirty pages on the card.
             let space = card.create_space().unwrap();
             let input = space
