@@ -26,8 +26,8 @@ setup:
 	@tools/setup
 
 demo:
-	@tools/setup --to-run
-	@tools/progress --quiet "Compiling (cargo)" cargo build --release --bin tombolo
+	@tools/setup --to-compile
+	@tools/progress --quiet "Compiling (cargo, then the models)" tools/compile-demo
 	@tools/demo
 
 test: setup

@@ -11,14 +11,17 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-# As tools/test, tools/build-wheel and tools/install-c compile.
+# As tools/test, tools/compile-demo, tools/build-wheel and tools/install-c compile.
 TESTS = ["--workspace", "--exclude", "tombolo-python", "--exclude", "tombolo-pager", "-e", "normal,build,dev"]
 PARTS = {
     "commands": ["-e", "normal,build"],
+    "demo": ["--no-default-features", "-e", "normal,build"],
     "Python": ["-p", "tombolo-python", "-e", "normal,build"],
     "C": ["-p", "tombolo-capi", "-e", "normal,build"],
     "pager": ["-p", "tombolo-pager", "--features", "testing", "-e", "normal,build,dev"],
 }
+# Crates with features of their own: the pager's for its tests, and the command's lab.
+OWN = ("tombolo-pager ", "tombolo-cli ")
 
 
 def features(selection):
@@ -39,5 +42,5 @@ def test_a_part_is_compiled_as_the_tests_are(part):
     tests = features(TESTS)
     assert len(tests) > 100
     others = {crate: of_it - tests[crate] for crate, of_it in features(PARTS[part]).items()
-              if crate in tests and not crate.startswith("tombolo-pager ")}
+              if crate in tests and not crate.startswith(OWN)}
     assert not {crate: of_it for crate, of_it in others.items() if of_it}

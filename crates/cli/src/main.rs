@@ -14,17 +14,12 @@ mod doctor;
 mod host;
 mod interrupt;
 mod kernel;
+#[cfg(feature = "lab")]
 mod lab;
-mod lab_all;
-mod lab_cckit;
-mod lab_files;
-mod lab_fleximem;
-mod lab_fsrf;
-mod lab_run;
-mod lab_sweep;
-mod lab_vfpio;
 mod link;
 mod metrics;
+#[cfg(not(feature = "lab"))]
+mod no_lab;
 mod outputs;
 mod print;
 mod progress;
@@ -38,6 +33,10 @@ mod status;
 mod suggest;
 mod text_file;
 
+#[cfg(feature = "lab")]
+use crate::lab::Lab;
+#[cfg(not(feature = "lab"))]
+use crate::no_lab::AbsentLab as Lab;
 use clap::{CommandFactory, Parser, Subcommand};
 use std::error::Error;
 use std::process::ExitCode;
@@ -67,7 +66,7 @@ enum Command {
     Link(Box<link::Link>),
     Shell(shell::Shell),
     Protocol(protocol::Protocol),
-    Lab(lab::Lab),
+    Lab(Lab),
     Doctor(doctor::Doctor),
     Host(host::Host),
     Device(Box<device::Device>),

@@ -68,6 +68,7 @@ impl Work {
     }
 
     /// Prints a line that stays.
+    #[cfg(feature = "lab")]
     pub fn line(&self, text: std::fmt::Arguments<'_>) {
         self.bar.suspend(|| crate::print::to_user(text));
     }

@@ -1,7 +1,7 @@
 //! `tombolo lab sweep`: a workload on many shells or platforms.
 
-use crate::lab_files::{can_be_written, write};
-use crate::lab_run::{LabProgress, PageOption, RunOptions, WorkerOption};
+use super::files::{can_be_written, write};
+use super::run::{LabProgress, PageOption, RunOptions, WorkerOption};
 use crate::print::print;
 use crate::suggest::did_you_mean;
 use clap::Args;

@@ -1,7 +1,7 @@
 //! `tombolo lab cckit`: CCKit's evaluation.
 
-use crate::lab_files::{at, can_be_written, write};
-use crate::lab_run::{expected, run, work, LabProgress, PageOption, RunOptions, WorkerOption};
+use super::files::{at, can_be_written, write};
+use super::run::{expected, run, work, LabProgress, PageOption, RunOptions, WorkerOption};
 use crate::print::print;
 use clap::Args;
 use lab::experiment::cckit::{self, Cckit, Figure, Measurements};

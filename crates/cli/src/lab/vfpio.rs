@@ -1,7 +1,7 @@
 //! `tombolo lab vfpio`: vFPIO's evaluation.
 
-use crate::lab_files::{can_be_written, write};
-use crate::lab_run::{expected, run, work, LabProgress, PageOption, RunOptions, WorkerOption};
+use super::files::{can_be_written, write};
+use super::run::{expected, run, work, LabProgress, PageOption, RunOptions, WorkerOption};
 use crate::print::print;
 use clap::{Args, ValueEnum};
 use lab::experiment::vfpio::{self, resources, Vfpio, VfpioFigures};

@@ -1,10 +1,9 @@
 //! `tombolo lab all`: the four papers' evaluations, one after the other, with an index page.
 
-use crate::lab_files::{at, can_be_written, write};
-use crate::lab_fsrf::FsrfOptions;
-use crate::lab_run::{expected, LabProgress, RunOptions};
+use super::files::{at, can_be_written, write};
+use super::fsrf::FsrfOptions;
+use super::run::{expected, LabProgress, RunOptions};
 use crate::print::{print, say};
-use crate::{lab_cckit, lab_fleximem, lab_fsrf, lab_vfpio};
 use clap::Args;
 use html::Index;
 use lab::experiment::{
@@ -105,21 +104,21 @@ impl AllOptions {
         let of_fsrf = FsrfOptions::of_all(self.quick, self.run.clone());
         let experiments = of_fsrf.experiments()?;
         let plan = of_fsrf.plan(&experiments)?;
-        let fleximem = lab_fleximem::read()?;
+        let fleximem = super::fleximem::read()?;
         let of_fleximem = self.chosen(fleximem_parts(&fleximem))?;
-        let vfpio = lab_vfpio::read()?;
+        let vfpio = super::vfpio::read()?;
         let of_vfpio = self.chosen(vfpio_parts(&vfpio))?;
-        let cckit = lab_cckit::read()?;
+        let cckit = super::cckit::read()?;
         let figures = cckit.figures(self.quick);
         let of_cckit = self.chosen(cckit.parts(&figures))?;
-        let mut jobs = lab_fsrf::expected(&workers, &plan);
+        let mut jobs = super::fsrf::expected(&workers, &plan);
         for parts in [&of_fleximem, &of_vfpio, &of_cckit] {
             jobs.extend(expected(&workers, parts));
         }
         let mut progress = LabProgress::new(&workers, jobs);
         let mut all = Vec::new();
         {
-            let (measured, failures) = lab_fsrf::measure(&workers, &plan, &mut progress);
+            let (measured, failures) = super::fsrf::measure(&workers, &plan, &mut progress);
             all.push(Evaluation {
                 id: "fsrf",
                 title: "FSRF",
@@ -131,7 +130,8 @@ impl AllOptions {
             self.page(&all[0])?;
         }
         {
-            let (measured, failures) = lab_fleximem::measure(&workers, of_fleximem, &mut progress);
+            let (measured, failures) =
+                super::fleximem::measure(&workers, of_fleximem, &mut progress);
             all.push(Evaluation {
                 id: "fleximem",
                 title: "FlexiMem",
@@ -144,7 +144,7 @@ impl AllOptions {
         }
         {
             let (measured, failures) =
-                lab_vfpio::measure(&vfpio, &workers, of_vfpio, &mut progress);
+                super::vfpio::measure(&vfpio, &workers, of_vfpio, &mut progress);
             all.push(Evaluation {
                 id: "vfpio",
                 title: "vFPIO",
@@ -155,7 +155,7 @@ impl AllOptions {
             });
             self.page(&all[2])?;
         }
-        let measured = lab_cckit::measure(&cckit, &workers, of_cckit, &mut progress);
+        let measured = super::cckit::measure(&cckit, &workers, of_cckit, &mut progress);
         all.push(Evaluation {
             id: "cckit",
             title: "CCKit",

@@ -1,13 +1,22 @@
 //! `tombolo lab`: the papers' experiments, with our figures next to the published ones.
 
-use crate::lab_all::AllOptions;
-use crate::lab_cckit::CckitOptions;
-use crate::lab_fleximem::FleximemOptions;
-use crate::lab_fsrf::FsrfOptions;
-use crate::lab_sweep::SweepOptions;
-use crate::lab_vfpio::VfpioOptions;
+mod all;
+mod cckit;
+mod files;
+mod fleximem;
+mod fsrf;
+mod run;
+mod sweep;
+mod vfpio;
+
+use all::AllOptions;
+use cckit::CckitOptions;
 use clap::{Args, Subcommand};
+use fleximem::FleximemOptions;
+use fsrf::FsrfOptions;
 use lab::experiment::Failure;
+use sweep::SweepOptions;
+use vfpio::VfpioOptions;
 
 /// Runs experiments of the papers on simulated cards and prints our figures next to the published ones.
 #[derive(Args)]

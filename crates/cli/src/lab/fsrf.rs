@@ -1,7 +1,7 @@
 //! `tombolo lab fsrf`: FSRF's evaluation.
 
-use crate::lab_files::{can_be_written, write};
-use crate::lab_run::{Expected, LabProgress, PageOption, RunOptions, WorkerOption};
+use super::files::{can_be_written, write};
+use super::run::{Expected, LabProgress, PageOption, RunOptions, WorkerOption};
 use crate::print::print;
 use clap::{Args, ValueEnum};
 use lab::experiment::fsrf::{self, FsrfFigures};

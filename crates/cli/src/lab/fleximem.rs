@@ -1,7 +1,7 @@
 //! `tombolo lab fleximem`: FlexiMem's evaluation.
 
-use crate::lab_files::{can_be_written, write};
-use crate::lab_run::{expected, run, work, LabProgress, PageOption, RunOptions, WorkerOption};
+use super::files::{can_be_written, write};
+use super::run::{expected, run, work, LabProgress, PageOption, RunOptions, WorkerOption};
 use crate::print::{print, say};
 use clap::{Args, ValueEnum};
 use lab::experiment::fleximem::{self, area, components, features, FlexiMem, FleximemFigures};
