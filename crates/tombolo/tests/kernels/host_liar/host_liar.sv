@@ -6,30 +6,10 @@
 // acquires `line` and stores 0xc0ffee to its first word under the hold; then it does what `crime` says. kernel.toml lists
 // the crimes.
 
-module host_liar (
-  input  logic         ap_clk,
-  input  logic         ap_rst_n,
-  // verilator lint_off SYMRSVDWORD
-  output logic         interrupt,
-  // verilator lint_on SYMRSVDWORD
+`include "tmb_ports.svh"
 
-  input  logic         s_axi_control_awvalid,
-  output logic         s_axi_control_awready,
-  input  logic [11:0]  s_axi_control_awaddr,
-  input  logic         s_axi_control_wvalid,
-  output logic         s_axi_control_wready,
-  input  logic [31:0]  s_axi_control_wdata,
-  input  logic [3:0]   s_axi_control_wstrb,
-  output logic         s_axi_control_bvalid,
-  input  logic         s_axi_control_bready,
-  output logic [1:0]   s_axi_control_bresp,
-  input  logic         s_axi_control_arvalid,
-  output logic         s_axi_control_arready,
-  input  logic [11:0]  s_axi_control_araddr,
-  output logic         s_axi_control_rvalid,
-  input  logic         s_axi_control_rready,
-  output logic [31:0]  s_axi_control_rdata,
-  output logic [1:0]   s_axi_control_rresp,
+module host_liar (
+  `TMB_KERNEL_PORTS,
 
   output logic         m_host_req_valid,
   input  logic         m_host_req_ready,
@@ -71,26 +51,7 @@ module host_liar (
   kernel_control_registers #(
     .ArgumentWords($bits(arguments_t) / 32)
   ) u_control (
-    .clk_i(ap_clk),
-    .rst_ni(ap_rst_n),
-    .awvalid_i(s_axi_control_awvalid),
-    .awready_o(s_axi_control_awready),
-    .awaddr_i(s_axi_control_awaddr),
-    .wvalid_i(s_axi_control_wvalid),
-    .wready_o(s_axi_control_wready),
-    .wdata_i(s_axi_control_wdata),
-    .wstrb_i(s_axi_control_wstrb),
-    .bvalid_o(s_axi_control_bvalid),
-    .bready_i(s_axi_control_bready),
-    .bresp_o(s_axi_control_bresp),
-    .arvalid_i(s_axi_control_arvalid),
-    .arready_o(s_axi_control_arready),
-    .araddr_i(s_axi_control_araddr),
-    .rvalid_o(s_axi_control_rvalid),
-    .rready_i(s_axi_control_rready),
-    .rdata_o(s_axi_control_rdata),
-    .rresp_o(s_axi_control_rresp),
-    .interrupt_o(interrupt),
+    `TMB_CONNECT_CONTROL,
     .begin_o(start),
     .done_i(done),
     .arguments_o(arguments)
