@@ -54,12 +54,6 @@ class Graph:
         """All of it: records, edges, weights of two iterations."""
         return (RECORD_BYTES + 2 * WEIGHT_BYTES) * self.vertices + EDGE_BYTES * self.edges
 
-    @property
-    def bytes_accessed(self) -> tuple[int, int]:
-        """Bytes of an iteration, read and written."""
-        read = (RECORD_BYTES * self.vertices) + (EDGE_BYTES + WEIGHT_BYTES) * self.edges
-        return read, WEIGHT_BYTES * self.vertices
-
     def first_weights(self) -> np.ndarray:
         """Weights of the first iteration: equal ranks over the outgoing edges."""
         rank = ONE // max(self.vertices, 1)
