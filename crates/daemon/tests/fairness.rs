@@ -26,6 +26,8 @@ const EQUAL: usize = 1 << 20;
 const GREEDY: usize = 4 << 20;
 /// Amount that each copies in pages of the default size.
 const SMALL: usize = 256 << 10;
+/// Variable with a factor of all amounts. Equal programs end within a few turns of each other, whatever they copy.
+const SCALE: &str = "TOMBOLO_FAIRNESS_SCALE";
 /// Until all have begun, at most.
 const LIMIT: Duration = Duration::from_secs(60);
 /// Times that all begin anew.
@@ -177,15 +179,17 @@ struct Load<'a> {
     card: &'a Card,
     name: &'a str,
     bytes: usize,
+    scale: usize,
 }
 
 impl Load<'_> {
     /// Runtimes of `count` programs that begin together, with or without a greedy one.
     fn round(&self, count: u8, beside_greedy: bool) -> Vec<f64> {
-        let mut greedy = beside_greedy.then(|| Program::begin(self.folder, "greedy", GREEDY));
+        let mut greedy =
+            beside_greedy.then(|| Program::begin(self.folder, "greedy", GREEDY * self.scale));
         let begin = |number| {
             let name = format!("{}{number}", self.name);
-            Program::begin(self.folder, &name, self.bytes)
+            Program::begin(self.folder, &name, self.bytes * self.scale)
         };
         let mut programs: Vec<Program> = (0..count).map(begin).collect();
         let gate = Gate::closed(self.card);
@@ -229,11 +233,13 @@ fn equal_programs_get_equal_parts_whatever_another_does() {
     options.shell = options.shell.queue_a_slot();
     let card = Card::simulated(options, OwnerOptions::default(), |_| {}).unwrap();
     let daemon = Daemon::listen(card.clone(), &folder.join("card")).unwrap();
+    let scale = std::env::var(SCALE).map_or(1, |scale| scale.parse().unwrap());
     let load = |name, bytes| Load {
         folder,
         card: &card,
         name,
         bytes,
+        scale,
     };
     let rounds = |load: Load, count, beside_greedy| -> Vec<Vec<f64>> {
         (0..ROUNDS)

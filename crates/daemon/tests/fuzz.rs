@@ -1,12 +1,14 @@
 //! Malformed messages: requests with other clients' names, extreme numbers, missing or repeated parts, flipped bits.
 //! The daemon answers or closes the connection; it does not panic, other clients are served, and no resource leaks.
 //!
-//! `TOMBOLO_FUZZ` sets the number of messages (12,000 by default).
+//! `TOMBOLO_FUZZ` sets the number of messages (12,000 by default). `TOMBOLO_FUZZ_RUNS` names a file of earlier runs, a line
+//! each with the seed and the number of messages: a run takes the next seed and appends its line, so that runs add up.
 
 mod common;
 
 use common::{assert_nothing_is_left, at_rest, kernel, Random, Served};
 use std::fs::File;
+use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
@@ -20,6 +22,14 @@ use wire::{
 };
 
 const MESSAGES: u64 = 12_000;
+/// File of earlier runs.
+const RUNS: &str = "TOMBOLO_FUZZ_RUNS";
+/// Messages of a run in which memory must not grow: buffers and caches are filled by then.
+const WARM: u64 = 50_000;
+/// Growth of memory after that, in bytes: a part that does not depend on the messages, and a part of each, which is less
+/// than the smallest object that a message could leave.
+const GROWTH: f64 = 64e6;
+const GROWTH_EACH: f64 = 16.0;
 /// Maximum messages per connection.
 const A_CONNECTION: u64 = 40;
 
@@ -401,6 +411,29 @@ fn one_connection(
     (sent, ended)
 }
 
+/// Memory of this process, with the daemon and its clients, in bytes.
+fn memory() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kilobytes: u64 = line
+        .unwrap()
+        .trim()
+        .trim_end_matches(" kB")
+        .parse()
+        .unwrap();
+    kilobytes << 10
+}
+
+/// The messages of all runs in the file, and the seed of the next.
+fn earlier(runs: &str) -> (u64, u64) {
+    let text = std::fs::read_to_string(runs).unwrap_or_default();
+    let messages = text.lines().map(|line| {
+        let (_, messages) = line.split_once(' ').unwrap();
+        messages.parse::<u64>().unwrap()
+    });
+    (messages.sum(), text.lines().count() as u64)
+}
+
 fn still_served(
     card: &Card,
     served: &Served,
@@ -443,7 +476,11 @@ fn no_message_reaches_another_client_or_ends_the_daemon() {
     still_served(&card, &served, &from, &space);
     let (_, before) = at_rest(&card);
     let wanted = std::env::var("TOMBOLO_FUZZ").map_or(MESSAGES, |text| text.parse().unwrap());
-    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    let runs = std::env::var(RUNS).ok();
+    let (messages, seed) = runs.as_deref().map_or((0, 0), earlier);
+    // Not zero for any seed that is reached.
+    let mut random = Random(0x2545_f491_4f6c_dd1d ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let mut warm = None;
     let heard = Arc::new(Heard::default());
     let (mut sent, mut ended) = (0, 0);
     while sent < wanted {
@@ -451,6 +488,9 @@ fn no_message_reaches_another_client_or_ends_the_daemon() {
         let (some, cut) = one_connection(&served, &mut random, &heard, messages);
         sent += some;
         ended += u64::from(cut);
+        if sent >= WARM && warm.is_none() {
+            warm = Some((sent, memory()));
+        }
         if random.below(20) == 0 {
             still_served(&card, &served, &from, &space);
         }
@@ -461,4 +501,19 @@ fn no_message_reaches_another_client_or_ends_the_daemon() {
     assert!(ended > 0, "no message was malformed");
     assert!(10 * done > sent, "{done} of {sent} messages did something");
     assert_nothing_is_left(&card, before);
+    if let Some((warm, bytes)) = warm.filter(|(warm, _)| sent > 2 * warm) {
+        let grown = memory() as f64 - bytes as f64;
+        println!("memory: {bytes} bytes after {warm} messages, {grown} more after {sent}");
+        let allowed = GROWTH + GROWTH_EACH * (sent - warm) as f64;
+        assert!(grown <= allowed, "memory grows: {allowed}");
+    }
+    if let Some(runs) = runs {
+        let mut file = File::options()
+            .append(true)
+            .create(true)
+            .open(runs)
+            .unwrap();
+        writeln!(file, "{seed} {sent}").unwrap();
+        println!("{} messages in all runs", messages + sent);
+    }
 }
