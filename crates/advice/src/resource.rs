@@ -26,16 +26,6 @@ pub enum Resource {
 }
 
 impl Resource {
-    /// Whether it is a stage of page-in.
-    pub fn is_stage(self) -> bool {
-        matches!(
-            self,
-            Self::FaultService | Self::Copies | Self::Storage | Self::Link
-        )
-    }
-}
-
-impl Resource {
     /// Its name in reports.
     pub fn name(self) -> &'static str {
         match self {

@@ -418,11 +418,6 @@ impl Run {
         self.inner.state()
     }
 
-    /// Its state, without advancing virtual time.
-    pub fn state_now(&self) -> CommandState {
-        self.inner.state()
-    }
-
     /// Stops the run and resets its compute unit. No effect if it is not under way.
     pub fn abort(&self) -> CommandState {
         self.inner
