@@ -3,7 +3,7 @@
     python dnn.py --digits                       digits of fonts: trains a network, and classifies those of five other fonts
     python dnn.py --digits --simulated           on the real shell RTL, with its times
     python dnn.py weights.npz images.npy         your own network (int8) and images of 8 by 8 pixels
-    python dnn.py --digits --float --simulated   the same in float32, by the kernel `dnn_float`
+    python dnn.py --digits --float               the same in float32, by the kernel `dnn_float`
     python dnn.py --digits --save weights.npz    keeps the network
     python dnn.py --digits --check               compared with the exact model
 """
@@ -67,8 +67,6 @@ def main() -> None:
     given = parser.parse_args()
     if len(given.files) != (0 if given.digits else 2) or (given.save and not given.digits):
         parser.error("two files or --digits are needed; --save is for --digits")
-    if given.float and not given.simulated:
-        parser.error("--float needs --simulated: kernel `dnn_float` has no functional model")
     try:
         if given.digits:
             images, classes = train.digits([font for font in train.FONTS if font not in train.TESTED])

@@ -75,7 +75,7 @@ async def any_networks_with_stalls(dut):
     bench = KernelBench(dut, seed=2)
     await bench.reset()
     bench.stall(seed=2)
-    await cases(bench, 3)
+    await cases(bench, 2)
 
 
 @cocotb.test()

@@ -141,6 +141,14 @@ def test_images_are_classified(tmp_path: Path) -> None:
     scores = np.einsum("nyxc,kcyx->nk", np.minimum(tops >> 9, 255), arrays["weights"]) + arrays["class_bias"]
     expected = scores.argmax(axis=1)
     assert [int(re.findall(r"class (\d+)", line)[0]) for line in found] == expected.tolist()
+    floats = {key: array.astype(np.float32) for key, array in arrays.items() if key != "shift"}
+    np.savez(tmp_path / "floats.npz", **floats)
+    found = lines(tmp_path, "dnn/dnn.py", "--float", "floats.npz", "images.npy", "--check")
+    # Rounded: sums have more than 24 bits.
+    scores = np.einsum("nyxc,kcyx->nk", tops, arrays["weights"]) + arrays["class_bias"]
+    assert [float(re.findall(r"score (\S+)", line)[0]) for line in found] == pytest.approx(scores.max(axis=1).tolist(), rel=1e-4)
+    np.savez(tmp_path / "bad.npz", **(floats | {"class_bias": np.full(10, np.inf)}))
+    assert "`class_bias` has values that are not finite" in refused(tmp_path, "dnn/dnn.py", "--float", "bad.npz", "images.npy")
     np.savez(tmp_path / "bad.npz", **(arrays | {"taps": arrays["taps"][:, :2]}))
     message = refused(tmp_path, "dnn/dnn.py", "bad.npz", "images.npy")
     assert "bad.npz: `taps` has shape (8, 2, 3): must be (8, 3, 3)" in message

@@ -5,6 +5,7 @@ mod bfs;
 mod conv;
 mod copy;
 mod dnn;
+mod dnn_float;
 mod flow;
 mod gups;
 mod gzip;
@@ -29,12 +30,13 @@ mod vadd;
 use super::kernel::{KernelModel, Step};
 
 /// All of them.
-pub(super) const ALL: [KernelModel; 30] = [
+pub(super) const ALL: [KernelModel; 31] = [
     aes256ctr::MODEL,
     bfs::MODEL,
     conv::MODEL,
     copy::MODEL,
     dnn::MODEL,
+    dnn_float::MODEL,
     flow::MODEL,
     gups::MODEL,
     gzip::MODEL,

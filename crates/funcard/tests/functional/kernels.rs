@@ -574,6 +574,111 @@ proptest! {
     }
 }
 
+/// A subnormal number as 0 with its sign.
+fn flushed(value: f32) -> f32 {
+    if value != 0.0 && value.abs() < f32::MIN_POSITIVE {
+        0.0_f32.copysign(value)
+    } else {
+        value
+    }
+}
+
+/// Scores of an image in float32, from the definition: each layer whole, one after the other.
+fn float_scores(weights: &[u8], image: &[u8]) -> Vec<f32> {
+    let at = |row: usize, place: usize| {
+        let at = 64 * row + 4 * place;
+        flushed(f32::from_le_bytes(weights[at..at + 4].try_into().unwrap()))
+    };
+    let term = |sum: f32, a: f32, b: f32| flushed(sum + flushed(a * b));
+    let square = |side: usize| (0..side).flat_map(move |y| (0..side).map(move |x| (y, x)));
+    let sum = |channel: usize, y: usize, x: usize| {
+        square(3)
+            .enumerate()
+            .fold(at(9, channel), |sum, (tap, (i, j))| {
+                term(sum, f32::from(image[8 * (y + i) + x + j]), at(tap, channel))
+            })
+    };
+    let sums: Vec<Vec<f32>> = (0..8)
+        .map(|channel| square(6).map(|(y, x)| sum(channel, y, x)).collect())
+        .collect();
+    let mut scores: Vec<f32> = (0..10).map(|class| at(10, class)).collect();
+    for (place, (y, x)) in square(3).enumerate() {
+        for (channel, sums) in sums.iter().enumerate() {
+            let most = square(2).map(|(i, j)| sums[6 * (2 * y + i) + 2 * x + j]);
+            let most = most.fold(0.0, f32::max);
+            for (class, score) in scores.iter_mut().enumerate() {
+                *score = term(*score, most, at(11 + 8 * place + channel, class));
+            }
+        }
+    }
+    scores
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    /// Any weights within 2^38 in magnitude, the smallest subnormal; records with one image to more than their rows; none.
+    #[test]
+    fn dnn_float_infers_as_defined(
+        order in any::<Option<u64>>(),
+        records in 0u64..3,
+        batch in prop_oneof![0u64..4, 30u64..35, 62u64..67],
+        scores in 0u64..2,
+        salt in any::<u64>(),
+        exponents in prop_oneof![Just((0u32, 166u32)), Just((100, 166)), Just((120, 130)), Just((0, 60))],
+    ) {
+        let (weights, images, to) = (4096 - 128, 12 * 1024 + 64, 48 * 1024 - 64);
+        let mut before = pattern(64 * 1024, 7);
+        let mut x = salt | 1;
+        let mut random = || {
+            x ^= x << 13;
+            x ^= x >> 7;
+            x ^= x << 17;
+            (x >> 24) as u32
+        };
+        for byte in &mut before[..to] {
+            *byte = random() as u8;
+        }
+        for at in (weights..weights + 83 * 64).step_by(4) {
+            let exponent = exponents.0 + random() % (exponents.1 - exponents.0);
+            let number = random() & 0x807f_ffff | exponent << 23;
+            before[at..at + 4].copy_from_slice(&number.to_le_bytes());
+        }
+        let mut expected = before.clone();
+        let mut at = to;
+        for record in 0..records as usize {
+            let rows = before[images + 4096 * record..].chunks(64).take(batch.min(64) as usize);
+            let mut results = Vec::new();
+            for image in rows {
+                let found = float_scores(&before[weights..], image);
+                let best = found.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+                let class = found.iter().position(|score| *score == best).unwrap();
+                if scores == 0 {
+                    let word = found[class].to_bits() >> 20 << 4 | class as u32;
+                    results.extend(&word.to_le_bytes()[..2]);
+                } else {
+                    results.extend(found.iter().flat_map(|score| score.to_le_bytes()));
+                    results.extend((class as u32).to_le_bytes());
+                    results.resize(results.len().next_multiple_of(64), 0);
+                }
+            }
+            let whole = results.len().next_multiple_of(64);
+            expected[at..at + whole].fill(0);
+            expected[at..at + results.len()].copy_from_slice(&results);
+            at += whole;
+        }
+        let arguments = [
+            ("weights", address(weights)),
+            ("images", address(images)),
+            ("output", address(to)),
+            ("records", number(records)),
+            ("batch", number(batch)),
+            ("scores", number(scores)),
+        ];
+        prop_assert!(run("dnn_float", order, before, &arguments) == expected);
+    }
+}
+
 /// First bytes of a traffic kernel's bursts in a buffer of 128 rows: random ones by Marsaglia's xorshift.
 fn burst_places(seed: u64, random: bool, bursts: usize, length: usize) -> Vec<usize> {
     let mut x = seed;
