@@ -18,6 +18,7 @@ pub mod bench;
 pub mod cases;
 pub mod claim;
 mod contended;
+mod csv;
 mod direct;
 mod driver;
 pub mod experiment;

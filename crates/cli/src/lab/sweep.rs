@@ -2,10 +2,10 @@
 
 use super::files::{can_be_written, write};
 use super::run::{LabProgress, PageOption, RunOptions, WorkerOption};
-use crate::print::print;
+use crate::print::{print, say};
 use crate::suggest::did_you_mean;
 use clap::Args;
-use lab::experiment::sweep::{Sweep, SweepError, SweepWork};
+use lab::experiment::sweep::{area_is_available, Sweep, SweepError, SweepWork};
 use lab::experiment::Failure;
 use std::path::PathBuf;
 
@@ -31,7 +31,7 @@ pub struct SweepOptions {
     file: PathBuf,
 
     /// Without the shell's area (needs Yosys, some minutes per shell): throughput is plotted over an estimate of on-chip
-    /// memory.
+    /// memory. Without Yosys this is the default.
     #[arg(long)]
     no_area: bool,
 
@@ -50,6 +50,18 @@ pub struct SweepOptions {
 }
 
 impl SweepOptions {
+    /// Whether the shell's area is measured: without Yosys only kept results have it.
+    fn takes_area(&self) -> bool {
+        if self.no_area || self.run.kept || area_is_available() {
+            return !self.no_area;
+        }
+        say!(
+            "no Yosys on this machine: throughput is plotted over an estimate of on-chip memory, as with --no-area; \
+             tools/setup installs it"
+        );
+        false
+    }
+
     /// Runs the sweep and prints its points.
     ///
     /// # Errors
@@ -68,9 +80,10 @@ impl SweepOptions {
         can_be_written(&[&self.csv, &self.page.html])?;
         let workers = self.run.workers()?;
         let selected = SweepWork {
-            area: !self.no_area,
+            area: self.takes_area(),
             kept: self.run.kept,
         };
+        say!("looking for results of earlier runs");
         let jobs = sweep.expected(&workers, selected)?;
         let mut progress = LabProgress::new(&workers, jobs);
         let results = sweep.run(&workers, selected, |name, result| {

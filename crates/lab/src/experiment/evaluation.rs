@@ -2,7 +2,7 @@
 
 use super::claims::Share;
 use super::ComparedValue;
-use crate::tree;
+use crate::{csv, tree};
 use html::{IndexFigure, IndexPaper, Miss, Study, Verdict};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -66,10 +66,6 @@ fn digits(value: f64) -> String {
         10.0.. => format!("{value:.2}"),
         _ => format!("{value:.3}"),
     }
-}
-
-fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('"', "\"\""))
 }
 
 impl Evaluation {
@@ -152,18 +148,20 @@ impl Evaluation {
             let holds = one
                 .holds
                 .map_or("", |holds| if holds { "yes" } else { "no" });
-            let _ = writeln!(
-                text,
-                "{},{},{},{},{},{:.4},{},{holds},{}",
+            let numbers = [one.ours, one.paper].map(|value| value.to_string());
+            let [ours, paper] = numbers.each_ref().map(String::as_str);
+            let ratio = format!("{:.4}", one.ours / one.paper);
+            text.push_str(&csv::line([
                 self.id,
-                one.figure,
-                quoted(&one.what),
-                one.ours,
-                one.paper,
-                one.ours / one.paper,
+                &one.figure,
+                &one.what,
+                ours,
+                paper,
+                &ratio,
                 one.state,
-                quoted(&one.why)
-            );
+                holds,
+                &one.why,
+            ]));
         }
         text
     }

@@ -3,6 +3,7 @@
 use super::claims::{self, Count};
 use super::description::APPLICATIONS;
 use super::{Cell, Experiment, Outcome, Size, Temperature};
+use crate::csv;
 use std::fmt::Write;
 
 /// A throughput, with one decimal if it has few digits before the point.
@@ -149,26 +150,24 @@ impl Experiment {
         let count = Count::new(self, outcomes);
         for (cell, outcome) in outcomes {
             let number =
-                |value: Option<f64>| value.map_or(String::new(), |value| format!("{value}"));
+                |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
             // Only cells of the table: figure 6 has others of the same system and workload.
             let described = count
                 .as_ref()
                 .filter(|_| cell.applications == APPLICATIONS)
                 .and_then(|count| claims::described(self, count, cell))
-                .map(|words| words.map(|words| format!("\"{}\"", words.replace('"', "\"\""))));
-            let described = described.map_or(",,".to_owned(), |words| words.join(","));
-            let _ = writeln!(
-                text,
-                "{},{},{},{},{},{},{},{},{described}",
-                cell.workload.name,
-                cell.system.name,
-                cell.temperature.name(),
-                cell.size.name(),
-                cell.applications,
+                .unwrap_or_default();
+            let cells = [
+                cell.workload.name.clone(),
+                cell.system.name.clone(),
+                cell.temperature.name().to_owned(),
+                cell.size.name().to_owned(),
+                cell.applications.to_string(),
                 number(outcome.as_ref().map(|outcome| outcome.mib_per_s)),
                 number(cell.published()),
                 number(outcome.as_ref().map(|outcome| outcome.deviation)),
-            );
+            ];
+            text.push_str(&csv::line(cells.into_iter().chain(described)));
         }
         text
     }
@@ -262,9 +261,6 @@ mod tests {
             .lines()
             .find(|line| line.starts_with("gups,coyote-4k,hot,large"));
         let line = line.unwrap();
-        assert!(
-            line.contains(",\"calibrated\",\"host_miss_ps in "),
-            "{line}"
-        );
+        assert!(line.contains(",calibrated,host_miss_ps in "), "{line}");
     }
 }

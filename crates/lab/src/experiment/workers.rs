@@ -4,12 +4,15 @@ use super::cache::{self, Cached, Kept};
 use super::{Experiment, Failure, Outcome, PaperPart, PartOutcome, Work};
 use serde::de::DeserializeOwned;
 use serde::Serialize;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{mpsc, Mutex};
+
+/// Least estimate of work that was not run yet: starting its process.
+const MIN_SECONDS: f64 = 1.0;
 
 /// A command that executes work on other machines, which share the folder of results.
 #[derive(Clone, Debug)]
@@ -207,13 +210,14 @@ impl Workers {
     }
 
     /// Expected processor seconds of each piece of work: 0 if its result is cached, else the time of its last
-    /// execution, else the mean of the others. If several pieces share a result, the first accounts for all of it.
-    pub fn expected(&self, experiment: &Experiment, work: &[Work<'_>]) -> Vec<f64> {
+    /// execution, else the mean of the most similar earlier work; `None` if there was none. If several pieces share a
+    /// result, the first accounts for all of it.
+    pub fn expected(&self, experiment: &Experiment, work: &[Work<'_>]) -> Vec<Option<f64>> {
         self.expected_of(&of_table(experiment, work))
     }
 
     /// As [`expected`](Self::expected), of parts.
-    pub fn expected_parts(&self, parts: &[PaperPart<'_>]) -> Vec<f64> {
+    pub fn expected_parts(&self, parts: &[PaperPart<'_>]) -> Vec<Option<f64>> {
         self.expected_of(parts)
     }
 
@@ -222,9 +226,8 @@ impl Workers {
         Ok(matches!(job.kept(&self.results)?, Kept::Whole(_)))
     }
 
-    pub(super) fn expected_of<J: KeptWork>(&self, jobs: &[J]) -> Vec<f64> {
+    pub(super) fn expected_of<J: KeptWork>(&self, jobs: &[J]) -> Vec<Option<f64>> {
         let spent = cache::spent(&self.results);
-        let mean = spent.values().sum::<f64>() / spent.len().max(1) as f64;
         let mut met = HashSet::new();
         let of = |job: &J| {
             let kept = job.kept(&self.results);
@@ -232,9 +235,9 @@ impl Workers {
                 .cached(&self.results)
                 .is_ok_and(|cached| met.insert(cached.hash()));
             match kept {
-                Ok(Kept::Whole(_)) => 0.0,
-                _ if !first => 0.0,
-                _ => spent.get(&job.name()).copied().unwrap_or(mean.max(1.0)),
+                Ok(Kept::Whole(_)) => Some(0.0),
+                _ if !first => Some(0.0),
+                _ => similar(&spent, &job.name()),
             }
         };
         jobs.iter().map(of).collect()
@@ -276,7 +279,9 @@ impl Workers {
                 false => same.push(number),
             }
         }
-        first.sort_by(|&one, &other| expected[one].total_cmp(&expected[other]));
+        // Without earlier work all are `None`, and keep their order.
+        let seconds = |number: usize| expected[number].unwrap_or_default();
+        first.sort_by(|&one, &other| seconds(one).total_cmp(&seconds(other)));
         if let Err(error) = self.farm_out(jobs, &first) {
             // A user who requested other machines does not want to run everything on this one.
             let why = error.to_string();
@@ -323,6 +328,30 @@ impl Workers {
             }
         });
     }
+}
+
+/// Processor seconds of the work with this name, else the mean of the work whose names share most words with it: of a
+/// cell `dnn.fsrf.cold_small`, the other cold cells and those of other temperatures come before other workloads.
+fn similar(spent: &HashMap<String, f64>, name: &str) -> Option<f64> {
+    if let Some(seconds) = spent.get(name) {
+        return Some(*seconds);
+    }
+    let words = |name: &str| -> HashSet<String> {
+        name.split(['.', ' ', '_']).map(str::to_owned).collect()
+    };
+    let wanted = words(name);
+    let (mut most, mut sum, mut count) = (0, 0.0, 0_u32);
+    for (name, seconds) in spent {
+        let common = words(name).intersection(&wanted).count();
+        if common > most {
+            (most, sum, count) = (common, 0.0, 0);
+        }
+        if common == most {
+            sum += seconds;
+            count += 1;
+        }
+    }
+    (count > 0).then(|| (sum / f64::from(count)).max(MIN_SECONDS))
 }
 
 /// Describes the abnormal exit of a worker, with the remedy.
@@ -521,6 +550,29 @@ mod tests {
         let outcomes = bench.run(&work);
         assert_eq!(outcomes[2].as_ref().unwrap().mib_per_s, 2.0);
         assert_eq!(bench.asked(), [work[2].name()]);
+    }
+
+    #[test]
+    fn similar_work_estimates_what_has_not_run() {
+        let spent = [
+            ("dnn.fsrf.hot_small", 4.0),
+            ("dnn.amorphos.cold_small", 60.0),
+            ("tri.fsrf.cold_small", 100.0),
+            ("rng_read.fsrf.warm_large", 1000.0),
+        ];
+        let spent: HashMap<String, f64> = spent
+            .map(|(name, seconds)| (name.to_owned(), seconds))
+            .into();
+        // Its own time; the cell with three common words of four, twice; one word; none: the mean.
+        assert_eq!(similar(&spent, "dnn.fsrf.hot_small"), Some(4.0));
+        let near = similar(&spent, "dnn.fsrf.cold_small").unwrap();
+        assert!((near - (4.0 + 60.0 + 100.0) / 3.0).abs() < 1e-9, "{near}");
+        assert_eq!(
+            similar(&spent, "gups.coyote-4k.warm_oversubscribed"),
+            Some(1000.0)
+        );
+        assert_eq!(similar(&spent, "vfpio.latency"), Some(291.0));
+        assert_eq!(similar(&HashMap::new(), "vfpio.latency"), None);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::{Cckit, Figure, Measurements};
 use crate::claim::{Claim, Judged};
+use crate::csv;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -97,16 +98,15 @@ impl Cckit {
                 let ours = outcome.row(&point.row);
                 let ours = ours.map(|judged| judged.row.value.to_string());
                 let paper = self.rows.published(&point.row);
-                let _ = writeln!(
-                    text,
-                    "{},\"{}\",{},{},{},{}",
-                    figure.name,
-                    point.label,
-                    figure.unit,
-                    ours.unwrap_or_default(),
-                    paper.map(|paper| paper.to_string()).unwrap_or_default(),
-                    point.row
-                );
+                let paper = paper.map(|paper| paper.to_string());
+                text.push_str(&csv::line([
+                    &figure.name,
+                    &point.label,
+                    &figure.unit,
+                    &ours.unwrap_or_default(),
+                    &paper.unwrap_or_default(),
+                    &point.row,
+                ]));
             }
         }
         text

@@ -5,6 +5,7 @@ mod field;
 mod job;
 mod page;
 
+pub use crate::synthesis::is_available as area_is_available;
 pub use job::{PointFigures, PointOutcome};
 pub use page::{SweepResults, SweepWork};
 

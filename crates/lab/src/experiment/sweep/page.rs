@@ -2,12 +2,12 @@
 
 use super::job::SweepJob;
 use super::{PointFigures, PointOutcome, Sweep};
+use crate::csv;
 use crate::experiment::workers::KeptWork;
 use crate::experiment::{Failure, Workers};
 use html::{Section, Study, Verdict};
 use picture::{pareto, Scatter};
 use std::collections::HashMap;
-use std::fmt::Write;
 
 /// Selection of a sweep's work.
 #[derive(Clone, Copy, Debug)]
@@ -46,15 +46,8 @@ const ON_CHIP: Cost = ("on-chip memory of the shell in KiB, estimated", |_, kib|
     Some(kib)
 });
 
-fn quoted(text: &str) -> String {
-    match text.contains([',', '"', '\n']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_owned(),
-    }
-}
-
 impl Sweep {
-    /// Names of the work with its expected processor seconds.
+    /// Names of the work with its expected processor seconds, as [`Workers::expected`].
     ///
     /// # Errors
     /// Sources that cannot be read.
@@ -62,7 +55,7 @@ impl Sweep {
         &self,
         workers: &Workers,
         selected: SweepWork,
-    ) -> Result<Vec<(String, f64)>, Failure> {
+    ) -> Result<Vec<(String, Option<f64>)>, Failure> {
         let jobs = self.chosen(workers, selected)?;
         let names = jobs.iter().map(KeptWork::name);
         Ok(names.zip(workers.expected_of(&jobs)).collect())
@@ -194,12 +187,10 @@ impl<'a> SweepResults<'a> {
     /// One line per point.
     pub fn comma_separated(&self) -> String {
         let rows = (0..self.points.len()).map(|place| self.row(place));
-        let mut text = String::new();
-        for row in std::iter::once(self.head()).chain(rows) {
-            let cells: Vec<String> = row.iter().map(|cell| quoted(cell)).collect();
-            let _ = writeln!(text, "{}", cells.join(","));
-        }
-        text
+        std::iter::once(self.head())
+            .chain(rows)
+            .map(csv::line)
+            .collect()
     }
 
     /// The page: throughput over each cost, with the Pareto front, and all points.
