@@ -1,4 +1,4 @@
-//! `tombolo host`: costs of trapped accesses on this machine.
+//! `tombolo host`: costs of trapped accesses and of a daemon's socket on this machine.
 
 use crate::print::{print, NotPrinted};
 use clap::{Args, Subcommand, ValueEnum};
@@ -6,9 +6,17 @@ use std::fmt::Write;
 use std::io;
 use std::path::PathBuf;
 
-use tombolo::{HostFile, TrapFigures, TrapWay};
+use ::daemon::Daemon;
+use std::time::{Duration, Instant};
+use tombolo::{Card, FunctionalCard, FunctionalConfig, HostFile, TrapFigures, TrapWay};
+use units::Picoseconds;
 
-/// Measures the cost of trapped accesses to shared memory on this machine, for use in virtual time.
+/// Requests of a round, and rounds, of which the fastest counts: others share the machine.
+const REQUESTS: u32 = 500;
+const ROUNDS: usize = 20;
+
+/// Measures the cost of trapped accesses to shared memory, and of requests to a daemon, on this machine, for use in
+/// virtual time.
 #[derive(Args)]
 pub(crate) struct Host {
     #[command(subcommand)]
@@ -64,6 +72,8 @@ struct Calibrate {
 pub(crate) enum HostError {
     #[error("the cost of traps cannot be measured here: {0}")]
     Measuring(io::Error),
+    #[error("the cost of a daemon's socket cannot be measured here: {0}")]
+    Socket(String),
     #[error("{}: {source}", path.display())]
     Writing { path: PathBuf, source: io::Error },
     #[error(transparent)]
@@ -130,10 +140,12 @@ impl Calibrate {
     fn run(self) -> Result<(), HostError> {
         let way = TrapWay::from(self.traps);
         let figures = tombolo::measure_traps_with(way).map_err(HostError::Measuring)?;
+        let request = measure_socket()?;
         let name = self.output.as_ref().and_then(|path| path.file_stem());
         let name = name.map_or_else(|| "here".into(), |name| name.to_string_lossy());
         let text =
             HostFile::text_of(&name, &machine(way), figures, None).map_err(HostError::Measuring)?;
+        let text = format!("{text}\n[socket]\nrequest_ps = {}\n", request.get());
         let Some(path) = self.output else {
             return Ok(print(text)?);
         };
@@ -141,11 +153,11 @@ impl Calibrate {
             path: path.clone(),
             source,
         })?;
-        Ok(print(summary(&path, figures))?)
+        Ok(print(summary(&path, figures, request))?)
     }
 }
 
-fn summary(path: &std::path::Path, figures: TrapFigures) -> String {
+fn summary(path: &std::path::Path, figures: TrapFigures, request: Picoseconds) -> String {
     let trap = figures.trap_ps;
     let mut text = format!("{}:\n  a trap, there and back: {trap}\n", path.display());
     for (name, bytes) in [("32 KiB", 32 << 10), ("2 MiB", 2 << 20)] {
@@ -161,7 +173,35 @@ fn summary(path: &std::path::Path, figures: TrapFigures) -> String {
         text +=
             &format!("  2 MiB as one page: taken from the program {protect}, given back {open}\n");
     }
-    text
+    text + &format!("  a request over a daemon's socket, there and back: {request}\n")
+}
+
+/// Cost of a daemon's socket: the difference between a request to its card and one to a card of this process.
+fn measure_socket() -> Result<Picoseconds, HostError> {
+    let failed = |error: &dyn std::fmt::Display| HostError::Socket(error.to_string());
+    let folder = tempfile::tempdir().map_err(|error| failed(&error))?;
+    let card = Card::functional(FunctionalCard::new(FunctionalConfig::default()));
+    let card = card.map_err(|error| failed(&error))?;
+    let socket = folder.path().join("card");
+    let daemon = Daemon::listen(card.clone(), &socket).map_err(|error| failed(&error))?;
+    let client = Card::open(format!("unix:{}", socket.display()));
+    let client = client.map_err(|error| failed(&error))?;
+    let request = |card: &Card| -> Result<Duration, HostError> {
+        let mut fastest = Duration::MAX;
+        for _ in 0..ROUNDS {
+            let begin = Instant::now();
+            for _ in 0..REQUESTS {
+                card.describe().map_err(|error| failed(&error))?;
+            }
+            fastest = fastest.min(begin.elapsed() / REQUESTS);
+        }
+        Ok(fastest)
+    };
+    let (own, over_the_socket) = (request(&card)?, request(&client)?);
+    client.close().map_err(|error| failed(&error))?;
+    daemon.stop();
+    let nanos = over_the_socket.saturating_sub(own).as_nanos() as u64;
+    Ok(Picoseconds::from_nanos(nanos))
 }
 
 /// Describes this machine and the measured mechanism, for the host file.
